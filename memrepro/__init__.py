@@ -1,0 +1,1 @@
+"""memrepro: a reproducible artifact for five documents on conversational memory."""
