@@ -1,0 +1,169 @@
+"""The only reader and writer of the project's files: atomic, and clear when something is wrong.
+
+A file is written beside its place and renamed into it, so that no reader ever meets half a
+file and a failed write leaves the old one as it was.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from memrepro.errors import MemreproError
+
+_CHUNK = 1 << 20
+
+
+def root() -> Path:
+    """The repository's root: the nearest folder upward that holds `params.yaml` and `dvc.yaml`.
+
+    Raises:
+        MemreproError: if there is none.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "params.yaml").is_file() and (folder / "dvc.yaml").is_file():
+            return folder
+    raise MemreproError(
+        f"no repository: neither {here} nor a folder above it holds params.yaml and dvc.yaml; "
+        "run this from the folder that you cloned"
+    )
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that becomes `path` if the block ends well.
+
+    Raises:
+        MemreproError: if the folder is read-only or the disk is full; `path` is as it was.
+    """
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except OSError as error:
+        raise MemreproError(_why_not_written(path, error)) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def _why_not_written(path: Path, error: OSError) -> str:
+    remedy = {
+        errno.ENOSPC: "the disk is full; free some space and run the same command again",
+        errno.EDQUOT: "the disk quota is used up; free some space and run the same command again",
+        errno.EACCES: "the folder is read-only for this user; make it writable",
+        errno.EPERM: "the folder is read-only for this user; make it writable",
+        errno.EROFS: "the file system is read-only; work in a folder that can be written",
+    }.get(error.errno or 0, "see the system's message")
+    return (
+        f"{path} was not written ({error.strerror or error}): {remedy}; what was there is unchanged"
+    )
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text with `\\n` line ends."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON, indented, with a final line end."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
+def write_table(path: Path, frame: pd.DataFrame) -> None:
+    """Write a data frame as parquet or csv, by the path's suffix; byte-stable for one version."""
+    with replacing(path) as temporary:
+        if path.suffix == ".parquet":
+            frame.to_parquet(temporary, index=False, compression="zstd")
+        else:
+            frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        MemreproError: if it is missing or is not whole JSON (with the line and column).
+    """
+    try:
+        return json.loads(_read_bytes(path))
+    except json.JSONDecodeError as error:
+        raise MemreproError(
+            f"{path} is not valid JSON: {error.msg} at line {error.lineno} column {error.colno} "
+            f"of {path.stat().st_size} bytes; it is truncated or damaged: delete it and run the "
+            "same command again to fetch it anew"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise MemreproError(f"{path} is not UTF-8 text: {error.reason}; fetch it anew") from error
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file.
+
+    Raises:
+        MemreproError: if it is missing or malformed.
+    """
+    try:
+        return yaml.safe_load(_read_bytes(path))
+    except yaml.YAMLError as error:
+        raise MemreproError(
+            f"{path} is not valid YAML: {' '.join(str(error).split())}; repair it"
+        ) from error
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a parquet or csv file (csv: every column as text, an empty cell as '').
+
+    Raises:
+        MemreproError: if it is missing or damaged.
+    """
+    if not path.is_file():
+        raise MemreproError(_missing(path))
+    try:
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
+        return pd.read_csv(path, dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:
+        raise MemreproError(
+            f"{path} cannot be read as a table ({error}); delete it and run `dvc repro` again"
+        ) from error
+
+
+def sha256(path: Path) -> str:
+    """The hex SHA-256 of a file's bytes.
+
+    Raises:
+        MemreproError: if it is missing.
+    """
+    if not path.is_file():
+        raise MemreproError(_missing(path))
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_CHUNK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _read_bytes(path: Path) -> bytes:
+    if not path.is_file():
+        raise MemreproError(_missing(path))
+    return path.read_bytes()
+
+
+def _missing(path: Path) -> str:
+    return f"{path} is missing: run `make repro` (or `dvc repro`), which makes it"
