@@ -55,13 +55,14 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:
-        raise MemreproError(_why_not_written(path, error)) from error
+        raise MemreproError(why_not_written(path, error)) from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
 
 
-def _why_not_written(path: Path, error: OSError) -> str:
+def why_not_written(path: Path, error: OSError) -> str:
+    """One sentence for a failed write: which file, what the system said, what to do."""
     remedy = {
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
         errno.EDQUOT: "the disk quota is used up; free some space and run the same command again",
@@ -75,7 +76,7 @@ def _why_not_written(path: Path, error: OSError) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text with `\\n` line ends."""
+    """Write UTF-8 text with Unix line ends."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 

@@ -1,0 +1,48 @@
+"""Retrievers: one module a method family, each with `RETRIEVERS`, its retrievers by name.
+
+A retriever is a frozen dataclass of the paper's symbols spelled out. It sees requests (keys
+and queries), never a file, a data set or a qrel, and never imports another family.
+"""
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Protocol
+
+from memrepro.errors import MemreproError
+from memrepro.keys import Request
+from memrepro.ranking import Ranking
+
+FAMILIES = ("bm25", "dense", "rfmem")
+
+
+class Retriever(Protocol):
+    """Searches many (memory, query) pairs at once."""
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        ...
+
+
+def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retriever:
+    """A retriever by family, name and parameters.
+
+    Raises:
+        MemreproError: if the family, the name or a parameter is unknown, missing or unfit.
+    """
+    if family not in FAMILIES:
+        raise MemreproError(f"unknown method {family!r}: known are {', '.join(FAMILIES)}")
+    known = importlib.import_module(f"memrepro.retrievers.{family}").RETRIEVERS
+    if name not in known:
+        raise MemreproError(f"unknown retriever {name!r} of {family}: known are {', '.join(known)}")
+    allowed = {f.name for f in fields(known[name])}
+    if strange := sorted(set(parameters) - allowed):
+        raise MemreproError(
+            f"unknown parameter {strange[0]!r} of {family}.{name}: known are "
+            f"{', '.join(sorted(allowed))}"
+        )
+    try:
+        made: Retriever = known[name](**parameters)
+    except TypeError as error:
+        raise MemreproError(f"{family}.{name} with {parameters}: {error}") from error
+    return made

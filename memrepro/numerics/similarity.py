@@ -1,0 +1,30 @@
+"""Similarity of vectors, and the maximum over the keys that one doc owns: arrays only."""
+
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float32]
+
+
+def normalise(vectors: Floats) -> Floats:
+    """Vectors of length 1 along the last axis; a zero vector stays zero."""
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return cast(Floats, (vectors / np.maximum(norms, 1e-12)).astype(np.float32))
+
+
+def max_by_owner(scores: Floats, owner: NDArray[np.int64], n_docs: int) -> Floats:
+    """Each doc's best key: the segment maximum by owner, −inf where a doc owns no key.
+
+    Args:
+        scores: shape (n_keys,) or (n_queries, n_keys).
+        owner: shape (n_keys,), the doc's index, in any order.
+        n_docs: how many docs there are.
+
+    Returns:
+        Shape (n_docs,) or (n_queries, n_docs).
+    """
+    best = np.full((n_docs, *scores.shape[:-1]), -np.inf, np.float32)
+    np.maximum.at(best, owner, scores.T)
+    return best.T

@@ -1,0 +1,81 @@
+"""Rankings and runs: the one top-k rule and the one tie rule.
+
+A *run* is a table `query_id, doc_id, rank, score`, rank from 1. The rank is what counts: a
+method that lists docs in order of discovery (RF-Mem's recollection) has scores that do not fall.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from memrepro.errors import MemreproError
+
+COLUMNS = ["query_id", "doc_id", "rank", "score"]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The docs found for one query, best first, with the score that each was found by."""
+
+    query_id: str
+    doc_ids: tuple[str, ...]
+    scores: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a doc that is named twice."""
+        if len(set(self.doc_ids)) < len(self.doc_ids) or len(self.doc_ids) != len(self.scores):
+            raise MemreproError(
+                f"the ranking of query {self.query_id!r} holds {len(self.doc_ids)} docs, "
+                f"{len(set(self.doc_ids))} of them distinct, and {len(self.scores)} scores: "
+                "each doc must stand once, with one score"
+            )
+
+
+def tie_keys(doc_ids: Sequence[str]) -> NDArray[np.int64]:
+    """The place of each doc among equals, shape (n_docs,): ties go by the SHA-256 of the id.
+
+    By the id itself a tie would leak relevance: LongMemEval's gold ids start with 'answer'.
+    """
+    digests = [hashlib.sha256(doc_id.encode()).hexdigest() for doc_id in doc_ids]
+    places = np.empty(len(digests), np.int64)
+    places[sorted(range(len(digests)), key=digests.__getitem__)] = np.arange(len(digests))
+    return places
+
+
+def top_k(scores: NDArray[np.floating], ties: NDArray[np.int64], k: int) -> NDArray[np.intp]:
+    """The indices of the k best scores, best first; a score of −inf is never returned.
+
+    Args:
+        scores: shape (n_docs,).
+        ties: shape (n_docs,), from `tie_keys`.
+        k: at least 1.
+
+    Raises:
+        MemreproError: if k < 1 or a score is NaN.
+    """
+    if k < 1:
+        raise MemreproError(f"k is {k}: a ranking needs k of at least 1")
+    if np.isnan(scores).any():
+        raise MemreproError(
+            f"{int(np.isnan(scores).sum())} of {scores.size} scores are NaN: an embedding is "
+            "damaged; delete the embedding cache and run the embed stage again"
+        )
+    order = np.lexsort((ties, -scores))[:k]
+    return order[scores[order] > -np.inf]
+
+
+def to_frame(rankings: Iterable[Ranking]) -> pd.DataFrame:
+    """A run: one row a (query, doc), in the order of the rankings, rank from 1."""
+    rows = [
+        (ranking.query_id, doc_id, rank, score)
+        for ranking in rankings
+        for rank, (doc_id, score) in enumerate(
+            zip(ranking.doc_ids, ranking.scores, strict=True), start=1
+        )
+    ]
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    return frame.astype({"rank": np.int32, "score": np.float32})

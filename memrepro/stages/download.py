@@ -1,0 +1,37 @@
+"""download: a data set's files, from the mirror or the network, or compiled here."""
+
+import importlib
+
+import pandas as pd
+
+from memrepro import paths
+from memrepro.datasets.registry import registration
+from memrepro.experiment import load_plan
+from memrepro.fetch import fetch_all
+from memrepro.stages.done import Done
+
+
+def run(dataset: str) -> Done:
+    """Put a data set's files into place, each checked against its SHA-256.
+
+    Raises:
+        MemreproError: for an unknown data set, or a file that cannot be had or is not the one.
+    """
+    entry, registered = load_plan().dataset(dataset), registration(dataset)
+    folder = paths.raw(dataset)
+    if registered.compiled:
+        module = importlib.import_module(f"memrepro.datasets.{entry.module}")
+        module.compile_files(folder, entry.parameters)
+    else:
+        fetch_all(registered, folder)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    summary = pd.DataFrame(
+        {
+            "data set": [registered.name],
+            "edition": [registered.edition],
+            "licence": [registered.licence],
+            "files": [len(files)],
+            "bytes": [sum(path.stat().st_size for path in files)],
+        }
+    )
+    return Done(f"download {dataset}", summary, [], files)

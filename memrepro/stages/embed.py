@@ -1,0 +1,51 @@
+"""embed: the keys and queries of a data set as vectors; the only stage that wants a GPU."""
+
+import numpy as np
+import pandas as pd
+
+from memrepro import paths
+from memrepro.encode import load_encoder
+from memrepro.experiment import load_plan
+from memrepro.keys import make_keys
+from memrepro.memory import GRANULARITIES
+from memrepro.prepared import load, text_id
+from memrepro.stages.done import Done
+from memrepro.store import write_table
+from memrepro.vectors import VectorStore, embed
+
+
+def run(embedding: str) -> Done:
+    """Embed each unique key and query text once, through the cache, and write the vectors.
+
+    The table is `role, text_id, vector`, documents before queries, in the data set's order.
+    """
+    entry = load_plan().embedding(embedding)
+    dataset = load(paths.prepared(entry.dataset), entry.dataset)
+    documents = dict.fromkeys(
+        text
+        for granularity, keyings in entry.keys.items()
+        for keying in keyings
+        for memory in dataset.memories.values()
+        for text in make_keys(GRANULARITIES[granularity](memory), keying).texts
+    )
+    queries = dict.fromkeys(query.text for query in dataset.queries)
+    encoder = load_encoder(entry.encoder)
+    blocks = []
+    with VectorStore() as cache:
+        for role, texts in (("document", list(documents)), ("query", list(queries))):
+            vectors = embed(texts, encoder, role, cache)  # type: ignore[arg-type]
+            ids = [text_id(text) for text in texts]
+            blocks.append(pd.DataFrame({"role": role, "text_id": ids, "vector": list(vectors)}))
+    output = paths.vectors(entry.dataset, entry.encoder)
+    write_table(output, pd.concat(blocks, ignore_index=True))
+    summary = pd.DataFrame(
+        {
+            "encoder": [entry.encoder],
+            "runtime": [encoder.identity.runtime],
+            "documents": [len(documents)],
+            "queries": [len(queries)],
+            "mean length (characters)": [int(np.mean([len(text) for text in documents]))],
+        }
+    )
+    inputs = sorted(paths.prepared(entry.dataset).glob("*.parquet"))
+    return Done(f"embed {embedding}", summary, inputs, [output])
