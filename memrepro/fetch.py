@@ -146,6 +146,7 @@ def _from_mirror(file: RemoteFile, target: Path, mirror: Path | None) -> str:
     except _Damaged as damaged:
         _log.warning("%s; trying the network", damaged)
         return str(damaged)
+    _part(target).unlink(missing_ok=True)  # what an earlier try at the network may have left
     return ""
 
 
@@ -153,7 +154,7 @@ def _from_network(file: RemoteFile, target: Path) -> str:
     """'' if the file came from its address, else why not."""
     if not file.url:
         return "it has no public address"
-    part = target.with_name(f"{target.name}.part")
+    part = _part(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         why = _download(file, part)
@@ -217,6 +218,10 @@ def _transfer(file: RemoteFile, part: Path) -> None:
             for block in response.iter_bytes():
                 out.write(block)
                 bar.update(len(block))
+
+
+def _part(target: Path) -> Path:
+    return target.with_name(f"{target.name}.part")
 
 
 def _size(path: Path) -> int:
