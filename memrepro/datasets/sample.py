@@ -18,6 +18,7 @@ Choices that the paper leaves open:
 - `_NEAR` of the draws of simulated sessions are from the question's own category.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,19 +31,6 @@ from memrepro.datasets import longmemeval
 from memrepro.errors import MemreproError
 from memrepro.memory import Dataset
 
-# PROTOCOLS.md, LongMemEval: questions by type without abstention, and with it.
-_QUESTIONS = {
-    "single-session-user": (64, 70),
-    "single-session-assistant": (56, 56),
-    "single-session-preference": (30, 30),
-    "multi-session": (121, 133),
-    "temporal-reasoning": (127, 133),
-    "knowledge-update": (72, 78),
-}
-# The block of a topic that a type is made from, in the order of the types.
-_BLOCKS = dict(
-    zip(_QUESTIONS, ("fact", "advice", "preference", "many", "events", "update"), strict=True)
-)
 _MOST_EVIDENCE = 6  # Figure 9b: up to six evidence sessions
 _NEAR = 0.5
 _CUED = 0.75  # of the sessions on a topic, and of the questions, name it in a plain word
@@ -79,40 +67,27 @@ class _Plan:
 
 
 def compile_benchmark(*, seed: int, questions: int, sessions: int) -> list[dict[str, Any]]:
-    """Compile a benchmark: `questions` instances with `sessions` sessions each, evidence included.
+    """Compile a benchmark: a list of instances in LongMemEval's schema.
 
-    The shares of the six question types and of abstention are LongMemEval's (PROTOCOLS.md). The
-    same arguments give the same texts on every machine.
-
-    Args:
-        seed: of all random choices.
-        questions: how many instances, at least 1.
-        sessions: sessions in a haystack, at least 6 (the most evidence that a question has).
-
-    Returns:
-        Instances in LongMemEval's schema.
+    The shares of the six question types and of abstention are LongMemEval's (PROTOCOLS.md). A
+    haystack has `sessions` sessions, evidence included. The same arguments give the same texts
+    on every machine.
 
     Raises:
         MemreproError: if a number is too small.
     """
-    if questions < 1:
-        raise MemreproError(
-            f"the sample's 'questions' is {questions}: a benchmark needs at least 1 question"
-        )
-    if sessions < _MOST_EVIDENCE:
-        raise MemreproError(
-            f"the sample's 'sessions' is {sessions}: a history must have room for the "
-            f"{_MOST_EVIDENCE} evidence sessions that a question may have; use at least "
-            f"{_MOST_EVIDENCE}"
-        )
+    room = f"a history must have room for up to {_MOST_EVIDENCE} evidence sessions"
+    for name, value, least, rule in (
+        ("questions", questions, 1, "a benchmark needs a question"),
+        ("sessions", sessions, _MOST_EVIDENCE, room),
+    ):
+        if value < least:
+            raise MemreproError(f"the sample's {name!r} is {value}: {rule}; give {least} or more")
     writer = _Writer(Random(f"memrepro sample {seed}"))
     pools = _Pools(writer, max(4 * sessions, questions * sessions // 8))
-    types = _question_types(questions)
+    types = _question_types(questions, writer.texts["types"])
     writer.rng.shuffle(types)
-    return [
-        _instance(writer, pools, number, question_type, abstention, sessions)
-        for number, (question_type, abstention) in enumerate(types)
-    ]
+    return [_instance(writer, pools, n, *of_type, sessions) for n, of_type in enumerate(types)]
 
 
 def compile_files(folder: Path, parameters: Mapping[str, Any]) -> None:
@@ -139,15 +114,10 @@ def load(folder: Path, name: str) -> Dataset:
     return longmemeval.load(folder, name)
 
 
-def _texts() -> dict[str, Any]:
-    texts: dict[str, Any] = store.read_yaml(Path(__file__).with_name("sample_texts.yaml"))
-    return texts
-
-
-def _question_types(questions: int) -> list[tuple[str, bool]]:
+def _question_types(questions: int, types: Mapping[str, Any]) -> list[tuple[str, bool]]:
     """(type, abstention) of each question: the real shares, by largest remainder."""
-    shares = {(kind, False): plain for kind, (plain, _) in _QUESTIONS.items()}
-    shares |= {(kind, True): both - plain for kind, (plain, both) in _QUESTIONS.items()}
+    shares = {(kind, False): numbers["plain"] for kind, numbers in types.items()}
+    shares |= {(kind, True): numbers["abstention"] for kind, numbers in types.items()}
     total = sum(shares.values())
     counts = {key: questions * share // total for key, share in shares.items()}
     by_remainder = sorted(shares, key=lambda key: -(questions * shares[key] % total))
@@ -161,7 +131,7 @@ class _Writer:
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
-        self.texts = _texts()
+        self.texts = store.read_yaml(Path(__file__).with_name("sample_texts.yaml"))
         self._decks: dict[str, list[Topic]] = {}
         self._salt = rng.getrandbits(32)
 
@@ -193,8 +163,8 @@ class _Writer:
             reply += [left.pop()] if left else []
             if not reply or self.rng.random() < 0.6:
                 reply.append(self.rng.choice(texts["closers"]))
-            for role, sentences in (("user", said), ("assistant", reply)):
-                turns.append({"role": role, "content": " ".join(sentences).format(**slots)})
+            for role, lines in (("user", said), ("assistant", reply)):
+                turns.append({"role": role, "content": " ".join(lines).format(**slots)})
         return turns
 
     def topic_session(self, topic: Topic, remark: str, slots: dict[str, str]) -> list[Turn]:
@@ -235,11 +205,10 @@ class _Pools:
     """The fillers that all haystacks draw from: `size` sessions from the three sources."""
 
     def __init__(self, writer: _Writer, size: int) -> None:
-        # At least half of the simulated sessions tell no fact of the user's, and a history needs
-        # fewer than those (size is at least four times its sessions): a draw always comes to
-        # an end.
+        # Half of the simulated sessions tell no fact of the user's, and a history needs fewer
+        # than those (size is at least four times its sessions): a draw always comes to an end.
         self.writer = writer
-        self.simulated = [s for _, s in zip(range(size // 2), self._simulated(), strict=False)]
+        self.simulated = list(itertools.islice(self._simulated(), size // 2))
         self.tasks = [self._public("tasks", i) for i in range(size // 4)]
         self.knowledge = [self._public("knowledge", i) for i in range(size // 4)]
         self.by_category: dict[str, list[_Session]] = {}
@@ -248,7 +217,7 @@ class _Pools:
 
     def _simulated(self) -> Iterator[_Session]:
         """Two sessions a user background: one tells a fact of the user's, one does not."""
-        writer, rng, number = self.writer, self.writer.rng, 0
+        writer, rng = self.writer, self.writer.rng
         with_topic = {topic["attribute"] for topic in writer.texts["topics"]}
         others = [
             (category, attribute)
@@ -256,27 +225,26 @@ class _Pools:
             for attribute in attributes
             if attribute not in with_topic
         ]
-        while True:
+        for number in itertools.count(1):
             background = writer.hex(number)
-            number += 1
             if number % 4 == 0:
                 category, attribute = rng.choice(others)
                 for n in (1, 2):
                     yield _Session(f"{background}_{n}", self._journal(attribute), category)
                 continue
             topic = writer.topic("attribute")
-            says, value = _own_fact(writer, topic)
-            for n, remark, tells in (
-                (1, rng.choice(says), topic["attribute"]),
-                (2, rng.choice(topic["others"]), ""),
-            ):
+            own = topic[rng.choice([b for b in ("fact", "many", "events") if b in topic])]
+            fact = rng.choice(own)["say"] if isinstance(own, list) else rng.choice(own["say"])
+            value = "" if isinstance(own, list) else rng.choice(own["values"])
+            told = (fact, topic["attribute"]), (rng.choice(topic["others"]), "")
+            for n, (remark, tells) in enumerate(told, start=1):
                 turns = writer.topic_session(topic, remark, writer.slots(v=value))
                 yield _Session(f"{background}_{n}", turns, topic["category"], tells)
 
     def _journal(self, attribute: str) -> list[Turn]:
         writer, texts = self.writer, self.writer.texts
-        asks = [writer.rng.choice(texts["journal"])]
-        asks += writer.rng.sample(texts["follow"], writer.rng.randint(2, 4))
+        follow = writer.rng.sample(texts["follow"], writer.rng.randint(2, 4))
+        asks = [writer.rng.choice(texts["journal"]), *follow]
         return writer.conversation(asks, texts["journal_more"], [], writer.slots(x=attribute))
 
     def _public(self, source: str, number: int) -> _Session:
@@ -291,13 +259,13 @@ class _Pools:
 
     def draw(self, count: int, topics: list[Topic]) -> list[_Session]:
         """`count` fillers for a question on the topics: 50 % simulated, 25 % and 25 % public."""
-        rng = self.writer.rng
-        tasks, knowledge = (count + 1) // 4, (count + 2) // 4
-        wanted = (self.simulated, count - tasks - knowledge), (self.tasks, tasks)
+        rng, tasks, knowledge = self.writer.rng, (count + 1) // 4, (count + 2) // 4
+        counts = (count - tasks - knowledge, tasks, knowledge)
         conflicts = [topic["attribute"] for topic in topics]
         near = [s for t in topics for s in self.by_category.get(t["category"], [])]
         drawn: dict[str, _Session] = {}
-        for pool, more in (*wanted, (self.knowledge, knowledge)):
+        pools = (self.simulated, self.tasks, self.knowledge)
+        for pool, more in zip(pools, counts, strict=True):
             goal = len(drawn) + more
             while len(drawn) < goal:
                 nearby = pool is self.simulated and near and rng.random() < _NEAR
@@ -307,31 +275,22 @@ class _Pools:
         return list(drawn.values())
 
 
-def _own_fact(writer: _Writer, topic: Topic) -> tuple[list[str], str]:
-    """Statements about the user, and the value of their slot, for a session of the pool."""
-    block = writer.rng.choice([b for b in ("fact", "many", "events") if b in topic])
-    if block == "events":
-        return [event["say"] for event in topic["events"]], ""
-    return topic[block]["say"], writer.rng.choice(topic[block]["values"])
-
-
 def _instance(
     writer: _Writer, pools: _Pools, number: int, kind: str, abstention: bool, sessions: int
 ) -> dict[str, Any]:
-    rng = writer.rng
     plan = _plan(writer, kind, abstention)
     # The ids of questions, answers and backgrounds are apart: they count from different numbers.
     stem = f"answer_{writer.hex(2**31 + number)}"
-    several = len(plan.evidence) > 1
-    ids = [f"{stem}_{n}" if several else stem for n in range(1, len(plan.evidence) + 1)]
+    numbered = [f"{stem}_{n}" for n in range(1, len(plan.evidence) + 1)]
+    ids = numbered if len(numbered) > 1 else [stem]
     evidence = [_Session(i, turns) for i, turns in zip(ids, plan.evidence, strict=True)]
     history = pools.draw(sessions - len(evidence), plan.topics) + evidence
-    rng.shuffle(history)
+    writer.rng.shuffle(history)
     places = [place for place, session in enumerate(history) if session.session_id in ids]
     if plan.ordered:
         for place, session in zip(places, evidence, strict=True):
             history[place] = session
-    dates, asked = _dates(rng, len(history), dict(zip(places, plan.anchors, strict=False)))
+    dates, asked = _dates(writer.rng, len(history), dict(zip(places, plan.anchors, strict=False)))
     return {
         "question_id": writer.hex(2**30 + number) + "_abs" * abstention,
         "question_type": kind,
@@ -374,7 +333,7 @@ def _plan(writer: _Writer, kind: str, abstention: bool) -> _Plan:
     if kind == "temporal-reasoning":
         return _temporal(writer, abstention)
     rng = writer.rng
-    block = _BLOCKS[kind]
+    block = writer.texts["types"][kind]["block"]
     topic = writer.topic(block)
     own = topic[block]
     text, answer = own["ask"], own.get("answer", "")
@@ -429,16 +388,13 @@ def _temporal(writer: _Writer, abstention: bool) -> _Plan:
     evidence = [writer.evidence(topic, event["say"]) for topic, event in told]
     if form == "order":
         text = f"In which order did these happen: {', '.join(rng.sample(names, 3))}?"
-        return _Plan(text, ", then ".join(names), topics, evidence, ordered=True)
+        return _Plan(text, ", then ".join(names), topics, evidence, True)
     if form == "first":
-        first, second = rng.sample(names, 2)
-        text = f"Which came first, {first} or {second}?"
+        text = f"Which came first, {' or '.join(rng.sample(names, 2))}?"
         return _Plan(text, names[0][0].upper() + names[0][1:], topics, evidence, True)
-    first_day, days = rng.randrange(70), rng.randint(3, 60)
-    anchors = tuple(
-        datetime(2023, 1, 5) + timedelta(days=day, minutes=rng.randrange(8 * 60, 22 * 60))
-        for day in (first_day, first_day + days)
-    )
+    days, day = rng.randint(3, 60), datetime(2023, 1, 5) + timedelta(rng.randrange(70))
+    minutes = rng.randrange(480, 1320), days * 1440 + rng.randrange(480, 1320)  # 8 to 22 o'clock
+    anchors = tuple(day + timedelta(minutes=m) for m in minutes)
     text = f"How many days passed between {names[0]} and {names[-1]}?"
     answer = f"You did not mention {names[-1]}." if abstention else f"{days} days"
     return _Plan(text, answer, topics, evidence, True, anchors)
