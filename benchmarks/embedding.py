@@ -1,0 +1,212 @@
+"""The embedding store against a loop that re-encodes each question's haystack.
+
+    python benchmarks/embedding.py [--json] [--questions 8] [--loop-questions 64]
+
+Both use the same encoder (MiniLM), device and batch size, so what differs is that the store
+encodes each unique text once. Every measurement runs in its own process, for its peak memory.
+The haystacks are `data/prepared/sample/` where that is there (sessions, the user's words), else
+made up: 40 sessions each, drawn from a shared pool.
+"""
+
+import argparse
+import json
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from memrepro.encode import load_encoder
+from memrepro.vectors import VectorStore, embed
+
+ENCODER = "all-minilm-l6-v2"
+SAMPLE = Path(__file__).parents[1] / "data" / "prepared" / "sample"
+SCALES = (1, 2, 4, 8)
+Haystacks = Sequence[Sequence[str]]
+
+
+def synthetic_haystacks(questions: int, sessions: int = 40, pool: int = 400) -> Haystacks:
+    """`questions` haystacks of `sessions` texts from a shared pool; the same for one seed."""
+    draw = random.Random(20251121)
+    words = [f"{a}{b}{c}" for a in "bdkmst" for b in "aeiou" for c in ("lo", "ra", "nit", "sel")]
+    texts = [
+        f"session {i}: " + " ".join(draw.choices(words, k=draw.randrange(10, 120)))
+        for i in range(pool)
+    ]
+    return [draw.sample(texts, sessions) for _ in range(questions)]
+
+
+def sample_haystacks(questions: int) -> Haystacks:
+    """The first `questions` memories of the prepared sample benchmark, as session texts."""
+    from memrepro.keys import make_keys
+    from memrepro.memory import by_session
+    from memrepro.prepared import load
+
+    memories = list(load(SAMPLE, "sample").memories.values())[:questions]
+    return [make_keys(by_session(memory), "user_only").texts for memory in memories]
+
+
+def haystacks(questions: int, source: str) -> Haystacks:
+    return sample_haystacks(questions) if source == "sample" else synthetic_haystacks(questions)
+
+
+def measure_store(memories: Haystacks) -> dict[str, float]:
+    """Embed all haystacks through a new store, then once more from what it holds."""
+    encoder = load_encoder(ENCODER)
+    encoder.encode(["warm up"], "document")
+    with tempfile.TemporaryDirectory() as folder, VectorStore(Path(folder) / "e.sqlite") as store:
+        texts = [text for memory in memories for text in memory]
+        began = time.perf_counter()
+        embed(texts, encoder, "document", store, progress=False)
+        first = time.perf_counter() - began
+        began = time.perf_counter()
+        embed(texts, encoder, "document", store, progress=False)
+        return {
+            "slots": len(texts),
+            "encoded": store.encoded,
+            "seconds": first,
+            "again": time.perf_counter() - began,
+        }
+
+
+def measure_loop(memories: Haystacks) -> dict[str, float]:
+    """Encode each question's haystack anew, as research scripts do."""
+    encoder = load_encoder(ENCODER)
+    encoder.encode(["warm up"], "document")
+    began = time.perf_counter()
+    for memory in memories:
+        encoder.encode(memory, "document")
+    slots = sum(map(len, memories))
+    return {"slots": slots, "encoded": slots, "seconds": time.perf_counter() - began}
+
+
+def measure_runtimes(memories: Haystacks) -> dict[str, dict[str, float]]:
+    """Torch and OpenVINO by turns on the same 128 texts, three times."""
+    texts = list(dict.fromkeys(text for memory in memories for text in memory))[:128]
+    encoders = {
+        name: load_encoder(ENCODER, device="cpu", runtime=name) for name in ("torch", "openvino")
+    }
+    speeds: dict[str, list[float]] = {name: [] for name in encoders}
+    vectors = {}
+    for encoder in encoders.values():
+        encoder.encode(texts[:32], "document")
+    for _ in range(3):
+        for name, encoder in encoders.items():
+            began = time.perf_counter()
+            vectors[name] = encoder.encode(texts, "document")
+            speeds[name].append(len(texts) / (time.perf_counter() - began))
+    return {
+        name: {
+            "texts": len(texts),
+            "median": statistics.median(speeds[name]),
+            "least": min(speeds[name]),
+            "most": max(speeds[name]),
+            "difference": float(np.abs(vectors[name] - vectors["torch"]).max()),
+        }
+        for name in encoders
+    }
+
+
+MEASURES = {"store": measure_store, "loop": measure_loop, "runtimes": measure_runtimes}
+
+
+def child(measure: str, questions: int, source: str) -> dict:
+    """One measurement in a process of its own, with its peak memory in MiB."""
+    command = [sys.executable, __file__, "--child", measure, "--source", source]
+    command += ["--questions", str(questions)]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def compare(questions: int, loop_questions: int, source: str) -> dict:
+    rows = []
+    for scale in SCALES:
+        n = questions * scale
+        store = child("store", n, source)
+        loop = child("loop", min(n, loop_questions), source)
+        speed = loop["slots"] / loop["seconds"]
+        rows.append(
+            {
+                "questions": n,
+                "slots": store["slots"],
+                "unique": store["encoded"],
+                "store_seconds": store["seconds"],
+                "store_again_seconds": store["again"],
+                "store_encoded_per_s": store["encoded"] / store["seconds"],
+                "store_slots_per_s": store["slots"] / store["seconds"],
+                "store_peak_mib": store["peak_mib"],
+                "loop_seconds": store["slots"] / speed,
+                "loop_slots_per_s": speed,
+                "loop_peak_mib": loop["peak_mib"],
+                "loop_extrapolated_from": None if n <= loop_questions else loop_questions,
+                "ratio": store["slots"] / speed / store["seconds"],
+            }
+        )
+    return {"source": source, "rows": rows, "runtimes": child("runtimes", questions, source)}
+
+
+def markdown(result: dict) -> str:
+    lines = [
+        f"Haystacks: {result['source']}; encoder {ENCODER}.",
+        "",
+        "| questions | texts in haystacks | unique | store s | again s | loop s | loop ÷ store "
+        "| store: encoded/s | store: haystack texts/s | loop: texts/s | peak MiB store / loop |",
+        "|" + " ---: |" * 11,
+    ]
+    for r in result["rows"]:
+        mark = "" if r["loop_extrapolated_from"] is None else (
+            f" (extrapolated from {r['loop_extrapolated_from']} questions)"
+        )  # fmt: skip
+        lines.append(
+            f"| {r['questions']} | {r['slots']} | {r['unique']} | {r['store_seconds']:.2f} "
+            f"| {r['store_again_seconds']:.3f} | {r['loop_seconds']:.2f}{mark} | {r['ratio']:.2f} "
+            f"| {r['store_encoded_per_s']:.1f} | {r['store_slots_per_s']:.1f} "
+            f"| {r['loop_slots_per_s']:.1f} "
+            f"| {r['store_peak_mib']:.0f} / {r['loop_peak_mib']:.0f} |"
+        )
+    first, last = result["rows"][0], result["rows"][-1]
+    lines += [
+        "",
+        f"{last['questions'] / first['questions']:.0f} times the questions take the store "
+        f"{last['store_seconds'] / first['store_seconds']:.2f} times as long, and the loop "
+        f"{last['loop_seconds'] / first['loop_seconds']:.2f} times.",
+        "",
+        "| runtime, CPU | texts | texts/s, median of 3 (range) | largest difference to torch |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    for name, r in result["runtimes"].items():
+        if name != "peak_mib":
+            lines.append(
+                f"| {name} | {r['texts']} | {r['median']:.1f} ({r['least']:.1f}-{r['most']:.1f}) "
+                f"| {r['difference']:.1e} |"
+            )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--questions", type=int, default=8, help="at 1x; 2x, 4x and 8x follow")
+    parser.add_argument(
+        "--loop-questions", type=int, default=64, help="the loop's most; the rest is extrapolated"
+    )
+    parser.add_argument("--source", choices=["sample", "synthetic"])
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--child", choices=list(MEASURES), help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    source = given.source or ("sample" if (SAMPLE / "rounds.parquet").is_file() else "synthetic")
+    if given.child:
+        result = MEASURES[given.child](haystacks(given.questions, source))
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # KiB on Linux
+        print(json.dumps({**result, "peak_mib": peak}))
+        return
+    result = compare(given.questions, given.loop_questions, source)
+    print(json.dumps(result, indent=1) if given.json else markdown(result))
+
+
+if __name__ == "__main__":
+    main()

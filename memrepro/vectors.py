@@ -1,0 +1,256 @@
+"""The embedding store: each text embedded once, kept outside DVC, safe against kills.
+
+One SQLite file. A vector's key is a SHA-256 over the encoder's whole identity, the role, the
+prompt and the text, so that no two settings ever share a vector.
+"""
+
+import hashlib
+import json
+import sqlite3
+import sys
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+from tqdm import tqdm
+
+from memrepro.encode import Encoder, EncoderIdentity, Role, Vectors, check_vectors
+from memrepro.errors import MemreproError
+from memrepro.models import cache_folder
+
+_SCHEMA = """CREATE TABLE IF NOT EXISTS vectors (
+    key BLOB PRIMARY KEY, dimension INTEGER NOT NULL, crc INTEGER NOT NULL, value BLOB NOT NULL)"""
+# SQLite's limit on variables in one statement is higher everywhere.
+_AT_ONCE = 500
+
+
+def vector_key(identity: EncoderIdentity, role: Role, prompt: str, text: str) -> bytes:
+    """The 32-byte key of one vector: SHA-256 of a JSON list, so that no two inputs run together.
+
+    Raises:
+        MemreproError: if a text holds a lone surrogate, which no tokenizer takes.
+    """
+    parts = ["memrepro vector 1", sorted(asdict(identity).items()), role, prompt, text]
+    try:
+        return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).digest()
+    except UnicodeEncodeError as error:
+        raise MemreproError(
+            f"a text of {len(text)} characters is not valid Unicode ({error.reason} at "
+            f"{text[:40]!a}…): repair the data set's reader"
+        ) from error
+
+
+class VectorStore:
+    """Vectors by key in one SQLite file; several processes may use it at once (local disks only).
+
+    Attributes:
+        path: the file.
+        found: how many unique texts `embed` has found here, since this was opened.
+        encoded: how many it had to encode.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Open the file, or make it.
+
+        Args:
+            path: default `embeddings.sqlite` in `models.cache_folder()`.
+
+        Raises:
+            MemreproError: if it is damaged or cannot be written.
+        """
+        self.path = path or cache_folder() / "embeddings.sqlite"
+        self.found = self.encoded = 0
+        with self._explained():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                # NORMAL: a kill loses nothing; a power cut may lose the last batches (they are
+                # made again) but never the file. FULL would sync each batch for no gain.
+                self._db.execute("PRAGMA synchronous=NORMAL")
+                self._db.execute(_SCHEMA)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def missing(self, keys: Sequence[bytes]) -> list[bytes]:
+        """The keys that are not here, in order."""
+        here: set[bytes] = set()
+        with self._explained():
+            for some in _chunks(keys):
+                marks = ",".join("?" * len(some))
+                rows = self._db.execute(f"SELECT key FROM vectors WHERE key IN ({marks})", some)
+                here.update(key for (key,) in rows)
+        return [key for key in keys if key not in here]
+
+    def read(self, keys: Sequence[bytes], dimension: int) -> Vectors:
+        """The vectors of keys that are all here, (n, d) float32, in order.
+
+        Raises:
+            MemreproError: if one is missing, of another dimension, or damaged.
+        """
+        vectors = np.empty((len(keys), dimension), np.float32)
+        rows_of: dict[bytes, list[int]] = {}
+        for row, key in enumerate(keys):
+            rows_of.setdefault(key, []).append(row)
+        with self._explained():
+            for some in _chunks(list(rows_of)):
+                marks = ",".join("?" * len(some))
+                rows = self._db.execute(
+                    f"SELECT key, dimension, crc, value FROM vectors WHERE key IN ({marks})", some
+                )
+                for key, d, crc, value in rows:
+                    if d != dimension or len(value) != 4 * d or zlib.crc32(value) != crc:
+                        raise self._damaged(f"the vector {key.hex()[:12]}… does not fit its check")
+                    vectors[rows_of.pop(key)] = np.frombuffer(value, "<f4")
+        if rows_of:
+            raise self._damaged(f"{len(rows_of)} vectors are not there")
+        return vectors
+
+    def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Commit vectors (n, d) in one transaction; a key that is here already stays as it is.
+
+        Raises:
+            MemreproError: if one is not finite, or the file cannot be written.
+        """
+        if not np.isfinite(vectors).all():
+            raise MemreproError(f"a vector with NaN or infinity was refused by {self.path}")
+        rows = []
+        for key, vector in zip(keys, vectors, strict=True):
+            value = vector.astype("<f4").tobytes()
+            rows.append((key, vector.size, zlib.crc32(value), value))
+        with self._explained():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                self._db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)", rows)
+                self._db.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled the transaction back already.
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def __len__(self) -> int:
+        with self._explained():
+            return int(self._db.execute("SELECT count(*) FROM vectors").fetchone()[0])
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> "VectorStore":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _damaged(self, what: str) -> MemreproError:
+        return MemreproError(
+            f"the embedding store {self.path} is damaged ({what}): delete it, with its -wal and "
+            "-shm files, and run again; its vectors are made again"
+        )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise MemreproError(
+                f"the embedding store {self.path} cannot be opened ({error.strerror}): name a "
+                "folder that can be written in MEMREPRO_CACHE"
+            ) from error
+        except sqlite3.OperationalError as error:
+            why = str(error)
+            remedy = "name a local folder that can be written in MEMREPRO_CACHE"
+            if "full" in why:
+                remedy = "free some space and run again; what was committed is kept"
+            elif "locked" in why:
+                remedy = "another process has held it for a minute; end that one or wait"
+            elif "malformed" in why or "no such column" in why or "has no column" in why:
+                raise self._damaged(why) from error
+            raise MemreproError(
+                f"the embedding store {self.path} was not written or read ({why}): {remedy}"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            # Its subclasses are mistakes in this module, not in the file.
+            if type(error) is not sqlite3.DatabaseError:
+                raise
+            raise self._damaged(str(error)) from error
+
+
+def embed(
+    texts: Sequence[str],
+    encoder: Encoder,
+    role: Role,
+    store: VectorStore,
+    *,
+    progress: bool = True,
+    batch_size: int = 32,
+) -> Vectors:
+    """Texts → vectors, each unique text encoded at most once for ever.
+
+    Missing texts go in batches of like length, longest first, so that running out of memory shows
+    at once; each batch is committed before the next. A killed run therefore loses at most the
+    batch in flight, and goes on with the same batches. The result is always what the store holds.
+
+    Args:
+        texts: n texts, with or without repetitions.
+        encoder: what encodes.
+        role: 'query' or 'document'.
+        store: where vectors are kept; its `found` and `encoded` are increased.
+        progress: a bar on a terminal; elsewhere one line on stderr if anything was encoded.
+        batch_size: texts to a commit.
+
+    Returns:
+        (n, d) float32 in the order of `texts`.
+
+    Raises:
+        MemreproError: if a vector is not finite, or the store cannot be used.
+    """
+    prompt = encoder.prompts[role]
+    key_of = {
+        text: vector_key(encoder.identity, role, prompt, text) for text in dict.fromkeys(texts)
+    }
+    wanted = set(store.missing(list(key_of.values())))
+    todo = sorted((t for t, key in key_of.items() if key in wanted), key=lambda t: (-len(t), t))
+    store.found += len(key_of) - len(todo)
+    began, name = time.perf_counter(), encoder.identity.model
+    terminal = sys.stderr.isatty()
+    with tqdm(
+        total=len(todo), unit="text", desc=name, disable=not (progress and terminal and todo)
+    ) as bar:
+        for start in range(0, len(todo), batch_size):
+            batch = todo[start : start + batch_size]
+            # Another process may have committed some of these since.
+            still = set(store.missing([key_of[text] for text in batch]))
+            new = [text for text in batch if key_of[text] in still]
+            if new:
+                vectors = encoder.encode(new, role)
+                check_vectors(vectors, new, encoder.identity, encoder.dimension)
+                store.add([key_of[text] for text in new], vectors)
+            store.encoded += len(new)
+            store.found += len(batch) - len(new)
+            bar.update(len(batch))
+    if progress and todo and not terminal:
+        seconds = time.perf_counter() - began
+        print(
+            f"{name}: {len(key_of) - len(todo)} vectors found, {len(todo)} encoded in "
+            f"{seconds:.1f} s ({len(todo) / seconds:.1f} texts/s)",
+            file=sys.stderr,
+        )
+    return store.read([key_of[text] for text in texts], encoder.dimension)
+
+
+def _chunks(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    for start in range(0, len(keys), _AT_ONCE):
+        yield keys[start : start + _AT_ONCE]
