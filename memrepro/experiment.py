@@ -3,6 +3,7 @@
 An unknown key anywhere is an error, so that a slip of the pen never runs with a default.
 """
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, TypeVar
@@ -116,9 +117,10 @@ T = TypeVar("T")
 
 def _named(what: str, known: Mapping[str, T], key: str) -> T:
     if key not in known:
+        near = difflib.get_close_matches(key, known, n=3, cutoff=0.3) or list(known)[:3]
         raise MemreproError(
-            f"unknown {what} {key!r}: params.yaml has {', '.join(known) or 'none'}; "
-            "choose one of these or add it there"
+            f"unknown {what} {key!r}: the nearest of the {len(known)} in params.yaml are "
+            f"{', '.join(near)}; choose one or add it there"
         )
     return known[key]
 
@@ -153,7 +155,7 @@ def load_plan() -> Plan:
         MemreproError: for an unknown or missing key, profile, data set, encoder, granularity,
             keying, method, retriever or parameter, or keys that no embedding covers.
     """
-    from memrepro.encode import known_encoders
+    from memrepro.models import registry
     from memrepro.retrievers import make_retriever
 
     tree = read_yaml(root() / "params.yaml")
@@ -180,10 +182,13 @@ def load_plan() -> Plan:
     )
     for metric in plan.evaluation.metrics:
         _require("evaluation", "metric", metric, METRICS)
-    everything = {**plan.datasets, **plan.embeddings, **plan.experiments, **plan.sweeps}
-    for key, entry in {**everything, **plan.reports}.items():
-        _require(key, "profile", entry.profile, PROFILES)
-    encoders = known_encoders()
+    groups_of_entries: tuple[Mapping[str, Any], ...] = (
+        plan.datasets, plan.embeddings, plan.experiments, plan.sweeps, plan.reports,
+    )  # fmt: skip
+    for entries in groups_of_entries:
+        for key, entry in entries.items():
+            _require(key, "profile", entry.profile, PROFILES)
+    encoders = registry()
     for key, embedding in plan.embeddings.items():
         _require(f"embeddings.{key}", "data set", embedding.dataset, plan.datasets)
         _require(f"embeddings.{key}", "encoder", embedding.encoder, encoders)

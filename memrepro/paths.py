@@ -21,7 +21,7 @@ def vectors(dataset: str, encoder: str) -> Path:
 
 
 def results(profile: str) -> Path:
-    """The results of a profile: `runs/`, `sweeps/`, `qrels/`, metrics and a folder a paper."""
+    """The results of a profile: `runs/`, `qrels/`, metrics and a folder a paper."""
     return root() / "results" / profile
 
 
@@ -37,7 +37,7 @@ def run(profile: str, experiment: str) -> Path:
 
 def sweep(profile: str, experiment: str) -> Path:
     """The runs of a sweep, one a setting."""
-    return results(profile) / "sweeps" / f"{experiment}.parquet"
+    return results(profile) / "runs" / "sweeps" / f"{experiment}.parquet"
 
 
 def metrics(profile: str) -> Path:

@@ -5,8 +5,9 @@ qrels lie elsewhere, so that only evaluation can read them.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -21,6 +22,11 @@ _QREL = ["query_id", "kind", "level", "part", "doc_id"]
 def text_id(text: str) -> str:
     """A text's name: the first 32 hex digits of its SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _rows(table: pd.DataFrame) -> Iterator[Any]:
+    """Named rows; pandas' own type for a cell is a union that fits nothing."""
+    return table.itertuples(index=False)
 
 
 def save(dataset: Dataset, folder: Path) -> list[Path]:
@@ -49,14 +55,14 @@ def save(dataset: Dataset, folder: Path) -> list[Path]:
 
 def load(folder: Path, name: str) -> Dataset:
     """Read what `save` wrote; the data set comes without qrels."""
-    texts = dict(read_table(folder / "texts.parquet").itertuples(index=False))
+    texts = dict(_rows(read_table(folder / "texts.parquet")))
     memories: dict[str, dict[str, Round]] = {}
-    for row in read_table(folder / "rounds.parquet").itertuples(index=False):
+    for row in _rows(read_table(folder / "rounds.parquet")):
         rounds = memories.setdefault(row.memory_id, {})
         known = rounds.get(row.round_id)
         fields = {**(known.fields if known else {}), row.field: texts[row.text_id]}
         rounds[row.round_id] = Round(row.round_id, row.session_id, row.at, fields)
-    queries = read_table(folder / "queries.parquet").itertuples(index=False)
+    queries = _rows(read_table(folder / "queries.parquet"))
     return Dataset(
         name,
         {key: Memory(key, tuple(rounds.values())) for key, rounds in memories.items()},
@@ -87,6 +93,6 @@ def load_qrels(path: Path, level: str) -> tuple[dict[str, str], dict[str, Parts]
     table = read_table(path)
     kinds = dict(zip(table["query_id"], table["kind"], strict=True))
     gold: dict[str, dict[int, list[str]]] = {}
-    for row in table[table["level"] == level].itertuples(index=False):
+    for row in _rows(table[table["level"] == level]):
         gold.setdefault(row.query_id, {}).setdefault(int(row.part), []).append(row.doc_id)
     return kinds, {q: tuple(tuple(part) for part in parts.values()) for q, parts in gold.items()}

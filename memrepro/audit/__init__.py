@@ -1,0 +1,1 @@
+"""The audit: verdicts on numbers."""

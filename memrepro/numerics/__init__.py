@@ -1,0 +1,1 @@
+"""Numerics: arrays in, arrays out; they know no data set and no file."""

@@ -208,18 +208,6 @@ class Gate:
             return True
         return mean > self.mean_low and self.entropy(scores) < self.entropy_threshold
 
-    def choose(
-        self, familiarity: Sequence[Ranking], recollection: Sequence[Ranking]
-    ) -> list[Ranking]:
-        """The gated rankings, from both paths' rankings of the same queries, in their order.
-
-        The probe scores are those of the familiarity rankings.
-        """
-        return [
-            direct if self.is_familiar(np.asarray(direct.scores)) else deliberate
-            for direct, deliberate in zip(familiarity, recollection, strict=True)
-        ]
-
 
 @dataclass(frozen=True)
 class ReleasedRFMem:

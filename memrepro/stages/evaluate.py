@@ -39,12 +39,13 @@ def evaluate_run(
     """Per-question metrics of one experiment or sweep, and the excluded questions.
 
     A cut-off beyond a ranking's length would call a short list a bad one, so that those above
-    the retriever's k are left out.
+    the retriever's k are left out; a sweep is evaluated at its k alone.
     """
     kinds, gold = gold_of(plan, experiment)
     left_out = exclusions(kinds, gold, plan.evaluation.excluded_kinds)
     wanted = {query_id: parts for query_id, parts in gold.items() if query_id not in left_out}
-    ks = [k for k in plan.evaluation.ks if k <= experiment.parameters["k"]]
+    depth = experiment.parameters["k"]
+    ks = [depth] if experiment.vary else [k for k in plan.evaluation.ks if k <= depth]
     blocks = []
     for setting in experiment.settings():
         part = run[run["setting"] == setting] if setting else run
@@ -82,6 +83,6 @@ def run(profile: str) -> Done:
     plain = metrics[(metrics["setting"] == "") & (metrics["metric"].isin(["recall_all", "ndcg"]))]
     summary = plain.pivot_table(index="experiment", columns=["metric", "k"], values="value")
     folder = paths.results(profile)
-    inputs = sorted(p for sub in ("runs", "sweeps", "qrels") for p in (folder / sub).glob("*"))
+    inputs = sorted(p for sub in ("runs", "qrels") for p in (folder / sub).rglob("*.parquet"))
     outputs = [paths.metrics(profile), paths.exclusions(profile)]
     return Done(f"evaluate {profile}", summary.round(4), inputs, outputs)

@@ -21,13 +21,13 @@ def _read_vectors(experiment: Experiment) -> Mapping[str, Mapping[str, Floats]]:
     """Role → text id → vector."""
     table = read_table(paths.vectors(experiment.dataset, experiment.encoder))
     return {
-        role: dict(zip(rows["text_id"], rows["vector"], strict=True))
+        str(role): dict(zip(rows["text_id"], rows["vector"], strict=True))
         for role, rows in table.groupby("role")
     }
 
 
 def make_requests(dataset: Dataset, experiment: Experiment) -> list[Request]:
-    """One request a memory, in the data set's order, with vectors where the experiment has an encoder."""
+    """One request a memory, in the data set's order; with vectors if there is an encoder."""
     asked: dict[str, list[Query]] = {}
     for query in dataset.queries:
         asked.setdefault(query.memory_id, []).append(query)

@@ -1,0 +1,7 @@
+"""`python -m memrepro`."""
+
+import sys
+
+from memrepro.cli import main
+
+sys.exit(main())

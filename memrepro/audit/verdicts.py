@@ -1,0 +1,43 @@
+"""Verdicts: does a number that was computed here stand for the one that was printed?"""
+
+from decimal import Decimal
+from typing import NamedTuple
+
+NOT_RUN = "not run"
+NOT_IN_PAPER = "not in the paper"
+# From best to worst, for telling when a verdict got worse.
+ORDER = (
+    "exact",
+    "within tolerance",
+    "direction only",
+    "not reproduced",
+    "not comparable",
+    NOT_RUN,
+    NOT_IN_PAPER,
+)
+
+
+class Verdict(NamedTuple):
+    """A verdict, and the term of the tolerance that decided it."""
+
+    label: str
+    term: str
+
+
+def judge(printed: str, value: float) -> Verdict:
+    """Compare a value with a printed number.
+
+    'exact' is equality after rounding to the printed digits; 'within tolerance' is a distance
+    of less than one unit of the last printed digit, which truncation in place of rounding gives.
+
+    Raises:
+        ValueError: if `printed` is no number.
+    """
+    number = Decimal(printed)
+    digits = -int(number.as_tuple().exponent)
+    if round(value, digits) == float(number):
+        return Verdict("exact", f"rounded to {digits} digits")
+    distance = abs(value - float(number))
+    if distance < 10.0**-digits:
+        return Verdict("within tolerance", f"less than one unit of digit {digits}")
+    return Verdict("not reproduced", f"differs by {distance:.{digits + 1}f}")

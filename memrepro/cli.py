@@ -1,0 +1,155 @@
+"""The command line: `python -m memrepro`. Tables for people, `--json` for programs."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from memrepro import __version__
+from memrepro.errors import MemreproError
+
+
+def _print(frame: pd.DataFrame, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(frame.to_dict("records"), ensure_ascii=False, indent=1, default=str))
+    else:
+        print(frame.to_markdown(index=False, floatfmt=".4f", disable_numparse=True))
+
+
+def _repro(arguments: argparse.Namespace) -> int:
+    from memrepro import paths
+    from memrepro.experiment import load_plan
+    from memrepro.store import root
+
+    plan = load_plan()
+    # Stages call `python`: the one that runs this command comes first.
+    environment = dict(os.environ)
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+    command = [sys.executable, "-m", "dvc", "repro", f"verify@{arguments.profile}"]
+    status = subprocess.run(command, cwd=root(), env=environment, check=False).returncode
+    if status != 0:
+        print(
+            f"memrepro: the profile {arguments.profile!r} is not complete; the reason stands above "
+            "(what was done is kept: run the same command again)",
+            file=sys.stderr,
+        )
+        return 1
+    for report in plan.reports.values():
+        if report.profile == arguments.profile:
+            page = paths.build(report.profile) / f"{report.paper}.html"
+            tables = paths.results(report.profile) / report.paper
+            print(f"report: {page.relative_to(root())}   tables: {tables.relative_to(root())}/")
+    return 0
+
+
+def _notebook(arguments: argparse.Namespace) -> int:
+    from memrepro.notebook import execute, to_page
+    from memrepro.store import root
+
+    parameters: dict[str, Any] = {}
+    for pair in arguments.parameters:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise MemreproError(f"-p {pair}: a parameter is given as name=value")
+        parameters[name] = value
+    output = execute(arguments.name, parameters, root() / arguments.output)
+    if arguments.page:
+        to_page(output, root() / arguments.page)
+    return 0
+
+
+def _datasets(arguments: argparse.Namespace) -> int:
+    from memrepro.datasets.registry import registrations
+    from memrepro.fetch import mirror_folder
+
+    mirror = mirror_folder()
+    rows = []
+    for key, r in registrations().items():
+        there = sum((mirror / f.path).is_file() for f in r.files) if mirror else 0
+        held = "compiled here" if r.compiled else f"{there} of {len(r.files)}"
+        rows.append((key, r.name, r.edition, r.licence, held, r.identity[:16]))
+    columns = ["data set", "name", "edition", "licence", "files in the mirror", "identity"]
+    _print(pd.DataFrame(rows, columns=columns), arguments.json)
+    return 0
+
+
+def _experiments(arguments: argparse.Namespace) -> int:
+    from memrepro.experiment import load_plan
+
+    plan = load_plan()
+    rows = [
+        (e.profile, key, e.dataset, e.encoder or "-", e.granularity, e.keying,
+         f"{e.method}.{e.retriever}", e.vary or "-")
+        for key, e in {**plan.experiments, **plan.sweeps}.items()
+    ]  # fmt: skip
+    columns = [
+        "profile",
+        "experiment",
+        "data set",
+        "encoder",
+        "doc",
+        "keying",
+        "retriever",
+        "sweep over",
+    ]
+    _print(pd.DataFrame(rows, columns=columns), arguments.json)
+    return 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from memrepro.stages import verify
+
+    _print(verify.run(arguments.profile).summary, arguments.json)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    from memrepro.experiment import PROFILES
+
+    parser = argparse.ArgumentParser(prog="memrepro", description=__doc__)
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(
+        name: str, action: Any, description: str, as_json: bool = True
+    ) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=description, description=description)
+        command.set_defaults(action=action)
+        if as_json:
+            command.add_argument("--json", action="store_true", help="print JSON")
+        return command
+
+    repro = add("repro", _repro, "run all stages of a profile (dvc repro verify@PROFILE)", False)
+    repro.add_argument("profile", choices=PROFILES)
+    verify = add("verify", _verify, "compute all tables again from the rankings and compare")
+    verify.add_argument("profile", choices=PROFILES)
+    add("datasets", _datasets, "list the data sets: edition, licence, what the mirror holds")
+    add("experiments", _experiments, "list the experiments of params.yaml")
+    notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)
+    notebook.add_argument("name")
+    notebook.add_argument(
+        "-p", dest="parameters", action="append", default=[], metavar="NAME=VALUE"
+    )
+    notebook.add_argument("--output", required=True, help="where the executed notebook goes")
+    notebook.add_argument("--page", help="also render it as this HTML file")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; 0 only when all is well, 1 with one sentence for what is wrong."""
+    arguments = _parser().parse_args(argv)
+    try:
+        status: int = arguments.action(arguments)
+        return status
+    except MemreproError as error:
+        print(f"memrepro: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("memrepro: stopped; run the same command again to go on", file=sys.stderr)
+        return 130

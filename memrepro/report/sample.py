@@ -1,0 +1,65 @@
+"""The sample's tables and figure; its numbers stand beside no paper's."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro import paths
+from memrepro.audit.verdicts import NOT_IN_PAPER
+from memrepro.report import figures
+from memrepro.report.profile import Views, exclusion_cells
+from memrepro.report.tables import Cell, number, write_cells
+from memrepro.store import read_table
+
+OVERALL = "overall"
+_VIEWS = Views("sample")
+show_table, show_figure = _VIEWS.table, _VIEWS.figure
+
+
+def overview(metrics: pd.DataFrame) -> Iterator[Cell]:
+    """recall_all@5 of every experiment by question type."""
+    chosen = metrics[(metrics["metric"] == "recall_all") & (metrics["k"] == 5)]
+    for experiment, rows in chosen.groupby("experiment", sort=False):
+        kinds = [(kind, part["value"]) for kind, part in rows.groupby("kind", sort=True)]
+        for kind, values in [*kinds, (OVERALL, rows["value"])]:
+            value = number(values.mean())
+            yield Cell(
+                str(experiment), str(kind), "recall_all@5", "", value, len(values), NOT_IN_PAPER, ""
+            )
+
+
+def cutoffs(metrics: pd.DataFrame) -> Iterator[Cell]:
+    """recall_all and both NDCGs at each cut-off, over all questions."""
+    chosen = metrics[metrics["metric"].isin(["recall_all", "ndcg", "ndcg_longmemeval"])]
+    for (experiment, metric, k), rows in chosen.groupby(["experiment", "metric", "k"], sort=False):
+        name = f"{metric}@{k}"
+        value = number(rows["value"].mean())
+        yield Cell(str(experiment), name, name, "", value, len(rows), NOT_IN_PAPER, "")
+
+
+def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
+    rows = [(c.row, c.column, float(c.reproduced), c.n) for c in cells]
+    data = pd.DataFrame(rows, columns=["experiment", "question type", "recall_all@5", "n"])
+    grid = data.pivot(index="experiment", columns="question type", values="recall_all@5")
+    grid = grid.loc[data["experiment"].unique(), data["question type"].unique()]
+    figure = Figure(figsize=(10, 0.45 * len(grid) + 1.5))
+    axis = figure.subplots()
+    sns.heatmap(grid, annot=True, fmt=".2f", vmin=0, vmax=1, cmap="viridis", ax=axis)
+    axis.set_title("Sample benchmark: recall_all@5 by session (not comparable with any paper)")
+    axis.set_ylabel("")
+    return figures.save(figure, data, folder, "recall_by_type")
+
+
+def build(profile: str, folder: Path) -> list[Path]:
+    """Write the sample's tables and figure into a folder; return their paths."""
+    metrics = read_table(paths.metrics(profile))
+    by_type = list(overview(metrics))
+    return [
+        *write_cells(by_type, folder, "overview"),
+        *write_cells(cutoffs(metrics), folder, "cutoffs"),
+        *write_cells(exclusion_cells(profile), folder, "exclusions"),
+        *_recall_by_type(by_type, folder),
+    ]

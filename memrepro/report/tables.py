@@ -1,0 +1,69 @@
+"""Tables: tidy csv, and the same wide as Markdown and LaTeX."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from memrepro.store import read_table, write_table, write_text
+
+DIGITS = 4
+
+
+class Cell(NamedTuple):
+    """One number of a table: what was printed, what came out here, and the verdict on it.
+
+    `reported` is the string as printed and `reproduced` has four digits; each is '' where there
+    is none, never 0.
+    """
+
+    row: str
+    column: str
+    metric: str
+    reported: str
+    reproduced: str
+    n: int
+    verdict: str
+    note: str
+
+
+def number(value: float) -> str:
+    """A value at the digits that tables show."""
+    return f"{value:.{DIGITS}f}"
+
+
+def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
+    """Write a table as `<name>.csv` (tidy), `.md` and `.tex` (wide); return the paths."""
+    frame = pd.DataFrame(cells, columns=list(Cell._fields)).astype(str)
+    shown = wide(frame)
+    write_table(folder / f"{name}.csv", frame)
+    notes = sorted({n for n in frame["note"] if n})
+    text = (
+        shown.to_markdown() + "\n" + "".join(f"\n- {note}" for note in notes) + "\n" * bool(notes)
+    )
+    write_text(folder / f"{name}.md", text)
+    write_text(folder / f"{name}.tex", shown.to_latex(escape=True))
+    return [folder / f"{name}.{suffix}" for suffix in ("csv", "md", "tex")]
+
+
+def wide(cells: pd.DataFrame) -> pd.DataFrame:
+    """Rows by columns; a cell reads `reproduced | reported, verdict`, without what it lacks."""
+    frame = cells.copy()
+    right = [
+        ", ".join(part for part in (reported, verdict) if part)
+        for reported, verdict in zip(frame["reported"], frame["verdict"], strict=True)
+    ]
+    frame["cell"] = [
+        " | ".join(part for part in pair if part)
+        for pair in zip(frame["reproduced"], right, strict=True)
+    ]
+    table = frame.pivot(index="row", columns="column", values="cell").fillna("")
+    return table.loc[frame["row"].unique(), frame["column"].unique()].rename_axis(
+        index=None, columns=None
+    )
+
+
+def show(folder: Path, name: str) -> pd.DataFrame:
+    """A written table, wide, for a notebook."""
+    return wide(read_table(folder / f"{name}.csv"))

@@ -1,0 +1,22 @@
+"""report: a paper's tables and figures, from the per-question metrics alone."""
+
+import importlib
+
+import pandas as pd
+
+from memrepro import paths
+from memrepro.stages.done import Done
+from memrepro.store import read_table
+
+
+def run(paper: str, profile: str) -> Done:
+    """Write a paper's tables and figures under `results/<profile>/<paper>/`."""
+    module = importlib.import_module(f"memrepro.report.{paper}")
+    outputs = module.build(profile, paths.results(profile) / paper)
+    tables = [read_table(p) for p in outputs if p.suffix == ".csv"]
+    verdicts = pd.concat([t["verdict"] for t in tables if "verdict" in t])
+    counts = (
+        verdicts[verdicts != ""].value_counts().rename_axis("verdict").reset_index(name="cells")
+    )
+    inputs = [paths.metrics(profile), paths.exclusions(profile)]
+    return Done(f"report {paper} {profile}", counts, inputs, outputs)

@@ -1,0 +1,31 @@
+"""Verdicts at the printed precision."""
+
+import pytest
+
+from memrepro.audit.verdicts import judge
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "label"),
+    [
+        ("0.4242", 0.42424242, "exact"),
+        ("0.4000", 0.4, "exact"),
+        ("0.42", 0.4242, "exact"),
+        ("0.4242", 0.42428, "within tolerance"),  # truncated, not rounded
+        ("0.4242", 0.42435, "not reproduced"),
+        ("0.4242", 0.0, "not reproduced"),
+        ("97", 97.2, "exact"),
+        ("97", 98.0, "not reproduced"),
+    ],
+)
+def test_labels(printed, value, label):
+    assert judge(printed, value).label == label
+
+
+def test_the_term_that_decided_is_named():
+    assert judge("0.4242", 0.4343).term == "differs by 0.01010"
+
+
+def test_not_a_number_is_an_error():
+    with pytest.raises(ArithmeticError):
+        judge("7.64ms", 7.64)

@@ -1,0 +1,58 @@
+"""Dense retrieval against the formula, and the factory's errors."""
+
+import numpy as np
+import pytest
+
+from memrepro.encode import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.keys import Request, make_keys
+from memrepro.memory import Memory, Round
+from memrepro.retrievers import make_retriever
+
+
+def request(keying="concat"):
+    docs = [("d0", "red car", "blue sky"), ("d1", "green tea", "hot"), ("d2", "red wine", "cold")]
+    memory = Memory("m", tuple(Round(i, i, "", {"user": u, "assistant": a}) for i, u, a in docs))
+    keys = make_keys(memory, keying)
+    encoder = HashEncoder()
+    texts = ["a red car", "hot green tea"]
+    return Request(
+        keys.with_vectors(encoder.encode(keys.texts, "document")),
+        ["q0", "q1"], texts, encoder.encode(texts, "query"),
+    )  # fmt: skip
+
+
+def test_equals_the_sorted_inner_products():
+    asked = request()
+    rankings = make_retriever("dense", "dense", {"k": 2}).search([asked])
+    for index, ranking in enumerate(rankings):
+        scores = asked.keys.vectors @ asked.query_vectors[index]
+        best = np.argsort(-scores)[:2]
+        assert ranking.doc_ids == tuple(asked.keys.doc_ids[i] for i in best)
+        assert ranking.scores == pytest.approx(scores[best])
+    assert [r.doc_ids[0] for r in rankings] == ["d0", "d1"]
+
+
+def test_fielded_takes_the_better_field():
+    asked = request("fielded")
+    (first, _) = make_retriever("dense", "dense", {"k": 3}).search([asked])
+    by_key = asked.keys.vectors @ asked.query_vectors[0]
+    expected = by_key.reshape(3, 2).max(axis=1)
+    assert dict(zip(first.doc_ids, first.scores, strict=True)) == pytest.approx(
+        dict(zip(asked.keys.doc_ids, expected, strict=True))
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "parameters", "sentence"),
+    [
+        ("sparse", "dense", {}, "unknown method 'sparse'"),
+        ("dense", "densest", {}, "unknown retriever 'densest' of dense"),
+        ("dense", "dense", {"k": 5, "topk": 5}, "unknown parameter 'topk' of dense.dense"),
+        ("dense", "dense", {}, "missing 1 required positional argument: 'k'"),
+        ("bm25", "bm25", {"k": 5, "tokenisation": "bpe"}, "unknown value 'bpe'"),
+    ],
+)
+def test_errors(family, name, parameters, sentence):
+    with pytest.raises(MemreproError, match=sentence):
+        make_retriever(family, name, parameters)

@@ -1,0 +1,93 @@
+"""params.yaml: the real one holds together, and every slip of the pen is an error."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from memrepro.datasets.registry import registrations
+from memrepro.errors import MemreproError
+from memrepro.experiment import load_plan
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_real_plan():
+    plan = load_plan()
+    assert {e.profile for e in plan.experiments.values()} == {"sample", "open", "full"}
+    assert set(plan.datasets) <= set(registrations())
+    assert {f"personabench-n0{level}" for level in (0, 3, 5, 7)} <= set(plan.datasets)
+
+
+def test_the_modules_that_dvc_depends_on_are_the_registrys():
+    for key, entry in load_plan().datasets.items():
+        assert entry.module == registrations()[key].module
+
+
+def test_the_samples_size():
+    parameters = load_plan().datasets["sample"].parameters
+    assert parameters["questions"] >= 120
+    assert parameters["sessions"] >= 40
+
+
+def test_a_sweep_has_one_run_a_value():
+    sweep = load_plan().experiment("rfmem-mpnet-recollection-k5-by-alpha")
+    settings = sweep.settings()
+    assert len(settings) == len(sweep.values)
+    assert settings["0.9"]["alpha"] == 0.9
+    assert settings["0.9"]["k"] == 5
+
+
+@pytest.fixture
+def edited(tmp_path, monkeypatch):
+    """The real params.yaml with one thing changed, in a folder of its own."""
+    tree = yaml.safe_load((ROOT / "params.yaml").read_text())
+
+    def change(path, value):
+        *above, last = path.split(".")
+        node = tree
+        for key in above:
+            node = node[key]
+        node[last] = value
+        (tmp_path / "params.yaml").write_text(yaml.safe_dump(tree))
+        (tmp_path / "dvc.yaml").touch()
+        monkeypatch.chdir(tmp_path)
+
+    return change
+
+
+DENSE = "experiments.dense.sample-dense-user"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        ("extra", {}, "exactly the keys"),
+        ("experiments.quantum", {}, "unknown group 'quantum'"),
+        (f"{DENSE}.retreiver", "dense", "has the unknown key 'retreiver'"),
+        (f"{DENSE}.profile", "big", "unknown profile 'big'"),
+        (f"{DENSE}.dataset", "personabench", "unknown data set 'personabench'"),
+        (f"{DENSE}.encoder", "all-minilm", "unknown encoder 'all-minilm'"),
+        (f"{DENSE}.granularity", "turn", "unknown granularity 'turn'"),
+        (f"{DENSE}.keying", "summary", "unknown keying 'summary'"),
+        (f"{DENSE}.method", "sparse", "unknown method 'sparse'"),
+        (f"{DENSE}.retriever", "denser", "unknown retriever 'denser' of dense"),
+        (f"{DENSE}.parameters", {"k": 5, "beta": 1}, "unknown parameter 'beta' of dense.dense"),
+        (f"{DENSE}.parameters", {}, "missing 1 required positional argument"),
+        (DENSE, ["dense"], "it must be a mapping"),
+        (DENSE, {"profile": "sample"}, "lacks the key 'dataset'"),
+        ("embeddings.sample--all-minilm-l6-v2.keys", {"round": ["concat"]}, "add the keying there"),
+        ("embeddings.sample--all-minilm-l6-v2.encoder", "bert", "unknown encoder 'bert'"),
+        ("evaluation.metrics", ["recall", "map"], "unknown metric 'map'"),
+    ],
+)
+def test_slips(edited, path, value, sentence):
+    edited(path, value)
+    with pytest.raises(MemreproError, match=sentence):
+        load_plan()
+
+
+@pytest.mark.parametrize("kind", ["dataset", "embedding", "experiment"])
+def test_unknown_names_list_the_nearest(kind):
+    with pytest.raises(MemreproError, match=r"unknown .*'sample-bm25-usr': the nearest of"):
+        getattr(load_plan(), kind)("sample-bm25-usr")

@@ -1,0 +1,246 @@
+"""The DVC line: what depends on what, and one tiny profile run end to end, twice."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
+
+# Modules that name, read, write and check, but decide no number: no stage depends on them.
+PLUMBING = {
+    "memrepro",
+    "memrepro.errors",
+    "memrepro.experiment",
+    "memrepro.paths",
+    "memrepro.store",
+    "memrepro.stages",
+    "memrepro.stages.done",
+    "memrepro.datasets",
+    "memrepro.datasets.registry",
+    "memrepro.fetch",
+    "memrepro.retrievers",
+    "memrepro.numerics",
+    "memrepro.report",
+    "memrepro.audit",
+}
+
+
+def module_file(name):
+    path = ROOT / name.replace(".", "/")
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def closure(*names):
+    """The modules of the package that these import, however deep, plumbing aside."""
+    found, todo = set(), list(names)
+    while todo:
+        name = todo.pop()
+        if name in found or name in PLUMBING or module_file(name) is None:
+            continue
+        found.add(name)
+        for node in ast.walk(ast.parse(module_file(name).read_text())):
+            if isinstance(node, ast.Import):
+                todo += [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                todo += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return {module_file(name).relative_to(ROOT).as_posix() for name in found}
+
+
+DYNAMIC = {
+    "download": ["memrepro.datasets.sample"],
+    "prepare": ["memrepro.datasets.personabench"],
+    "retrieve": ["memrepro.retrievers.rfmem"],
+    "sweep": ["memrepro.retrievers.rfmem"],
+    "retrieve-lexical": ["memrepro.retrievers.bm25"],
+    "report": ["memrepro.report.rfmem"],
+    "report-full": ["memrepro.report.rfmem"],
+    "verify": ["memrepro.report.rfmem"],
+}
+ITEM = {"module": None, "method": None, "paper": "rfmem"}
+
+
+@pytest.mark.parametrize("name", sorted(STAGES))
+def test_a_stage_depends_on_all_the_code_that_it_runs(name):
+    stage = STAGES[name].get("do", STAGES[name])
+    module = stage["cmd"].split("memrepro notebook ")[1].split()[0]
+    module = "report" if module in ("${item.paper}", "rfmem") else module
+    dynamic = DYNAMIC.get(name, [])
+    last = dynamic[0].rsplit(".", 1)[1] if dynamic else ""
+    declared = [
+        d.replace("${item.module}", last)
+        .replace("${item.method}", last)
+        .replace("${item.paper}", last)
+        for d in stage["deps"]
+    ]
+    needed = closure(f"memrepro.stages.{module}", *dynamic)
+    missing = {m for m in needed if not any(m == d or m.startswith(f"{d}/") for d in declared)}
+    assert not missing
+
+
+def test_only_evaluation_reads_the_qrels():
+    for name in ("embed", "retrieve", "retrieve-lexical", "sweep"):
+        assert not [d for d in STAGES[name]["do"]["deps"] if "qrels" in d]
+
+
+def test_results_are_kept_in_git_and_survive_a_failed_run():
+    for name, stage in STAGES.items():
+        for out in stage.get("do", stage)["outs"]:
+            if isinstance(out, dict):
+                assert list(out.values()) == [{"cache": False, "persist": True}], name
+            else:
+                assert not out.startswith("results/"), name
+
+
+def test_executed_notebooks_are_leaves():
+    deps = {d for s in STAGES.values() for d in s.get("do", s)["deps"]}
+    assert not {d for d in deps if d.startswith("build/")}
+
+
+def dvc(folder, *arguments):
+    environment = dict(os.environ)
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+    environment["MEMREPRO_CACHE"] = str(ROOT / ".cache")
+    return subprocess.run(
+        [sys.executable, "-m", "dvc", *arguments],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def copy_of_the_repository(folder):
+    """The files that git would carry, in a repository of their own."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clone")
+    copy_of_the_repository(folder)
+    return folder
+
+
+def changed_code(folder):
+    """Stage → what `dvc status` says of its notebook, code and parameters (data are absent)."""
+    status = json.loads(dvc(folder, "status", "--json").stdout or "{}")
+    found = {}
+    for stage, reasons in status.items():
+        for reason in reasons:
+            for name, how in (
+                reason.get("changed deps", {}).items() if isinstance(reason, dict) else ()
+            ):
+                if name.startswith(("memrepro/", "notebooks/", "params.yaml")):
+                    found.setdefault(stage, {})[name] = json.dumps(how)
+    return found
+
+
+def newly_changed(folder, path, old, new):
+    """The stages that an edit alone makes stale, before anything downstream of them runs."""
+    before = changed_code(folder)
+    text = (folder / path).read_text()
+    assert text.count(old) >= 1
+    (folder / path).write_text(text.replace(old, new, 1))
+    after = changed_code(folder)
+    (folder / path).write_text(text)
+    return {stage for stage in after if after[stage] != before.get(stage)}
+
+
+@pytest.mark.slow
+def test_an_edit_makes_stale_just_what_depends_on_it(clone):
+    every = set(yaml.safe_load((ROOT / "dvc.lock").read_text())["stages"])
+    one = "sample-dense-user"
+    entry = f"    {one}:\n      {{profile: sample"
+    assert newly_changed(clone, "params.yaml", entry, entry + ", vary: ''") == {f"retrieve@{one}"}
+    rfmem = {
+        f"{'sweep' if group == 'sweep' else 'retrieve'}@{key}"
+        for group in ("dense", "sweep")
+        for key, e in PARAMS["experiments"][group].items()
+        if e["method"] == "rfmem"
+    }
+    edit = ('"""', '"""Edited. ')
+    assert newly_changed(clone, "memrepro/retrievers/rfmem.py", *edit) == rfmem & every
+    stale = newly_changed(clone, "memrepro/metrics.py", *edit)
+    assert stale == {s for s in every if s.startswith(("evaluate", "verify"))}
+    stale = newly_changed(clone, "memrepro/report/sample.py", *edit)
+    assert stale == {"report@sample", "verify@sample"} & every
+
+
+TINY = {
+    "datasets": {
+        "sample": {
+            "profile": "sample",
+            "module": "sample",
+            "parameters": {"seed": 7, "questions": 24, "sessions": 10},
+        }
+    },
+    "embeddings": {
+        "sample--all-minilm-l6-v2": {
+            "profile": "sample",
+            "dataset": "sample",
+            "encoder": "all-minilm-l6-v2",
+            "keys": {"session": ["user_only"]},
+        }
+    },
+}
+
+
+@pytest.mark.slow
+def test_a_tiny_profile_end_to_end_and_a_second_run_does_nothing(tmp_path):
+    copy_of_the_repository(tmp_path)
+    shutil.rmtree(tmp_path / "results", ignore_errors=True)
+    (tmp_path / "dvc.lock").unlink(missing_ok=True)
+    params = {**PARAMS, **TINY, "reports": {"sample": PARAMS["reports"]["sample"]}}
+    params["experiments"] = {
+        group: {k: e for k, e in PARAMS["experiments"][group].items() if k in kept}
+        for group, kept in (
+            ("lexical", ["sample-bm25-user"]),
+            ("dense", ["sample-dense-user", "sample-rfmem-recollection"]),
+            ("sweep", []),
+        )
+    }
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
+    first = dvc(tmp_path, "repro", "verify@sample")
+    assert first.returncode == 0, first.stdout + first.stderr
+    results = tmp_path / "results" / "sample"
+    runs = sorted(p.name for p in (results / "runs").glob("*.parquet"))
+    assert runs == [
+        "sample-bm25-user.parquet", "sample-dense-user.parquet", "sample-rfmem-recollection.parquet",
+    ]  # fmt: skip
+    run = pd.read_parquet(results / "runs" / runs[0])
+    assert list(run.columns) == ["query_id", "doc_id", "rank", "score"]
+    overview = pd.read_csv(results / "sample" / "overview.csv")
+    assert list(overview.columns) == [
+        "row", "column", "metric", "reported", "reproduced", "n", "verdict", "note",
+    ]  # fmt: skip
+    overall = overview[overview["column"] == "overall"]
+    assert (overall["reproduced"] > 0.2).all()
+    assert (tmp_path / "build" / "sample" / "sample.html").is_file()
+    again = dvc(tmp_path, "repro", "verify@sample")
+    assert "Running stage" not in again.stdout
+    assert "up to date" in again.stdout
+    # A damaged raw file is noticed, and made anew.
+    raw = tmp_path / "data" / "raw" / "sample" / "sample.json"
+    raw.chmod(0o644)
+    raw.write_text(raw.read_text()[:1000])
+    after = dvc(tmp_path, "repro", "verify@sample")
+    assert after.returncode == 0, after.stdout + after.stderr
+    assert "download@sample" in after.stdout

@@ -1,0 +1,53 @@
+"""The pins: pyproject, lock file, conda environment and docs say the same."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+DIRECT = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+PINS = dict(requirement.split("==") for requirement in DIRECT)
+
+
+def locked() -> dict[str, str]:
+    text = (ROOT / "requirements.lock").read_text()
+    return dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", text, re.M))
+
+
+def test_every_direct_dependency_is_pinned_and_locked():
+    lock = locked()
+    for name, version in PINS.items():
+        if name != "torch":
+            assert lock[name] == version, name
+
+
+def test_torch_is_pinned_without_a_hash_and_the_rest_with_one():
+    assert (ROOT / "requirements-torch.txt").read_text().split() == [f"torch=={PINS['torch']}"]
+    blocks = re.split(r"\n(?=[a-z0-9])", (ROOT / "requirements.lock").read_text())
+    assert len(blocks) > 100
+    for block in blocks:
+        assert "--hash=sha256:" in block, block.splitlines()[0]
+        assert not block.startswith("torch==")
+
+
+def test_the_conda_environment_is_in_step():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    conda = [entry for entry in environment if isinstance(entry, str)]
+    (pip,) = (entry["pip"] for entry in environment if isinstance(entry, dict))
+    assert f"pytorch::faiss-gpu={PINS['faiss-cpu']}" in conda
+    assert "python=3.11" in conda
+    assert dict(r.split("==") for r in pip) == {k: v for k, v in PINS.items() if k != "faiss-cpu"}
+
+
+@pytest.mark.parametrize("name", sorted(PINS))
+def test_every_direct_dependency_has_its_reason(name):
+    reasons = (ROOT / "docs" / "dependencies.md").read_text()
+    assert re.search(rf"^\| `{re.escape(name)}` \|", reasons, re.M)
+
+
+def test_the_lock_names_no_index():
+    assert not re.search(r"https?://|file:", (ROOT / "requirements.lock").read_text())
