@@ -26,16 +26,18 @@ def make_wheel(folder, package, member, data):
     base = package.replace("-", "_")
     path = folder / f"{base}-0.0.1-py3-none-any.whl"
     info = f"{base}-0.0.1.dist-info"
+    # A ZipInfo's date is fixed, so that another process makes the same bytes.
     with zipfile.ZipFile(path, "w") as wheel:
-        wheel.writestr(member, data)
+        wheel.writestr(zipfile.ZipInfo(member), data)
         wheel.writestr(
-            f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 0.0.1\n"
+            zipfile.ZipInfo(f"{info}/METADATA"),
+            f"Metadata-Version: 2.1\nName: {package}\nVersion: 0.0.1\n",
         )
         wheel.writestr(
-            f"{info}/WHEEL",
+            zipfile.ZipInfo(f"{info}/WHEEL"),
             "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         )
-        wheel.writestr(f"{info}/RECORD", "")
+        wheel.writestr(zipfile.ZipInfo(f"{info}/RECORD"), "")
     return path
 
 
@@ -55,7 +57,7 @@ def publish(monkeypatch, tmp_path, index, extra, files):
     whole = tmp_path / "whole.zip"
     with zipfile.ZipFile(whole, "w") as archive:
         for name, data in [(f"tiny/{n}", d) for n, d in files.items()] + list(extra):
-            archive.writestr(name, data)
+            archive.writestr(zipfile.ZipInfo(name), data)
     data = whole.read_bytes()
     third = len(data) // 3
     parts = []
