@@ -4,6 +4,7 @@ papermill only warns about a parameter that a notebook does not declare, takes a
 success, and leaves times, ids and addresses in the file (DESIGN.md, known traps).
 """
 
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from memrepro.errors import MemreproError
 from memrepro.stages.done import SENTINEL
-from memrepro.store import replacing, root, sha256, write_text
+from memrepro.store import replacing, root, write_text
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
@@ -61,7 +62,7 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
         raise MemreproError(
             f"{what} of the notebook {name!r}: it declares {', '.join(sorted(declared)) or 'none'}"
         )
-    before = sha256(path)
+    before = _dependencies()
     with replacing(output) as temporary:
         try:
             executed = papermill.execute_notebook(
@@ -84,8 +85,14 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
                 f"the notebook {name!r} ended before its last cell's footer: its outputs are not "
                 "to be trusted; look for an exit in its cells"
             )
-        if sha256(path) != before:
-            raise MemreproError(f"{path} was edited while it ran: run the same command again")
+        after = _dependencies()
+        if changed := sorted(
+            name for name in before | after if before.get(name) != after.get(name)
+        ):
+            raise MemreproError(
+                f"{changed[0]} changed while the notebook {name!r} ran on it: run the same command "
+                "again (what was embedded is kept)"
+            )
         nbformat.write(normalise(executed), temporary)
     return output
 
@@ -99,6 +106,30 @@ def _failure(name: str, error: PapermillExecutionError) -> MemreproError:
         f"the notebook {name!r} failed in cell {error.exec_count} with {error.ename}: "
         f"{error.evalue}\n{trace}"
     )
+
+
+def _dependencies() -> dict[str, Any]:
+    """The state of each file and parameter that DVC says the running stage depends on.
+
+    DVC hashes dependencies after the run: an edit meanwhile would give a lock that lies. Empty
+    where no DVC stage runs.
+    """
+    if not (stage := os.environ.get("DVC_STAGE")):
+        return {}
+    from dvc.dependency import ParamsDependency
+    from dvc.repo import Repo
+
+    state: dict[str, Any] = {}
+    for dependency in Repo(str(root())).stage.load_one(name=stage).deps:
+        if isinstance(dependency, ParamsDependency):
+            state |= dependency.read_params()
+            continue
+        path = Path(dependency.fs_path)
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and "__pycache__" not in file.parts:
+                stat = file.stat()
+                state[file.relative_to(root()).as_posix()] = (stat.st_size, stat.st_mtime_ns)
+    return state
 
 
 def normalise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:

@@ -1,7 +1,10 @@
 """The notebooks' contract, and the runner's: what papermill lets pass is refused."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -162,3 +165,23 @@ def test_normalise_keeps_content():
     stable = normalise(made)
     assert stable.cells[0].source == "# prose"
     assert "id" not in json.loads(nbformat.writes(stable))["cells"][0]
+
+
+def test_an_edit_of_a_dependency_during_a_run_is_refused(project):
+    """A DVC stage whose notebook edits the stage's own input, as a developer might meanwhile."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    write(project, "x = ''", "open('input.txt', 'a').write('more')", FOOTER)
+    (project / "input.txt").write_text("some")
+    (project / "params.yaml").write_text("value: 1\n")
+    command = "python -m memrepro notebook made -p x=1 --output out.ipynb"
+    stage = {"cmd": command, "deps": ["input.txt"], "params": ["value"], "outs": ["out.ipynb"]}
+    (project / "dvc.yaml").write_text(json.dumps({"stages": {"made": stage}}))
+    subprocess.run(["git", "init", "--quiet"], cwd=project, check=True)
+    dvc = [sys.executable, "-m", "dvc"]
+    subprocess.run([*dvc, "init", "--quiet"], cwd=project, check=True)
+    done = subprocess.run(
+        [*dvc, "repro"], cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "input.txt changed while the notebook 'made' ran on it" in done.stderr
+    assert not (project / "dvc.lock").exists()

@@ -1,0 +1,87 @@
+"""verify: digests, changed cells, and what counts as worse."""
+
+import pandas as pd
+import pytest
+
+from memrepro import paths
+from memrepro.errors import MemreproError
+from memrepro.report.tables import Cell
+from memrepro.stages import verify
+from memrepro.store import write_table
+
+
+def table(**verdicts):
+    rows = [
+        Cell(row, "c", "recall@5", "0.5000", value, 10, label, "")
+        for row, (value, label) in verdicts.items()
+    ]
+    return pd.DataFrame(rows, columns=list(Cell._fields)).astype(str)
+
+
+def test_a_better_and_a_worse_verdict():
+    before = table(a=("0.5000", "exact"), b=("0.4000", "not reproduced"), c=("0.5000", "exact"))
+    now = table(a=("0.4900", "not reproduced"), b=("0.5000", "exact"), c=("0.5000", "exact"))
+    changed = verify.changes(now, before).set_index("row")
+    assert changed["worse"].to_dict() == {"a": True, "b": False}
+    assert changed.loc["a", "reproduced before"] == "0.5000"
+
+
+def test_a_vanished_cell_is_worse_and_a_new_one_is_not():
+    changed = verify.changes(table(b=("0.5000", "exact")), table(a=("0.5000", "exact"))).set_index(
+        "row"
+    )
+    assert changed["worse"].to_dict() == {"a": True, "b": False}
+
+
+def test_values_digest_ignores_noise_below_the_digits_and_nothing_above(tmp_path):
+    def digest(*values):
+        write_table(tmp_path / "t.parquet", pd.DataFrame({"query_id": ["a", "b"], "value": values}))
+        return verify.values_digest(tmp_path / "t.parquet")
+
+    assert digest(0.12341, -0.000001) == digest(0.1234100001, 0.000001)
+    assert digest(0.12341, 0.0) != digest(0.1235, 0.0)
+
+
+def test_states_of_files():
+    now = {
+        "a": {"bytes": "1"},
+        "b": {"bytes": "2", "values": "v"},
+        "c": {"bytes": "3"},
+        "d": {"bytes": "4"},
+    }
+    then = {
+        "a": {"bytes": "1"},
+        "b": {"bytes": "9", "values": "v"},
+        "c": {"bytes": "9"},
+        "e": {"bytes": "5"},
+    }
+    states = verify.file_states(now, then).set_index("against the last commit")["files"].to_dict()
+    assert states == {"same bytes": 1, "same values": 1, "changed": 1, "new": 1, "gone": 1}
+
+
+def test_an_edited_table_is_found(monkeypatch, tmp_path):
+    """A tidy csv in which one digit was changed by hand does not follow from the rankings."""
+    import shutil
+
+    real = paths.results("open")
+    copy = tmp_path / "open"
+    shutil.copytree(real, copy)
+    monkeypatch.setattr(paths, "results", lambda profile: copy)
+    assert verify.check_recomputed("open") > 5
+    path = copy / "rfmem" / "table2.csv"
+    path.write_text(path.read_text().replace(",0.3887,0.3887,", ",0.3887,0.3900,"))
+    with pytest.raises(MemreproError, match=r"table2\.csv does not follow from the rankings"):
+        verify.check_recomputed("open")
+
+
+def test_an_edited_ranking_is_found(monkeypatch, tmp_path):
+    import shutil
+
+    copy = tmp_path / "open"
+    shutil.copytree(paths.results("open"), copy)
+    monkeypatch.setattr(paths, "results", lambda profile: copy)
+    run = pd.read_parquet(copy / "runs" / "rfmem-mpnet-familiarity.parquet")
+    run["rank"] = run.groupby("query_id")["rank"].transform(lambda r: r.to_numpy()[::-1])
+    write_table(copy / "runs" / "rfmem-mpnet-familiarity.parquet", run)
+    with pytest.raises(MemreproError, match=r"metrics\.parquet does not follow from the rankings"):
+        verify.check_recomputed("open")
