@@ -69,8 +69,8 @@ def find_hits(run: pd.DataFrame, gold: Mapping[str, Parts]) -> Hits:
             "each doc must stand once"
         )
     # As lists: to iterate over pandas' own strings takes as long as all the rest.
-    queries, docs, found = (run[c].tolist() for c in ("query_id", "doc_id", "rank"))
-    rank_of = dict(zip(zip(queries, docs, strict=True), found, strict=True))
+    queries, named, found = (run[c].tolist() for c in ("query_id", "doc_id", "rank"))
+    rank_of = dict(zip(zip(queries, named, strict=True), found, strict=True))
     first_combination: list[int] = []
     sizes: list[int] = []
     ranks: list[float] = []

@@ -171,7 +171,7 @@ _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width">
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto }}
 table {{ border-collapse: collapse; font-size: 0.82rem; display: block; overflow-x: auto }}
 th, td {{ border: 1px solid #ccc; padding: 0.2rem 0.5rem; text-align: left }}
 th {{ background: #f4f4f4 }}

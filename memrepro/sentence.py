@@ -138,7 +138,10 @@ class SentenceTransformerEncoder:
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Keep weight-loading bars and tracer warnings out of notebooks."""
-    from transformers import utils
+    with warnings.catch_warnings():
+        # tqdm warns here of a missing widget that nothing uses.
+        warnings.simplefilter("ignore")
+        from transformers import utils
 
     logging: Any = utils.logging
     bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()

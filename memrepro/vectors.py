@@ -27,6 +27,8 @@ _SCHEMA = """CREATE TABLE IF NOT EXISTS vectors (
     key BLOB PRIMARY KEY, dimension INTEGER NOT NULL, crc INTEGER NOT NULL, value BLOB NOT NULL)"""
 # SQLite's limit on variables in one statement is higher everywhere.
 _AT_ONCE = 500
+# How often a pipe or a notebook's log is told how far the embedding is.
+_SECONDS = 15.0
 
 
 def vector_key(identity: EncoderIdentity, role: Role, prompt: str, text: str) -> bytes:
@@ -208,7 +210,7 @@ def embed(
         encoder: what encodes.
         role: 'query' or 'document'.
         store: where vectors are kept; its `found` and `encoded` are increased.
-        progress: a bar on a terminal; elsewhere one line on stderr if anything was encoded.
+        progress: a bar on a terminal; elsewhere a line on stderr now and then, and one at the end.
         batch_size: texts to a commit.
 
     Returns:
@@ -225,7 +227,7 @@ def embed(
     todo = sorted((t for t, key in key_of.items() if key in wanted), key=lambda t: (-len(t), t))
     store.found += len(key_of) - len(todo)
     began, name = time.perf_counter(), encoder.identity.model
-    terminal = sys.stderr.isatty()
+    terminal, said = sys.stderr.isatty(), began
     with tqdm(
         total=len(todo), unit="text", desc=name, disable=not (progress and terminal and todo)
     ) as bar:
@@ -241,6 +243,14 @@ def embed(
             store.encoded += len(new)
             store.found += len(batch) - len(new)
             bar.update(len(batch))
+            if progress and not terminal and (now := time.perf_counter()) - said > _SECONDS:
+                said, done = now, start + len(batch)
+                rate = done / (now - began)
+                print(
+                    f"{name}: {done} of {len(todo)} texts, {rate:.1f} texts/s, "
+                    f"about {(len(todo) - done) / rate:.0f} s left",
+                    file=sys.stderr,
+                )
     if progress and todo and not terminal:
         seconds = time.perf_counter() - began
         print(

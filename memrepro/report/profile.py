@@ -16,7 +16,7 @@ def exclusion_cells(profile: str) -> list[Cell]:
     ledger = read_table(paths.exclusions(profile))
     groups: Any = ledger.groupby(["dataset", "granularity", "reason"], sort=True).size()
     return [
-        Cell(f"{dataset} by {granularity}", reason, "questions", "", str(n), n, "", "")
+        Cell(f"{dataset} by {granularity}", reason, "questions", "", str(n), n, "")
         for (dataset, granularity, reason), n in groups.items()
     ]
 

@@ -85,12 +85,11 @@ def _cell(
 ) -> Cell:  # fmt: skip
     column, metric = f"R@{k} {kind}", f"recall@{k}"
     if experiment not in results.experiments:
-        return Cell(row, column, metric, printed, "", 0, NOT_RUN, missing)
+        return Cell(row, column, metric, printed, "", 0, NOT_RUN, note=missing)
     values = results.questions(experiment, k, KINDS[kind], setting)
     value = float(values.mean())
     label, term = judge(printed, value) if printed else Verdict(NOT_IN_PAPER, "")
-    explained = "; ".join(part for part in (note, term if label != "exact" else "") if part)
-    return Cell(row, column, metric, printed, number(value), len(values), label, explained)
+    return Cell(row, column, metric, printed, number(value), len(values), label, term, note)
 
 
 def table2(results: Results) -> Iterator[Cell]:
@@ -99,14 +98,17 @@ def table2(results: Results) -> Iterator[Cell]:
     for encoder, (stem, missing) in ENCODERS.items():
         for path, suffix in PATHS.items():
             row = f"{encoder} {path}"
-            note = "entropy threshold 0.2, the released code's default" if path == "RF-Mem" else ""
+            note = "RF-Mem rows: τ = 0.2, the released code's default" if path == "RF-Mem" else ""
             for k in CUTOFFS:
                 if time := printed.get((row, f"R@{k} Time"), ""):
-                    yield Cell(row, f"R@{k} Time", "time", time, "", 0, NOT_RUN, _UNTIMED)
+                    yield Cell(row, f"R@{k} Time", "time", time, "", 0, NOT_RUN, note=_UNTIMED)
                 for kind in KINDS:
                     experiment = f"{stem}-{suffix.format(k=k)}"
                     shown = printed.get((row, f"R@{k} {kind}"), "")
                     yield _cell(results, row, k, kind, experiment, shown, missing, note)
+    for k in CUTOFFS:
+        for kind in KINDS:
+            yield _cell(results, "BM25", k, kind, "personabench-bm25", "", "")
 
 
 def closest_setting(results: Results, sweep: str, k: int) -> str:
@@ -141,7 +143,7 @@ def gated_closest(results: Results) -> Iterator[Cell]:
 def noise(results: Results) -> Iterator[Cell]:
     """The three mpnet rows at each noise level; the paper prints level 0.0 only."""
     printed = printed_table2()
-    unseen = "profile full: the files are not in the mirror, and the network is not reached here"
+    unseen = "profile full: needs files that the mirror does not hold, from the data set's address"
     for level, tag in (("0.0", ""), ("0.3", "-n03"), ("0.5", "-n05"), ("0.7", "-n07")):
         for path, suffix in PATHS.items():
             for k in CUTOFFS:

@@ -26,9 +26,8 @@ def overview(metrics: pd.DataFrame) -> Iterator[Cell]:
         kinds = [(kind, part["value"]) for kind, part in rows.groupby("kind", sort=True)]
         for kind, values in [*kinds, (OVERALL, rows["value"])]:
             value = number(values.mean())
-            yield Cell(
-                str(experiment), str(kind), "recall_all@5", "", value, len(values), NOT_IN_PAPER, ""
-            )
+            row, column = str(experiment), str(kind)
+            yield Cell(row, column, "recall_all@5", "", value, len(values), NOT_IN_PAPER)
 
 
 def cutoffs(metrics: pd.DataFrame) -> Iterator[Cell]:
@@ -37,7 +36,7 @@ def cutoffs(metrics: pd.DataFrame) -> Iterator[Cell]:
     for (experiment, metric, k), rows in chosen.groupby(["experiment", "metric", "k"], sort=False):
         name = f"{metric}@{k}"
         value = number(rows["value"].mean())
-        yield Cell(str(experiment), name, name, "", value, len(rows), NOT_IN_PAPER, "")
+        yield Cell(str(experiment), name, name, "", value, len(rows), NOT_IN_PAPER)
 
 
 def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:

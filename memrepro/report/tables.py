@@ -15,7 +15,7 @@ class Cell(NamedTuple):
     """One number of a table: what was printed, what came out here, and the verdict on it.
 
     `reported` is the string as printed and `reproduced` has four digits; each is '' where there
-    is none, never 0.
+    is none, never 0. `term` is what decided the verdict, `note` what a reader must know besides.
     """
 
     row: str
@@ -25,7 +25,8 @@ class Cell(NamedTuple):
     reproduced: str
     n: int
     verdict: str
-    note: str
+    term: str = ""
+    note: str = ""
 
 
 def number(value: float) -> str:
@@ -48,20 +49,19 @@ def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
 
 
 def wide(cells: pd.DataFrame) -> pd.DataFrame:
-    """Rows by columns; a cell reads `reproduced | reported, verdict`, without what it lacks."""
+    """Rows by columns; a cell reads `reproduced (printed reported, verdict)`, or what it has."""
     frame = cells.copy()
-    right = [
-        ", ".join(part for part in (reported, verdict) if part)
-        for reported, verdict in zip(frame["reported"], frame["verdict"], strict=True)
-    ]
-    frame["cell"] = [
-        " | ".join(part for part in pair if part)
-        for pair in zip(frame["reproduced"], right, strict=True)
-    ]
+    frame["cell"] = [_text(*row) for row in frame[["reproduced", "reported", "verdict"]].values]
     table = frame.pivot(index="row", columns="column", values="cell").fillna("")
     return table.loc[frame["row"].unique(), frame["column"].unique()].rename_axis(
         index=None, columns=None
     )
+
+
+def _text(reproduced: str, reported: str, verdict: str) -> str:
+    printed = f"printed {reported}" if reported else ""
+    remark = ", ".join(part for part in (printed, verdict) if part)
+    return f"{reproduced} ({remark})" if reproduced and remark else reproduced or remark
 
 
 def show(folder: Path, name: str) -> pd.DataFrame:

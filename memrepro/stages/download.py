@@ -1,6 +1,7 @@
 """download: a data set's files, from the mirror or the network, or compiled here."""
 
 import importlib
+from pathlib import Path
 
 import pandas as pd
 
@@ -24,6 +25,7 @@ def run(dataset: str) -> Done:
         module.compile_files(folder, entry.parameters)
     else:
         fetch_all(registered, folder)
+        remove_others(folder, {folder / file.path for file in registered.files})
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     summary = pd.DataFrame(
         {
@@ -35,3 +37,10 @@ def run(dataset: str) -> Done:
         }
     )
     return Done(f"download {dataset}", summary, [], files)
+
+
+def remove_others(folder: Path, wanted: set[Path]) -> None:
+    """Delete what an earlier edition left in a data set's folder, which DVC does not clear."""
+    for path in folder.rglob("*"):
+        if path.is_file() and path not in wanted:
+            path.unlink()

@@ -12,7 +12,7 @@ from memrepro.store import write_table
 
 def table(**verdicts):
     rows = [
-        Cell(row, "c", "recall@5", "0.5000", value, 10, label, "")
+        Cell(row, "c", "recall@5", "0.5000", value, 10, label)
         for row, (value, label) in verdicts.items()
     ]
     return pd.DataFrame(rows, columns=list(Cell._fields)).astype(str)

@@ -1,0 +1,41 @@
+"""Tables: tidy csv, wide Markdown and LaTeX; missing is never 0."""
+
+from memrepro.report.tables import Cell, show, wide, write_cells
+from memrepro.store import read_table
+
+CELLS = [
+    Cell("mpnet Famili.", "R@5 Basic", "recall@5", "0.4242", "0.4242", 110, "exact"),
+    Cell("mpnet Famili.", "R@5 Time", "time", "7.64ms", "", 0, "not run", note="not measured"),
+    Cell("a_b & c", "R@5 Basic", "recall@5", "", "0.5000", 110, "not in the paper"),
+]
+
+
+def test_the_csv_is_the_contract(tmp_path):
+    write_cells(CELLS, tmp_path, "t")
+    table = read_table(tmp_path / "t.csv")
+    contract = ["row", "column", "metric", "reported", "reproduced", "n", "verdict"]
+    assert list(table.columns)[:7] == contract
+    assert table.loc[1, "reproduced"] == ""
+    assert table.loc[1, "verdict"] == "not run"
+
+
+def test_wide_keeps_the_order_and_shows_both_numbers(tmp_path):
+    write_cells(CELLS, tmp_path, "t")
+    table = show(tmp_path, "t")
+    assert list(table.index) == ["mpnet Famili.", "a_b & c"]
+    assert list(table.columns) == ["R@5 Basic", "R@5 Time"]
+    assert table.loc["mpnet Famili.", "R@5 Basic"] == "0.4242 (printed 0.4242, exact)"
+    assert table.loc["mpnet Famili.", "R@5 Time"] == "printed 7.64ms, not run"
+    assert table.loc["a_b & c", "R@5 Basic"] == "0.5000 (not in the paper)"
+    assert table.loc["a_b & c", "R@5 Time"] == ""
+    assert wide(read_table(tmp_path / "t.csv")).equals(table)
+
+
+def test_markdown_and_latex(tmp_path):
+    write_cells(CELLS, tmp_path, "t")
+    markdown = (tmp_path / "t.md").read_text()
+    assert "0.4242 (printed 0.4242, exact)" in markdown
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in rows} == {4}
+    assert "- not measured" in markdown
+    assert r"a\_b \& c" in (tmp_path / "t.tex").read_text()

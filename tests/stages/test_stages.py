@@ -1,0 +1,87 @@
+"""Stages: what each refuses, and the rules of evaluation."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from memrepro import paths
+from memrepro.datasets.registry import registration
+from memrepro.errors import MemreproError
+from memrepro.experiment import load_plan
+from memrepro.fetch import check_before_use
+from memrepro.stages import download, embed, prepare, retrieve
+from memrepro.stages.evaluate import evaluate_run, exclusions
+
+
+@pytest.mark.parametrize(
+    ("stage", "what"),
+    [(download, "data set"), (prepare, "data set"), (embed, "embedding"), (retrieve, "experiment")],
+)
+def test_unknown_names(stage, what):
+    with pytest.raises(MemreproError, match=f"unknown {what} 'nonesuch'"):
+        stage.run("nonesuch")
+
+
+def test_a_data_set_out_of_reach_ends_in_one_sentence(tmp_path, monkeypatch):
+    """No mirror, and an address that no machine answers on."""
+    import socket
+
+    monkeypatch.delenv("MEMREPRO_MIRROR", raising=False)
+    monkeypatch.setattr(paths, "raw", lambda dataset: tmp_path / dataset)
+
+    def refuse(*_, **__):
+        raise OSError("network is unreachable")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr("memrepro.fetch.time.sleep", lambda seconds: None)
+    with pytest.raises(MemreproError) as error:
+        download.run("personabench-n07")
+    sentence = str(error.value)
+    assert "\n" not in sentence
+    for part in ("https://", "MEMREPRO_MIRROR", "CC BY-NC-SA"):
+        assert part in sentence
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+
+
+def test_a_missing_raw_file_is_named(tmp_path):
+    with pytest.raises(MemreproError, match="missing"):
+        check_before_use(registration("personabench-n00"), tmp_path)
+
+
+def test_each_excluded_question_has_its_reason():
+    kinds = {"a": "Basic", "b": "Subjective", "c": "Basic"}
+    reasons = exclusions(kinds, {"a": (("d",),), "b": (("d",),)}, {"Subjective": "not evaluated"})
+    assert reasons == {
+        "b": "not evaluated",
+        "c": "no doc of this granularity is marked as its evidence",
+    }
+
+
+def test_cut_offs_beyond_the_retrievers_k_are_left_out():
+    plan = load_plan()
+    name = "rfmem-mpnet-recollection-k5"
+    run = pd.read_parquet(paths.run("open", name))
+    metrics, _ = evaluate_run(name, plan.experiment(name), run, plan)
+    assert set(metrics["k"]) == {1, 3, 5}
+
+
+def test_a_sweep_is_evaluated_setting_by_setting():
+    plan = load_plan()
+    name = "rfmem-mpnet-recollection-k5-by-alpha"
+    run = pd.read_parquet(paths.sweep("open", name))
+    metrics, _ = evaluate_run(name, plan.experiment(name), run, plan)
+    at = metrics[(metrics["setting"] == "0.9") & (metrics["metric"] == "recall")]
+    alone = "rfmem-mpnet-recollection-k5"
+    fixed = pd.read_parquet(paths.run("open", alone))
+    expected, _ = evaluate_run(alone, plan.experiment(alone), fixed, plan)
+    expected = expected[(expected["metric"] == "recall") & (expected["k"] == 5)]
+    assert at["value"].tolist() == expected["value"].tolist()
+    assert set(metrics["k"]) == {5}
+
+
+def test_no_settings_without_a_sweep():
+    experiment = load_plan().experiment("rfmem-mpnet-recollection-k5")
+    assert list(experiment.settings()) == [""]
+    assert list(replace(experiment, vary="alpha", values=(0.1, 0.2)).settings()) == ["0.1", "0.2"]
