@@ -20,7 +20,12 @@ def test_table2():
     cells = read_table(ROOT / "results" / "open" / "rfmem" / "table2.csv")
     known = {(c.row, c.column): (c.reproduced, c.reported) for c in cells.itertuples(index=False)}
     shown = rows("<!-- table2 -->")
-    assert [row[""] for row in shown] == ["Famili. R@5", "Recol. R@5", "Famili. R@10", "Recol. R@10"]
+    assert [row[""] for row in shown] == [
+        "Famili. R@5",
+        "Recol. R@5",
+        "Famili. R@10",
+        "Recol. R@10",
+    ]
     for row in shown:
         path, cutoff = row.pop("").split()
         for column, text in row.items():

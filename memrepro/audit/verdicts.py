@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 NOT_RUN = "not run"
+NOT_COMPARABLE = "not comparable"
 NOT_IN_PAPER = "not in the paper"
 # From best to worst, for telling when a verdict got worse.
 ORDER = (
@@ -11,7 +12,7 @@ ORDER = (
     "within tolerance",
     "direction only",
     "not reproduced",
-    "not comparable",
+    NOT_COMPARABLE,
     NOT_RUN,
     NOT_IN_PAPER,
 )

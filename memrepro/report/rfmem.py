@@ -164,7 +164,7 @@ def _sweep_figure(
     ]
     data = pd.DataFrame(rows, columns=["k", xlabel, "overall recall"])
     printed = printed_table2()
-    figure = Figure(figsize=(11, 4))
+    figure = Figure(figsize=(11, 4), layout="constrained")
     for axis, k in zip(figure.subplots(1, 2), CUTOFFS, strict=True):
         sns.lineplot(
             data[data["k"] == k], x=xlabel, y="overall recall", marker="o", ax=axis, label=curve

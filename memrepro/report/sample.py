@@ -8,7 +8,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro import paths
-from memrepro.audit.verdicts import NOT_IN_PAPER
+from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.report import figures
 from memrepro.report.profile import Views, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
@@ -19,15 +19,19 @@ _VIEWS = Views("sample")
 show_table, show_figure = _VIEWS.table, _VIEWS.figure
 
 
-def overview(metrics: pd.DataFrame) -> Iterator[Cell]:
-    """recall_all@5 of every experiment by question type."""
-    chosen = metrics[(metrics["metric"] == "recall_all") & (metrics["k"] == 5)]
+def by_type(metrics: pd.DataFrame, granularity: str) -> Iterator[Cell]:
+    """recall_all@5 of every experiment on docs of a granularity, by question type."""
+    chosen = metrics[
+        (metrics["metric"] == "recall_all")
+        & (metrics["k"] == 5)
+        & (metrics["granularity"] == granularity)
+    ]
     for experiment, rows in chosen.groupby("experiment", sort=False):
         kinds = [(kind, part["value"]) for kind, part in rows.groupby("kind", sort=True)]
         for kind, values in [*kinds, (OVERALL, rows["value"])]:
             value = number(values.mean())
             row, column = str(experiment), str(kind)
-            yield Cell(row, column, "recall_all@5", "", value, len(values), NOT_IN_PAPER)
+            yield Cell(row, column, "recall_all@5", "", value, len(values), NOT_COMPARABLE)
 
 
 def cutoffs(metrics: pd.DataFrame) -> Iterator[Cell]:
@@ -36,7 +40,7 @@ def cutoffs(metrics: pd.DataFrame) -> Iterator[Cell]:
     for (experiment, metric, k), rows in chosen.groupby(["experiment", "metric", "k"], sort=False):
         name = f"{metric}@{k}"
         value = number(rows["value"].mean())
-        yield Cell(str(experiment), name, name, "", value, len(rows), NOT_IN_PAPER)
+        yield Cell(str(experiment), name, name, "", value, len(rows), NOT_COMPARABLE)
 
 
 def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
@@ -44,7 +48,7 @@ def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
     data = pd.DataFrame(rows, columns=["experiment", "question type", "recall_all@5", "n"])
     grid = data.pivot(index="experiment", columns="question type", values="recall_all@5")
     grid = grid.loc[data["experiment"].unique(), data["question type"].unique()]
-    figure = Figure(figsize=(10, 0.45 * len(grid) + 1.5))
+    figure = Figure(figsize=(10, 0.45 * len(grid) + 2.5), layout="constrained")
     axis = figure.subplots()
     sns.heatmap(grid, annot=True, fmt=".2f", vmin=0, vmax=1, cmap="viridis", ax=axis)
     axis.set_title("Sample benchmark: recall_all@5 by session (not comparable with any paper)")
@@ -55,10 +59,11 @@ def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the sample's tables and figure into a folder; return their paths."""
     metrics = read_table(paths.metrics(profile))
-    by_type = list(overview(metrics))
+    sessions = list(by_type(metrics, "session"))
     return [
-        *write_cells(by_type, folder, "overview"),
+        *write_cells(sessions, folder, "overview"),
+        *write_cells(by_type(metrics, "round"), folder, "rounds"),
         *write_cells(cutoffs(metrics), folder, "cutoffs"),
         *write_cells(exclusion_cells(profile), folder, "exclusions"),
-        *_recall_by_type(by_type, folder),
+        *_recall_by_type(sessions, folder),
     ]

@@ -40,6 +40,8 @@ def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
     shown = wide(frame)
     write_table(folder / f"{name}.csv", frame)
     notes = sorted({n for n in frame["note"] if n})
+    if shared := _shared_verdict(frame):
+        notes.append(f"every number: {shared}")
     text = (
         shown.to_markdown() + "\n" + "".join(f"\n- {note}" for note in notes) + "\n" * bool(notes)
     )
@@ -51,11 +53,19 @@ def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
 def wide(cells: pd.DataFrame) -> pd.DataFrame:
     """Rows by columns; a cell reads `reproduced (printed reported, verdict)`, or what it has."""
     frame = cells.copy()
+    if _shared_verdict(frame):
+        frame["verdict"] = ""
     frame["cell"] = [_text(*row) for row in frame[["reproduced", "reported", "verdict"]].values]
     table = frame.pivot(index="row", columns="column", values="cell").fillna("")
     return table.loc[frame["row"].unique(), frame["column"].unique()].rename_axis(
         index=None, columns=None
     )
+
+
+def _shared_verdict(cells: pd.DataFrame) -> str:
+    """The verdict of a table that has only one and nothing printed; said once, not in each cell."""
+    verdicts = set(cells["verdict"])
+    return verdicts.pop() if len(verdicts) == 1 and not cells["reported"].any() else ""
 
 
 def _text(reproduced: str, reported: str, verdict: str) -> str:

@@ -12,7 +12,9 @@ from memrepro.prepared import load_qrels
 from memrepro.stages.done import Done
 from memrepro.store import read_table, write_table
 
-METRIC_COLUMNS = ["experiment", "setting", "query_id", "kind", "metric", "k", "value"]
+METRIC_COLUMNS = [
+    "experiment", "setting", "granularity", "query_id", "kind", "metric", "k", "value",
+]  # fmt: skip
 
 
 def gold_of(plan: Plan, experiment: Experiment) -> tuple[dict[str, str], dict[str, Parts]]:
@@ -52,7 +54,8 @@ def evaluate_run(
         block = evaluate(part, wanted, plan.evaluation.metrics, ks)
         block.insert(0, "experiment", name)
         block.insert(1, "setting", setting)
-        block.insert(3, "kind", block["query_id"].map(kinds))
+        block.insert(2, "granularity", experiment.granularity)
+        block.insert(4, "kind", block["query_id"].map(kinds))
         blocks.append(block)
     return pd.concat(blocks, ignore_index=True)[METRIC_COLUMNS], left_out
 
