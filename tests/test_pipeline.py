@@ -28,6 +28,7 @@ PLUMBING = {
     "memrepro.datasets",
     "memrepro.datasets.registry",
     "memrepro.fetch",
+    "memrepro.progress",
     "memrepro.retrievers",
     "memrepro.numerics",
     "memrepro.report",

@@ -23,8 +23,9 @@ def run(dataset: str) -> Done:
     if registered.compiled:
         module = importlib.import_module(f"memrepro.datasets.{entry.module}")
         module.compile_files(folder, entry.parameters)
+        came = "compiled here"
     else:
-        fetch_all(registered, folder)
+        came = str(fetch_all(registered, folder))
         remove_others(folder, {folder / file.path for file in registered.files})
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     summary = pd.DataFrame(
@@ -33,6 +34,7 @@ def run(dataset: str) -> Done:
             "edition": [registered.edition],
             "licence": [registered.licence],
             "files": [len(files)],
+            "came": [came],
             "bytes": [sum(path.stat().st_size for path in files)],
         }
     )

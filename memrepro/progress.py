@@ -1,0 +1,35 @@
+"""Progress of long work: a live bar on a terminal, a line now and then in a log."""
+
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+# How often a pipe, such as DVC's or a notebook's, is told how far the work is.
+SECONDS = 15.0
+
+
+def bar(
+    total: int | None, name: str, unit: str, *, done: int = 0, show: bool = True
+) -> "tqdm[Any]":
+    """A tqdm bar on stderr; nothing is shown of work that is over before the first line is due.
+
+    Args:
+        total: how much there is, or None where that is not known.
+        name: what is being worked on.
+        unit: of what; 'B' is scaled to kB, MB, GB.
+        done: how much was there before.
+        show: False for none at all.
+    """
+    terminal = sys.stderr.isatty()
+    return tqdm(
+        total=total,
+        initial=done,
+        desc=name,
+        unit=unit,
+        unit_scale=unit == "B",
+        disable=not show,
+        leave=terminal,
+        delay=0.5 if terminal else SECONDS,
+        mininterval=0.1 if terminal else SECONDS,
+    )
