@@ -113,6 +113,26 @@ def read_json(path: Path) -> Any:
         raise MemreproError(f"{path} is not UTF-8 text: {error.reason}; fetch it anew") from error
 
 
+def read_json_lines(path: Path) -> list[Any]:
+    """Read a file with one JSON value a line; blank lines are passed over.
+
+    Raises:
+        MemreproError: if it is missing or a line is not whole JSON (with the line).
+    """
+    values = []
+    # Split as bytes: text would also break at the line separators that a JSON string may hold.
+    for number, line in enumerate(_read_bytes(path).split(b"\n"), start=1):
+        try:
+            if line.strip():
+                values.append(json.loads(line))
+        except ValueError as error:
+            raise MemreproError(
+                f"{path} is not valid JSON at line {number} ({error}); it is truncated or damaged: "
+                "delete it and run the same command again to fetch it anew"
+            ) from error
+    return values
+
+
 def read_yaml(path: Path) -> Any:
     """Read a YAML file.
 

@@ -1,0 +1,135 @@
+"""PersonaMem: questions about long chats of a user with an assistant, many to one shared context.
+
+A round is a pair of user and assistant turns, made as RF-Mem's released code makes its documents:
+system turns and blank ones are dropped, texts stripped, neighbouring turns of one role joined by a
+blank line, also across a dropped turn. An assistant turn that opens a context is a round of that
+field only; a user turn that nobody answers is dropped. Rendering a round as that code does, each
+field under a line `User:` or `Assistant:`, is left to keying. (Most texts begin with these words
+themselves; that is how they stand in the data, and they are kept.)
+
+No column of the data says which turns answer a question (`distance_to_ref_in_blocks`, `…_in_tokens`
+and `…_proportion_in_context` say about how far back they lie), so there are no qrels.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from memrepro import store
+from memrepro.datasets.registry import registration
+from memrepro.errors import MemreproError
+from memrepro.memory import Dataset, Memory, Query, Round
+
+COLUMNS = (
+    "question_id",
+    "question_type",
+    "user_question_or_message",
+    "shared_context_id",
+    "end_index_in_shared_context",
+)
+
+_ROLES = ("system", "user", "assistant")
+_ANEW = "the file is not of this edition or is damaged: delete it and fetch it anew"
+
+
+def load(folder: Path, name: str, *, whole_context: bool = False) -> Dataset:
+    """Read the data set of that registry key from the files below `folder`.
+
+    What a question may see is `context[:end_index_in_shared_context]`: a memory for each distinct
+    pair of context and end index, with the id `<shared_context_id>@<end_index>`. RF-Mem's released
+    code searches the whole context, the turns after the question too: with `whole_context` there
+    is a memory for each context, with its id. A round has the same id in both, but the last one
+    before the end index may be shorter than in the whole context.
+
+    A query's text is `user_question_or_message`, as in the released code; its kind is
+    `question_type`. Neither questions nor turns have a time. A question whose memory is empty is
+    refused: the smallest end index of 32k is 96.
+
+    Raises:
+        MemreproError: if a file is missing or its structure is broken.
+    """
+    size = registration(name).edition
+    path = folder / "personamem" / f"questions_{size}.csv"
+    contexts = _contexts(folder / "personamem" / f"shared_contexts_{size}.jsonl")
+    table = store.read_table(path)
+    if missing := [column for column in COLUMNS if column not in table]:
+        raise MemreproError(f"{path} has no column {missing[0]!r} but {list(table)}; {_ANEW}")
+    memories: dict[str, Memory] = {}
+    queries = []
+    for query_id, kind, text, context_id, end in table[list(COLUMNS)].itertuples(index=False):
+        if context_id not in contexts:
+            raise MemreproError(
+                f"{path}: question {query_id!r} names context {context_id!r}, which does not "
+                f"exist; {_ANEW}"
+            )
+        turns = contexts[context_id]
+        # isdecimal alone also holds for other scripts' digits; int reads them, too.
+        if not end.isdecimal() or int(end) > len(turns):
+            raise MemreproError(
+                f"{path}: question {query_id!r} has end index {end!r}, not one from 0 to "
+                f"{len(turns)}, the turns of its context; {_ANEW}"
+            )
+        memory_id = context_id if whole_context else f"{context_id}@{int(end)}"
+        if memory_id not in memories:
+            seen = turns if whole_context else turns[: int(end)]
+            memories[memory_id] = Memory(memory_id, _rounds(seen))
+        queries.append(Query(query_id, memory_id, text, "", kind))
+    return Dataset(name, memories, tuple(queries))
+
+
+# A turn: its role and its text.
+_Turn = tuple[str, str]
+
+
+def _rounds(turns: list[_Turn]) -> tuple[Round, ...]:
+    """The rounds of a context, or of its beginning.
+
+    A round's id is its first turn's place in the context, from 0, such as `t1`. A system turn opens
+    a chat, so a round's session is the number of those before it, such as `s1`.
+    """
+    rounds: list[Round] = []
+    chat, ids = 0, ("", "")
+    fields: dict[str, str] = {}
+    for index, (role, text) in enumerate(turns):
+        chat += role == "system"
+        if role == "system" or not text:
+            continue
+        if not fields or (role == "user" and "assistant" in fields):
+            if fields:
+                rounds.append(Round(*ids, "", fields))
+            ids, fields = (f"t{index}", f"s{chat}"), {}
+        fields[role] = f"{fields[role]}\n\n{text}" if role in fields else text
+    if "assistant" in fields:
+        rounds.append(Round(*ids, "", fields))
+    return tuple(rounds)
+
+
+def _contexts(path: Path) -> dict[str, list[_Turn]]:
+    """The turns of each shared context: one object a line, with the context's id as its key."""
+    contexts: dict[str, list[_Turn]] = {}
+    for number, line in enumerate(store.read_json_lines(path), start=1):
+        if not isinstance(line, dict):
+            raise MemreproError(
+                f"{path}: entry {number} is a {type(line).__name__} and no object; {_ANEW}"
+            )
+        for context_id, turns in line.items():
+            if context_id in contexts:
+                raise MemreproError(f"{path}: context {context_id!r} stands twice in it; {_ANEW}")
+            if not isinstance(turns, list):
+                raise MemreproError(
+                    f"{path}: context {context_id!r} is a {type(turns).__name__} and no list of "
+                    f"turns; {_ANEW}"
+                )
+            contexts[context_id] = [
+                _turn(turn, f"{path}: turn {index} of context {context_id!r}")
+                for index, turn in enumerate(turns)
+            ]
+    return contexts
+
+
+def _turn(turn: Any, item: str) -> _Turn:
+    role, text = (turn.get(k) if isinstance(turn, dict) else None for k in ("role", "content"))
+    if role not in _ROLES:
+        raise MemreproError(f"{item} has the role {role!r}, not one of {_ROLES}; {_ANEW}")
+    if not isinstance(text, str):
+        raise MemreproError(f"{item} has a {type(text).__name__} as 'content', no text; {_ANEW}")
+    return role, text.strip()
