@@ -1,16 +1,15 @@
 """The embedding store against a loop that re-encodes each question's haystack.
 
-    python benchmarks/embedding.py [--json] [--questions 8] [--loop-questions 64]
+    python benchmarks/embedding.py [--json] [--questions 120] [--loop-questions 8]
 
 Both use the same encoder (MiniLM), device and batch size, so what differs is that the store
 encodes each unique text once. Every measurement runs in its own process, for its peak memory.
-The haystacks are `data/prepared/sample/` where that is there (sessions, the user's words), else
-made up: 40 sessions each, drawn from a shared pool.
+The haystacks are the sample benchmark's (sessions, the user's words), of 1, 2, 4 and 8 times as
+many questions. The loop takes as long for each question: it runs over a few, and its texts/s count.
 """
 
 import argparse
 import json
-import random
 import resource
 import statistics
 import subprocess
@@ -22,38 +21,23 @@ from pathlib import Path
 
 import numpy as np
 
+from memrepro.datasets.longmemeval import load_instances
+from memrepro.datasets.sample import compile_benchmark
 from memrepro.encode import load_encoder
+from memrepro.keys import make_keys
+from memrepro.memory import by_session
 from memrepro.vectors import VectorStore, embed
 
 ENCODER = "all-minilm-l6-v2"
-SAMPLE = Path(__file__).parents[1] / "data" / "prepared" / "sample"
 SCALES = (1, 2, 4, 8)
 Haystacks = Sequence[Sequence[str]]
 
 
-def synthetic_haystacks(questions: int, sessions: int = 40, pool: int = 400) -> Haystacks:
-    """`questions` haystacks of `sessions` texts from a shared pool; the same for one seed."""
-    draw = random.Random(20251121)
-    words = [f"{a}{b}{c}" for a in "bdkmst" for b in "aeiou" for c in ("lo", "ra", "nit", "sel")]
-    texts = [
-        f"session {i}: " + " ".join(draw.choices(words, k=draw.randrange(10, 120)))
-        for i in range(pool)
-    ]
-    return [draw.sample(texts, sessions) for _ in range(questions)]
-
-
-def sample_haystacks(questions: int) -> Haystacks:
-    """The first `questions` memories of the prepared sample benchmark, as session texts."""
-    from memrepro.keys import make_keys
-    from memrepro.memory import by_session
-    from memrepro.prepared import load
-
-    memories = list(load(SAMPLE, "sample").memories.values())[:questions]
+def haystacks(questions: int) -> Haystacks:
+    """The sample benchmark of that many questions: each memory's sessions, the user's words."""
+    instances = compile_benchmark(seed=13, questions=questions, sessions=40)
+    memories = load_instances(instances, "sample").memories.values()
     return [make_keys(by_session(memory), "user_only").texts for memory in memories]
-
-
-def haystacks(questions: int, source: str) -> Haystacks:
-    return sample_haystacks(questions) if source == "sample" else synthetic_haystacks(questions)
 
 
 def measure_store(memories: Haystacks) -> dict[str, float]:
@@ -116,19 +100,18 @@ def measure_runtimes(memories: Haystacks) -> dict[str, dict[str, float]]:
 MEASURES = {"store": measure_store, "loop": measure_loop, "runtimes": measure_runtimes}
 
 
-def child(measure: str, questions: int, source: str) -> dict:
+def child(measure: str, questions: int) -> dict:
     """One measurement in a process of its own, with its peak memory in MiB."""
-    command = [sys.executable, __file__, "--child", measure, "--source", source]
-    command += ["--questions", str(questions)]
+    command = [sys.executable, __file__, "--child", measure, "--questions", str(questions)]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
 
-def compare(questions: int, loop_questions: int, source: str) -> dict:
+def compare(questions: int, loop_questions: int) -> dict:
     rows = []
     for scale in SCALES:
         n = questions * scale
-        store = child("store", n, source)
-        loop = child("loop", min(n, loop_questions), source)
+        store = child("store", n)
+        loop = child("loop", min(n, loop_questions))
         speed = loop["slots"] / loop["seconds"]
         rows.append(
             {
@@ -147,13 +130,11 @@ def compare(questions: int, loop_questions: int, source: str) -> dict:
                 "ratio": store["slots"] / speed / store["seconds"],
             }
         )
-    return {"source": source, "rows": rows, "runtimes": child("runtimes", questions, source)}
+    return {"rows": rows, "runtimes": child("runtimes", questions)}
 
 
 def markdown(result: dict) -> str:
     lines = [
-        f"Haystacks: {result['source']}; encoder {ENCODER}.",
-        "",
         "| questions | texts in haystacks | unique | store s | again s | loop s | loop ÷ store "
         "| store: encoded/s | store: haystack texts/s | loop: texts/s | peak MiB store / loop |",
         "|" + " ---: |" * 11,
@@ -190,21 +171,19 @@ def markdown(result: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--questions", type=int, default=8, help="at 1x; 2x, 4x and 8x follow")
+    parser.add_argument("--questions", type=int, default=120, help="at 1x; 2x, 4x and 8x follow")
     parser.add_argument(
-        "--loop-questions", type=int, default=64, help="the loop's most; the rest is extrapolated"
+        "--loop-questions", type=int, default=8, help="the loop's most; the rest is extrapolated"
     )
-    parser.add_argument("--source", choices=["sample", "synthetic"])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", choices=list(MEASURES), help=argparse.SUPPRESS)
     given = parser.parse_args()
-    source = given.source or ("sample" if (SAMPLE / "rounds.parquet").is_file() else "synthetic")
     if given.child:
-        result = MEASURES[given.child](haystacks(given.questions, source))
+        result = MEASURES[given.child](haystacks(given.questions))
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # KiB on Linux
         print(json.dumps({**result, "peak_mib": peak}))
         return
-    result = compare(given.questions, given.loop_questions, source)
+    result = compare(given.questions, given.loop_questions)
     print(json.dumps(result, indent=1) if given.json else markdown(result))
 
 

@@ -1,4 +1,7 @@
-"""Keys: what a memory is searched by. A keying says which texts of a doc are its keys."""
+"""Keys: what a memory is searched by. A keying says which texts of a doc are its keys.
+
+A key remembers the field that it was made of, so that a rule may weigh the fields.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,26 +12,33 @@ from numpy.typing import NDArray
 from memrepro.errors import MemreproError
 from memrepro.memory import Memory, Round
 from memrepro.numerics.similarity import Floats, max_by_owner
-from memrepro.ranking import tie_keys
+from memrepro.ranking import Ranking, tie_keys, top_k
+
+# A doc's keys: (field, text), each field at most once.
+Keying = Callable[[Round], Sequence[tuple[str, str]]]
 
 
-def user_only(doc: Round) -> tuple[str, ...]:
-    """The user's words alone (max-sim document, Eq. 1; LongMemEval §5.1)."""
-    return (doc.fields["user"],) if "user" in doc.fields else ()
+def only(field: str) -> Keying:
+    """One field's words alone (max-sim document, Eq. 1; LongMemEval §5.1: the user's)."""
+    return lambda doc: [(field, doc.fields[field])] if field in doc.fields else []
 
 
-def concat(doc: Round) -> tuple[str, ...]:
+def concat(doc: Round) -> Sequence[tuple[str, str]]:
     """All fields in order, joined by one space, as one key (max-sim document, Eq. 2)."""
-    return (" ".join(doc.fields.values()),) if doc.fields else ()
+    return [("all", " ".join(doc.fields.values()))] if doc.fields else []
 
 
-def fielded(doc: Round) -> tuple[str, ...]:
+def fielded(doc: Round) -> Sequence[tuple[str, str]]:
     """One key a field (max-sim document, Eq. 3: the doc's score is the best of its keys)."""
-    return tuple(doc.fields.values())
+    return list(doc.fields.items())
 
 
-KEYINGS: Mapping[str, Callable[[Round], tuple[str, ...]]] = {
-    "user_only": user_only,
+# LoCoMo's two fields are its two speakers.
+KEYINGS: Mapping[str, Keying] = {
+    "user_only": only("user"),
+    "assistant_only": only("assistant"),
+    "speaker_a_only": only("speaker_a"),
+    "speaker_b_only": only("speaker_b"),
     "concat": concat,
     "fielded": fielded,
 }
@@ -41,6 +51,7 @@ class Keys:
     Attributes:
         doc_ids: the docs, shape (n_docs,), in the order of the memory.
         texts: one a key, shape (n_keys,).
+        fields: the field of each key, shape (n_keys,); 'all' for a concatenation.
         owner: the doc's index of each key, shape (n_keys,), ascending.
         ties: each doc's place among equals, shape (n_docs,).
         vectors: shape (n_keys, dimension), or None before `with_vectors`.
@@ -48,6 +59,7 @@ class Keys:
 
     doc_ids: tuple[str, ...]
     texts: tuple[str, ...]
+    fields: tuple[str, ...]
     owner: NDArray[np.int64]
     ties: NDArray[np.int64]
     vectors: Floats | None = None
@@ -58,11 +70,18 @@ class Keys:
             raise MemreproError(f"{len(vectors)} vectors for {len(self.texts)} keys: must be equal")
         return replace(self, vectors=vectors)
 
-    def doc_scores(self, query_vectors: Floats) -> Floats:
-        """Max-sim of each query with each doc, shape (n_queries, n_docs); −inf without a key."""
+    def doc_scores(self, query_vectors: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
+        """Max-sim of each query with each doc, shape (n_queries, n_docs); −inf without a key.
+
+        Args:
+            query_vectors: shape (n_queries, dimension).
+            which: shape (n_keys,), the keys that count; all of them where it is None.
+        """
         if self.vectors is None:
             raise MemreproError("these keys have no vectors: this retriever needs an encoder")
-        return max_by_owner(query_vectors @ self.vectors.T, self.owner, len(self.doc_ids))
+        chosen = slice(None) if which is None else which
+        scores = query_vectors @ self.vectors[chosen].T
+        return max_by_owner(scores, self.owner[chosen], len(self.doc_ids))
 
     def doc_vectors(self) -> Floats:
         """One vector a doc, shape (n_docs, dimension).
@@ -88,20 +107,20 @@ def make_keys(memory: Memory, keying: str) -> Keys:
     """
     if keying not in KEYINGS:
         raise MemreproError(f"unknown keying {keying!r}: known are {', '.join(KEYINGS)}")
-    texts: list[str] = []
-    owner: list[int] = []
-    for index, doc in enumerate(memory.rounds):
-        found = KEYINGS[keying](doc)
-        texts.extend(found)
-        owner.extend([index] * len(found))
-    if not texts:
+    found = [
+        (index, field, text)
+        for index, doc in enumerate(memory.rounds)
+        for field, text in KEYINGS[keying](doc)
+    ]
+    if not found:
         raise MemreproError(
             f"memory {memory.memory_id!r} has no key under the keying {keying!r}: its docs have "
             f"the fields {sorted({f for doc in memory.rounds for f in doc.fields})}; "
             "choose another keying"
         )
     doc_ids = tuple(doc.round_id for doc in memory.rounds)
-    return Keys(doc_ids, tuple(texts), np.array(owner, np.int64), tie_keys(doc_ids))
+    owner, fields, texts = zip(*found, strict=True)
+    return Keys(doc_ids, texts, fields, np.array(owner, np.int64), tie_keys(doc_ids))
 
 
 @dataclass(frozen=True)
@@ -120,8 +139,24 @@ class Request:
     query_texts: Sequence[str]
     query_vectors: Floats | None = None
 
-    def doc_scores(self) -> Floats:
-        """Max-sim of each query with each doc, shape (n_queries, n_docs)."""
+    def doc_scores(self, which: NDArray[np.bool_] | None = None) -> Floats:
+        """Max-sim of each query with each doc, shape (n_queries, n_docs); see `Keys.doc_scores`."""
         if self.query_vectors is None:
             raise MemreproError("these queries have no vectors: this retriever needs an encoder")
-        return self.keys.doc_scores(self.query_vectors)
+        return self.keys.doc_scores(self.query_vectors, which)
+
+
+def best_first(request: Request, scores: Floats, k: int) -> list[Ranking]:
+    """The k best docs of each query of a request.
+
+    Args:
+        request: whose queries and docs these are.
+        scores: shape (n_queries, n_docs).
+        k: length of a ranking.
+    """
+    rankings = []
+    for query_id, row in zip(request.query_ids, scores, strict=True):
+        best = top_k(row, request.keys.ties, k)
+        ids = tuple(request.keys.doc_ids[i] for i in best)
+        rankings.append(Ranking(query_id, ids, tuple(float(s) for s in row[best])))
+    return rankings

@@ -36,6 +36,7 @@ MEMORY = Memory(
 def test_keyings(keying, texts, owner):
     keys = make_keys(MEMORY, keying)
     assert keys.texts == texts
+    assert len(keys.fields) == len(texts)
     assert list(keys.owner) == owner
     assert keys.doc_ids == ("s1_1", "s1_3", "s2_1")
 

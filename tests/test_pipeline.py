@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,7 @@ DYNAMIC = {
     "report": ["memrepro.report.rfmem"],
     "report-full": ["memrepro.report.rfmem"],
     "verify": ["memrepro.report.rfmem"],
+    "verify-full": ["memrepro.report.rfmem"],
 }
 ITEM = {"module": None, "method": None, "paper": "rfmem"}
 
@@ -81,10 +83,7 @@ def test_a_stage_depends_on_all_the_code_that_it_runs(name):
     dynamic = DYNAMIC.get(name, [])
     last = dynamic[0].rsplit(".", 1)[1] if dynamic else ""
     declared = [
-        d.replace("${item.module}", last)
-        .replace("${item.method}", last)
-        .replace("${item.paper}", last)
-        for d in stage["deps"]
+        re.sub(r"\$\{item\.(module|method|paper|first|second)\}", last, d) for d in stage["deps"]
     ]
     needed = closure(f"memrepro.stages.{module}", *dynamic)
     missing = {m for m in needed if not any(m == d or m.startswith(f"{d}/") for d in declared)}

@@ -11,9 +11,10 @@ from memrepro.report.tables import Cell, show
 from memrepro.store import read_table
 
 
-def exclusion_cells(profile: str) -> list[Cell]:
-    """How many questions each data set leaves out, by granularity and reason."""
+def exclusion_cells(profile: str, name: str) -> list[Cell]:
+    """How many questions the data sets of a name leave out, by granularity and reason."""
     ledger = read_table(paths.exclusions(profile))
+    ledger = ledger[ledger["dataset"].str.startswith(name)]
     groups: Any = ledger.groupby(["dataset", "granularity", "reason"], sort=True).size()
     return [
         Cell(f"{dataset} by {granularity}", reason, "questions", "", str(n), n, "")

@@ -184,7 +184,7 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(table2(results), folder, "table2"),
         *write_cells(gated_closest(results), folder, "table2_gated_closest"),
         *write_cells(noise(results), folder, "noise"),
-        *write_cells(exclusion_cells(profile), folder, "exclusions"),
+        *write_cells(exclusion_cells(profile, "personabench"), folder, "exclusions"),
         *_sweep_figure(
             results, "rfmem-mpnet-gated-k{k}-by-threshold", "entropy threshold τ", folder,
             "gate_sweep", "RF-Mem here",

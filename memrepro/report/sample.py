@@ -19,13 +19,9 @@ _VIEWS = Views("sample")
 show_table, show_figure = _VIEWS.table, _VIEWS.figure
 
 
-def by_type(metrics: pd.DataFrame, granularity: str) -> Iterator[Cell]:
-    """recall_all@5 of every experiment on docs of a granularity, by question type."""
-    chosen = metrics[
-        (metrics["metric"] == "recall_all")
-        & (metrics["k"] == 5)
-        & (metrics["granularity"] == granularity)
-    ]
+def by_type(metrics: pd.DataFrame) -> Iterator[Cell]:
+    """recall_all@5 of every experiment, by question type."""
+    chosen = metrics[(metrics["metric"] == "recall_all") & (metrics["k"] == 5)]
     for experiment, rows in chosen.groupby("experiment", sort=False):
         kinds = [(kind, part["value"]) for kind, part in rows.groupby("kind", sort=True)]
         for kind, values in [*kinds, (OVERALL, rows["value"])]:
@@ -59,11 +55,12 @@ def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the sample's tables and figure into a folder; return their paths."""
     metrics = read_table(paths.metrics(profile))
-    sessions = list(by_type(metrics, "session"))
+    # Rounds as docs are the max-sim report's.
+    metrics = metrics[metrics["granularity"] == "session"]
+    sessions = list(by_type(metrics))
     return [
         *write_cells(sessions, folder, "overview"),
-        *write_cells(by_type(metrics, "round"), folder, "rounds"),
         *write_cells(cutoffs(metrics), folder, "cutoffs"),
-        *write_cells(exclusion_cells(profile), folder, "exclusions"),
+        *write_cells(exclusion_cells(profile, "sample"), folder, "exclusions"),
         *_recall_by_type(sessions, folder),
     ]

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memrepro.keys import Request
-from memrepro.ranking import Ranking, top_k
+import numpy as np
+
+from memrepro.keys import Request, best_first
+from memrepro.ranking import Ranking
 
 
 @dataclass(frozen=True)
@@ -15,13 +17,43 @@ class Dense:
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
+        return [
+            ranking
+            for request in requests
+            for ranking in best_first(request, request.doc_scores(), self.k)
+        ]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Top-k by a linear mixture of two fields (max-sim document, §3.3: s_mix).
+
+    A doc that lacks one of the fields is scored by the other alone: the document does not say,
+    and a similarity of 0 in its place would beat a real negative one.
+
+    Attributes:
+        k: length of a ranking.
+        field: the field that alpha weighs (the document's user field).
+        alpha: its weight; the other field has 1 − alpha.
+    """
+
+    k: int
+    field: str
+    alpha: float
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests; keys must be fielded."""
         found = []
         for request in requests:
-            for query_id, scores in zip(request.query_ids, request.doc_scores(), strict=True):
-                best = top_k(scores, request.keys.ties, self.k)
-                ids = tuple(request.keys.doc_ids[i] for i in best)
-                found.append(Ranking(query_id, ids, tuple(float(s) for s in scores[best])))
+            keys = request.keys
+            mine = np.array([field == self.field for field in keys.fields])
+            first, second = request.doc_scores(mine), request.doc_scores(~mine)
+            mixed = self.alpha * first + (1 - self.alpha) * second
+            scores = np.where(
+                np.isneginf(first), second, np.where(np.isneginf(second), first, mixed)
+            )
+            found += best_first(request, scores, self.k)
         return found
 
 
-RETRIEVERS = {"dense": Dense}
+RETRIEVERS = {"dense": Dense, "mixture": Mixture}

@@ -15,7 +15,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from memrepro.errors import MemreproError
-from memrepro.keys import Request
+from memrepro.keys import Request, best_first
 from memrepro.numerics.similarity import Floats, normalise
 from memrepro.ranking import Ranking, top_k
 
@@ -36,11 +36,9 @@ class Familiarity:
         """One ranking a query, in the order of the requests."""
         found = []
         for request in requests:
-            for query_id, scores in zip(request.query_ids, request.doc_scores(), strict=True):
-                nearest = top_k(scores, request.keys.ties, self.k)
-                best = [i for i in nearest if scores[i] >= self.floor]
-                ids = tuple(request.keys.doc_ids[i] for i in best)
-                found.append(Ranking(query_id, ids, tuple(float(scores[i]) for i in best)))
+            scores = request.doc_scores()
+            kept = np.where(scores >= self.floor, scores, -np.inf)
+            found += best_first(request, kept, self.k)
         return found
 
 

@@ -43,6 +43,40 @@ def test_fielded_takes_the_better_field():
     )
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 0.7, 1.0])
+def test_a_mixture_is_the_weighted_sum_of_both_fields(alpha):
+    asked = request("fielded")
+    parameters = {"k": 3, "field": "user", "alpha": alpha}
+    (first, _) = make_retriever("dense", "mixture", parameters).search([asked])
+    user, assistant = (asked.keys.vectors @ asked.query_vectors[0]).reshape(3, 2).T
+    expected = alpha * user + (1 - alpha) * assistant
+    assert dict(zip(first.doc_ids, first.scores, strict=True)) == pytest.approx(
+        dict(zip(asked.keys.doc_ids, expected, strict=True)), abs=1e-6
+    )
+
+
+def test_a_mixture_scores_a_doc_with_one_field_by_that_field():
+    docs = (
+        Round("both", "s", "", {"user": "red car", "assistant": "red car"}),
+        Round("silent", "s", "", {"assistant": "red car"}),
+        Round("alone", "s", "", {"user": "red car"}),
+    )
+    keys, encoder = make_keys(Memory("m", docs), "fielded"), HashEncoder()
+    keys = keys.with_vectors(encoder.encode(keys.texts, "document"))
+    asked = Request(keys, ["q"], ["car"], encoder.encode(["car"], "query"))
+    retriever = make_retriever("dense", "mixture", {"k": 3, "field": "user", "alpha": 0.3})
+    (ranking,) = retriever.search([asked])
+    assert len(set(np.round(ranking.scores, 6))) == 1
+
+
+@pytest.mark.parametrize("text", ["user_only", "assistant_only"])
+def test_alpha_one_and_zero_are_the_single_fields(text):
+    alone = make_retriever("dense", "dense", {"k": 3}).search([request(text)])
+    parameters = {"k": 3, "field": "user", "alpha": float(text == "user_only")}
+    mixed = make_retriever("dense", "mixture", parameters).search([request("fielded")])
+    assert [r.doc_ids for r in mixed] == [r.doc_ids for r in alone]
+
+
 @pytest.mark.parametrize(
     ("family", "name", "parameters", "sentence"),
     [
