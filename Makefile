@@ -2,7 +2,7 @@
 # make test                               the tests
 # make check                              lint, format, types, notebooks
 # make lock                               write the lock files anew from pyproject.toml
-PYTHON ?= python3.11
+PYTHON ?= $(or $(shell command -v python3.11),python3)
 PROFILE ?= sample
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)

@@ -110,7 +110,7 @@ def _experiments(arguments: argparse.Namespace) -> int:
 def _verify(arguments: argparse.Namespace) -> int:
     from memrepro.stages import verify
 
-    _print(verify.run(arguments.profile).summary, arguments.json)
+    _print(verify.check(arguments.profile), arguments.json)
     return 0
 
 

@@ -99,6 +99,20 @@ class Plan:
     reports: Mapping[str, Report]
     evaluation: Evaluation
 
+    def check_report(self, profile: str, paper: str) -> None:
+        """Refuse a report that is not planned; the full profile's stands on the open one's."""
+        planned = {(r.profile, r.paper) for r in self.reports.values()} | {("full", "rfmem")}
+        if (profile, paper) not in planned:
+            known = ", ".join(f"{paper} on {profile}" for profile, paper in sorted(planned))
+            raise MemreproError(
+                f"no report {paper!r} on the profile {profile!r}: known are {known}"
+            )
+
+    def check_profile(self, profile: str) -> None:
+        """Refuse an unknown profile."""
+        if profile not in PROFILES:
+            raise MemreproError(f"unknown profile {profile!r}: known are {', '.join(PROFILES)}")
+
     def dataset(self, key: str) -> DatasetEntry:
         """A data set by key; an unknown one is an error that lists the known ones."""
         return _named("data set", self.datasets, key)
@@ -135,6 +149,11 @@ def _build(cls: type[T], where: str, entry: object) -> T:
             f"params.yaml: {where} has the unknown key {strange[0]!r}: "
             f"known are {', '.join(f.name for f in known)}"
         )
+    for f in known:
+        if "Mapping" in str(f.type) and not isinstance(entry.get(f.name, {}), dict):
+            raise MemreproError(
+                f"params.yaml: {where}.{f.name} is {entry[f.name]!r}: it must be a mapping"
+            )
     if missing := [f.name for f in known if f.default is MISSING and f.name not in entry]:
         raise MemreproError(f"params.yaml: {where} lacks the key {missing[0]!r}")
     return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()})
@@ -180,6 +199,10 @@ def load_plan() -> Plan:
         {k: _build(Report, f"reports.{k}", v) for k, v in tree["reports"].items()},
         _build(Evaluation, "evaluation", tree["evaluation"]),
     )
+    _check_groups(made)
+    for k in plan.evaluation.ks:
+        if type(k) is not int or k < 1:
+            raise MemreproError(f"params.yaml: evaluation.ks has {k!r}: give whole numbers from 1")
     for metric in plan.evaluation.metrics:
         _require("evaluation", "metric", metric, METRICS)
     groups_of_entries: tuple[Mapping[str, Any], ...] = (
@@ -213,6 +236,24 @@ def load_plan() -> Plan:
         for parameters in e.settings().values():
             make_retriever(e.method, e.retriever, parameters)
     return plan
+
+
+def _check_groups(made: Mapping[str, Mapping[str, Experiment]]) -> None:
+    """A name stands in one group, and what varies a parameter in `sweep` alone."""
+    seen: set[str] = set()
+    for group, experiments in made.items():
+        for key, e in experiments.items():
+            if key in seen:
+                raise MemreproError(f"params.yaml: two experiments are called {key!r}: rename one")
+            seen.add(key)
+            if group != "sweep" and (e.vary or e.values):
+                raise MemreproError(f"params.yaml: {key} varies a parameter: move it to sweep")
+            # A run's length decides its cut-offs: sweep over k by evaluating one run at each k.
+            if group == "sweep" and (not e.vary or not e.values or e.vary == "k"):
+                raise MemreproError(
+                    f"params.yaml: sweep {key} has vary {e.vary!r} and {len(e.values)} values: it "
+                    "needs a parameter other than k, and at least one value"
+                )
 
 
 def _embedding(key: str, entry: object) -> Embedding:

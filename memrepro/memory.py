@@ -83,7 +83,12 @@ class Dataset:
     qrels: Mapping[str, Mapping[str, Parts]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse a query whose memory is not there, a query id used twice, or unknown gold."""
+        """Refuse an empty data set, a lost memory, a query id used twice, or unknown gold."""
+        if not self.memories or not self.queries:
+            raise MemreproError(
+                f"data set {self.name!r} is empty: found {len(self.memories)} memories and "
+                f"{len(self.queries)} queries, and it needs at least 1 of each; fetch it anew"
+            )
         seen: set[str] = set()
         for query in self.queries:
             if query.memory_id not in self.memories:

@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 import papermill
+from nbclient.exceptions import DeadKernelError
 from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
@@ -63,36 +64,39 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
             f"{what} of the notebook {name!r}: it declares {', '.join(sorted(declared)) or 'none'}"
         )
     before = _dependencies()
+    try:
+        executed = papermill.execute_notebook(
+            str(path),
+            None,
+            parameters=dict(parameters),
+            kernel_name="python3",
+            cwd=str(root()),
+            progress_bar=False,
+            stderr_file=sys.stderr,
+            # The kernel's own warnings (about its transport, about being stopped) help nobody.
+            extra_arguments=["--IPKernelApp.log_level=50"],
+            shutdown_kernel="immediate",
+        )
+    except PapermillExecutionError as error:
+        raise _failure(name, error) from error
+    except DeadKernelError as error:
+        raise MemreproError(
+            f"the kernel of the notebook {name!r} died: most often the memory did not suffice; "
+            "free some and run the same command again (what was embedded is kept)"
+        ) from error
+    printed = "".join(o.get("text", "") for o in executed.cells[-1].get("outputs", []))
+    if not printed.rstrip().endswith(SENTINEL):
+        raise MemreproError(
+            f"the notebook {name!r} ended before its last cell's footer: its outputs are not "
+            "to be trusted; look for an exit in its cells"
+        )
+    after = _dependencies()
+    if changed := sorted(name for name in before | after if before.get(name) != after.get(name)):
+        raise MemreproError(
+            f"{changed[0]} changed while the notebook {name!r} ran on it: run the same command "
+            "again (what was embedded is kept)"
+        )
     with replacing(output) as temporary:
-        try:
-            executed = papermill.execute_notebook(
-                str(path),
-                None,
-                parameters=dict(parameters),
-                kernel_name="python3",
-                cwd=str(root()),
-                progress_bar=False,
-                stderr_file=sys.stderr,
-                # The kernel's own warnings (about its transport, about being stopped) help nobody.
-                extra_arguments=["--IPKernelApp.log_level=50"],
-                shutdown_kernel="immediate",
-            )
-        except PapermillExecutionError as error:
-            raise _failure(name, error) from error
-        printed = "".join(o.get("text", "") for o in executed.cells[-1].get("outputs", []))
-        if not printed.rstrip().endswith(SENTINEL):
-            raise MemreproError(
-                f"the notebook {name!r} ended before its last cell's footer: its outputs are not "
-                "to be trusted; look for an exit in its cells"
-            )
-        after = _dependencies()
-        if changed := sorted(
-            name for name in before | after if before.get(name) != after.get(name)
-        ):
-            raise MemreproError(
-                f"{changed[0]} changed while the notebook {name!r} ran on it: run the same command "
-                "again (what was embedded is kept)"
-            )
         nbformat.write(normalise(executed), temporary)
     return output
 

@@ -72,7 +72,6 @@ DYNAMIC = {
     "verify": ["memrepro.report.rfmem"],
     "verify-full": ["memrepro.report.rfmem"],
 }
-ITEM = {"module": None, "method": None, "paper": "rfmem"}
 
 
 @pytest.mark.parametrize("name", sorted(STAGES))

@@ -1,5 +1,6 @@
 """The proof: RF-Mem's Table 2, mpnet rows, from the committed rankings and qrels alone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,15 @@ import pytest
 
 from memrepro import paths
 from memrepro.experiment import load_plan
-from memrepro.report.rfmem import CUTOFFS, KINDS, Results, closest_setting, printed_table2
+from memrepro.report.rfmem import (
+    CUTOFFS,
+    GATES,
+    KINDS,
+    Results,
+    closest,
+    printed_table2,
+    thresholds,
+)
 from memrepro.stages.evaluate import evaluate_profile, evaluate_run
 from memrepro.store import read_table
 
@@ -52,16 +61,37 @@ def test_the_committed_metrics_follow_from_the_rankings(plan):
     assert (again.drop(columns="value") == kept.drop(columns="value")).all(axis=None)
 
 
-def test_the_closest_threshold_is_the_nearest(plan):
+def test_the_printed_gated_row_is_met_in_all_ten_cells():
+    results = Results("open")
+    gate = GATES["θ of the paper (0.6, 0.0)"]
+    for k in CUTOFFS:
+        routing = closest(results, thresholds(results, k, gate), k)
+        for column, kind in KINDS.items():
+            shown = f"{results.mean_of(routing.recall, kind):.4f}"
+            assert shown == PRINTED["mpnet RF-Mem", f"R@{k} {column}"]
+
+
+def test_the_routings_are_those_of_the_gated_retriever():
+    """The gated run at τ = 0.2 has the recall of the routing whose interval holds 0.2."""
     results = Results("open")
     for k in CUTOFFS:
-        sweep = f"rfmem-mpnet-gated-k{k}-by-threshold"
-        target = np.array([float(PRINTED["mpnet RF-Mem", f"R@{k} {c}"]) for c in KINDS])
-        distances = {
-            s: np.abs(
-                np.array([round(results.mean(sweep, k, kind, s), 4) for kind in KINDS.values()])
-                - target
-            ).sum()
-            for s in results.settings(sweep)
-        }
-        assert distances[closest_setting(results, sweep, k)] == min(distances.values())
+        routings = thresholds(results, k, GATES["θ of the paper (0.6, 0.0)"])
+        (at,) = (r for r in routings if r.low < 0.2 <= r.high)
+        gated = results.by_question(f"rfmem-mpnet-gated-k{k}", k)
+        assert at.recall.tolist() == gated.tolist()
+        assert len(routings) > 200
+
+
+def test_no_other_routing_than_the_listed_ones():
+    """A fine grid of thresholds gives no recall that the list does not hold."""
+    results = Results("open")
+    gate = GATES["θ of the code (0.5, 0.2)"]
+    run = read_table(paths.run("open", "rfmem-mpnet-familiarity"))
+    listed = {tuple(r.recall) for r in thresholds(results, 5, gate)}
+    direct = results.by_question("rfmem-mpnet-familiarity", 5)
+    deliberate = results.by_question("rfmem-mpnet-recollection-k5", 5)
+    probes = run[run["rank"] <= 5].groupby("query_id")["score"].agg(list)
+    for threshold in np.linspace(0.0, 0.33, 60):
+        at = replace(gate, entropy_threshold=float(threshold))
+        familiar = [at.is_familiar(np.asarray(probes[q])) for q in direct.index]
+        assert tuple(np.where(familiar, direct, deliberate)) in listed

@@ -6,16 +6,8 @@ from typing import NamedTuple
 NOT_RUN = "not run"
 NOT_COMPARABLE = "not comparable"
 NOT_IN_PAPER = "not in the paper"
-# From best to worst, for telling when a verdict got worse.
-ORDER = (
-    "exact",
-    "within tolerance",
-    "direction only",
-    "not reproduced",
-    NOT_COMPARABLE,
-    NOT_RUN,
-    NOT_IN_PAPER,
-)
+# Those that judge a number, from best to worst, for telling when one got worse.
+JUDGED = ("exact", "within tolerance", "direction only", "not reproduced")
 
 
 class Verdict(NamedTuple):

@@ -180,6 +180,14 @@ def _check(instance: Mapping[str, Any], number: int) -> None:
                 f"{who} has a {type(instance[key]).__name__} as {key!r}: it must be a "
                 f"{'text' if wanted is str else 'list'}"
             )
+    for key in _LISTS:
+        turns = key == "haystack_sessions"
+        for item in instance[key]:
+            if not isinstance(item, list if turns else str):
+                raise MemreproError(
+                    f"{who} has {item!r:.60} among its {key}: each must be a "
+                    f"{'list of turns' if turns else 'text'}"
+                )
     lengths = {key: len(instance[key]) for key in _LISTS[1:]}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{length} {key}" for key, length in lengths.items())

@@ -1,11 +1,12 @@
 """Similarity of vectors, and the maximum over the keys that one doc owns: arrays only."""
 
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+F = TypeVar("F", np.float32, np.float64)
 
 
 def normalise(vectors: Floats) -> Floats:
@@ -14,7 +15,7 @@ def normalise(vectors: Floats) -> Floats:
     return cast(Floats, (vectors / np.maximum(norms, 1e-12)).astype(np.float32))
 
 
-def max_by_owner(scores: Floats, owner: NDArray[np.int64], n_docs: int) -> Floats:
+def max_by_owner(scores: NDArray[F], owner: NDArray[np.int64], n_docs: int) -> NDArray[F]:
     """Each doc's best key: the segment maximum by owner, −inf where a doc owns no key.
 
     Args:
@@ -25,6 +26,6 @@ def max_by_owner(scores: Floats, owner: NDArray[np.int64], n_docs: int) -> Float
     Returns:
         Shape (n_docs,) or (n_queries, n_docs).
     """
-    best = np.full((n_docs, *scores.shape[:-1]), -np.inf, np.float32)
+    best = np.full((n_docs, *scores.shape[:-1]), -np.inf, scores.dtype)
     np.maximum.at(best, owner, scores.T)
     return best.T

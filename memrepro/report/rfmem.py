@@ -1,14 +1,19 @@
 """RF-Mem's tables and figures, from the per-question metrics of the profiles."""
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, Verdict, judge
+from memrepro.numerics.gate import Gate
 from memrepro.report import figures
 from memrepro.report.profile import Views, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
@@ -24,6 +29,7 @@ KINDS = {
 }
 CUTOFFS = (5, 10)
 _UNTIMED = "retrieval time is not measured in this report"
+_GATED = "RF-Mem rows: θ of the paper, τ = 0.2 as the released code's default"
 _HUB = "profile full: the encoder comes from a model hub"
 _VIEWS = Views("rfmem")
 show_table, show_figure = _VIEWS.table, _VIEWS.figure
@@ -49,6 +55,7 @@ class Results:
         frame = pd.concat(tables, ignore_index=True)
         self.frame = frame[frame["metric"] == "recall"]
         self.experiments = set(self.frame["experiment"])
+        self.kinds = self.frame.drop_duplicates("query_id").set_index("query_id")["kind"]
 
     def questions(self, experiment: str, k: int, kind: str | None, setting: str = "") -> pd.Series:
         """The recall of each question of a kind (None: of all)."""
@@ -57,6 +64,20 @@ class Results:
         if kind is not None:
             chosen &= f["kind"] == kind
         return f.loc[chosen, "value"]
+
+    def by_question(self, experiment: str, k: int) -> pd.Series:
+        """Question id → recall, in the order of the questions."""
+        f = self.frame
+        chosen = (f["experiment"] == experiment) & (f["k"] == k) & (f["setting"] == "")
+        return f[chosen].set_index("query_id")["value"]
+
+    def of_kind(self, values: pd.Series, kind: str | None) -> pd.Series:
+        """Those of some questions' values that are of a kind (None: all)."""
+        return values if kind is None else values[self.kinds[values.index] == kind]
+
+    def mean_of(self, values: pd.Series, kind: str | None) -> float:
+        """The mean of `of_kind`."""
+        return float(self.of_kind(values, kind).mean())
 
     def settings(self, experiment: str) -> list[str]:
         """A sweep's settings, in order."""
@@ -79,14 +100,23 @@ def printed_table2() -> dict[tuple[str, str], str]:
     }
 
 
+# The bounds on the mean score; the threshold is swept. λ = 30 in both (PROTOCOLS.md).
+GATES = {
+    "θ of the paper (0.6, 0.0)": Gate(30.0, 0.0, 0.6, 0.0),
+    "θ of the code (0.5, 0.2)": Gate(30.0, 0.0, 0.5, 0.2),
+}
+
+
 def _cell(
     results: Results, row: str, k: int, kind: str, experiment: str, printed: str, missing: str,
-    note: str = "", setting: str = "",
+    note: str = "",
 ) -> Cell:  # fmt: skip
     column, metric = f"R@{k} {kind}", f"recall@{k}"
     if experiment not in results.experiments:
         return Cell(row, column, metric, printed, "", 0, NOT_RUN, note=missing)
-    values = results.questions(experiment, k, KINDS[kind], setting)
+    values = results.questions(experiment, k, KINDS[kind])
+    if values.empty:
+        return Cell(row, column, metric, printed, "", 0, NOT_RUN, note="no question of this kind")
     value = float(values.mean())
     label, term = judge(printed, value) if printed else Verdict(NOT_IN_PAPER, "")
     return Cell(row, column, metric, printed, number(value), len(values), label, term, note)
@@ -98,7 +128,11 @@ def table2(results: Results) -> Iterator[Cell]:
     for encoder, (stem, missing) in ENCODERS.items():
         for path, suffix in PATHS.items():
             row = f"{encoder} {path}"
-            note = "RF-Mem rows: τ = 0.2, the released code's default" if path == "RF-Mem" else ""
+            note = (
+                "RF-Mem rows: θ of the paper, τ = 0.2 as the released code's default"
+                if path == "RF-Mem"
+                else ""
+            )
             for k in CUTOFFS:
                 if time := printed.get((row, f"R@{k} Time"), ""):
                     yield Cell(row, f"R@{k} Time", "time", time, "", 0, NOT_RUN, note=_UNTIMED)
@@ -111,33 +145,77 @@ def table2(results: Results) -> Iterator[Cell]:
             yield _cell(results, "BM25", k, kind, "personabench-bm25", "", "")
 
 
-def closest_setting(results: Results, sweep: str, k: int) -> str:
-    """The sweep's setting nearest to the printed gated row: least sum of distances, then first."""
-    printed = printed_table2()
-    target = {kind: float(printed["mpnet RF-Mem", f"R@{k} {kind}"]) for kind in KINDS}
+class Threshold(NamedTuple):
+    """One routing of the gate: the thresholds that give it, and each question's recall under it."""
 
-    def distance(setting: str) -> float:
-        return sum(
-            abs(round(results.mean(sweep, k, KINDS[kind], setting), 4) - value)
-            for kind, value in target.items()
+    low: float
+    high: float
+    recall: pd.Series
+
+    @property
+    def middle(self) -> float:
+        """A threshold that gives this routing."""
+        return (self.low + self.high) / 2
+
+
+def thresholds(results: Results, k: int, gate: Gate) -> list[Threshold]:
+    """Every routing that some entropy threshold gives, in order of the threshold.
+
+    A question's path depends on its probe scores alone, so that the gated row follows from the
+    familiarity and recollection runs; between two neighbouring entropies nothing changes.
+    """
+    run = read_table(paths.run("open", "rfmem-mpnet-familiarity"))
+    probes = run[run["rank"] <= k].groupby("query_id")["score"].agg(list)
+    direct = results.by_question("rfmem-mpnet-familiarity", k)
+    deliberate = results.by_question(f"rfmem-mpnet-recollection-k{k}", k)
+    scores = {query_id: np.asarray(probes[query_id]) for query_id in direct.index}
+    entropies = sorted({gate.entropy(s) for s in scores.values()})
+    found = []
+    for low, high in itertools.pairwise([0.0, *entropies, 2 * entropies[-1]]):
+        at = replace(gate, entropy_threshold=(low + high) / 2)
+        familiar = pd.Series({q: at.is_familiar(s) for q, s in scores.items()})
+        found.append(Threshold(low, high, direct.where(familiar, deliberate)))
+    return found
+
+
+def closest(results: Results, routings: Sequence[Threshold], k: int) -> Threshold:
+    """The routing nearest to the printed gated row: least sum of distances, then the lowest."""
+    printed = printed_table2()
+
+    def distance(routing: Threshold) -> float:
+        return round(
+            sum(
+                abs(
+                    round(results.mean_of(routing.recall, kind), 4)
+                    - float(printed["mpnet RF-Mem", f"R@{k} {column}"])
+                )
+                for column, kind in KINDS.items()
+            ),
+            6,
         )
 
-    return min(results.settings(sweep), key=distance)
+    return min(routings, key=distance)
 
 
 def gated_closest(results: Results) -> Iterator[Cell]:
-    """The gated mpnet row at the closest setting of the sweep over its threshold."""
+    """The gated mpnet row at the closest threshold, with the paper's bounds and the code's."""
     printed = printed_table2()
-    for k in CUTOFFS:
-        sweep = f"rfmem-mpnet-gated-k{k}-by-threshold"
-        setting = closest_setting(results, sweep, k)
-        note = (
-            f"K = {k}: closest of {len(results.settings(sweep))} thresholds is τ = {setting}, "
-            "found after the fact"
-        )
-        for kind in KINDS:
-            shown = printed["mpnet RF-Mem", f"R@{k} {kind}"]
-            yield _cell(results, "mpnet RF-Mem", k, kind, sweep, shown, "", note, setting)
+    for name, gate in GATES.items():
+        for k in CUTOFFS:
+            routings = thresholds(results, k, gate)
+            best = closest(results, routings, k)
+            note = (
+                f"{name}, K = {k}: closest of {len(routings)} routings is τ from {best.low:.6f} to "
+                f"{best.high:.6f}, found after the fact"
+            )
+            for column, kind in KINDS.items():
+                shown = printed["mpnet RF-Mem", f"R@{k} {column}"]
+                values = results.of_kind(best.recall, kind)
+                verdict = judge(shown, float(values.mean()))
+                yield Cell(
+                    f"mpnet RF-Mem, {name}", f"R@{k} {column}", f"recall@{k}", shown,
+                    number(values.mean()), len(values), verdict.label, verdict.term, note,
+                )  # fmt: skip
 
 
 def noise(results: Results) -> Iterator[Cell]:
@@ -154,27 +232,40 @@ def noise(results: Results) -> Iterator[Cell]:
                 )
 
 
-def _sweep_figure(
-    results: Results, sweep: str, xlabel: str, folder: Path, name: str, curve: str
-) -> list[Path]:
-    rows = [
-        (k, float(setting), results.mean(sweep.format(k=k), k, None, setting))
-        for k in CUTOFFS
-        for setting in results.settings(sweep.format(k=k))
-    ]
-    data = pd.DataFrame(rows, columns=["k", xlabel, "overall recall"])
+def _curves(data: pd.DataFrame, xlabel: str, folder: Path, name: str) -> list[Path]:
+    """Overall recall over a parameter, a panel a cut-off, a curve a value of 'curve'."""
     printed = printed_table2()
     figure = Figure(figsize=(11, 4), layout="constrained")
     for axis, k in zip(figure.subplots(1, 2), CUTOFFS, strict=True):
-        sns.lineplot(
-            data[data["k"] == k], x=xlabel, y="overall recall", marker="o", ax=axis, label=curve
-        )
+        sns.lineplot(data[data["k"] == k], x=xlabel, y="overall recall", hue="curve", ax=axis)
         for path, style in (("Famili.", ":"), ("Recol.", "--"), ("RF-Mem", "-.")):
             value = float(printed[f"mpnet {path}", f"R@{k} Overall"])
             axis.axhline(value, color="black", ls=style, lw=1, label=f"printed {path}")
         axis.set_title(f"Recall@{k}")
         axis.legend(fontsize=8)
     return figures.save(figure, data, folder, name)
+
+
+def gate_sweep(results: Results) -> pd.DataFrame:
+    """Overall recall of the gated row at every routing: `k, curve, entropy threshold τ, …`."""
+    rows = [
+        (k, name, routing.middle, results.mean_of(routing.recall, None))
+        for name, gate in GATES.items()
+        for k in CUTOFFS
+        for routing in thresholds(results, k, gate)
+    ]
+    return pd.DataFrame(rows, columns=["k", "curve", "entropy threshold τ", "overall recall"])
+
+
+def alpha_sweep(results: Results) -> pd.DataFrame:
+    """Overall recall of recollection at every α that was run: `k, curve, α, overall recall`."""
+    rows = [
+        (k, "Recollection here", float(setting), results.mean(sweep, k, None, setting))
+        for k in CUTOFFS
+        for sweep in [f"rfmem-mpnet-recollection-k{k}-by-alpha"]
+        for setting in results.settings(sweep)
+    ]
+    return pd.DataFrame(rows, columns=["k", "curve", "α", "overall recall"])
 
 
 def build(profile: str, folder: Path) -> list[Path]:
@@ -184,13 +275,7 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(table2(results), folder, "table2"),
         *write_cells(gated_closest(results), folder, "table2_gated_closest"),
         *write_cells(noise(results), folder, "noise"),
-        *write_cells(exclusion_cells(profile, "personabench"), folder, "exclusions"),
-        *_sweep_figure(
-            results, "rfmem-mpnet-gated-k{k}-by-threshold", "entropy threshold τ", folder,
-            "gate_sweep", "RF-Mem here",
-        ),
-        *_sweep_figure(
-            results, "rfmem-mpnet-recollection-k{k}-by-alpha", "α", folder, "alpha_sweep",
-            "Recollection here",
-        ),
-    ]  # fmt: skip
+        *write_cells(exclusion_cells("open", "personabench"), folder, "exclusions"),
+        *_curves(gate_sweep(results), "entropy threshold τ", folder, "gate_sweep"),
+        *_curves(alpha_sweep(results), "α", folder, "alpha_sweep"),
+    ]

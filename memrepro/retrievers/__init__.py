@@ -7,7 +7,7 @@ and queries), never a file, a data set or a qrel, and never imports another fami
 import importlib
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any, Protocol
+from typing import Any, Protocol, get_type_hints
 
 from memrepro.errors import MemreproError
 from memrepro.keys import Request
@@ -41,6 +41,16 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
             f"unknown parameter {strange[0]!r} of {family}.{name}: known are "
             f"{', '.join(sorted(allowed))}"
         )
+    for key, value in parameters.items():
+        wanted = get_type_hints(known[name])[key]
+        # A whole number will do for a fraction; True is no number.
+        kinds = (int, float) if wanted is float else wanted
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise MemreproError(
+                f"{family}.{name}: {key} is {value!r}, and must be of type {wanted.__name__}"
+            )
+        if wanted is int and key != "seed" and value < 1:
+            raise MemreproError(f"{family}.{name}: {key} is {value}, and must be at least 1")
     try:
         made: Retriever = known[name](**parameters)
     except TypeError as error:

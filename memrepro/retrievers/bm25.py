@@ -26,7 +26,8 @@ class BM25:
     Attributes:
         k: length of a ranking.
         tokenisation: 'official' or 'words'.
-        ties: 'id' (this project's rule) or 'reverse_input' (the official code's argsort()[::-1]).
+        ties: 'id' (this project's rule) or 'reverse_input', the last first: what the official
+            argsort()[::-1] gives with a stable sort (its own is not, so ties can differ there).
         k1: term-frequency saturation.
         b: length normalisation.
         epsilon: floor of a negative idf, as a share of the mean idf.
@@ -55,10 +56,15 @@ class BM25:
         for request in requests:
             keys = request.keys
             corpus = [tokenise(text) for text in keys.texts]
+            if not any(corpus):
+                raise MemreproError(
+                    f"the memory with doc {keys.doc_ids[0]!r} has no token under the tokenisation "
+                    f"{self.tokenisation!r}: BM25 cannot rank it; choose another tokenisation"
+                )
             index = BM25Okapi(corpus, k1=self.k1, b=self.b, epsilon=self.epsilon)
             ties = keys.ties if self.ties == "id" else np.arange(len(keys.doc_ids))[::-1]
             for query_id, text in zip(request.query_ids, request.query_texts, strict=True):
-                key_scores = np.asarray(index.get_scores(tokenise(text)), np.float32)
+                key_scores = np.asarray(index.get_scores(tokenise(text)))
                 scores = max_by_owner(key_scores, keys.owner, len(keys.doc_ids))
                 best = top_k(scores, ties, self.k)
                 ids = tuple(keys.doc_ids[i] for i in best)

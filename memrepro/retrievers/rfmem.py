@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from memrepro.errors import MemreproError
 from memrepro.keys import Request, best_first
+from memrepro.numerics.gate import Gate
 from memrepro.numerics.similarity import Floats, normalise
 from memrepro.ranking import Ranking, top_k
 
@@ -60,7 +60,8 @@ class ReleasedRecollection:
         k: the paper's K, length of a ranking.
         beam_width: the paper's B, branches kept a round and clusters a branch.
         fanout: the paper's F; round r retrieves N = (B + r)·F docs.
-        alpha: the paper's α, weight of the current query against the centroid (Eq. 6).
+        alpha: the paper's α: the next query is α·current + (1−α)·centroid + original, normalised
+            (Eq. 6).
         rounds: the paper's R.
         relevance_weight: the released code's μ, a doc scores μ·⟨x, z⟩ − (1−μ)·its greatest
             similarity to the round's other candidates; the paper scores ⟨x, z⟩ alone (μ = 1).
@@ -163,48 +164,6 @@ def _cluster(vectors: Floats, n_clusters: int, seed: int) -> NDArray[np.int32]:
         warnings.simplefilter("ignore", ConvergenceWarning)
         labels: NDArray[np.int32] = KMeans(n_clusters, random_state=seed).fit_predict(vectors)
     return labels
-
-
-@dataclass(frozen=True)
-class Gate:
-    """Which path a query takes, by the mean and the entropy of its probe scores (Eqs. 1-3).
-
-    Attributes:
-        sharpness: the paper's λ (30 on PersonaBench).
-        entropy_threshold: the paper's τ.
-        mean_high: the paper's θ_high (0.6 in the paper, 0.5 in the released code).
-        mean_low: the paper's θ_low (0.0 in the paper, 0.2 in the released code).
-        entropy_form: 'mean' over the K probabilities (released code) or 'sum' (Eq. 2).
-    """
-
-    sharpness: float
-    entropy_threshold: float
-    mean_high: float
-    mean_low: float
-    entropy_form: str = "mean"
-
-    def __post_init__(self) -> None:
-        """Refuse an unknown form of the entropy."""
-        if self.entropy_form not in ("mean", "sum"):
-            raise MemreproError(
-                f"unknown entropy_form {self.entropy_form!r}: known are 'mean' and 'sum'"
-            )
-
-    def entropy(self, scores: NDArray[np.floating]) -> float:
-        """H(p) of the probe scores, shape (K,), in nats (Eqs. 1-2)."""
-        logits = self.sharpness * (scores.astype(np.float64) - scores.max())
-        p = np.exp(logits) / np.exp(logits).sum()
-        terms = -p * np.log(np.maximum(p, np.finfo(np.float64).tiny))
-        return float(terms.mean() if self.entropy_form == "mean" else terms.sum())
-
-    def is_familiar(self, scores: NDArray[np.floating]) -> bool:
-        """True for the familiarity path (Eq. 3; the released code asks H < τ, the paper H ≤ τ)."""
-        if not len(scores):
-            return False
-        mean = float(scores.mean())
-        if mean >= self.mean_high:
-            return True
-        return mean > self.mean_low and self.entropy(scores) < self.entropy_threshold
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from memrepro import paths
+from memrepro.errors import MemreproError
 from memrepro.experiment import Experiment, Plan, load_plan
 from memrepro.memory import Parts
 from memrepro.metrics import evaluate
@@ -44,6 +45,7 @@ def evaluate_run(
     the retriever's k are left out; a sweep is evaluated at its k alone.
     """
     kinds, gold = gold_of(plan, experiment)
+    _check_whole(name, experiment, run, kinds)
     left_out = exclusions(kinds, gold, plan.evaluation.excluded_kinds)
     wanted = {query_id: parts for query_id, parts in gold.items() if query_id not in left_out}
     depth = experiment.parameters["k"]
@@ -58,6 +60,22 @@ def evaluate_run(
         block.insert(4, "kind", block["query_id"].map(kinds))
         blocks.append(block)
     return pd.concat(blocks, ignore_index=True)[METRIC_COLUMNS], left_out
+
+
+def _check_whole(
+    name: str, experiment: Experiment, run: pd.DataFrame, kinds: Mapping[str, str]
+) -> None:
+    """Refuse a run that is cut short, or was made for other questions or settings."""
+    for setting in experiment.settings():
+        asked = set(run.loc[run["setting"] == setting, "query_id"] if setting else run["query_id"])
+        if asked != set(kinds):
+            odd = sorted(asked ^ set(kinds))
+            where = f"{name} at {setting}" if setting else name
+            raise MemreproError(
+                f"the run {where} ranks docs for {len(asked)} questions, and {experiment.dataset} "
+                f"has {len(kinds)}; the first that differs is {odd[0]!r}: it is cut short or of "
+                "another edition; delete it and run `dvc repro` again"
+            )
 
 
 def evaluate_profile(profile: str, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -80,6 +98,7 @@ def evaluate_profile(profile: str, plan: Plan) -> tuple[pd.DataFrame, pd.DataFra
 def run(profile: str) -> Done:
     """Write a profile's per-question metrics and its ledger of excluded questions."""
     plan = load_plan()
+    plan.check_profile(profile)
     metrics, ledger = evaluate_profile(profile, plan)
     write_table(paths.metrics(profile), metrics)
     write_table(paths.exclusions(profile), ledger)

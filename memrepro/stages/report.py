@@ -5,12 +5,14 @@ import importlib
 import pandas as pd
 
 from memrepro import paths
+from memrepro.experiment import load_plan
 from memrepro.stages.done import Done
 from memrepro.store import read_table
 
 
 def run(paper: str, profile: str) -> Done:
     """Write a paper's tables and figures under `results/<profile>/<paper>/`."""
+    load_plan().check_report(profile, paper)
     module = importlib.import_module(f"memrepro.report.{paper}")
     outputs = module.build(profile, paths.results(profile) / paper)
     tables = [read_table(p) for p in outputs if p.suffix == ".csv"]

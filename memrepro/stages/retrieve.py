@@ -1,11 +1,12 @@
 """retrieve: one experiment's run, or a sweep's runs; sees no qrels."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from memrepro import paths
+from memrepro.errors import MemreproError
 from memrepro.experiment import Experiment, load_plan
 from memrepro.keys import Request, make_keys
 from memrepro.memory import GRANULARITIES, Dataset, Query
@@ -16,14 +17,37 @@ from memrepro.retrievers import make_retriever
 from memrepro.stages.done import Done
 from memrepro.store import read_table, write_table
 
+_ANEW = "delete it and run `dvc repro` again, which makes it from the data and the cache"
+
 
 def _read_vectors(experiment: Experiment) -> Mapping[str, Mapping[str, Floats]]:
-    """Role → text id → vector."""
-    table = read_table(paths.vectors(experiment.dataset, experiment.encoder))
+    """Role → text id → vector, all finite and of one dimension."""
+    path = paths.vectors(experiment.dataset, experiment.encoder)
+    table = read_table(path)
+    if set(table.columns) != {"role", "text_id", "vector"}:
+        raise MemreproError(f"{path} has the columns {list(table.columns)}: {_ANEW}")
+    if len(sizes := sorted({len(v) for v in table["vector"]})) != 1:
+        raise MemreproError(f"{path} has vectors of the dimensions {sizes}: {_ANEW}")
+    finite = np.isfinite(np.stack(list(table["vector"]))).all(axis=1)
+    if not finite.all():
+        first = table["text_id"][int(np.argmin(finite))]
+        raise MemreproError(
+            f"{path} has {int((~finite).sum())} vectors with NaN or infinity, the first of text "
+            f"{first}: {_ANEW}"
+        )
     return {
         str(role): dict(zip(rows["text_id"], rows["vector"], strict=True))
         for role, rows in table.groupby("role")
     }
+
+
+def _pick(vectors: Mapping[str, Floats], texts: Sequence[str], experiment: Experiment) -> Floats:
+    """The vectors of texts, shape (n, dimension)."""
+    try:
+        return np.stack([vectors[text_id(text)] for text in texts])
+    except KeyError as error:
+        path = paths.vectors(experiment.dataset, experiment.encoder)
+        raise MemreproError(f"{path} has no vector of text {error}: {_ANEW}") from error
 
 
 def make_requests(dataset: Dataset, experiment: Experiment) -> list[Request]:
@@ -38,10 +62,9 @@ def make_requests(dataset: Dataset, experiment: Experiment) -> list[Request]:
         keys = make_keys(memory, experiment.keying)
         query_vectors = None
         if experiment.encoder:
-            keys = keys.with_vectors(
-                np.stack([vectors["document"][text_id(t)] for t in keys.texts])
-            )
-            query_vectors = np.stack([vectors["query"][text_id(q.text)] for q in queries])
+            keys = keys.with_vectors(_pick(vectors.get("document", {}), keys.texts, experiment))
+            asked_texts = [q.text for q in queries]
+            query_vectors = _pick(vectors.get("query", {}), asked_texts, experiment)
         ids, texts = [q.query_id for q in queries], [q.text for q in queries]
         requests.append(Request(keys, ids, texts, query_vectors))
     return requests

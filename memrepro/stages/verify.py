@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from memrepro import paths
-from memrepro.audit.verdicts import ORDER
+from memrepro.audit.verdicts import JUDGED
 from memrepro.errors import MemreproError
 from memrepro.experiment import load_plan
 from memrepro.report.tables import DIGITS
@@ -21,7 +21,8 @@ from memrepro.stages.evaluate import evaluate_profile
 from memrepro.store import read_json, read_table, root, sha256, write_json
 
 _KEY = ["row", "column", "metric"]
-_VALUES = [".csv", ".parquet"]
+_VALUES = (".csv", ".parquet")
+_PIXELS = (".png", ".svg")
 
 
 def values_digest(path: Path) -> str:
@@ -60,15 +61,18 @@ def committed(path: Path) -> bytes | None:
 
 
 def check_recomputed(profile: str) -> int:
-    """Compute metrics and tables again from the rankings; every file must come out the same.
+    """Compute metrics and tables again from the rankings; every table must come out the same.
+
+    A figure is checked through the csv of what it draws: its pixels depend on the machine.
 
     Returns:
-        How many tables and figures were compared.
+        How many tables were compared, metrics and exclusions among them.
 
     Raises:
         MemreproError: naming the first file that does not come out the same.
     """
     plan = load_plan()
+    plan.check_profile(profile)
     metrics, ledger = evaluate_profile(profile, plan)
     pairs = [(metrics, paths.metrics(profile)), (ledger.astype(str), paths.exclusions(profile))]
     for again, path in pairs:
@@ -79,15 +83,16 @@ def check_recomputed(profile: str) -> int:
                 f"{path} does not follow from the rankings ({str(error).splitlines()[0]}): "
                 "it was edited, or is older than them; run `dvc repro` again"
             ) from error
-    compared = 0
-    for report in plan.reports.values():
-        if report.profile != profile:
-            continue
+    compared = len(pairs)
+    papers = [r.paper for r in plan.reports.values() if r.profile == profile]
+    for paper in papers or ["rfmem"] * (profile == "full"):
         with tempfile.TemporaryDirectory() as name:
-            module = importlib.import_module(f"memrepro.report.{report.paper}")
+            module = importlib.import_module(f"memrepro.report.{paper}")
             for again in module.build(profile, Path(name)):
-                kept = paths.results(profile) / report.paper / again.name
-                if again.suffix == ".csv" and values_digest(again) != values_digest(kept):
+                kept = paths.results(profile) / paper / again.name
+                if again.suffix in _PIXELS:
+                    continue
+                if not kept.is_file() or again.read_bytes() != kept.read_bytes():
                     raise MemreproError(
                         f"{kept} does not follow from the rankings: it was edited, or is older "
                         "than them; run `dvc repro` again"
@@ -97,20 +102,34 @@ def check_recomputed(profile: str) -> int:
 
 
 def changes(table: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
-    """Cells of a tidy table whose value or verdict differs from before, and whether it is worse."""
+    """Cells of a tidy table whose value or verdict differs from before, and whether it is worse.
+
+    Worse is: a judged verdict that fell, a number that vanished, or one that moved by more than
+    two questions would move it (2/n), which is more than a machine's last bits do.
+    """
     both = before.merge(table, on=_KEY, how="outer", suffixes=(" before", " now")).fillna("")
     differs = (both["reproduced before"] != both["reproduced now"]) | (
         both["verdict before"] != both["verdict now"]
     )
-    changed = both.loc[
-        differs, [*_KEY, "reproduced before", "reproduced now", "verdict before", "verdict now"]
-    ].copy()
-    place = {label: index for index, label in enumerate(ORDER)} | {"": len(ORDER)}
-    changed["worse"] = [
-        place[now] > place[then]
-        for then, now in zip(changed["verdict before"], changed["verdict now"], strict=True)
-    ]
-    return changed
+    columns = [f"{c} {when}" for c in ("reproduced", "verdict") for when in ("before", "now")]
+    changed = both.loc[differs, [*_KEY, *columns, "n before"]].copy()
+    changed["worse"] = [_is_worse(*row) for row in changed[[*columns, "n before"]].values]
+    return changed.drop(columns="n before")
+
+
+def _is_worse(then: str, now: str, verdict_then: str, verdict_now: str, n: str) -> bool:
+    if then and not now:
+        return True
+    if verdict_then in JUDGED and verdict_now in JUDGED:
+        return JUDGED.index(verdict_now) > JUDGED.index(verdict_then) or _moved(then, now, n)
+    return verdict_then in JUDGED or _moved(then, now, n)
+
+
+def _moved(then: str, now: str, n: str) -> bool:
+    try:
+        return abs(float(now) - float(then)) > 2 / max(int(n), 1) + 10.0**-DIGITS
+    except ValueError:  # not a number: a count of wins, an interval
+        return False
 
 
 def compare_with_committed(profile: str) -> pd.DataFrame:
@@ -124,12 +143,12 @@ def compare_with_committed(profile: str) -> pd.DataFrame:
         changed = changes(table, before)
         changed.insert(0, "table", f"{path.parent.name}/{path.name}")
         found.append(changed)
-    columns = ["table", *_KEY, "reproduced before", "reproduced now", "worse"]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=columns)
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
 
 
 def file_states(now: dict[str, Any], before: dict[str, Any] | None) -> pd.DataFrame:
     """How many files are the same in bytes, the same in values, changed, new or gone."""
+    title = "no commit to compare with" if before is None else "against the last commit"
     states = []
     for name in sorted({*now, *(before or {})}):
         here, there = now.get(name), (before or {}).get(name)
@@ -142,32 +161,40 @@ def file_states(now: dict[str, Any], before: dict[str, Any] | None) -> pd.DataFr
         else:
             states.append("changed")
     frame = pd.DataFrame({"state": states})
-    return (
-        frame.value_counts("state").rename_axis("against the last commit").reset_index(name="files")
-    )
+    return frame.value_counts("state").rename_axis(title).reset_index(name="files")
 
 
-def run(profile: str) -> Done:
-    """Check a profile, write its manifest, and compare both with the last commit.
+def check(profile: str) -> pd.DataFrame:
+    """Check a profile and write nothing: recompute, and compare with the last commit.
+
+    Returns:
+        The cells that differ from the last commit, or, where none does, how the files stand.
 
     Raises:
-        MemreproError: if a table does not follow from the rankings, or a verdict got worse.
+        MemreproError: if a table does not follow from the rankings, or a number got worse.
     """
     check_recomputed(profile)
     changed = compare_with_committed(profile)
     if len(changed) and changed["worse"].any():
         first = changed[changed["worse"]].iloc[0]
         raise MemreproError(
-            f"{int(changed['worse'].sum())} verdicts are worse than committed; the first is "
+            f"{int(changed['worse'].sum())} numbers are worse than committed; the first is "
             f"{first['table']}, row {first['row']!r}, column {first['column']!r}: "
-            f"{first['verdict before']} ({first['reproduced before']}) became "
-            f"{first['verdict now'] or 'missing'} ({first['reproduced now'] or 'no value'}); see "
-            "which data, code, parameter or version changed, with `dvc status` and `git diff`"
+            f"{first['reproduced before']} ({first['verdict before']}) became "
+            f"{first['reproduced now'] or 'missing'} ({first['verdict now'] or 'no verdict'}); "
+            "`dvc status` and `git diff` show which data, code, parameter or version changed; if "
+            "that is meant, commit the new results and run again"
         )
-    now = manifest(profile)
+    if len(changed):
+        return changed
     then = committed(paths.manifest(profile))
-    summary = file_states(now, None if then is None else json.loads(then))
-    path = paths.manifest(profile)
+    return file_states(manifest(profile), None if then is None else json.loads(then))
+
+
+def run(profile: str) -> Done:
+    """Check a profile and write its manifest: both digests of every result file."""
+    summary = check(profile)
+    path, now = paths.manifest(profile), manifest(profile)
     if not path.is_file() or read_json(path) != now:
         write_json(path, now)
     inputs = sorted((paths.results(profile) / "runs").rglob("*.parquet"))

@@ -12,9 +12,9 @@ from sklearn.cluster import KMeans
 from memrepro.errors import MemreproError
 from memrepro.keys import Request, make_keys
 from memrepro.memory import Memory, Round
+from memrepro.numerics.gate import Gate
 from memrepro.numerics.similarity import normalise
 from memrepro.retrievers import make_retriever
-from memrepro.retrievers.rfmem import Gate
 
 
 def request(n_docs, seed=0, dimension=16, n_queries=3, vectors=None):
