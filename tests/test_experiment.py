@@ -57,6 +57,7 @@ def edited(tmp_path, monkeypatch):
 
 
 DENSE = "experiments.dense.sample-dense-user"
+SWEEP = "experiments.sweep.rfmem-mpnet-recollection-k5-by-alpha"
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,17 @@ DENSE = "experiments.dense.sample-dense-user"
         (f"{DENSE}.retriever", "denser", "unknown retriever 'denser' of dense"),
         (f"{DENSE}.parameters", {"k": 5, "beta": 1}, "unknown parameter 'beta' of dense.dense"),
         (f"{DENSE}.parameters", {}, "missing 1 required positional argument"),
+        (f"{DENSE}.parameters", {"k": "ten"}, "k is 'ten', and must be of type int"),
+        (f"{DENSE}.parameters", {"k": 5.5}, "k is 5.5, and must be of type int"),
+        (f"{DENSE}.parameters", {"k": 0}, "k is 0, and must be at least 1"),
+        (f"{DENSE}.parameters", {"k": True}, "k is True"),
+        (f"{DENSE}.parameters", 7, "parameters is 7: it must be a mapping"),
+        (f"{DENSE}.vary", "k", "varies a parameter: move it to sweep"),
+        (f"{DENSE}.values", [1, 2], "varies a parameter: move it to sweep"),
+        (f"{SWEEP}.values", [], "and 0 values"),
+        (f"{SWEEP}.vary", "k", "a parameter other than k"),
+        (f"{SWEEP}.values", [0.5, "x"], "alpha is 'x', and must be of type float"),
+        ("evaluation.ks", [1, "five"], "evaluation.ks has 'five'"),
         (DENSE, ["dense"], "it must be a mapping"),
         (DENSE, {"profile": "sample"}, "lacks the key 'dataset'"),
         ("embeddings.sample--all-minilm-l6-v2.keys", {"round": ["concat"]}, "add the keying there"),
@@ -91,3 +103,11 @@ def test_slips(edited, path, value, sentence):
 def test_unknown_names_list_the_nearest(kind):
     with pytest.raises(MemreproError, match=r"unknown .*'sample-bm25-usr': the nearest of"):
         getattr(load_plan(), kind)("sample-bm25-usr")
+
+
+def test_one_name_in_two_groups(edited):
+    tree = yaml.safe_load((ROOT / "params.yaml").read_text())
+    entry = tree["experiments"]["lexical"]["sample-bm25-user"]
+    edited("experiments.dense.sample-bm25-user", entry)
+    with pytest.raises(MemreproError, match="two experiments are called 'sample-bm25-user'"):
+        load_plan()

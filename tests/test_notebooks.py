@@ -143,6 +143,12 @@ def test_another_error_keeps_its_traceback(project):
     assert "1 / 0" in str(error.value)
 
 
+def test_a_kernel_that_dies_is_one_sentence(project):
+    write(project, "x = ''", "import os\nos._exit(1)", FOOTER)
+    with pytest.raises(MemreproError, match="the kernel of the notebook 'made' died"):
+        execute("made", {"x": ""}, project / "out.ipynb")
+
+
 def test_unknown_notebook(project):
     write(project, "x = ''", FOOTER)
     with pytest.raises(MemreproError, match="unknown notebook 'nope': known are made"):

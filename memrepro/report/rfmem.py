@@ -57,18 +57,10 @@ class Results:
         self.experiments = set(self.frame["experiment"])
         self.kinds = self.frame.drop_duplicates("query_id").set_index("query_id")["kind"]
 
-    def questions(self, experiment: str, k: int, kind: str | None, setting: str = "") -> pd.Series:
-        """The recall of each question of a kind (None: of all)."""
-        f = self.frame
-        chosen = (f["experiment"] == experiment) & (f["k"] == k) & (f["setting"] == setting)
-        if kind is not None:
-            chosen &= f["kind"] == kind
-        return f.loc[chosen, "value"]
-
-    def by_question(self, experiment: str, k: int) -> pd.Series:
+    def by_question(self, experiment: str, k: int, setting: str = "") -> pd.Series:
         """Question id → recall, in the order of the questions."""
         f = self.frame
-        chosen = (f["experiment"] == experiment) & (f["k"] == k) & (f["setting"] == "")
+        chosen = (f["experiment"] == experiment) & (f["k"] == k) & (f["setting"] == setting)
         return f[chosen].set_index("query_id")["value"]
 
     def of_kind(self, values: pd.Series, kind: str | None) -> pd.Series:
@@ -84,10 +76,6 @@ class Results:
         return list(
             dict.fromkeys(self.frame.loc[self.frame["experiment"] == experiment, "setting"])
         )
-
-    def mean(self, experiment: str, k: int, kind: str | None = None, setting: str = "") -> float:
-        """The mean recall."""
-        return float(self.questions(experiment, k, kind, setting).mean())
 
 
 def printed_table2() -> dict[tuple[str, str], str]:
@@ -114,7 +102,7 @@ def _cell(
     column, metric = f"R@{k} {kind}", f"recall@{k}"
     if experiment not in results.experiments:
         return Cell(row, column, metric, printed, "", 0, NOT_RUN, note=missing)
-    values = results.questions(experiment, k, KINDS[kind])
+    values = results.of_kind(results.by_question(experiment, k), KINDS[kind])
     if values.empty:
         return Cell(row, column, metric, printed, "", 0, NOT_RUN, note="no question of this kind")
     value = float(values.mean())
@@ -260,7 +248,12 @@ def gate_sweep(results: Results) -> pd.DataFrame:
 def alpha_sweep(results: Results) -> pd.DataFrame:
     """Overall recall of recollection at every α that was run: `k, curve, α, overall recall`."""
     rows = [
-        (k, "Recollection here", float(setting), results.mean(sweep, k, None, setting))
+        (
+            k,
+            "Recollection here",
+            float(setting),
+            results.mean_of(results.by_question(sweep, k, setting), None),
+        )
         for k in CUTOFFS
         for sweep in [f"rfmem-mpnet-recollection-k{k}-by-alpha"]
         for setting in results.settings(sweep)

@@ -103,7 +103,10 @@ def test_a_missing_key_is_named(instance, key):
         (lambda i: i.update(question=3), "'q1' has a int as 'question'"),
         (lambda i: i.update(question_date="30 May"), "'q1' has the date '30 May'"),
         (lambda i: i["answer_session_ids"].append("answer_9"), "answer session 'answer_9'"),
-        (lambda i: i["haystack_sessions"].__setitem__(0, "text"), "'q1' has the role None"),
+        (
+            lambda i: i["haystack_sessions"].__setitem__(0, "text"),
+            "'q1' has 'text' among its haystack_sessions",
+        ),
     ],
 )
 def test_a_malformed_instance_is_named(instance, change, fragment):

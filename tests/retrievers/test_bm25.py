@@ -4,6 +4,7 @@ from math import log
 
 import pytest
 
+from memrepro.errors import MemreproError
 from memrepro.keys import Request, make_keys
 from memrepro.memory import Memory, Round
 from memrepro.retrievers import make_retriever
@@ -48,3 +49,8 @@ def test_ties_by_id_do_not_follow_the_input():
     _, order = search("nothing", texts=TEXTS)
     assert sorted(order) == ["d0", "d1", "d2", "d3"]
     assert order == search("nothing", texts=["x y", "z", "a b c", "d e"])[1]
+
+
+def test_a_memory_without_a_token_is_named():
+    with pytest.raises(MemreproError, match="doc 'd0' has no token under the tokenisation 'words'"):
+        search("anything", texts=["!!", "..."])

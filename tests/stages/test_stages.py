@@ -10,7 +10,8 @@ from memrepro.datasets.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.experiment import load_plan
 from memrepro.fetch import check_before_use
-from memrepro.stages import download, embed, prepare, retrieve
+from memrepro.memory import Dataset
+from memrepro.stages import download, embed, evaluate, prepare, report, retrieve, verify
 from memrepro.stages.evaluate import evaluate_run, exclusions
 
 
@@ -85,3 +86,60 @@ def test_no_settings_without_a_sweep():
     experiment = load_plan().experiment("rfmem-mpnet-recollection-k5")
     assert list(experiment.settings()) == [""]
     assert list(replace(experiment, vary="alpha", values=(0.1, 0.2)).settings()) == ["0.1", "0.2"]
+
+
+@pytest.mark.parametrize("stage", [evaluate, verify])
+def test_unknown_profile(stage):
+    with pytest.raises(MemreproError, match="unknown profile 'huge': known are sample, open, full"):
+        stage.run("huge")
+
+
+def test_a_report_that_is_not_planned():
+    with pytest.raises(MemreproError, match="no report 'rfmem' on the profile 'sample'"):
+        report.run("rfmem", "sample")
+
+
+def test_a_run_that_is_cut_short_is_refused():
+    plan = load_plan()
+    name = "rfmem-mpnet-familiarity"
+    run = pd.read_parquet(paths.run("open", name))
+    short = run[run["query_id"].isin(run["query_id"].unique()[:-1])]
+    with pytest.raises(MemreproError, match="ranks docs for 262 questions, and .* has 263"):
+        evaluate_run(name, plan.experiment(name), short, plan)
+
+
+def test_an_empty_data_set_is_refused():
+    with pytest.raises(MemreproError, match="data set 'nothing' is empty: found 0 memories"):
+        Dataset("nothing", {}, ())
+
+
+def vectors_file(tmp_path, monkeypatch, **changed):
+    table = pd.DataFrame(
+        {"role": ["document", "query"], "text_id": ["a", "b"], "vector": [[1.0], [0.5]]}
+    )
+    table.assign(**changed).to_parquet(tmp_path / "v.parquet")
+    monkeypatch.setattr(paths, "vectors", lambda dataset, encoder: tmp_path / "v.parquet")
+    return load_plan().experiment("rfmem-mpnet-familiarity")
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        (
+            {"vector": [[1.0], [float("nan")]]},
+            "1 vectors with NaN or infinity, the first of text b",
+        ),
+        ({"vector": [[1.0], [0.5, 0.5]]}, r"vectors of the dimensions \[1, 2\]"),
+        ({"extra": [1, 2]}, "has the columns"),
+        ({}, "has no vector of text"),
+    ],
+)
+def test_damaged_vectors_are_named(tmp_path, monkeypatch, changed, sentence):
+    from memrepro.memory import Memory, Query, Round
+
+    experiment = vectors_file(tmp_path, monkeypatch, **changed)
+    rounds = (Round("d", "d", "", {"document": "text"}),)
+    dataset = Dataset("toy", {"m": Memory("m", rounds)}, (Query("q", "m", "who?", "", "kind"),))
+    with pytest.raises(MemreproError, match=sentence) as error:
+        retrieve.make_requests(dataset, experiment)
+    assert "v.parquet" in str(error.value)

@@ -26,6 +26,20 @@ def test_a_better_and_a_worse_verdict():
     assert changed.loc["a", "reproduced before"] == "0.5000"
 
 
+def test_numbers_outside_the_paper_may_not_collapse_either():
+    before = table(a=("0.7876", "not comparable"), b=("0.5000", "not in the paper"))
+    now = table(a=("0.0000", "not comparable"), b=("0.4900", "not in the paper"))
+    changed = verify.changes(now, before).set_index("row")
+    assert changed["worse"].to_dict() == {"a": True, "b": False}  # 0.01 is less than 2 of 10
+
+
+def test_a_number_that_was_not_run_before_is_no_loss():
+    changed = verify.changes(table(a=("0.5000", "not in the paper")), table(a=("", "not run")))
+    assert changed["worse"].tolist() == [False]
+    gone = verify.changes(table(a=("", "not run")), table(a=("0.5000", "not in the paper")))
+    assert gone["worse"].tolist() == [True]
+
+
 def test_a_vanished_cell_is_worse_and_a_new_one_is_not():
     changed = verify.changes(table(b=("0.5000", "exact")), table(a=("0.5000", "exact"))).set_index(
         "row"
@@ -71,6 +85,10 @@ def test_an_edited_table_is_found(monkeypatch, tmp_path):
     path = copy / "rfmem" / "table2.csv"
     path.write_text(path.read_text().replace(",0.3887,0.3887,", ",0.3887,0.3900,"))
     with pytest.raises(MemreproError, match=r"table2\.csv does not follow from the rankings"):
+        verify.check_recomputed("open")
+    shutil.copy2(real / "rfmem" / "table2.csv", path)
+    (copy / "rfmem" / "table2.md").write_text("forged")
+    with pytest.raises(MemreproError, match=r"table2\.md does not follow from the rankings"):
         verify.check_recomputed("open")
 
 
