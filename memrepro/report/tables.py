@@ -43,7 +43,10 @@ def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
     if shared := _shared_verdict(frame):
         notes.append(f"every number: {shared}")
     text = (
-        shown.to_markdown() + "\n" + "".join(f"\n- {note}" for note in notes) + "\n" * bool(notes)
+        shown.to_markdown(disable_numparse=True)
+        + "\n"
+        + "".join(f"\n- {note}" for note in notes)
+        + "\n" * bool(notes)
     )
     write_text(folder / f"{name}.md", text)
     write_text(folder / f"{name}.tex", shown.to_latex(escape=True))
