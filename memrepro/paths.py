@@ -30,6 +30,11 @@ def qrels(profile: str, dataset: str) -> Path:
     return results(profile) / "qrels" / f"{dataset}.parquet"
 
 
+def statistics(profile: str, dataset: str) -> Path:
+    """How many queries, sessions and rounds each memory of a data set has."""
+    return results(profile) / "statistics" / f"{dataset}.csv"
+
+
 def run(profile: str, experiment: str) -> Path:
     """The run of an experiment."""
     return results(profile) / "runs" / f"{experiment}.parquet"

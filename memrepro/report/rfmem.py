@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, Verdict, judge
 from memrepro.numerics.gate import Gate
+from memrepro.prepared import load_qrels
 from memrepro.report import figures
 from memrepro.report.profile import Views, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
@@ -41,6 +42,16 @@ ENCODERS = {
     "mpnet": ("rfmem-mpnet", ""),
     "bge-base": ("rfmem-bge", _HUB),
     "all-MiniLM-L6-v2": ("rfmem-minilm", ""),
+}
+# Table 7's rows -> the data's question types.
+PERSONAMEM_KINDS = {
+    "# of Revisit Reasons": "recalling_the_reasons_behind_previous_updates",
+    "# of Track Evolution": "track_full_preference_evolution",
+    "# of Latest Prefs": "recalling_facts_mentioned_by_the_user",
+    "# of Aligned Recs": "provide_preference_aligned_recommendations",
+    "# of New Scenarios": "generalizing_to_new_scenarios",
+    "# of Shared Facts": "recall_user_shared_facts",
+    "# of New Ideas": "suggest_new_ideas",
 }
 PATHS = {"Famili.": "familiarity", "Recol.": "recollection-k{k}", "RF-Mem": "gated-k{k}"}
 
@@ -78,11 +89,11 @@ class Results:
         )
 
 
-def printed_table2() -> dict[tuple[str, str], str]:
-    """RF-Mem's Table 2 as printed: (row, column) → string."""
-    table = read_yaml(REPORTED)["table2"]
+def printed_table(name: str) -> dict[tuple[str, str], str]:
+    """A table of RF-Mem as printed: (row, column) → string."""
+    table = read_yaml(REPORTED)[name]
     return {
-        (row, column): cell
+        (str(row), column): cell
         for row, cells in table["rows"].items()
         for column, cell in zip(table["columns"], cells, strict=True)
     }
@@ -112,7 +123,7 @@ def _cell(
 
 def table2(results: Results) -> Iterator[Cell]:
     """Table 2, each encoder's three rows and both halves, with rows that the paper lacks."""
-    printed = printed_table2()
+    printed = printed_table("table2")
     for encoder, (stem, missing) in ENCODERS.items():
         for path, suffix in PATHS.items():
             row = f"{encoder} {path}"
@@ -168,7 +179,7 @@ def thresholds(results: Results, k: int, gate: Gate) -> list[Threshold]:
 
 def closest(results: Results, routings: Sequence[Threshold], k: int) -> Threshold:
     """The routing nearest to the printed gated row: least sum of distances, then the lowest."""
-    printed = printed_table2()
+    printed = printed_table("table2")
 
     def distance(routing: Threshold) -> float:
         return round(
@@ -187,7 +198,7 @@ def closest(results: Results, routings: Sequence[Threshold], k: int) -> Threshol
 
 def gated_closest(results: Results) -> Iterator[Cell]:
     """The gated mpnet row at the closest threshold, with the paper's bounds and the code's."""
-    printed = printed_table2()
+    printed = printed_table("table2")
     for name, gate in GATES.items():
         for k in CUTOFFS:
             routings = thresholds(results, k, gate)
@@ -208,7 +219,7 @@ def gated_closest(results: Results) -> Iterator[Cell]:
 
 def noise(results: Results) -> Iterator[Cell]:
     """The three mpnet rows at each noise level; the paper prints level 0.0 only."""
-    printed = printed_table2()
+    printed = printed_table("table2")
     unseen = "profile full: needs files that the mirror does not hold, from the data set's address"
     for level, tag in (("0.0", ""), ("0.3", "-n03"), ("0.5", "-n05"), ("0.7", "-n07")):
         for path, suffix in PATHS.items():
@@ -220,9 +231,49 @@ def noise(results: Results) -> Iterator[Cell]:
                 )
 
 
+def table7(profile: str) -> Iterator[Cell]:
+    """Table 7: PersonaMem's questions by type; only the 32k corpus is in the mirror."""
+    kinds, _ = load_qrels(paths.qrels(profile, "personamem-32k"), "session")
+    counted = {"# of samples": len(kinds)} | {
+        row: sum(kind == name for kind in kinds.values()) for row, name in PERSONAMEM_KINDS.items()
+    }
+    for (row, column), shown in printed_table("table7").items():
+        if column != "32k":
+            why = "the corpus is not in the mirror"
+        elif row not in counted:
+            why = "the tokeniser of the printed averages is not named"
+        else:
+            yield _count(row, column, shown, counted[row])
+            continue
+        yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
+
+
+def table9(profile: str) -> Iterator[Cell]:
+    """Table 9: PersonaBench's queries and docs by user, at noise level 0.0."""
+    users = read_table(paths.statistics(profile, "personabench-n00"))
+    counts = {
+        column: users[name].astype(int).tolist()
+        for column, name in (("# of Queries", "queries"), ("# of Corpus", "rounds"))
+    }
+    for (row, column), shown in printed_table("table9").items():
+        if column not in counts:
+            why = "a doc's source is not kept apart once it is a round"
+            yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
+            continue
+        values = counts[column]
+        total = {"Sum": sum(values), "Avg": sum(values) / len(values)}
+        yield _count(row, column, shown, total[row] if row in total else values[int(row) - 1])
+
+
+def _count(row: str, column: str, shown: str, value: float) -> Cell:
+    verdict = judge(shown, float(value))
+    text = f"{value:.2f}" if isinstance(value, float) else str(value)
+    return Cell(row, column, "count", shown, text, 1, verdict.label, verdict.term)
+
+
 def _curves(data: pd.DataFrame, xlabel: str, folder: Path, name: str) -> list[Path]:
     """Overall recall over a parameter, a panel a cut-off, a curve a value of 'curve'."""
-    printed = printed_table2()
+    printed = printed_table("table2")
     figure = Figure(figsize=(11, 4), layout="constrained")
     for axis, k in zip(figure.subplots(1, 2), CUTOFFS, strict=True):
         sns.lineplot(data[data["k"] == k], x=xlabel, y="overall recall", hue="curve", ax=axis)
@@ -268,6 +319,8 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(table2(results), folder, "table2"),
         *write_cells(gated_closest(results), folder, "table2_gated_closest"),
         *write_cells(noise(results), folder, "noise"),
+        *write_cells(table7("open"), folder, "table7"),
+        *write_cells(table9("open"), folder, "table9"),
         *write_cells(exclusion_cells("open", "personabench"), folder, "exclusions"),
         *_curves(gate_sweep(results), "entropy threshold τ", folder, "gate_sweep"),
         *_curves(alpha_sweep(results), "α", folder, "alpha_sweep"),
