@@ -198,7 +198,7 @@ TINY = {
             "profile": "sample",
             "dataset": "sample",
             "encoder": "all-minilm-l6-v2",
-            "keys": {"session": ["user_only"]},
+            "keys": PARAMS["embeddings"]["sample--all-minilm-l6-v2"]["keys"],
         }
     },
 }
@@ -209,23 +209,25 @@ def test_a_tiny_profile_end_to_end_and_a_second_run_does_nothing(tmp_path):
     copy_of_the_repository(tmp_path)
     shutil.rmtree(tmp_path / "results", ignore_errors=True)
     (tmp_path / "dvc.lock").unlink(missing_ok=True)
-    params = {**PARAMS, **TINY, "reports": {"sample": PARAMS["reports"]["sample"]}}
+    params = {
+        **PARAMS,
+        **TINY,
+        "reports": {r: PARAMS["reports"][r] for r in ("sample", "maxsim-sample")},
+    }
+    # What the sample's two reports draw on, and one run of each method.
+    kept = ("sample-bm25-user", "sample-dense-user", "sample-rfmem-recollection")
     params["experiments"] = {
-        group: {k: e for k, e in PARAMS["experiments"][group].items() if k in kept}
-        for group, kept in (
-            ("lexical", ["sample-bm25-user"]),
-            ("dense", ["sample-dense-user", "sample-rfmem-recollection"]),
-            ("sweep", []),
-        )
+        group: {k: e for k, e in entries.items() if k in kept or k.startswith("sample-round-")}
+        for group, entries in PARAMS["experiments"].items()
     }
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     first = dvc(tmp_path, "repro", "verify@sample")
     assert first.returncode == 0, first.stdout + first.stderr
     results = tmp_path / "results" / "sample"
-    runs = sorted(p.name for p in (results / "runs").glob("*.parquet"))
-    kept = ("bm25-user", "dense-user", "rfmem-recollection")
-    assert runs == [f"sample-{name}.parquet" for name in kept]
-    run = pd.read_parquet(results / "runs" / runs[0])
+    runs = sorted(p.stem for p in (results / "runs").glob("*.parquet"))
+    assert set(kept) <= set(runs)
+    assert len(runs) == len(kept) + 6
+    run = pd.read_parquet(results / "runs" / f"{runs[0]}.parquet")
     assert list(run.columns) == ["query_id", "doc_id", "rank", "score"]
     overview = pd.read_csv(results / "sample" / "overview.csv")
     assert list(overview.columns) == [

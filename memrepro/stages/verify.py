@@ -73,6 +73,11 @@ def check_recomputed(profile: str) -> int:
     """
     plan = load_plan()
     plan.check_profile(profile)
+    planned = {paths.run(profile, e) for e in plan.experiments} | {
+        paths.sweep(profile, e) for e in plan.sweeps
+    }
+    if strays := sorted({*(paths.results(profile) / "runs").rglob("*.parquet")} - planned):
+        raise MemreproError(f"{strays[0]} is of no experiment in params.yaml: delete it")
     metrics, ledger = evaluate_profile(profile, plan)
     pairs = [(metrics, paths.metrics(profile)), (ledger.astype(str), paths.exclusions(profile))]
     for again, path in pairs:

@@ -92,6 +92,17 @@ def test_an_edited_table_is_found(monkeypatch, tmp_path):
         verify.check_recomputed("open")
 
 
+def test_a_stray_run_is_found(monkeypatch, tmp_path):
+    import shutil
+
+    copy = tmp_path / "open"
+    shutil.copytree(paths.results("open"), copy)
+    monkeypatch.setattr(paths, "results", lambda profile: copy)
+    shutil.copy2(copy / "runs" / "personabench-bm25.parquet", copy / "runs" / "forgotten.parquet")
+    with pytest.raises(MemreproError, match=r"forgotten\.parquet is of no experiment"):
+        verify.check_recomputed("open")
+
+
 def test_an_edited_ranking_is_found(monkeypatch, tmp_path):
     import shutil
 
