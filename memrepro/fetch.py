@@ -54,17 +54,6 @@ def mirror_folder() -> Path | None:
     return folder
 
 
-def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) -> Path:
-    """Put one file at `folder / file.path`; a right one that is there already is kept.
-
-    Raises:
-        MemreproError: if neither the mirror nor the network has the right file (the sentence
-            says why for each), or if it cannot be written.
-    """
-    _fetch(file, folder, licence, mirror)
-    return folder / file.path
-
-
 def fetch_all(registration: Registration, folder: Path) -> Fetched:
     """Put every file of a data set below `folder`, and say where they came from.
 
@@ -72,7 +61,10 @@ def fetch_all(registration: Registration, folder: Path) -> Fetched:
         MemreproError: as `fetch`, for the first file that cannot be had.
     """
     mirror = mirror_folder()
-    came = [_fetch(file, folder, registration.licence, mirror) for file in registration.files]
+    came = [
+        fetch(file, folder, licence=registration.licence, mirror=mirror)
+        for file in registration.files
+    ]
     return Fetched(came.count("kept"), came.count("mirror"), came.count("network"))
 
 
@@ -97,8 +89,16 @@ def check_before_use(registration: Registration, folder: Path) -> None:
             )
 
 
-def _fetch(file: RemoteFile, folder: Path, licence: str, mirror: Path | None) -> str:
-    """`kept`, `mirror` or `network`: where the right file was found."""
+def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) -> str:
+    """Put one file at `folder / file.path`; a right one that is there already is kept.
+
+    Returns:
+        'kept', 'mirror' or 'network': where the right file was found.
+
+    Raises:
+        MemreproError: if neither the mirror nor the network has the right file (the sentence
+            says why for each), or if it cannot be written.
+    """
     target = folder / file.path
     if target.is_file():
         found = store.sha256(target)

@@ -83,7 +83,8 @@ def remote(url: str, body: bytes = BODY) -> RemoteFile:
 
 
 def get(file: RemoteFile, folder: Path, mirror: Path | None = None) -> Path:
-    return fetch(file, folder, licence="CC BY 4.0", mirror=mirror)
+    fetch(file, folder, licence="CC BY 4.0", mirror=mirror)
+    return folder / file.path
 
 
 def put(folder: Path, body: bytes = BODY) -> Path:
