@@ -49,7 +49,7 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
 
     Raises:
         MemreproError: for an unknown or missing parameter, a failed cell, a notebook that ended
-            early, or code that was edited while it ran.
+            early, or a dependency of the DVC stage that changed meanwhile.
     """
     path = source(name)
     declared = set(papermill.inspect_notebook(str(path)))

@@ -1,5 +1,7 @@
 """verify: digests, changed cells, and what counts as worse."""
 
+import shutil
+
 import pandas as pd
 import pytest
 
@@ -73,42 +75,36 @@ def test_states_of_files():
     assert states == {"same bytes": 1, "same values": 1, "changed": 1, "new": 1, "gone": 1}
 
 
-def test_an_edited_table_is_found(monkeypatch, tmp_path):
-    """A tidy csv in which one digit was changed by hand does not follow from the rankings."""
-    import shutil
+@pytest.fixture
+def copy(monkeypatch, tmp_path):
+    """The open profile's results, where a test may spoil them."""
+    folder = tmp_path / "open"
+    shutil.copytree(paths.results("open"), folder)
+    monkeypatch.setattr(paths, "results", lambda profile: folder)
+    return folder
 
-    real = paths.results("open")
-    copy = tmp_path / "open"
-    shutil.copytree(real, copy)
-    monkeypatch.setattr(paths, "results", lambda profile: copy)
+
+def test_an_edited_table_is_found(copy):
+    """A tidy csv in which one digit was changed by hand does not follow from the rankings."""
     assert verify.check_recomputed("open") > 5
     path = copy / "rfmem" / "table2.csv"
-    path.write_text(path.read_text().replace(",0.3887,0.3887,", ",0.3887,0.3900,"))
+    whole = path.read_text()
+    path.write_text(whole.replace(",0.3887,0.3887,", ",0.3887,0.3900,"))
     with pytest.raises(MemreproError, match=r"table2\.csv does not follow from the rankings"):
         verify.check_recomputed("open")
-    shutil.copy2(real / "rfmem" / "table2.csv", path)
+    path.write_text(whole)
     (copy / "rfmem" / "table2.md").write_text("forged")
     with pytest.raises(MemreproError, match=r"table2\.md does not follow from the rankings"):
         verify.check_recomputed("open")
 
 
-def test_a_stray_run_is_found(monkeypatch, tmp_path):
-    import shutil
-
-    copy = tmp_path / "open"
-    shutil.copytree(paths.results("open"), copy)
-    monkeypatch.setattr(paths, "results", lambda profile: copy)
+def test_a_stray_run_is_found(copy):
     shutil.copy2(copy / "runs" / "personabench-bm25.parquet", copy / "runs" / "forgotten.parquet")
     with pytest.raises(MemreproError, match=r"forgotten\.parquet is of no experiment"):
         verify.check_recomputed("open")
 
 
-def test_an_edited_ranking_is_found(monkeypatch, tmp_path):
-    import shutil
-
-    copy = tmp_path / "open"
-    shutil.copytree(paths.results("open"), copy)
-    monkeypatch.setattr(paths, "results", lambda profile: copy)
+def test_an_edited_ranking_is_found(copy):
     run = pd.read_parquet(copy / "runs" / "rfmem-mpnet-familiarity.parquet")
     run["rank"] = run.groupby("query_id")["rank"].transform(lambda r: r.to_numpy()[::-1])
     write_table(copy / "runs" / "rfmem-mpnet-familiarity.parquet", run)
