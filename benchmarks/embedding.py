@@ -25,7 +25,6 @@ from memrepro.datasets.longmemeval import load_instances
 from memrepro.datasets.sample import compile_benchmark
 from memrepro.encode import load_encoder
 from memrepro.keys import make_keys
-from memrepro.memory import by_session
 from memrepro.vectors import VectorStore, embed
 
 ENCODER = "all-minilm-l6-v2"
@@ -37,7 +36,7 @@ def haystacks(questions: int) -> Haystacks:
     """The sample benchmark of that many questions: each memory's sessions, the user's words."""
     instances = compile_benchmark(seed=13, questions=questions, sessions=40)
     memories = load_instances(instances, "sample").memories.values()
-    return [make_keys(by_session(memory), "user_only").texts for memory in memories]
+    return [make_keys(memory, "user_only", "session").texts for memory in memories]
 
 
 def measure_store(memories: Haystacks) -> dict[str, float]:

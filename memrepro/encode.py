@@ -25,7 +25,9 @@ class EncoderIdentity:
         model: the registry's name.
         revision: of the weights.
         maximum_length: in tokens.
-        pooling: 'mean', 'cls', or the test encoder's own.
+        pooling: how token states become a vector: `models.ModelCard.recipe` (the pooling and, where
+            there are any, head, layer norm, truncation, attention, end token and padding side),
+            or the test encoder's own.
         normalise: whether vectors have length 1.
         dtype: of the weights, 'float32' or 'float16' (vectors are always float32).
         runtime: what multiplies, its version, and the kind of device: 'openvino 2026.4.1 cpu'.
@@ -143,7 +145,7 @@ def load_encoder(
     Args:
         name: a key of `encoders.yaml`.
         device: the first CUDA device where there is one, else 'cpu'.
-        runtime: 'openvino' on a CPU, else 'torch'.
+        runtime: 'openvino' on a CPU for models that only pool, else 'torch'.
         dtype: 'float32' unless 'float16' is asked for: half precision moves the vectors of
             PersonaBench's 527 docs by up to 1.5e-3, and with them 4 of the 20 cells that
             otherwise equal RF-Mem's Table 2 (measured with torch on a CPU).
@@ -154,7 +156,7 @@ def load_encoder(
     """
     # Imported here because they take a second or more, and tests and reports need none of it.
     from memrepro.models import model_card, model_folder
-    from memrepro.sentence import SentenceTransformerEncoder
+    from memrepro.sentence import SentenceTransformerEncoder, default_runtime
 
     card = model_card(name)
     folder = model_folder(name)
@@ -166,7 +168,7 @@ def load_encoder(
         card,
         folder,
         device=device,
-        runtime=runtime or ("openvino" if device == "cpu" else "torch"),
+        runtime=runtime or default_runtime(card, device),
         dtype=dtype or "float32",
         batch_size=batch_size,
     )

@@ -5,12 +5,11 @@ An unknown key anywhere is an error, so that a slip of the pen never runs with a
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from memrepro.errors import MemreproError
-from memrepro.keys import KEYINGS
-from memrepro.memory import GRANULARITIES
+from memrepro.keys import check_granularity
 from memrepro.metrics import METRICS
 from memrepro.store import read_yaml, root
 
@@ -19,11 +18,19 @@ PROFILES = ("sample", "open", "full")
 
 @dataclass(frozen=True)
 class DatasetEntry:
-    """A data set that a profile prepares; `module` loads it, `parameters` are its compiler's."""
+    """A data set that a profile prepares.
+
+    Attributes:
+        profile: whose results folder its qrels lie in.
+        module: the module of `memrepro.datasets` that loads it.
+        parameters: the compiler's, or the loader's (such as an erratum's layer).
+        extract: source of extractions → its options; see `memrepro.stages.extract`.
+    """
 
     profile: str
     module: str
     parameters: Mapping[str, Any]
+    extract: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -43,13 +50,15 @@ class Experiment:
     Attributes:
         profile: whose results folder the run lies in.
         dataset: key of the data set.
-        granularity: what a doc is, 'round' or 'session'.
-        keying: which of its texts are keys.
+        granularity: what a doc is, such as 'round', or an extraction's name.
+        keying: which of its texts are keys, and their expansion; see `memrepro.keys`.
         method: the family's module under `memrepro.retrievers`.
         retriever: the retriever's name in it.
         parameters: the retriever's.
         encoder: key of the encoder; '' for a lexical one.
-        vary: in a sweep, the parameter that takes each of `values`; '' otherwise.
+        ranges: the source of the dates that queries ask about; '' without a time filter.
+        dates: the sources of the docs' dates; 'said' is when a session took place.
+        vary: in a sweep, 'keying' or the parameter that takes each of `values`; '' otherwise.
         values: of the sweep.
     """
 
@@ -61,14 +70,22 @@ class Experiment:
     retriever: str
     parameters: Mapping[str, Any]
     encoder: str = ""
+    ranges: str = ""
+    dates: tuple[str, ...] = ()
     vary: str = ""
     values: tuple[Any, ...] = ()
 
-    def settings(self) -> dict[str, dict[str, Any]]:
-        """The parameters of each run: one named '' for an experiment, one a value for a sweep."""
+    def variants(self) -> dict[str, "Experiment"]:
+        """What runs, by setting: itself under '', or in a sweep one experiment a value."""
         if not self.vary:
-            return {"": dict(self.parameters)}
-        return {str(value): {**self.parameters, self.vary: value} for value in self.values}
+            return {"": self}
+        one = replace(self, vary="", values=())
+        if self.vary == "keying":
+            return {str(value): replace(one, keying=value) for value in self.values}
+        return {
+            str(value): replace(one, parameters={**self.parameters, self.vary: value})
+            for value in self.values
+        }
 
 
 @dataclass(frozen=True)
@@ -80,12 +97,37 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Protocol:
+    """Which questions count, and by whose labels.
+
+    Attributes:
+        labels: 'stated' (what the data set says), or the name of another labelling of its qrels.
+        exclude: the kinds of question left out, with the reason.
+        roll_up: how rounds and turns become sessions, 'first' or 'official'; see `rollup`.
+    """
+
+    labels: str
+    exclude: Mapping[str, str]
+    roll_up: str = "first"
+
+    def labelled(self, level: str) -> str:
+        """The level of the qrels that holds the protocol's labels."""
+        return level if self.labels == "stated" else f"{level}_{self.labels}"
+
+
+@dataclass(frozen=True)
 class Evaluation:
-    """Cut-offs, metrics, and the kinds of question left out, with the reason."""
+    """Cut-offs and metrics, and the protocols, of which the first is kept a question.
+
+    The others are summed up, at `protocol_ks` and for `protocol_metrics` alone, to which a sweep
+    over keyings is held too.
+    """
 
     ks: tuple[int, ...]
     metrics: tuple[str, ...]
-    excluded_kinds: Mapping[str, str]
+    protocol_ks: tuple[int, ...]
+    protocol_metrics: tuple[str, ...]
+    protocols: Mapping[str, Protocol]
 
 
 @dataclass(frozen=True)
@@ -181,7 +223,7 @@ def load_plan() -> Plan:
     top = ("datasets", "embeddings", "experiments", "reports", "evaluation")
     if not isinstance(tree, dict) or set(tree) != set(top):
         raise MemreproError(f"params.yaml must have exactly the keys {', '.join(top)}")
-    groups = ("lexical", "dense", "sweep")
+    groups = ("lexical", "dense", "sweep", "lexical_sweep")
     for group in tree["experiments"]:
         _require("experiments", "group", group, groups)
     made = {
@@ -195,16 +237,11 @@ def load_plan() -> Plan:
         {k: _build(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()},
         {k: _embedding(k, v) for k, v in tree["embeddings"].items()},
         {**made["lexical"], **made["dense"]},
-        made["sweep"],
+        {**made["sweep"], **made["lexical_sweep"]},
         {k: _build(Report, f"reports.{k}", v) for k, v in tree["reports"].items()},
-        _build(Evaluation, "evaluation", tree["evaluation"]),
+        _evaluation(tree["evaluation"]),
     )
     _check_groups(made)
-    for k in plan.evaluation.ks:
-        if type(k) is not int or k < 1:
-            raise MemreproError(f"params.yaml: evaluation.ks has {k!r}: give whole numbers from 1")
-    for metric in plan.evaluation.metrics:
-        _require("evaluation", "metric", metric, METRICS)
     groups_of_entries: tuple[Mapping[str, Any], ...] = (
         plan.datasets, plan.embeddings, plan.experiments, plan.sweeps, plan.reports,
     )  # fmt: skip
@@ -221,20 +258,24 @@ def load_plan() -> Plan:
         for granularity, keyings in e.keys.items()
         for keying in keyings
     }
-    for key, e in {**plan.experiments, **plan.sweeps}.items():
-        _require(key, "data set", e.dataset, plan.datasets)
-        _require(key, "granularity", e.granularity, GRANULARITIES)
-        _require(key, "keying", e.keying, KEYINGS)
-        if e.encoder:
-            _require(key, "encoder", e.encoder, encoders)
-            if (e.dataset, e.encoder, e.granularity, e.keying) not in covered:
+    for key, entry in {**plan.experiments, **plan.sweeps}.items():
+        _require(key, "data set", entry.dataset, plan.datasets)
+        if entry.encoder:
+            _require(key, "encoder", entry.encoder, encoders)
+        if bool(entry.ranges) != bool(entry.dates):
+            raise MemreproError(
+                f"params.yaml: {key} has ranges {entry.ranges!r} and dates {list(entry.dates)}: a "
+                "time filter needs both"
+            )
+        for e in entry.variants().values():
+            check_granularity(e.granularity, e.keying)
+            if e.encoder and (e.dataset, e.encoder, e.granularity, e.keying) not in covered:
                 raise MemreproError(
                     f"params.yaml: {key} searches {e.keying} keys by {e.granularity} of "
                     f"{e.dataset} under {e.encoder}, which no entry of embeddings makes: "
                     "add the keying there"
                 )
-        for parameters in e.settings().values():
-            make_retriever(e.method, e.retriever, parameters)
+            make_retriever(e.method, e.retriever, dict(e.parameters))
     return plan
 
 
@@ -246,10 +287,15 @@ def _check_groups(made: Mapping[str, Mapping[str, Experiment]]) -> None:
             if key in seen:
                 raise MemreproError(f"params.yaml: two experiments are called {key!r}: rename one")
             seen.add(key)
-            if group != "sweep" and (e.vary or e.values):
+            if "sweep" not in group and (e.vary or e.values):
                 raise MemreproError(f"params.yaml: {key} varies a parameter: move it to sweep")
+            if ("lexical" in group) == bool(e.encoder):
+                raise MemreproError(
+                    f"params.yaml: {key} of {group} has the encoder {e.encoder!r}: the lexical "
+                    "groups have none, the others need one"
+                )
             # A run's length decides its cut-offs: sweep over k by evaluating one run at each k.
-            if group == "sweep" and (not e.vary or not e.values or e.vary == "k"):
+            if "sweep" in group and (not e.vary or not e.values or e.vary == "k"):
                 raise MemreproError(
                     f"params.yaml: sweep {key} has vary {e.vary!r} and {len(e.values)} values: it "
                     "needs a parameter other than k, and at least one value"
@@ -259,7 +305,24 @@ def _check_groups(made: Mapping[str, Mapping[str, Experiment]]) -> None:
 def _embedding(key: str, entry: object) -> Embedding:
     embedding = _build(Embedding, f"embeddings.{key}", entry)
     for granularity, keyings in embedding.keys.items():
-        _require(f"embeddings.{key}", "granularity", granularity, GRANULARITIES)
         for keying in keyings:
-            _require(f"embeddings.{key}", "keying", keying, KEYINGS)
+            check_granularity(granularity, keying)
     return replace(embedding, keys={g: tuple(ks) for g, ks in embedding.keys.items()})
+
+
+def _evaluation(entry: object) -> Evaluation:
+    evaluation = _build(Evaluation, "evaluation", entry)
+    for k in (*evaluation.ks, *evaluation.protocol_ks):
+        if type(k) is not int or k < 1:
+            raise MemreproError(f"params.yaml: evaluation.ks has {k!r}: give whole numbers from 1")
+    for metric in (*evaluation.metrics, *evaluation.protocol_metrics):
+        _require("evaluation", "metric", metric, METRICS)
+    protocols = {
+        key: _build(Protocol, f"evaluation.protocols.{key}", value)
+        for key, value in evaluation.protocols.items()
+    }
+    if not protocols:
+        raise MemreproError("params.yaml: evaluation.protocols is empty: it needs at least one")
+    for key, protocol in protocols.items():
+        _require(f"evaluation.protocols.{key}", "roll_up", protocol.roll_up, ("first", "official"))
+    return replace(evaluation, protocols=protocols)

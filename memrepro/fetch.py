@@ -112,10 +112,10 @@ def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) 
     if not no_network:
         return "network"
     place = mirror / file.path if mirror else f"<{MIRROR}>/{file.path}"
+    again = "run the same command again where the network reaches the address, or "
     raise MemreproError(
-        f"{file.path} cannot be had: {no_mirror}, and {no_network}; run the same command again "
-        f"where the network reaches the address, or put the file with sha256 {file.sha256} at "
-        f"{place} (its licence: {licence})"
+        f"{file.path} cannot be had: {no_mirror}, and {no_network}; {again if file.url else ''}put "
+        f"the file with sha256 {file.sha256} at {place} (its licence: {licence})"
     )
 
 

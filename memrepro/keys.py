@@ -1,21 +1,26 @@
 """Keys: what a memory is searched by. A keying says which texts of a doc are its keys.
 
+A keying is a base, the fields that are keys, and perhaps an expansion of them by what was
+extracted from the doc, written `base+mode:extraction`, such as `user_only+merge:nlp-fact`.
 A key remembers the field that it was made of, so that a rule may weigh the fields.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memrepro.errors import MemreproError
-from memrepro.memory import Memory, Round
+from memrepro.extractions import KINDS, Extractions
+from memrepro.memory import GRANULARITIES, Memory, Round, Session
 from memrepro.numerics.similarity import Floats, max_by_owner
 from memrepro.ranking import Ranking, tie_keys, top_k
 
 # A doc's keys: (field, text), each field at most once.
 Keying = Callable[[Round], Sequence[tuple[str, str]]]
+EXPANSION = "expansion"  # the field of a key that was extracted
+_BLOCK = 1 << 26  # scores held at once
 
 
 def only(field: str) -> Keying:
@@ -44,44 +49,158 @@ KEYINGS: Mapping[str, Keying] = {
 }
 
 
+def merge(keys: Sequence[tuple[str, str]], extracted: Sequence[str]) -> Sequence[tuple[str, str]]:
+    """Each extracted text and a space before each key (LongMemEval §5.3, `K = V + fact`).
+
+    Where nothing was extracted the keys stay as they are. (The released code drops a doc whose list
+    of facts is empty, and keeps one whose extraction failed.)
+    """
+    if not extracted:
+        return keys
+    return [(name, f"{text} {key}") for name, key in keys for text in extracted]
+
+
+def substitute(
+    keys: Sequence[tuple[str, str]], extracted: Sequence[str]
+) -> Sequence[tuple[str, str]]:
+    """The extracted texts alone (LongMemEval Table 3, `K = fact`); no key where there is none."""
+    return [(EXPANSION, text) for text in extracted]
+
+
+def separate(
+    keys: Sequence[tuple[str, str]], extracted: Sequence[str]
+) -> Sequence[tuple[str, str]]:
+    """The extracted texts as further keys of the doc (released code's `separate`)."""
+    return [*keys, *((EXPANSION, text) for text in extracted)]
+
+
+_MODES = {"merge": merge, "replace": substitute, "separate": separate}
+# Joined by one space, all that was extracted is one text; split, each piece is one.
+MODES = (*_MODES, *(f"split-{mode}" for mode in _MODES))
+
+
+@dataclass(frozen=True)
+class KeySpec:
+    """A keying's parts: the base, and the mode and name of its expansion ('' without one)."""
+
+    base: str
+    mode: str = ""
+    extraction: str = ""
+
+    @staticmethod
+    def parse(keying: str) -> "KeySpec":
+        """Read `base` or `base+mode:source-kind`.
+
+        Raises:
+            MemreproError: if the base, the mode or the kind is unknown.
+        """
+        base, plus, expansion = keying.partition("+")
+        mode, colon, extraction = expansion.partition(":")
+        if base not in KEYINGS:
+            raise MemreproError(f"unknown keying {base!r}: known are {', '.join(KEYINGS)}")
+        if plus and (mode not in MODES or not colon or not is_extraction(extraction)):
+            raise MemreproError(
+                f"keying {keying!r} has the expansion {expansion!r}: write mode:source-kind, with "
+                f"a mode of {', '.join(MODES)} and a kind of {', '.join(KINDS)}"
+            )
+        return KeySpec(base, mode, extraction)
+
+    def keys(
+        self, doc: Round, session: Session, extractions: Extractions
+    ) -> Sequence[tuple[str, str]]:
+        """The (field, text) pairs of a doc of a session."""
+        keys = KEYINGS[self.base](doc)
+        if not self.mode:
+            return keys
+        extracted = extractions.of_doc(self.extraction, session, doc)
+        split = self.mode.startswith("split-")
+        if extracted and not split:
+            extracted = (" ".join(extracted),)
+        return _MODES[self.mode.removeprefix("split-")](keys, extracted)
+
+
+def is_extraction(name: str) -> bool:
+    """Whether a name is one of an extraction, `<source>-<kind>`."""
+    source, _, kind = name.rpartition("-")
+    return bool(source) and kind in KINDS
+
+
+def check_granularity(granularity: str, keying: str) -> None:
+    """Refuse a granularity or keying that is unknown, or two that do not go together."""
+    mode = KeySpec.parse(keying).mode
+    if granularity not in GRANULARITIES and not is_extraction(granularity):
+        raise MemreproError(
+            f"unknown granularity {granularity!r}: known are {', '.join(GRANULARITIES)}, and an "
+            f"extraction's name such as 'nlp-fact'"
+        )
+    if is_extraction(granularity) and keying != "concat":
+        raise MemreproError(
+            f"granularity {granularity!r} under the keying {keying!r}: an extraction has no "
+            "speaker; choose the keying 'concat'"
+        )
+    if granularity == "turn" and mode:
+        raise MemreproError(
+            f"granularity 'turn' under the keying {keying!r}: extractions are of rounds and "
+            "sessions, not of turns; choose a keying without expansion"
+        )
+
+
 @dataclass(frozen=True)
 class Keys:
     """The keys of one memory.
 
     Attributes:
         doc_ids: the docs, shape (n_docs,), in the order of the memory.
-        texts: one a key, shape (n_keys,).
+        rows: each key's place in `unique`, shape (n_keys,).
+        unique: the texts of all keys of the data set, each once, shape (n_unique,); shared.
         fields: the field of each key, shape (n_keys,); 'all' for a concatenation.
         owner: the doc's index of each key, shape (n_keys,), ascending.
-        ties: each doc's place among equals, shape (n_docs,).
-        vectors: shape (n_keys, dimension), or None before `with_vectors`.
+        ties: what decides between docs of one score, the least first, shape (n_docs,).
+        vectors: of the unique texts, shape (n_unique, dimension); shared; None for lexical search.
     """
 
     doc_ids: tuple[str, ...]
-    texts: tuple[str, ...]
+    rows: NDArray[np.int64]
+    unique: Sequence[str]
     fields: tuple[str, ...]
     owner: NDArray[np.int64]
-    ties: NDArray[np.int64]
+    ties: NDArray[np.uint64]
     vectors: Floats | None = None
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """One a key, shape (n_keys,)."""
+        return tuple(self.unique[row] for row in self.rows)
+
     def with_vectors(self, vectors: Floats) -> "Keys":
-        """The same keys with their vectors, shape (n_keys, dimension)."""
-        if len(vectors) != len(self.texts):
-            raise MemreproError(f"{len(vectors)} vectors for {len(self.texts)} keys: must be equal")
+        """The same keys with the vectors of the unique texts, shape (n_unique, dimension)."""
+        if len(vectors) != len(self.unique):
+            raise MemreproError(
+                f"{len(vectors)} vectors for {len(self.unique)} texts: must be equal"
+            )
         return replace(self, vectors=vectors)
 
-    def doc_scores(self, query_vectors: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
-        """Max-sim of each query with each doc, shape (n_queries, n_docs); −inf without a key.
+    def key_scores(self, query_vectors: Floats) -> Floats:
+        """The similarity of each query with each key, shape (n_queries, n_keys).
 
-        Args:
-            query_vectors: shape (n_queries, dimension).
-            which: shape (n_keys,), the keys that count; all of them where it is None.
+        A text that is the key of two docs is scored once, so that they tie to the last bit.
         """
         if self.vectors is None:
             raise MemreproError("these keys have no vectors: this retriever needs an encoder")
-        chosen = slice(None) if which is None else which
-        scores = query_vectors @ self.vectors[chosen].T
-        return max_by_owner(scores, self.owner[chosen], len(self.doc_ids))
+        rows, place = np.unique(self.rows, return_inverse=True)
+        scores: Floats = (query_vectors @ self.vectors[rows].T)[:, place]
+        return scores
+
+    def best(self, key_scores: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
+        """Max-sim: each doc's best key, shape (n_queries, n_docs); −inf without a key.
+
+        Args:
+            key_scores: shape (n_queries, n_keys).
+            which: shape (n_keys,), the keys that count; all of them where it is None.
+        """
+        if which is None:
+            return max_by_owner(key_scores, self.owner, len(self.doc_ids))
+        return max_by_owner(key_scores[:, which], self.owner[which], len(self.doc_ids))
 
     def doc_vectors(self) -> Floats:
         """One vector a doc, shape (n_docs, dimension).
@@ -96,31 +215,110 @@ class Keys:
                 f"{0 if self.vectors is None else counts[int(np.argmax(counts != 1))]} vectors: "
                 "this retriever needs one a doc; choose the keying 'concat' or 'user_only'"
             )
-        return self.vectors
+        return self.vectors[self.rows]
 
 
-def make_keys(memory: Memory, keying: str) -> Keys:
-    """The keys of a memory under a keying, without vectors.
+@dataclass(frozen=True)
+class _SessionKeys:
+    """The docs of one session and their keys; `owner` counts from the session's first doc."""
+
+    doc_ids: tuple[str, ...]
+    ties: NDArray[np.uint64]
+    owner: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    fields: tuple[str, ...]
+
+
+@dataclass
+class KeyMaker:
+    """Makes the keys of many memories; a session that stands in many of them is read once.
+
+    Attributes:
+        granularity: what a doc is: one of `GRANULARITIES`, or an extraction's name.
+        keying: `base` or `base+mode:extraction`.
+        extractions: of the data set.
+        texts: the texts of all keys made so far, each once.
 
     Raises:
-        MemreproError: if the keying is unknown, or gives the whole memory no key.
+        MemreproError: if the granularity or the keying is unknown.
     """
-    if keying not in KEYINGS:
-        raise MemreproError(f"unknown keying {keying!r}: known are {', '.join(KEYINGS)}")
-    found = [
-        (index, field, text)
-        for index, doc in enumerate(memory.rounds)
-        for field, text in KEYINGS[keying](doc)
-    ]
-    if not found:
-        raise MemreproError(
-            f"memory {memory.memory_id!r} has no key under the keying {keying!r}: its docs have "
-            f"the fields {sorted({f for doc in memory.rounds for f in doc.fields})}; "
-            "choose another keying"
+
+    granularity: str
+    keying: str
+    extractions: Extractions = field(default_factory=lambda: Extractions({}))
+    texts: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be made."""
+        self._spec = KeySpec.parse(self.keying)
+        check_granularity(self.granularity, self.keying)
+        self._place: dict[str, int] = {}
+        self._made: dict[int, _SessionKeys] = {}
+        self._kept: list[Session] = []  # so that no session's id() is used again
+
+    def docs(self, session: Session) -> tuple[Round, ...]:
+        """The docs of a session."""
+        if self.granularity in GRANULARITIES:
+            return GRANULARITIES[self.granularity](session)
+        return self.extractions.as_docs(self.granularity, session)
+
+    def _session(self, session: Session) -> _SessionKeys:
+        if (made := self._made.get(id(session))) is not None:
+            return made
+        docs = self.docs(session)
+        owner, rows, fields = list[int](), list[int](), list[str]()
+        for index, doc in enumerate(docs):
+            for name, text in self._spec.keys(doc, session, self.extractions):
+                if (row := self._place.setdefault(text, len(self.texts))) == len(self.texts):
+                    self.texts.append(text)
+                owner.append(index)
+                rows.append(row)
+                fields.append(name)
+        ids = tuple(doc.round_id for doc in docs)
+        made = _SessionKeys(
+            ids,
+            tie_keys(ids),
+            np.array(owner, np.int64),
+            np.array(rows, np.int64),
+            tuple(fields),
         )
-    doc_ids = tuple(doc.round_id for doc in memory.rounds)
-    owner, fields, texts = zip(*found, strict=True)
-    return Keys(doc_ids, texts, fields, np.array(owner, np.int64), tie_keys(doc_ids))
+        self._made[id(session)] = made
+        self._kept.append(session)
+        return made
+
+    def make(self, memory: Memory) -> Keys:
+        """The keys of a memory, without vectors.
+
+        Raises:
+            MemreproError: if the keying gives the whole memory no key.
+        """
+        parts = [self._session(session) for session in memory.sessions]
+        starts = np.cumsum([0, *(len(part.doc_ids) for part in parts)])
+        owner = np.concatenate([p.owner + s for p, s in zip(parts, starts, strict=False)])
+        if not len(owner):
+            raise MemreproError(
+                f"memory {memory.memory_id!r} has no key under the keying {self.keying!r} by "
+                f"{self.granularity}: its rounds have the fields "
+                f"{sorted({f for r in memory.rounds for f in r.fields})}; choose another keying"
+            )
+        return Keys(
+            tuple(doc_id for part in parts for doc_id in part.doc_ids),
+            np.concatenate([part.rows for part in parts]),
+            self.texts,
+            tuple(name for part in parts for name in part.fields),
+            owner,
+            np.concatenate([part.ties for part in parts]),
+        )
+
+    def sessions_of_docs(self, memory: Memory) -> NDArray[np.int64]:
+        """The index of each doc's session in the memory, shape (n_docs,)."""
+        counts = [len(self._session(session).doc_ids) for session in memory.sessions]
+        return np.repeat(np.arange(len(counts)), counts)
+
+
+def make_keys(memory: Memory, keying: str, granularity: str = "round") -> Keys:
+    """The keys of one memory without expansion, and without vectors."""
+    return KeyMaker(granularity, keying).make(memory)
 
 
 @dataclass(frozen=True)
@@ -132,18 +330,73 @@ class Request:
         query_ids: shape (n_queries,).
         query_texts: shape (n_queries,).
         query_vectors: shape (n_queries, dimension), or None for a lexical retriever.
+        doc_dates: each doc's dates as (first, last) ordinals, shape (n_docs,), or None.
+        ranges: the dates that each query asks about, None for one that asks about none; shape
+            (n_queries,), or None.
     """
 
     keys: Keys
     query_ids: Sequence[str]
     query_texts: Sequence[str]
     query_vectors: Floats | None = None
+    doc_dates: Sequence[Sequence[tuple[int, int]]] | None = None
+    ranges: Sequence[tuple[int, int] | None] | None = None
 
-    def doc_scores(self, which: NDArray[np.bool_] | None = None) -> Floats:
-        """Max-sim of each query with each doc, shape (n_queries, n_docs); see `Keys.doc_scores`."""
+    def vectors_of_queries(self) -> Floats:
+        """The queries' vectors, shape (n_queries, dimension).
+
+        Raises:
+            MemreproError: if there are none.
+        """
         if self.query_vectors is None:
             raise MemreproError("these queries have no vectors: this retriever needs an encoder")
-        return self.keys.doc_scores(self.query_vectors, which)
+        return self.query_vectors
+
+    def doc_scores(self) -> Floats:
+        """Max-sim of each query with each doc, shape (n_queries, n_docs)."""
+        return self.keys.best(self.keys.key_scores(self.vectors_of_queries()))
+
+
+# A row that is gathered costs about as much time as this many products of a query and a row.
+_GATHERED = 30
+
+
+def score_all(requests: Sequence[Request]) -> Iterator[tuple[Request, Floats]]:
+    """Each request with its key scores, shape (n_queries, n_keys).
+
+    Where memories share their texts, all queries are scored against all unique vectors in one
+    matrix product (in blocks, for memory), and a memory picks its columns; where they share few,
+    each memory's own vectors are gathered instead. Whichever costs less is done.
+    """
+    if not requests:
+        return
+    shared = requests[0].keys.vectors
+    asked = sum(len(r.query_ids) for r in requests)
+    held = sum(len(r.keys.rows) for r in requests)
+    one_product = (
+        shared is not None
+        and all(r.keys.vectors is shared for r in requests)
+        and asked * len(shared) <= _GATHERED * held
+    )
+    if not one_product or shared is None:
+        for request in requests:
+            yield request, request.keys.key_scores(request.vectors_of_queries())
+        return
+    most = max(1, _BLOCK // len(shared))
+    block: list[Request] = []
+    size = 0
+    for number, request in enumerate(requests, start=1):
+        block.append(request)
+        size += len(request.query_ids)
+        if size >= most or number == len(requests):
+            queries = np.concatenate([r.vectors_of_queries() for r in block])
+            scores = queries @ shared.T
+            start = 0
+            for one in block:
+                end = start + len(one.query_ids)
+                yield one, scores[start:end, one.keys.rows]
+                start = end
+            block, size = [], 0
 
 
 def best_first(request: Request, scores: Floats, k: int) -> list[Ranking]:
@@ -157,6 +410,12 @@ def best_first(request: Request, scores: Floats, k: int) -> list[Ranking]:
     rankings = []
     for query_id, row in zip(request.query_ids, scores, strict=True):
         best = top_k(row, request.keys.ties, k)
-        ids = tuple(request.keys.doc_ids[i] for i in best)
-        rankings.append(Ranking(query_id, ids, tuple(float(s) for s in row[best])))
+        rankings.append(ranked(request.keys, query_id, best, row[best]))
     return rankings
+
+
+def ranked(
+    keys: Keys, query_id: str, docs: NDArray[np.intp], scores: NDArray[np.floating]
+) -> Ranking:
+    """A ranking of docs, given by index, with the score of each."""
+    return Ranking(query_id, tuple(keys.doc_ids[i] for i in docs), tuple(map(float, scores)))

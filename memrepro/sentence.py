@@ -1,5 +1,6 @@
 """The sentence-transformers encoder: a checked local folder, run by torch or OpenVINO."""
 
+import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,15 @@ import numpy as np
 from memrepro.encode import EncoderIdentity, Role, Vectors, check_vectors
 from memrepro.errors import MemreproError
 from memrepro.models import ModelCard
+
+# What the openvino route knows: architectures, and recipes of `models.ModelCard`.
+_COMPILED = ("bert", "mpnet", "xlm-roberta")
+_ONLY_POOLED = ("mean", "cls")
+
+
+def default_runtime(card: ModelCard, device: str) -> str:
+    """'openvino' on a CPU for models that only pool, else 'torch'."""
+    return "openvino" if device == "cpu" and card.recipe in _ONLY_POOLED else "torch"
 
 
 class SentenceTransformerEncoder:
@@ -71,7 +81,7 @@ class SentenceTransformerEncoder:
             model=card.name,
             revision=card.revision,
             maximum_length=card.maximum_length,
-            pooling=card.pooling,
+            pooling=card.recipe,
             normalise=card.normalise,
             dtype=dtype,
             runtime=f"{runtime} {version(runtime)} {device.partition(':')[0]}",
@@ -158,25 +168,145 @@ def _quietly() -> Iterator[None]:
 
 
 def _load(card: ModelCard, folder: Path, device: str, dtype: str) -> Any:
+    """sentence-transformers' own layers in the card's order; what the folder says must agree."""
     import torch
     from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import (
+        LayerNorm,
+        Normalize,
+        Pooling,
+    )
 
-    model = SentenceTransformer(
-        str(folder),
-        device=device,
-        local_files_only=True,
-        trust_remote_code=False,
-        model_kwargs={"dtype": getattr(torch, dtype), "use_safetensors": True},
-    ).eval()
-    model.max_seq_length = card.maximum_length
-    found = (type(model[1]).__name__, getattr(model[1], "pooling_mode", None))
-    if found != ("Pooling", card.pooling) or model[1].embedding_dimension != card.dimension:
+    transformer = _transformer(card, folder, getattr(torch, dtype))
+    hidden = transformer.get_embedding_dimension()
+    layers: list[Any] = [Pooling(hidden, card.pooling)]
+    if (folder / "1_Pooling/config.json").is_file():
+        stated = Pooling.load(str(folder), subfolder="1_Pooling", local_files_only=True)
+        if (stated.pooling_mode, stated.embedding_dimension) != (card.pooling, hidden):
+            raise MemreproError(
+                f"encoder {card.name!r}: {folder} pools by {stated.pooling_mode} to "
+                f"{stated.embedding_dimension} entries, and encoders.yaml says {card.pooling} of "
+                f"{hidden}: repair the entry"
+            )
+    if card.head is not None:
+        layers.append(_head(card, folder, hidden))
+    dimension = layers[-1].get_embedding_dimension()
+    if dimension != card.dimension and not (card.truncate_to and dimension > card.truncate_to):
         raise MemreproError(
-            f"encoder {card.name!r}: {folder} pools by {found} to "
-            f"{getattr(model[1], 'embedding_dimension', '?')} entries, and encoders.yaml says "
-            f"{card.pooling} to {card.dimension}: repair the entry"
+            f"encoder {card.name!r}: the layers in {folder} end in {dimension} entries, and "
+            f"encoders.yaml says {card.dimension}: repair the entry"
         )
-    return model
+    if card.layer_norm:
+        layers.append(LayerNorm(dimension))
+    if card.normalise:
+        layers.append(Normalize())
+    layers.insert(0, transformer)
+    # `encode` truncates, and normalises (once more), in the order that Matryoshka vectors ask; the
+    # layer above is what the first encoders have on the hub, and keeps their vectors to the bit.
+    model = SentenceTransformer(modules=layers, device=device, truncate_dim=card.truncate_to)
+    model.max_seq_length = card.maximum_length
+    return model.eval()
+
+
+def _transformer(card: ModelCard, folder: Path, dtype: Any) -> Any:
+    from sentence_transformers.sentence_transformer.modules import Transformer
+
+    class Whole(Transformer):
+        """Refuses weights that lack a tensor, which transformers would draw at random."""
+
+        def _load_model(self, *args: Any, **kwargs: Any) -> Any:
+            loaded: Any = super()._load_model(*args, output_loading_info=True, **kwargs)
+            model, info = loaded
+            # No vector here comes from BERT's pooler, and Contriever has none.
+            lacking = sorted(key for key in info["missing_keys"] if "pooler." not in key)
+            if lacking:
+                raise MemreproError(
+                    f"encoder {card.name!r}: the weights in {folder} lack {len(lacking)} tensors "
+                    f"of a {type(model).__name__}, first {lacking[0]}: they are another model's"
+                )
+            return model
+
+    try:
+        transformer = Whole.load(
+            str(folder),
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"dtype": dtype, "use_safetensors": True},
+        )
+    except RuntimeError as error:
+        raise MemreproError(
+            f"encoder {card.name!r}: the weights in {folder} do not fit its config.json "
+            f"({str(error).strip().splitlines()[0]})"
+        ) from error
+    transformer.tokenizer.padding_side = card.padding_side
+    _end(card, folder, transformer.tokenizer)
+    if card.bidirectional:
+        _look_both_ways(card, transformer.auto_model)
+    return transformer
+
+
+def _end(card: ModelCard, folder: Path, tokenizer: Any) -> None:
+    """Close every text with the end token where the model was trained so.
+
+    transformers 5 ignores tokenizer_config.json's `add_eos_token` without a word where there is
+    a tokenizer.json (embeddings-benchmark/mteb pull request 5237), and last-token pooling then
+    takes another token.
+    """
+    path = folder / "tokenizer_config.json"
+    stated = path.is_file() and bool(json.loads(path.read_bytes()).get("add_eos_token"))
+    if stated != card.end_token:
+        raise MemreproError(
+            f"encoder {card.name!r}: {path} says {stated} to add_eos_token, and encoders.yaml says "
+            f"{card.end_token} to end_token: repair the entry"
+        )
+    if card.end_token:
+        tokenizer.add_eos_token = True
+        if tokenizer("a")["input_ids"][-1] != tokenizer.eos_token_id:
+            raise MemreproError(
+                f"encoder {card.name!r}: its tokenizer in {folder} has no end token to add, and "
+                "encoders.yaml asks for one"
+            )
+
+
+def _look_both_ways(card: ModelCard, model: Any) -> None:
+    """Lift the causal mask, as the remote code of these models does, with no remote code.
+
+    transformers takes `is_causal` from the configuration, for its masks and for torch's attention,
+    but ignores it as an argument of loading: it has to be set on what was loaded.
+    """
+    if not any(getattr(module, "is_causal", False) for module in model.modules()):
+        raise MemreproError(
+            f"encoder {card.name!r} is a {model.config.model_type!r} with no causal attention, and "
+            "encoders.yaml says bidirectional: repair the entry"
+        )
+    model.config.is_causal = False
+
+
+def _head(card: ModelCard, folder: Path, hidden: int) -> Any:
+    import torch
+    from sentence_transformers.sentence_transformer.modules import Dense
+
+    where = folder / str(card.head)
+    for name in ("config.json", "model.safetensors"):
+        if not (where / name).is_file():
+            raise MemreproError(
+                f"encoder {card.name!r} needs its head's {where / name}: it is missing"
+            )
+    try:
+        head = Dense.load(str(folder), subfolder=str(card.head), local_files_only=True)
+    except RuntimeError as error:
+        raise MemreproError(
+            f"encoder {card.name!r}: the weights of its head in {where} have another shape than "
+            f"its config.json says ({str(error).strip().splitlines()[-1].strip()})"
+        ) from error
+    plain = isinstance(head.activation_function, torch.nn.Identity) and not head.use_residual
+    if head.in_features != hidden or not plain:
+        raise MemreproError(
+            f"encoder {card.name!r}: its head in {where} takes {head.in_features} entries, with "
+            f"{type(head.activation_function).__name__}; it must take the transformer's {hidden} "
+            "and be linear"
+        )
+    return head
 
 
 def _compile(card: ModelCard, model: Any) -> Callable[[Any, Any], Vectors]:
@@ -185,15 +315,10 @@ def _compile(card: ModelCard, model: Any) -> Callable[[Any, Any], Vectors]:
     import torch
 
     kind = model[0].auto_model.config.model_type
-    rest = [type(module).__name__ for module in list(model)[2:]]
-    if (
-        kind not in {"bert", "mpnet"}
-        or card.pooling not in {"mean", "cls"}
-        or rest != ["Normalize"]
-    ):
+    if kind not in _COMPILED or card.recipe not in _ONLY_POOLED:
         raise MemreproError(
-            f"encoder {card.name!r} is a {kind!r} with {card.pooling} pooling and {rest}, which "
-            "the openvino route does not know (bert and mpnet, mean and cls, Normalize): use "
+            f"encoder {card.name!r} is a {kind!r} with {card.recipe}, which the openvino route "
+            f"does not know ({', '.join(_COMPILED)}; {', '.join(_ONLY_POOLED)}): use "
             "runtime='torch'"
         )
 

@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 
 from memrepro.errors import MemreproError
 
 _CHUNK = 1 << 20
+_ROWS = 1 << 13
 
 
 def root() -> Path:
@@ -93,6 +96,41 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
             frame.to_parquet(temporary, index=False, compression="zstd")
         else:
             frame.to_csv(temporary, index=False, lineterminator="\n")
+
+
+class TableWriter:
+    """A parquet file written row by row, so that a table larger than memory can be made."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._rows: list[tuple[Any, ...]] = []
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+
+    def add(self, *row: Any) -> None:
+        """Add one row, its values in the order of the schema."""
+        self._rows.append(row)
+        if len(self._rows) == _ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
+        arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
+        self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
+        self._rows.clear()
+
+    def close(self) -> None:
+        """Write what is left."""
+        self._flush()
+        self._writer.close()
+
+
+@contextmanager
+def table_writer(path: Path, schema: pa.Schema) -> Iterator[TableWriter]:
+    """A writer of a parquet file, which takes its place only when all of it was written."""
+    with replacing(path) as temporary:
+        writer = TableWriter(temporary, schema)
+        yield writer
+        writer.close()
 
 
 def read_json(path: Path) -> Any:

@@ -10,6 +10,7 @@ import pytest
 from memrepro.encode import EncoderIdentity, HashEncoder, check_vectors, load_encoder
 from memrepro.errors import MemreproError
 from memrepro.models import model_card, model_folder
+from memrepro.vectors import vector_key
 
 NAME = "all-minilm-l6-v2"
 TEXTS = [
@@ -43,6 +44,23 @@ def test_identity_says_everything(openvino, torch_cpu):
     assert one.runtime.endswith(" cpu")
     assert two.runtime.startswith("torch ")
     assert one != two
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("all-minilm-l6-v2", "9f74e17a348fb21f3100217f265fa924912a88ae5de93ba86ae2d37400d7b6c9"),
+        ("all-mpnet-base-v2", "d9f8e41191083fc5185a6ef5d294c0e8b756917ec4fd1056c4c1f352a81c7a99"),
+    ],
+)
+def test_vectors_made_before_there_were_heads_keep_their_key(name, key):
+    # As the first release of this module made it, with the runtime 'torch x cpu'.
+    card = model_card(name)
+    identity = EncoderIdentity(
+        card.name, card.revision, card.maximum_length, card.recipe, card.normalise,
+        "float32", "torch x cpu",
+    )  # fmt: skip
+    assert vector_key(identity, "query", "", "hello").hex() == key
 
 
 def test_vectors_are_float32_of_length_one(openvino):

@@ -32,10 +32,12 @@ def test_the_samples_size():
 
 def test_a_sweep_has_one_run_a_value():
     sweep = load_plan().experiment("rfmem-mpnet-recollection-k5-by-alpha")
-    settings = sweep.settings()
-    assert len(settings) == len(sweep.values)
-    assert settings["0.9"]["alpha"] == 0.9
-    assert settings["0.9"]["k"] == 5
+    variants = sweep.variants()
+    assert len(variants) == len(sweep.values)
+    assert variants["0.9"].parameters["alpha"] == 0.9
+    assert variants["0.9"].parameters["k"] == 5
+    keys = load_plan().experiment("sample-session-keys")
+    assert {e.keying for e in keys.variants().values()} == set(keys.values)
 
 
 @pytest.fixture
@@ -69,7 +71,11 @@ SWEEP = "experiments.sweep.rfmem-mpnet-recollection-k5-by-alpha"
         (f"{DENSE}.profile", "big", "unknown profile 'big'"),
         (f"{DENSE}.dataset", "personabench", "unknown data set 'personabench'"),
         (f"{DENSE}.encoder", "all-minilm", "unknown encoder 'all-minilm'"),
-        (f"{DENSE}.granularity", "turn", "unknown granularity 'turn'"),
+        (f"{DENSE}.granularity", "word", "unknown granularity 'word'"),
+        (f"{DENSE}.granularity", "turn", "add the keying there"),
+        (f"{DENSE}.keying", "user_only+merge:facts", "write mode:source-kind"),
+        (f"{DENSE}.ranges", "nlp", "a time filter needs both"),
+        (f"{DENSE}.encoder", "", "the lexical groups have none, the others need one"),
         (f"{DENSE}.keying", "summary", "unknown keying 'summary'"),
         (f"{DENSE}.method", "sparse", "unknown method 'sparse'"),
         (f"{DENSE}.retriever", "denser", "unknown retriever 'denser' of dense"),
@@ -91,6 +97,9 @@ SWEEP = "experiments.sweep.rfmem-mpnet-recollection-k5-by-alpha"
         ("embeddings.sample--all-minilm-l6-v2.keys", {"round": ["concat"]}, "add the keying there"),
         ("embeddings.sample--all-minilm-l6-v2.encoder", "bert", "unknown encoder 'bert'"),
         ("evaluation.metrics", ["recall", "map"], "unknown metric 'map'"),
+        ("evaluation.protocols", {}, "it needs at least one"),
+        ("evaluation.protocols.stated.roll_up", "last", "unknown roll_up 'last'"),
+        ("evaluation.protocols.stated.label", "x", "has the unknown key 'label'"),
     ],
 )
 def test_slips(edited, path, value, sentence):

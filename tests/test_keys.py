@@ -6,22 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.keys import Request, make_keys
-from memrepro.memory import Memory, Round, by_session
+from memrepro.extractions import Extraction, Extractions
+from memrepro.keys import KeyMaker, KeySpec, Request, make_keys, score_all
+from memrepro.memory import Memory, Round
 from memrepro.numerics.similarity import max_by_owner, normalise
 
-
-def round_of(name, session, **fields):
-    return Round(name, session, "2023-05-01T10:00", fields)
-
-
-MEMORY = Memory(
+MEMORY = Memory.of(
     "m",
-    (
-        round_of("s1_1", "s1", user="u1", assistant="a1"),
-        round_of("s1_3", "s1", user="u2"),
-        round_of("s2_1", "s2", assistant="a3"),
-    ),
+    ("s1", Round.of("s1_1", user="u1", assistant="a1")),
+    ("s1", Round.of("s1_3", user="u2")),
+    ("s2", Round.of("s2_1", assistant="a3")),
 )
 
 
@@ -42,10 +36,111 @@ def test_keyings(keying, texts, owner):
 
 
 def test_a_session_joins_its_rounds_by_one_space():
-    sessions = by_session(MEMORY)
-    assert [r.round_id for r in sessions.rounds] == ["s1", "s2"]
-    assert dict(sessions.rounds[0].fields) == {"user": "u1 u2", "assistant": "a1"}
-    assert dict(sessions.rounds[1].fields) == {"assistant": "a3"}
+    keys = make_keys(MEMORY, "fielded", "session")
+    assert keys.doc_ids == ("s1", "s2")
+    assert list(zip(keys.owner, keys.fields, keys.texts, strict=True)) == [
+        (0, "user", "u1 u2"),
+        (0, "assistant", "a1"),
+        (1, "assistant", "a3"),
+    ]
+
+
+def test_a_turn_is_a_doc_of_its_own():
+    keys = make_keys(MEMORY, "concat", "turn")
+    assert keys.doc_ids == ("s1_1/user", "s1_1/assistant", "s1_3/user", "s2_1/assistant")
+    assert keys.texts == ("u1", "a1", "u2", "a3")
+
+
+FIRST, SECOND = MEMORY.sessions
+EXTRACTED = Extractions.of(
+    [
+        Extraction(FIRST.key, "s1_1", "gold", "fact", "f1"),
+        Extraction(FIRST.key, "s1_1", "gold", "fact", "f2"),
+        Extraction(FIRST.key, "s1_3", "gold", "fact", "f3"),
+        Extraction(FIRST.key, "s1_3", "gold", "fact", " "),
+        Extraction(FIRST.key, "", "gold", "summary", "sum"),
+    ]
+)
+
+
+def expanded(keying, granularity="round"):
+    keys = KeyMaker(granularity, keying, EXTRACTED).make(MEMORY)
+    return [(keys.doc_ids[o], text) for o, text in zip(keys.owner, keys.texts, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("merge", [("s1_1", "f1 f2 u1"), ("s1_3", "f3 u2")]),
+        ("replace", [("s1_1", "f1 f2"), ("s1_3", "f3")]),
+        ("separate", [("s1_1", "u1"), ("s1_1", "f1 f2"), ("s1_3", "u2"), ("s1_3", "f3")]),
+        ("split-merge", [("s1_1", "f1 u1"), ("s1_1", "f2 u1"), ("s1_3", "f3 u2")]),
+        ("split-replace", [("s1_1", "f1"), ("s1_1", "f2"), ("s1_3", "f3")]),
+        (
+            "split-separate",
+            [("s1_1", "u1"), ("s1_1", "f1"), ("s1_1", "f2"), ("s1_3", "u2"), ("s1_3", "f3")],
+        ),
+    ],
+)
+def test_modes_of_expansion(mode, expected):
+    assert expanded(f"user_only+{mode}:gold-fact") == expected
+
+
+def test_a_sessions_extractions_are_its_own_or_else_its_rounds():
+    merged = expanded("concat+merge:gold-fact", "session")
+    assert merged == [("s1", "f1 f2 f3 u1 u2 a1"), ("s2", "a3")]
+    assert expanded("concat+replace:gold-summary", "session") == [("s1", "sum")]
+    # A summary is of the session: its rounds have none, and keep their keys.
+    assert expanded("user_only+merge:gold-summary") == [("s1_1", "u1"), ("s1_3", "u2")]
+
+
+def test_an_extraction_is_a_doc_that_tells_where_it_was_taken_from():
+    assert expanded("concat", "gold-fact") == [
+        ("s1_1#gold-fact-1", "f1"),
+        ("s1_1#gold-fact-2", "f2"),
+        ("s1_3#gold-fact-1", "f3"),
+    ]
+    assert expanded("concat", "gold-summary") == [("s1#gold-summary-1", "sum")]
+
+
+def test_a_session_in_two_memories_has_one_set_of_texts():
+    maker = KeyMaker("round", "fielded")
+    both = [maker.make(MEMORY), maker.make(Memory("other", (SECOND, FIRST), ("", "")))]
+    assert maker.texts == ["u1", "a1", "u2", "a3"]
+    assert both[1].texts == ("a3", "u1", "a1", "u2")
+    assert both[1].doc_ids == ("s2_1", "s1_1", "s1_3")
+    assert maker.sessions_of_docs(MEMORY).tolist() == [0, 0, 1]
+
+
+@given(st.integers(1, 12), st.integers(1, 6), st.integers(1, 4), st.randoms())
+def test_one_product_for_all_gives_the_scores_of_each_alone(n_sessions, n_memories, size, random):
+    """Both ways of scoring, whichever `score_all` would choose, against one product a query."""
+    sessions = [
+        Memory.of("m", (f"s{i}", Round.of(f"s{i}_1", user=f"text {i % 7}"))).sessions[0]
+        for i in range(n_sessions)
+    ]
+    maker = KeyMaker("round", "concat")
+    made = []
+    for number in range(n_memories):
+        held = random.sample(sessions, random.randint(1, n_sessions))
+        made.append(maker.make(Memory(f"m{number}", tuple(held), ("",) * len(held))))
+    generator = np.random.default_rng(0)
+    vectors = normalise(generator.normal(size=(len(maker.texts), 8)).astype(np.float32))
+    queries = normalise(generator.normal(size=(size, 8)).astype(np.float32))
+    names = [f"q{i}" for i in range(size)]
+    requests = [Request(keys.with_vectors(vectors), names, names, queries) for keys in made]
+    for gathered in (0, 30):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("memrepro.keys._GATHERED", gathered)
+            found = list(score_all(requests))
+        assert [request for request, _ in found] == requests
+        for request, scores in found:
+            alone = queries @ vectors[request.keys.rows].T
+            assert scores == pytest.approx(alone, abs=1e-6)
+            # One text has one score, to the last bit.
+            for row in set(request.keys.rows.tolist()):
+                same = scores[:, request.keys.rows == row]
+                assert (same == same[:, :1]).all()
 
 
 @given(
@@ -64,7 +159,7 @@ def test_max_by_owner_is_the_maximum(scores, n_docs, random):
 def test_a_doc_without_a_key_never_beats_a_negative_similarity():
     # Masking by 0 instead of minus infinity would rank it first.
     keys = make_keys(MEMORY, "user_only").with_vectors(np.array([[-1.0, 0], [-0.5, 0]], np.float32))
-    scores = keys.doc_scores(np.array([[1.0, 0.0]], np.float32))
+    scores = Request(keys, ["q"], ["?"], np.array([[1.0, 0.0]], np.float32)).doc_scores()
     assert scores.tolist() == [[-1.0, -0.5, -np.inf]]
 
 
@@ -77,16 +172,32 @@ def test_normalise_keeps_a_zero_vector():
 def test_errors():
     with pytest.raises(MemreproError, match="unknown keying 'usr'"):
         make_keys(MEMORY, "usr")
-    silent = Memory("silent", (round_of("r", "s", assistant="a"),))
+    silent = Memory.of("silent", ("s", Round.of("r", assistant="a")))
     with pytest.raises(MemreproError, match="memory 'silent' has no key under the keying 'user_on"):
         make_keys(silent, "user_only")
-    with pytest.raises(MemreproError, match="2 vectors for 3 keys"):
+    with pytest.raises(MemreproError, match="2 vectors for 3 texts"):
         make_keys(MEMORY, "concat").with_vectors(np.zeros((2, 4), np.float32))
     with pytest.raises(MemreproError, match="doc 's1_1' has 2 vectors"):
         make_keys(MEMORY, "fielded").with_vectors(np.zeros((4, 2), np.float32)).doc_vectors()
     with pytest.raises(MemreproError, match="needs an encoder"):
         Request(make_keys(MEMORY, "concat"), ["q"], ["text"]).doc_scores()
     with pytest.raises(MemreproError, match="memory 'm' is empty: found 0 rounds"):
-        Memory("m", ())
+        Memory("m", (), ())
     with pytest.raises(MemreproError, match="holds round 'r' 2 times"):
-        Memory("m", (round_of("r", "s", user="x"), round_of("r", "s", user="y")))
+        Memory.of("m", ("s", Round.of("r", user="x")), ("s", Round.of("r", user="y")))
+    one = MEMORY.sessions[0]
+    with pytest.raises(MemreproError, match="holds round 's1_1' 2 times"):
+        Memory("m", (one, one), ("", ""))
+    with pytest.raises(MemreproError, match="has 2 sessions and 1 times"):
+        Memory("m", MEMORY.sessions, ("",))
+    with pytest.raises(MemreproError, match="unknown granularity 'word'"):
+        make_keys(MEMORY, "concat", "word")
+    with pytest.raises(MemreproError, match="an extraction has no speaker"):
+        KeyMaker("nlp-fact", "user_only")
+    with pytest.raises(MemreproError, match="granularity 'turn' under the keying"):
+        KeyMaker("turn", "concat+merge:nlp-fact")
+    with pytest.raises(MemreproError, match="no extraction 'nlp-fact': known are gold-fact"):
+        KeyMaker("round", "concat+merge:nlp-fact", EXTRACTED).make(MEMORY)
+    for wrong in ("concat+join:nlp-fact", "concat+merge", "concat+merge:nlp", "concat+merge:nlp-x"):
+        with pytest.raises(MemreproError, match="write mode:source-kind"):
+            KeySpec.parse(wrong)

@@ -15,6 +15,7 @@ from memrepro import models
 from memrepro.errors import MemreproError
 
 NAME = "tiny"
+HUB = [name for name, card in models.registry().items() if card.source["kind"] == "hub"]
 FILES = {"model.safetensors": b"weights" * 1000, "1_Pooling/config.json": b"{}"}
 
 
@@ -272,7 +273,7 @@ def test_an_unknown_encoder_lists_the_known():
         models.model_folder("gpt-9")
 
 
-@pytest.mark.parametrize("name", ["multi-qa-minilm-l6-cos-v1", "bge-base-en-v1.5"])
+@pytest.mark.parametrize("name", HUB)
 def test_a_hub_out_of_reach_is_one_sentence(name, tmp_path, monkeypatch, capfd):
     from huggingface_hub import constants
 
@@ -315,21 +316,79 @@ def test_a_hub_model_that_is_here_needs_no_network(tmp_path, monkeypatch):
 
 def test_the_registry_is_complete():
     for name, card in models.registry().items():
-        assert {"model.safetensors", "tokenizer.json", "config.json", "modules.json"} <= set(
-            card.files
-        )
-        assert "1_Pooling/config.json" in card.files
-        assert not [
-            p for p in card.files if p.endswith((".bin", ".pt", ".py", ".pkl")) or ".." in p
-        ]
-        assert all(
-            len(h) == 64 and not set(h) - set("0123456789abcdef") for h in card.files.values()
-        )
-        assert len(card.revision) in {40, 64}
-        assert set(card.prompts) == {"query", "document"}
+        assert {"tokenizer.json", "config.json"} <= set(card.files)
+        assert any(path.endswith(".safetensors") for path in card.files)
+        assert card.head is None or f"{card.head}/model.safetensors" in card.files
+        assert card.end_token <= ("tokenizer_config.json" in card.files)
         assert card.licence
         assert card.note
         assert card.name == name
+
+
+ENTRY = {
+    "source": {"kind": "hub", "repository": "nobody/nothing"},
+    "revision": "a" * 40,
+    "dimension": 8,
+    "maximum_length": 16,
+    "pooling": "mean",
+    "normalise": True,
+    "prompts": {"query": "", "document": ""},
+    "licence": "none",
+    "note": "for a test",
+    "files": {"model.safetensors": "b" * 64},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"poling": "mean"}, r"tiny has the unknown key 'poling': known are source, revision"),
+        ({"pooling": "max"}, r"tiny\.pooling is 'max': it must be mean, cls or lasttoken"),
+        ({"normalise": "yes"}, r"tiny\.normalise is 'yes': it must be true or false"),
+        ({"padding_side": "top"}, r"tiny\.padding_side is 'top': it must be right or left"),
+        ({"truncate_to": 4}, r"tiny\.truncate_to is 4: it must be absent, or the dimension"),
+        (
+            {"prompts": {"query": ""}},
+            r"tiny\.prompts is .*: it must be a text for query and document",
+        ),
+        ({"revision": "main"}, r"tiny\.revision is 'main': it must be a hash"),
+        ({"files": {"pytorch_model.bin": "b" * 64}}, r"names pytorch_model\.bin: no pickle"),
+        ({"files": {"../x.json": "b" * 64}}, r"names \.\./x\.json: .*nothing outside"),
+        (
+            {"files": {"config.json": "later"}},
+            r"config\.json 'later': it must be a sha256, or null",
+        ),
+    ],
+)
+def test_a_slip_in_an_entry_is_named(change, says):
+    assert models.read_card("tiny", ENTRY).recipe == "mean"
+    with pytest.raises(MemreproError, match=r"encoders\.yaml: .*" + says):
+        models.read_card("tiny", {**ENTRY, **change})
+
+
+def test_a_key_that_is_not_there_is_named():
+    with pytest.raises(MemreproError, match=r"encoders\.yaml: tiny lacks the key 'licence'"):
+        models.read_card("tiny", {k: v for k, v in ENTRY.items() if k != "licence"})
+
+
+def test_a_hash_that_nobody_confirmed_is_shown_and_refused(tmp_path, monkeypatch):
+    files = {"model.safetensors": None, "config.json": digest(b"{}"), "tokenizer.json": None}
+    card = models.read_card(NAME, {**ENTRY, "files": files})
+    folder = tmp_path / "models" / NAME
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"weights")
+    (folder / "config.json").write_bytes(b"{}")
+    monkeypatch.setenv("MEMREPRO_MIRROR", str(tmp_path))
+    monkeypatch.setattr(models, "registry", lambda: {NAME: card})
+    with pytest.raises(MemreproError, match=r"tokenizer\.json of encoder 'tiny' is missing"):
+        models.model_folder(NAME)
+    (folder / "tokenizer.json").write_bytes(b"words")
+    with pytest.raises(MemreproError) as caught:
+        models.model_folder(NAME)
+    for part in (digest(b"weights"), digest(b"words"), "nobody/nothing", "a" * 40, "(none)"):
+        assert part in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert digest(b"{}") not in str(caught.value)
 
 
 @pytest.mark.slow
@@ -354,7 +413,9 @@ def test_mpnet_from_its_five_wheels():
 
 @pytest.mark.network
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["multi-qa-minilm-l6-cos-v1", "bge-base-en-v1.5"])
+@pytest.mark.parametrize(
+    "name", [n for n in HUB if None not in models.model_card(n).files.values()]
+)
 def test_hub_models_load(name):
     from memrepro.encode import load_encoder
 

@@ -1,51 +1,177 @@
-"""A data set as tables: nothing is lost, and the qrels stay apart."""
+"""A data set as tables: nothing is lost or stored twice, and the qrels stay apart."""
 
-from memrepro.memory import Dataset, Memory, Query, Round
-from memrepro.prepared import load, load_qrels, save, save_qrels
+import pandas as pd
+import pytest
 
-ROUNDS = (
-    Round("s1_1", "s1", "2023-05-01T10:00", {"user": "same text", "assistant": "yes"}),
-    Round("s1_3", "s1", "2023-05-01T10:00", {"user": "same text"}),
-    Round("s2_1", "s2", "", {"assistant": "ünïcode\nline"}),
+from memrepro.errors import MemreproError
+from memrepro.memory import Dataset, Memory, Piece, Query, Round, Session, Turn
+from memrepro.prepared import (
+    load,
+    load_faults,
+    load_places,
+    load_qrels,
+    save,
+    save_places,
+    save_qrels,
 )
-DATASET = Dataset(
-    "toy",
-    {"m1": Memory("m1", ROUNDS), "m2": Memory("m2", ROUNDS[:1])},
-    (
-        Query("q1", "m1", "who?", "2023-05-02T10:00", "a kind"),
-        Query("q2", "m2", "what?", "", "abstention"),
+
+TURNS = (
+    Turn("s1_1", "user", "same text"),
+    Turn("s1_2", "assistant", "yes"),
+    Turn("s1_3", "assistant", "ünïcode\nline"),
+)
+S1 = Session("s1", (Round("s1_1", TURNS), Round("s1_4", (Turn("s1_4", "user", "same text"),))))
+S2 = Session("s2", (Round("s2_1", (Turn("s2_1", "assistant", ""),)),))
+PIECES = (
+    Piece(
+        Memory("m1", (S1, S2), ("2023-05-01T10:00", "")),
+        (Query("q1", "m1", "who?", "2023-05-02T10:00", "a kind"), Query("q3", "m1", "", "", "b")),
+        {"session": {"q1": (("s1", "s2"), ("s2",))}, "round": {"q1": (("s1_4",),)}},
+        {"q3": "it names nothing"},
+        (("a session", "a reason"),),
     ),
-    {"session": {"q1": (("s1", "s2"), ("s2",))}, "round": {"q1": (("s1_3",),)}},
+    # The same sessions at other times, as a stream makes them: equal, and not the same objects.
+    Piece(
+        Memory(
+            "m2", (Session("s2", S2.rounds), Session("s1", S1.rounds)), ("", "2023-06-01T10:00")
+        ),
+        (Query("q2", "m2", "what?", "", "abstention"),),
+        {"session": {}, "turn": {"q2": (("s1_2",),)}},
+        {"q2": "it names a session that is not there"},
+    ),
 )
+
+
+def run(pieces, folder):
+    """All the tables, the qrels and the places apart from the others."""
+    chain = save_qrels(save(pieces, folder / "toy"), folder / "qrels.parquet")
+    return list(save_places(chain, folder / "places.parquet"))
+
+
+def left(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def rows(folder, name):
+    return len(pd.read_parquet(folder / "toy" / f"{name}.parquet"))
 
 
 def test_round_trip(tmp_path):
-    save(DATASET, tmp_path)
-    loaded = load(tmp_path, "toy")
-    assert loaded.memories == dict(DATASET.memories)
-    assert loaded.queries == DATASET.queries
+    assert run(PIECES, tmp_path) == list(PIECES)
+    loaded = load(tmp_path / "toy", "toy")
+    expected = Dataset.of("toy", PIECES)
+    assert loaded.memories == expected.memories
+    assert list(loaded.memories) == ["m1", "m2"]
+    assert loaded.queries == expected.queries
     assert loaded.qrels == {}
+    first, second = loaded.memories.values()
+    assert first.sessions[0] is second.sessions[1]
 
 
-def test_no_gold_id_is_written_with_the_rounds(tmp_path):
-    written = save(DATASET, tmp_path)
-    assert {p.stem for p in written} == {"rounds", "texts", "queries"}
+def test_each_session_and_each_text_is_stored_once(tmp_path):
+    run(PIECES, tmp_path)
+    assert {name: rows(tmp_path, name) for name in ("haystacks", "turns", "texts", "queries")} == {
+        "haystacks": 4,
+        "turns": 5,
+        "texts": 4,
+        "queries": 3,
+    }
 
 
-def test_each_text_is_stored_once(tmp_path):
-    save(DATASET, tmp_path)
-    import pandas as pd
+def test_sessions_with_one_id_and_other_texts_are_two(tmp_path):
+    other = Session("s2", (Round("s2_1", (Turn("s2_1", "assistant", "changed"),)),))
+    pieces = (PIECES[0], Piece(Memory("m2", (other,), ("",)), PIECES[1].queries))
+    run(pieces, tmp_path)
+    assert rows(tmp_path, "turns") == 6
+    memories = load(tmp_path / "toy", "toy").memories
+    assert memories["m1"].sessions[1] == S2
+    assert memories["m2"].sessions[0] == other
+    assert load_places(tmp_path / "places.parquet")["s2_1"] == "s2"
 
-    assert sorted(pd.read_parquet(tmp_path / "texts.parquet")["text"]) == [
-        "same text",
-        "yes",
-        "ünïcode\nline",
+
+def test_no_gold_is_written_with_the_texts(tmp_path):
+    run(PIECES, tmp_path)
+    assert left(tmp_path) == [
+        "places.parquet",
+        "qrels.parquet",
+        *(f"toy/{name}.parquet" for name in ("haystacks", "queries", "texts", "turns")),
     ]
 
 
 def test_qrels_keep_parts_alternatives_levels_and_kinds(tmp_path):
-    save_qrels(DATASET, tmp_path / "toy.parquet")
-    kinds, gold = load_qrels(tmp_path / "toy.parquet", "session")
-    assert kinds == {"q1": "a kind", "q2": "abstention"}
+    run(PIECES, tmp_path)
+    path = tmp_path / "qrels.parquet"
+    kinds, gold = load_qrels(path, "session")
+    assert kinds == {"q1": "a kind", "q3": "b", "q2": "abstention"}
     assert gold == {"q1": (("s1", "s2"), ("s2",))}
-    assert load_qrels(tmp_path / "toy.parquet", "round")[1] == {"q1": (("s1_3",),)}
+    assert load_qrels(path, "round")[1] == {"q1": (("s1_4",),)}
+    assert load_qrels(path, "turn")[1] == {"q2": (("s1_2",),)}
+    assert load_qrels(path, "turn_official")[1] == {}
+
+
+def test_faults_stand_with_and_without_gold(tmp_path):
+    run(PIECES, tmp_path)
+    assert load_faults(tmp_path / "qrels.parquet") == {
+        "q3": "it names nothing",
+        "q2": "it names a session that is not there",
+    }
+
+
+def test_places(tmp_path):
+    # A doc that is its session, as where a document has no rounds, needs no place.
+    whole = Session("d", (Round("d", (Turn("d", "text", "document"), Turn("d/2", "text", "x"))),))
+    run((PIECES[0], Piece(Memory("m2", (whole,), ("",)), PIECES[1].queries)), tmp_path)
+    assert load_places(tmp_path / "places.parquet") == {
+        **dict.fromkeys(["s1_1", "s1_2", "s1_3", "s1_4"], "s1"),
+        "s2_1": "s2",
+        "d/2": "d",
+    }
+
+
+def test_a_doc_id_in_two_sessions_is_refused(tmp_path):
+    stray = Session("s3", S2.rounds)
+    pieces = (PIECES[0], Piece(Memory("m2", (stray,), ("",)), PIECES[1].queries))
+    with pytest.raises(MemreproError, match="'s2_1' lies in the sessions 's2' and 's3'"):
+        run(pieces, tmp_path)
+    assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("pieces", "said"),
+    [
+        ((), "toy is empty: found 0 memories and 0 queries"),
+        ((Piece(PIECES[0].memory, ()),), "toy is empty: found 1 memories and 0 queries"),
+        ((PIECES[0], PIECES[0]), "memory 'm1' stands twice"),
+        ((PIECES[0], Piece(PIECES[1].memory, PIECES[0].queries)), "query 'q1' stands twice"),
+    ],
+)
+def test_what_is_refused(tmp_path, pieces, said):
+    with pytest.raises(MemreproError, match=said):
+        run(pieces, tmp_path)
+    assert left(tmp_path) == []
+
+
+def test_a_failing_reader_leaves_what_was_there(tmp_path):
+    def failing():
+        yield PIECES[1]
+        raise MemreproError("the file ends too early")
+
+    run(PIECES, tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in left(tmp_path)}
+    with pytest.raises(MemreproError, match="ends too early"):
+        run(failing(), tmp_path)
+    assert {name: (tmp_path / name).read_bytes() for name in left(tmp_path)} == before
+
+
+def test_a_chain_that_is_not_run_to_its_end_writes_nothing(tmp_path):
+    pieces = save_qrels(save(PIECES, tmp_path / "toy"), tmp_path / "qrels.parquet")
+    next(pieces)
+    pieces.close()
+    del pieces
+    assert left(tmp_path) == []
+
+
+def test_more_rows_than_are_held_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.store._ROWS", 2)
+    run(PIECES, tmp_path)
+    assert load(tmp_path / "toy", "toy").memories == Dataset.of("toy", PIECES).memories

@@ -11,13 +11,15 @@ No column of the data says which turns answer a question (`distance_to_ref_in_bl
 and `…_proportion_in_context` say about how far back they lie), so there are no qrels.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from memrepro import store
 from memrepro.datasets.registry import registration
+from memrepro.datasets.tolerance import check_skipped
 from memrepro.errors import MemreproError
-from memrepro.memory import Dataset, Memory, Query, Round
+from memrepro.memory import Dataset, Memory, Query, Round, Turn
 
 COLUMNS = (
     "question_id",
@@ -41,11 +43,14 @@ def load(folder: Path, name: str, *, whole_context: bool = False) -> Dataset:
     before the end index may be shorter than in the whole context.
 
     A query's text is `user_question_or_message`, as in the released code; its kind is
-    `question_type`. Neither questions nor turns have a time. A question whose memory is empty is
-    refused: the smallest end index of 32k is 96.
+    `question_type`. Neither questions nor turns have a time.
+
+    A question whose memory does not exist or is empty is skipped (the smallest end index of 32k is
+    96), and so is one with a cell that is missing.
 
     Raises:
-        MemreproError: if a file is missing or its structure is broken.
+        MemreproError: if a file is missing, its structure is broken, or too many of the questions
+            are.
     """
     size = registration(name).edition
     path = folder / "personamem" / f"questions_{size}.csv"
@@ -54,58 +59,76 @@ def load(folder: Path, name: str, *, whole_context: bool = False) -> Dataset:
     if missing := [column for column in COLUMNS if column not in table]:
         raise MemreproError(f"{path} has no column {missing[0]!r} but {list(table)}; {_ANEW}")
     memories: dict[str, Memory] = {}
-    queries = []
-    for query_id, kind, text, context_id, end in table[list(COLUMNS)].itertuples(index=False):
-        if context_id not in contexts:
-            raise MemreproError(
-                f"{path}: question {query_id!r} names context {context_id!r}, which does not "
-                f"exist; {_ANEW}"
-            )
-        turns = contexts[context_id]
-        # isdecimal alone also holds for other scripts' digits; int reads them, too.
-        if not end.isdecimal() or int(end) > len(turns):
-            raise MemreproError(
-                f"{path}: question {query_id!r} has end index {end!r}, not one from 0 to "
-                f"{len(turns)}, the turns of its context; {_ANEW}"
-            )
-        memory_id = context_id if whole_context else f"{context_id}@{int(end)}"
-        if memory_id not in memories:
-            seen = turns if whole_context else turns[: int(end)]
-            memories[memory_id] = Memory(memory_id, _rounds(seen))
-        queries.append(Query(query_id, memory_id, text, "", kind))
-    return Dataset(name, memories, tuple(queries))
+    queries: list[Query] = []
+    skipped: list[tuple[str, str]] = []
+    for number, row in enumerate(table[list(COLUMNS)].itertuples(index=False), start=1):
+        query_id, kind, text, context_id, end = row
+        reason = _why_skipped(row, contexts)
+        if not reason:
+            turns = contexts[context_id][: None if whole_context else int(end)]
+            memory_id = context_id if whole_context else f"{context_id}@{int(end)}"
+            if memory_id not in memories and (rounds := _rounds(turns)):
+                memories[memory_id] = Memory.of(memory_id, *rounds)
+            if memory_id not in memories:
+                reason = f"asks memory {memory_id!r}, which is empty"
+        if reason:
+            skipped.append((f"question {query_id!r}, number {number}", reason))
+        else:
+            queries.append(Query(query_id, memory_id, text, "", kind))
+    check_skipped(skipped, len(table), str(path))
+    return Dataset(name, memories, tuple(queries), skipped=tuple(skipped))
 
 
-# A turn: its role and its text.
-_Turn = tuple[str, str]
+def _why_skipped(row: Any, contexts: Mapping[str, list["_Said"]]) -> str:
+    """Why a question names no memory, or ''."""
+    for column, cell in zip(COLUMNS, row, strict=True):
+        # A row that is too short ends in cells that are no text.
+        if not isinstance(cell, str) or not cell.strip():
+            return f"has no {column!r}"
+    *_, context_id, end = row
+    if context_id not in contexts:
+        return f"names context {context_id!r}, which does not exist"
+    # isdecimal alone also holds for other scripts' digits; int reads them, too.
+    if not end.isdecimal() or int(end) > len(contexts[context_id]):
+        return (
+            f"has end index {end!r}, not one from 0 to {len(contexts[context_id])}, the turns of "
+            "its context"
+        )
+    return ""
 
 
-def _rounds(turns: list[_Turn]) -> tuple[Round, ...]:
-    """The rounds of a context, or of its beginning.
+# What was said at once: its role and its text.
+_Said = tuple[str, str]
 
-    A round's id is its first turn's place in the context, from 0, such as `t1`. A system turn opens
-    a chat, so a round's session is the number of those before it, such as `s1`.
+
+def _rounds(turns: list[_Said]) -> list[tuple[str, Round]]:
+    """The rounds of a context, or of its beginning, each with its session's id.
+
+    A system turn opens a chat, so a round's session is the number of those before it, such as `s1`.
+    A turn's id is its session's and its place in the context, from 0, such as `s1:t5`; a round's is
+    its first turn's. A turn that is merged into a round of the chat before is of that session, too.
     """
-    rounds: list[Round] = []
-    chat, ids = 0, ("", "")
-    fields: dict[str, str] = {}
+    rounds: list[tuple[str, Round]] = []
+    chat, session_id = 0, ""
+    said: list[Turn] = []
     for index, (role, text) in enumerate(turns):
         chat += role == "system"
         if role == "system" or not text:
             continue
-        if not fields or (role == "user" and "assistant" in fields):
-            if fields:
-                rounds.append(Round(*ids, "", fields))
-            ids, fields = (f"t{index}", f"s{chat}"), {}
-        fields[role] = f"{fields[role]}\n\n{text}" if role in fields else text
-    if "assistant" in fields:
-        rounds.append(Round(*ids, "", fields))
-    return tuple(rounds)
+        answered = any(turn.field == "assistant" for turn in said)
+        if not said or (role == "user" and answered):
+            if said:
+                rounds.append((session_id, Round(said[0].turn_id, tuple(said))))
+            session_id, said = f"s{chat}", []
+        said.append(Turn(f"{session_id}:t{index}", role, text))
+    if any(turn.field == "assistant" for turn in said):
+        rounds.append((session_id, Round(said[0].turn_id, tuple(said))))
+    return rounds
 
 
-def _contexts(path: Path) -> dict[str, list[_Turn]]:
+def _contexts(path: Path) -> dict[str, list[_Said]]:
     """The turns of each shared context: one object a line, with the context's id as its key."""
-    contexts: dict[str, list[_Turn]] = {}
+    contexts: dict[str, list[_Said]] = {}
     for number, line in enumerate(store.read_json_lines(path), start=1):
         if not isinstance(line, dict):
             raise MemreproError(
@@ -126,7 +149,7 @@ def _contexts(path: Path) -> dict[str, list[_Turn]]:
     return contexts
 
 
-def _turn(turn: Any, item: str) -> _Turn:
+def _turn(turn: Any, item: str) -> _Said:
     role, text = (turn.get(k) if isinstance(turn, dict) else None for k in ("role", "content"))
     if role not in _ROLES:
         raise MemreproError(f"{item} has the role {role!r}, not one of {_ROLES}; {_ANEW}")

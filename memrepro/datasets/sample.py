@@ -6,7 +6,8 @@ Table 5; each evidence statement is told in passing in a session of its own, whi
 for help with something (A.1); the history is 50 % simulated sessions on other attributes, 25 %
 ShareGPT and 25 % UltraChat, shuffled with the evidence (A.2); time stamps follow the order of
 the history, in May 2023 unless the facts are dated (A.2). Numbers from this benchmark are never
-comparable with a paper's.
+comparable with a paper's. A turn that tells a fact holds it, apart from its text, as `fact`: the
+gold extraction that `sample_extractions.py` reads, and nothing else does.
 
 Choices that the paper leaves open:
 
@@ -29,7 +30,6 @@ from typing import Any
 from memrepro import store
 from memrepro.datasets import longmemeval
 from memrepro.errors import MemreproError
-from memrepro.memory import Dataset
 
 _MOST_EVIDENCE = 6  # Figure 9b: up to six evidence sessions
 _NEAR = 0.5
@@ -39,6 +39,9 @@ _POSITIONS = (50, 22, 14, 8, 4, 2)  # of the evidence by round: mostly early, Fi
 _MAY = datetime(2023, 5, 1)  # undated histories: until the question, late on the 30th
 _FORMAT = "%Y/%m/%d (%a) %H:%M"
 _PARAMETERS = ("seed", "questions", "sessions")
+
+# What is compiled here follows LongMemEval's schema, so its reader reads it.
+load, stream = longmemeval.load, longmemeval.stream
 
 Turn = dict[str, Any]
 Topic = Mapping[str, Any]
@@ -109,11 +112,6 @@ def compile_files(folder: Path, parameters: Mapping[str, Any]) -> None:
     store.write_json(folder / "sample.json", compile_benchmark(**parameters))
 
 
-def load(folder: Path, name: str) -> Dataset:
-    """Read the compiled file with LongMemEval's reader."""
-    return longmemeval.load(folder, name)
-
-
 def _question_types(questions: int, types: Mapping[str, Any]) -> list[tuple[str, bool]]:
     """(type, abstention) of each question: the real shares, by largest remainder."""
     shares = {(kind, False): numbers["plain"] for kind, numbers in types.items()}
@@ -176,7 +174,8 @@ class _Writer:
             asks[0] = f"{opening} {asks[0]}"
         turns = self.conversation(asks, [], topic["tips"], slots)
         said = turns[self._position(turns)]
-        said["content"] = f"{remark.format(**slots)} {said['content']}"
+        told = remark.format(**slots)
+        said |= {"content": f"{told} {said['content']}", "fact": told}
         return turns
 
     def evidence(self, topic: Topic, statement: str, **given: str) -> list[Turn]:
@@ -192,7 +191,7 @@ class _Writer:
         turns = self.topic_session(topic, self.rng.choice(topic["others"]), slots)
         turns = [turn | {"has_answer": False} for turn in turns]
         user = self._position(turns)
-        turns[user]["content"] = advice["user"]
+        turns[user] = {"role": "user", "content": advice["user"], "has_answer": False}
         turns[user + 1] |= {"content": advice["reply"].format(**slots), "has_answer": True}
         return turns
 

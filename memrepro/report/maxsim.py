@@ -10,19 +10,18 @@ import seaborn as sns
 from IPython.display import display
 from matplotlib.figure import Figure
 
-from memrepro import paths
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
-from memrepro.numerics.bootstrap import paired_difference
-from memrepro.report import figures
-from memrepro.report.profile import Views, exclusion_cells
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
+from memrepro.experiment import load_plan
+from memrepro.report import figures, maxsim_diagram
+from memrepro.report.profile import Metrics, Views, difference, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
-from memrepro.store import read_table, read_yaml, write_table
+from memrepro.store import read_yaml, write_table
 
 REPORTED = Path(__file__).parents[1] / "reported" / "maxsim.yaml"
 K = 10
 BASELINE, OURS = "first field only", "fielded max-sim"
 _VIEWS = Views("maxsim")
-show_table = _VIEWS.table
+show_table, show_figure = _VIEWS.table, _VIEWS.figure
 _NO_FILES = (
     "LongMemEval's files are not in the mirror, and Stella 1.5B comes from a model hub: "
     "neither can be had where this was made"
@@ -43,6 +42,23 @@ STUDIES: Mapping[str, tuple[Study, ...]] = {
         Study("LoCoMo, all-MiniLM-L6-v2", "locomo-minilm", "locomo"),
         Study("LoCoMo, all-mpnet-base-v2", "locomo-mpnet", "locomo"),
     ),
+    "full": (Study("LongMemEval S, Stella 1.5B", "lme-s-stella", "longmemeval-s"),),
+}
+# The document's rows and columns by ours.
+_ROWS = {
+    "User-Only": "first field only",
+    "Concat": "concatenation",
+    "Mixture (α=0.7)": "mixture α = 0.7",
+    "Mixture (α=0.5)": "mixture α = 0.5",
+    "Fielded MaxSim": "fielded max-sim",
+}
+_TYPES = {
+    "SSA": "single-session-assistant",
+    "SSU": "single-session-user",
+    "SSP": "single-session-preference",
+    "KU": "knowledge-update",
+    "MS": "multi-session",
+    "TR": "temporal-reasoning",
 }
 # Row -> ending of the experiment's name. The document's baseline indexes the user's words; in
 # LoCoMo, where two people talk, the first field is that of speaker A.
@@ -56,35 +72,39 @@ KEYINGS = {
 }
 
 
-class Metrics:
-    """Per-question values at K of a profile's experiments."""
-
-    def __init__(self, profile: str) -> None:
-        frame = read_table(paths.metrics(profile))
-        self.frame = frame[(frame["k"] == K) & (frame["setting"] == "")]
-
-    def values(self, study: Study, row: str, metric: str) -> pd.DataFrame:
-        """`query_id, kind, value` of an experiment, in the order of the questions."""
-        f = self.frame
-        name = f"{study.stem}-{KEYINGS[row]}"
-        chosen = f[(f["experiment"] == name) & (f["metric"] == metric)]
-        return chosen[["query_id", "kind", "value"]].reset_index(drop=True)
+def of_row(metrics: Metrics, study: Study, row: str, metric: str) -> pd.DataFrame:
+    """`query_id, kind, value` of a keying at K, rounds as docs."""
+    return metrics.values(f"{study.stem}-{KEYINGS[row]}", "round", metric, K)
 
 
-def printed(table: str) -> Iterator[Cell]:
-    """A table of the document as printed; LongMemEval has not been run."""
+def printed(table: str, metrics: Metrics, profile: str) -> Iterator[Cell]:
+    """A table of the document beside what came out, where LongMemEval was run."""
     entry = read_yaml(REPORTED)[table]
+    study = STUDIES[profile][0]
     for row, cells in entry["rows"].items():
-        for column, cell in zip(entry["columns"], cells, strict=True):
-            metric = "ndcg@10" if "NDCG" in column else "recall_all@10"
-            yield Cell(row, column, metric, cell, "", 0, NOT_RUN, note=_NO_FILES)
+        ours = _ROWS[row.replace(" (α=1.0)", "")]
+        for column, shown in zip(entry["columns"], cells, strict=True):
+            metric = "ndcg" if "NDCG" in column else "recall_all"
+            name = f"{metric}@{K}"
+            if profile != "full":
+                yield Cell(row, column, name, shown, "", 0, NOT_RUN, note=_NO_FILES)
+                continue
+            found = of_row(metrics, study, ours, metric)
+            if kind := _TYPES.get(column.split()[0]):
+                found = found[found["kind"] == kind]
+            value = float(found["value"].mean())
+            if column.startswith("Δ"):
+                value -= float(of_row(metrics, study, BASELINE, metric)["value"].mean())
+            verdict = judge(shown, value)
+            n = len(found)
+            yield Cell(row, column, name, shown, number(value), n, verdict.label, verdict.term)
 
 
 def keyings(metrics: Metrics, study: Study) -> Iterator[Cell]:
     """Table 1's columns for every keying: recall_all and NDCG overall, recall_all by type."""
     for row in KEYINGS:
-        recall = metrics.values(study, row, "recall_all")
-        ndcg = metrics.values(study, row, "ndcg")["value"]
+        recall = of_row(metrics, study, row, "recall_all")
+        ndcg = of_row(metrics, study, row, "ndcg")["value"]
         columns = [
             ("overall R@10", "recall_all@10", recall["value"]),
             ("overall NDCG@10", "ndcg@10", ndcg),
@@ -97,34 +117,23 @@ def keyings(metrics: Metrics, study: Study) -> Iterator[Cell]:
             yield Cell(row, column, metric, "", number(values.mean()), len(values), NOT_COMPARABLE)
 
 
-def _differences(metrics: Metrics, study: Study, row: str) -> pd.DataFrame:
-    first = metrics.values(study, BASELINE, "recall_all")
-    second = metrics.values(study, row, "recall_all")
-    return first.merge(second, on=["query_id", "kind"], suffixes=(" baseline", " here"))
-
-
 def zero_harm(metrics: Metrics, study: Study) -> Iterator[Cell]:
     """The claim 'zero harm', and its rivals: change against the baseline, question by question."""
+    before = of_row(metrics, study, BASELINE, "recall_all")
     for row in KEYINGS:
         if row == BASELINE:
             continue
-        both = _differences(metrics, study, row)
-        parts = [("overall", both), *both.groupby("kind", sort=True)]
-        for kind, part in parts:
-            before, now = part["value baseline"].to_numpy(), part["value here"].to_numpy()
-            interval = paired_difference(before, now)
-            won, lost = int((now > before).sum()), int((now < before).sum())
-            text = (
-                f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}], "
-                f"won {won}, lost {lost}"
-            )
+        now = of_row(metrics, study, row, "recall_all")
+        for kind, part in [("overall", now), *now.groupby("kind", sort=True)]:
+            text = difference(before[before["query_id"].isin(part["query_id"])], part)
             yield Cell(row, str(kind), "recall_all@10", "", text, len(part), NOT_COMPARABLE)
 
 
 def won_and_lost(metrics: Metrics, study: Study) -> pd.DataFrame:
     """The questions that max-sim wins and loses against the baseline: `query_id, kind, change`."""
-    both = _differences(metrics, study, OURS)
-    gain = both["value here"] - both["value baseline"]
+    before, now = (of_row(metrics, study, row, "recall_all") for row in (BASELINE, OURS))
+    both = before.merge(now, on=["query_id", "kind"], suffixes=(" before", " now"))
+    gain = both["value now"] - both["value before"]
     both["change"] = np.select([gain > 0, gain < 0], ["won", "lost"], "same")
     return both.loc[both["change"] != "same", ["query_id", "kind", "change"]]
 
@@ -134,7 +143,7 @@ def _by_type(metrics: Metrics, study: Study, folder: Path, name: str) -> list[Pa
     rows = [
         (row, kind, float(part["value"].mean()), len(part))
         for row in (BASELINE, "concatenation", OURS)
-        for kind, part in metrics.values(study, row, "recall_all").groupby("kind", sort=True)
+        for kind, part in of_row(metrics, study, row, "recall_all").groupby("kind", sort=True)
     ]
     data = pd.DataFrame(rows, columns=["keying", "question type", "recall_all@10", "n"])
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -142,6 +151,27 @@ def _by_type(metrics: Metrics, study: Study, folder: Path, name: str) -> list[Pa
     sns.barplot(data, x="question type", y="recall_all@10", hue="keying", ax=axis)
     axis.set_title(f"{study.title}: recall_all@10 by question type")
     axis.set_ylim(0, 1)
+    return figures.save(figure, data, folder, name)
+
+
+def _by_alpha(metrics: Metrics, study: Study, folder: Path, name: str) -> list[Path]:
+    """Recall of the linear mixture at every α, beside that of max-sim, overall (§4.3)."""
+    sweep = load_plan().experiment(f"{study.stem.removesuffix('-round')}-by-alpha")
+    key = f"{study.stem.removesuffix('-round')}-by-alpha"
+    rows = []
+    for setting in sweep.variants():
+        found = metrics.values(key, "round", "recall_all", K, setting)["value"]
+        rows.append((float(setting), float(found.mean()), len(found)))
+    data = pd.DataFrame(rows, columns=["alpha", "recall_all@10", "n"])
+    best = float(of_row(metrics, study, OURS, "recall_all")["value"].mean())
+    data["fielded max-sim"] = best
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axis = figure.subplots()
+    sns.lineplot(data, x="alpha", y="recall_all@10", marker="o", label="linear mixture", ax=axis)
+    axis.axhline(best, linestyle="--", color="grey", label="fielded max-sim")
+    axis.set_xlabel("α, the weight of the first field")
+    axis.set_title(f"{study.title}: recall_all@10 by α")
+    axis.legend()
     return figures.save(figure, data, folder, name)
 
 
@@ -162,14 +192,16 @@ def build(profile: str, folder: Path) -> list[Path]:
     """Write the max-sim tables and figures of a profile into a folder; return their paths."""
     metrics = Metrics(profile)
     written = [
-        *write_cells(printed("table1"), folder, "table1"),
-        *write_cells(printed("table2"), folder, "table2"),
+        *write_cells(printed("table1", metrics, profile), folder, "table1"),
+        *write_cells(printed("table2", metrics, profile), folder, "table2"),
+        *maxsim_diagram.build(folder),
         *write_cells(exclusion_cells(profile, STUDIES[profile][0].dataset), folder, "exclusions"),
     ]
     for study in STUDIES[profile]:
         written += write_cells(keyings(metrics, study), folder, f"{study.stem}_keyings")
         written += write_cells(zero_harm(metrics, study), folder, f"{study.stem}_zero_harm")
         written += _by_type(metrics, study, folder, f"{study.stem}_by_type")
+        written += _by_alpha(metrics, study, folder, f"{study.stem}_by_alpha")
         questions = folder / f"{study.stem}_won_and_lost.csv"
         write_table(questions, won_and_lost(metrics, study))
         written.append(questions)

@@ -32,6 +32,7 @@ CUTOFFS = (5, 10)
 _UNTIMED = "retrieval time is not measured in this report"
 _GATED = "RF-Mem rows: θ of the paper, τ = 0.2 as the released code's default"
 _HUB = "profile full: the encoder comes from a model hub"
+_NO_CORPUS = "the corpus is not in the mirror"
 _VIEWS = Views("rfmem")
 show_table, show_figure = _VIEWS.table, _VIEWS.figure
 
@@ -239,7 +240,7 @@ def table7(profile: str) -> Iterator[Cell]:
     }
     for (row, column), shown in printed_table("table7").items():
         if column != "32k":
-            why = "the corpus is not in the mirror"
+            why = _NO_CORPUS
         elif row not in counted:
             why = "the tokeniser of the printed averages is not named"
         else:
@@ -251,24 +252,70 @@ def table7(profile: str) -> Iterator[Cell]:
 def table9(profile: str) -> Iterator[Cell]:
     """Table 9: PersonaBench's queries and docs by user, at noise level 0.0."""
     users = read_table(paths.statistics(profile, "personabench-n00"))
-    counts = {
-        column: users[name].astype(int).tolist()
-        for column, name in (("# of Queries", "queries"), ("# of Corpus", "rounds"))
+    # A doc's field is named by its source.
+    names = {
+        "# of Queries": "queries",
+        "# of Corpus": "rounds",
+        "# of Conversations with friends": "rounds with conversation",
+        "# of User-AI Conversation": "rounds with user_ai_interaction",
+        "# of User e-commerce purchase histories": "rounds with purchase_history",
     }
+    counts = {column: users[name].astype(int).tolist() for column, name in names.items()}
     for (row, column), shown in printed_table("table9").items():
-        if column not in counts:
-            why = "a doc's source is not kept apart once it is a round"
-            yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
-            continue
         values = counts[column]
         total = {"Sum": sum(values), "Avg": sum(values) / len(values)}
         yield _count(row, column, shown, total[row] if row in total else values[int(row) - 1])
 
 
-def _count(row: str, column: str, shown: str, value: float) -> Cell:
+def table8() -> Iterator[Cell]:
+    """Table 8: PersonaMem's questions by topic."""
+    for (row, column), shown in printed_table("table8").items():
+        why = "a question's topic is not kept once it is a query" if column == "32k" else _NO_CORPUS
+        yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
+
+
+def table10() -> Iterator[Cell]:
+    """Table 10: LongMemEval's questions, and the sessions that they search."""
+    for (row, column), shown in printed_table("table10").items():
+        why = "LongMemEval's files are not in the mirror"
+        yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
+
+
+def arithmetic() -> Iterator[Cell]:
+    """What the printed numbers of Tables 1 and 7 to 10 say of each other; no data is behind it."""
+    note = "computed from the paper's own numbers"
+    samples, topics = printed_table("table7"), printed_table("table8")
+    tokens = printed_table("table1_tokens")
+    for column in ("32k", "128k", "1M"):
+        shown = samples["# of samples", column]
+        kinds = [samples[row, column] for row in PERSONAMEM_KINDS]
+        by_topic = [cell for (_, size), cell in topics.items() if size == column]
+        for name, cells in (("Table 7: sum of types", kinds), ("Table 8: sum of topics", by_topic)):
+            yield _count(name, column, shown, sum(map(_integer, cells)), note)
+        whole, without = (float(tokens[row, column]) for row in ("Full Context", "Zero Memory"))
+        shown = samples["Avg tokens of memory", column]
+        yield _count("Table 7: tokens of memory by Table 1", column, shown, whole - without, note)
+    users = printed_table("table9")
+    for column in dict.fromkeys(column for _, column in users):
+        values = [_integer(users[str(user), column]) for user in range(1, 7)]
+        yield _count("Table 9: sum of users", column, users["Sum", column], sum(values), note)
+        yield _count("Table 9: mean of users", column, users["Avg", column], sum(values) / 6, note)
+    memory = printed_table("table10")
+    for column in ("LongMemEval-s", "LongMemEval-m"):
+        shown = memory["Avg Session-level Memory per Question", column]
+        total = _integer(memory["Total Session-level Memory", column])
+        mean = total / _integer(memory["Total Questions", column])
+        yield _count("Table 10: sessions per question", column, shown, mean, note)
+
+
+def _integer(shown: str) -> int:
+    return 0 if shown == "–" else int(shown.replace(",", ""))
+
+
+def _count(row: str, column: str, shown: str, value: float, note: str = "") -> Cell:
     verdict = judge(shown, float(value))
     text = f"{value:.2f}" if isinstance(value, float) else str(value)
-    return Cell(row, column, "count", shown, text, 1, verdict.label, verdict.term)
+    return Cell(row, column, "count", shown, text, 1, verdict.label, verdict.term, note)
 
 
 def _curves(data: pd.DataFrame, xlabel: str, folder: Path, name: str) -> list[Path]:
@@ -320,7 +367,10 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(gated_closest(results), folder, "table2_gated_closest"),
         *write_cells(noise(results), folder, "noise"),
         *write_cells(table7("open"), folder, "table7"),
+        *write_cells(table8(), folder, "table8"),
         *write_cells(table9("open"), folder, "table9"),
+        *write_cells(table10(), folder, "table10"),
+        *write_cells(arithmetic(), folder, "arithmetic"),
         *write_cells(exclusion_cells("open", "personabench"), folder, "exclusions"),
         *_curves(gate_sweep(results), "entropy threshold τ", folder, "gate_sweep"),
         *_curves(alpha_sweep(results), "α", folder, "alpha_sweep"),

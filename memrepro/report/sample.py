@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.experiment import load_plan
 from memrepro.report import figures
 from memrepro.report.profile import Views, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
@@ -55,8 +56,9 @@ def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the sample's tables and figure into a folder; return their paths."""
     metrics = read_table(paths.metrics(profile))
-    # Rounds as docs are the max-sim report's.
-    metrics = metrics[metrics["granularity"] == "session"]
+    # Rounds and sweeps over keyings are in the other reports.
+    names = [n for n, e in load_plan().experiments.items() if e.granularity == "session"]
+    metrics = metrics[metrics["experiment"].isin(names) & (metrics["level"] == "session")]
     sessions = list(by_type(metrics))
     return [
         *write_cells(sessions, folder, "overview"),

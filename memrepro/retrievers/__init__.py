@@ -13,7 +13,7 @@ from memrepro.errors import MemreproError
 from memrepro.keys import Request
 from memrepro.ranking import Ranking
 
-FAMILIES = ("bm25", "dense", "rfmem")
+FAMILIES = ("bm25", "dense", "rfmem", "timeaware")
 
 
 class Retriever(Protocol):

@@ -8,7 +8,7 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from memrepro.errors import MemreproError
-from memrepro.keys import Request
+from memrepro.keys import Request, ranked
 from memrepro.numerics.similarity import max_by_owner
 from memrepro.ranking import Ranking, top_k
 
@@ -67,8 +67,7 @@ class BM25:
                 key_scores = np.asarray(index.get_scores(tokenise(text)))
                 scores = max_by_owner(key_scores, keys.owner, len(keys.doc_ids))
                 best = top_k(scores, ties, self.k)
-                ids = tuple(keys.doc_ids[i] for i in best)
-                found.append(Ranking(query_id, ids, tuple(float(s) for s in scores[best])))
+                found.append(ranked(keys, query_id, best, scores[best]))
         return found
 
 

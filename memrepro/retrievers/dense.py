@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memrepro.keys import Request, best_first
-from memrepro.ranking import Ranking
+from memrepro.keys import EXPANSION, Request, best_first, ranked, score_all
+from memrepro.ranking import Ranking, top_k
 
 
 @dataclass(frozen=True)
@@ -19,8 +19,8 @@ class Dense:
         """One ranking a query, in the order of the requests."""
         return [
             ranking
-            for request in requests
-            for ranking in best_first(request, request.doc_scores(), self.k)
+            for request, scores in score_all(requests)
+            for ranking in best_first(request, request.keys.best(scores), self.k)
         ]
 
 
@@ -44,10 +44,10 @@ class Mixture:
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests; keys must be fielded."""
         found = []
-        for request in requests:
+        for request, key_scores in score_all(requests):
             keys = request.keys
             mine = np.array([field == self.field for field in keys.fields])
-            first, second = request.doc_scores(mine), request.doc_scores(~mine)
+            first, second = keys.best(key_scores, mine), keys.best(key_scores, ~mine)
             mixed = self.alpha * first + (1 - self.alpha) * second
             scores = np.where(
                 np.isneginf(first), second, np.where(np.isneginf(second), first, mixed)
@@ -56,4 +56,37 @@ class Mixture:
         return found
 
 
-RETRIEVERS = {"dense": Dense, "mixture": Mixture}
+@dataclass(frozen=True)
+class RankMerged:
+    """Top-k by the ranks in two pools: a doc's own keys and its extracted ones (Appendix E.3).
+
+    The paper says that the pools are searched apart and merged by rank, not how: here a doc takes
+    the better of its two ranks, and of two docs at one rank that of the own keys comes first. The
+    score of a ranking is −rank. Keys must be expanded in the mode `separate` or `split-separate`.
+
+    Attributes:
+        k: length of a ranking.
+    """
+
+    k: int
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        found = []
+        for request, key_scores in score_all(requests):
+            keys = request.keys
+            extracted = np.array([field == EXPANSION for field in keys.fields])
+            pools = [keys.best(key_scores, which) for which in (~extracted, extracted)]
+            for number, query_id in enumerate(request.query_ids):
+                places: dict[int, tuple[int, int]] = {}
+                for pool, scores in enumerate(pools):
+                    best = top_k(scores[number], keys.ties, self.k)
+                    for rank, doc in enumerate(best.tolist(), start=1):
+                        places[doc] = min(places.get(doc, (rank, pool)), (rank, pool))
+                docs = sorted(places, key=places.__getitem__)[: self.k]
+                scores = np.array([-places[doc][0] for doc in docs], np.float32)
+                found.append(ranked(keys, query_id, np.array(docs, np.intp), scores))
+        return found
+
+
+RETRIEVERS = {"dense": Dense, "mixture": Mixture, "rank_merged": RankMerged}

@@ -87,15 +87,14 @@ class ReleasedRecollection:
                 request.keys.ties,
                 request.keys.doc_ids,
             )
-            request.doc_scores()  # refuses queries without vectors
-            assert request.query_vectors is not None
-            for query_id, query in zip(request.query_ids, request.query_vectors, strict=True):
+            queries = request.vectors_of_queries()
+            for query_id, query in zip(request.query_ids, queries, strict=True):
                 bag = self._recollect(query, docs, ties)
                 found.append(Ranking(query_id, tuple(doc_ids[i] for i in bag), tuple(bag.values())))
         return found
 
     def _recollect(
-        self, original: Floats, docs: Floats, ties: NDArray[np.int64]
+        self, original: Floats, docs: Floats, ties: NDArray[np.uint64]
     ) -> dict[int, float]:
         """The first k docs discovered, with the score each was found by."""
         beam = [_Branch(original, 0.0)]
@@ -123,7 +122,7 @@ class ReleasedRecollection:
         depth: int,
         original: Floats,
         docs: Floats,
-        ties: NDArray[np.int64],
+        ties: NDArray[np.uint64],
         seen: dict[int, float],
     ) -> list[_Branch]:
         """A branch's children: its unseen candidates, clustered, each centroid mixed in."""
@@ -203,12 +202,11 @@ class ReleasedRFMem:
                 if gate.is_familiar(np.asarray(ranking.scores)):
                     found.append(ranking)
                     continue
-                assert request.query_vectors is not None
                 one = replace(
                     request,
                     query_ids=[ranking.query_id],
                     query_texts=[request.query_texts[index]],
-                    query_vectors=request.query_vectors[index : index + 1],
+                    query_vectors=request.vectors_of_queries()[index : index + 1],
                 )
                 found.extend(deliberate.search([one]))
         return found

@@ -6,9 +6,8 @@ import pandas as pd
 from memrepro import paths
 from memrepro.encode import load_encoder
 from memrepro.experiment import load_plan
-from memrepro.keys import make_keys
-from memrepro.memory import GRANULARITIES
-from memrepro.prepared import load, text_id
+from memrepro.keys import KeyMaker
+from memrepro.prepared import load, load_extractions, text_id
 from memrepro.stages.done import Done
 from memrepro.store import write_table
 from memrepro.vectors import VectorStore, embed
@@ -21,13 +20,14 @@ def run(embedding: str) -> Done:
     """
     entry = load_plan().embedding(embedding)
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
-    documents = dict.fromkeys(
-        text
-        for granularity, keyings in entry.keys.items()
-        for keying in keyings
-        for memory in dataset.memories.values()
-        for text in make_keys(GRANULARITIES[granularity](memory), keying).texts
-    )
+    extractions = load_extractions(paths.extracted(entry.dataset))
+    documents: dict[str, None] = {}
+    for granularity, keyings in entry.keys.items():
+        for keying in keyings:
+            maker = KeyMaker(granularity, keying, extractions)
+            for memory in dataset.memories.values():
+                maker.make(memory)
+            documents.update(dict.fromkeys(maker.texts))
     queries = dict.fromkeys(query.text for query in dataset.queries)
     encoder = load_encoder(entry.encoder)
     blocks = []
@@ -47,5 +47,6 @@ def run(embedding: str) -> Done:
             "mean length (characters)": [int(np.mean([len(text) for text in documents]))],
         }
     )
-    inputs = sorted(paths.prepared(entry.dataset).glob("*.parquet"))
+    folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
+    inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
     return Done(f"embed {embedding}", summary, inputs, [output])

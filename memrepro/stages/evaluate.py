@@ -1,110 +1,210 @@
 """evaluate: every run of a profile against the qrels; the only stage that reads them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 
 import pandas as pd
 
 from memrepro import paths
 from memrepro.errors import MemreproError
-from memrepro.experiment import Experiment, Plan, load_plan
-from memrepro.memory import Parts
+from memrepro.experiment import Experiment, Plan, Protocol, load_plan
+from memrepro.keys import is_extraction
+from memrepro.memory import GRANULARITIES, Parts
 from memrepro.metrics import evaluate
-from memrepro.prepared import load_qrels
+from memrepro.prepared import load_faults, load_places, load_qrels
+from memrepro.rollup import evaluate_official, roll_up
 from memrepro.stages.done import Done
 from memrepro.store import read_table, write_table
 
 METRIC_COLUMNS = [
-    "experiment", "setting", "granularity", "query_id", "kind", "metric", "k", "value",
+    "experiment", "setting", "level", "query_id", "kind", "metric", "k", "value",
 ]  # fmt: skip
+PROTOCOL_COLUMNS = [
+    "experiment", "setting", "level", "protocol", "metric", "k", "n", "value",
+]  # fmt: skip
+LEDGER_COLUMNS = ["dataset", "level", "protocol", "query_id", "reason"]
 
 
-def gold_of(plan: Plan, experiment: Experiment) -> tuple[dict[str, str], dict[str, Parts]]:
-    """The kinds of all queries of an experiment's data set, and the gold at its granularity."""
-    profile = plan.dataset(experiment.dataset).profile
-    return load_qrels(paths.qrels(profile, experiment.dataset), experiment.granularity)
+def levels_of(granularity: str) -> tuple[str, ...]:
+    """The levels at which a ranking is evaluated: its own, and those that it is rolled up to."""
+    if is_extraction(granularity):
+        return ("round", "session")
+    return (granularity,) if granularity == "session" else (granularity, "session")
 
 
-def exclusions(
-    kinds: Mapping[str, str], gold: Mapping[str, Parts], excluded_kinds: Mapping[str, str]
-) -> dict[str, str]:
-    """Each query that is not evaluated, with the reason."""
-    reasons = {q: excluded_kinds[kind] for q, kind in kinds.items() if kind in excluded_kinds}
-    return reasons | {
-        q: "no doc of this granularity is marked as its evidence"
-        for q in kinds
-        if q not in gold and q not in reasons
-    }
+@dataclass(frozen=True)
+class Gold:
+    """What is known of the questions of a data set, as the qrels file has it."""
+
+    kinds: Mapping[str, str]
+    faults: Mapping[str, str]
+    by_level: Mapping[str, Mapping[str, Parts]]
+    places: Mapping[str, str]
+
+    def wanted(self, level: str, protocol: Protocol) -> Mapping[str, Parts]:
+        """The gold of the questions that a protocol counts at a level."""
+        left_out = self.left_out(level, protocol)
+        gold = self.by_level[protocol.labelled(level)]
+        return {query_id: parts for query_id, parts in gold.items() if query_id not in left_out}
+
+    def left_out(self, level: str, protocol: Protocol) -> dict[str, str]:
+        """Each question that a protocol does not count at a level, with the reason."""
+        gold = self.by_level[protocol.labelled(level)]
+        reasons = {
+            q: protocol.exclude[kind] for q, kind in self.kinds.items() if kind in protocol.exclude
+        }
+        for query_id in self.kinds:
+            if query_id not in gold and query_id not in reasons:
+                reasons[query_id] = self.faults.get(
+                    query_id, f"no {level} is marked as its evidence"
+                )
+        return reasons
+
+
+def read_gold(profile: str, dataset: str, protocols: Mapping[str, Protocol]) -> Gold:
+    """Read a data set's qrels at every level under every labelling."""
+    path = paths.qrels(profile, dataset)
+    levels = ("session", "round", "turn")
+    named = dict.fromkeys(p.labelled(level) for p in protocols.values() for level in levels)
+    loaded = {level: load_qrels(path, level) for level in named}
+    kinds = next(iter(loaded.values()))[0]
+    by_level = {level: gold for level, (_, gold) in loaded.items()}
+    return Gold(kinds, load_faults(path), by_level, load_places(paths.places(profile, dataset)))
+
+
+def cutoffs(experiment: Experiment, plan: Plan) -> list[int]:
+    """The cut-offs of an experiment.
+
+    One beyond a ranking's length would call a short list a bad one, so that those above the
+    retriever's k are left out; a sweep over a retriever's parameter is evaluated at its k alone.
+    """
+    depth = experiment.parameters["k"]
+    if experiment.vary and experiment.vary != "keying":
+        return [depth]
+    return [k for k in plan.evaluation.ks if k <= depth]
 
 
 def evaluate_run(
-    name: str, experiment: Experiment, run: pd.DataFrame, plan: Plan
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Per-question metrics of one experiment or sweep, and the excluded questions.
+    name: str, experiment: Experiment, run: pd.DataFrame, plan: Plan, gold: Gold
+) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
+    """Per-question metrics of one experiment or sweep: setting, level, protocol, table.
 
-    A cut-off beyond a ranking's length would call a short list a bad one, so that those above
-    the retriever's k are left out; a sweep is evaluated at its k alone.
+    The table is `query_id, metric, k, value`. A protocol under whose labels the data set has no
+    gold at a level is passed over there.
     """
-    kinds, gold = gold_of(plan, experiment)
-    _check_whole(name, experiment, run, kinds)
-    left_out = exclusions(kinds, gold, plan.evaluation.excluded_kinds)
-    wanted = {query_id: parts for query_id, parts in gold.items() if query_id not in left_out}
-    depth = experiment.parameters["k"]
-    ks = [depth] if experiment.vary else [k for k in plan.evaluation.ks if k <= depth]
-    blocks = []
-    for setting in experiment.settings():
+    ks, first = cutoffs(experiment, plan), next(iter(plan.evaluation.protocols))
+    few = [k for k in plan.evaluation.protocol_ks if k in ks]
+    for setting in experiment.variants():
         part = run[run["setting"] == setting] if setting else run
-        block = evaluate(part, wanted, plan.evaluation.metrics, ks)
-        block.insert(0, "experiment", name)
-        block.insert(1, "setting", setting)
-        block.insert(2, "granularity", experiment.granularity)
-        block.insert(4, "kind", block["query_id"].map(kinds))
-        blocks.append(block)
-    return pd.concat(blocks, ignore_index=True)[METRIC_COLUMNS], left_out
+        _check_whole(f"{name} {setting}".strip(), experiment, part, gold)
+        for level in levels_of(experiment.granularity):
+            rolled = part if level == experiment.granularity else roll_up(part, level, gold.places)
+            if rolled is None:
+                continue
+            for key, protocol in plan.evaluation.protocols.items():
+                wanted = gold.wanted(level, protocol)
+                if not wanted:
+                    continue
+                # Sweeps over keyings are many: what is kept of them a question is little.
+                brief = key != first or experiment.vary == "keying"
+                names, at = (
+                    (plan.evaluation.protocol_metrics, few)
+                    if brief
+                    else (plan.evaluation.metrics, ks)
+                )
+                if not at:
+                    continue
+                if protocol.roll_up == "official" and level != experiment.granularity:
+                    if experiment.granularity not in GRANULARITIES:
+                        continue  # the released code knows no extractions as values
+                    turns = gold.wanted(experiment.granularity, protocol)
+                    table = evaluate_official(part, turns, gold.places, at)
+                    table = table[table["metric"].isin(names)]
+                else:
+                    table = evaluate(rolled, wanted, names, at)
+                yield setting, level, key, table
 
 
-def _check_whole(
-    name: str, experiment: Experiment, run: pd.DataFrame, kinds: Mapping[str, str]
-) -> None:
+def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Gold) -> None:
     """Refuse a run that is cut short, or was made for other questions or settings."""
-    for setting in experiment.settings():
-        asked = set(run.loc[run["setting"] == setting, "query_id"] if setting else run["query_id"])
-        if asked != set(kinds):
-            odd = sorted(asked ^ set(kinds))
-            where = f"{name} at {setting}" if setting else name
-            raise MemreproError(
-                f"the run {where} ranks docs for {len(asked)} questions, and {experiment.dataset} "
-                f"has {len(kinds)}; the first that differs is {odd[0]!r}: it is cut short or of "
-                "another edition; delete it and run `dvc repro` again"
-            )
+    asked = set(run["query_id"])
+    if asked != set(gold.kinds):
+        odd = sorted(asked ^ set(gold.kinds))
+        raise MemreproError(
+            f"the run {where} ranks docs for {len(asked)} questions, and {experiment.dataset} "
+            f"has {len(gold.kinds)}; the first that differs is {odd[0]!r}: it is cut short or of "
+            "another edition; delete it and run `dvc repro` again"
+        )
 
 
-def evaluate_profile(profile: str, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Metrics and exclusions of every run of a profile, from the runs and qrels alone."""
+def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
+    """`metrics` a question, `protocols` summed up, and the ledger of `exclusions`.
+
+    From the runs and the qrels of a profile alone.
+    """
     tables: list[pd.DataFrame] = []
-    ledger: dict[tuple[str, str, str], str] = {}
+    sums: list[pd.DataFrame] = []
+    ledger: dict[tuple[str, str, str, str], str] = {}
+    protocols = plan.evaluation.protocols
+    first = next(iter(protocols))
+
+    @cache
+    def gold_of(dataset: str) -> Gold:
+        return read_gold(plan.dataset(dataset).profile, dataset, protocols)
+
     for group, path in ((plan.experiments, paths.run), (plan.sweeps, paths.sweep)):
         for name, experiment in group.items():
-            if experiment.profile == profile:
-                run = read_table(path(profile, name))
-                table, left_out = evaluate_run(name, experiment, run, plan)
-                tables.append(table)
-                where = (experiment.dataset, experiment.granularity)
+            if experiment.profile != profile:
+                continue
+            gold = gold_of(experiment.dataset)
+            run = read_table(path(profile, name))
+            for setting, level, key, table in evaluate_run(name, experiment, run, plan, gold):
+                sums.append(_summed(table, name, setting, level, key))
+                if key == first:
+                    tables.append(
+                        table.assign(
+                            experiment=name,
+                            setting=setting,
+                            level=level,
+                            kind=table["query_id"].map(dict(gold.kinds)),
+                        )[METRIC_COLUMNS]
+                    )
+                where = (experiment.dataset, level, key)
+                left_out = gold.left_out(level, protocols[key])
                 ledger.update({(*where, query_id): why for query_id, why in left_out.items()})
-    rows = [(*key, why) for key, why in ledger.items()]
-    columns = ["dataset", "granularity", "query_id", "reason"]
-    return pd.concat(tables, ignore_index=True), pd.DataFrame(rows, columns=columns)
+    return {
+        "metrics": pd.concat(tables, ignore_index=True),
+        "protocols": pd.concat(sums, ignore_index=True),
+        "exclusions": pd.DataFrame(
+            [(*k, why) for k, why in ledger.items()], columns=LEDGER_COLUMNS
+        ),
+    }
+
+
+def _summed(table: pd.DataFrame, name: str, setting: str, level: str, key: str) -> pd.DataFrame:
+    grouped = table.groupby(["metric", "k"], sort=False)["value"].agg(["size", "mean"])
+    grouped = grouped.reset_index().rename(columns={"size": "n", "mean": "value"})
+    return grouped.assign(experiment=name, setting=setting, level=level, protocol=key)[
+        PROTOCOL_COLUMNS
+    ]
 
 
 def run(profile: str) -> Done:
-    """Write a profile's per-question metrics and its ledger of excluded questions."""
+    """Write a profile's per-question metrics, its protocols and its ledger of exclusions."""
     plan = load_plan()
     plan.check_profile(profile)
-    metrics, ledger = evaluate_profile(profile, plan)
-    write_table(paths.metrics(profile), metrics)
-    write_table(paths.exclusions(profile), ledger)
+    found = evaluate_profile(profile, plan)
+    outputs = paths.evaluated(profile)
+    for name, path in outputs.items():
+        write_table(path, found[name])
+    metrics = found["metrics"]
     plain = metrics[(metrics["setting"] == "") & (metrics["metric"].isin(["recall_all", "ndcg"]))]
-    summary = plain.pivot_table(index="experiment", columns=["metric", "k"], values="value")
+    summary = plain.pivot_table(
+        index=["experiment", "level"], columns=["metric", "k"], values="value"
+    )
     folder = paths.results(profile)
-    inputs = sorted(p for sub in ("runs", "qrels") for p in (folder / sub).rglob("*.parquet"))
-    outputs = [paths.metrics(profile), paths.exclusions(profile)]
-    return Done(f"evaluate {profile}", summary.round(4), inputs, outputs)
+    inputs = sorted(
+        p for sub in ("runs", "qrels", "places") for p in (folder / sub).rglob("*.parquet")
+    )
+    return Done(f"evaluate {profile}", summary.round(4), inputs, list(outputs.values()))

@@ -1,50 +1,69 @@
-"""prepare: a data set's files as rounds, texts, queries and, apart from them, qrels."""
+"""prepare: a data set's files as turns, texts, haystacks, queries and, apart from them, qrels."""
 
-import importlib
 from collections import Counter
+from collections.abc import Iterator
 
 import pandas as pd
 
 from memrepro import paths
+from memrepro.datasets import read_pieces
 from memrepro.datasets.registry import registration
 from memrepro.experiment import load_plan
 from memrepro.fetch import check_before_use
-from memrepro.memory import Dataset
-from memrepro.prepared import save, save_qrels
+from memrepro.memory import Piece
+from memrepro.prepared import save, save_places, save_qrels
+from memrepro.progress import bar
 from memrepro.stages.done import Done
 from memrepro.store import write_table
 
 
-def count(dataset: Dataset) -> pd.DataFrame:
-    """Each memory's number of queries, sessions and rounds, in the data set's order."""
-    asked = Counter(query.memory_id for query in dataset.queries)
-    rows = [
-        (key, asked[key], len({r.session_id for r in memory.rounds}), len(memory.rounds))
-        for key, memory in dataset.memories.items()
-    ]
-    return pd.DataFrame(rows, columns=["memory_id", "queries", "sessions", "rounds"])
+def sizes(piece: Piece) -> dict[str, str | int]:
+    """A memory's id, its number of queries, sessions and rounds, and of rounds with each field."""
+    memory = piece.memory
+    fields = Counter(name for r in memory.rounds for name in r.fields)
+    return {
+        "memory_id": memory.memory_id,
+        "queries": len(piece.queries),
+        "sessions": len(memory.sessions),
+        "rounds": len(memory.rounds),
+        **{f"rounds with {name}": fields[name] for name in sorted(fields)},
+    }
 
 
 def run(dataset: str) -> Done:
-    """Load a data set through its module and write it as tables.
+    """Read a data set through its module and write it as tables, one memory at a time.
 
     Raises:
         MemreproError: if a file is missing, was changed since it was fetched, or is malformed.
     """
     entry, folder = load_plan().dataset(dataset), paths.raw(dataset)
     check_before_use(registration(dataset), folder)
-    loaded = importlib.import_module(f"memrepro.datasets.{entry.module}").load(folder, dataset)
-    written = save(loaded, paths.prepared(dataset))
-    qrels = paths.qrels(entry.profile, dataset)
-    save_qrels(loaded, qrels)
-    statistics = paths.statistics(entry.profile, dataset)
-    write_table(statistics, count(loaded))
-    gold = {query_id for by_query in loaded.qrels.values() for query_id in by_query}
-    kinds = pd.DataFrame([(q.kind, q.query_id in gold) for q in loaded.queries])
-    summary = kinds.groupby(0, sort=False)[1].agg(["size", "sum"]).reset_index()
-    summary.columns = pd.Index(["kind", "queries", "with gold"])
-    sizes = [len(memory.rounds) for memory in loaded.memories.values()]
-    summary["memories"] = len(sizes)
-    summary["rounds"] = sum(sizes)
+    pieces: Iterator[Piece] = read_pieces(entry.module, folder, dataset, entry.parameters)
+    qrels, places = (path(entry.profile, dataset) for path in (paths.qrels, paths.places))
+    pieces = save_places(save_qrels(save(pieces, paths.prepared(dataset)), qrels), places)
+    counts: list[dict[str, str | int]] = []
+    skipped: list[tuple[str, str]] = []
+    kinds, with_gold = Counter[str](), Counter[str]()
+    with bar(None, f"prepare {dataset}", "memory") as progress:
+        for piece in pieces:
+            counts.append(sizes(piece))
+            skipped += piece.skipped
+            gold = {query_id for by_query in piece.qrels.values() for query_id in by_query}
+            kinds.update(q.kind for q in piece.queries)
+            with_gold.update(q.kind for q in piece.queries if q.query_id in gold)
+            progress.update()
+    statistics, left_out = (
+        path(entry.profile, dataset) for path in (paths.statistics, paths.skipped)
+    )
+    frame = pd.DataFrame(counts)
+    frame = frame.fillna(0).astype({c: int for c in frame.columns if c != "memory_id"})
+    write_table(statistics, frame)
+    write_table(left_out, pd.DataFrame(skipped, columns=["item", "reason"]))
+    summary = pd.DataFrame(
+        [(kind, n, with_gold[kind]) for kind, n in kinds.items()],
+        columns=["kind", "queries", "with gold"],
+    ).assign(memories=len(frame), rounds=int(frame["rounds"].sum()), skipped=len(skipped))
     inputs = sorted(path for path in folder.rglob("*") if path.is_file())
-    return Done(f"prepare {dataset}", summary, inputs, [*written, qrels, statistics])
+    written = sorted(paths.prepared(dataset).glob("*.parquet"))
+    outputs = [*written, qrels, places, statistics, left_out]
+    return Done(f"prepare {dataset}", summary, inputs, outputs)

@@ -1,17 +1,19 @@
 """retrieve: one experiment's run, or a sweep's runs; sees no qrels."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from memrepro import paths
 from memrepro.errors import MemreproError
-from memrepro.experiment import Experiment, load_plan
-from memrepro.keys import Request, make_keys
-from memrepro.memory import GRANULARITIES, Dataset, Query
+from memrepro.experiment import Experiment, Plan, load_plan
+from memrepro.keys import KeyMaker, Request
+from memrepro.memory import Dataset, Memory, Query
 from memrepro.numerics.similarity import Floats
-from memrepro.prepared import load, text_id
+from memrepro.prepared import load, load_dates, load_extractions, load_ranges, text_id
+from memrepro.progress import bar
 from memrepro.ranking import to_frame
 from memrepro.retrievers import make_retriever
 from memrepro.stages.done import Done
@@ -20,7 +22,7 @@ from memrepro.store import read_table, write_table
 _ANEW = "delete it and run `dvc repro` again, which makes it from the data and the cache"
 
 
-def _read_vectors(experiment: Experiment) -> Mapping[str, Mapping[str, Floats]]:
+def read_vectors(experiment: Experiment) -> Mapping[str, Mapping[str, Floats]]:
     """Role → text id → vector, all finite and of one dimension."""
     path = paths.vectors(experiment.dataset, experiment.encoder)
     table = read_table(path)
@@ -50,37 +52,72 @@ def _pick(vectors: Mapping[str, Floats], texts: Sequence[str], experiment: Exper
         raise MemreproError(f"{path} has no vector of text {error}: {_ANEW}") from error
 
 
-def make_requests(dataset: Dataset, experiment: Experiment) -> list[Request]:
+def make_requests(
+    dataset: Dataset, experiment: Experiment, vectors: Mapping[str, Mapping[str, Floats]]
+) -> list[Request]:
     """One request a memory, in the data set's order; with vectors if there is an encoder."""
     asked: dict[str, list[Query]] = {}
     for query in dataset.queries:
         asked.setdefault(query.memory_id, []).append(query)
-    vectors = _read_vectors(experiment) if experiment.encoder else {}
+    extractions = load_extractions(paths.extracted(experiment.dataset))
+    maker = KeyMaker(experiment.granularity, experiment.keying, extractions)
+    memories = [dataset.memories[memory_id] for memory_id in asked]
+    made = [maker.make(memory) for memory in memories]
+    if experiment.encoder:
+        shared = _pick(vectors.get("document", {}), maker.texts, experiment)
+        made = [keys.with_vectors(shared) for keys in made]
     requests = []
-    for memory_id, queries in asked.items():
-        memory = GRANULARITIES[experiment.granularity](dataset.memories[memory_id])
-        keys = make_keys(memory, experiment.keying)
-        query_vectors = None
-        if experiment.encoder:
-            keys = keys.with_vectors(_pick(vectors.get("document", {}), keys.texts, experiment))
-            asked_texts = [q.text for q in queries]
-            query_vectors = _pick(vectors.get("query", {}), asked_texts, experiment)
-        ids, texts = [q.query_id for q in queries], [q.text for q in queries]
-        requests.append(Request(keys, ids, texts, query_vectors))
+    for keys, queries in zip(made, asked.values(), strict=True):
+        texts = [q.text for q in queries]
+        query_vectors = (
+            _pick(vectors.get("query", {}), texts, experiment) if experiment.encoder else None
+        )
+        requests.append(Request(keys, [q.query_id for q in queries], texts, query_vectors))
+    if experiment.ranges:
+        return _with_times(requests, memories, maker, load_plan(), experiment)
     return requests
+
+
+def _with_times(
+    requests: Sequence[Request],
+    memories: Sequence[Memory],
+    maker: KeyMaker,
+    plan: Plan,
+    experiment: Experiment,
+) -> list[Request]:
+    """The requests with each doc's dates, those of its session, and each query's range."""
+    profile = plan.dataset(experiment.dataset).profile
+    dates = load_dates(paths.dates(profile, experiment.dataset), experiment.dates)
+    found = load_ranges(paths.ranges(profile, experiment.dataset), experiment.ranges)
+    ranges = {one.query_id: (one.start, one.end) for one in found}
+    timed = []
+    for request, memory in zip(requests, memories, strict=True):
+        of_session = [dates.get((memory.memory_id, s.session_id), []) for s in memory.sessions]
+        doc_dates = [of_session[i] for i in maker.sessions_of_docs(memory)]
+        asked = [ranges.get(query_id) for query_id in request.query_ids]
+        timed.append(replace(request, doc_dates=doc_dates, ranges=asked))
+    return timed
 
 
 def run(experiment: str) -> Done:
     """Run an experiment (or a sweep, one run a setting) and write its rankings."""
-    entry = load_plan().experiment(experiment)
+    plan = load_plan()
+    entry = plan.experiment(experiment)
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
-    requests = make_requests(dataset, entry)
-    runs = []
-    for setting, parameters in entry.settings().items():
-        table = to_frame(make_retriever(entry.method, entry.retriever, parameters).search(requests))
-        if entry.vary:
-            table.insert(0, "setting", setting)
-        runs.append(table)
+    vectors = read_vectors(entry) if entry.encoder else {}
+    requests: list[Request] = []
+    runs, keying = [], ""
+    variants = entry.variants()
+    with bar(len(variants), f"retrieve {experiment}", "run") as progress:
+        for setting, one in variants.items():
+            if one.keying != keying:
+                requests, keying = make_requests(dataset, one, vectors), one.keying
+            search = make_retriever(one.method, one.retriever, dict(one.parameters)).search
+            table = to_frame(search(requests))
+            if entry.vary:
+                table.insert(0, "setting", setting)
+            runs.append(table)
+            progress.update()
     table = pd.concat(runs, ignore_index=True)
     output = (paths.sweep if entry.vary else paths.run)(entry.profile, experiment)
     write_table(output, table)
@@ -92,7 +129,11 @@ def run(experiment: str) -> Done:
             "docs a query": [round(len(table) / len(runs) / table["query_id"].nunique(), 2)],
         }
     )
-    inputs = sorted(paths.prepared(entry.dataset).glob("*.parquet"))
+    folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
+    inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
     if entry.encoder:
         inputs.append(paths.vectors(entry.dataset, entry.encoder))
+    if entry.ranges:
+        profile = plan.dataset(entry.dataset).profile
+        inputs += [path(profile, entry.dataset) for path in (paths.dates, paths.ranges)]
     return Done(f"retrieve {experiment}", summary, inputs, [output])

@@ -78,11 +78,13 @@ def check_recomputed(profile: str) -> int:
     }
     if strays := sorted({*(paths.results(profile) / "runs").rglob("*.parquet")} - planned):
         raise MemreproError(f"{strays[0]} is of no experiment in params.yaml: delete it")
-    metrics, ledger = evaluate_profile(profile, plan)
-    pairs = [(metrics, paths.metrics(profile)), (ledger.astype(str), paths.exclusions(profile))]
+    found = evaluate_profile(profile, plan)
+    pairs = [(found[name], path) for name, path in paths.evaluated(profile).items()]
     for again, path in pairs:
         try:
-            pd.testing.assert_frame_equal(again, read_table(path), check_dtype=False)
+            pd.testing.assert_frame_equal(
+                again.reset_index(drop=True), read_table(path), check_dtype=False
+            )
         except AssertionError as error:
             raise MemreproError(
                 f"{path} does not follow from the rankings ({str(error).splitlines()[0]}): "

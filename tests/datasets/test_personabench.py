@@ -15,6 +15,7 @@ from memrepro.datasets.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.fetch import check_before_use
 from memrepro.memory import Dataset
+from tests.datasets.round_trip import check_round_trip
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
@@ -49,7 +50,12 @@ def test_the_counts_of_table_9(clean: Dataset) -> None:
 def test_the_first_tenth_and_last_records(clean: Dataset) -> None:
     rounds = [r for memory in clean.memories.values() for r in memory.rounds]
     assert len({r.round_id for r in rounds}) == len(rounds) == 527
-    assert [(rounds[i].round_id, rounds[i].at) for i in (0, 9, -1)] == [
+    dated = [
+        (session.session_id, at)
+        for memory in clean.memories.values()
+        for session, at in zip(memory.sessions, memory.times, strict=True)
+    ]
+    assert [dated[i] for i in (0, 9, -1)] == [
         ("000000000000", "2024-10-14T09:14"),
         ("000000000031", "2024-10-23T11:35"),
         ("001002000064", "2024-11-06T18:17"),
@@ -59,7 +65,7 @@ def test_the_first_tenth_and_last_records(clean: Dataset) -> None:
         "000000009",
         "001002039",
     ]
-    texts = [rounds[i].fields["document"].encode() for i in (0, -1)]
+    texts = [next(iter(rounds[i].fields.values())).encode() for i in (0, -1)]
     assert [hashlib.sha256(text).hexdigest() for text in texts] == [
         "8ea30c1031b9c6b2bb02de790aba791dc5514d09aace36159d4a195b6d083b39",
         "c71be7da13b1b9e55b571b844105b343764390a7a692af92523a6efcb310faef",
@@ -71,14 +77,39 @@ def test_every_question_has_gold(clean: Dataset) -> None:
     assert list(gold) == [query.query_id for query in clean.queries]
     assert sum(len(parts) for parts in gold.values()) == 610
     assert sum(len(part) for parts in gold.values() for part in parts) == 655
+    assert clean.faults == {}
+    assert clean.skipped == ()
+
+
+def by_source(data: Dataset) -> Counter[str]:
+    """How many docs of each source: no id says it, but the key of a doc's content does."""
+    docs = [
+        json.loads(next(iter(r.fields.values()))) for m in data.memories.values() for r in m.rounds
+    ]
+    return Counter(source for doc in docs for source in personabench.SOURCES if source in doc)
 
 
 def test_a_noisier_edition_has_more_docs_and_the_same_questions(clean: Dataset) -> None:
     noisy = real("personabench-n03")
+    assert by_source(clean) == {
+        "conversation": 422,
+        "user_ai_interaction": 92,
+        "purchase_history": 13,
+    }
+    assert by_source(noisy) == {
+        "conversation": 572,
+        "user_ai_interaction": 148,
+        "purchase_history": 31,
+    }
     assert sum(len(memory.rounds) for memory in noisy.memories.values()) == 751
     assert noisy.queries == clean.queries
     gold = noisy.qrels["session"]
     assert sum(len(part) for parts in gold.values() for part in parts) == 655
+
+
+@pytest.mark.parametrize("name", ["personabench-n00", "personabench-n03"])
+def test_the_real_data_round_trips(name: str, tmp_path: Path) -> None:
+    check_round_trip(real(name), tmp_path)
 
 
 # A tiny release: two communities with three persons each, who all own the same kinds of docs.
@@ -180,17 +211,19 @@ def test_docs_are_conversations_then_ai_sessions_then_purchases(
     ids = [r.round_id for r in data.memories["c1-p1"].rounds]
     assert ids == ["11-3", "11-1", "11-0", "11-5", "11-2"]
     assert len(data.memories["c1-p0"].rounds) == 4
-    assert all(r.session_id == r.round_id for r in data.memories["c1-p1"].rounds)
+    for session in data.memories["c1-p1"].sessions:
+        ((turn,),) = [r.turns for r in session.rounds]
+        assert session.rounds[0].round_id == turn.turn_id == session.session_id
+        assert turn.field in personabench.SOURCES
 
 
 def test_a_doc_is_compact_json_without_ids(tmp_path: Path, tiny: list[Files]) -> None:
-    first, *_, last = load(tmp_path, tiny).memories["c0-p1"].rounds
-    assert first.fields == {
-        "document": '{"time":"2024/Oct/09/12:05 PM","conversation":'
+    memory = load(tmp_path, tiny).memories["c0-p1"]
+    assert memory.rounds[0].fields == {
+        "conversation": '{"time":"2024/Oct/09/12:05 PM","conversation":'
         '[{"role":"me","content":"Ol\\u00e1"}]}'
     }
-    assert first.at == "2024-10-09T12:05"
-    assert last.at == "2024-01-02T00:30"
+    assert (memory.times[0], memory.times[-1]) == ("2024-10-09T12:05", "2024-01-02T00:30")
 
 
 def test_only_preference_is_split_by_difficulty(tmp_path: Path, tiny: list[Files]) -> None:
@@ -217,13 +250,42 @@ def test_a_question_without_gold_has_no_entry(tmp_path: Path, tiny: list[Files])
     assert len(data.queries) == 18
     assert {"00-q0", "00-q1", "00-q2"}.isdisjoint(data.qrels["session"])
     assert len(data.qrels["session"]) == 15
+    assert data.faults == {
+        "00-q0": "has no ground truth",
+        "00-q1": "has no ground truth",
+        "00-q2": "has a part of its answer that no document answers",
+    }
 
 
 def test_gold_that_is_no_doc_of_the_person(tmp_path: Path, tiny: list[Files]) -> None:
     tiny[0][GOLD][0]["segment_id"]["jam"] = ["01-0"]
+    data = load(tmp_path, tiny)
+    assert len(data.queries) == 18
+    assert len(data.qrels["session"]) == 17
+    said = "has the ground truth '01-0', which is not a document of c0-p0"
+    assert data.faults == {"00-q0": said}
+
+
+@pytest.mark.parametrize("value", [None, 7, [], {"jam": "00-0"}, {"jam": [["00-0"]]}])
+def test_gold_that_cannot_be_read(tmp_path: Path, tiny: list[Files], value: Any) -> None:
+    tiny[0][GOLD][0]["segment_id"] = value
+    data = load(tmp_path, tiny)
+    assert len(data.qrels["session"]) == 17
+    assert data.faults == {"00-q0": "has a ground truth that cannot be read"}
+
+
+def test_many_mistakes_are_a_broken_release(tmp_path: Path, tiny: list[Files]) -> None:
+    for entry in tiny[0][GOLD][:4]:
+        entry["segment_id"] = None
+    tiny[1][ASKED][0]["Eval_Info"]["qa"][0] = {}
+    assert len(load(tmp_path, tiny).queries) == 17
+    tiny[1][ASKED][0]["Eval_Info"]["qa"][1] = {}
     said = refusal(tmp_path, tiny)
-    assert GOLD in said
-    assert "'00-q0' names '01-0', which is not a document of c0-p0" in said
+    assert "6 of 18 questions cannot be used, the first is '00-q0'" in said
+    # A question without ground truth is the data's own: any number of them may be there.
+    for entry in tiny[0][GOLD]:
+        entry["segment_id"] = {}
+    assert len(load(tmp_path, tiny).faults) == 9
 
 
 def test_gold_twice(tmp_path: Path, tiny: list[Files]) -> None:
@@ -248,13 +310,10 @@ def test_too_few_persons(tmp_path: Path, tiny: list[Files]) -> None:
     [
         (ASKED, [0], "Name"),
         (ASKED, [0, "Eval_Info"], "qa"),
-        (ASKED, [0, "Eval_Info", "qa", 0], "difficulty"),
-        (ASKED, [0, "Eval_Info", "qa", 0], "question"),
-        (GOLD, [0], "segment_id"),
+        (GOLD, [0], "q_id"),
         (TALKS, [0], "Data"),
         (TALKS, [0, "Data", 0], "Conversations"),
         (TALKS, [0, "Data", 0, "Conversations", 0], "segment_id"),
-        (TALKS, [0, "Data", 0, "Conversations", 0], "time"),
     ],
 )
 @pytest.mark.parametrize("value", [None, 7])
@@ -274,11 +333,52 @@ def test_a_missing_key_or_wrong_value(
     assert "fetch it anew" in said
 
 
-def test_a_time_or_kind_that_is_none(tmp_path: Path, tiny: list[Files]) -> None:
-    tiny[0][ASKED][0]["Eval_Info"]["qa"][2]["type"] = "Weather"
-    assert "'00-q2' is of kind 'Weather'" in refusal(tmp_path, tiny)
-    tiny[0][TALKS][2]["Data"][0]["Conversations"][0]["time"] = "yesterday"
-    assert "'00-3' has time 'yesterday'" in refusal(tmp_path, tiny)
+@pytest.mark.parametrize("said", ["yesterday", None, 7])
+def test_a_time_that_cannot_be_read(tmp_path: Path, tiny: list[Files], said: Any) -> None:
+    tiny[0][TALKS][2]["Data"][0]["Conversations"][0]["time"] = said
+    data = load(tmp_path, tiny)
+    assert data.memories["c0-p0"].times[:2] == ("", "2024-10-01T12:05")
+    reason = f"stays, without a time: {said!r} cannot be read"
+    assert data.skipped == (("document '00-3' of c0-p0", reason),)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("hm", "is a str and no object"),
+        ({"q_id": 7}, "has the 'q_id' 7 and no text"),
+        ({"question": None}, "has the 'question' None and no text"),
+        ({"question": " "}, "has the 'question' ' ' and no text"),
+        ({"type": ["Social"]}, "has the 'type' ['Social'] and no text"),
+        ({"type": "Weather"}, f"is of kind 'Weather', not one of {personabench.KINDS}"),
+        ({"difficulty": 7}, f"is of kind 'Preference 7', not one of {personabench.KINDS}"),
+    ],
+)
+def test_a_broken_question_is_skipped(
+    tmp_path: Path, tiny: list[Files], entry: Any, said: str
+) -> None:
+    asked = tiny[0][ASKED][0]["Eval_Info"]["qa"]
+    asked[0] = asked[0] | entry if isinstance(entry, dict) else entry
+    data = load(tmp_path, tiny)
+    assert [q.query_id for q in data.queries[:3]] == ["00-q1", "00-q2", "01-q0"]
+    assert data.skipped == (("question 1 of c0-p0", said),)
+
+
+def test_two_documents_or_questions_with_one_id(tmp_path: Path, tiny: list[Files]) -> None:
+    talks = tiny[0][TALKS][2]["Data"][0]["Conversations"]
+    talks[1]["segment_id"] = talks[0]["segment_id"]
+    assert "memory 'c0-p0' holds round '00-3' 2 times" in refusal(tmp_path, tiny)
+    talks[1]["segment_id"] = "00-1"
+    asked = tiny[0][ASKED][0]["Eval_Info"]["qa"]
+    asked[1]["q_id"] = asked[0]["q_id"]
+    assert "'00-q0' of 'personabench-n00' is used twice" in refusal(tmp_path, tiny)
+
+
+def test_a_person_without_documents(tmp_path: Path, tiny: list[Files]) -> None:
+    for name, entries in tiny[0].items():
+        if name.startswith("private_data"):
+            entries[2]["Data"] = []
+    assert "memory 'c0-p0' is empty" in refusal(tmp_path, tiny)
 
 
 def test_a_file_that_is_missing_or_no_list(tmp_path: Path, tiny: list[Files]) -> None:

@@ -14,8 +14,9 @@ from memrepro.datasets import personamem
 from memrepro.datasets.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.fetch import check_before_use
-from memrepro.memory import Dataset, Query
+from memrepro.memory import GRANULARITIES, Dataset, Memory, Query
 from memrepro.store import read_json_lines
+from tests.datasets.round_trip import check_round_trip
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
@@ -26,6 +27,11 @@ CONTEXTS = "personamem/shared_contexts_32k.jsonl"
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def by_round(memory: Memory) -> list[tuple[str, str]]:
+    """Each round's id and its session's."""
+    return [(r.round_id, s.session_id) for s in memory.sessions for r in s.rounds]
 
 
 def real(whole_context: bool) -> Dataset:
@@ -57,6 +63,12 @@ def test_the_questions_of_table_7(prefixes: Dataset) -> None:
         "suggest_new_ideas": 93,
     }
     assert prefixes.qrels == {}
+    assert prefixes.skipped == ()
+
+
+def test_the_real_data_round_trips(prefixes: Dataset, wholes: Dataset, tmp_path: Path) -> None:
+    check_round_trip(prefixes, tmp_path / "prefixes")
+    check_round_trip(wholes, tmp_path / "wholes")
 
 
 def test_the_counts(prefixes: Dataset, wholes: Dataset) -> None:
@@ -73,10 +85,11 @@ def test_the_counts(prefixes: Dataset, wholes: Dataset) -> None:
 
 def test_the_first_tenth_and_last_records(prefixes: Dataset) -> None:
     rounds = [r for memory in prefixes.memories.values() for r in memory.rounds]
-    assert [(rounds[i].round_id, rounds[i].session_id) for i in (0, 9, -1)] == [
-        ("t1", "s1"),
-        ("t24", "s1"),
-        ("t172", "s6"),
+    placed = [found for memory in prefixes.memories.values() for found in by_round(memory)]
+    assert [placed[i] for i in (0, 9, -1)] == [
+        ("s1:t1", "s1"),
+        ("s1:t24", "s1"),
+        ("s6:t172", "s6"),
     ]
     assert [digest(text) for i in (0, -1) for text in rounds[i].fields.values()] == [
         "b2487d000424c042",
@@ -183,23 +196,45 @@ def test_a_memory_is_what_stands_before_the_end_index(tmp_path: Path) -> None:
 
 def test_rounds_are_pairs_of_merged_turns(tmp_path: Path) -> None:
     memories = load(tmp_path).memories
-    assert [
-        (r.round_id, r.session_id, r.at, dict(r.fields)) for r in memories["one@12"].rounds
-    ] == [
-        ("t1", "s1", "", {"user": "a", "assistant": "b\n\nc\n\nd"}),
-        ("t6", "s2", "", {"user": "e\n\nf", "assistant": "g"}),
+    assert by_round(memories["one@12"]) == [("s1:t1", "s1"), ("s2:t6", "s2")]
+    assert [dict(r.fields) for r in memories["one@12"].rounds] == [
+        {"user": "a", "assistant": "b\n\nc\n\nd"},
+        {"user": "e\n\nf", "assistant": "g"},
     ]
-    assert [(r.round_id, r.session_id, dict(r.fields)) for r in memories["two@3"].rounds] == [
-        ("t0", "s0", {"assistant": "i"}),
-        ("t1", "s0", {"user": "j", "assistant": "k"}),
+    assert memories["one@12"].times == ("", "")
+    assert by_round(memories["two@3"]) == [("s0:t0", "s0"), ("s0:t1", "s0")]
+    assert [dict(r.fields) for r in memories["two@3"].rounds] == [
+        {"assistant": "i"},
+        {"user": "j", "assistant": "k"},
     ]
+
+
+def test_every_turn_is_a_doc_of_its_rounds_session(tmp_path: Path) -> None:
+    sessions = load(tmp_path).memories["one@12"].sessions
+    docs = [(s.session_id, doc) for s in sessions for doc in GRANULARITIES["turn"](s)]
+    # Turn 5 opens the second chat, and turn 9 the third: they are merged into the round before.
+    assert [(session_id, doc.round_id, dict(doc.fields)) for session_id, doc in docs] == [
+        ("s1", "s1:t1", {"user": "a"}),
+        ("s1", "s1:t2", {"assistant": "b"}),
+        ("s1", "s1:t3", {"assistant": "c"}),
+        ("s1", "s1:t5", {"assistant": "d"}),
+        ("s2", "s2:t6", {"user": "e"}),
+        ("s2", "s2:t9", {"user": "f"}),
+        ("s2", "s2:t10", {"assistant": "g"}),
+    ]
+
+
+def test_a_chat_without_turns_is_no_session(tmp_path: Path) -> None:
+    turns = [turn("system", ""), turn("user", " "), turn("system", ""), *SECOND]
+    data = load(tmp_path, [row("q", "two", "6")], [{"two": turns}])
+    assert by_round(data.memories["two@6"]) == [("s2:t3", "s2"), ("s2:t4", "s2")]
 
 
 def test_the_whole_context_has_the_same_rounds_and_more(tmp_path: Path) -> None:
     data = load(tmp_path, whole_context=True)
     assert list(data.memories) == ["one", "two"]
     assert [q.memory_id for q in data.queries] == ["one", "two", "one", "one"]
-    assert [r.round_id for r in data.memories["one"].rounds] == ["t1", "t6"]
+    assert [r.round_id for r in data.memories["one"].rounds] == ["s1:t1", "s2:t6"]
 
 
 def test_a_line_separator_inside_a_text_is_no_new_line(tmp_path: Path) -> None:
@@ -208,24 +243,57 @@ def test_a_line_separator_inside_a_text_is_no_new_line(tmp_path: Path) -> None:
     assert data.memories["two@2"].rounds[0].fields["assistant"] == "k\u2028l"
 
 
-@pytest.mark.parametrize("end", ["", "-1", "13", "1.0", "ten", "²"])
-def test_an_end_index_that_is_none(tmp_path: Path, end: str) -> None:
-    said = refusal(tmp_path, rows=[*ROWS, row("q5", "one", end)])
-    assert f"'q5' has end index {end!r}, not one from 0 to 12" in said
+def skipped(folder: Path, bad: dict[str, str], **how: Any) -> str:
+    """Why that question is skipped, which stands between others."""
+    data = load(folder, [*ROWS[:2], bad, *ROWS[2:]], **how)
+    assert [q.query_id for q in data.queries] == ["q1", "q2", "q3", "q4"]
+    ((item, reason),) = data.skipped
+    assert item == f"question {bad['question_id']!r}, number 3"
+    return reason
+
+
+@pytest.mark.parametrize("end", ["-1", "13", "1.0", "ten", "²"])
+@pytest.mark.parametrize("whole_context", [False, True])
+def test_an_end_index_that_is_none(tmp_path: Path, end: str, whole_context: bool) -> None:
+    said = skipped(tmp_path, row("q5", "one", end), whole_context=whole_context)
+    assert said == f"has end index {end!r}, not one from 0 to 12, the turns of its context"
 
 
 @pytest.mark.parametrize("end", ["0", "1", "2"])
 def test_an_end_index_that_leaves_nothing(tmp_path: Path, end: str) -> None:
-    assert f"memory 'one@{end}' is empty" in refusal(tmp_path, rows=[row("q5", "one", end)])
+    assert skipped(tmp_path, row("q5", "one", end)) == f"asks memory 'one@{end}', which is empty"
 
 
-def test_a_mistake_in_the_questions(tmp_path: Path) -> None:
-    said = refusal(tmp_path, rows=[row("q5", "three", "3")])
-    assert "'q5' names context 'three', which does not exist" in said
+def test_a_mistake_in_a_question(tmp_path: Path) -> None:
+    said = skipped(tmp_path, row("q5", "three", "3"))
+    assert said == "names context 'three', which does not exist"
+    for column in personamem.COLUMNS:
+        assert skipped(tmp_path, row("q5", "one", "3") | {column: ""}) == f"has no {column!r}"
+
+
+def test_a_row_that_is_too_short(tmp_path: Path) -> None:
+    load(tmp_path)
+    path = tmp_path / QUESTIONS
+    path.write_text(path.read_text(encoding="utf-8") + "0,q5,recall\n", encoding="utf-8")
+    (found,) = personamem.load(tmp_path, NAME).skipped
+    assert found == ("question 'q5', number 5", "has no 'user_question_or_message'")
+
+
+def test_many_mistakes_are_a_broken_file(tmp_path: Path) -> None:
+    bad = [row(f"b{n}", "three", "3") for n in range(6)]
+    data = load(tmp_path, [*ROWS, *bad[:5]])
+    assert (len(data.queries), len(data.skipped)) == (4, 5)
+    said = refusal(tmp_path, rows=[*ROWS, *bad])
+    assert "6 of 10 questions cannot be used, the first is \"question 'b0', number 5\"" in said
+    assert QUESTIONS in said
+
+
+def test_a_mistake_in_the_questions_file(tmp_path: Path) -> None:
     assert "'q1' of 'personamem-32k' is used twice" in refusal(tmp_path, rows=[ROWS[0]] * 2)
     for column in personamem.COLUMNS:
         without = [{key: r[key] for key in r if key != column} for r in ROWS]
         assert f"has no column {column!r}" in refusal(tmp_path, rows=without)
+    assert "is empty" in refusal(tmp_path, rows=[row("q5", "three", "3")])
 
 
 @pytest.mark.parametrize(

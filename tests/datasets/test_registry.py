@@ -9,6 +9,8 @@ import pytest
 from memrepro.datasets import registry
 from memrepro.datasets.registry import RemoteFile, registration, registrations
 from memrepro.errors import MemreproError
+from memrepro.fetch import MIRROR as MIRROR_VARIABLE
+from memrepro.fetch import fetch_all
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
@@ -44,10 +46,17 @@ def test_the_data_sets() -> None:
         "personabench-n03",
         "personabench-n05",
         "personabench-n07",
-        "longmemeval-one",
+        "longmemeval-oracle",
+        "longmemeval-s",
+        "longmemeval-m",
+        "longmemeval-s-2024-10",
+        "longmemeval-s-rfmem",
+        "longmemeval-e47becba",
         "sample",
     } <= set(known)
-    assert len({entry.identity for entry in known.values()}) == len(known)
+    # Two keys may read one edition in two ways, such as a memory with and without what comes later.
+    editions = {(entry.name, entry.edition) for entry in known.values()}
+    assert len({entry.identity for entry in known.values()}) == len(editions)
     for key, entry in known.items():
         assert entry.key == key
         assert entry.licence
@@ -62,6 +71,35 @@ def test_personabench_has_ten_files_of_its_noise_level(key: str, noise: str) -> 
     assert len(entry.files) == 10
     assert sum(f"noise_{noise}" in file.path for file in entry.files) == 8
     assert all("cf1a9550f36d5a5deb9fadcb3919131f8d82cf54" in file.url for file in entry.files)
+
+
+@pytest.mark.parametrize("key", ["longmemeval-s-2024-10", "longmemeval-s-rfmem"])
+def test_an_edition_without_an_address_ends_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    # The mirror may hold the other edition, which has the same path.
+    (tmp_path / "mirror" / "longmemeval").mkdir(parents=True)
+    (tmp_path / "mirror" / "longmemeval" / "longmemeval_s.json").write_text("[]")
+    monkeypatch.setenv(MIRROR_VARIABLE, str(tmp_path / "mirror"))
+    entry = registration(key)
+    with pytest.raises(MemreproError) as error:
+        fetch_all(entry, tmp_path / "raw")
+    said = str(error.value)
+    assert "\n" not in said
+    for part in ("it has no public address; put the file", entry.files[0].sha256, "licence: MIT"):
+        assert part in said
+    assert "network reaches" not in said
+    assert not list((tmp_path / "raw").rglob("*.json"))
+
+
+def test_every_row_of_longmemeval_in_the_manifest_is_registered() -> None:
+    if not (MIRROR / "MANIFEST.csv").is_file():
+        pytest.skip(f"no mirror: {MIRROR / 'MANIFEST.csv'} is missing")
+    with (MIRROR / "MANIFEST.csv").open(newline="", encoding="utf-8") as lines:
+        wanted = {r["sha256"] for r in csv.DictReader(lines) if "longmemeval" in r["dataset"]}
+    known = {file.sha256 for entry in registrations().values() for file in entry.files}
+    assert len(wanted) == 6
+    assert wanted <= known
 
 
 def test_the_files_are_those_of_the_manifest() -> None:

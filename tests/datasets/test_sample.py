@@ -80,6 +80,16 @@ def test_the_same_on_every_machine():
     assert json.dumps(other) != text
 
 
+def test_the_texts_are_those_of_the_first_release():
+    instances = sample.compile_benchmark(seed=5, questions=12, sessions=20)
+    for instance in instances:
+        for turns in instance["haystack_sessions"]:
+            for turn in turns:
+                turn.pop("fact", None)  # the gold extraction, which came later
+    digest = hashlib.sha256(json.dumps(instances).encode()).hexdigest()
+    assert digest == "57531ced670b7a2550171962cc29df5c9b7dfaa43a9011e240e138d36e9ff606"
+
+
 def test_types_and_abstention_have_the_real_shares():
     of_500 = sample.compile_benchmark(seed=1, questions=500, sessions=6)
     assert Counter(i["question_type"] for i in of_500) == SHARES
@@ -282,9 +292,17 @@ def test_wrong_parameters(tmp_path, parameters, fragment):
 def test_what_is_compiled_can_be_loaded(tmp_path):
     sample.compile_files(tmp_path, {"seed": 3, "questions": 40, "sessions": 8})
     dataset = sample.load(tmp_path, "sample")
-    kinds = Counter(query.kind for query in dataset.queries)
-    assert len(dataset.memories) == 40
-    assert kinds["abstention"] == 40 - len(dataset.qrels["session"])
-    assert set(dataset.qrels["round"]) == set(dataset.qrels["session"])
-    official = {q.query_id for q in dataset.queries if q.kind == "single-session-assistant"}
-    assert set(dataset.qrels["session"]) - set(dataset.qrels["session_official"]) == official
+    pieces = list(sample.stream(tmp_path, "sample"))
+    assert [piece.memory for piece in pieces] == list(dataset.memories.values())
+    assert len(pieces) == 40
+    asked = {query.query_id for query in dataset.queries}
+    assert set(dataset.qrels["round"]) == set(dataset.qrels["session"]) == asked
+    by_assistant = {
+        instance["question_id"]
+        for instance in sample.compile_benchmark(seed=3, questions=40, sessions=8)
+        if instance["question_type"] == "single-session-assistant"
+    }
+    for level in ("session_official", "round_official", "turn_official"):
+        assert asked - set(dataset.qrels[level]) == by_assistant
+    assert dataset.faults == {}
+    assert dataset.skipped == ()

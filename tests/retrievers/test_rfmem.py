@@ -19,9 +19,7 @@ from memrepro.retrievers import make_retriever
 
 def request(n_docs, seed=0, dimension=16, n_queries=3, vectors=None):
     generator = np.random.default_rng(seed)
-    memory = Memory(
-        "m", tuple(Round(f"d{i}", f"d{i}", "", {"user": f"t{i}"}) for i in range(n_docs))
-    )
+    memory = Memory.of("m", *((f"d{i}", Round.of(f"d{i}", user=f"t{i}")) for i in range(n_docs)))
     if vectors is None:
         vectors = normalise(generator.normal(size=(n_docs, dimension)).astype(np.float32) + 0.4)
     queries = normalise(
@@ -173,7 +171,7 @@ def test_identical_vectors_and_a_single_doc():
 
 def test_errors():
     asked = request(3)
-    fielded = Memory("m", (Round("d", "d", "", {"user": "u", "assistant": "a"}),))
+    fielded = Memory.of("m", ("d", Round.of("d", user="u", assistant="a")))
     keys = make_keys(fielded, "fielded").with_vectors(np.ones((2, 16), np.float32))
     retriever = make_retriever(
         "rfmem", "recollection", {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5}

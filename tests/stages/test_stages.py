@@ -8,11 +8,12 @@ import pytest
 from memrepro import paths
 from memrepro.datasets.registry import registration
 from memrepro.errors import MemreproError
-from memrepro.experiment import load_plan
+from memrepro.experiment import Protocol, load_plan
 from memrepro.fetch import check_before_use
 from memrepro.memory import Dataset
+from memrepro.prepared import save_extracted
 from memrepro.stages import download, embed, evaluate, prepare, report, retrieve, verify
-from memrepro.stages.evaluate import evaluate_run, exclusions
+from memrepro.stages.evaluate import Gold, evaluate_run, levels_of, read_gold
 
 
 @pytest.mark.parametrize(
@@ -52,31 +53,54 @@ def test_a_missing_raw_file_is_named(tmp_path):
 
 
 def test_each_excluded_question_has_its_reason():
-    kinds = {"a": "Basic", "b": "Subjective", "c": "Basic"}
-    reasons = exclusions(kinds, {"a": (("d",),), "b": (("d",),)}, {"Subjective": "not evaluated"})
-    assert reasons == {
+    kinds = {"a": "Basic", "b": "Subjective", "c": "Basic", "e": "Basic"}
+    levels = {"session": {"a": (("d",),), "b": (("d",),)}, "session_lenient": {"e": (("d",),)}}
+    gold = Gold(kinds, {"e": "its evidence cannot be read", "a": "beside the point"}, levels, {})
+    stated = Protocol("stated", {"Subjective": "not evaluated"})
+    assert gold.left_out("session", stated) == {
         "b": "not evaluated",
-        "c": "no doc of this granularity is marked as its evidence",
+        "c": "no session is marked as its evidence",
+        "e": "its evidence cannot be read",
     }
+    assert set(gold.wanted("session", stated)) == {"a"}
+    assert set(gold.wanted("session", Protocol("lenient", {}))) == {"e"}
+
+
+def evaluated(profile, name, run, plan):
+    """The stated protocol's per-question table at the experiment's own level."""
+    experiment = plan.experiment(name)
+    gold = read_gold(profile, experiment.dataset, plan.evaluation.protocols)
+    level = experiment.granularity
+    tables = [
+        table.assign(setting=setting)
+        for setting, at, key, table in evaluate_run(name, experiment, run, plan, gold)
+        if at == level and key == "stated"
+    ]
+    return pd.concat(tables)
+
+
+def test_a_ranking_is_evaluated_at_its_own_level_and_above():
+    assert levels_of("turn") == ("turn", "session")
+    assert levels_of("session") == ("session",)
+    assert levels_of("nlp-fact") == ("round", "session")
 
 
 def test_cut_offs_beyond_the_retrievers_k_are_left_out():
     plan = load_plan()
     name = "rfmem-mpnet-recollection-k5"
     run = pd.read_parquet(paths.run("open", name))
-    metrics, _ = evaluate_run(name, plan.experiment(name), run, plan)
-    assert set(metrics["k"]) == {1, 3, 5}
+    assert set(evaluated("open", name, run, plan)["k"]) == {1, 3, 5}
 
 
 def test_a_sweep_is_evaluated_setting_by_setting():
     plan = load_plan()
     name = "rfmem-mpnet-recollection-k5-by-alpha"
     run = pd.read_parquet(paths.sweep("open", name))
-    metrics, _ = evaluate_run(name, plan.experiment(name), run, plan)
+    metrics = evaluated("open", name, run, plan)
     at = metrics[(metrics["setting"] == "0.9") & (metrics["metric"] == "recall")]
     alone = "rfmem-mpnet-recollection-k5"
     fixed = pd.read_parquet(paths.run("open", alone))
-    expected, _ = evaluate_run(alone, plan.experiment(alone), fixed, plan)
+    expected = evaluated("open", alone, fixed, plan)
     expected = expected[(expected["metric"] == "recall") & (expected["k"] == 5)]
     assert at["value"].tolist() == expected["value"].tolist()
     assert set(metrics["k"]) == {5}
@@ -84,8 +108,8 @@ def test_a_sweep_is_evaluated_setting_by_setting():
 
 def test_no_settings_without_a_sweep():
     experiment = load_plan().experiment("rfmem-mpnet-recollection-k5")
-    assert list(experiment.settings()) == [""]
-    assert list(replace(experiment, vary="alpha", values=(0.1, 0.2)).settings()) == ["0.1", "0.2"]
+    assert list(experiment.variants()) == [""]
+    assert list(replace(experiment, vary="alpha", values=(0.1, 0.2)).variants()) == ["0.1", "0.2"]
 
 
 @pytest.mark.parametrize("stage", [evaluate, verify])
@@ -105,7 +129,7 @@ def test_a_run_that_is_cut_short_is_refused():
     run = pd.read_parquet(paths.run("open", name))
     short = run[run["query_id"].isin(run["query_id"].unique()[:-1])]
     with pytest.raises(MemreproError, match="ranks docs for 262 questions, and .* has 263"):
-        evaluate_run(name, plan.experiment(name), short, plan)
+        evaluated("open", name, short, plan)
 
 
 def test_an_empty_data_set_is_refused():
@@ -138,8 +162,10 @@ def test_damaged_vectors_are_named(tmp_path, monkeypatch, changed, sentence):
     from memrepro.memory import Memory, Query, Round
 
     experiment = vectors_file(tmp_path, monkeypatch, **changed)
-    rounds = (Round("d", "d", "", {"document": "text"}),)
-    dataset = Dataset("toy", {"m": Memory("m", rounds)}, (Query("q", "m", "who?", "", "kind"),))
+    memory = Memory.of("m", ("d", Round.of("d", document="text")))
+    dataset = Dataset("toy", {"m": memory}, (Query("q", "m", "who?", "", "kind"),))
+    monkeypatch.setattr(paths, "extracted", lambda dataset: tmp_path)
+    save_extracted([], tmp_path)
     with pytest.raises(MemreproError, match=sentence) as error:
-        retrieve.make_requests(dataset, experiment)
+        retrieve.make_requests(dataset, experiment, retrieve.read_vectors(experiment))
     assert "v.parquet" in str(error.value)

@@ -1,0 +1,1 @@
+"""Extractors: text in, text out; deterministic, no language model, no file."""
