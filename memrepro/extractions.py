@@ -5,6 +5,7 @@ An extraction is named by who made it and what it is, `<source>-<kind>`, such as
 `memrepro.stages.extract`).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -121,10 +122,12 @@ class Extractions:
         """
         texts = self.of_name(name)
         docs = []
-        for parent in (session.session_id, *(r.round_id for r in session.rounds)):
-            place = (session.key, "" if parent == session.session_id else parent)
-            for number, text in enumerate(texts.get(place, ()), start=1):
-                doc_id = f"{parent}#{name}-{number}"
+        numbers: Counter[str] = Counter()  # a round may have its session's id
+        for place in ("", *(r.round_id for r in session.rounds)):
+            parent = place or session.session_id
+            for text in texts.get((session.key, place), ()):
+                numbers[parent] += 1
+                doc_id = f"{parent}#{name}-{numbers[parent]}"
                 docs.append(Round(doc_id, (Turn(doc_id, "text", text),)))
         return tuple(docs)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memrepro.errors import MemreproError
 from memrepro.extractions import KINDS, Extractions
 from memrepro.memory import GRANULARITIES, Memory, Round, Session
-from memrepro.numerics.similarity import Floats, max_by_owner
+from memrepro.numerics.similarity import Doubles, Floats, max_by_owner, products
 from memrepro.ranking import Ranking, tie_keys, top_k
 
 # A doc's keys: (field, text), each field at most once.
@@ -180,18 +180,18 @@ class Keys:
             )
         return replace(self, vectors=vectors)
 
-    def key_scores(self, query_vectors: Floats) -> Floats:
+    def key_scores(self, query_vectors: Floats) -> Doubles:
         """The similarity of each query with each key, shape (n_queries, n_keys).
 
-        A text that is the key of two docs is scored once, so that they tie to the last bit.
+        In double precision, so that no ranking hangs on the order in which a machine adds; and a
+        text that is the key of two docs is scored once, so that they tie to the last bit.
         """
         if self.vectors is None:
             raise MemreproError("these keys have no vectors: this retriever needs an encoder")
         rows, place = np.unique(self.rows, return_inverse=True)
-        scores: Floats = (query_vectors @ self.vectors[rows].T)[:, place]
-        return scores
+        return products(query_vectors, self.vectors[rows])[:, place]
 
-    def best(self, key_scores: Floats, which: NDArray[np.bool_] | None = None) -> Floats:
+    def best(self, key_scores: Doubles, which: NDArray[np.bool_] | None = None) -> Doubles:
         """Max-sim: each doc's best key, shape (n_queries, n_docs); −inf without a key.
 
         Args:
@@ -218,17 +218,6 @@ class Keys:
         return self.vectors[self.rows]
 
 
-@dataclass(frozen=True)
-class _SessionKeys:
-    """The docs of one session and their keys; `owner` counts from the session's first doc."""
-
-    doc_ids: tuple[str, ...]
-    ties: NDArray[np.uint64]
-    owner: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    fields: tuple[str, ...]
-
-
 @dataclass
 class KeyMaker:
     """Makes the keys of many memories; a session that stands in many of them is read once.
@@ -250,11 +239,18 @@ class KeyMaker:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be made."""
-        self._spec = KeySpec.parse(self.keying)
         check_granularity(self.granularity, self.keying)
+        self._spec = KeySpec.parse(self.keying)
         self._place: dict[str, int] = {}
-        self._made: dict[int, _SessionKeys] = {}
-        self._kept: list[Session] = []  # so that no session's id() is used again
+        # All docs and keys, session after session; a session is known by its object, not its text.
+        self._number: dict[int, int] = {}
+        self._sessions: list[Session] = []
+        self._doc_ids: list[str] = []
+        self._first_doc: list[int] = [0]
+        self._first_key: list[int] = [0]
+        self._owner: list[int] = []
+        self._rows: list[int] = []
+        self._fields: list[str] = []
 
     def docs(self, session: Session) -> tuple[Round, ...]:
         """The docs of a session."""
@@ -262,58 +258,76 @@ class KeyMaker:
             return GRANULARITIES[self.granularity](session)
         return self.extractions.as_docs(self.granularity, session)
 
-    def _session(self, session: Session) -> _SessionKeys:
-        if (made := self._made.get(id(session))) is not None:
-            return made
-        docs = self.docs(session)
-        owner, rows, fields = list[int](), list[int](), list[str]()
-        for index, doc in enumerate(docs):
+    def _number_of(self, session: Session) -> int:
+        """The session's number, its docs and keys being read at the first time."""
+        if (known := self._number.get(id(session))) is not None:
+            return known
+        number = self._number[id(session)] = len(self._sessions)
+        self._sessions.append(session)  # so that its id() is not used again
+        for doc in self.docs(session):
             for name, text in self._spec.keys(doc, session, self.extractions):
                 if (row := self._place.setdefault(text, len(self.texts))) == len(self.texts):
                     self.texts.append(text)
-                owner.append(index)
-                rows.append(row)
-                fields.append(name)
-        ids = tuple(doc.round_id for doc in docs)
-        made = _SessionKeys(
-            ids,
-            tie_keys(ids),
-            np.array(owner, np.int64),
-            np.array(rows, np.int64),
-            tuple(fields),
-        )
-        self._made[id(session)] = made
-        self._kept.append(session)
+                self._owner.append(len(self._doc_ids))
+                self._rows.append(row)
+                self._fields.append(name)
+            self._doc_ids.append(doc.round_id)
+        self._first_doc.append(len(self._doc_ids))
+        self._first_key.append(len(self._rows))
+        return number
+
+    def make_all(self, memories: Sequence[Memory]) -> list[Keys]:
+        """The keys of each memory, without vectors.
+
+        Raises:
+            MemreproError: if the keying gives a whole memory no key.
+        """
+        held = [np.array([self._number_of(s) for s in m.sessions], np.int64) for m in memories]
+        doc_ids, fields = (np.array(x, object) for x in (self._doc_ids, self._fields))
+        owner, rows = np.array(self._owner, np.int64), np.array(self._rows, np.int64)
+        first_doc, first_key = np.array(self._first_doc), np.array(self._first_key)
+        ties = tie_keys(self._doc_ids)
+        made = []
+        for memory, numbers in zip(memories, held, strict=True):
+            n_docs, n_keys = (
+                first[numbers + 1] - first[numbers] for first in (first_doc, first_key)
+            )
+            docs = _runs(first_doc[numbers], n_docs)
+            keys = _runs(first_key[numbers], n_keys)
+            if not len(keys):
+                raise MemreproError(
+                    f"memory {memory.memory_id!r} has no key under the keying {self.keying!r} by "
+                    f"{self.granularity}: its rounds have the fields "
+                    f"{sorted({f for r in memory.rounds for f in r.fields})}; choose another keying"
+                )
+            # A session's first doc stands elsewhere in the memory than among all docs.
+            moved = np.cumsum(n_docs) - n_docs - first_doc[numbers]
+            made.append(
+                Keys(
+                    tuple(doc_ids[docs].tolist()),
+                    rows[keys],
+                    self.texts,
+                    tuple(fields[keys].tolist()),
+                    owner[keys] + np.repeat(moved, n_keys),
+                    ties[docs],
+                )
+            )
         return made
 
     def make(self, memory: Memory) -> Keys:
-        """The keys of a memory, without vectors.
-
-        Raises:
-            MemreproError: if the keying gives the whole memory no key.
-        """
-        parts = [self._session(session) for session in memory.sessions]
-        starts = np.cumsum([0, *(len(part.doc_ids) for part in parts)])
-        owner = np.concatenate([p.owner + s for p, s in zip(parts, starts, strict=False)])
-        if not len(owner):
-            raise MemreproError(
-                f"memory {memory.memory_id!r} has no key under the keying {self.keying!r} by "
-                f"{self.granularity}: its rounds have the fields "
-                f"{sorted({f for r in memory.rounds for f in r.fields})}; choose another keying"
-            )
-        return Keys(
-            tuple(doc_id for part in parts for doc_id in part.doc_ids),
-            np.concatenate([part.rows for part in parts]),
-            self.texts,
-            tuple(name for part in parts for name in part.fields),
-            owner,
-            np.concatenate([part.ties for part in parts]),
-        )
+        """The keys of one memory, as `make_all`."""
+        return self.make_all([memory])[0]
 
     def sessions_of_docs(self, memory: Memory) -> NDArray[np.int64]:
         """The index of each doc's session in the memory, shape (n_docs,)."""
-        counts = [len(self._session(session).doc_ids) for session in memory.sessions]
+        counts = [len(self.docs(session)) for session in memory.sessions]
         return np.repeat(np.arange(len(counts)), counts)
+
+
+def _runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The whole numbers of each run, from its start on, one run after the other."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
 def make_keys(memory: Memory, keying: str, granularity: str = "round") -> Keys:
@@ -352,7 +366,7 @@ class Request:
             raise MemreproError("these queries have no vectors: this retriever needs an encoder")
         return self.query_vectors
 
-    def doc_scores(self) -> Floats:
+    def doc_scores(self) -> Doubles:
         """Max-sim of each query with each doc, shape (n_queries, n_docs)."""
         return self.keys.best(self.keys.key_scores(self.vectors_of_queries()))
 
@@ -361,7 +375,7 @@ class Request:
 _GATHERED = 30
 
 
-def score_all(requests: Sequence[Request]) -> Iterator[tuple[Request, Floats]]:
+def score_all(requests: Sequence[Request]) -> Iterator[tuple[Request, Doubles]]:
     """Each request with its key scores, shape (n_queries, n_keys).
 
     Where memories share their texts, all queries are scored against all unique vectors in one
@@ -390,7 +404,7 @@ def score_all(requests: Sequence[Request]) -> Iterator[tuple[Request, Floats]]:
         size += len(request.query_ids)
         if size >= most or number == len(requests):
             queries = np.concatenate([r.vectors_of_queries() for r in block])
-            scores = queries @ shared.T
+            scores = products(queries, shared)
             start = 0
             for one in block:
                 end = start + len(one.query_ids)
@@ -399,7 +413,7 @@ def score_all(requests: Sequence[Request]) -> Iterator[tuple[Request, Floats]]:
             block, size = [], 0
 
 
-def best_first(request: Request, scores: Floats, k: int) -> list[Ranking]:
+def best_first(request: Request, scores: Doubles, k: int) -> list[Ranking]:
     """The k best docs of each query of a request.
 
     Args:

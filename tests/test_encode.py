@@ -202,10 +202,10 @@ def test_cuda_agrees_with_cpu(torch_cpu):
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     want = torch_cpu.encode(TEXTS, "document")
-    full = load_encoder(NAME, device="cuda", dtype="float32")
-    half = load_encoder(NAME)
-    assert half.identity.dtype == "float16"
-    assert half.identity.runtime.endswith(" cuda")
+    full = load_encoder(NAME)  # the device is found, the precision is not lowered unasked
+    half = load_encoder(NAME, device="cuda", dtype="float16")
+    assert [one.identity.dtype for one in (full, half)] == ["float32", "float16"]
+    assert all(one.identity.runtime.endswith(" cuda") for one in (full, half))
     assert np.abs(full.encode(TEXTS, "document") - want).max() < 1e-3  # TF32 is off by default
     got = half.encode(TEXTS, "document")
     np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-6)

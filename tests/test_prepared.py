@@ -4,15 +4,22 @@ import pandas as pd
 import pytest
 
 from memrepro.errors import MemreproError
+from memrepro.extractions import AskedRange, DatedEvent, Extraction, Extractions
 from memrepro.memory import Dataset, Memory, Piece, Query, Round, Session, Turn
 from memrepro.prepared import (
     load,
+    load_dates,
+    load_extractions,
     load_faults,
     load_places,
     load_qrels,
+    load_ranges,
     save,
+    save_dates,
+    save_extracted,
     save_places,
     save_qrels,
+    save_ranges,
 )
 
 TURNS = (
@@ -175,3 +182,63 @@ def test_more_rows_than_are_held_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.store._ROWS", 2)
     run(PIECES, tmp_path)
     assert load(tmp_path / "toy", "toy").memories == Dataset.of("toy", PIECES).memories
+
+
+FOUND = [
+    Extraction(S1.key, "s1_1", "nlp", "fact", "same text"),
+    Extraction(S1.key, "s1_1", "nlp", "fact", "same text"),
+    Extraction(S1.key, "", "nlp", "summary", "ünïcode\nline"),
+    Extraction(S2.key, "s2_1", "an-llm", "fact", "nan"),
+    Extraction(S2.key, "s2_1", "an-llm", "fact", "None"),
+]
+DATES = [
+    DatedEvent("m1", "s1", "nlp", 1, 738_000),
+    DatedEvent("m1", "s1", "said", 738_001, 738_001),
+    DatedEvent("m2", "s1", "nlp", 738_002, 738_003),
+    DatedEvent("m1", "s2", "nlp", 738_004, 738_004),
+    DatedEvent("m1", "s1", "nlp", 738_005, 738_005),
+]
+RANGES = [
+    AskedRange("q1", "m1", "nlp", 738_000, 738_010),
+    AskedRange("q1", "m1", "an-llm", 738_000, 738_001),
+    AskedRange("q2", "m2", "nlp", 738_000, 738_000),
+]
+
+
+@pytest.mark.parametrize("found", [FOUND, []])
+def test_extractions_round_trip(tmp_path, found):
+    path = save_extracted(iter(found), tmp_path)
+    assert path == tmp_path / "texts.parquet"
+    assert load_extractions(tmp_path) == Extractions.of(found)
+    assert list(pd.read_parquet(path).columns) == list(Extraction._fields)
+
+
+def test_dates_are_read_by_source_memory_and_session(tmp_path):
+    save_dates(iter(DATES), tmp_path / "dates.parquet")
+    assert load_dates(tmp_path / "dates.parquet", ["nlp"]) == {
+        ("m1", "s1"): [(1, 738_000), (738_005, 738_005)],
+        ("m2", "s1"): [(738_002, 738_003)],
+        ("m1", "s2"): [(738_004, 738_004)],
+    }
+    both = load_dates(tmp_path / "dates.parquet", ("said", "nlp"))
+    assert both["m1", "s1"] == [(1, 738_000), (738_001, 738_001), (738_005, 738_005)]
+    assert load_dates(tmp_path / "dates.parquet", ["recorded"]) == {}
+
+
+def test_ranges_are_read_by_source(tmp_path):
+    save_ranges(iter(RANGES), tmp_path / "ranges.parquet")
+    assert load_ranges(tmp_path / "ranges.parquet", "nlp") == [RANGES[0], RANGES[2]]
+    assert load_ranges(tmp_path / "ranges.parquet", "an-llm") == [RANGES[1]]
+    assert load_ranges(tmp_path / "ranges.parquet", "recorded") == []
+
+
+def test_empty_tables_have_the_same_columns_and_types(tmp_path):
+    for save_spans, some in ((save_dates, DATES), (save_ranges, RANGES)):
+        save_spans(some, tmp_path / "some.parquet")
+        save_spans([], tmp_path / "none.parquet")
+        whole, empty = (pd.read_parquet(tmp_path / f"{n}.parquet") for n in ("some", "none"))
+        assert len(empty) == 0
+        assert empty.dtypes.astype(str).to_dict() == whole.dtypes.astype(str).to_dict()
+    assert load_ranges(tmp_path / "none.parquet", "nlp") == []
+    save_dates([], tmp_path / "none.parquet")
+    assert load_dates(tmp_path / "none.parquet", ["nlp"]) == {}

@@ -90,7 +90,7 @@ def extract(folder: Path, dataset: Dataset) -> Extracted:
         for session in memory.sessions
     }
     round_of = {
-        (memory_id, turn.turn_id): r.round_id
+        (memory_id, turn.turn_id): (session.key, r.round_id)
         for (memory_id, _), session in sessions.items()
         for r in session.rounds
         for turn in r.turns
@@ -102,8 +102,8 @@ def extract(folder: Path, dataset: Dataset) -> Extracted:
         place = (item.memory_id, item.session_id)
         rounds = dict.fromkeys(round_of[item.memory_id, turn] for turn in item.turn_ids)
         texts += (
-            Extraction(sessions[place].key, round_id, "recorded", _KINDS[item.kind], item.text)
-            for round_id in (rounds or ("",))
+            Extraction(key, round_id, "recorded", _KINDS[item.kind], item.text)
+            for key, round_id in (rounds or [(sessions[place].key, "")])
         )
         if item.kind == "event_summary":
             day = date.fromisoformat(item.at[:10]).toordinal()

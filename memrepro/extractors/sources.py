@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,16 @@ from memrepro.extractors import nlp
 from memrepro.extractors.facts import user_facts
 from memrepro.memory import Dataset, Round, Session, whole_session
 from memrepro.progress import bar
-from memrepro.store import read_json_lines, sha256
+from memrepro.store import numbered_json_lines, sha256
+
+_REMEMBERED = 1 << 16  # texts whose dates are not read again for the next haystack
 
 
-def words(doc: Round) -> str:
-    """What is extracted from: the user's words (Figure 11), or all that was said without a user."""
-    return doc.fields.get("user") or " ".join(doc.fields.values())
+def words(doc: Round, session: Session) -> str:
+    """What is extracted from: the user's words (Figure 11), or all where nobody is the user."""
+    if any("user" in r.fields for r in session.rounds):
+        return doc.fields.get("user", "")
+    return " ".join(doc.fields.values())
 
 
 def unique_sessions(dataset: Dataset) -> Iterable[Session]:
@@ -47,11 +51,11 @@ def by_nlp(dataset: Dataset) -> Extracted:
 
 
 def _of_session(session: Session) -> Iterable[Extraction]:
-    whole = words(whole_session(session)[0])
+    whole = words(whole_session(session)[0], session)
     found = [("", "summary", nlp.summary(whole))]
     found += [("", "keyphrase", phrase) for phrase in nlp.keyphrases(whole)]
     for r in session.rounds:
-        said = words(r)
+        said = words(r, session)
         found += [(r.round_id, "fact", fact) for fact in user_facts(said)]
         found += [(r.round_id, "keyphrase", phrase) for phrase in nlp.keyphrases(said)]
     return [Extraction(session.key, r, "nlp", kind, text) for r, kind, text in found if text]
@@ -62,7 +66,7 @@ def _dated(
 ) -> tuple[list[DatedEvent], list[Extraction], list[tuple[str, str]]]:
     """Dates of the sessions of each memory, and the sentences that name them, once a session."""
 
-    @cache
+    @lru_cache(_REMEMBERED)
     def events_of(text: str, day: date) -> list[temporal.DatedEvent]:
         return temporal.dated_events(text, day)
 
@@ -75,7 +79,7 @@ def _dated(
                 skipped.append((f"session {session.session_id} of {memory.memory_id}", "no time"))
                 continue
             for r in session.rounds:
-                for event in events_of(words(r), date.fromisoformat(at[:10])):
+                for event in events_of(words(r, session), date.fromisoformat(at[:10])):
                     place = (memory.memory_id, session.session_id, "nlp")
                     span = (event.date_start.toordinal(), event.date_end.toordinal())
                     dates.append(DatedEvent(*place, *span))
@@ -135,8 +139,10 @@ def from_file(dataset: Dataset, source: str, path: Path, digest: str) -> Extract
     }
     asked = {query.query_id: query.memory_id for query in dataset.queries}
     read = Extracted(f"{path.name} {digest[:16]}", [], [], [], [])
-    for number, line in enumerate(read_json_lines(path), start=1):
+    for number, line in numbered_json_lines(path):
         try:
+            if not isinstance(line, dict):
+                raise ValueError(f"is a {type(line).__name__}, not a JSON object")
             if "query_id" in line:
                 if line["query_id"] not in asked:
                     raise ValueError(f"no query {line['query_id']!r}")
@@ -170,7 +176,8 @@ def _text(
         raise ValueError(f"kind {line['kind']!r} is none of {', '.join(KINDS)}")
     if not isinstance(line["text"], str) or not line["text"].strip():
         raise ValueError("has no text")
-    round_id = line.get("round_id", "")
+    line["text"].encode()  # half a surrogate pair cannot be written as UTF-8
+    round_id = line.get("round_id") or ""
     fitting = [
         s
         for s in sessions.get(line["session_id"], [])

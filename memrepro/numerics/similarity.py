@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
 F = TypeVar("F", np.float32, np.float64)
 
 
@@ -13,6 +14,12 @@ def normalise(vectors: Floats) -> Floats:
     """Vectors of length 1 along the last axis; a zero vector stays zero."""
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return cast(Floats, (vectors / np.maximum(norms, 1e-12)).astype(np.float32))
+
+
+def products(queries: Floats, keys: Floats) -> Doubles:
+    """The inner product of each query with each key, in double precision, (n_queries, n_keys)."""
+    doubles: Doubles = queries.astype(np.float64) @ keys.astype(np.float64).T
+    return doubles
 
 
 def max_by_owner(scores: NDArray[F], owner: NDArray[np.int64], n_docs: int) -> NDArray[F]:

@@ -9,6 +9,7 @@ from IPython.display import display
 
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
+from memrepro.experiment import load_plan
 from memrepro.report import benchmark_statistics, longmemeval_printed, longmemeval_time
 from memrepro.report.profile import Metrics, Views, difference, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
@@ -126,6 +127,7 @@ DESIGNS: Mapping[str, tuple[str, ...]] = {
         "K = V + summary", "K = V + fact", "K = V + keyphrase",
     ),
 }  # fmt: skip
+_PLURALS = {"turn": "turns", "fact": "facts", "summary": "summaries"}
 TABLE9 = ("K = V", "K = V + summary", "K = V + fact", "K = V + keyphrases")
 
 
@@ -205,14 +207,15 @@ def protocols(profile: str, study: Study) -> Iterator[Cell]:
     """One ranking under every protocol: what its name hides, with the number of questions."""
     table = read_table(paths.protocols(profile))
     runs = {
-        f"{what}, {level}s as docs": (f"{stem}-{level}-keys", study.base)
+        f"{what}, docs are {level}s": (f"{stem}-{level}-keys", study.base)
         for what, stem in (("dense", study.stem), ("BM25", study.lexical))
         for level in LEVELS
     }
-    runs |= {f"dense, {row}s as docs": (e, "") for row, e in study.values.items()}
+    runs |= {f"dense, docs are {_PLURALS[row]}": (e, "") for row, e in study.values.items()}
     for row, (experiment, setting) in runs.items():
         found = table[(table["experiment"] == experiment) & (table["setting"] == setting)]
-        found = found[found["k"] == 10]
+        metrics = load_plan().evaluation.protocol_metrics
+        found = found[(found["k"] == 10) & found["metric"].isin(metrics)]
         columns = (found[c].tolist() for c in ("level", "protocol", "metric", "n", "value"))
         for level, protocol, metric, n, value in zip(*columns, strict=True):
             name = f"{row}; by {level}, {protocol}, n = {n}"

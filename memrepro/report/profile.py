@@ -63,8 +63,16 @@ def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
     Args:
         before: `query_id, kind, value`.
         now: the same of the same questions.
+
+    Raises:
+        MemreproError: if they are of different questions.
     """
     both = before.merge(now, on="query_id", suffixes=(" before", " now"))
+    if not len(before) == len(now) == len(both):
+        raise MemreproError(
+            f"{len(before)} questions before and {len(now)} now have {len(both)} in common: a "
+            "paired difference needs the same questions"
+        )
     old, new = (both[f"value {when}"].to_numpy() for when in ("before", "now"))
     interval = paired_difference(old, new)
     won, lost = int((new > old).sum()), int((new < old).sum())

@@ -15,12 +15,12 @@ from memrepro import paths
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, Verdict, judge
 from memrepro.numerics.gate import Gate
 from memrepro.prepared import load_qrels
-from memrepro.report import figures
+from memrepro.report import figures, rfmem_printed, rfmem_prose
 from memrepro.report.profile import Views, exclusion_cells
+from memrepro.report.rfmem_printed import count, printed_table
 from memrepro.report.tables import Cell, number, write_cells
-from memrepro.store import read_table, read_yaml
+from memrepro.store import read_table
 
-REPORTED = Path(__file__).parents[1] / "reported" / "rfmem.yaml"
 KINDS = {
     "Basic": "Basic information",
     "Social": "Social",
@@ -88,16 +88,6 @@ class Results:
         return list(
             dict.fromkeys(self.frame.loc[self.frame["experiment"] == experiment, "setting"])
         )
-
-
-def printed_table(name: str) -> dict[tuple[str, str], str]:
-    """A table of RF-Mem as printed: (row, column) → string."""
-    table = read_yaml(REPORTED)[name]
-    return {
-        (str(row), column): cell
-        for row, cells in table["rows"].items()
-        for column, cell in zip(table["columns"], cells, strict=True)
-    }
 
 
 # The bounds on the mean score; the threshold is swept. λ = 30 in both (PROTOCOLS.md).
@@ -244,7 +234,7 @@ def table7(profile: str) -> Iterator[Cell]:
         elif row not in counted:
             why = "the tokeniser of the printed averages is not named"
         else:
-            yield _count(row, column, shown, counted[row])
+            yield count(row, column, shown, counted[row])
             continue
         yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
 
@@ -264,7 +254,7 @@ def table9(profile: str) -> Iterator[Cell]:
     for (row, column), shown in printed_table("table9").items():
         values = counts[column]
         total = {"Sum": sum(values), "Avg": sum(values) / len(values)}
-        yield _count(row, column, shown, total[row] if row in total else values[int(row) - 1])
+        yield count(row, column, shown, total[row] if row in total else values[int(row) - 1])
 
 
 def table8() -> Iterator[Cell]:
@@ -279,43 +269,6 @@ def table10() -> Iterator[Cell]:
     for (row, column), shown in printed_table("table10").items():
         why = "LongMemEval's files are not in the mirror"
         yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
-
-
-def arithmetic() -> Iterator[Cell]:
-    """What the printed numbers of Tables 1 and 7 to 10 say of each other; no data is behind it."""
-    note = "computed from the paper's own numbers"
-    samples, topics = printed_table("table7"), printed_table("table8")
-    tokens = printed_table("table1_tokens")
-    for column in ("32k", "128k", "1M"):
-        shown = samples["# of samples", column]
-        kinds = [samples[row, column] for row in PERSONAMEM_KINDS]
-        by_topic = [cell for (_, size), cell in topics.items() if size == column]
-        for name, cells in (("Table 7: sum of types", kinds), ("Table 8: sum of topics", by_topic)):
-            yield _count(name, column, shown, sum(map(_integer, cells)), note)
-        whole, without = (float(tokens[row, column]) for row in ("Full Context", "Zero Memory"))
-        shown = samples["Avg tokens of memory", column]
-        yield _count("Table 7: tokens of memory by Table 1", column, shown, whole - without, note)
-    users = printed_table("table9")
-    for column in dict.fromkeys(column for _, column in users):
-        values = [_integer(users[str(user), column]) for user in range(1, 7)]
-        yield _count("Table 9: sum of users", column, users["Sum", column], sum(values), note)
-        yield _count("Table 9: mean of users", column, users["Avg", column], sum(values) / 6, note)
-    memory = printed_table("table10")
-    for column in ("LongMemEval-s", "LongMemEval-m"):
-        shown = memory["Avg Session-level Memory per Question", column]
-        total = _integer(memory["Total Session-level Memory", column])
-        mean = total / _integer(memory["Total Questions", column])
-        yield _count("Table 10: sessions per question", column, shown, mean, note)
-
-
-def _integer(shown: str) -> int:
-    return 0 if shown == "–" else int(shown.replace(",", ""))
-
-
-def _count(row: str, column: str, shown: str, value: float, note: str = "") -> Cell:
-    verdict = judge(shown, float(value))
-    text = f"{value:.2f}" if isinstance(value, float) else str(value)
-    return Cell(row, column, "count", shown, text, 1, verdict.label, verdict.term, note)
 
 
 def _curves(data: pd.DataFrame, xlabel: str, folder: Path, name: str) -> list[Path]:
@@ -370,7 +323,8 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(table8(), folder, "table8"),
         *write_cells(table9("open"), folder, "table9"),
         *write_cells(table10(), folder, "table10"),
-        *write_cells(arithmetic(), folder, "arithmetic"),
+        *rfmem_printed.build(folder),
+        *rfmem_prose.build(folder),
         *write_cells(exclusion_cells("open", "personabench"), folder, "exclusions"),
         *_curves(gate_sweep(results), "entropy threshold τ", folder, "gate_sweep"),
         *_curves(alpha_sweep(results), "α", folder, "alpha_sweep"),

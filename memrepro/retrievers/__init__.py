@@ -13,7 +13,10 @@ from memrepro.errors import MemreproError
 from memrepro.keys import Request
 from memrepro.ranking import Ranking
 
-FAMILIES = ("bm25", "dense", "rfmem", "timeaware")
+FAMILIES = ("bm25", "dense", "rfmem", "rfmem_alternatives", "timeaware")
+
+
+_LEAST = {"seed": 0, "margin": 0}
 
 
 class Retriever(Protocol):
@@ -49,8 +52,9 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
             raise MemreproError(
                 f"{family}.{name}: {key} is {value!r}, and must be of type {wanted.__name__}"
             )
-        if wanted is int and key != "seed" and value < 1:
-            raise MemreproError(f"{family}.{name}: {key} is {value}, and must be at least 1")
+        least = _LEAST.get(key, 1)
+        if wanted is int and value < least:
+            raise MemreproError(f"{family}.{name}: {key} is {value}, and must be at least {least}")
     try:
         made: Retriever = known[name](**parameters)
     except TypeError as error:

@@ -25,8 +25,7 @@ def run(embedding: str) -> Done:
     for granularity, keyings in entry.keys.items():
         for keying in keyings:
             maker = KeyMaker(granularity, keying, extractions)
-            for memory in dataset.memories.values():
-                maker.make(memory)
+            maker.make_all(list(dataset.memories.values()))
             documents.update(dict.fromkeys(maker.texts))
     queries = dict.fromkeys(query.text for query in dataset.queries)
     encoder = load_encoder(entry.encoder)

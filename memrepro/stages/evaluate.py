@@ -115,9 +115,10 @@ def evaluate_run(
                 )
                 if not at:
                     continue
-                if protocol.roll_up == "official" and level != experiment.granularity:
-                    if experiment.granularity not in GRANULARITIES:
-                        continue  # the released code knows no extractions as values
+                if protocol.roll_up == "official":
+                    # There is nothing to roll up, or what the released code does not know.
+                    if rolled is part or experiment.granularity not in GRANULARITIES:
+                        continue
                     turns = gold.wanted(experiment.granularity, protocol)
                     table = evaluate_official(part, turns, gold.places, at)
                     table = table[table["metric"].isin(names)]

@@ -7,6 +7,7 @@ there.
 """
 
 import importlib
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -31,18 +32,30 @@ def extract(source: str, options: Any, dataset: Dataset, module: str) -> Extract
     Raises:
         MemreproError: if the source is unknown, or cannot be read.
     """
-    if source == "nlp":
+    if source == "nlp" and not options:
         return by_nlp(dataset)
-    if isinstance(options, dict) and set(options) == {"file", "sha256"}:
+    reserved = ("nlp", "said", "recorded", "gold")
+    if source not in reserved and isinstance(options, dict) and set(options) == {"file", "sha256"}:
         return from_file(dataset, source, root() / Path(options["file"]), options["sha256"])
     if source in ("recorded", "gold") and not options:
-        own = importlib.import_module(f"memrepro.datasets.{module}_extractions")
-        found: Extracted = own.extract(paths.raw(dataset.name), dataset)
-        return found
+        return _own(source, dataset, module)
     raise MemreproError(
         f"params.yaml: data set {dataset.name!r} has the source of extractions {source!r} with the "
         f"options {options!r}: write nlp, recorded or gold with none, or any other name with file "
         "and sha256"
+    )
+
+
+def _own(source: str, dataset: Dataset, module: str) -> Extracted:
+    """What the data set's own module gives, if it is of that source."""
+    name = f"memrepro.datasets.{module}_extractions"
+    if importlib.util.find_spec(name):
+        found: Extracted = importlib.import_module(name).extract(paths.raw(dataset.name), dataset)
+        if {text.source for text in found.texts} <= {source}:
+            return found
+    raise MemreproError(
+        f"params.yaml: data set {dataset.name!r} brings no extractions {source!r} itself: take "
+        "that source away, or name another"
     )
 
 

@@ -62,7 +62,7 @@ def make_requests(
     extractions = load_extractions(paths.extracted(experiment.dataset))
     maker = KeyMaker(experiment.granularity, experiment.keying, extractions)
     memories = [dataset.memories[memory_id] for memory_id in asked]
-    made = [maker.make(memory) for memory in memories]
+    made = maker.make_all(memories)
     if experiment.encoder:
         shared = _pick(vectors.get("document", {}), maker.texts, experiment)
         made = [keys.with_vectors(shared) for keys in made]

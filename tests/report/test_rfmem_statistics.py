@@ -1,6 +1,7 @@
 """RF-Mem's statistics tables 7 to 10: whole, and right by their own sums."""
 
-from memrepro.report.rfmem import arithmetic, printed_table, table8, table10
+from memrepro.report.rfmem import table8, table10
+from memrepro.report.rfmem_printed import arithmetic, printed_table
 
 
 def test_what_is_printed_is_whole():
@@ -22,7 +23,9 @@ def test_what_was_not_run_says_why():
 
 
 def test_all_sums_hold_but_one():
-    cells = list(arithmetic())
+    cells = [
+        c for c in arithmetic() if c.row.startswith(("Table 7", "Table 8", "Table 9", "Table 10"))
+    ]
     assert len(cells) == 9 + 10 + 2
     wrong = [c for c in cells if c.verdict != "exact"]
     assert [(c.column, c.reported, c.reproduced) for c in wrong] == [

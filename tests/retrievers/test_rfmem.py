@@ -4,6 +4,7 @@ import warnings
 from math import exp, log
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from memrepro.keys import Request, make_keys
 from memrepro.memory import Memory, Round
 from memrepro.numerics.gate import Gate
 from memrepro.numerics.similarity import normalise
+from memrepro.ranking import to_frame
 from memrepro.retrievers import make_retriever
 
 
@@ -167,6 +169,75 @@ def test_identical_vectors_and_a_single_doc():
         assert len(ranking.doc_ids) == 5
     for ranking in retriever.search([request(1, vectors=same[:1], n_queries=1)]):
         assert ranking.doc_ids == ("d0",)
+
+
+GATED = {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5, "sharpness": 30.0}
+
+
+@pytest.mark.parametrize("name", ["recollection", "recollection_printed"])
+def test_many_memories_at_once_are_each_by_itself(name):
+    asked = [request(n, seed=n) for n in (60, 2, 25)]
+    retriever = make_retriever("rfmem", name, {"k": 8, "beam_width": 3, "fanout": 2, "alpha": 0.3})
+    together = retriever.search(asked)
+    assert together == [one for r in asked for one in retriever.search([r])]
+    assert retriever.search([]) == []
+
+
+def test_printed_rankings_fall_and_released_ones_need_not():
+    own = {"k": 10, "beam_width": 3, "fanout": 2, "alpha": 0.5}
+    asked = [request(60, n_queries=8)]
+    for ranking in make_retriever("rfmem", "recollection_printed", own).search(asked):
+        assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
+    released = make_retriever("rfmem", "recollection", own).search(asked)
+    assert any(list(r.scores) != sorted(r.scores, reverse=True) for r in released)
+
+
+def test_the_printed_gate_lets_an_entropy_of_tau_pass():
+    asked = request(60, n_queries=8)
+    familiar = make_retriever("rfmem", "familiarity", {"k": 5}).search([asked])
+    middle = gate(entropy_form="sum").entropy(np.array(familiar[3].scores))
+    between = {**GATED, "mean_high": 2.0, "mean_low": -2.0, "entropy_threshold": middle}
+    printed = make_retriever("rfmem", "gated_printed", between).trace([asked])
+    released = make_retriever("rfmem", "gated", {**between, "entropy_form": "sum"}).trace([asked])
+    assert printed.queries["path"][3] == "familiarity"
+    assert released.queries["path"][3] == "recollection"
+
+
+@pytest.mark.parametrize(
+    ("high", "low", "paths"),
+    [(-1.0, -2.0, {"familiarity"}), (2.0, 1.5, {"recollection"}), (2.0, -2.0, None)],
+)
+@pytest.mark.parametrize("name", ["gated", "gated_printed"])
+def test_the_trace_tells_where_each_hit_was_found(name, high, low, paths):
+    asked = [request(60, n_queries=8), request(30, seed=2, n_queries=1)]
+    asked[1].query_ids[:] = ["other"]
+    form = "mean" if name == "gated" else "sum"
+    familiar = make_retriever("rfmem", "familiarity", {"k": 5}).search(asked)
+    entropies = [gate(entropy_form=form).entropy(np.array(f.scores)) for f in familiar]
+    own = {**GATED, "mean_high": high, "mean_low": low}
+    retriever = make_retriever(
+        "rfmem", name, {**own, "entropy_threshold": float(np.median(entropies))}
+    )
+    rankings = retriever.search(asked)
+    trace = retriever.trace(asked)
+    assert trace.queries["query_id"].tolist() == [*asked[0].query_ids, "other"]
+    assert trace.queries["entropy"].tolist() == entropies
+    assert set(trace.queries["path"]) == (paths or {"familiarity", "recollection"})
+    deep = set(trace.queries.loc[trace.queries["path"] == "recollection", "query_id"])
+    assert set(trace.branches["query_id"]) == deep
+    pd.testing.assert_frame_equal(
+        trace.hits[["query_id", "doc_id", "rank", "score"]],
+        to_frame(rankings),
+        check_dtype=False,
+    )
+    assert set(trace.hits.loc[~trace.hits["query_id"].isin(deep), "round"]) <= {-1}
+    places = ["query_id", "round", "branch"]
+    found = trace.hits[trace.hits["query_id"].isin(deep)]
+    assert len(found.merge(trace.branches, on=places)) == len(found)
+    rounds = trace.branches.groupby("query_id")["round"].max() + 1
+    told = trace.queries.set_index("query_id")["rounds"]
+    assert told[list(deep)].to_dict() == rounds.to_dict()
+    assert (told.drop(list(deep)) == 0).all()
 
 
 def test_errors():

@@ -1,0 +1,199 @@
+"""RF-Mem's recollection for all queries at once, against a loop over queries with scikit-learn.
+
+    python benchmarks/recollection.py [--queries 200] [--dimension 768] [--json]
+
+PersonaBench's memories with mpnet's vectors where they have been made (else random ones of that
+size), and random memories of 500 and 5,000 docs. The loop is the reference of the tests,
+`recollection_reference`, in single precision: a product, k-means of scikit-learn for each branch.
+It runs with all threads and with one, which is about twice as fast on so few points; the faster
+counts. Loop and batch run by turns, three times, and the best of each counts. Rankings are compared
+with the loop's, rank by rank, and where they differ with those of the loop in double precision.
+
+Then one query at a time: the batch of one query, without and with encoding it (MiniLM).
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from memrepro import paths
+from memrepro.encode import load_encoder
+from memrepro.errors import MemreproError
+from memrepro.experiment import load_plan
+from memrepro.numerics.nearest import Asked
+from memrepro.numerics.recollection import Settings, recollect
+from memrepro.numerics.recollection_reference import recollect_one
+from memrepro.numerics.similarity import normalise
+from memrepro.prepared import load
+from memrepro.stages.retrieve import make_requests, read_vectors
+
+TURNS = 3
+EXPERIMENT = "rfmem-mpnet-recollection-k5"
+SETTINGS = {
+    "K=5, F=1, α=0.9": {"k": 5, "fanout": 1, "alpha": 0.9},
+    "K=10, F=2, α=0.2": {"k": 10, "fanout": 2, "alpha": 0.2},
+}  # RF-Mem's Table 2
+QUESTION = "Which restaurant did I say I wanted to go to for my birthday?"
+
+
+def drawn(n_memories: int, n_docs: int, n_queries: int, dimension: int) -> list[Asked]:
+    """Random memories; vectors have a common part, as those of texts have."""
+    generator = np.random.default_rng(n_docs)
+
+    def vectors(n: int) -> np.ndarray:
+        return normalise(generator.normal(size=(n, dimension)).astype(np.float32) + 0.5)
+
+    return [
+        Asked(vectors(n_queries), vectors(n_docs), generator.permutation(n_docs).astype(np.uint64))
+        for _ in range(n_memories)
+    ]
+
+
+def personabench() -> tuple[str, list[Asked]]:
+    """The real memories, or random ones of their number and size."""
+    experiment = load_plan().experiment(EXPERIMENT)
+    try:
+        dataset = load(paths.prepared(experiment.dataset), experiment.dataset)
+        requests = make_requests(dataset, experiment, read_vectors(experiment))
+    except MemreproError:
+        return "6 memories of 88 docs, random", drawn(6, 88, 44, 768)
+    asked = [Asked(r.vectors_of_queries(), r.keys.doc_vectors(), r.keys.ties) for r in requests]
+    return f"PersonaBench, {len(asked)} memories of {len(asked[0].docs)} docs or so", asked
+
+
+def batch(asked: Sequence[Asked], settings: Settings) -> list[list[int]]:
+    """The docs of each query, all queries at once."""
+    hits = recollect(asked, settings)
+    n_queries = sum(len(one.queries) for one in asked)
+    ends = np.searchsorted(hits.query, np.arange(n_queries + 1)).tolist()
+    return [hits.doc[a:b].tolist() for a, b in pairwise(ends)]
+
+
+def loop(asked: Sequence[Asked], settings: Settings, kind: type = np.float32) -> list[list[int]]:
+    """The docs of each query, one query after the other."""
+    found = []
+    for one in asked:
+        docs = one.docs.astype(kind)
+        for query in one.queries.astype(kind):
+            found.append(list(recollect_one(query, docs, one.ties, settings)))
+    return found
+
+
+def with_one_thread(action: Callable[[], list[list[int]]]) -> list[list[int]]:
+    with threadpool_limits(1):
+        return action()
+
+
+def ranks_that_differ(one: Sequence[Sequence[int]], other: Sequence[Sequence[int]]) -> int:
+    return sum(
+        a != b or len(x) != len(y)
+        for x, y in zip(one, other, strict=True)
+        for a, b in zip(x, y, strict=False)
+    )
+
+
+def measure(name: str, asked: Sequence[Asked], chosen: str, variant: str) -> dict[str, object]:
+    """Queries a second of each path, and how far their rankings differ."""
+    floor = 0.0 if variant == "released" else -np.inf
+    settings = Settings(
+        beam_width=3, rounds=10, floor=floor, seed=42, variant=variant, relevance_weight=0.9,
+        **SETTINGS[chosen],
+    )  # fmt: skip
+    ways: dict[str, Callable[[], list[list[int]]]] = {
+        "loop": lambda: loop(asked, settings),
+        "loop, one thread": lambda: with_one_thread(lambda: loop(asked, settings)),
+        "batch": lambda: batch(asked, settings),
+        "batch, one thread": lambda: with_one_thread(lambda: batch(asked, settings)),
+    }
+    seconds = dict.fromkeys(ways, np.inf)
+    found = {}
+    for _ in range(TURNS):
+        for way, action in ways.items():
+            began = time.perf_counter()
+            found[way] = action()
+            seconds[way] = min(seconds[way], time.perf_counter() - began)
+    exact = loop(asked, settings, np.float64)
+    n_queries = sum(len(one.queries) for one in asked)
+    fastest = min(seconds["loop"], seconds["loop, one thread"])
+    return {
+        "memory": name,
+        "variant": variant,
+        "settings": chosen,
+        "queries": n_queries,
+        **{f"{way} q/s": round(n_queries / taken) for way, taken in seconds.items()},
+        "batch ÷ faster loop": round(fastest / seconds["batch"], 1),
+        "same threads": round(seconds["loop, one thread"] / seconds["batch, one thread"], 1),
+        "ranks": sum(map(len, exact)),
+        "differ": ranks_that_differ(found["batch"], found["loop"]),
+        "differ in double": ranks_that_differ(found["batch"], exact),
+    }
+
+
+def latency(name: str, asked: Sequence[Asked]) -> dict[str, object]:
+    """Milliseconds of one query by itself, the median of 50."""
+    settings = Settings(
+        beam_width=3, rounds=10, floor=0.0, seed=42, variant="released", relevance_weight=0.9,
+        **SETTINGS["K=10, F=2, α=0.2"],
+    )  # fmt: skip
+    first = asked[0]
+    single = [Asked(first.queries[i : i + 1], first.docs, first.ties) for i in range(40)]
+    taken = []
+    for number in range(50):
+        one = single[number % len(single)]
+        began = time.perf_counter()
+        recollect([one], settings)
+        between = time.perf_counter()
+        recollect_one(one.queries[0], one.docs, one.ties, settings)
+        taken.append((between - began, time.perf_counter() - between))
+    batch_ms, loop_ms = 1e3 * np.median(taken, axis=0)
+    return {"memory": name, "batch of one (ms)": batch_ms, "loop (ms)": loop_ms}
+
+
+def encoding() -> float:
+    """Milliseconds to encode one question with MiniLM, the median of 20."""
+    encoder = load_encoder("all-minilm-l6-v2", device="cpu")
+    encoder.encode([QUESTION], "query")
+    taken = []
+    for _ in range(20):
+        began = time.perf_counter()
+        encoder.encode([QUESTION], "query")
+        taken.append(time.perf_counter() - began)
+    return 1e3 * float(np.median(taken))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--dimension", type=int, default=768)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    memories = dict([personabench()])
+    for n_docs in (500, 5000):
+        asked = drawn(1, n_docs, arguments.queries, arguments.dimension)
+        memories[f"{n_docs} docs, random"] = asked
+    rows = [
+        measure(name, asked, chosen, variant)
+        for name, asked in memories.items()
+        for variant in ("released", "printed")
+        for chosen in SETTINGS
+    ]
+    encoded = encoding()
+    alone = [latency(name, asked) for name, asked in memories.items()]
+    for row in alone:
+        row["with encoding (ms)"] = row["batch of one (ms)"] + encoded
+    if arguments.json:
+        print(json.dumps([rows, alone], indent=1, default=float, ensure_ascii=False))
+        return
+    print(pd.DataFrame(rows).to_markdown(index=False))
+    print()
+    print(pd.DataFrame(alone).to_markdown(index=False, floatfmt=".2f"))
+
+
+if __name__ == "__main__":
+    main()

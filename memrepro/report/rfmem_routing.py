@@ -1,0 +1,105 @@
+"""Which path RF-Mem's gate takes for each question, from the scores of a familiarity run.
+
+A question's path depends on its probe scores alone: the gated row of any recollection follows from
+two runs, at every threshold, without searching again.
+"""
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from memrepro import paths
+from memrepro.numerics.gate import Gate
+from memrepro.report.profile import Metrics
+from memrepro.store import read_table
+
+# Column of the paper's tables -> the data's kind of question.
+KINDS = {
+    "Basic": "Basic information",
+    "Social": "Social",
+    "Pref Easy": "Preference easy",
+    "Pref Hard": "Preference hard",
+    "Overall": None,
+}
+CUTOFFS = (5, 10)
+# θ of Appendix B, and what it leaves out: τ as the released code's default, on the mean form of H.
+GATE = Gate(sharpness=30.0, entropy_threshold=0.2, mean_high=0.6, mean_low=0.0)
+
+
+def probes(profile: str, experiment: str, k: int) -> pd.DataFrame:
+    """The first k scores of each question: a row a question in the run's order, a column a rank.
+
+    A list shorter than k, which a floor can leave, ends in NaN.
+    """
+    run = read_table(paths.run(profile, experiment))
+    table = run[run["rank"] <= k].pivot(index="query_id", columns="rank", values="score")
+    return table.loc[run["query_id"].unique()]
+
+
+def signals(scores: pd.DataFrame, gate: Gate) -> pd.DataFrame:
+    """The gate's two signals by question, and its choice: `mean, entropy, familiar`."""
+    lists = [row[~np.isnan(row)] for row in scores.to_numpy()]
+    rows = [(float(s.mean()), gate.entropy(s), gate.is_familiar(s)) for s in lists]
+    return pd.DataFrame(rows, columns=["mean", "entropy", "familiar"], index=scores.index)
+
+
+class Routing(NamedTuple):
+    """One routing, given by every entropy threshold τ with low < τ ≤ high."""
+
+    low: float
+    high: float
+    familiar: pd.Series
+
+    @property
+    def recollected(self) -> int:
+        """How many questions take the recollection path."""
+        return int((~self.familiar).sum())
+
+
+def routings(found: pd.DataFrame, gate: Gate) -> list[Routing]:
+    """Every routing that some τ gives, in order of τ; from `signals`, whatever τ they were at."""
+    sure = found["mean"] >= gate.mean_high
+    open_to_entropy = ~sure & (found["mean"] > gate.mean_low)
+    steps = sorted(set(found.loc[open_to_entropy, "entropy"]))
+    return [
+        Routing(low, high, sure | (open_to_entropy & (found["entropy"] < high)))
+        for low, high in itertools.pairwise([0.0, *steps, float("inf")])
+    ]
+
+
+def gated(direct: pd.DataFrame, deliberate: pd.DataFrame, familiar: pd.Series) -> pd.DataFrame:
+    """The gated row question by question: `query_id, kind, value` of the path that each takes."""
+    both = direct.merge(
+        deliberate[["query_id", "value"]],
+        on="query_id",
+        suffixes=("", " recollected"),
+        validate="1:1",
+    )
+    takes_direct = familiar.loc[both["query_id"]].to_numpy()
+    both["value"] = both["value"].where(takes_direct, both.pop("value recollected"))
+    return both
+
+
+class Encoder(NamedTuple):
+    """An encoder whose runs are on PersonaBench, noise level 0.0, by sessions."""
+
+    title: str
+    stem: str
+
+    def recall(self, metrics: Metrics, path: str, k: int, setting: str = "") -> pd.DataFrame:
+        """Recall@k by question of `familiarity`, or of a recollection such as `dbscan`."""
+        name = f"{self.stem}-{path}" if path == "familiarity" else f"{self.stem}-{path}-k{k}"
+        return metrics.values(f"{name}-by-{setting.partition('=')[0]}" if setting else name,
+                              "session", "recall", k, setting.partition("=")[2])  # fmt: skip
+
+    def probes(self, profile: str, k: int) -> pd.DataFrame:
+        """The first k scores of each question by familiarity."""
+        return probes(profile, f"{self.stem}-familiarity", k)
+
+
+ENCODERS = {
+    "mpnet": Encoder("all-mpnet-base-v2", "rfmem-mpnet"),
+    "minilm": Encoder("all-MiniLM-L6-v2", "rfmem-minilm"),
+}
