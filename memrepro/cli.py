@@ -40,11 +40,10 @@ def _repro(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 1
-    for report in plan.reports.values():
-        if report.profile == arguments.profile:
-            page = paths.build(report.profile) / f"{report.paper}.html"
-            tables = paths.results(report.profile) / report.paper
-            print(f"report: {page.relative_to(root())}   tables: {tables.relative_to(root())}/")
+    for paper in plan.papers(arguments.profile):
+        page = paths.build(arguments.profile) / f"{paper}.html"
+        tables = paths.results(arguments.profile) / paper
+        print(f"report: {page.relative_to(root())}   tables: {tables.relative_to(root())}/")
     return 0
 
 

@@ -14,6 +14,7 @@ from memrepro.metrics import METRICS
 from memrepro.store import read_yaml, root
 
 PROFILES = ("sample", "open", "full")
+FULL_REPORTS = ("rfmem", "maxsim", "longmemeval")  # as in dvc.yaml, `report-full`
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class Experiment:
         encoder: key of the encoder; '' for a lexical one.
         ranges: the source of the dates that queries ask about; '' without a time filter.
         dates: the sources of the docs' dates; 'said' is when a session took place.
-        vary: in a sweep, 'keying' or the parameter that takes each of `values`; '' otherwise.
+        vary: in a sweep, 'keying', 'granularity' or the parameter that takes each of `values`; ''
+            otherwise.
         values: of the sweep.
     """
 
@@ -80,8 +82,8 @@ class Experiment:
         if not self.vary:
             return {"": self}
         one = replace(self, vary="", values=())
-        if self.vary == "keying":
-            return {str(value): replace(one, keying=value) for value in self.values}
+        if self.vary in ("keying", "granularity"):
+            return {str(value): replace(one, **{self.vary: value}) for value in self.values}
         return {
             str(value): replace(one, parameters={**self.parameters, self.vary: value})
             for value in self.values
@@ -142,13 +144,19 @@ class Plan:
     evaluation: Evaluation
 
     def check_report(self, profile: str, paper: str) -> None:
-        """Refuse a report that is not planned; the full profile's stands on the open one's."""
-        planned = {(r.profile, r.paper) for r in self.reports.values()} | {("full", "rfmem")}
+        """Refuse a report that is not planned."""
+        planned = {(p, paper) for p in PROFILES for paper in self.papers(p)}
         if (profile, paper) not in planned:
             known = ", ".join(f"{paper} on {profile}" for profile, paper in sorted(planned))
             raise MemreproError(
                 f"no report {paper!r} on the profile {profile!r}: known are {known}"
             )
+
+    def papers(self, profile: str) -> list[str]:
+        """The papers that a profile reports on; the full one's stand on the open one's results."""
+        if profile == "full":
+            return list(FULL_REPORTS)
+        return [r.paper for r in self.reports.values() if r.profile == profile]
 
     def check_profile(self, profile: str) -> None:
         """Refuse an unknown profile."""

@@ -63,10 +63,12 @@ def closure(*names):
 
 DYNAMIC = {
     "download": ["memrepro.datasets.sample"],
-    "prepare": ["memrepro.datasets.personabench"],
+    "prepare": ["memrepro.datasets.locomo"],
+    "extract": ["memrepro.datasets.locomo_extractions", "memrepro.datasets.sample_extractions"],
     "retrieve": ["memrepro.retrievers.rfmem"],
     "sweep": ["memrepro.retrievers.rfmem"],
     "retrieve-lexical": ["memrepro.retrievers.bm25"],
+    "sweep-lexical": ["memrepro.retrievers.bm25"],
     "report": ["memrepro.report.rfmem"],
     "report-full": ["memrepro.report.rfmem"],
     "verify": ["memrepro.report.rfmem"],
@@ -82,7 +84,8 @@ def test_a_stage_depends_on_all_the_code_that_it_runs(name):
     dynamic = DYNAMIC.get(name, [])
     last = dynamic[0].rsplit(".", 1)[1] if dynamic else ""
     declared = [
-        re.sub(r"\$\{item\.(module|method|paper|first|second)\}", last, d) for d in stage["deps"]
+        re.sub(r"\$\{item\.(module|method|paper|first|second|third)\}", last, d)
+        for d in stage["deps"]
     ]
     needed = closure(f"memrepro.stages.{module}", *dynamic)
     missing = {m for m in needed if not any(m == d or m.startswith(f"{d}/") for d in declared)}
@@ -90,7 +93,7 @@ def test_a_stage_depends_on_all_the_code_that_it_runs(name):
 
 
 def test_only_evaluation_reads_the_qrels():
-    for name in ("embed", "retrieve", "retrieve-lexical", "sweep"):
+    for name in ("extract", "embed", "retrieve", "retrieve-lexical", "sweep", "sweep-lexical"):
         assert not [d for d in STAGES[name]["do"]["deps"] if "qrels" in d]
 
 
@@ -182,7 +185,7 @@ def test_an_edit_makes_stale_just_what_depends_on_it(clone):
     stale = newly_changed(clone, "memrepro/metrics.py", *edit)
     assert stale == {s for s in every if s.startswith(("evaluate", "verify"))}
     stale = newly_changed(clone, "memrepro/report/sample.py", *edit)
-    assert stale == {"report@sample", "verify@sample"} & every
+    assert stale == {s for s in every if s.startswith(("report", "verify"))}
 
 
 TINY = {
@@ -191,6 +194,7 @@ TINY = {
             "profile": "sample",
             "module": "sample",
             "parameters": {"seed": 7, "questions": 24, "sessions": 10},
+            "extract": {"gold": {}, "nlp": {}},
         }
     },
     "embeddings": {
@@ -212,12 +216,16 @@ def test_a_tiny_profile_end_to_end_and_a_second_run_does_nothing(tmp_path):
     params = {
         **PARAMS,
         **TINY,
-        "reports": {r: PARAMS["reports"][r] for r in ("sample", "maxsim-sample")},
+        "reports": {r: e for r, e in PARAMS["reports"].items() if e["profile"] == "sample"},
     }
-    # What the sample's two reports draw on, and one run of each method.
+    # All sweeps, which the reports draw on, and one run of each method.
     kept = ("sample-bm25-user", "sample-dense-user", "sample-rfmem-recollection")
     params["experiments"] = {
-        group: {k: e for k, e in entries.items() if k in kept or k.startswith("sample-round-")}
+        group: {
+            k: e
+            for k, e in entries.items()
+            if k in kept or ("sweep" in group and e["profile"] == "sample")
+        }
         for group, entries in PARAMS["experiments"].items()
     }
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
@@ -226,7 +234,7 @@ def test_a_tiny_profile_end_to_end_and_a_second_run_does_nothing(tmp_path):
     results = tmp_path / "results" / "sample"
     runs = sorted(p.stem for p in (results / "runs").glob("*.parquet"))
     assert set(kept) <= set(runs)
-    assert len(runs) == len(kept) + 6
+    assert len(runs) == len(kept)
     run = pd.read_parquet(results / "runs" / f"{runs[0]}.parquet")
     assert list(run.columns) == ["query_id", "doc_id", "rank", "score"]
     overview = pd.read_csv(results / "sample" / "overview.csv")

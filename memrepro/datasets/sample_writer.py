@@ -44,7 +44,7 @@ class Writer:
         return deck.pop(next(i for i, topic in enumerate(deck) if topic not in but))
 
     def form(self, shares: Mapping[str, int]) -> str:
-        """A form of question, dealt from a shuffled deck, so that few questions have all of them."""
+        """A form of question, dealt from a shuffled deck: a few questions have all of them."""
         if not self._forms:
             self._forms = [form for form, share in shares.items() for _ in range(share)]
             self.rng.shuffle(self._forms)

@@ -1,8 +1,10 @@
 """Sources of extractions for a whole data set: the deterministic extractor, and a recorded file."""
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from functools import lru_cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -41,16 +43,20 @@ def by_nlp(dataset: Dataset) -> Extracted:
     """
     texts: list[Extraction] = []
     sessions = list(unique_sessions(dataset))
-    with bar(len(sessions), f"extract {dataset.name}", "session") as progress:
-        for session in sessions:
-            texts += _of_session(session)
+    # Forked workers find the sessions as they are; results come in the order of the sessions.
+    with (
+        ProcessPoolExecutor(mp_context=get_context("fork")) as workers,
+        bar(len(sessions), f"extract {dataset.name}", "session") as progress,
+    ):
+        for found in workers.map(_of_session, sessions, chunksize=16):
+            texts += found
             progress.update()
     dates, events, skipped = _dated(dataset)
     ranges, without = _asked(dataset)
     return Extracted(nlp.VERSION, texts + events, dates, ranges, skipped + without)
 
 
-def _of_session(session: Session) -> Iterable[Extraction]:
+def _of_session(session: Session) -> list[Extraction]:
     whole = words(whole_session(session)[0], session)
     found = [("", "summary", nlp.summary(whole))]
     found += [("", "keyphrase", phrase) for phrase in nlp.keyphrases(whole)]

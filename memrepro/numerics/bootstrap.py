@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import bootstrap
 
 RESAMPLES = 9999
 SEED = 0
@@ -21,16 +20,17 @@ class Interval(NamedTuple):
 def paired_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> Interval:
     """The mean of second − first over the same questions, each shape (n,), n at least 1.
 
-    Questions are resampled whole; where all differences are equal the interval is that point.
+    Questions are resampled whole. A resample's mean hangs only on how often each difference was
+    drawn, so the counts are drawn, and not the questions one by one: the same distribution, at a
+    cost that does not grow with n where the metric is 0 or 1. Where all differences are equal the
+    interval is that point.
     """
     differences = second - first
     mean = float(differences.mean())
-    if np.ptp(differences) == 0:
+    values, counts = np.unique(differences, return_counts=True)
+    if len(values) == 1:
         return Interval(mean, mean, mean)
-    result = bootstrap(
-        (differences,), np.mean, n_resamples=RESAMPLES, method="percentile", batch=500,
-        rng=np.random.default_rng(SEED),
-    )  # fmt: skip
-    return Interval(
-        mean, float(result.confidence_interval.low), float(result.confidence_interval.high)
-    )
+    n = len(differences)
+    drawn = np.random.default_rng(SEED).multinomial(n, counts / n, size=RESAMPLES)
+    low, high = np.percentile(drawn @ values / n, [2.5, 97.5])
+    return Interval(mean, float(low), float(high))

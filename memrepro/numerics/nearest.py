@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from memrepro.numerics.similarity import Doubles, Floats
 
 Ints = NDArray[np.int64]
-# Numbers worked on at once: few enough for a processor's cache.
-_PRODUCTS = 1 << 18
-_PAIRS = 1 << 16
+_PRODUCTS = 1 << 22  # held at once: many, since BLAS reads all docs for each block of queries
+_PAIRS = 1 << 16  # numbers of docs worked on at once: few enough for a processor's cache
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,8 @@ def _reaching(queries: Floats, docs: Floats, n: int, slack: Floats) -> tuple[Int
     step = max(1, _PRODUCTS // len(docs))
     for start in range(0, len(queries), step):
         products = queries[start : start + step] @ docs.T
-        parts = products[:, : n_parts * width].reshape(len(products), n_parts, width)
-        greatest = parts.max(axis=2)
+        parts = products[:, : n_parts * width].reshape(len(products), width, n_parts)
+        greatest = parts.max(axis=1)
         least = np.partition(greatest, n_parts - n, axis=1)[:, n_parts - n]
         flat = np.flatnonzero(products >= (least - slack[start : start + step])[:, None])
         found.append(flat + start * len(docs))

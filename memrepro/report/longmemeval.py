@@ -36,7 +36,7 @@ class Study(NamedTuple):
         dataset: key of the data set.
         base: the keying of `K = V`.
         names: of the extractions, by kind.
-        values: granularities searched besides sessions and rounds, row → experiment.
+        values: granularities searched besides sessions and rounds, row → name.
         temporal: the kind of question that asks about time.
     """
 
@@ -74,7 +74,7 @@ STUDIES: Mapping[str, tuple[Study, ...]] = {
             "sample",
             "user_only",
             _NLP | {"fact": "gold-fact"},
-            {"turn": "sample-turn", "fact": "sample-fact", "summary": "sample-summary"},
+            {"turn": "turn", "fact": "gold-fact", "summary": "nlp-summary"},
             "temporal-reasoning",
         ),
     ),
@@ -86,11 +86,7 @@ STUDIES: Mapping[str, tuple[Study, ...]] = {
             "locomo",
             "concat",
             _RECORDED,
-            {
-                "turn": "locomo-minilm-turn",
-                "fact": "locomo-minilm-fact",
-                "summary": "locomo-minilm-summary",
-            },
+            {"turn": "turn", "fact": "recorded-fact", "summary": "recorded-summary"},
             "temporal",
         ),
         Study(
@@ -100,7 +96,7 @@ STUDIES: Mapping[str, tuple[Study, ...]] = {
             "locomo",
             "concat",
             _RECORDED,
-            {"fact": "locomo-mpnet-fact", "summary": "locomo-mpnet-summary"},
+            {"fact": "recorded-fact", "summary": "recorded-summary"},
             "temporal",
         ),
     ),
@@ -195,7 +191,7 @@ def retrievers(metrics: Metrics, study: Study) -> Iterator[Cell]:
 def granularities(metrics: Metrics, study: Study) -> Iterator[Cell]:
     """What a doc is, all rolled up to sessions: recall_all and NDCG (§5.2, retrieval side)."""
     rows = {level: (f"{study.stem}-{level}-keys", study.base) for level in LEVELS}
-    rows |= {row: (experiment, "") for row, experiment in study.values.items()}
+    rows |= {row: (f"{study.stem}-values", name) for row, name in study.values.items()}
     for row, (experiment, setting) in rows.items():
         for metric, k in COLUMNS:
             found = metrics.values(experiment, "session", metric, k, setting)["value"]
@@ -211,7 +207,10 @@ def protocols(profile: str, study: Study) -> Iterator[Cell]:
         for what, stem in (("dense", study.stem), ("BM25", study.lexical))
         for level in LEVELS
     }
-    runs |= {f"dense, docs are {_PLURALS[row]}": (e, "") for row, e in study.values.items()}
+    runs |= {
+        f"dense, docs are {_PLURALS[row]}": (f"{study.stem}-values", name)
+        for row, name in study.values.items()
+    }
     for row, (experiment, setting) in runs.items():
         found = table[(table["experiment"] == experiment) & (table["setting"] == setting)]
         metrics = load_plan().evaluation.protocol_metrics

@@ -11,7 +11,6 @@ from IPython.display import display
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
-from memrepro.experiment import load_plan
 from memrepro.report import figures, maxsim_diagram
 from memrepro.report.profile import Metrics, Views, difference, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
@@ -29,18 +28,20 @@ _NO_FILES = (
 
 
 class Study(NamedTuple):
-    """A data set under an encoder, and what its experiments' names begin with."""
+    """A data set under an encoder, what its experiments' names begin with, and its two fields."""
 
     title: str
     stem: str
     dataset: str
+    fields: tuple[str, str] = ("user", "assistant")
 
 
+_SPEAKERS = ("speaker_a", "speaker_b")
 STUDIES: Mapping[str, tuple[Study, ...]] = {
-    "sample": (Study("sample, all-MiniLM-L6-v2", "sample-round", "sample"),),
+    "sample": (Study("sample, all-MiniLM-L6-v2", "sample", "sample"),),
     "open": (
-        Study("LoCoMo, all-MiniLM-L6-v2", "locomo-minilm", "locomo"),
-        Study("LoCoMo, all-mpnet-base-v2", "locomo-mpnet", "locomo"),
+        Study("LoCoMo, all-MiniLM-L6-v2", "locomo-minilm", "locomo", _SPEAKERS),
+        Study("LoCoMo, all-mpnet-base-v2", "locomo-mpnet", "locomo", _SPEAKERS),
     ),
     "full": (Study("LongMemEval S, Stella 1.5B", "lme-s-stella", "longmemeval-s"),),
 }
@@ -60,21 +61,23 @@ _TYPES = {
     "MS": "multi-session",
     "TR": "temporal-reasoning",
 }
-# Row -> ending of the experiment's name. The document's baseline indexes the user's words; in
-# LoCoMo, where two people talk, the first field is that of speaker A.
+# Row -> sweep, and its setting. The document's baseline indexes the user's words; in LoCoMo, where
+# two people talk, the first field is that of speaker A.
 KEYINGS = {
-    BASELINE: "first",
-    "second field only": "second",
-    "concatenation": "concat",
-    "mixture α = 0.7": "mixture07",
-    "mixture α = 0.5": "mixture05",
-    OURS: "fielded",
+    BASELINE: ("fields", "{0}_only"),
+    "second field only": ("fields", "{1}_only"),
+    "concatenation": ("fields", "concat"),
+    "mixture α = 0.7": ("by-alpha", "0.7"),
+    "mixture α = 0.5": ("by-alpha", "0.5"),
+    OURS: ("fields", "fielded"),
 }
 
 
 def of_row(metrics: Metrics, study: Study, row: str, metric: str) -> pd.DataFrame:
     """`query_id, kind, value` of a keying at K, rounds as docs."""
-    return metrics.values(f"{study.stem}-{KEYINGS[row]}", "round", metric, K)
+    sweep, setting = KEYINGS[row]
+    setting = setting.format(*study.fields)
+    return metrics.values(f"{study.stem}-{sweep}", "round", metric, K, setting)
 
 
 def printed(table: str, metrics: Metrics, profile: str) -> Iterator[Cell]:
@@ -156,10 +159,9 @@ def _by_type(metrics: Metrics, study: Study, folder: Path, name: str) -> list[Pa
 
 def _by_alpha(metrics: Metrics, study: Study, folder: Path, name: str) -> list[Path]:
     """Recall of the linear mixture at every α, beside that of max-sim, overall (§4.3)."""
-    sweep = load_plan().experiment(f"{study.stem.removesuffix('-round')}-by-alpha")
-    key = f"{study.stem.removesuffix('-round')}-by-alpha"
+    key = f"{study.stem}-by-alpha"
     rows = []
-    for setting in sweep.variants():
+    for setting in metrics.settings(key):
         found = metrics.values(key, "round", "recall_all", K, setting)["value"]
         rows.append((float(setting), float(found.mean()), len(found)))
     data = pd.DataFrame(rows, columns=["alpha", "recall_all@10", "n"])

@@ -15,20 +15,22 @@ from memrepro import paths
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, Verdict, judge
 from memrepro.numerics.gate import Gate
 from memrepro.prepared import load_qrels
-from memrepro.report import figures, rfmem_printed, rfmem_prose
+from memrepro.report import (
+    figures,
+    rfmem_alternatives,
+    rfmem_learned,
+    rfmem_printed,
+    rfmem_prose,
+    rfmem_sensitivity,
+    rfmem_theory,
+)
 from memrepro.report.profile import Views, exclusion_cells
 from memrepro.report.rfmem_printed import count, printed_table
+from memrepro.report.rfmem_routing import CUTOFFS as CUTOFFS
+from memrepro.report.rfmem_routing import KINDS as KINDS
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.store import read_table
 
-KINDS = {
-    "Basic": "Basic information",
-    "Social": "Social",
-    "Pref Easy": "Preference easy",
-    "Pref Hard": "Preference hard",
-    "Overall": None,
-}
-CUTOFFS = (5, 10)
 _UNTIMED = "retrieval time is not measured in this report"
 _GATED = "RF-Mem rows: θ of the paper, τ = 0.2 as the released code's default"
 _HUB = "profile full: the encoder comes from a model hub"
@@ -325,6 +327,10 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(table10(), folder, "table10"),
         *rfmem_printed.build(folder),
         *rfmem_prose.build(folder),
+        *rfmem_sensitivity.build("open", folder),
+        *rfmem_alternatives.build("open", folder),
+        *rfmem_theory.build("open", folder),
+        *rfmem_learned.build("open", folder),
         *write_cells(exclusion_cells("open", "personabench"), folder, "exclusions"),
         *_curves(gate_sweep(results), "entropy threshold τ", folder, "gate_sweep"),
         *_curves(alpha_sweep(results), "α", folder, "alpha_sweep"),

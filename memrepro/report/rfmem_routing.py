@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from memrepro import paths
 from memrepro.numerics.gate import Gate
@@ -28,12 +29,13 @@ CUTOFFS = (5, 10)
 GATE = Gate(sharpness=30.0, entropy_threshold=0.2, mean_high=0.6, mean_low=0.0)
 
 
-def probes(profile: str, experiment: str, k: int) -> pd.DataFrame:
+def probes(profile: str, experiment: str, k: int, setting: str = "") -> pd.DataFrame:
     """The first k scores of each question: a row a question in the run's order, a column a rank.
 
-    A list shorter than k, which a floor can leave, ends in NaN.
+    A list shorter than k, which a floor can leave, ends in NaN. With a setting, of a sweep.
     """
-    run = read_table(paths.run(profile, experiment))
+    run = read_table((paths.sweep if setting else paths.run)(profile, experiment))
+    run = run[run["setting"] == setting] if setting else run
     table = run[run["rank"] <= k].pivot(index="query_id", columns="rank", values="score")
     return table.loc[run["query_id"].unique()]
 
@@ -69,17 +71,17 @@ def routings(found: pd.DataFrame, gate: Gate) -> list[Routing]:
     ]
 
 
-def gated(direct: pd.DataFrame, deliberate: pd.DataFrame, familiar: pd.Series) -> pd.DataFrame:
-    """The gated row question by question: `query_id, kind, value` of the path that each takes."""
-    both = direct.merge(
-        deliberate[["query_id", "value"]],
-        on="query_id",
-        suffixes=("", " recollected"),
-        validate="1:1",
-    )
-    takes_direct = familiar.loc[both["query_id"]].to_numpy()
-    both["value"] = both["value"].where(takes_direct, both.pop("value recollected"))
-    return both
+def side_by_side(direct: pd.DataFrame, deliberate: pd.DataFrame) -> pd.DataFrame:
+    """`query_id, kind, familiarity, recollection` from `query_id, kind, value` of the two paths."""
+    both = direct.merge(deliberate[["query_id", "value"]], on="query_id", validate="1:1",
+                        suffixes=("", " recollected"))  # fmt: skip
+    return both.rename(columns={"value": "familiarity", "value recollected": "recollection"})
+
+
+def choose(both: pd.DataFrame, familiar: pd.Series) -> NDArray[np.float64]:
+    """The gated row: of `side_by_side`, the value of the path that each question takes."""
+    direct = familiar.loc[both["query_id"]].to_numpy(bool)
+    return np.where(direct, both["familiarity"], both["recollection"])
 
 
 class Encoder(NamedTuple):
@@ -88,11 +90,10 @@ class Encoder(NamedTuple):
     title: str
     stem: str
 
-    def recall(self, metrics: Metrics, path: str, k: int, setting: str = "") -> pd.DataFrame:
+    def recall(self, metrics: Metrics, path: str, k: int) -> pd.DataFrame:
         """Recall@k by question of `familiarity`, or of a recollection such as `dbscan`."""
         name = f"{self.stem}-{path}" if path == "familiarity" else f"{self.stem}-{path}-k{k}"
-        return metrics.values(f"{name}-by-{setting.partition('=')[0]}" if setting else name,
-                              "session", "recall", k, setting.partition("=")[2])  # fmt: skip
+        return metrics.values(name, "session", "recall", k)
 
     def probes(self, profile: str, k: int) -> pd.DataFrame:
         """The first k scores of each question by familiarity."""

@@ -48,7 +48,8 @@ class Mixture:
             keys = request.keys
             mine = np.array([field == self.field for field in keys.fields])
             first, second = keys.best(key_scores, mine), keys.best(key_scores, ~mine)
-            mixed = self.alpha * first + (1 - self.alpha) * second
+            with np.errstate(invalid="ignore"):  # 0 · −∞, where a field is missing: not used below
+                mixed = self.alpha * first + (1 - self.alpha) * second
             scores = np.where(
                 np.isneginf(first), second, np.where(np.isneginf(second), first, mixed)
             )

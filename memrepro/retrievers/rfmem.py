@@ -1,23 +1,44 @@
-"""RF-Mem: familiarity, recollection in the released code's variant, and the gate between them.
+"""RF-Mem: familiarity, recollection and the gate between them, as released and as printed.
 
-Source: RF-Mem §2, Appendix B, Algorithms 1-3; where the released code differs it is followed
-(PROTOCOLS.md, 'RF-Mem: paper and released code'), and the attribute says so.
+Source: RF-Mem §2, Appendices B and E, Algorithms 1-3; 'released' follows the released code where it
+differs (PROTOCOLS.md, 'RF-Mem: paper and released code'), 'printed' the paper, read as the
+docstring of `memrepro.numerics.recollection` says.
 """
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
-from memrepro.keys import Request, best_first
+from memrepro.keys import Request, best_first, ranked
 from memrepro.numerics.gate import Gate
-from memrepro.numerics.similarity import Floats, normalise
-from memrepro.ranking import Ranking, top_k
+from memrepro.numerics.nearest import Asked
+from memrepro.numerics.recollection import Hits, Searches, Settings, recollect
+from memrepro.ranking import Ranking
+
+_BLOCK = 1 << 26  # numbers of the docs that are searched in one go
+
+
+@dataclass(frozen=True)
+class Trace:
+    """How each query was answered.
+
+    Attributes:
+        queries: `query_id, path, mean, entropy, rounds`: 'familiarity' or 'recollection'; the
+            gate's signals, missing where there is no gate or no hit; the rounds searched, 0 for
+            familiarity.
+        branches: `query_id` and the columns of `Searches`: one row a search of recollection.
+        hits: `query_id, doc_id, rank, score, round, branch, cluster`: the ranking, and the round,
+            branch and cluster where each doc was found; −1 for familiarity.
+    """
+
+    queries: pd.DataFrame
+    branches: pd.DataFrame
+    hits: pd.DataFrame
 
 
 @dataclass(frozen=True)
@@ -42,178 +63,262 @@ class Familiarity:
         return found
 
 
-@dataclass(frozen=True)
-class _Branch:
-    """One branch of the beam: its query, the score summed along its path, its docs."""
-
-    query: Floats
-    score: float
-    docs: tuple[int, ...] = ()
-    doc_scores: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class ReleasedRecollection:
-    """Retrieve → cluster → α-mix → iterate (§2.3, Algorithm 3) as the released code does it.
-
-    Attributes:
-        k: the paper's K, length of a ranking.
-        beam_width: the paper's B, branches kept a round and clusters a branch.
-        fanout: the paper's F; round r retrieves N = (B + r)·F docs.
-        alpha: the paper's α: the next query is α·current + (1−α)·centroid + original, normalised
-            (Eq. 6).
-        rounds: the paper's R.
-        relevance_weight: the released code's μ, a doc scores μ·⟨x, z⟩ − (1−μ)·its greatest
-            similarity to the round's other candidates; the paper scores ⟨x, z⟩ alone (μ = 1).
-        floor: candidates scoring less are dropped.
-        seed: of k-means (released: scikit-learn's KMeans, random_state 42, defaults otherwise).
-    """
+@dataclass(frozen=True, kw_only=True)
+class _Recollection:
+    """Retrieve → cluster → α-mix → iterate (§2.3, Algorithm 3); attributes as of `Settings`."""
 
     k: int
     beam_width: int
     fanout: int
     alpha: float
     rounds: int = 10
-    relevance_weight: float = 0.9
-    floor: float = 0.0
     seed: int = 42
 
+    def settings(self) -> Settings:
+        """What is searched by."""
+        raise NotImplementedError
+
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
-        """One ranking a query, in the order of the requests: docs in order of discovery."""
-        found = []
-        for request in requests:
-            docs, ties, doc_ids = (
-                request.keys.doc_vectors(),
-                request.keys.ties,
-                request.keys.doc_ids,
-            )
-            queries = request.vectors_of_queries()
-            for query_id, query in zip(request.query_ids, queries, strict=True):
-                bag = self._recollect(query, docs, ties)
-                found.append(Ranking(query_id, tuple(doc_ids[i] for i in bag), tuple(bag.values())))
-        return found
+        """One ranking a query, in the order of the requests."""
+        return [
+            ranking
+            for block in _blocks(requests)
+            for ranking in _rankings(block, recollect(_asked(block), self.settings()))
+        ]
 
-    def _recollect(
-        self, original: Floats, docs: Floats, ties: NDArray[np.uint64]
-    ) -> dict[int, float]:
-        """The first k docs discovered, with the score each was found by."""
-        beam = [_Branch(original, 0.0)]
-        bag: dict[int, float] = {}
-        for depth in range(self.rounds):
-            grown = [
-                branch
-                for parent in beam
-                for branch in self._grow(parent, depth, original, docs, ties, bag)
-            ]
-            if not grown:
-                break
-            # sorted() is stable: equal branches stay in the order in which they grew.
-            beam = sorted(grown, key=lambda branch: -branch.score)[: self.beam_width]
-            for branch in beam:
-                for doc, score in zip(branch.docs, branch.doc_scores, strict=True):
-                    bag.setdefault(doc, score)
-            if len(bag) >= self.k:
-                break
-        return dict(list(bag.items())[: self.k])
-
-    def _grow(
-        self,
-        parent: _Branch,
-        depth: int,
-        original: Floats,
-        docs: Floats,
-        ties: NDArray[np.uint64],
-        seen: dict[int, float],
-    ) -> list[_Branch]:
-        """A branch's children: its unseen candidates, clustered, each centroid mixed in."""
-        similarity = docs @ parent.query
-        nearest = top_k(similarity, ties, (self.beam_width + depth) * self.fanout)
-        candidates = [int(i) for i in nearest if similarity[i] >= self.floor and i not in seen]
-        if not candidates:
-            return []
-        vectors = docs[candidates]
-        between = vectors @ vectors.T
-        np.fill_diagonal(between, -np.inf)
-        nearest_other = between.max(axis=1) if len(candidates) > 1 else np.zeros(1, np.float32)
-        weight = self.relevance_weight
-        scores = weight * similarity[candidates] - (1.0 - weight) * nearest_other
-        n_clusters = min(self.beam_width, len(candidates))
-        labels = _cluster(vectors, n_clusters, self.seed)
-        children = []
-        for label in range(n_clusters):
-            members = np.flatnonzero(labels == label)
-            if not len(members):
-                continue
-            centroid = normalise(vectors[members].mean(axis=0))
-            query = normalise(self.alpha * parent.query + (1 - self.alpha) * centroid + original)
-            children.append(
-                _Branch(
-                    query,
-                    parent.score + float(scores[members].sum()),
-                    tuple(candidates[i] for i in members),
-                    tuple(float(scores[i]) for i in members),
-                )
-            )
-        return children
+    def trace(self, requests: Sequence[Request]) -> Trace:
+        """How each query is answered; its hits are the rankings of `search`."""
+        queries, branches, hits = [], [], []
+        for block in _blocks(requests):
+            searches: list[Searches] = []
+            found = recollect(_asked(block), self.settings(), searches)
+            ids = np.array([name for request in block for name in request.query_ids], object)
+            rounds = np.bincount(np.concatenate([np.unique(one.query) for one in searches]))
+            queries.append(pd.DataFrame({"query_id": ids, "path": "recollection"}))
+            queries[-1][["mean", "entropy"]] = np.nan
+            queries[-1]["rounds"] = rounds
+            table = pd.concat([pd.DataFrame(vars(one)) for one in searches])
+            table = table.sort_values(["query", "round", "branch"], ignore_index=True)
+            table.insert(0, "query_id", ids[table.pop("query")])
+            branches.append(table)
+            table = _hits(_rankings(block, found))
+            hits.append(table.assign(round=found.round, branch=found.branch, cluster=found.cluster))
+        return Trace(
+            _typed(queries, _OF_QUERY), _typed(branches, _OF_BRANCH), _typed(hits, _OF_HIT)
+        )
 
 
-def _cluster(vectors: Floats, n_clusters: int, seed: int) -> NDArray[np.int32]:
-    with warnings.catch_warnings():
-        # Fewer distinct points than clusters is legal here and leaves a cluster empty.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels: NDArray[np.int32] = KMeans(n_clusters, random_state=seed).fit_predict(vectors)
-    return labels
+@dataclass(frozen=True, kw_only=True)
+class ReleasedRecollection(_Recollection):
+    """Recollection as the released code does it: docs in order of discovery.
 
+    A cluster without a doc, which only equal vectors leave, is no branch; the released code keeps
+    it, with a query that is not a number and finds nothing.
 
-@dataclass(frozen=True)
-class ReleasedRFMem:
-    """Familiarity or recollection, query by query (Algorithm 1), in the released variant.
-
-    Attributes are those of `ReleasedRecollection` and `Gate`.
+    Attributes:
+        relevance_weight: the released code's μ; the paper scores ⟨x, z⟩ alone.
+        floor: candidates less similar are dropped.
     """
 
-    k: int
-    beam_width: int
-    fanout: int
-    alpha: float
+    relevance_weight: float = 0.9
+    floor: float = 0.0
+
+    def settings(self) -> Settings:
+        """What is searched by."""
+        return Settings(variant="released", **_values(self, ReleasedRecollection))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedRecollection(_Recollection):
+    """Recollection as Equations 5-8 and Algorithm 3 print it: docs by their scores.
+
+    Attributes:
+        floor: candidates less similar are dropped; none is printed.
+    """
+
+    floor: float = -math.inf
+
+    def settings(self) -> Settings:
+        """What is searched by."""
+        return Settings(variant="printed", **_values(self, PrintedRecollection))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Gated:
+    """Familiarity or recollection, query by query (Algorithm 1); attributes as of `Gate`."""
+
     sharpness: float
     entropy_threshold: float
     mean_high: float
     mean_low: float
-    entropy_form: str = "mean"
-    rounds: int = 10
-    relevance_weight: float = 0.9
-    floor: float = 0.0
-    seed: int = 42
 
-    _GATE: ClassVar[tuple[str, ...]] = (
-        "sharpness", "entropy_threshold", "mean_high", "mean_low", "entropy_form",
-    )  # fmt: skip
+    def parts(self) -> tuple[Gate, _Recollection, Familiarity]:
+        """The gate and the two paths."""
+        raise NotImplementedError
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests; only unfamiliar ones recollect."""
-        settings: dict[str, Any] = dict(vars(self))
-        gate = Gate(**{name: settings.pop(name) for name in self._GATE})
-        deliberate = ReleasedRecollection(**settings)
-        direct = Familiarity(self.k, self.floor)
-        found = []
-        for request in requests:
-            for index, ranking in enumerate(direct.search([request])):
-                if gate.is_familiar(np.asarray(ranking.scores)):
-                    found.append(ranking)
-                    continue
-                one = replace(
-                    request,
-                    query_ids=[ranking.query_id],
-                    query_texts=[request.query_texts[index]],
-                    query_vectors=request.vectors_of_queries()[index : index + 1],
-                )
-                found.extend(deliberate.search([one]))
+        gate, deep, direct = self.parts()
+        found = direct.search(requests)
+        unsure = _unfamiliar(gate, found)
+        deeper = deep.search(_only(requests, unsure))
+        for place, ranking in zip(np.flatnonzero(unsure), deeper, strict=True):
+            found[place] = ranking
         return found
+
+    def trace(self, requests: Sequence[Request]) -> Trace:
+        """How each query is answered; its hits are the rankings of `search`."""
+        gate, deep, direct = self.parts()
+        found = direct.search(requests)
+        unsure = _unfamiliar(gate, found)
+        scores = [np.array(ranking.scores) for ranking in found]
+        deeper = deep.trace(_only(requests, unsure))
+        rounds = np.zeros(len(found), np.int64)
+        rounds[unsure] = deeper.queries["rounds"]
+        queries = pd.DataFrame(
+            {
+                "query_id": [ranking.query_id for ranking in found],
+                "path": np.where(unsure, "recollection", "familiarity"),
+                "mean": [s.mean() if len(s) else np.nan for s in scores],
+                "entropy": [gate.entropy(s) if len(s) else np.nan for s in scores],
+                "rounds": rounds,
+            }
+        )
+        shallow = _hits([one for one, is_so in zip(found, unsure, strict=True) if not is_so])
+        hits = _typed([shallow.assign(round=-1, branch=-1, cluster=-1), deeper.hits], _OF_HIT)
+        place = {ranking.query_id: number for number, ranking in enumerate(found)}
+        hits = hits.iloc[np.argsort(hits["query_id"].map(place), kind="stable")]
+        return Trace(_typed([queries], _OF_QUERY), deeper.branches, hits.reset_index(drop=True))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedRFMem(_Gated, ReleasedRecollection):
+    """RF-Mem as released: the entropy's mean over the K probabilities, familiar if H < τ.
+
+    Attributes:
+        entropy_form: 'mean' (released code) or 'sum' (Eq. 2).
+    """
+
+    entropy_form: str = "mean"
+
+    def parts(self) -> tuple[Gate, _Recollection, Familiarity]:
+        """The gate and the two paths."""
+        return (
+            Gate(**_values(self, Gate)),
+            ReleasedRecollection(**_values(self, ReleasedRecollection)),
+            Familiarity(self.k, self.floor),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedRFMem(_Gated, PrintedRecollection):
+    """RF-Mem as printed: the entropy as a sum (Eq. 2), familiar if H ≤ τ (Eq. 3).
+
+    Algorithm 1 asks for low entropy before it asks for a low mean; Eq. 3, Eq. 12 and §2.1 let a
+    mean of at most θ_low recollect whatever the entropy, and are followed.
+    """
+
+    def parts(self) -> tuple[Gate, _Recollection, Familiarity]:
+        """The gate and the two paths."""
+        values = {name: getattr(self, name) for name in ("sharpness", "mean_high", "mean_low")}
+        # H ≤ τ is H < the next number after τ.
+        above = math.nextafter(self.entropy_threshold, math.inf)
+        return (
+            Gate(entropy_threshold=above, entropy_form="sum", **values),
+            PrintedRecollection(**_values(self, PrintedRecollection)),
+            Familiarity(self.k, self.floor),
+        )
+
+
+def _values(retriever: object, kind: type) -> dict[str, Any]:
+    """The retriever's values of what `kind` has."""
+    return {one.name: getattr(retriever, one.name) for one in fields(kind)}
+
+
+def _blocks(requests: Sequence[Request]) -> Iterator[list[Request]]:
+    """The requests, as many at once as memory is good for."""
+    block: list[Request] = []
+    size = 0
+    for request in requests:
+        one = len(request.keys.doc_ids) * request.vectors_of_queries().shape[1]
+        if block and size + one > _BLOCK:
+            yield block
+            block, size = [], 0
+        block.append(request)
+        size += one
+    if block:
+        yield block
+
+
+def _asked(requests: Sequence[Request]) -> list[Asked]:
+    return [
+        Asked(one.vectors_of_queries(), one.keys.doc_vectors(), one.keys.ties) for one in requests
+    ]
+
+
+def _rankings(requests: Sequence[Request], hits: Hits) -> list[Ranking]:
+    """One ranking a query, in the order of the requests."""
+    found, number = [], 0
+    for request in requests:
+        n_queries = len(request.query_ids)
+        ends = np.searchsorted(hits.query, np.arange(number, number + n_queries + 1))
+        number += n_queries
+        for query_id, start, end in zip(request.query_ids, ends, ends[1:], strict=False):
+            found.append(ranked(request.keys, query_id, hits.doc[start:end], hits.score[start:end]))
+    return found
+
+
+def _unfamiliar(gate: Gate, found: Sequence[Ranking]) -> NDArray[np.bool_]:
+    """Which rankings do not pass the gate, shape (n_queries,)."""
+    return np.array([not gate.is_familiar(np.array(one.scores)) for one in found], np.bool_)
+
+
+def _only(requests: Sequence[Request], which: NDArray[np.bool_]) -> list[Request]:
+    """The requests with some of their queries; those left without one are left out."""
+    kept, start = [], 0
+    for request in requests:
+        picked = np.flatnonzero(which[start : start + len(request.query_ids)]).tolist()
+        start += len(request.query_ids)
+        if picked:
+            kept.append(
+                replace(
+                    request,
+                    query_ids=[request.query_ids[i] for i in picked],
+                    query_texts=[request.query_texts[i] for i in picked],
+                    query_vectors=request.vectors_of_queries()[picked],
+                )
+            )
+    return kept
+
+
+def _hits(rankings: Sequence[Ranking]) -> pd.DataFrame:
+    rows = [
+        (one.query_id, doc_id, rank, score)
+        for one in rankings
+        for rank, (doc_id, score) in enumerate(zip(one.doc_ids, one.scores, strict=True), start=1)
+    ]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank", "score"])
+
+
+_KINDS = {"query_id": "str", "doc_id": "str", "path": "str"} | dict.fromkeys(
+    ("mean", "entropy", "score", "drift"), "float64"
+)
+_OF_QUERY = ("query_id", "path", "mean", "entropy", "rounds")
+_OF_BRANCH = ("query_id", *(one.name for one in fields(Searches) if one.name != "query"))
+_OF_HIT = ("query_id", "doc_id", "rank", "score", "round", "branch", "cluster")
+
+
+def _typed(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """The tables as one, which may be none or empty: the columns have their types all the same."""
+    filled = [table for table in tables if len(table)]
+    table = pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=list(columns))
+    return table.astype({name: _KINDS.get(name, "int64") for name in columns})
 
 
 RETRIEVERS = {
     "familiarity": Familiarity,
     "recollection": ReleasedRecollection,
     "gated": ReleasedRFMem,
+    "recollection_printed": PrintedRecollection,
+    "gated_printed": PrintedRFMem,
 }

@@ -23,6 +23,7 @@ METRIC_COLUMNS = [
 PROTOCOL_COLUMNS = [
     "experiment", "setting", "level", "protocol", "metric", "k", "n", "value",
 ]  # fmt: skip
+_KEYS = ("keying", "granularity")  # sweeps over what is searched, and not over a parameter
 LEDGER_COLUMNS = ["dataset", "level", "protocol", "query_id", "reason"]
 
 
@@ -80,7 +81,7 @@ def cutoffs(experiment: Experiment, plan: Plan) -> list[int]:
     retriever's k are left out; a sweep over a retriever's parameter is evaluated at its k alone.
     """
     depth = experiment.parameters["k"]
-    if experiment.vary and experiment.vary != "keying":
+    if experiment.vary and experiment.vary not in _KEYS:
         return [depth]
     return [k for k in plan.evaluation.ks if k <= depth]
 
@@ -95,19 +96,20 @@ def evaluate_run(
     """
     ks, first = cutoffs(experiment, plan), next(iter(plan.evaluation.protocols))
     few = [k for k in plan.evaluation.protocol_ks if k in ks]
-    for setting in experiment.variants():
+    for setting, variant in experiment.variants().items():
+        granularity = variant.granularity
         part = run[run["setting"] == setting] if setting else run
         _check_whole(f"{name} {setting}".strip(), experiment, part, gold)
-        for level in levels_of(experiment.granularity):
-            rolled = part if level == experiment.granularity else roll_up(part, level, gold.places)
+        for level in levels_of(granularity):
+            rolled = part if level == granularity else roll_up(part, level, gold.places)
             if rolled is None:
                 continue
             for key, protocol in plan.evaluation.protocols.items():
                 wanted = gold.wanted(level, protocol)
                 if not wanted:
                     continue
-                # Sweeps over keyings are many: what is kept of them a question is little.
-                brief = key != first or experiment.vary == "keying"
+                # Sweeps over keys are many: what is kept of them a question is little.
+                brief = key != first or experiment.vary in _KEYS
                 names, at = (
                     (plan.evaluation.protocol_metrics, few)
                     if brief
@@ -117,9 +119,9 @@ def evaluate_run(
                     continue
                 if protocol.roll_up == "official":
                     # There is nothing to roll up, or what the released code does not know.
-                    if rolled is part or experiment.granularity not in GRANULARITIES:
+                    if rolled is part or granularity not in GRANULARITIES:
                         continue
-                    turns = gold.wanted(experiment.granularity, protocol)
+                    turns = gold.wanted(granularity, protocol)
                     table = evaluate_official(part, turns, gold.places, at)
                     table = table[table["metric"].isin(names)]
                 else:

@@ -106,12 +106,13 @@ def run(experiment: str) -> Done:
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
     vectors = read_vectors(entry) if entry.encoder else {}
     requests: list[Request] = []
-    runs, keying = [], ""
+    runs, made_for = [], ("", "")
     variants = entry.variants()
     with bar(len(variants), f"retrieve {experiment}", "run") as progress:
         for setting, one in variants.items():
-            if one.keying != keying:
-                requests, keying = make_requests(dataset, one, vectors), one.keying
+            if (one.granularity, one.keying) != made_for:
+                requests = make_requests(dataset, one, vectors)
+                made_for = (one.granularity, one.keying)
             search = make_retriever(one.method, one.retriever, dict(one.parameters)).search
             table = to_frame(search(requests))
             if entry.vary:

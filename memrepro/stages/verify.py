@@ -91,8 +91,7 @@ def check_recomputed(profile: str) -> int:
                 "it was edited, or is older than them; run `dvc repro` again"
             ) from error
     compared = len(pairs)
-    papers = [r.paper for r in plan.reports.values() if r.profile == profile]
-    for paper in papers or ["rfmem"] * (profile == "full"):
+    for paper in plan.papers(profile):
         with tempfile.TemporaryDirectory() as name:
             module = importlib.import_module(f"memrepro.report.{paper}")
             for again in module.build(profile, Path(name)):

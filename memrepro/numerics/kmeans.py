@@ -1,0 +1,164 @@
+"""k-means for many small problems at once: arrays only, the labels those of scikit-learn.
+
+What scikit-learn's `KMeans(n_clusters, random_state=seed)` does with float32 points is followed:
+each problem starts its own random stream, so all problems of one shape draw the same numbers;
+k-means++ with 2 + ⌊ln k⌋ trials a centre runs on the same float32 distances, summed in the same
+order; Lloyd's iterations run in double precision on inner products of the points, a centre being a
+mean of points. A problem in which one of those iterations is closer than float32's rounding, or
+leaves a cluster empty, is given to scikit-learn itself.
+"""
+
+import warnings
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from memrepro.errors import MemreproError
+from memrepro.numerics.similarity import Doubles, Floats
+
+Labels = NDArray[np.int32]
+_ITERATIONS = 300  # scikit-learn's max_iter
+_TOLERANCE = 1e-4  # scikit-learn's tol
+# Squared distances nearer than this times the greatest squared norm may compare otherwise in
+# float32: some eight standard deviations of its rounding at 768 dimensions.
+_DOUBT = 1e-5
+_BLOCK = 1 << 20  # numbers of points worked on at once: few enough for a processor's cache
+
+
+def cluster(points: Floats, n_clusters: int, seed: int) -> Labels:
+    """Labels of one problem by scikit-learn itself; points of shape (n_points, dimension)."""
+    with warnings.catch_warnings():
+        # Fewer distinct points than clusters is legal here and leaves a cluster empty.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels: Labels = KMeans(n_clusters, random_state=seed).fit_predict(points)
+    return labels
+
+
+def cluster_all(points: Floats, n_clusters: int, seed: int) -> Labels:
+    """Labels of many problems of one shape, those that `cluster` gives for each.
+
+    Args:
+        points: shape (n_problems, n_points, dimension).
+        n_clusters: at least 1, at most n_points.
+        seed: of each problem's random stream.
+
+    Returns:
+        Shape (n_problems, n_points).
+    """
+    return _cluster_all(points, n_clusters, seed)[0]
+
+
+def _cluster_all(points: Floats, n_clusters: int, seed: int) -> tuple[Labels, NDArray[np.bool_]]:
+    """Labels, and which problems scikit-learn was asked about, shape (n_problems,)."""
+    n_problems, n_points, dimension = points.shape
+    if not 1 <= n_clusters <= n_points:
+        raise MemreproError(
+            f"{n_clusters} clusters of {n_points} points: a cluster needs at least one point"
+        )
+    labels = np.zeros((n_problems, n_points), np.int32)
+    asked = np.zeros(n_problems, np.bool_)
+    if n_clusters == 1:
+        return labels, asked
+    step = max(1, _BLOCK // (n_points * dimension))
+    for start in range(0, n_problems, step):
+        block = slice(start, start + step)
+        centred = points[block] - points[block].mean(axis=1, keepdims=True)
+        doubles = centred.astype(np.float64)
+        products = doubles @ doubles.transpose(0, 2, 1)
+        centres = _plus_plus(_distances(products), n_clusters, seed)
+        labels[block], asked[block] = _lloyd(products, centres, dimension)
+    for problem in np.flatnonzero(asked):
+        labels[problem] = cluster(points[problem], n_clusters, seed)
+    return labels, asked
+
+
+def _distances(products: Doubles) -> Floats:
+    """Squared distances of points, shape (n_problems, n_points, n_points), rounded to float32."""
+    norms = np.einsum("pii->pi", products)
+    distances = -2 * products + norms[:, :, None] + norms[:, None, :]
+    rounded: Floats = np.maximum(distances, 0).astype(np.float32)
+    return rounded
+
+
+@lru_cache(maxsize=1024)
+def _draws(n_points: int, n_clusters: int, seed: int) -> tuple[int, Doubles]:
+    """The first centre, and the uniform numbers of the others, (n_clusters − 1, n_trials)."""
+    random = np.random.RandomState(seed)
+    weights = np.ones(n_points, np.float32)
+    first = int(random.choice(n_points, p=weights / weights.sum()))
+    return first, random.uniform(size=(n_clusters - 1, 2 + int(np.log(n_clusters))))
+
+
+def _plus_plus(distances: Floats, n_clusters: int, seed: int) -> NDArray[np.intp]:
+    """Greedy k-means++: the points that are the first centres, shape (n_problems, n_clusters)."""
+    n_problems, n_points, _ = distances.shape
+    first, draws = _draws(n_points, n_clusters, seed)
+    problems = np.arange(n_problems)
+    ones = np.ones((n_points, 1), np.float32)
+    centres = np.full((n_problems, n_clusters), first)
+    closest = distances[:, first]
+    # As matrix products, which add in scikit-learn's order: potentials often tie by construction.
+    potential = (closest[:, None, :] @ ones)[:, 0]
+    for number, uniform in enumerate(draws, start=1):
+        wanted = uniform * potential
+        reached = np.cumsum(closest, axis=1)
+        tried = (reached[:, None, :] < wanted[:, :, None]).sum(axis=2)
+        tried = np.minimum(tried, n_points - 1)
+        left = np.minimum(closest[:, None, :], distances[problems[:, None], tried])
+        potentials = (left @ ones)[:, :, 0]
+        best = potentials.argmin(axis=1)
+        potential = potentials[problems, best][:, None]
+        closest = left[problems, best]
+        centres[:, number] = tried[problems, best]
+    return centres
+
+
+def _lloyd(
+    products: Doubles, centres: NDArray[np.intp], dimension: int
+) -> tuple[Labels, NDArray[np.bool_]]:
+    """Lloyd's iterations, until the labels stay; where a comparison is in doubt, no matter what.
+
+    Args:
+        products: inner products of the centred points, (n_problems, n_points, n_points).
+        centres: the points that are the first centres, (n_problems, n_clusters).
+        dimension: of the points.
+
+    Returns:
+        Labels (n_problems, n_points), and which problems are in doubt (n_problems,).
+    """
+    n_problems, n_points, _ = products.shape
+    clusters = np.arange(centres.shape[1])[:, None]
+    norms = np.einsum("pii->pi", products)
+    doubt = _DOUBT * norms.max(axis=1)
+    # scikit-learn's tolerance is by the mean variance of a dimension; 1.01: rounding.
+    still = 1.01 * _TOLERANCE * norms.sum(axis=1) / (n_points * dimension)
+    labels = np.full((n_problems, n_points), -1, np.int32)
+    doubtful = np.zeros(n_problems, np.bool_)
+    open_ = np.arange(n_problems)
+    # A centre as weights of the points, (n_open, n_clusters, n_points).
+    weights = (centres[:, :, None] == np.arange(n_points)).astype(np.float64)
+    for _ in range(_ITERATIONS):
+        within = weights @ products[open_]
+        distances = (within * weights).sum(axis=2, keepdims=True) - 2 * within
+        new = distances.argmin(axis=1).astype(np.int32)
+        nearest = np.partition(distances, 1, axis=1)
+        unsure = (nearest[:, 1] - nearest[:, 0]).min(axis=1) <= doubt[open_]
+        settled = (new == labels[open_]).all(axis=1)
+        labels[open_] = new
+        members = new[:, None, :] == clusters
+        sizes = members.sum(axis=2, keepdims=True)
+        moved = members / np.maximum(sizes, 1) - weights
+        shift = ((moved @ products[open_]) * moved).sum(axis=(1, 2))
+        # Centres that are points alone do not move, and the labels stay.
+        settled |= shift <= 1e-12 * norms[open_].max(axis=1)
+        unsure |= (sizes == 0).any(axis=(1, 2)) | (~settled & (shift <= still[open_]))
+        doubtful[open_[unsure]] = True
+        go_on = ~(settled | unsure)
+        open_, weights = open_[go_on], (weights + moved)[go_on]
+        if not len(open_):
+            break
+    doubtful[open_] = True
+    return labels, doubtful
