@@ -45,6 +45,21 @@ def test_the_sample():
             assert text == known[name, column]
 
 
+def test_the_protocols():
+    path = ROOT / "results" / "open" / "longmemeval" / "locomo-minilm_protocols.csv"
+    known = {
+        (c.row.removeprefix("dense, docs are rounds; "), c.column): c.reproduced
+        for c in read_table(path).itertuples(index=False)
+        if c.row.startswith("dense, docs are rounds; ")
+    }
+    shown = rows("<!-- protocols -->")
+    assert len(shown) >= 5
+    for row in shown:
+        name = row.pop("docs are rounds")
+        for column, text in row.items():
+            assert text == known[name, column]
+
+
 def test_the_commands_exist():
     makefile = (ROOT / "Makefile").read_text()
     for target in set(re.findall(r"^make (\w+)", README, re.M)):
