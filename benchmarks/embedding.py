@@ -21,10 +21,10 @@ from pathlib import Path
 
 import numpy as np
 
+from memrepro.core.key_maker import make_keys
 from memrepro.datasets.longmemeval import load_instances
 from memrepro.datasets.sample import compile_benchmark
 from memrepro.encode import load_encoder
-from memrepro.keys import make_keys
 from memrepro.vectors import VectorStore, embed
 
 ENCODER = "all-minilm-l6-v2"

@@ -22,13 +22,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from memrepro.core.key_maker import KeyMaker
+from memrepro.core.keys import Request
+from memrepro.core.memory import GRANULARITIES, Dataset
+from memrepro.core.prepared import load, save
+from memrepro.core.ranking import to_frame
+from memrepro.core.similarity import normalise, products
 from memrepro.datasets.longmemeval import pieces_of
 from memrepro.datasets.sample import compile_benchmark
-from memrepro.keys import KeyMaker, Request
-from memrepro.memory import GRANULARITIES, Dataset
-from memrepro.numerics.similarity import normalise, products
-from memrepro.prepared import load, save
-from memrepro.ranking import to_frame
 from memrepro.retrievers import make_retriever
 
 K = 50

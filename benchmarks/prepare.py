@@ -21,8 +21,8 @@ from random import Random
 import pandas as pd
 import pyarrow.parquet as pq
 
+from memrepro.core.prepared import save, save_places, save_qrels
 from memrepro.datasets.longmemeval import stream
-from memrepro.prepared import save, save_places, save_qrels
 
 SEED = 13
 ROUNDS = 6

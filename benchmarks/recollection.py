@@ -25,15 +25,15 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from memrepro import paths
+from memrepro.core.key_maker import KeyMaker
+from memrepro.core.prepared import load, text_id
+from memrepro.core.similarity import normalise
 from memrepro.encode import load_encoder
 from memrepro.errors import MemreproError
 from memrepro.experiment import load_plan
-from memrepro.keys import KeyMaker
-from memrepro.numerics.nearest import Asked
-from memrepro.numerics.recollection import Settings, recollect
-from memrepro.numerics.recollection_reference import recollect_one
-from memrepro.numerics.similarity import normalise
-from memrepro.prepared import load, text_id
+from memrepro.retrievers.rfmem.nearest import Asked
+from memrepro.retrievers.rfmem.recollection import Settings, recollect
+from memrepro.retrievers.rfmem.reference import recollect_one
 from memrepro.stages.retrieve import read_vectors
 
 TURNS, FEW = 5, 24

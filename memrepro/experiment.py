@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
+from memrepro.core.keyings import check_granularity
 from memrepro.errors import MemreproError
-from memrepro.keys import check_granularity
 from memrepro.metrics import METRICS
 from memrepro.store import read_yaml, root
 
@@ -52,7 +52,7 @@ class Experiment:
         profile: whose results folder the run lies in.
         dataset: key of the data set.
         granularity: what a doc is, such as 'round', or an extraction's name.
-        keying: which of its texts are keys, and their expansion; see `memrepro.keys`.
+        keying: which of its texts are keys, and their expansion; see `memrepro.core.keys`.
         method: the family's module under `memrepro.retrievers`.
         retriever: the retriever's name in it.
         parameters: the retriever's.
@@ -255,6 +255,8 @@ def load_plan() -> Plan:
     )  # fmt: skip
     for entries in groups_of_entries:
         for key, entry in entries.items():
+            if "." in key:
+                raise MemreproError(f"params.yaml: {key!r} has a dot, at which DVC splits names")
             _require(key, "profile", entry.profile, PROFILES)
     encoders = registry()
     for key, embedding in plan.embeddings.items():

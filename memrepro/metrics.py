@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from memrepro.core.memory import Parts
 from memrepro.errors import MemreproError
-from memrepro.memory import Parts
 
 Floats = NDArray[np.float64]
 MOST_COMBINATIONS = 100_000

@@ -19,7 +19,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from memrepro.errors import MemreproError
 from memrepro.stages.done import SENTINEL
-from memrepro.store import replacing, root, write_text
+from memrepro.store import read_yaml, replacing, root, write_text
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
@@ -120,15 +120,20 @@ def _dependencies() -> dict[str, Any]:
     """
     if not (stage := os.environ.get("DVC_STAGE")):
         return {}
-    from dvc.dependency import ParamsDependency
+    from dvc.dvcfile import load_file
     from dvc.repo import Repo
 
+    # Not `Repo.stage`, which reads all of dvc.lock: seconds, twice a stage.
+    resolver = load_file(Repo(str(root())), "dvc.yaml").resolver
+    found = resolver.resolve_one(stage)[stage]
     state: dict[str, Any] = {}
-    for dependency in Repo(str(root())).stage.load_one(name=stage).deps:
-        if isinstance(dependency, ParamsDependency):
-            state |= dependency.read_params()
-            continue
-        path = Path(dependency.fs_path)
+    for name in found.get("params", []):
+        value: Any = read_yaml(root() / "params.yaml")
+        for key in name.split("."):
+            value = value[key]
+        state[name] = value
+    for name in found["deps"]:
+        path = root() / name
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file() and "__pycache__" not in file.parts:
                 stat = file.stat()

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from memrepro.core.memory import Parts
 from memrepro.errors import MemreproError
-from memrepro.memory import Parts
 from memrepro.metrics import METRICS, find_hits
 
 

@@ -114,6 +114,14 @@ def test_unknown_names_list_the_nearest(kind):
         getattr(load_plan(), kind)("sample-bm25-usr")
 
 
+def test_a_name_with_a_dot_is_refused(edited):
+    """DVC would look for the parameter `embeddings.a.b`, not for the entry 'a.b'."""
+    entry = {"profile": "sample", "dataset": "sample", "encoder": "all-minilm-l6-v2", "keys": {}}
+    edited("embeddings", {"minilm-1.5b": entry})
+    with pytest.raises(MemreproError, match=r"'minilm-1.5b' has a dot"):
+        load_plan()
+
+
 def test_one_name_in_two_groups(edited):
     tree = yaml.safe_load((ROOT / "params.yaml").read_text())
     entry = tree["experiments"]["lexical"]["sample-bm25-user"]

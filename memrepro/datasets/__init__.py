@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from memrepro.core.memory import Piece
 from memrepro.errors import MemreproError
-from memrepro.memory import Piece
 
 
 def read_pieces(

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memrepro import store
+from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.datasets.tolerance import check_skipped
 from memrepro.errors import MemreproError
-from memrepro.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
 
 FILE = "locomo/locomo10.json"
 ERRATA = Path(__file__).with_name("errata") / "locomo_audit.yaml"

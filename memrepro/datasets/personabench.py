@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from memrepro import store
+from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.datasets.registry import registration
 from memrepro.datasets.tolerance import check_skipped
 from memrepro.errors import MemreproError
-from memrepro.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
 
 # The release's README: documents of three individuals a community; eval_info lists ten.
 PERSONS = 3

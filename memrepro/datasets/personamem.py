@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from memrepro import store
+from memrepro.core.memory import Dataset, Memory, Query, Round, Turn
 from memrepro.datasets.registry import registration
 from memrepro.datasets.tolerance import check_skipped
 from memrepro.errors import MemreproError
-from memrepro.memory import Dataset, Memory, Query, Round, Turn
 
 COLUMNS = (
     "question_id",

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from memrepro import store
-from memrepro.extractions import Extracted, Extraction
-from memrepro.memory import Dataset
+from memrepro.core.extractions import Extracted, Extraction
+from memrepro.core.memory import Dataset
 
 
 def extract(folder: Path, dataset: Dataset) -> Extracted:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from memrepro import temporal
+from memrepro.core.extractions import KINDS, AskedRange, DatedEvent, Extracted, Extraction
+from memrepro.core.memory import Dataset, Round, Session, whole_session
 from memrepro.errors import MemreproError
-from memrepro.extractions import KINDS, AskedRange, DatedEvent, Extracted, Extraction
 from memrepro.extractors import nlp
 from memrepro.extractors.facts import user_facts
-from memrepro.memory import Dataset, Round, Session, whole_session
 from memrepro.progress import bar
 from memrepro.store import numbered_json_lines, sha256
 

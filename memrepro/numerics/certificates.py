@@ -12,8 +12,8 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import entr, softmax
 
+from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.numerics.similarity import Doubles
 
 _SLACK = 1e-9  # of rounding, where a bound is met with equality
 _LEVEL = 0.05  # a probability bounded by more says little

@@ -11,8 +11,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.numerics.similarity import Doubles
 
 FAMILIARITY, RECOLLECTION, TIE = 0, 1, -1
 COLUMNS = [

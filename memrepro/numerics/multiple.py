@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.stats import permutation_test
 
+from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.numerics.similarity import Doubles
 
 RESAMPLES = 9999
 SEED = 0

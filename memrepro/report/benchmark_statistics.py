@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
-from memrepro.prepared import load_qrels
+from memrepro.core.prepared import load_qrels
 from memrepro.report import figures
 from memrepro.report.longmemeval_printed import printed
 from memrepro.report.tables import Cell, number, write_cells

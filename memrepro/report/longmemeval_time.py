@@ -7,8 +7,8 @@ import pandas as pd
 
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.core.prepared import load_dates, load_qrels, load_ranges
 from memrepro.experiment import load_plan
-from memrepro.prepared import load_dates, load_qrels, load_ranges
 from memrepro.report.profile import Metrics, difference
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.store import read_table

@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, Verdict, judge
-from memrepro.numerics.gate import Gate
-from memrepro.prepared import load_qrels
+from memrepro.core.prepared import load_qrels
 from memrepro.report import (
     figures,
     rfmem_alternatives,
@@ -29,6 +28,7 @@ from memrepro.report.rfmem_printed import count, printed_table
 from memrepro.report.rfmem_routing import CUTOFFS as CUTOFFS
 from memrepro.report.rfmem_routing import KINDS as KINDS
 from memrepro.report.tables import Cell, number, write_cells
+from memrepro.retrievers.rfmem.gate import Gate
 from memrepro.store import read_table
 
 _UNTIMED = "retrieval time is not measured in this report"

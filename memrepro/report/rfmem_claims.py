@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER
+from memrepro.core.similarity import Doubles
 from memrepro.numerics.bootstrap import Interval, paired_difference
 from memrepro.numerics.multiple import holm, sign_flip
-from memrepro.numerics.similarity import Doubles
 from memrepro.report.rfmem_grid import TAUS, Bools, Grid, signed, within
 from memrepro.report.rfmem_routing import GATE
 from memrepro.report.tables import Cell

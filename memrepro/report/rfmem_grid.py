@@ -13,10 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
+from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.experiment import load_plan
 from memrepro.numerics.bootstrap import Interval
-from memrepro.numerics.similarity import Doubles
 from memrepro.report import rfmem_routing
 from memrepro.report.profile import Metrics
 from memrepro.report.rfmem_routing import GATE, Routing, routings, signals

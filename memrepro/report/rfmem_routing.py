@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from memrepro import paths
-from memrepro.numerics.gate import Gate
 from memrepro.report.profile import Metrics
+from memrepro.retrievers.rfmem.gate import Gate
 from memrepro.store import read_table
 
 # Column of the paper's tables -> the data's kind of question.

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from memrepro.audit.verdicts import NOT_IN_PAPER, Verdict, judge
+from memrepro.core.similarity import Doubles
 from memrepro.numerics.bootstrap import paired_difference
-from memrepro.numerics.similarity import Doubles
 from memrepro.report import rfmem_claims, rfmem_sensitivity_figures
 from memrepro.report.profile import Metrics
 from memrepro.report.rfmem_grid import (

@@ -19,14 +19,14 @@ from scipy.stats import kurtosis, mannwhitneyu, skew
 
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_IN_PAPER
+from memrepro.core.similarity import Doubles
 from memrepro.numerics import certificates
-from memrepro.numerics.gate import Gate
-from memrepro.numerics.similarity import Doubles
 from memrepro.report import figures
 from memrepro.report.profile import Metrics
 from memrepro.report.rfmem_printed import numeric, printed_rows
 from memrepro.report.rfmem_routing import CUTOFFS, GATE, probes, signals
 from memrepro.report.tables import Cell, number, write_cells
+from memrepro.retrievers.rfmem.gate import Gate
 from memrepro.store import read_table
 
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Protocol, get_type_hints
 
+from memrepro.core.keys import Request
+from memrepro.core.ranking import Ranking
 from memrepro.errors import MemreproError
-from memrepro.keys import Request
-from memrepro.ranking import Ranking
 
 FAMILIES = ("bm25", "dense", "rfmem", "rfmem_alternatives", "timeaware")
 

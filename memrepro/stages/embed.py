@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 
 from memrepro import paths
+from memrepro.core.key_maker import KeyMaker
+from memrepro.core.prepared import load, load_extractions, text_id
 from memrepro.encode import load_encoder
 from memrepro.experiment import load_plan
-from memrepro.keys import KeyMaker
-from memrepro.prepared import load, load_extractions, text_id
 from memrepro.stages.done import Done
 from memrepro.store import write_table
 from memrepro.vectors import VectorStore, embed

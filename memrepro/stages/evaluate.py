@@ -7,12 +7,12 @@ from functools import cache
 import pandas as pd
 
 from memrepro import paths
+from memrepro.core.keyings import is_extraction
+from memrepro.core.memory import GRANULARITIES, Parts
+from memrepro.core.prepared import load_faults, load_places, load_qrels
 from memrepro.errors import MemreproError
 from memrepro.experiment import Experiment, Plan, Protocol, load_plan
-from memrepro.keys import is_extraction
-from memrepro.memory import GRANULARITIES, Parts
 from memrepro.metrics import evaluate
-from memrepro.prepared import load_faults, load_places, load_qrels
 from memrepro.rollup import evaluate_official, roll_up
 from memrepro.stages.done import Done
 from memrepro.store import read_table, write_table

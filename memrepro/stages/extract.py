@@ -14,12 +14,12 @@ from typing import Any
 import pandas as pd
 
 from memrepro import paths
+from memrepro.core.extractions import Extracted
+from memrepro.core.memory import Dataset
+from memrepro.core.prepared import load, save_dates, save_extracted, save_ranges
 from memrepro.errors import MemreproError
 from memrepro.experiment import load_plan
-from memrepro.extractions import Extracted
 from memrepro.extractors.sources import by_nlp, from_file, said_dates
-from memrepro.memory import Dataset
-from memrepro.prepared import load, save_dates, save_extracted, save_ranges
 from memrepro.stages.done import Done
 from memrepro.store import root, write_table
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pandas as pd
 
 from memrepro import paths
+from memrepro.core.memory import Piece
+from memrepro.core.prepared import save, save_places, save_qrels
 from memrepro.datasets import read_pieces
 from memrepro.datasets.registry import registration
 from memrepro.experiment import load_plan
 from memrepro.fetch import check_before_use
-from memrepro.memory import Piece
-from memrepro.prepared import save, save_places, save_qrels
 from memrepro.progress import bar
 from memrepro.stages.done import Done
 from memrepro.store import write_table

@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 
 from memrepro import paths
+from memrepro.core.key_maker import KeyMaker
+from memrepro.core.keys import Request
+from memrepro.core.memory import Dataset, Memory, Query
+from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, text_id
+from memrepro.core.ranking import to_frame
+from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 from memrepro.experiment import Experiment, Plan, load_plan
-from memrepro.keys import KeyMaker, Request
-from memrepro.memory import Dataset, Memory, Query
-from memrepro.numerics.similarity import Floats
-from memrepro.prepared import load, load_dates, load_extractions, load_ranges, text_id
 from memrepro.progress import bar
-from memrepro.ranking import to_frame
 from memrepro.retrievers import make_retriever
 from memrepro.stages.done import Done
 from memrepro.store import read_table, write_table

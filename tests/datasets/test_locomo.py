@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memrepro.core.memory import GRANULARITIES, Dataset, Memory
 from memrepro.datasets import locomo
 from memrepro.datasets.locomo import (
     Conversation,
@@ -24,7 +25,6 @@ from memrepro.datasets.locomo_extractions import Recorded, extractions
 from memrepro.datasets.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.fetch import check_before_use
-from memrepro.memory import GRANULARITIES, Dataset, Memory
 from memrepro.store import sha256
 from tests.datasets.round_trip import check_round_trip
 

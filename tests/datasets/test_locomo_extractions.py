@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from memrepro.core.extractions import DatedEvent, Extraction, Extractions
+from memrepro.core.prepared import load, save
 from memrepro.datasets import locomo
 from memrepro.datasets.locomo_extractions import extract, extractions
-from memrepro.extractions import DatedEvent, Extraction, Extractions
-from memrepro.prepared import load, save
 from tests.datasets.test_locomo import SAMPLE
 
 ROOT = Path(__file__).parents[2]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from memrepro.core.memory import Dataset
 from memrepro.datasets import personabench
 from memrepro.datasets.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.fetch import check_before_use
-from memrepro.memory import Dataset
 from tests.datasets.round_trip import check_round_trip
 
 ROOT = Path(__file__).parents[2]

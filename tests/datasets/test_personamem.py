@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from memrepro.core.memory import GRANULARITIES, Dataset, Memory, Query
 from memrepro.datasets import personamem
 from memrepro.datasets.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.fetch import check_before_use
-from memrepro.memory import GRANULARITIES, Dataset, Memory, Query
 from memrepro.store import read_json_lines
 from tests.datasets.round_trip import check_round_trip
 

@@ -5,9 +5,9 @@ from types import ModuleType
 
 import pytest
 
+from memrepro.core.memory import Dataset, Memory, Piece, Query, Round
 from memrepro.datasets import read_pieces, sample
 from memrepro.errors import MemreproError
-from memrepro.memory import Dataset, Memory, Piece, Query, Round
 
 
 def piece(number, folder, name, **options):

@@ -3,11 +3,11 @@
 import pytest
 
 from memrepro import store
+from memrepro.core.extractions import Extractions
+from memrepro.core.prepared import load, save
 from memrepro.datasets import sample
 from memrepro.datasets.sample_extractions import extract
 from memrepro.errors import MemreproError
-from memrepro.extractions import Extractions
-from memrepro.prepared import load, save
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memrepro.core.extractions import AskedRange, DatedEvent, Extraction
+from memrepro.core.memory import Dataset, Memory, Query, Round, Session
+from memrepro.core.prepared import load_extractions, save_extracted
 from memrepro.errors import MemreproError
-from memrepro.extractions import AskedRange, DatedEvent, Extraction
 from memrepro.extractors import nlp
 from memrepro.extractors.facts import user_facts
 from memrepro.extractors.sources import by_nlp, from_file, said_dates, unique_sessions, words
-from memrepro.memory import Dataset, Memory, Query, Round, Session
-from memrepro.prepared import load_extractions, save_extracted
 from memrepro.store import sha256
 
 

@@ -4,12 +4,12 @@ import pandas as pd
 import pytest
 
 from memrepro import paths
+from memrepro.core.extractions import AskedRange, DatedEvent
+from memrepro.core.memory import Memory, Piece, Query, Round
+from memrepro.core.prepared import save_dates, save_qrels, save_ranges
 from memrepro.errors import MemreproError
 from memrepro.experiment import load_plan
-from memrepro.extractions import AskedRange, DatedEvent
-from memrepro.memory import Memory, Piece, Query, Round
 from memrepro.numerics.bootstrap import paired_difference
-from memrepro.prepared import save_dates, save_qrels, save_ranges
 from memrepro.report import longmemeval, longmemeval_printed, longmemeval_time
 from memrepro.report.longmemeval import COLUMNS, DESIGNS, LEVELS, STUDIES, TABLE9
 from memrepro.report.profile import Metrics, difference

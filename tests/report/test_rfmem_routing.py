@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from memrepro import paths
-from memrepro.numerics.gate import Gate
 from memrepro.report.rfmem_routing import GATE, choose, probes, routings, side_by_side, signals
+from memrepro.retrievers.rfmem.gate import Gate
 from memrepro.store import write_table
 
 LISTS = {"a": [0.9, 0.8], "b": [0.4, 0.4], "c": [0.4, 0.3], "d": [0.4, 0.1], "e": [0.1, -0.2]}

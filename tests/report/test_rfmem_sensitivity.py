@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from memrepro import paths
+from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.numerics.bootstrap import paired_difference
 from memrepro.numerics.multiple import holm, sign_flip
-from memrepro.prepared import load_qrels
 from memrepro.report import rfmem_sensitivity as sensitivity
 from memrepro.report.profile import Metrics
 from memrepro.report.rfmem_claims import Arm, compare, plain_words

@@ -4,9 +4,10 @@ from math import log
 
 import pytest
 
+from memrepro.core.key_maker import make_keys
+from memrepro.core.keys import Request
+from memrepro.core.memory import Memory, Round
 from memrepro.errors import MemreproError
-from memrepro.keys import Request, make_keys
-from memrepro.memory import Memory, Round
 from memrepro.retrievers import make_retriever
 
 TEXTS = ["red car red road", "green tea", "Red wine, cold", "blue sky over the sea"]

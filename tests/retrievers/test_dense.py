@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from memrepro.core.extractions import Extraction, Extractions
+from memrepro.core.key_maker import KeyMaker, make_keys
+from memrepro.core.keys import Request
+from memrepro.core.memory import Memory, Round, Session
 from memrepro.encode import HashEncoder
 from memrepro.errors import MemreproError
-from memrepro.extractions import Extraction, Extractions
-from memrepro.keys import KeyMaker, Request, make_keys
-from memrepro.memory import Memory, Round, Session
 from memrepro.retrievers import make_retriever
 
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memrepro.core.key_maker import make_keys
+from memrepro.core.keys import Request
+from memrepro.core.memory import Memory, Round
+from memrepro.core.similarity import normalise
 from memrepro.errors import MemreproError
-from memrepro.keys import Request, make_keys
-from memrepro.memory import Memory, Round
-from memrepro.numerics.similarity import normalise
 from memrepro.retrievers.dense import RETRIEVERS as DENSE
 from memrepro.retrievers.rfmem import RETRIEVERS as RFMEM
 from memrepro.retrievers.rfmem_alternatives import (

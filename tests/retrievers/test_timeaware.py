@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memrepro.core.key_maker import make_keys
+from memrepro.core.keys import Request
+from memrepro.core.memory import Memory, Round
 from memrepro.encode import HashEncoder
 from memrepro.errors import MemreproError
-from memrepro.keys import Request, make_keys
-from memrepro.memory import Memory, Round
 from memrepro.report.longmemeval_time import MARGIN
 from memrepro.retrievers import make_retriever
 from memrepro.retrievers.timeaware import TimeFiltered

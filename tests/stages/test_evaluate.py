@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from memrepro import paths
+from memrepro.core.memory import Memory, Piece, Query, Round
+from memrepro.core.prepared import save_places, save_qrels
 from memrepro.errors import MemreproError
 from memrepro.experiment import DatasetEntry, Evaluation, Experiment, Plan, Protocol
-from memrepro.memory import Memory, Piece, Query, Round
-from memrepro.prepared import save_places, save_qrels
 from memrepro.stages.evaluate import (
     LEDGER_COLUMNS,
     METRIC_COLUMNS,

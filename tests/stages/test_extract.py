@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 
 from memrepro import paths
+from memrepro.core.extractions import AskedRange, DatedEvent, Extracted, Extraction, Extractions
+from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, save
 from memrepro.datasets import sample
 from memrepro.errors import MemreproError
 from memrepro.experiment import DatasetEntry, Evaluation, Plan
-from memrepro.extractions import AskedRange, DatedEvent, Extracted, Extraction, Extractions
 from memrepro.extractors.sources import by_nlp, said_dates
-from memrepro.prepared import load, load_dates, load_extractions, load_ranges, save
 from memrepro.stages import extract
 from memrepro.store import read_table, sha256
 

@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 
 from memrepro import paths
+from memrepro.core.memory import Dataset
+from memrepro.core.prepared import save_extracted
 from memrepro.datasets.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.experiment import Protocol, load_plan
 from memrepro.fetch import check_before_use
-from memrepro.memory import Dataset
-from memrepro.prepared import save_extracted
 from memrepro.stages import download, embed, evaluate, prepare, report, retrieve, verify
 from memrepro.stages.evaluate import Gold, evaluate_run, levels_of, read_gold
 
@@ -159,7 +159,7 @@ def vectors_file(tmp_path, monkeypatch, **changed):
     ],
 )
 def test_damaged_vectors_are_named(tmp_path, monkeypatch, changed, sentence):
-    from memrepro.memory import Memory, Query, Round
+    from memrepro.core.memory import Memory, Query, Round
 
     experiment = vectors_file(tmp_path, monkeypatch, **changed)
     memory = Memory.of("m", ("d", Round.of("d", document="text")))

@@ -77,36 +77,38 @@ def test_states_of_files():
 
 @pytest.fixture
 def copy(monkeypatch, tmp_path):
-    """The open profile's results, where a test may spoil them."""
-    folder = tmp_path / "open"
-    shutil.copytree(paths.results("open"), folder)
+    """The sample profile's results, where a test may spoil them."""
+    folder = tmp_path / "sample"
+    shutil.copytree(paths.results("sample"), folder)
     monkeypatch.setattr(paths, "results", lambda profile: folder)
     return folder
 
 
 def test_an_edited_table_is_found(copy):
     """A tidy csv in which one digit was changed by hand does not follow from the rankings."""
-    assert verify.check_recomputed("open") > 5
-    path = copy / "rfmem" / "table2.csv"
+    assert verify.check_recomputed("sample") > 5
+    path = copy / "sample" / "overview.csv"
     whole = path.read_text()
-    path.write_text(whole.replace(",0.3887,0.3887,", ",0.3887,0.3900,"))
-    with pytest.raises(MemreproError, match=r"table2\.csv does not follow from the rankings"):
-        verify.check_recomputed("open")
+    forged = whole.replace(",0.4118,17,", ",0.4128,17,", 1)
+    assert forged != whole
+    path.write_text(forged)
+    with pytest.raises(MemreproError, match=r"overview\.csv does not follow from the rankings"):
+        verify.check_recomputed("sample")
     path.write_text(whole)
-    (copy / "rfmem" / "table2.md").write_text("forged")
-    with pytest.raises(MemreproError, match=r"table2\.md does not follow from the rankings"):
-        verify.check_recomputed("open")
+    (copy / "sample" / "overview.md").write_text("forged")
+    with pytest.raises(MemreproError, match=r"overview\.md does not follow from the rankings"):
+        verify.check_recomputed("sample")
 
 
 def test_a_stray_run_is_found(copy):
-    shutil.copy2(copy / "runs" / "personabench-bm25.parquet", copy / "runs" / "forgotten.parquet")
+    shutil.copy2(copy / "runs" / "sample-bm25-user.parquet", copy / "runs" / "forgotten.parquet")
     with pytest.raises(MemreproError, match=r"forgotten\.parquet is of no experiment"):
-        verify.check_recomputed("open")
+        verify.check_recomputed("sample")
 
 
 def test_an_edited_ranking_is_found(copy):
-    run = pd.read_parquet(copy / "runs" / "rfmem-mpnet-familiarity.parquet")
+    run = pd.read_parquet(copy / "runs" / "sample-dense-user.parquet")
     run["rank"] = run.groupby("query_id")["rank"].transform(lambda r: r.to_numpy()[::-1])
-    write_table(copy / "runs" / "rfmem-mpnet-familiarity.parquet", run)
+    write_table(copy / "runs" / "sample-dense-user.parquet", run)
     with pytest.raises(MemreproError, match=r"metrics\.parquet does not follow from the rankings"):
-        verify.check_recomputed("open")
+        verify.check_recomputed("sample")

@@ -3,10 +3,9 @@
 import pandas as pd
 import pytest
 
-from memrepro.errors import MemreproError
-from memrepro.extractions import AskedRange, DatedEvent, Extraction, Extractions
-from memrepro.memory import Dataset, Memory, Piece, Query, Round, Session, Turn
-from memrepro.prepared import (
+from memrepro.core.extractions import AskedRange, DatedEvent, Extraction, Extractions
+from memrepro.core.memory import Dataset, Memory, Piece, Query, Round, Session, Turn
+from memrepro.core.prepared import (
     load,
     load_dates,
     load_extractions,
@@ -21,6 +20,7 @@ from memrepro.prepared import (
     save_qrels,
     save_ranges,
 )
+from memrepro.errors import MemreproError
 
 TURNS = (
     Turn("s1_1", "user", "same text"),

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memrepro.core.extractions import Extraction, Extractions
+from memrepro.core.memory import Round, Session, whole_session
 from memrepro.errors import MemreproError
-from memrepro.extractions import Extraction, Extractions
-from memrepro.memory import Round, Session, whole_session
 
 SESSION = Session("s1", (Round.of("s1_1", user="u1"), Round.of("s1_3", user="u2")))
 OTHER = Session("s2", (Round.of("s2_1", user="u3"),))

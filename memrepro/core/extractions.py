@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from memrepro.core.memory import Round, Session, Turn
 from memrepro.errors import MemreproError
-from memrepro.memory import Round, Session, Turn
 
 KINDS = ("fact", "keyphrase", "summary", "event")
 

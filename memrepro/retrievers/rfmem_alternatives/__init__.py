@@ -5,23 +5,25 @@ what the paper leaves open is chosen here, and said where it is; all else is the
 the released code (`rfmem.ReleasedRecollection`), as D.8 keeps 'all other components fixed'.
 The loop is plain, a query at a time. RF-Mem's own rows of the tables need no run of their own:
 the gate reads the familiarity list alone, and then takes a query from one run or the other.
+Libraries are imported where they are used, for they take seconds, and each stage loads this module
+to check `params.yaml`.
 """
 
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.cluster import DBSCAN, KMeans, SpectralClustering
-from sklearn.exceptions import ConvergenceWarning
 
-from memrepro.keys import Request, ranked
-from memrepro.numerics.similarity import Doubles, Floats, normalise, products
-from memrepro.ranking import Ranking, top_k
+from memrepro.core.keys import Request, ranked
+from memrepro.core.ranking import Ranking, top_k
+from memrepro.core.similarity import Doubles, Floats, normalise, products
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Labels = NDArray[np.int64]
 
@@ -48,6 +50,9 @@ def _queries(request: Request) -> Iterator[tuple[str, Floats, _Memory]]:
 
 def by_kmeans(vectors: Floats, most: int, seed: int) -> Labels:
     """Labels of at most `most` clusters by k-means, library defaults otherwise."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         # Fewer distinct points than clusters is legal here and leaves a cluster empty.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -211,6 +216,8 @@ class DBSCANRecollection(_Loop):
 
     def cluster(self, vectors: Floats) -> Labels:
         """By DBSCAN; each noise doc gets a label of its own, after those of the clusters."""
+        from sklearn.cluster import DBSCAN
+
         # Rounding can make the distance of a doc from itself negative, which DBSCAN refuses.
         distance = np.clip(1.0 - products(vectors, vectors), 0.0, 2.0)
         labels = DBSCAN(
@@ -245,6 +252,9 @@ class SpectralRecollection(_Loop):
 
     def cluster(self, vectors: Floats) -> Labels:
         """By spectral clustering into B clusters."""
+        from sklearn.cluster import SpectralClustering
+        from sklearn.exceptions import ConvergenceWarning
+
         if len(vectors) <= self.beam_width:
             return np.arange(len(vectors))
         with warnings.catch_warnings():
@@ -278,6 +288,8 @@ class GatedMixing(_Loop):
 
     def mix(self, query: Floats, centroid: Floats, original: Floats) -> Floats:
         """By Eqs. 9-10."""
+        from scipy.special import expit
+
         return alpha_mix(float(expit(query @ centroid)), query, centroid, original)
 
 
@@ -343,8 +355,10 @@ class GraphSearch:
                 rankings.append(ranked(request.keys, query_id, found, similarity[found]))
         return rankings
 
-    def graph(self, memory: _Memory) -> nx.DiGraph:
+    def graph(self, memory: _Memory) -> "nx.DiGraph":
         """Each doc to its nearest others, the nearest first; a doc alone has no edge."""
+        import networkx as nx
+
         graph = nx.DiGraph()
         between = products(memory.vectors, memory.vectors)
         np.fill_diagonal(between, -np.inf)
@@ -353,8 +367,10 @@ class GraphSearch:
             graph.add_edges_from((doc, int(i)) for i in top_k(row, memory.ties, self.neighbours))
         return graph
 
-    def visit(self, graph: nx.DiGraph, entry: NDArray[np.intp]) -> NDArray[np.intp]:
+    def visit(self, graph: "nx.DiGraph", entry: NDArray[np.intp]) -> NDArray[np.intp]:
         """The docs within reach, in the order of a breadth-first search from several docs."""
+        import networkx as nx
+
         # A node before all others, with an edge to each doc of entry, makes them one search.
         rooted = nx.DiGraph(graph)
         rooted.add_edges_from((-1, int(doc)) for doc in entry)

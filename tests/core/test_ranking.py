@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memrepro.core.ranking import Ranking, tie_keys, to_frame, top_k
 from memrepro.errors import MemreproError
-from memrepro.ranking import Ranking, tie_keys, to_frame, top_k
 
 
 def test_ties_go_by_the_digest_of_the_id_not_by_the_id():

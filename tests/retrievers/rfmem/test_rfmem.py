@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
+from memrepro.core.key_maker import make_keys
+from memrepro.core.keys import Request
+from memrepro.core.memory import Memory, Round
+from memrepro.core.ranking import to_frame
+from memrepro.core.similarity import normalise
 from memrepro.errors import MemreproError
-from memrepro.keys import Request, make_keys
-from memrepro.memory import Memory, Round
-from memrepro.numerics.gate import Gate
-from memrepro.numerics.similarity import normalise
-from memrepro.ranking import to_frame
 from memrepro.retrievers import make_retriever
+from memrepro.retrievers.rfmem.gate import Gate
 
 
 def request(n_docs, seed=0, dimension=16, n_queries=3, vectors=None):

@@ -2,10 +2,11 @@
 
 Source: RF-Mem §2, Appendices B and E, Algorithms 1-3; 'released' follows the released code where it
 differs (PROTOCOLS.md, 'RF-Mem: paper and released code'), 'printed' the paper, read as the
-docstring of `memrepro.numerics.recollection` says.
+docstring of `memrepro.retrievers.rfmem.recollection` says.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -14,11 +15,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from memrepro.keys import Request, best_first, ranked
-from memrepro.numerics.gate import Gate
-from memrepro.numerics.nearest import Asked
-from memrepro.numerics.recollection import Hits, Searches, Settings, recollect
-from memrepro.ranking import Ranking
+from memrepro.core.keys import Request, best_first, ranked
+from memrepro.core.ranking import Ranking
+from memrepro.retrievers.rfmem.gate import Gate
+from memrepro.retrievers.rfmem.nearest import Asked
+from memrepro.retrievers.rfmem.recollection import Hits, Searches, Settings, recollect
 
 _BLOCK = 1 << 26  # numbers of the docs that are searched in one go
 
@@ -64,7 +65,7 @@ class Familiarity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Recollection:
+class _Recollection(ABC):
     """Retrieve → cluster → α-mix → iterate (§2.3, Algorithm 3); attributes as of `Settings`."""
 
     k: int
@@ -74,9 +75,9 @@ class _Recollection:
     rounds: int = 10
     seed: int = 42
 
+    @abstractmethod
     def settings(self) -> Settings:
         """What is searched by."""
-        raise NotImplementedError
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
@@ -144,7 +145,7 @@ class PrintedRecollection(_Recollection):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Gated:
+class _Gated(ABC):
     """Familiarity or recollection, query by query (Algorithm 1); attributes as of `Gate`."""
 
     sharpness: float
@@ -152,9 +153,9 @@ class _Gated:
     mean_high: float
     mean_low: float
 
+    @abstractmethod
     def parts(self) -> tuple[Gate, _Recollection, Familiarity]:
         """The gate and the two paths."""
-        raise NotImplementedError
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests; only unfamiliar ones recollect."""

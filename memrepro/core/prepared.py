@@ -14,9 +14,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from memrepro.core.extractions import AskedRange, DatedEvent, Extraction, Extractions
+from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.errors import MemreproError
-from memrepro.extractions import AskedRange, DatedEvent, Extraction, Extractions
-from memrepro.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.store import read_table, table_writer, write_table
 
 

@@ -32,9 +32,9 @@ from typing import Literal
 
 import numpy as np
 
-from memrepro.numerics.kmeans import Labels, cluster_all
-from memrepro.numerics.nearest import Asked, Corpus, Ints, corpus_of, nearest, within
-from memrepro.numerics.similarity import Doubles
+from memrepro.core.similarity import Doubles
+from memrepro.retrievers.rfmem.kmeans import Labels, cluster_all
+from memrepro.retrievers.rfmem.nearest import Asked, Corpus, Ints, corpus_of, nearest, within
 
 Variant = Literal["released", "printed"]
 _BLOCK = 1 << 17  # numbers of docs worked on at once: few enough for a processor's cache

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memrepro.core.keys import Request, ranked, score_all
+from memrepro.core.ranking import Ranking, top_k
 from memrepro.errors import MemreproError
-from memrepro.keys import Request, ranked, score_all
-from memrepro.ranking import Ranking, top_k
 
 
 @dataclass(frozen=True)

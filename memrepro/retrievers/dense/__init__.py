@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memrepro.keys import EXPANSION, Request, best_first, ranked, score_all
-from memrepro.ranking import Ranking, top_k
+from memrepro.core.keyings import EXPANSION
+from memrepro.core.keys import Request, best_first, ranked, score_all
+from memrepro.core.ranking import Ranking, top_k
 
 
 @dataclass(frozen=True)

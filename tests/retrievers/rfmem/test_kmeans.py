@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from memrepro.errors import MemreproError
-from memrepro.numerics.kmeans import _cluster_all, cluster, cluster_all
+from memrepro.retrievers.rfmem.kmeans import _cluster_all, cluster, cluster_all
 
 
 def unit(vectors):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memrepro.numerics.similarity import Doubles, Floats
+from memrepro.core.similarity import Doubles, Floats
 
 Ints = NDArray[np.int64]
 _PRODUCTS = 1 << 22  # held at once: many, since BLAS reads all docs for each block of queries

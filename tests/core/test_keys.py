@@ -5,11 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memrepro.core.extractions import Extraction, Extractions
+from memrepro.core.key_maker import KeyMaker, make_keys
+from memrepro.core.keyings import KeySpec
+from memrepro.core.keys import Request, score_all
+from memrepro.core.memory import Memory, Round
+from memrepro.core.similarity import max_by_owner, normalise
 from memrepro.errors import MemreproError
-from memrepro.extractions import Extraction, Extractions
-from memrepro.keys import KeyMaker, KeySpec, Request, make_keys, score_all
-from memrepro.memory import Memory, Round
-from memrepro.numerics.similarity import max_by_owner, normalise
 
 MEMORY = Memory.of(
     "m",
@@ -131,7 +133,7 @@ def test_one_product_for_all_gives_the_scores_of_each_alone(n_sessions, n_memori
     requests = [Request(keys.with_vectors(vectors), names, names, queries) for keys in made]
     for gathered in (0, 30):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("memrepro.keys._GATHERED", gathered)
+            patch.setattr("memrepro.core.keys._GATHERED", gathered)
             found = list(score_all(requests))
         assert [request for request, _ in found] == requests
         for request, scores in found:

@@ -13,11 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
+from memrepro.core.similarity import Doubles, Floats
 from memrepro.errors import MemreproError
-from memrepro.numerics.similarity import Doubles, Floats
 
 Labels = NDArray[np.int32]
 _ITERATIONS = 300  # scikit-learn's max_iter
@@ -30,6 +28,10 @@ _BLOCK = 1 << 20  # numbers of points worked on at once: few enough for a proces
 
 def cluster(points: Floats, n_clusters: int, seed: int) -> Labels:
     """Labels of one problem by scikit-learn itself; points of shape (n_points, dimension)."""
+    # Imported late, for it takes seconds, and each stage loads this module to check params.yaml.
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         # Fewer distinct points than clusters is legal here and leaves a cluster empty.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memrepro.numerics.kmeans import cluster
-from memrepro.numerics.recollection import Settings
-from memrepro.ranking import top_k
+from memrepro.core.ranking import top_k
+from memrepro.retrievers.rfmem.kmeans import cluster
+from memrepro.retrievers.rfmem.recollection import Settings
 
 Vectors = NDArray[Any]
 

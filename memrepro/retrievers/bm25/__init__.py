@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from rank_bm25 import BM25Okapi
 
+from memrepro.core.keys import Request, ranked
+from memrepro.core.ranking import Ranking, top_k
+from memrepro.core.similarity import max_by_owner
 from memrepro.errors import MemreproError
-from memrepro.keys import Request, ranked
-from memrepro.numerics.similarity import max_by_owner
-from memrepro.ranking import Ranking, top_k
 
 TOKENISATIONS: Mapping[str, Callable[[str], list[str]]] = {
     # LongMemEval's released code: a single space splits, case and punctuation stay.

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from memrepro.numerics.nearest import Asked, corpus_of, nearest
-from memrepro.numerics.recollection import Settings, recollect
-from memrepro.numerics.recollection_reference import recollect_one
-from memrepro.ranking import top_k
+from memrepro.core.ranking import top_k
+from memrepro.retrievers.rfmem.nearest import Asked, corpus_of, nearest
+from memrepro.retrievers.rfmem.recollection import Settings, recollect
+from memrepro.retrievers.rfmem.reference import recollect_one
 
 VARIANTS = ("released", "printed")
 

@@ -1,0 +1,186 @@
+"""Keys: what a memory is searched by, and the scores of docs through their keys."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memrepro.core.ranking import Ranking, top_k
+from memrepro.core.similarity import Doubles, Floats, max_by_owner, products
+from memrepro.errors import MemreproError
+
+_BLOCK = 1 << 26  # scores held at once
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of one memory.
+
+    Attributes:
+        doc_ids: the docs, shape (n_docs,), in the order of the memory.
+        rows: each key's place in `unique`, shape (n_keys,).
+        unique: the texts of all keys of the data set, each once, shape (n_unique,); shared.
+        fields: the field of each key, shape (n_keys,); 'all' for a concatenation.
+        owner: the doc's index of each key, shape (n_keys,), ascending.
+        ties: what decides between docs of one score, the least first, shape (n_docs,).
+        vectors: of the unique texts, shape (n_unique, dimension); shared; None for lexical search.
+    """
+
+    doc_ids: tuple[str, ...]
+    rows: NDArray[np.int64]
+    unique: Sequence[str]
+    fields: tuple[str, ...]
+    owner: NDArray[np.int64]
+    ties: NDArray[np.uint64]
+    vectors: Floats | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """One a key, shape (n_keys,)."""
+        return tuple(self.unique[row] for row in self.rows)
+
+    def with_vectors(self, vectors: Floats) -> "Keys":
+        """The same keys with the vectors of the unique texts, shape (n_unique, dimension)."""
+        if len(vectors) != len(self.unique):
+            raise MemreproError(
+                f"{len(vectors)} vectors for {len(self.unique)} texts: must be equal"
+            )
+        return replace(self, vectors=vectors)
+
+    def key_scores(self, query_vectors: Floats) -> Doubles:
+        """The similarity of each query with each key, shape (n_queries, n_keys).
+
+        In double precision, so that no ranking hangs on the order in which a machine adds; and a
+        text that is the key of two docs is scored once, so that they tie to the last bit.
+        """
+        if self.vectors is None:
+            raise MemreproError("these keys have no vectors: this retriever needs an encoder")
+        rows, place = np.unique(self.rows, return_inverse=True)
+        return products(query_vectors, self.vectors[rows])[:, place]
+
+    def best(self, key_scores: Doubles, which: NDArray[np.bool_] | None = None) -> Doubles:
+        """Max-sim: each doc's best key, shape (n_queries, n_docs); −inf without a key.
+
+        Args:
+            key_scores: shape (n_queries, n_keys).
+            which: shape (n_keys,), the keys that count; all of them where it is None.
+        """
+        if which is None:
+            return max_by_owner(key_scores, self.owner, len(self.doc_ids))
+        return max_by_owner(key_scores[:, which], self.owner[which], len(self.doc_ids))
+
+    def doc_vectors(self) -> Floats:
+        """One vector a doc, shape (n_docs, dimension).
+
+        Raises:
+            MemreproError: if a doc has no key, or more than one.
+        """
+        counts = np.bincount(self.owner, minlength=len(self.doc_ids))
+        if self.vectors is None or (counts != 1).any():
+            raise MemreproError(
+                f"doc {self.doc_ids[int(np.argmax(counts != 1))]!r} has "
+                f"{0 if self.vectors is None else counts[int(np.argmax(counts != 1))]} vectors: "
+                "this retriever needs one a doc; choose the keying 'concat' or 'user_only'"
+            )
+        return self.vectors[self.rows]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The queries asked of one memory: what a retriever is given, and all that it may see.
+
+    Attributes:
+        keys: of the memory.
+        query_ids: shape (n_queries,).
+        query_texts: shape (n_queries,).
+        query_vectors: shape (n_queries, dimension), or None for a lexical retriever.
+        doc_dates: each doc's dates as (first, last) ordinals, shape (n_docs,), or None.
+        ranges: the dates that each query asks about, None for one that asks about none; shape
+            (n_queries,), or None.
+    """
+
+    keys: Keys
+    query_ids: Sequence[str]
+    query_texts: Sequence[str]
+    query_vectors: Floats | None = None
+    doc_dates: Sequence[Sequence[tuple[int, int]]] | None = None
+    ranges: Sequence[tuple[int, int] | None] | None = None
+
+    def vectors_of_queries(self) -> Floats:
+        """The queries' vectors, shape (n_queries, dimension).
+
+        Raises:
+            MemreproError: if there are none.
+        """
+        if self.query_vectors is None:
+            raise MemreproError("these queries have no vectors: this retriever needs an encoder")
+        return self.query_vectors
+
+    def doc_scores(self) -> Doubles:
+        """Max-sim of each query with each doc, shape (n_queries, n_docs)."""
+        return self.keys.best(self.keys.key_scores(self.vectors_of_queries()))
+
+
+# A row that is gathered costs about as much time as this many products of a query and a row.
+_GATHERED = 30
+
+
+def score_all(requests: Sequence[Request]) -> Iterator[tuple[Request, Doubles]]:
+    """Each request with its key scores, shape (n_queries, n_keys).
+
+    Where memories share their texts, all queries are scored against all unique vectors in one
+    matrix product (in blocks, for memory), and a memory picks its columns; where they share few,
+    each memory's own vectors are gathered instead. Whichever costs less is done.
+    """
+    if not requests:
+        return
+    shared = requests[0].keys.vectors
+    asked = sum(len(r.query_ids) for r in requests)
+    held = sum(len(r.keys.rows) for r in requests)
+    one_product = (
+        shared is not None
+        and all(r.keys.vectors is shared for r in requests)
+        and asked * len(shared) <= _GATHERED * held
+    )
+    if not one_product or shared is None:
+        for request in requests:
+            yield request, request.keys.key_scores(request.vectors_of_queries())
+        return
+    most = max(1, _BLOCK // len(shared))
+    block: list[Request] = []
+    size = 0
+    for number, request in enumerate(requests, start=1):
+        block.append(request)
+        size += len(request.query_ids)
+        if size >= most or number == len(requests):
+            queries = np.concatenate([r.vectors_of_queries() for r in block])
+            scores = products(queries, shared)
+            start = 0
+            for one in block:
+                end = start + len(one.query_ids)
+                yield one, scores[start:end, one.keys.rows]
+                start = end
+            block, size = [], 0
+
+
+def best_first(request: Request, scores: Doubles, k: int) -> list[Ranking]:
+    """The k best docs of each query of a request.
+
+    Args:
+        request: whose queries and docs these are.
+        scores: shape (n_queries, n_docs).
+        k: length of a ranking.
+    """
+    rankings = []
+    for query_id, row in zip(request.query_ids, scores, strict=True):
+        best = top_k(row, request.keys.ties, k)
+        rankings.append(ranked(request.keys, query_id, best, row[best]))
+    return rankings
+
+
+def ranked(
+    keys: Keys, query_id: str, docs: NDArray[np.intp], scores: NDArray[np.floating]
+) -> Ranking:
+    """A ranking of docs, given by index, with the score of each."""
+    return Ranking(query_id, tuple(keys.doc_ids[i] for i in docs), tuple(map(float, scores)))
