@@ -14,7 +14,7 @@ from math import log2
 import numpy as np
 import pandas as pd
 
-from memrepro.metrics import evaluate
+from memrepro.metrics import evaluate, lay_out, ranks_of
 
 NAMES = ["recall_all", "recall_any", "recall", "ndcg", "ndcg_longmemeval"]
 KS = [1, 3, 5, 10, 50]
@@ -74,7 +74,7 @@ def main() -> None:
     for n in (arguments.queries // 4, arguments.queries):
         run, gold = make(n)
         start = time.perf_counter()
-        ours = evaluate(run, gold, NAMES, KS)["value"].to_numpy()
+        ours = evaluate(ranks_of(run), lay_out(gold), NAMES, KS).frame()["value"].to_numpy()
         middle = time.perf_counter()
         theirs = plain(run, gold)
         end = time.perf_counter()

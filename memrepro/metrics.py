@@ -6,7 +6,7 @@ LongMemEval, the one combination is the gold set. Each metric scores each combin
 the query's best; a query that is missing from the run scores 0.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -19,7 +19,26 @@ from memrepro.core.memory import Parts
 from memrepro.errors import MemreproError
 
 Floats = NDArray[np.float64]
+Ranks = Mapping[tuple[str, str], int]  # (query id, doc id) → rank from 1
 MOST_COMBINATIONS = 100_000
+
+
+def ranks_of(run: pd.DataFrame) -> Ranks:
+    """The ranks of a run, `query_id, doc_id, rank`.
+
+    Raises:
+        MemreproError: if the run names a doc twice for a query.
+    """
+    # As lists: to iterate over pandas' own strings takes as long as all the rest.
+    queries, docs, ranks = (run[c].tolist() for c in ("query_id", "doc_id", "rank"))
+    found = dict(zip(zip(queries, docs, strict=True), ranks, strict=True))
+    if len(found) < len(run):
+        row = run[run.duplicated(["query_id", "doc_id"])].iloc[0]
+        raise MemreproError(
+            f"the run names doc {row['doc_id']!r} twice for query {row['query_id']!r}: "
+            "each doc must stand once"
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -48,32 +67,73 @@ class Hits:
         """The best combination of each query, shape (n_queries,)."""
         return np.maximum.reduceat(per_combination.astype(np.float64), self.first_combination)
 
+    def each(self) -> Iterator["Hits"]:
+        """The hits of each query alone, in order."""
+        combinations = [*self.first_combination.tolist(), len(self.sizes)]
+        golds = [*self.first_gold.tolist(), len(self.ranks)]
+        for query_id, start, end in zip(
+            self.query_ids, combinations[:-1], combinations[1:], strict=True
+        ):
+            yield Hits(
+                (query_id,),
+                np.zeros(1, np.int64),
+                self.first_gold[start:end] - golds[start],
+                self.sizes[start:end],
+                self.ranks[golds[start] : golds[end]],
+            )
 
-def find_hits(run: pd.DataFrame, gold: Mapping[str, Parts]) -> Hits:
-    """The ranks of the gold docs in a run.
+
+@dataclass(frozen=True)
+class Values:
+    """Metrics of the same queries: (metric, k) → shape (n_queries,)."""
+
+    query_ids: tuple[str, ...]
+    by: Mapping[tuple[str, int], Floats]
+
+    def frame(self) -> pd.DataFrame:
+        """Long: `query_id, metric, k, value`, one metric and k after the other."""
+        n = len(self.query_ids)
+        names = np.array([name for name, _ in self.by], object)
+        return pd.DataFrame(
+            {
+                "query_id": np.tile(np.array(self.query_ids, object), len(self.by)),
+                "metric": np.repeat(names, n),
+                "k": np.repeat(np.array([k for _, k in self.by], np.int64), n),
+                "value": np.concatenate(list(self.by.values())),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The gold docs of queries, laid out once for many runs; arrays as in `Hits`.
+
+    Attributes:
+        docs: (query id, doc id) of each gold doc, shape (n_gold,).
+    """
+
+    query_ids: tuple[str, ...]
+    first_combination: NDArray[np.int64]
+    first_gold: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    docs: tuple[tuple[str, str], ...]
+
+
+def lay_out(gold: Mapping[str, Parts]) -> Judged:
+    """Every combination of every query's gold.
 
     Args:
-        run: `query_id, doc_id, rank`.
         gold: query id → parts; its queries, in its order, are the denominator.
 
     Raises:
-        MemreproError: if there is no query, a query has no gold, the run names a doc twice for
-            a query, or the alternatives of a query give too many combinations to try.
+        MemreproError: if there is no query, a query has no gold, or the alternatives of a query
+            give too many combinations to try.
     """
     if not gold:
         raise MemreproError("no query with gold: there is nothing to evaluate")
-    if run.duplicated(["query_id", "doc_id"]).any():
-        row = run[run.duplicated(["query_id", "doc_id"])].iloc[0]
-        raise MemreproError(
-            f"the run names doc {row['doc_id']!r} twice for query {row['query_id']!r}: "
-            "each doc must stand once"
-        )
-    # As lists: to iterate over pandas' own strings takes as long as all the rest.
-    queries, named, found = (run[c].tolist() for c in ("query_id", "doc_id", "rank"))
-    rank_of = dict(zip(zip(queries, named, strict=True), found, strict=True))
     first_combination: list[int] = []
     sizes: list[int] = []
-    ranks: list[float] = []
+    docs: list[tuple[str, str]] = []
     for query_id, parts in gold.items():
         if not parts or not all(parts):
             raise MemreproError(
@@ -86,16 +146,27 @@ def find_hits(run: pd.DataFrame, gold: Mapping[str, Parts]) -> Hits:
             )
         first_combination.append(len(sizes))
         for combination in product(*parts):
-            docs = dict.fromkeys(combination)  # a doc that answers two parts counts once
-            sizes.append(len(docs))
-            ranks.extend(float(rank_of.get((query_id, doc), np.inf)) for doc in docs)
-    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    return Hits(
+            distinct = dict.fromkeys(combination)  # a doc that answers two parts counts once
+            sizes.append(len(distinct))
+            docs += [(query_id, doc) for doc in distinct]
+    return Judged(
         tuple(gold),
         np.array(first_combination, np.int64),
-        starts,
+        np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
         np.array(sizes, np.int64),
-        np.array(ranks),
+        tuple(docs),
+    )
+
+
+def find_hits(ranks: Ranks, judged: Judged) -> Hits:
+    """The ranks of the gold docs in a run."""
+    places = [ranks.get(doc, np.inf) for doc in judged.docs]
+    return Hits(
+        judged.query_ids,
+        judged.first_combination,
+        judged.first_gold,
+        judged.sizes,
+        np.array(places, np.float64),
     )
 
 
@@ -139,30 +210,18 @@ METRICS: Mapping[str, Callable[[Hits, int], Floats]] = {
 }
 
 
-def evaluate(
-    run: pd.DataFrame, gold: Mapping[str, Parts], names: Iterable[str], ks: Sequence[int]
-) -> pd.DataFrame:
-    """Every metric at every k for every query: `query_id, metric, k, value`, long.
+def evaluate(ranks: Ranks, judged: Judged, names: Iterable[str], ks: Sequence[int]) -> Values:
+    """Every metric at every k for every query with gold.
 
     Raises:
-        MemreproError: for an unknown metric, a k below 1, or what `find_hits` refuses.
+        MemreproError: for an unknown metric, or a k below 1.
     """
     if bad := [k for k in ks if k < 1]:
         raise MemreproError(f"k is {bad[0]}: a cut-off must be at least 1")
-    hits = find_hits(run, gold)
-    blocks = []
+    hits = find_hits(ranks, judged)
+    found = {}
     for name in names:
         if name not in METRICS:
             raise MemreproError(f"unknown metric {name!r}: known are {', '.join(METRICS)}")
-        blocks += [
-            pd.DataFrame(
-                {
-                    "query_id": hits.query_ids,
-                    "metric": name,
-                    "k": k,
-                    "value": METRICS[name](hits, k),
-                }
-            )
-            for k in ks
-        ]
-    return pd.concat(blocks, ignore_index=True)
+        found.update({(name, k): METRICS[name](hits, k) for k in ks})
+    return Values(hits.query_ids, found)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from memrepro.core.memory import Parts
 from memrepro.errors import MemreproError
-from memrepro.metrics import METRICS, find_hits
+from memrepro.metrics import Values, find_hits, lay_out, ndcg_longmemeval, ranks_of
 
 
 def parent_of(doc_id: str) -> str:
@@ -47,7 +47,7 @@ OFFICIAL = ("recall_all", "recall_any", "ndcg_longmemeval")
 
 def evaluate_official(
     run: pd.DataFrame, gold: Mapping[str, Parts], places: Mapping[str, str], ks: Sequence[int]
-) -> pd.DataFrame:
+) -> Values:
     """LongMemEval's released turn-to-session evaluation (`evaluate_retrieval_turn2session`).
 
     A gold session is one with a gold turn. The other turns of such a session count as a session of
@@ -62,14 +62,17 @@ def evaluate_official(
         ks: cut-offs in sessions.
 
     Returns:
-        `query_id, metric, k, value`, long, for the metrics of `OFFICIAL`.
+        The metrics of `OFFICIAL`.
 
     Raises:
         MemreproError: if a gold turn or a ranked doc has no session.
     """
-    docs_of = {str(q): part["doc_id"].tolist() for q, part in run.groupby("query_id", sort=False)}
-    rows = []
-    for query_id, parts in gold.items():
+    docs_of: dict[str, list[str]] = {}
+    for query_id, doc_id in zip(run["query_id"].tolist(), run["doc_id"].tolist(), strict=True):
+        docs_of.setdefault(query_id, []).append(doc_id)
+    values: dict[tuple[str, int], list[float]] = {(name, k): [] for k in ks for name in OFFICIAL}
+    ordered = find_hits(ranks_of(run), lay_out(gold)).each()
+    for (query_id, parts), hits in zip(gold.items(), ordered, strict=True):
         turns = {doc_id for part in parts for doc_id in part}
         ranking = docs_of.get(query_id, [])
         if strays := sorted({*turns, *ranking} - places.keys()):
@@ -81,14 +84,10 @@ def evaluate_official(
         for unit in units:
             seen.add(unit)
             named.append(len(seen))
-        hits = find_hits(run[run["query_id"] == query_id], {query_id: parts})
         for k in ks:
             grown = max(k, int(np.searchsorted(named, k)) + 1)
             found = {place for place, other in units[:grown] if not other} & sessions
-            values = (
-                float(found == sessions),
-                float(bool(found)),
-                float(METRICS["ndcg_longmemeval"](hits, grown)[0]),
-            )
-            rows += [(query_id, name, k, v) for name, v in zip(OFFICIAL, values, strict=True)]
-    return pd.DataFrame(rows, columns=["query_id", "metric", "k", "value"])
+            values["recall_all", k].append(float(found == sessions))
+            values["recall_any", k].append(float(bool(found)))
+            values["ndcg_longmemeval", k].append(float(ndcg_longmemeval(hits, grown)[0]))
+    return Values(tuple(gold), {key: np.array(column) for key, column in values.items()})

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.metrics import METRICS, evaluate, find_hits
+from memrepro.metrics import METRICS, evaluate, find_hits, lay_out, ranks_of
 
 DOCS = [f"d{i}" for i in range(8)]
 
@@ -23,7 +23,9 @@ def run_of(**rankings: list[str]) -> pd.DataFrame:
 
 def value(name: str, ranking: list[str], parts: list[list[str]], k: int) -> float:
     gold = {"q": tuple(tuple(part) for part in parts)}
-    return float(evaluate(run_of(q=ranking), gold, [name], [k])["value"].item())
+    return float(
+        evaluate(ranks_of(run_of(q=ranking)), lay_out(gold), [name], [k]).by[name, k].item()
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,7 +64,7 @@ def test_a_doc_that_answers_both_parts_counts_once():
 
 def test_a_query_missing_from_the_run_scores_zero():
     gold = {"q": (("d1",),), "missing": (("d2",),)}
-    table = evaluate(run_of(q=["d1"]), gold, list(METRICS), [1, 5])
+    table = evaluate(ranks_of(run_of(q=["d1"])), lay_out(gold), list(METRICS), [1, 5]).frame()
     assert (table[table["query_id"] == "missing"]["value"] == 0).all()
     assert (table[table["query_id"] == "q"]["value"] == 1).all()
 
@@ -123,7 +125,9 @@ def test_many_queries_at_once_equal_one_by_one():
         )
         for q in rankings
     }
-    together = evaluate(run_of(**rankings), gold, list(METRICS), [1, 3, 5])
+    together = evaluate(
+        ranks_of(run_of(**rankings)), lay_out(gold), list(METRICS), [1, 3, 5]
+    ).frame()
     for row in together.itertuples(index=False):
         alone = value(
             row.metric, rankings[row.query_id], [list(p) for p in gold[row.query_id]], row.k
@@ -144,9 +148,20 @@ def test_many_queries_at_once_equal_one_by_one():
 )
 def test_errors(gold, names, ks, sentence):
     with pytest.raises(MemreproError, match=sentence):
-        evaluate(run_of(q=["d1"]), gold, names, ks)
+        evaluate(ranks_of(run_of(q=["d1"])), lay_out(gold), names, ks)
 
 
 def test_a_doc_named_twice_is_refused():
     with pytest.raises(MemreproError, match="names doc 'd1' twice for query 'q'"):
-        find_hits(run_of(q=["d1", "d1"]), {"q": (("d1",),)})
+        ranks_of(run_of(q=["d1", "d1"]))
+
+
+@given(st.dictionaries(st.sampled_from(DOCS), st.permutations(DOCS), min_size=1))
+def test_the_hits_of_each_query_alone_are_those_found_together(rankings):
+    gold = {q: ((docs[0], docs[1]), (docs[2],)) for q, docs in rankings.items()}
+    ranks = ranks_of(run_of(**rankings))
+    for one in find_hits(ranks, lay_out(gold)).each():
+        (query_id,) = one.query_ids
+        alone = find_hits(ranks, lay_out({query_id: gold[query_id]}))
+        for name in ("first_combination", "first_gold", "sizes", "ranks"):
+            assert getattr(one, name).tolist() == getattr(alone, name).tolist()

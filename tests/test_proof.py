@@ -47,7 +47,7 @@ def test_twenty_cells_equal_the_paper(plan, row, k):
     run = read_table(paths.run("open", name))
     gold = read_gold("open", experiment.dataset, plan.evaluation.protocols)
     found = evaluate_run(name, experiment, run, plan, gold)
-    (metrics,) = (table for _, _, protocol, table in found if protocol == "stated")
+    (metrics,) = (values.frame() for _, _, protocol, values in found if protocol == "stated")
     metrics = metrics[(metrics["metric"] == "recall") & (metrics["k"] == k)]
     assert len(metrics) == 230
     assert len(gold.left_out("session", plan.evaluation.protocols["stated"])) == 33

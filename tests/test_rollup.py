@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.metrics import evaluate
+from memrepro.metrics import evaluate, lay_out, ranks_of
 from memrepro.rollup import OFFICIAL, evaluate_official, parent_of, roll_up
 
 PLACES = {"s1_1": "s1", "s1_3": "s1", "s2_1": "s2", "s3_1": "s3", "s3_1/user": "s3"}
@@ -140,10 +140,9 @@ def ours(turns, ranking, k):
     places = {f"{session}_{turn}": session for turn, session, _ in turns}
     gold = {"q": tuple((f"{s}_{t}",) for t, s, has_answer in turns if has_answer)}
     run = run_of(q=[f"{session}_{turn}" for turn, session, _ in ranking])
-    table = evaluate_official(run, gold, places, [k])
-    assert table["metric"].tolist() == list(OFFICIAL)
-    assert set(table["k"]) == {k}
-    return tuple(table["value"])
+    found = evaluate_official(run, gold, places, [k]).by
+    assert list(found) == [(name, k) for name in OFFICIAL]
+    return tuple(float(value.item()) for value in found.values())
 
 
 @given(corpora(), st.integers(1, 12))
@@ -186,8 +185,8 @@ def test_turns_of_a_gold_session_without_the_answer_are_another_session():
     run = run_of(q=["answer_0_1", "ultra_1_3", "answer_0_5"])
     places = {"answer_0_1": "answer_0", "answer_0_5": "answer_0", "ultra_1_3": "ultra_1"}
     rolled = roll_up(run, "session", places)
-    found = evaluate(rolled, {"q": (("answer_0",),)}, ["recall_all"], [1])
-    assert found["value"].tolist() == [1]
+    found = evaluate(ranks_of(rolled), lay_out({"q": (("answer_0",),)}), ["recall_all"], [1])
+    assert found.by["recall_all", 1].tolist() == [1]
 
 
 @given(corpora())
@@ -199,13 +198,13 @@ def test_a_session_a_turn_is_evaluated_like_any_ranking(corpus):
     gold = {"q": tuple((f"{s}_{t}",) for t, s, flag in ranking if flag)}
     run = run_of(q=[f"{session}_{turn}" for turn, session, _ in ranking])
     for k in range(1, 10):
-        plain = evaluate(run, gold, OFFICIAL, [k])["value"]
+        plain = evaluate(ranks_of(run), lay_out(gold), OFFICIAL, [k]).frame()["value"]
         assert ours(list(first.values()), ranking, k) == pytest.approx(tuple(plain))
 
 
 def test_a_question_missing_from_the_run_scores_zero():
     gold = {"q": (("s1_1",),), "lost": (("s2_1",),)}
-    table = evaluate_official(run_of(q=["s1_1"]), gold, PLACES, [1, 5])
+    table = evaluate_official(run_of(q=["s1_1"]), gold, PLACES, [1, 5]).frame()
     assert len(table) == 2 * 2 * len(OFFICIAL)
     assert set(table[table["query_id"] == "lost"]["value"]) == {0}
     assert set(table[table["query_id"] == "q"]["value"]) == {1}

@@ -12,7 +12,7 @@ from memrepro.core.memory import GRANULARITIES, Parts
 from memrepro.core.prepared import load_faults, load_places, load_qrels
 from memrepro.errors import MemreproError
 from memrepro.experiment import Experiment, Plan, Protocol, load_plan
-from memrepro.metrics import evaluate
+from memrepro.metrics import Judged, Values, evaluate, lay_out, ranks_of
 from memrepro.rollup import evaluate_official, roll_up
 from memrepro.stages.done import Done
 from memrepro.store import read_table, write_table
@@ -88,14 +88,19 @@ def cutoffs(experiment: Experiment, plan: Plan) -> list[int]:
 
 def evaluate_run(
     name: str, experiment: Experiment, run: pd.DataFrame, plan: Plan, gold: Gold
-) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
-    """Per-question metrics of one experiment or sweep: setting, level, protocol, table.
+) -> Iterator[tuple[str, str, str, Values]]:
+    """Per-question metrics of one experiment or sweep: setting, level, protocol, values.
 
-    The table is `query_id, metric, k, value`. A protocol under whose labels the data set has no
-    gold at a level is passed over there.
+    A protocol under whose labels the data set has no gold at a level is passed over there.
     """
     ks, first = cutoffs(experiment, plan), next(iter(plan.evaluation.protocols))
     few = [k for k in plan.evaluation.protocol_ks if k in ks]
+
+    @cache
+    def judged_at(level: str, key: str) -> Judged | None:
+        wanted = gold.wanted(level, plan.evaluation.protocols[key])
+        return lay_out(wanted) if wanted else None
+
     for setting, variant in experiment.variants().items():
         granularity = variant.granularity
         part = run[run["setting"] == setting] if setting else run
@@ -104,9 +109,9 @@ def evaluate_run(
             rolled = part if level == granularity else roll_up(part, level, gold.places)
             if rolled is None:
                 continue
+            ranks = ranks_of(rolled)
             for key, protocol in plan.evaluation.protocols.items():
-                wanted = gold.wanted(level, protocol)
-                if not wanted:
+                if (judged := judged_at(level, key)) is None:
                     continue
                 # Sweeps over keys are many: what is kept of them a question is little.
                 brief = key != first or experiment.vary in _KEYS
@@ -122,16 +127,16 @@ def evaluate_run(
                     if rolled is part or granularity not in GRANULARITIES:
                         continue
                     turns = gold.wanted(granularity, protocol)
-                    table = evaluate_official(part, turns, gold.places, at)
-                    table = table[table["metric"].isin(names)]
+                    found = evaluate_official(part, turns, gold.places, at)
+                    kept = {pair: value for pair, value in found.by.items() if pair[0] in names}
+                    yield setting, level, key, Values(found.query_ids, kept)
                 else:
-                    table = evaluate(rolled, wanted, names, at)
-                yield setting, level, key, table
+                    yield setting, level, key, evaluate(ranks, judged, names, at)
 
 
 def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Gold) -> None:
     """Refuse a run that is cut short, or was made for other questions or settings."""
-    asked = set(run["query_id"])
+    asked = set(run["query_id"].unique())
     if asked != set(gold.kinds):
         odd = sorted(asked ^ set(gold.kinds))
         raise MemreproError(
@@ -147,8 +152,8 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
     From the runs and the qrels of a profile alone.
     """
     tables: list[pd.DataFrame] = []
-    sums: list[pd.DataFrame] = []
-    ledger: dict[tuple[str, str, str, str], str] = {}
+    sums: list[tuple[str, str, str, str, str, int, int, float]] = []
+    ledger: dict[tuple[str, str, str], dict[str, str]] = {}
     protocols = plan.evaluation.protocols
     first = next(iter(protocols))
 
@@ -162,35 +167,27 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
                 continue
             gold = gold_of(experiment.dataset)
             run = read_table(path(profile, name))
-            for setting, level, key, table in evaluate_run(name, experiment, run, plan, gold):
-                sums.append(_summed(table, name, setting, level, key))
+            for setting, level, key, values in evaluate_run(name, experiment, run, plan, gold):
+                sums += [
+                    (name, setting, level, key, metric, k, len(column), float(column.mean()))
+                    for (metric, k), column in values.by.items()
+                ]
                 if key == first:
-                    tables.append(
-                        table.assign(
-                            experiment=name,
-                            setting=setting,
-                            level=level,
-                            kind=table["query_id"].map(dict(gold.kinds)),
-                        )[METRIC_COLUMNS]
-                    )
+                    kinds = [gold.kinds[query_id] for query_id in values.query_ids]
+                    named = {"experiment": name, "setting": setting, "level": level}
+                    table = values.frame().assign(**named, kind=kinds * len(values.by))
+                    tables.append(table[METRIC_COLUMNS])
                 where = (experiment.dataset, level, key)
-                left_out = gold.left_out(level, protocols[key])
-                ledger.update({(*where, query_id): why for query_id, why in left_out.items()})
+                if where not in ledger:
+                    ledger[where] = gold.left_out(level, protocols[key])
     return {
         "metrics": pd.concat(tables, ignore_index=True),
-        "protocols": pd.concat(sums, ignore_index=True),
+        "protocols": pd.DataFrame(sums, columns=PROTOCOL_COLUMNS),
         "exclusions": pd.DataFrame(
-            [(*k, why) for k, why in ledger.items()], columns=LEDGER_COLUMNS
+            [(*where, *pair) for where, reasons in ledger.items() for pair in reasons.items()],
+            columns=LEDGER_COLUMNS,
         ),
     }
-
-
-def _summed(table: pd.DataFrame, name: str, setting: str, level: str, key: str) -> pd.DataFrame:
-    grouped = table.groupby(["metric", "k"], sort=False)["value"].agg(["size", "mean"])
-    grouped = grouped.reset_index().rename(columns={"size": "n", "mean": "value"})
-    return grouped.assign(experiment=name, setting=setting, level=level, protocol=key)[
-        PROTOCOL_COLUMNS
-    ]
 
 
 def run(profile: str) -> Done:

@@ -84,11 +84,11 @@ def evaluated(chosen, run, name="x"):
     """(setting, level, protocol) → {(metric, k): value by question}."""
     gold = read_gold("sample", "toy", PROTOCOLS)
     found = {}
-    for setting, level, key, table in evaluate_run(name, chosen, run, plan(x=chosen), gold):
+    for setting, level, key, values in evaluate_run(name, chosen, run, plan(x=chosen), gold):
         assert (setting, level, key) not in found
         found[setting, level, key] = {
-            place: dict(zip(part["query_id"], part["value"], strict=True))
-            for place, part in table.groupby(["metric", "k"], sort=False)
+            place: dict(zip(values.query_ids, column.tolist(), strict=True))
+            for place, column in values.by.items()
         }
     return found
 

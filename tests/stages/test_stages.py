@@ -72,8 +72,8 @@ def evaluated(profile, name, run, plan):
     gold = read_gold(profile, experiment.dataset, plan.evaluation.protocols)
     level = experiment.granularity
     tables = [
-        table.assign(setting=setting)
-        for setting, at, key, table in evaluate_run(name, experiment, run, plan, gold)
+        values.frame().assign(setting=setting)
+        for setting, at, key, values in evaluate_run(name, experiment, run, plan, gold)
         if at == level and key == "stated"
     ]
     return pd.concat(tables)
