@@ -63,7 +63,8 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
         raise MemreproError(
             f"{what} of the notebook {name!r}: it declares {', '.join(sorted(declared)) or 'none'}"
         )
-    before = _dependencies()
+    watched = _dependencies()
+    before = _state(watched)
     try:
         executed = papermill.execute_notebook(
             str(path),
@@ -90,7 +91,7 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
             f"the notebook {name!r} ended before its last cell's footer: its outputs are not "
             "to be trusted; look for an exit in its cells"
         )
-    after = _dependencies()
+    after = _state(watched)
     if changed := sorted(name for name in before | after if before.get(name) != after.get(name)):
         raise MemreproError(
             f"{changed[0]} changed while the notebook {name!r} ran on it: run the same command "
@@ -113,26 +114,30 @@ def _failure(name: str, error: PapermillExecutionError) -> MemreproError:
 
 
 def _dependencies() -> dict[str, Any]:
-    """The state of each file and parameter that DVC says the running stage depends on.
-
-    DVC hashes dependencies after the run: an edit meanwhile would give a lock that lies. Empty
-    where no DVC stage runs.
-    """
+    """What DVC says the running stage depends on: `deps` and `params`; empty outside DVC."""
     if not (stage := os.environ.get("DVC_STAGE")):
         return {}
     from dvc.dvcfile import load_file
     from dvc.repo import Repo
 
-    # Not `Repo.stage`, which reads all of dvc.lock: seconds, twice a stage.
+    # Not `Repo.stage`, which would read all of dvc.lock: seconds a stage.
     resolver = load_file(Repo(str(root())), "dvc.yaml").resolver
-    found = resolver.resolve_one(stage)[stage]
+    found: dict[str, Any] = resolver.resolve_one(stage)[stage]
+    return found
+
+
+def _state(watched: Mapping[str, Any]) -> dict[str, Any]:
+    """The state of each file and parameter among a stage's dependencies.
+
+    DVC hashes dependencies after the run: an edit meanwhile would give a lock that lies.
+    """
     state: dict[str, Any] = {}
-    for name in found.get("params", []):
-        value: Any = read_yaml(root() / "params.yaml")
+    for name in watched.get("params", ()):
+        value = read_yaml(root() / "params.yaml")
         for key in name.split("."):
             value = value[key]
         state[name] = value
-    for name in found["deps"]:
+    for name in watched.get("deps", ()):
         path = root() / name
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file() and "__pycache__" not in file.parts:
