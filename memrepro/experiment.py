@@ -91,6 +91,25 @@ class Experiment:
 
 
 @dataclass(frozen=True)
+class Latency:
+    """Experiments on one data set under one encoder that are timed a query at a time.
+
+    Attributes:
+        profile: whose results folder the times lie in.
+        dataset: of all the experiments.
+        encoder: of all the experiments.
+        experiments: their names.
+        repeats: how often each query is searched.
+    """
+
+    profile: str
+    dataset: str
+    encoder: str
+    experiments: tuple[str, ...]
+    repeats: int
+
+
+@dataclass(frozen=True)
 class Report:
     """A notebook of tables and figures about one profile; `paper` names both."""
 
@@ -134,7 +153,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Plan:
-    """All of `params.yaml`."""
+    """All of `params.yaml`; `traced` names the experiments that leave a trace beside the run."""
 
     datasets: Mapping[str, DatasetEntry]
     embeddings: Mapping[str, Embedding]
@@ -142,6 +161,8 @@ class Plan:
     sweeps: Mapping[str, Experiment]
     reports: Mapping[str, Report]
     evaluation: Evaluation
+    traced: frozenset[str] = frozenset()
+    latency: Mapping[str, Latency] = field(default_factory=dict)
 
     def check_report(self, profile: str, paper: str) -> None:
         """Refuse a report that is not planned."""
@@ -174,6 +195,10 @@ class Plan:
     def experiment(self, key: str) -> Experiment:
         """An experiment or sweep by key; an unknown one is an error that lists the known ones."""
         return _named("experiment", {**self.experiments, **self.sweeps}, key)
+
+    def timed(self, key: str) -> Latency:
+        """An entry of `latency` by key; an unknown one is an error that lists the known ones."""
+        return _named("latency entry", self.latency, key)
 
 
 T = TypeVar("T")
@@ -222,16 +247,18 @@ def load_plan() -> Plan:
 
     Raises:
         MemreproError: for an unknown or missing key, profile, data set, encoder, granularity,
-            keying, method, retriever or parameter, or keys that no embedding covers.
+            keying, method, retriever or parameter, keys that no embedding covers, a traced
+            experiment whose retriever has no trace, or experiments timed together that differ in
+            data set or encoder.
     """
     from memrepro.models import registry
     from memrepro.retrievers import make_retriever
 
     tree = read_yaml(root() / "params.yaml")
-    top = ("datasets", "embeddings", "experiments", "reports", "evaluation")
+    top = ("datasets", "embeddings", "experiments", "latency", "reports", "evaluation")
     if not isinstance(tree, dict) or set(tree) != set(top):
         raise MemreproError(f"params.yaml must have exactly the keys {', '.join(top)}")
-    groups = ("lexical", "dense", "sweep", "lexical_sweep")
+    groups = ("lexical", "dense", "traced", "sweep", "lexical_sweep")
     for group in tree["experiments"]:
         _require("experiments", "group", group, groups)
     made = {
@@ -244,14 +271,16 @@ def load_plan() -> Plan:
     plan = Plan(
         {k: _build(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()},
         {k: _embedding(k, v) for k, v in tree["embeddings"].items()},
-        {**made["lexical"], **made["dense"]},
+        {**made["lexical"], **made["dense"], **made["traced"]},
         {**made["sweep"], **made["lexical_sweep"]},
         {k: _build(Report, f"reports.{k}", v) for k, v in tree["reports"].items()},
         _evaluation(tree["evaluation"]),
+        frozenset(made["traced"]),
+        {k: _build(Latency, f"latency.{k}", v) for k, v in tree["latency"].items()},
     )
     _check_groups(made)
     groups_of_entries: tuple[Mapping[str, Any], ...] = (
-        plan.datasets, plan.embeddings, plan.experiments, plan.sweeps, plan.reports,
+        plan.datasets, plan.embeddings, plan.experiments, plan.sweeps, plan.latency, plan.reports,
     )  # fmt: skip
     for entries in groups_of_entries:
         for key, entry in entries.items():
@@ -285,8 +314,35 @@ def load_plan() -> Plan:
                     f"{e.dataset} under {e.encoder}, which no entry of embeddings makes: "
                     "add the keying there"
                 )
-            make_retriever(e.method, e.retriever, dict(e.parameters))
+            retriever = make_retriever(e.method, e.retriever, dict(e.parameters))
+            if key in plan.traced and not hasattr(retriever, "trace"):
+                raise MemreproError(
+                    f"params.yaml: {key} is traced, and {e.method}.{e.retriever} leaves no trace: "
+                    "move it to dense"
+                )
+    _check_latency(plan)
     return plan
+
+
+def _check_latency(plan: Plan) -> None:
+    """What is timed together shares a profile, a data set and an encoder, and is no sweep."""
+    for key, entry in plan.latency.items():
+        if type(entry.repeats) is not int or entry.repeats < 1 or not entry.experiments:
+            raise MemreproError(
+                f"params.yaml: latency.{key} has repeats {entry.repeats!r} and "
+                f"{len(entry.experiments)} experiments: it needs at least one of each"
+            )
+        for name in entry.experiments:
+            _require(f"latency.{key}", "experiment", name, plan.experiments)
+            one = plan.experiments[name]
+            if entry != replace(
+                entry, profile=one.profile, dataset=one.dataset, encoder=one.encoder
+            ):
+                raise MemreproError(
+                    f"params.yaml: latency.{key} times {name}, which searches {one.dataset} under "
+                    f"{one.encoder or 'no encoder'} for the profile {one.profile}: experiments "
+                    "timed together share the entry's"
+                )
 
 
 def _check_groups(made: Mapping[str, Mapping[str, Experiment]]) -> None:

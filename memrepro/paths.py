@@ -35,6 +35,16 @@ def statistics(profile: str, dataset: str) -> Path:
     return results(profile) / "statistics" / f"{dataset}.csv"
 
 
+def topics(profile: str, dataset: str) -> Path:
+    """How many questions a data set has on each topic."""
+    return results(profile) / "statistics" / f"{dataset}-topics.csv"
+
+
+def lengths(profile: str, dataset: str) -> Path:
+    """How long a data set's docs and queries are: ids and counts."""
+    return results(profile) / "lengths" / f"{dataset}.parquet"
+
+
 def places(profile: str, dataset: str) -> Path:
     """Which session each round and turn of a data set lies in: ids only."""
     return results(profile) / "places" / f"{dataset}.parquet"
@@ -73,6 +83,16 @@ def run(profile: str, experiment: str) -> Path:
 def sweep(profile: str, experiment: str) -> Path:
     """The runs of a sweep, one a setting."""
     return results(profile) / "runs" / "sweeps" / f"{experiment}.parquet"
+
+
+def trace(profile: str, experiment: str) -> Path:
+    """How an experiment answered each query: a folder of three tables."""
+    return results(profile) / "traces" / experiment
+
+
+def latency(profile: str, name: str) -> Path:
+    """How long experiments took for one query at a time."""
+    return results(profile) / "latency" / f"{name}.csv"
 
 
 def metrics(profile: str) -> Path:

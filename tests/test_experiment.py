@@ -24,6 +24,38 @@ def test_the_modules_that_dvc_depends_on_are_the_registrys():
         assert entry.module == registrations()[key].module
 
 
+def test_traced_experiments_are_experiments_like_any_other():
+    plan = load_plan()
+    assert plan.traced < set(plan.experiments)
+    assert {"sample-rfmem-gated", "rfmem-mpnet-gated-printed-k10"} <= plan.traced
+    assert not plan.traced & set(plan.sweeps)
+
+
+def test_printed_experiments_differ_from_the_released_ones_in_variant_and_threshold_alone():
+    plan = load_plan()
+    pairs = [(key, key.replace("-printed", "")) for key in plan.traced if "-printed" in key]
+    assert len(pairs) == 10
+    for key, released in pairs:
+        mine, theirs = plan.experiments[key], plan.experiments[released]
+        assert mine.retriever == f"{theirs.retriever}_printed"
+        expected = dict(theirs.parameters)
+        if "entropy_threshold" in expected:
+            expected["entropy_threshold"] *= expected["k"]
+        assert mine.parameters == expected
+        assert (mine.dataset, mine.encoder, mine.keying) == (
+            theirs.dataset, theirs.encoder, theirs.keying,
+        )  # fmt: skip
+
+
+def test_what_is_timed_together_stands_on_the_same_vectors():
+    plan = load_plan()
+    assert plan.timed("sample-minilm").repeats >= 3
+    for entry in plan.latency.values():
+        for name in entry.experiments:
+            one = plan.experiments[name]
+            assert (one.dataset, one.encoder) == (entry.dataset, entry.encoder)
+
+
 def test_the_samples_size():
     parameters = load_plan().datasets["sample"].parameters
     assert parameters["questions"] >= 120
@@ -59,7 +91,16 @@ def edited(tmp_path, monkeypatch):
 
 
 DENSE = "experiments.dense.sample-dense-user"
+TRACED = "experiments.traced.sample-rfmem-gated"
+TIMED = "latency.sample-minilm"
 SWEEP = "experiments.sweep.rfmem-mpnet-recollection-k5-by-alpha"
+
+
+UNTRACED = {
+    "profile": "sample", "dataset": "sample", "encoder": "all-minilm-l6-v2",
+    "granularity": "session", "keying": "user_only", "method": "dense", "retriever": "dense",
+    "parameters": {"k": 10},
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -88,6 +129,19 @@ SWEEP = "experiments.sweep.rfmem-mpnet-recollection-k5-by-alpha"
         (f"{DENSE}.parameters", 7, "parameters is 7: it must be a mapping"),
         (f"{DENSE}.vary", "k", "varies a parameter: move it to sweep"),
         (f"{DENSE}.values", [1, 2], "varies a parameter: move it to sweep"),
+        (f"{TRACED}.retriever", "familiarity", "unknown parameter 'alpha'"),
+        (TRACED, UNTRACED, "is traced, and dense.dense leaves no trace: move it to dense"),
+        (f"{TRACED}.vary", "alpha", "varies a parameter: move it to sweep"),
+        (f"{TRACED}.encoder", "", "the lexical groups have none, the others need one"),
+        (f"{TIMED}.repeats", 0, "has repeats 0 and 3 experiments: it needs at least one of each"),
+        (f"{TIMED}.repeats", "5", "has repeats '5'"),
+        (f"{TIMED}.experiments", [], "and 0 experiments"),
+        (f"{TIMED}.experiments", ["x"], "latency.sample-minilm names the unknown experiment 'x'"),
+        (f"{TIMED}.experiments", ["sample-bm25-user"], "searches sample under no encoder"),
+        (f"{TIMED}.experiments", ["rfmem-mpnet-familiarity"], "searches personabench-n00 under"),
+        (f"{TIMED}.profile", "open", "for the profile sample: experiments timed together share"),
+        (f"{TIMED}.profile", "big", "unknown profile 'big'"),
+        (f"{TIMED}.repeat", 5, "has the unknown key 'repeat'"),
         (f"{SWEEP}.values", [], "and 0 values"),
         (f"{SWEEP}.vary", "k", "a parameter other than k"),
         (f"{SWEEP}.values", [0.5, "x"], "alpha is 'x', and must be of type float"),
@@ -108,7 +162,7 @@ def test_slips(edited, path, value, sentence):
         load_plan()
 
 
-@pytest.mark.parametrize("kind", ["dataset", "embedding", "experiment"])
+@pytest.mark.parametrize("kind", ["dataset", "embedding", "experiment", "timed"])
 def test_unknown_names_list_the_nearest(kind):
     with pytest.raises(MemreproError, match=r"unknown .*'sample-bm25-usr': the nearest of"):
         getattr(load_plan(), kind)("sample-bm25-usr")

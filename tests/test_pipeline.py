@@ -66,6 +66,8 @@ DYNAMIC = {
     "prepare": ["memrepro.datasets.locomo"],
     "extract": ["memrepro.datasets.locomo_extractions", "memrepro.datasets.sample_extractions"],
     "retrieve": ["memrepro.retrievers.rfmem"],
+    "retrieve-traced": ["memrepro.retrievers.rfmem"],
+    "latency": ["memrepro.retrievers.dense", "memrepro.retrievers.rfmem"],
     "sweep": ["memrepro.retrievers.rfmem"],
     "retrieve-lexical": ["memrepro.retrievers.bm25"],
     "sweep-lexical": ["memrepro.retrievers.bm25"],
@@ -93,8 +95,47 @@ def test_a_stage_depends_on_all_the_code_that_it_runs(name):
 
 
 def test_only_evaluation_reads_the_qrels():
-    for name in ("extract", "embed", "retrieve", "retrieve-lexical", "sweep", "sweep-lexical"):
+    searching = ("retrieve", "retrieve-lexical", "retrieve-traced", "sweep", "sweep-lexical")
+    for name in ("extract", "embed", *searching, "latency"):
         assert not [d for d in STAGES[name]["do"]["deps"] if "qrels" in d]
+
+
+def test_each_group_of_experiments_has_its_stage():
+    stages = {
+        stage["foreach"].removeprefix("${experiments.").removesuffix("}"): stage["do"]
+        for stage in STAGES.values()
+        if str(stage.get("foreach")).startswith("${experiments.")
+    }
+    assert set(stages) == set(PARAMS["experiments"])
+    for group, stage in stages.items():
+        assert stage["params"] == [f"experiments.{group}.${{key}}"]
+        outs = {path for out in stage["outs"] if isinstance(out, dict) for path in out}
+        assert ("results/${item.profile}/traces/${key}" in outs) == (group == "traced")
+        searched = any(d.startswith("data/vectors/") for d in stage["deps"])
+        assert searched == ("lexical" not in group)
+
+
+@pytest.mark.parametrize("profile", ["sample", "open", "full"])
+def test_what_a_report_and_verify_read_of_a_profile_is_made_in_it(profile):
+    """DVC refuses a dependency on a folder that no stage writes into."""
+    made = {"lengths": [e["profile"] for e in PARAMS["datasets"].values()]}
+    made["traces"] = [e["profile"] for e in PARAMS["experiments"]["traced"].values()]
+    made["latency"] = [e["profile"] for e in PARAMS["latency"].values()]
+    names = ("report-full", "verify-full") if profile == "full" else ("report", "verify")
+    for name in names:
+        stage = STAGES[name].get("do", STAGES[name])
+        shown = (f"results/{p}/" for p in ("${item.profile}", "${key}", profile))
+        start = tuple(shown)
+        read = {d.rsplit("/", 1)[1] for d in stage["deps"] if d.startswith(start)}
+        for folder, profiles in made.items():
+            assert (folder in read) == (profile in profiles), (name, folder)
+
+
+def test_what_is_timed_depends_on_its_own_retrievers():
+    for entry in PARAMS["latency"].values():
+        for name in entry["experiments"]:
+            (one,) = (group[name] for group in PARAMS["experiments"].values() if name in group)
+            assert f"memrepro/retrievers/{one['method']}" in STAGES["latency"]["do"]["deps"]
 
 
 def test_results_are_kept_in_git_and_survive_a_failed_run():
@@ -168,6 +209,9 @@ def newly_changed(folder, path, old, new):
     return {stage for stage in after if after[stage] != before.get(stage)}
 
 
+STAGE_OF = {"dense": "retrieve", "traced": "retrieve-traced", "sweep": "sweep"}
+
+
 @pytest.mark.slow
 def test_an_edit_makes_stale_just_what_depends_on_it(clone):
     every = set(yaml.safe_load((ROOT / "dvc.lock").read_text())["stages"])
@@ -175,13 +219,13 @@ def test_an_edit_makes_stale_just_what_depends_on_it(clone):
     entry = f"    {one}:\n      {{profile: sample"
     assert newly_changed(clone, "params.yaml", entry, entry + ", vary: ''") == {f"retrieve@{one}"}
     rfmem = {
-        f"{'sweep' if group == 'sweep' else 'retrieve'}@{key}"
-        for group in ("dense", "sweep")
+        f"{stage}@{key}"
+        for group, stage in STAGE_OF.items()
         for key, e in PARAMS["experiments"][group].items()
         if e["method"] == "rfmem"
-    }
+    } | {f"latency@{key}" for key in PARAMS["latency"]}
     edit = ('"""', '"""Edited. ')
-    assert newly_changed(clone, "memrepro/retrievers/rfmem.py", *edit) == rfmem & every
+    assert newly_changed(clone, "memrepro/retrievers/rfmem/__init__.py", *edit) == rfmem & every
     stale = newly_changed(clone, "memrepro/metrics.py", *edit)
     assert stale == {s for s in every if s.startswith(("evaluate", "verify"))}
     stale = newly_changed(clone, "memrepro/report/sample.py", *edit)
@@ -228,6 +272,11 @@ def test_a_tiny_profile_end_to_end_and_a_second_run_does_nothing(tmp_path):
         }
         for group, entries in PARAMS["experiments"].items()
     }
+    params["latency"] = {
+        key: {**e, "experiments": [name for name in e["experiments"] if name in kept]}
+        for key, e in PARAMS["latency"].items()
+        if e["profile"] == "sample"
+    }
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
     first = dvc(tmp_path, "repro", "verify@sample")
     assert first.returncode == 0, first.stdout + first.stderr
@@ -237,6 +286,14 @@ def test_a_tiny_profile_end_to_end_and_a_second_run_does_nothing(tmp_path):
     assert len(runs) == len(kept)
     run = pd.read_parquet(results / "runs" / f"{runs[0]}.parquet")
     assert list(run.columns) == ["query_id", "doc_id", "rank", "score"]
+    traced = "sample-rfmem-recollection"
+    hits = pd.read_parquet(results / "traces" / traced / "hits.parquet")
+    pd.testing.assert_frame_equal(
+        hits[list(run.columns)], pd.read_parquet(results / "runs" / f"{traced}.parquet")
+    )
+    times = pd.read_csv(results / "latency" / "sample-minilm.csv")
+    assert set(times["experiment"]) == {"sample-dense-user", traced}
+    assert (times["mean_ms"] > 0).all()
     overview = pd.read_csv(results / "sample" / "overview.csv")
     assert list(overview.columns) == [
         "row", "column", "metric", "reported", "reproduced", "n", "verdict", "term", "note",

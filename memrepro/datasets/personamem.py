@@ -11,9 +11,12 @@ No column of the data says which turns answer a question (`distance_to_ref_in_bl
 and `…_proportion_in_context` say about how far back they lie), so there are no qrels.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from memrepro import store
 from memrepro.core.memory import Dataset, Memory, Query, Round, Turn
@@ -53,11 +56,9 @@ def load(folder: Path, name: str, *, whole_context: bool = False) -> Dataset:
             are.
     """
     size = registration(name).edition
-    path = folder / "personamem" / f"questions_{size}.csv"
+    path = _questions(folder, name)
     contexts = _contexts(folder / "personamem" / f"shared_contexts_{size}.jsonl")
-    table = store.read_table(path)
-    if missing := [column for column in COLUMNS if column not in table]:
-        raise MemreproError(f"{path} has no column {missing[0]!r} but {list(table)}; {_ANEW}")
+    table = _table(path, COLUMNS)
     memories: dict[str, Memory] = {}
     queries: list[Query] = []
     skipped: list[tuple[str, str]] = []
@@ -77,6 +78,29 @@ def load(folder: Path, name: str, *, whole_context: bool = False) -> Dataset:
             queries.append(Query(query_id, memory_id, text, "", kind))
     check_skipped(skipped, len(table), str(path))
     return Dataset(name, memories, tuple(queries), skipped=tuple(skipped))
+
+
+def topics(folder: Path, name: str) -> dict[str, int]:
+    """Topic → number of questions in the file, those that `load` skips among them (Table 8).
+
+    The topics stand in the order of the file.
+
+    Raises:
+        MemreproError: if the file is missing or has no such column.
+    """
+    return dict(Counter(_table(_questions(folder, name), ("topic",))["topic"]))
+
+
+def _questions(folder: Path, name: str) -> Path:
+    return folder / "personamem" / f"questions_{registration(name).edition}.csv"
+
+
+def _table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
+    """The questions, which must have the columns."""
+    table = store.read_table(path)
+    if missing := [column for column in columns if column not in table]:
+        raise MemreproError(f"{path} has no column {missing[0]!r} but {list(table)}; {_ANEW}")
+    return table
 
 
 def _why_skipped(row: Any, contexts: Mapping[str, list["_Said"]]) -> str:

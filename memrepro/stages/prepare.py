@@ -1,7 +1,9 @@
 """prepare: a data set's files as turns, texts, haystacks, queries and, apart from them, qrels."""
 
+import importlib
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pandas as pd
 
@@ -12,6 +14,7 @@ from memrepro.datasets import read_pieces
 from memrepro.datasets.registry import registration
 from memrepro.experiment import load_plan
 from memrepro.fetch import check_before_use
+from memrepro.lengths import save_lengths
 from memrepro.progress import bar
 from memrepro.stages.done import Done
 from memrepro.store import write_table
@@ -30,6 +33,13 @@ def sizes(piece: Piece) -> dict[str, str | int]:
     }
 
 
+def topics(module: str, folder: Path, dataset: str) -> pd.DataFrame:
+    """`topic, questions`: empty where the data set's module names no topics."""
+    count = getattr(importlib.import_module(f"memrepro.datasets.{module}"), "topics", None)
+    counted = count(folder, dataset) if count else {}
+    return pd.DataFrame(counted.items(), columns=["topic", "questions"])
+
+
 def run(dataset: str) -> Done:
     """Read a data set through its module and write it as tables, one memory at a time.
 
@@ -39,8 +49,11 @@ def run(dataset: str) -> Done:
     entry, folder = load_plan().dataset(dataset), paths.raw(dataset)
     check_before_use(registration(dataset), folder)
     pieces: Iterator[Piece] = read_pieces(entry.module, folder, dataset, entry.parameters)
-    qrels, places = (path(entry.profile, dataset) for path in (paths.qrels, paths.places))
+    qrels, places, lengths = (
+        path(entry.profile, dataset) for path in (paths.qrels, paths.places, paths.lengths)
+    )
     pieces = save_places(save_qrels(save(pieces, paths.prepared(dataset)), qrels), places)
+    pieces = save_lengths(pieces, lengths)
     counts: list[dict[str, str | int]] = []
     skipped: list[tuple[str, str]] = []
     kinds, with_gold = Counter[str](), Counter[str]()
@@ -52,18 +65,19 @@ def run(dataset: str) -> Done:
             kinds.update(q.kind for q in piece.queries)
             with_gold.update(q.kind for q in piece.queries if q.query_id in gold)
             progress.update()
-    statistics, left_out = (
-        path(entry.profile, dataset) for path in (paths.statistics, paths.skipped)
+    statistics, left_out, on_topics = (
+        path(entry.profile, dataset) for path in (paths.statistics, paths.skipped, paths.topics)
     )
     frame = pd.DataFrame(counts)
     frame = frame.fillna(0).astype({c: int for c in frame.columns if c != "memory_id"})
     write_table(statistics, frame)
     write_table(left_out, pd.DataFrame(skipped, columns=["item", "reason"]))
+    write_table(on_topics, topics(entry.module, folder, dataset))
     summary = pd.DataFrame(
         [(kind, n, with_gold[kind]) for kind, n in kinds.items()],
         columns=["kind", "queries", "with gold"],
     ).assign(memories=len(frame), rounds=int(frame["rounds"].sum()), skipped=len(skipped))
     inputs = sorted(path for path in folder.rglob("*") if path.is_file())
     written = sorted(paths.prepared(dataset).glob("*.parquet"))
-    outputs = [*written, qrels, places, statistics, left_out]
+    outputs = [*written, qrels, places, lengths, statistics, on_topics, left_out]
     return Done(f"prepare {dataset}", summary, inputs, outputs)

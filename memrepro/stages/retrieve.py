@@ -1,7 +1,9 @@
-"""retrieve: one experiment's run, or a sweep's runs; sees no qrels."""
+"""retrieve: one experiment's run and perhaps its trace, or a sweep's runs; sees no qrels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Protocol, cast
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from memrepro.core.key_maker import KeyMaker
 from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset, Memory, Query
 from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, text_id
-from memrepro.core.ranking import to_frame
+from memrepro.core.ranking import COLUMNS, to_frame
 from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 from memrepro.experiment import Experiment, Plan, load_plan
@@ -100,22 +102,75 @@ def _with_times(
     return timed
 
 
+class Trace(Protocol):
+    """How queries were answered; the columns are the method's to say."""
+
+    @property
+    def queries(self) -> pd.DataFrame:
+        """One row a query."""
+
+    @property
+    def branches(self) -> pd.DataFrame:
+        """One row a search."""
+
+    @property
+    def hits(self) -> pd.DataFrame:
+        """The run, and where each doc was found."""
+
+
+class Traced(Protocol):
+    """A retriever that tells how it found what it found."""
+
+    def trace(self, requests: Sequence[Request]) -> Trace:
+        """How each query is answered; its hits are the rankings of `search`."""
+
+
+def write_trace(trace: Trace, folder: Path) -> tuple[pd.DataFrame, list[Path]]:
+    """Write a trace's three tables; return the run, which is its hits', and their paths.
+
+    Whole numbers are int32, and the scores of hits float32, as in a run. The numbers of branches,
+    which no rule compares with a threshold, are float32 too; a gate's signals stay as they are.
+    """
+    small = {"i": np.int32, "f": np.float32}
+    hits = _retyped(trace.hits, small)
+    tables = {
+        "queries": _retyped(trace.queries, {"i": np.int32}),
+        "branches": _retyped(trace.branches, small),
+        "hits": hits,
+    }
+    for name, table in tables.items():
+        write_table(folder / f"{name}.parquet", table)
+    return hits[COLUMNS], [folder / f"{name}.parquet" for name in tables]
+
+
+def _retyped(table: pd.DataFrame, types: Mapping[str, type]) -> pd.DataFrame:
+    """The table with the columns of each kind of type ('i', 'f') in another one."""
+    kinds = zip(table.columns, (dtype.kind for dtype in table.dtypes), strict=True)
+    return table.astype({name: types[kind] for name, kind in kinds if kind in types})
+
+
 def run(experiment: str) -> Done:
-    """Run an experiment (or a sweep, one run a setting) and write its rankings."""
+    """Run an experiment (or a sweep, one run a setting) and write its rankings, and its trace."""
     plan = load_plan()
     entry = plan.experiment(experiment)
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
     vectors = read_vectors(entry) if entry.encoder else {}
     requests: list[Request] = []
     runs, made_for = [], ("", "")
+    outputs: list[Path] = []
     variants = entry.variants()
     with bar(len(variants), f"retrieve {experiment}", "run") as progress:
         for setting, one in variants.items():
             if (one.granularity, one.keying) != made_for:
                 requests = make_requests(dataset, one, vectors)
                 made_for = (one.granularity, one.keying)
-            search = make_retriever(one.method, one.retriever, dict(one.parameters)).search
-            table = to_frame(search(requests))
+            retriever = make_retriever(one.method, one.retriever, dict(one.parameters))
+            if experiment in plan.traced:
+                # The plan admits none without one.
+                trace = cast(Traced, retriever).trace(requests)
+                table, outputs = write_trace(trace, paths.trace(entry.profile, experiment))
+            else:
+                table = to_frame(retriever.search(requests))
             if entry.vary:
                 table.insert(0, "setting", setting)
             runs.append(table)
@@ -123,12 +178,13 @@ def run(experiment: str) -> Done:
     table = pd.concat(runs, ignore_index=True)
     output = (paths.sweep if entry.vary else paths.run)(entry.profile, experiment)
     write_table(output, table)
+    outputs = [output, *outputs]
     summary = pd.DataFrame(
         {
             "experiment": [experiment],
             "runs": [len(runs)],
-            "queries": [table["query_id"].nunique()],
-            "docs a query": [round(len(table) / len(runs) / table["query_id"].nunique(), 2)],
+            "queries": [len(dataset.queries)],
+            "docs a query": [round(len(table) / len(runs) / len(dataset.queries), 2)],
         }
     )
     folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
@@ -138,4 +194,4 @@ def run(experiment: str) -> Done:
     if entry.ranges:
         profile = plan.dataset(entry.dataset).profile
         inputs += [path(profile, entry.dataset) for path in (paths.dates, paths.ranges)]
-    return Done(f"retrieve {experiment}", summary, inputs, [output])
+    return Done(f"retrieve {experiment}", summary, inputs, outputs)

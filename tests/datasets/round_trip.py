@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from memrepro import prepared
+from memrepro.core import prepared
 from memrepro.core.memory import Dataset
 
 

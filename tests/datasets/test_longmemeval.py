@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro import prepared, store
+from memrepro import store
+from memrepro.core import prepared
 from memrepro.datasets import longmemeval
 from memrepro.errors import MemreproError
 

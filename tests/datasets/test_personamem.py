@@ -66,6 +66,26 @@ def test_the_questions_of_table_7(prefixes: Dataset) -> None:
     assert prefixes.skipped == ()
 
 
+def test_the_topics_of_table_8(prefixes: Dataset) -> None:
+    found = personamem.topics(MIRROR, NAME)
+    assert found == {
+        "homeDecoration": 3,
+        "familyRelations": 32,
+        "therapy": 2,
+        "travelPlanning": 71,
+        "medicalConsultation": 19,
+        "legalConsultation": 32,
+        "studyConsultation": 35,
+        "datingConsultation": 94,
+        "financialConsultation": 72,
+        "foodRecommendation": 2,
+        "movieRecommendation": 104,
+        "musicRecommendation": 56,
+        "bookRecommendation": 67,
+    }
+    assert sum(found.values()) == len(prefixes.queries)
+
+
 def test_the_real_data_round_trips(prefixes: Dataset, wholes: Dataset, tmp_path: Path) -> None:
     check_round_trip(prefixes, tmp_path / "prefixes")
     check_round_trip(wholes, tmp_path / "wholes")
@@ -182,6 +202,18 @@ def refusal(folder: Path, **files: Any) -> str:
         load(folder, **files)
     assert "\n" not in str(error.value)
     return str(error.value)
+
+
+def test_topics_count_every_question_of_the_file(tmp_path: Path) -> None:
+    rows = [row(q, "one", "3", topic=t) for q, t in (("q1", "b"), ("q2", "a"), ("q3", "b"))]
+    load(tmp_path, rows)
+    assert list(personamem.topics(tmp_path, NAME).items()) == [("b", 2), ("a", 1)]
+
+
+def test_a_file_without_topics_is_refused_where_they_are_asked_for(tmp_path: Path) -> None:
+    load(tmp_path)
+    with pytest.raises(MemreproError, match="has no column 'topic' but"):
+        personamem.topics(tmp_path, NAME)
 
 
 def test_a_memory_is_what_stands_before_the_end_index(tmp_path: Path) -> None:

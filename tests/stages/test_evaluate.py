@@ -1,5 +1,6 @@
 """Evaluation by protocol, level and setting, on a data set small enough to do by hand."""
 
+from dataclasses import replace
 from math import log2
 
 import pandas as pd
@@ -218,6 +219,35 @@ def test_a_setting_that_lacks_questions_is_refused_by_name():
         evaluated(chosen, short)
     with pytest.raises(MemreproError, match="the run x fielded ranks docs for 0 questions"):
         evaluated(chosen, run[run["setting"] == "concat"])
+
+
+def test_under_a_floor_a_question_may_find_nothing_but_none_may_be_strange():
+    run = run_of(ROUNDS)
+    short = run[run["query_id"] != "q2"]
+    with pytest.raises(MemreproError, match="ranks docs for 4 .* is 'q2'"):
+        evaluated(experiment(), short)
+    floored = replace(experiment(), parameters={"k": 4, "floor": 0.3})
+    found = evaluated(floored, short)
+    assert found["", "round", "stated"]["recall_all", 3] == {"q1": 1, "q2": 0}
+    strange = pd.concat([short, short[:1].assign(query_id="who")])
+    with pytest.raises(MemreproError, match="is 'who'"):
+        evaluated(floored, strange)
+
+
+def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
+    piece = Piece(MEMORY, tuple(Query(q, "m", "?", "", kind) for q, kind in KINDS.items()), {}, {})
+    chain = save_qrels([piece], paths.qrels("sample", "bare"))
+    list(save_places(chain, paths.places("sample", "bare")))
+    for name in ("plain", "unjudged"):
+        write_table(paths.run("sample", name), run_of(ROUNDS))
+    made = plan(plain=experiment(), unjudged=replace(experiment(), dataset="bare"))
+    made = replace(made, datasets={**made.datasets, "bare": made.dataset("toy")})
+    found = evaluate_profile("sample", made)
+    assert set(found["metrics"]["experiment"]) == {"plain"}
+    ledger = found["exclusions"][found["exclusions"]["dataset"] == "bare"]
+    assert sorted(ledger["query_id"]) == sorted(KINDS)
+    assert set(ledger["level"]) == {"round"}
+    assert set(ledger["protocol"]) == {"stated"}
 
 
 def test_a_profile_as_tables():
