@@ -13,7 +13,7 @@ from memrepro.core.keys import Request
 from memrepro.core.ranking import Ranking
 from memrepro.errors import MemreproError
 
-FAMILIES = ("bm25", "dense", "rfmem", "rfmem_alternatives", "timeaware")
+FAMILIES = ("associa", "bm25", "dense", "rfmem", "rfmem_alternatives", "timeaware")
 
 
 _LEAST = {"seed": 0, "margin": 0}
