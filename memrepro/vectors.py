@@ -6,27 +6,24 @@ prompt and the text, so that no two settings ever share a vector.
 
 import hashlib
 import json
-import sqlite3
 import sys
 import time
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
+from memrepro.database import Database
 from memrepro.encode import Encoder, EncoderIdentity, Role, Vectors, check_vectors
 from memrepro.errors import MemreproError
 from memrepro.models import cache_folder
 from memrepro.progress import bar
 
-_SCHEMA = """CREATE TABLE IF NOT EXISTS vectors (
-    key BLOB PRIMARY KEY, dimension INTEGER NOT NULL, crc INTEGER NOT NULL, value BLOB NOT NULL)"""
-# SQLite's limit on variables in one statement is higher everywhere.
-_AT_ONCE = 500
+_COLUMNS = (
+    "key BLOB PRIMARY KEY, dimension INTEGER NOT NULL, crc INTEGER NOT NULL, value BLOB NOT NULL"
+)
 
 
 def vector_key(identity: EncoderIdentity, role: Role, prompt: str, text: str) -> bytes:
@@ -45,11 +42,10 @@ def vector_key(identity: EncoderIdentity, role: Role, prompt: str, text: str) ->
         ) from error
 
 
-class VectorStore:
+class VectorStore(Database):
     """Vectors by key in one SQLite file; several processes may use it at once (local disks only).
 
     Attributes:
-        path: the file.
         found: how many unique texts `embed` has found here, since this was opened.
         encoded: how many it had to encode.
     """
@@ -63,30 +59,16 @@ class VectorStore:
         Raises:
             MemreproError: if it is damaged or cannot be written.
         """
-        self.path = path or cache_folder() / "embeddings.sqlite"
         self.found = self.encoded = 0
-        with self._explained():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None)
-            try:
-                self._db.execute("PRAGMA journal_mode=WAL")
-                # NORMAL: a kill loses nothing; a power cut may lose the last batches (they are
-                # made again) but never the file. FULL would sync each batch for no gain.
-                self._db.execute("PRAGMA synchronous=NORMAL")
-                self._db.execute(_SCHEMA)
-            except BaseException:
-                self._db.close()
-                raise
-
-    def missing(self, keys: Sequence[bytes]) -> list[bytes]:
-        """The keys that are not here, in order."""
-        here: set[bytes] = set()
-        with self._explained():
-            for some in _chunks(keys):
-                marks = ",".join("?" * len(some))
-                rows = self._db.execute(f"SELECT key FROM vectors WHERE key IN ({marks})", some)
-                here.update(key for (key,) in rows)
-        return [key for key in keys if key not in here]
+        super().__init__(
+            path or cache_folder() / "embeddings.sqlite",
+            "vectors",
+            _COLUMNS,
+            what="embedding store",
+            if_damaged="delete it, with its -wal and -shm files, and run again; its vectors are "
+            "made again",
+            synchronous="NORMAL",
+        )
 
     def read(self, keys: Sequence[bytes], dimension: int) -> Vectors:
         """The vectors of keys that are all here, (n, d) float32, in order.
@@ -98,18 +80,12 @@ class VectorStore:
         rows_of: dict[bytes, list[int]] = {}
         for row, key in enumerate(keys):
             rows_of.setdefault(key, []).append(row)
-        with self._explained():
-            for some in _chunks(list(rows_of)):
-                marks = ",".join("?" * len(some))
-                rows = self._db.execute(
-                    f"SELECT key, dimension, crc, value FROM vectors WHERE key IN ({marks})", some
-                )
-                for key, d, crc, value in rows:
-                    if d != dimension or len(value) != 4 * d or zlib.crc32(value) != crc:
-                        raise self._damaged(f"the vector {key.hex()[:12]}… does not fit its check")
-                    vectors[rows_of.pop(key)] = np.frombuffer(value, "<f4")
+        for key, d, crc, value in self.rows_of("key, dimension, crc, value", list(rows_of)):
+            if d != dimension or len(value) != 4 * d or zlib.crc32(value) != crc:
+                raise self.damaged(f"the vector {key.hex()[:12]}… does not fit its check")
+            vectors[rows_of.pop(key)] = np.frombuffer(value, "<f4")
         if rows_of:
-            raise self._damaged(f"{len(rows_of)} vectors are not there")
+            raise self.damaged(f"{len(rows_of)} vectors are not there")
         return vectors
 
     def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
@@ -124,68 +100,7 @@ class VectorStore:
         for key, vector in zip(keys, vectors, strict=True):
             value = vector.astype("<f4").tobytes()
             rows.append((key, vector.size, zlib.crc32(value), value))
-        with self._explained():
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                self._db.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?, ?)", rows)
-                self._db.execute("COMMIT")
-            except BaseException:
-                # A full disk may have rolled the transaction back already.
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
-
-    def __len__(self) -> int:
-        with self._explained():
-            return int(self._db.execute("SELECT count(*) FROM vectors").fetchone()[0])
-
-    def close(self) -> None:
-        """Close the file."""
-        self._db.close()
-
-    def __enter__(self) -> "VectorStore":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _damaged(self, what: str) -> MemreproError:
-        return MemreproError(
-            f"the embedding store {self.path} is damaged ({what}): delete it, with its -wal and "
-            "-shm files, and run again; its vectors are made again"
-        )
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise MemreproError(
-                f"the embedding store {self.path} cannot be opened ({error.strerror}): name a "
-                "folder that can be written in MEMREPRO_CACHE"
-            ) from error
-        except sqlite3.OperationalError as error:
-            why = str(error)
-            remedy = "name a local folder that can be written in MEMREPRO_CACHE"
-            if "full" in why:
-                remedy = "free some space and run again; what was committed is kept"
-            elif "locked" in why:
-                remedy = "another process has held it for a minute; end that one or wait"
-            elif "malformed" in why or "no such column" in why or "has no column" in why:
-                raise self._damaged(why) from error
-            raise MemreproError(
-                f"the embedding store {self.path} was not written or read ({why}): {remedy}"
-            ) from error
-        except sqlite3.DatabaseError as error:
-            # Its subclasses are mistakes in this module, not in the file.
-            if type(error) is not sqlite3.DatabaseError:
-                raise
-            raise self._damaged(str(error)) from error
+        self.insert(rows)
 
 
 def embed(
@@ -246,8 +161,3 @@ def embed(
             file=sys.stderr,
         )
     return store.read([key_of[text] for text in texts], encoder.dimension)
-
-
-def _chunks(keys: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    for start in range(0, len(keys), _AT_ONCE):
-        yield keys[start : start + _AT_ONCE]

@@ -1,0 +1,1 @@
+"""Language models as recorded data: one protocol, every answer kept, replay without a model."""

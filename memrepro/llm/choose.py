@@ -1,0 +1,105 @@
+"""A language model from its entry in the parameters: replayed by default, live where asked."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from memrepro.errors import MemreproError
+from memrepro.llm.endpoint import Endpoint
+from memrepro.llm.model import Backend, LanguageModel, ModelIdentity
+from memrepro.llm.recorded import Recorded, Recording
+from memrepro.llm.records import AnswerStore
+
+_ENDPOINT = {f.name for f in fields(Endpoint) if f.init} - {"identity"}
+_TRANSFORMERS = {"folder", "repository", "commit", "device", "dtype", "batch_size"}
+
+
+def identity(name: str, entry: Mapping[str, Any]) -> ModelIdentity:
+    """Whose answers an entry asks for; the whole entry is checked.
+
+    An entry has a `model`, a `revision`, and at most one of `endpoint` (the settings of
+    `endpoint.Endpoint`) and `transformers` (a `folder`, or a hub's `repository` and `commit`, and
+    the settings of `in_process.InProcess`). With neither it can only be replayed.
+
+    Raises:
+        MemreproError: naming the first key that is missing, unknown or too much.
+    """
+    known = {"model", "revision", "endpoint", "transformers"}
+    _only(name, entry, known)
+    for key in ("model", "revision"):
+        if not isinstance(entry.get(key), str) or not entry[key]:
+            raise MemreproError(f"language model {name}: {key} is {entry.get(key)!r}: give a text")
+    if "endpoint" in entry and "transformers" in entry:
+        raise MemreproError(f"language model {name} has both an endpoint and transformers")
+    if "endpoint" in entry:
+        _only(f"{name}.endpoint", entry["endpoint"], _ENDPOINT)
+        if "url" not in entry["endpoint"]:
+            raise MemreproError(f"language model {name}.endpoint lacks the key 'url'")
+    if "transformers" in entry:
+        own = entry["transformers"]
+        _only(f"{name}.transformers", own, _TRANSFORMERS)
+        if set(own) & {"folder", "repository", "commit"} not in (
+            {"folder"},
+            {"repository", "commit"},
+        ):
+            raise MemreproError(
+                f"language model {name}.transformers must name a folder, or a repository and a "
+                "commit"
+            )
+    return ModelIdentity(entry["model"], entry["revision"])
+
+
+def backend(name: str, entry: Mapping[str, Any]) -> Backend:
+    """What answers live.
+
+    Raises:
+        MemreproError: as `identity`; if the entry names no backend; or if it cannot be had.
+    """
+    asked = identity(name, entry)
+    if "endpoint" in entry:
+        return Endpoint(identity=asked, **entry["endpoint"])
+    if "transformers" not in entry:
+        raise MemreproError(
+            f"language model {name} has neither endpoint nor transformers: it can only be replayed"
+        )
+    # Imported here because transformers takes seconds.
+    from memrepro.llm.in_process import InProcess
+    from memrepro.llm.weights import hub_folder
+
+    own = dict(entry["transformers"])
+    if "folder" in own:
+        folder = Path(own.pop("folder"))
+    else:
+        folder = hub_folder(own.pop("repository"), own.pop("commit"))
+    return InProcess(folder, asked.model, revision=asked.revision, **own)
+
+
+def language_model(
+    name: str, entry: Mapping[str, Any], store: AnswerStore, experiment: str, *, live: bool = False
+) -> LanguageModel:
+    """A language model for an experiment.
+
+    Args:
+        name: the entry's, for errors.
+        entry: see `identity`.
+        store: the records.
+        experiment: who asks.
+        live: whether missing answers are asked for and recorded; else they are an error.
+
+    Raises:
+        MemreproError: as `identity`, and as `backend` where it is live.
+    """
+    if live:
+        return Recording(store, backend(name, entry))
+    return Recorded(store, identity(name, entry), experiment)
+
+
+def _only(name: str, entry: Any, known: set[str]) -> None:
+    if not isinstance(entry, Mapping):
+        raise MemreproError(f"language model {name} is {entry!r}: it must be a mapping")
+    if strange := sorted(set(entry) - known):
+        raise MemreproError(
+            f"language model {name} has the unknown key {strange[0]!r}: known are "
+            f"{', '.join(sorted(known))}"
+        )

@@ -1,0 +1,107 @@
+"""Language models whose answers are records: replayed, or recorded as they come."""
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+from memrepro.errors import MemreproError
+from memrepro.llm.model import Answer, Backend, ModelIdentity, Prompt, prompt_key
+from memrepro.llm.records import AnswerStore, Record
+from memrepro.progress import bar
+
+
+class Recorded:
+    """Replay: answers from the store, and no model anywhere."""
+
+    def __init__(self, store: AnswerStore, identity: ModelIdentity, experiment: str) -> None:
+        """Replay from a store.
+
+        Args:
+            store: the records.
+            identity: whose answers.
+            experiment: who asks, for the error on a missing answer.
+        """
+        self.identity = identity
+        self._store, self._experiment = store, experiment
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+        """The recorded answers, in the order of the prompts.
+
+        Raises:
+            MemreproError: if one is not recorded: how many, the first one's key, and what to do.
+        """
+        keys = [prompt_key(self.identity, prompt) for prompt in prompts]
+        if lost := self._store.missing(list(dict.fromkeys(keys))):
+            raise MemreproError(
+                f"{len(lost)} of {len(set(keys))} answers of {self.identity} that experiment "
+                f"{self._experiment!r} needs are not recorded in {self._store.path}; the first "
+                f"prompt's key is {lost[0].hex()}: ask live where the model is (docs/llm.md), or "
+                "import a file of its records"
+            )
+        return self._store.read(keys)
+
+
+class Recording:
+    """A live model: what is recorded is replayed, the rest is asked for and recorded at once.
+
+    Attributes:
+        found: how many unique prompts `answer` found recorded, since this was made.
+        asked: how many the backend answered.
+        tokens: how many tokens those took, where the backend said so.
+    """
+
+    def __init__(self, store: AnswerStore, backend: Backend, *, progress: bool = True) -> None:
+        """Record into a store.
+
+        Args:
+            store: the records.
+            backend: what answers.
+            progress: a bar on a terminal; elsewhere a line on stderr now and then, and one at the
+                end.
+        """
+        self.identity = backend.identity
+        self.found = self.asked = self.tokens = 0
+        self._store, self._backend, self._progress = store, backend, progress
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+        """The answers, in the order of the prompts; each unique prompt is asked for once.
+
+        Each answer is committed as it comes, so that a kill loses only those in flight. Missing
+        ones are asked for longest first, which fits batches. The result is always what the store
+        holds.
+
+        Raises:
+            MemreproError: if the backend cannot answer all; what it did answer is recorded.
+        """
+        key_of = {prompt: prompt_key(self.identity, prompt) for prompt in dict.fromkeys(prompts)}
+        wanted = set(self._store.missing(list(key_of.values())))
+        todo = sorted(
+            (prompt for prompt, key in key_of.items() if key in wanted),
+            key=lambda prompt: (-prompt.size, key_of[prompt]),
+        )
+        self.found += len(key_of) - len(todo)
+        asked, tokens, began = self.asked, self.tokens, time.perf_counter()
+        with bar(len(todo), self.identity.model, " answers", show=self._progress) as shown:
+
+            def still_missing() -> Iterator[Prompt]:
+                for prompt in todo:
+                    # Another process may have recorded it since.
+                    if self._store.missing([key_of[prompt]]):
+                        yield prompt
+                    else:
+                        self.found += 1
+                        shown.update()
+
+            for prompt, answer in self._backend.stream(still_missing()):
+                self._store.add([Record(prompt, answer)])
+                self.asked += 1
+                self.tokens += answer.tokens
+                shown.update()
+        if self._progress and todo and not sys.stderr.isatty():
+            print(
+                f"{self.identity.model}: {len(key_of) - (self.asked - asked)} answers found, "
+                f"{self.asked - asked} asked for in {time.perf_counter() - began:.1f} s "
+                f"({self.tokens - tokens} tokens)",
+                file=sys.stderr,
+            )
+        return self._store.read([key_of[prompt] for prompt in prompts])

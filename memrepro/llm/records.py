@@ -1,0 +1,165 @@
+"""The records: each answer under the hash of model, revision, parameters and prompt, in SQLite."""
+
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from memrepro.database import Database
+from memrepro.errors import MemreproError
+from memrepro.llm.model import Answer, ModelIdentity, Prompt, prompt_key
+from memrepro.models import cache_folder
+
+_COLUMNS = "key BLOB PRIMARY KEY, crc INTEGER NOT NULL, record BLOB NOT NULL"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A prompt with its answer; both hold a data set's texts, so a record never goes into git."""
+
+    prompt: Prompt
+    answer: Answer
+
+    @property
+    def key(self) -> bytes:
+        """Computed from what is in it, so it cannot be another prompt's."""
+        return prompt_key(self.answer.identity, self.prompt)
+
+    def as_json(self) -> str:
+        """One line: the key in hex, the prompt, the answer; names in alphabetical order."""
+        line = {"key": self.key.hex(), **asdict(self)}
+        return json.dumps(line, ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+
+_RECORD = TypeAdapter(Record)
+
+
+def read_record(line: Any) -> Record:
+    """The record of a line of JSON, already parsed.
+
+    Raises:
+        ValueError: if a field is missing, is of another type or is not known, or if the key is
+            not that of the prompt and the model.
+        MemreproError: if a parameter is out of range.
+    """
+    if not isinstance(line, dict):
+        raise ValueError(f"is a {type(line).__name__}, not a JSON object")
+    try:
+        record = _RECORD.validate_json(
+            json.dumps({name: value for name, value in line.items() if name != "key"}), strict=True
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{place}: {first['msg']}") from error
+    if line.get("key") != record.key.hex():
+        raise ValueError(f"has the key {line.get('key')!r}, and its content {record.key.hex()!r}")
+    if json.loads(record.as_json()) != line:
+        raise ValueError("has a field that a record does not have")
+    return record
+
+
+class Kept(NamedTuple):
+    """What the store holds of one model."""
+
+    identity: ModelIdentity
+    answers: int
+    prompt_tokens: int
+    answer_tokens: int
+    seconds: float
+
+
+class AnswerStore(Database):
+    """Records by key in one SQLite file; several processes may use it at once (local disks only).
+
+    An answer that is there stays as it is: of two writers, the first one's answer is everybody's.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Open the file, or make it.
+
+        Args:
+            path: default `answers.sqlite` in `models.cache_folder()`.
+
+        Raises:
+            MemreproError: if it is damaged or cannot be written.
+        """
+        super().__init__(
+            path or cache_folder() / "answers.sqlite",
+            "answers",
+            _COLUMNS,
+            what="store of answers",
+            if_damaged="move it away, with its -wal and -shm files, and import an exported file, "
+            "or record again",
+            synchronous="FULL",  # what is kept here cost money: a power cut must not lose it
+        )
+
+    def read(self, keys: Sequence[bytes]) -> list[Answer]:
+        """The answers of keys that are all here, in order.
+
+        Raises:
+            MemreproError: if one is missing or damaged.
+        """
+        found: dict[bytes, Answer] = {}
+        for key, crc, data in self.rows_of("key, crc, record", list(dict.fromkeys(keys))):
+            with self._sound(key, crc, data):
+                found[key] = Answer(**json.loads(data)["answer"])
+        if lost := [key for key in keys if key not in found]:
+            raise self.damaged(f"{len(lost)} answers are not there")
+        return [found[key] for key in keys]
+
+    def add(self, records: Sequence[Record]) -> int:
+        """Commit records in one transaction, and say how many were new; others stay as they are.
+
+        Raises:
+            MemreproError: if the file cannot be written.
+        """
+        rows = []
+        for record in records:
+            key, data = record.key, record.as_json().encode()
+            rows.append((key, zlib.crc32(key + data), data))
+        return self.insert(rows)
+
+    def records(self) -> Iterator[Record]:
+        """All records in the order of their keys.
+
+        Raises:
+            MemreproError: if one is damaged.
+        """
+        for key, crc, data in self.rows("SELECT key, crc, record FROM answers ORDER BY key"):
+            with self._sound(key, crc, data):
+                record = read_record(json.loads(data))
+            yield record
+
+    def kept(self) -> list[Kept]:
+        """What there is of each model, by name and revision."""
+        by_model: dict[ModelIdentity, list[Answer]] = {}
+        for record in self.records():
+            by_model.setdefault(record.answer.identity, []).append(record.answer)
+        return [
+            Kept(
+                identity,
+                len(answers),
+                sum(a.prompt_tokens or 0 for a in answers),
+                sum(a.answer_tokens or 0 for a in answers),
+                sum(a.seconds for a in answers),
+            )
+            for identity, answers in sorted(
+                by_model.items(), key=lambda item: (item[0].model, item[0].revision)
+            )
+        ]
+
+    @contextmanager
+    def _sound(self, key: bytes, crc: int, data: bytes) -> Iterator[None]:
+        """Compare a row with its check, and name it if its record cannot be read."""
+        if zlib.crc32(key + data) != crc:
+            raise self.damaged(f"the record {key.hex()[:12]}… does not fit its check")
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, MemreproError) as error:
+            raise self.damaged(f"the record {key.hex()[:12]}… {error!r}") from error

@@ -1,0 +1,502 @@
+"""The store of answers: order, damage, files, kills, two writers."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import zlib
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.errors import MemreproError
+from memrepro.llm.model import Answer, ModelIdentity, Parameters, Prompt, prompt_key
+from memrepro.llm.recorded import Recorded, Recording
+from memrepro.llm.records import AnswerStore, Kept, Record, read_record
+from memrepro.llm.shipping import Exported, Imported, export_records, import_records
+from memrepro.store import sha256
+from tests.llm.server import said, serving
+from tests.llm.test_model import prompts as any_prompts
+
+IDENTITY = ModelIdentity("toy", "1")
+PROMPTS = 200
+
+
+def asked(n=PROMPTS):
+    draw = random.Random(1)
+    return [Prompt.of(f"text {i} " + "word " * draw.randrange(60)) for i in range(n)]
+
+
+def answer_to(prompt, identity=IDENTITY):
+    text = prompt.messages[-1].content
+    model, revision = identity.model, identity.revision
+    return Answer(said(text), len(text), 7, 0.25, model, revision, "stop", "toy 1")
+
+
+class Toy:
+    """A backend that counts what it is asked; it fails after `last` answers."""
+
+    def __init__(self, last=None, identity=IDENTITY):
+        self.identity, self.last, self.asked = identity, last, []
+
+    def stream(self, prompts):
+        for prompt in prompts:
+            if len(self.asked) == self.last:
+                raise MemreproError("the toy is broken")
+            self.asked.append(prompt)
+            yield prompt, answer_to(prompt, self.identity)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        yield store
+
+
+def fill(store, n=20, identity=IDENTITY):
+    records = [Record(p, answer_to(p, identity)) for p in asked(n)]
+    assert store.add(records) == n
+    return records
+
+
+# Recording and replay.
+
+
+def test_each_prompt_is_asked_for_once_and_answered_in_order(store):
+    a, b, long = Prompt.of("a"), Prompt.of("b"), Prompt.of("long text")
+    toy = Toy()
+    model = Recording(store, toy, progress=False)
+    got = model.answer([a, long, a, b])
+    assert got == [answer_to(p) for p in (a, long, a, b)]
+    # Longest first, ties by key.
+    assert toy.asked == [long, *sorted([a, b], key=lambda p: prompt_key(IDENTITY, p))]
+    assert (model.found, model.asked, model.tokens) == (0, 3, 9 + 1 + 1 + 3 * 7)
+    assert model.answer([b, Prompt.of("new")])[1].text == "3 letters: wen"
+    assert (model.found, model.asked, len(store)) == (1, 4, 4)
+    assert model.answer([]) == []
+
+
+def test_replay_needs_no_model(store):
+    prompts = asked(1200)
+    Recording(store, Toy(), progress=False).answer(prompts)
+    with AnswerStore(store.path) as again:
+        replayed = Recorded(again, IDENTITY, "e").answer(prompts[::-1] + prompts)
+    assert replayed == [answer_to(p) for p in prompts[::-1] + prompts]
+
+
+def test_a_missing_answer_says_how_many_which_and_what_to_do(store):
+    fill(store, 3)
+    prompts = [*asked(5), asked(5)[4]]
+    first = prompt_key(IDENTITY, prompts[3]).hex()
+    with pytest.raises(
+        MemreproError,
+        match=r"2 of 5 answers of 'toy' \(revision '1'\) that experiment 'associa' needs.*; the "
+        rf"first prompt's key is {first}: ask live where the model is",
+    ):
+        Recorded(store, IDENTITY, "associa").answer(prompts)
+
+
+@pytest.mark.parametrize("other", [ModelIdentity("toy", "2"), ModelIdentity("toys", "1")])
+def test_another_model_or_revision_is_not_replayed(store, other):
+    fill(store, 1)
+    with pytest.raises(MemreproError, match="1 of 1 answers"):
+        Recorded(store, other, "e").answer(asked(1))
+
+
+def test_other_parameters_are_not_replayed(store):
+    fill(store, 1)
+    warm = replace(asked(1)[0], parameters=Parameters(temperature=0.1))
+    with pytest.raises(MemreproError, match="1 of 1 answers"):
+        Recorded(store, IDENTITY, "e").answer([warm])
+
+
+def test_what_was_answered_before_a_failure_is_kept(store):
+    with pytest.raises(MemreproError, match="broken"):
+        Recording(store, Toy(last=5), progress=False).answer(asked(12))
+    assert len(store) == 5
+    toy = Toy()
+    Recording(store, toy, progress=False).answer(asked(12))
+    assert len(toy.asked) == 7
+
+
+def test_what_another_process_recorded_meanwhile_is_not_asked_for(store):
+    class Slow(Toy):
+        def stream(self, prompts):
+            for prompt, answer in super().stream(prompts):
+                if len(self.asked) == 1:
+                    with AnswerStore(store.path) as other:
+                        other.add([Record(p, answer_to(p)) for p in asked(6)])
+                yield prompt, answer
+
+    model = Recording(store, toy := Slow(), progress=False)
+    assert model.answer(asked(8)) == [answer_to(p) for p in asked(8)]
+    assert len(toy.asked) < 8
+    assert model.found + model.asked == 8
+
+
+def test_one_line_when_no_terminal_and_none_when_nothing_was_asked(store, capsys):
+    model = Recording(store, Toy())
+    model.answer(asked(2))
+    err = capsys.readouterr().err
+    assert err.startswith("toy: 0 answers found, 2 asked for in ")
+    assert err.endswith(f"({sum(p.size for p in asked(2)) + 14} tokens)\n")
+    model.answer(asked(2))
+    assert capsys.readouterr().err == ""
+
+
+# The store.
+
+
+def test_the_first_answer_stays(store):
+    (record,) = fill(store, 1)
+    other = replace(record, answer=replace(record.answer, text="another"))
+    assert store.add([other, other]) == 0
+    assert store.read([record.key]) == [record.answer]
+
+
+def test_missing_keeps_the_order(store):
+    keys = [record.key for record in fill(store, 3)]
+    strange = [bytes([i]) * 32 for i in (9, 3)]
+    assert store.missing([strange[0], keys[1], strange[1], strange[0]]) == [
+        strange[0],
+        strange[1],
+        strange[0],
+    ]
+    with pytest.raises(MemreproError, match="1 answers are not there"):
+        store.read([keys[0], strange[0]])
+
+
+def test_what_is_kept_of_each_model(store):
+    fill(store, 3)
+    fill(store, 2, ModelIdentity("a model", "7"))
+    tokens = [p.size for p in asked(3)]
+    assert store.kept() == [
+        Kept(ModelIdentity("a model", "7"), 2, sum(tokens[:2]), 14, 0.5),
+        Kept(IDENTITY, 3, sum(tokens), 21, 0.75),
+    ]
+
+
+@given(any_prompts, st.text(max_size=9), st.none() | st.integers(0, 9))
+@settings(deadline=None)
+def test_a_record_comes_back_from_its_line(prompt, text, tokens):
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return
+    record = Record(prompt, Answer(text, tokens, None, 0.1, "m", "r", "length", "x"))
+    assert read_record(json.loads(record.as_json())) == record
+
+
+LINE = json.loads(Record(asked(1)[0], answer_to(asked(1)[0])).as_json())
+
+
+def spoilt(*path, value):
+    line = json.loads(json.dumps(LINE))
+    inner = line
+    for name in path[:-1]:
+        inner = inner[name]
+    if value is None:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return line
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ([1], "is a list, not a JSON object"),
+        (spoilt("key", value=None), "has the key None"),
+        (spoilt("key", value="00"), "has the key '00'"),
+        (spoilt("answer", "text", value=None), "answer.text: Field required"),
+        (spoilt("answer", "text", value=7), "answer.text: Input should be a valid string"),
+        (spoilt("answer", "prompt_tokens", value="7"), "answer.prompt_tokens: Input should be a v"),
+        (spoilt("answer", "seconds", value=float("nan")), "not JSON compliant"),
+        (spoilt("answer", "model", value="other"), "has the key"),
+        (spoilt("prompt", "messages", value=[]), "messages of nobody"),
+        (spoilt("prompt", "messages", 0, "content", value="x"), "has the key"),
+        (spoilt("prompt", "parameters", "seed", value=1), "has the key"),
+        (spoilt("prompt", "parameters", "seed", value=-1), "seed is -1"),
+        (spoilt("note", value="more"), "a field that a record does not have"),
+        (spoilt("answer", "note", value="more"), "a field that a record does not have"),
+    ],
+)
+def test_a_line_that_is_no_record_is_refused(tmp_path, store, line, reason):
+    with pytest.raises((ValueError, MemreproError), match=reason):
+        read_record(line)
+    path = tmp_path / "r.jsonl"
+    path.write_text(json.dumps(LINE) + "\n" + json.dumps(line) + "\n")
+    with pytest.raises(MemreproError, match=r"r\.jsonl, line 2: .*nothing was imported"):
+        import_records(store, path, sha256(path))
+    assert len(store) == 0
+
+
+# Files.
+
+
+def test_records_go_by_file_in_one_order(tmp_path, store):
+    records = fill(store, 20)
+    out = tmp_path / "out.jsonl"
+    done = export_records(store, out)
+    assert done == Exported(20, sha256(out))
+    keys = [json.loads(line)["key"] for line in out.read_text().splitlines()]
+    assert keys == sorted(record.key.hex() for record in records)
+    with AnswerStore(tmp_path / "b.sqlite") as other:
+        other.add(records[10:][::-1])
+        assert import_records(other, out, done.sha256) == Imported(10, 10, 0)
+        assert import_records(other, out, done.sha256) == Imported(0, 20, 0)
+        again = export_records(other, tmp_path / "again.jsonl")
+    assert again == done
+    assert (tmp_path / "again.jsonl").read_bytes() == out.read_bytes()
+
+
+def test_some_records_go_by_file(tmp_path, store):
+    records = fill(store, 5)
+    out = tmp_path / "out.jsonl"
+    assert export_records(store, out, [records[3].key]).records == 1
+    assert read_record(json.loads(out.read_text())) == records[3]
+    assert export_records(store, out, []).records == 0
+    with pytest.raises(MemreproError, match=r"out\.jsonl was not written: 1 of its 2 answers"):
+        export_records(store, out, [records[3].key, b"x" * 32])
+
+
+def test_an_import_changes_no_answer_that_is_here(tmp_path, store):
+    records = fill(store, 2)
+    out = tmp_path / "out.jsonl"
+    done = export_records(store, out)
+    with AnswerStore(tmp_path / "b.sqlite") as other:
+        mine = replace(records[0], answer=replace(records[0].answer, text="mine"))
+        other.add([mine])
+        assert import_records(other, out, done.sha256) == Imported(1, 0, 1)
+        assert other.read([mine.key]) == [mine.answer]
+
+
+def test_another_file_is_refused(tmp_path, store):
+    out = tmp_path / "out.jsonl"
+    export_records(store, out)
+    with pytest.raises(MemreproError, match=r"has the sha256 [0-9a-f]{64}, and 0{64} is expected"):
+        import_records(store, out, "0" * 64)
+    with pytest.raises(MemreproError, match=r"none\.jsonl is missing"):
+        import_records(store, tmp_path / "none.jsonl", "0" * 64)
+
+
+def test_texts_with_line_separators_stay_one_line(tmp_path, store):
+    prompt = Prompt.of("a\u2028b\x85c\r\nd\x00")
+    store.add([Record(prompt, answer_to(prompt))])
+    out = tmp_path / "out.jsonl"
+    done = export_records(store, out)
+    with AnswerStore(tmp_path / "b.sqlite") as other:
+        assert import_records(other, out, done.sha256).new == 1
+        assert next(other.records()).prompt == prompt
+
+
+# Damage.
+
+
+@pytest.mark.parametrize(
+    "junk", [b"not a database at all " * 100, b"SQLite format 3\x00" + b"\xff" * 5000]
+)
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path, junk):
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(junk)
+    with pytest.raises(MemreproError, match=r"a\.sqlite is damaged.*move it away"):
+        AnswerStore(path)
+
+
+def test_damaged_pages_are_one_sentence(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with AnswerStore(path) as store:
+        fill(store, 200)
+    data = bytearray(path.read_bytes())
+    data[4096:-4096] = random.Random(0).randbytes(len(data) - 8192)
+    path.write_bytes(data)
+    with pytest.raises(MemreproError, match="is damaged.*move it away"), AnswerStore(path) as store:
+        list(store.records())
+
+
+def overwrite(store, key, data, crc):
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE answers SET record = ?, crc = ? WHERE key = ?", (data, crc, key))
+
+
+def test_a_changed_record_is_seen(store):
+    (record,) = fill(store, 1)
+    data = record.as_json().encode()
+    overwrite(
+        store, record.key, data.replace(b"letters", b"Letters"), zlib.crc32(record.key + data)
+    )
+    for read in (lambda: store.read([record.key]), lambda: list(store.records())):
+        with pytest.raises(MemreproError, match=r"damaged \(the record .* does not fit its check"):
+            read()
+
+
+@pytest.mark.parametrize("data", [b"{}", b"\xff", b"[]", b'{"answer": {"text": 7}}'])
+def test_a_record_that_cannot_be_read_is_named(store, data):
+    (record,) = fill(store, 1)
+    overwrite(store, record.key, data, zlib.crc32(record.key + data))
+    for read in (lambda: store.read([record.key]), lambda: list(store.records())):
+        with pytest.raises(MemreproError, match=rf"damaged \(the record {record.key.hex()[:12]}"):
+            read()
+
+
+def test_a_record_under_another_key_is_seen(store):
+    _, two = fill(store, 2)
+    with sqlite3.connect(store.path) as db:
+        db.execute("DELETE FROM answers WHERE key = ?", (two.key,))
+        db.execute("UPDATE answers SET key = ?", (two.key,))
+    with pytest.raises(MemreproError, match="does not fit its check"):
+        store.read([two.key])
+
+
+def test_another_schema_is_one_sentence(tmp_path):
+    path = tmp_path / "a.sqlite"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE answers (id INTEGER)")
+    db.close()
+    with pytest.raises(MemreproError, match="is damaged"), AnswerStore(path) as store:
+        fill(store, 1)
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_committed(store):
+    records = fill(store, 5)
+    with pytest.raises(MemreproError, match=r"full.*free some space"):
+        store._db.execute("PRAGMA max_page_count = 1")
+        store.add([Record(p, answer_to(p)) for p in asked()])
+    assert store.read([records[4].key]) == [records[4].answer]
+    assert list(store.rows("PRAGMA integrity_check")) == [("ok",)]
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MemreproError, match="name a folder that can be written"):
+        AnswerStore(tmp_path / "file/a.sqlite")
+
+
+def test_the_default_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "here"))
+    with AnswerStore() as store:
+        assert store.path == tmp_path / "here/answers.sqlite"
+
+
+# Kills, and two writers, through a real endpoint.
+
+AT_ONCE = 4
+WORKER = """
+import sys
+from pathlib import Path
+from tests.llm.test_records import AT_ONCE, IDENTITY, asked
+from memrepro.llm.endpoint import Endpoint
+from memrepro.llm.recorded import Recording
+from memrepro.llm.records import AnswerStore
+path, url, step = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+print("ready", flush=True)
+sys.stdin.readline()
+with AnswerStore(path) as store:
+    backend = Endpoint(url, IDENTITY, concurrency=AT_ONCE, pause=0.01)
+    Recording(store, backend, progress=False).answer(asked()[::step])
+"""
+
+
+def worker(path, url, step=1):
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(path), url, str(step)],
+        cwd=Path(__file__).parents[2], env=os.environ | {"NO_PROXY": "127.0.0.1"},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def start(*runs):
+    """Let workers go at one moment, when all have loaded what they need."""
+    for run in runs:
+        assert run.stdout.readline() == "ready\n"
+    for run in runs:
+        run.stdin.write("go\n")
+        run.stdin.flush()
+    return runs
+
+
+def committed(path):
+    if not path.exists():
+        return 0
+    db = sqlite3.connect(path, timeout=30)
+    try:
+        return db.execute("SELECT count(*) FROM answers").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        db.close()
+
+
+def check_whole(path):
+    """Every prompt has its own right answer, once, and the file is sound."""
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    db.close()
+    with AnswerStore(path) as store:
+        assert len(store) == PROMPTS
+        got = Recorded(store, IDENTITY, "e").answer(asked())
+        assert [a.text for a in got] == [said(p.messages[-1].content) for p in asked()]
+        keys = [record.key for record in store.records()]
+        assert sorted(keys) == sorted(prompt_key(IDENTITY, p) for p in asked())
+
+
+def test_kills_lose_at_most_what_was_in_flight(tmp_path):
+    path, draw, kills, sizes = tmp_path / "a.sqlite", random.Random(7), 4, [0]
+    with serving(seconds=0.01) as server:
+        for _ in range(kills):
+            target = len(server.asked) + draw.randint(15, 35)
+            (run,) = start(worker(path, server.url))
+            while len(server.asked) < target:
+                assert run.poll() is None, "the worker was done before it was killed"
+                time.sleep(0.001)
+            time.sleep(draw.uniform(0, 0.02))
+            run.send_signal(signal.SIGKILL)
+            run.wait()
+            sizes.append(committed(path))
+        assert sizes == sorted(sizes), "something committed was lost"
+        assert 0 < sizes[-1] < PROMPTS
+        assert start(worker(path, server.url))[0].wait() == 0
+        check_whole(path)
+        times = Counter(body["messages"][-1]["content"] for body in server.asked)
+    # Each kill can cost the prompts in flight, and nothing else is asked for twice.
+    again = sum(times.values()) - PROMPTS
+    assert len(times) == PROMPTS
+    assert again <= kills * AT_ONCE
+    print(f"committed after each kill: {sizes[1:]}; asked for twice: {again}")
+
+
+def test_two_processes_at_once(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with serving(seconds=0.05) as server:
+        runs = start(*(worker(path, server.url, step) for step in (1, 2)))
+        assert [run.wait() for run in runs] == [0, 0]
+        again = len(server.asked) - PROMPTS
+        assert server.most > AT_ONCE, "they did not run at once"
+    check_whole(path)
+    # Both may have asked for what was in flight in the other, but not for all.
+    assert 0 <= again < PROMPTS // 2
+    print(f"asked for by both: {again}")
+
+
+def test_two_processes_killed_at_once(tmp_path):
+    path, draw = tmp_path / "a.sqlite", random.Random(3)
+    with serving(seconds=0.01) as server:
+        for _ in range(2):
+            before = len(server.asked)
+            runs = start(*(worker(path, server.url, step) for step in (1, 2)))
+            while len(server.asked) < before + 50:
+                time.sleep(0.001)
+            for run in runs:
+                time.sleep(draw.uniform(0, 0.02))
+                run.send_signal(signal.SIGKILL)
+                run.wait()
+        assert start(worker(path, server.url))[0].wait() == 0
+    check_whole(path)
