@@ -1,10 +1,11 @@
 """What every report needs of a profile: its excluded questions, and views for its notebook."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from IPython.display import Image
+from IPython.display import Image, Markdown
 
 from memrepro import paths
 from memrepro.errors import MemreproError
@@ -28,13 +29,11 @@ class Metrics:
     """The per-question values of a profile's experiments."""
 
     def __init__(self, profile: str) -> None:
-        self._frame = read_table(paths.metrics(profile))
-        keys = ["experiment", "setting", "level", "metric", "k"]
-        # As categories a million rows are grouped in a second.
-        groups: Any = self._frame.astype(dict.fromkeys(keys, "category")).groupby(
-            keys, observed=True, sort=False
-        )
-        self._places = groups.indices
+        path = paths.metrics(profile)
+        # A report asks for them in many places: a file of millions of rows is grouped once.
+        changed = path.stat().st_mtime_ns if path.is_file() else 0
+        self._places, self._names, self._values = _grouped(path, changed)
+        self.experiments = frozenset(key[0] for key in self._places)
 
     def settings(self, experiment: str) -> list[str]:
         """The settings of an experiment that were run, in order; none if it was not."""
@@ -53,8 +52,27 @@ class Metrics:
             raise MemreproError(
                 f"no {metric}@{k} of {experiment!r} {setting!r} by {level}: run `dvc repro`"
             )
-        rows: pd.DataFrame = self._frame.iloc[self._places[key]]
-        return rows[["query_id", "kind", "value"]].reset_index(drop=True)
+        rows = self._places[key]
+        found = {name: names.take(codes[rows]) for name, (names, codes) in self._names.items()}
+        return pd.DataFrame({**found, "value": self._values[rows]})
+
+
+@lru_cache(maxsize=2)
+def _grouped(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], Any]:
+    """A metrics file: the rows of each key, names and codes of `query_id` and `kind`, the values.
+
+    Args:
+        path: of the file.
+        changed: when; another state of the file is read anew.
+    """
+    frame = read_table(path)
+    keys, named = ["experiment", "setting", "level", "metric", "k"], ["query_id", "kind"]
+    # As categories a million rows are grouped in a second.
+    frame = frame.astype(dict.fromkeys([*keys, *named], "category"))
+    groups: Any = frame.groupby(keys, observed=True, sort=False)
+    parts = {name: frame[name].cat for name in named}
+    names = {name: (one.categories.array, one.codes.to_numpy()) for name, one in parts.items()}
+    return dict(groups.indices), names, frame["value"].to_numpy()
 
 
 def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
@@ -67,13 +85,14 @@ def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
     Raises:
         MemreproError: if they are of different questions.
     """
-    both = before.merge(now, on="query_id", suffixes=(" before", " now"))
-    if not len(before) == len(now) == len(both):
+    first, second = pd.Index(before["query_id"]), pd.Index(now["query_id"])
+    common = len(first.intersection(second))
+    if not len(before) == len(now) == common:
         raise MemreproError(
-            f"{len(before)} questions before and {len(now)} now have {len(both)} in common: a "
+            f"{len(before)} questions before and {len(now)} now have {common} in common: a "
             "paired difference needs the same questions"
         )
-    old, new = (both[f"value {when}"].to_numpy() for when in ("before", "now"))
+    old, new = before["value"].to_numpy(), now["value"].to_numpy()[second.get_indexer(first)]
     interval = paired_difference(old, new)
     won, lost = int((new > old).sum()), int((new < old).sum())
     return (
@@ -95,6 +114,9 @@ class Views:
         """A table, wide."""
         return show(self.folder(profile), name)
 
-    def figure(self, profile: str, name: str) -> Image:
-        """A figure."""
-        return Image(filename=self.folder(profile) / f"{name}.png")  # type: ignore[no-untyped-call]
+    def figure(self, profile: str, name: str) -> Image | Markdown:
+        """A figure, or a line that says why there is none: what it draws has not been run."""
+        path = self.folder(profile) / f"{name}.png"
+        if not path.is_file():
+            return Markdown(f"`{name}` is not drawn: what it shows has not been run")  # type: ignore[no-untyped-call]
+        return Image(filename=path)  # type: ignore[no-untyped-call]

@@ -1,8 +1,7 @@
 """RF-Mem's tables and figures, from the per-question metrics of the profiles."""
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,23 +14,31 @@ from memrepro import paths
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, Verdict, judge
 from memrepro.core.prepared import load_qrels
 from memrepro.report import (
+    benchmark_statistics,
     figures,
     rfmem_alternatives,
+    rfmem_cases,
+    rfmem_cost,
+    rfmem_cost_claims,
+    rfmem_further,
     rfmem_learned,
     rfmem_printed,
     rfmem_prose,
     rfmem_sensitivity,
     rfmem_theory,
+    rfmem_trace_tables,
 )
-from memrepro.report.profile import Views, exclusion_cells
+from memrepro.report.profile import Metrics, Views, exclusion_cells
+from memrepro.report.rfmem_measured import Costs
 from memrepro.report.rfmem_printed import count, printed_table
 from memrepro.report.rfmem_routing import CUTOFFS as CUTOFFS
 from memrepro.report.rfmem_routing import KINDS as KINDS
+from memrepro.report.rfmem_routing import probes, signals
+from memrepro.report.rfmem_traces import Traces, or_none
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.retrievers.rfmem.gate import Gate
 from memrepro.store import read_table
 
-_UNTIMED = "retrieval time is not measured in this report"
 _GATED = "RF-Mem rows: θ of the paper, τ = 0.2 as the released code's default"
 _HUB = "profile full: the encoder comes from a model hub"
 _NO_CORPUS = "the corpus is not in the mirror"
@@ -56,6 +63,8 @@ PERSONAMEM_KINDS = {
     "# of Shared Facts": "recall_user_shared_facts",
     "# of New Ideas": "suggest_new_ideas",
 }
+# The full profile's tables stand on the open one's runs too.
+PROFILES_OF = {"full": ("open", "full")}
 PATHS = {"Famili.": "familiarity", "Recol.": "recollection-k{k}", "RF-Mem": "gated-k{k}"}
 
 
@@ -63,23 +72,22 @@ class Results:
     """Mean recall by experiment, setting, k and kind of question."""
 
     def __init__(self, profile: str) -> None:
-        # The full profile's tables stand on the open one's runs too.
-        profiles = {"full": ("open", "full")}.get(profile, (profile,))
-        tables = [read_table(paths.metrics(p)) for p in profiles]
-        frame = pd.concat(tables, ignore_index=True)
-        self.frame = frame[frame["metric"] == "recall"]
-        self.experiments = set(self.frame["experiment"])
-        self.kinds = self.frame.drop_duplicates("query_id").set_index("query_id")["kind"]
+        self._parts = [Metrics(one) for one in PROFILES_OF.get(profile, (profile,))]
+        self._kinds: dict[str, str] = {}
+        self.experiments = frozenset().union(*(part.experiments for part in self._parts))
 
     def by_question(self, experiment: str, k: int, setting: str = "") -> pd.Series:
         """Question id → recall, in the order of the questions."""
-        f = self.frame
-        chosen = (f["experiment"] == experiment) & (f["k"] == k) & (f["setting"] == setting)
-        return f[chosen].set_index("query_id")["value"]
+        part = next((one for one in self._parts if experiment in one.experiments), self._parts[0])
+        found = part.values(experiment, "session", "recall", k, setting).set_index("query_id")
+        self._kinds |= found["kind"]
+        return found["value"]
 
     def of_kind(self, values: pd.Series, kind: str | None) -> pd.Series:
         """Those of some questions' values that are of a kind (None: all)."""
-        return values if kind is None else values[self.kinds[values.index] == kind]
+        if kind is None:
+            return values
+        return values[np.array([self._kinds[query_id] == kind for query_id in values.index])]
 
     def mean_of(self, values: pd.Series, kind: str | None) -> float:
         """The mean of `of_kind`."""
@@ -87,9 +95,7 @@ class Results:
 
     def settings(self, experiment: str) -> list[str]:
         """A sweep's settings, in order."""
-        return list(
-            dict.fromkeys(self.frame.loc[self.frame["experiment"] == experiment, "setting"])
-        )
+        return [name for part in self._parts for name in part.settings(experiment)]
 
 
 # The bounds on the mean score; the threshold is swept. λ = 30 in both (PROTOCOLS.md).
@@ -114,8 +120,13 @@ def _cell(
     return Cell(row, column, metric, printed, number(value), len(values), label, term, note)
 
 
-def table2(results: Results) -> Iterator[Cell]:
-    """Table 2, each encoder's three rows and both halves, with rows that the paper lacks."""
+def table2(results: Results, times: Mapping[tuple[str, int], Cell]) -> Iterator[Cell]:
+    """Table 2, each encoder's three rows and both halves, with rows that the paper lacks.
+
+    Args:
+        results: recall by question.
+        times: the cells of time, by row and K.
+    """
     printed = printed_table("table2")
     for encoder, (stem, missing) in ENCODERS.items():
         for path, suffix in PATHS.items():
@@ -126,8 +137,8 @@ def table2(results: Results) -> Iterator[Cell]:
                 else ""
             )
             for k in CUTOFFS:
-                if time := printed.get((row, f"R@{k} Time"), ""):
-                    yield Cell(row, f"R@{k} Time", "time", time, "", 0, NOT_RUN, note=_UNTIMED)
+                if time := times.get((row, k)):
+                    yield time
                 for kind in KINDS:
                     experiment = f"{stem}-{suffix.format(k=k)}"
                     shown = printed.get((row, f"R@{k} {kind}"), "")
@@ -156,37 +167,31 @@ def thresholds(results: Results, k: int, gate: Gate) -> list[Threshold]:
     A question's path depends on its probe scores alone, so that the gated row follows from the
     familiarity and recollection runs; between two neighbouring entropies nothing changes.
     """
-    run = read_table(paths.run("open", "rfmem-mpnet-familiarity"))
-    probes = run[run["rank"] <= k].groupby("query_id")["score"].agg(list)
     direct = results.by_question("rfmem-mpnet-familiarity", k)
-    deliberate = results.by_question(f"rfmem-mpnet-recollection-k{k}", k)
-    scores = {query_id: np.asarray(probes[query_id]) for query_id in direct.index}
-    entropies = sorted({gate.entropy(s) for s in scores.values()})
-    found = []
-    for low, high in itertools.pairwise([0.0, *entropies, 2 * entropies[-1]]):
-        at = replace(gate, entropy_threshold=(low + high) / 2)
-        familiar = pd.Series({q: at.is_familiar(s) for q, s in scores.items()})
-        found.append(Threshold(low, high, direct.where(familiar, deliberate)))
-    return found
+    deliberate = results.by_question(f"rfmem-mpnet-recollection-k{k}", k).loc[direct.index]
+    found = signals(probes("open", "rfmem-mpnet-familiarity", k), gate).loc[direct.index]
+    means, entropies = found["mean"].to_numpy(), found["entropy"].to_numpy()
+    sure, open_to_entropy = means >= gate.mean_high, means > gate.mean_low
+    first, second = direct.to_numpy(), deliberate.to_numpy()
+    steps = sorted(set(entropies.tolist()))
+    routed = []
+    for low, high in itertools.pairwise([0.0, *steps, 2 * steps[-1]]):
+        familiar = sure | (open_to_entropy & (entropies < (low + high) / 2))
+        recall = pd.Series(np.where(familiar, first, second), index=direct.index)
+        routed.append(Threshold(low, high, recall))
+    return routed
 
 
 def closest(results: Results, routings: Sequence[Threshold], k: int) -> Threshold:
     """The routing nearest to the printed gated row: least sum of distances, then the lowest."""
-    printed = printed_table("table2")
-
-    def distance(routing: Threshold) -> float:
-        return round(
-            sum(
-                abs(
-                    round(results.mean_of(routing.recall, kind), 4)
-                    - float(printed["mpnet RF-Mem", f"R@{k} {column}"])
-                )
-                for column, kind in KINDS.items()
-            ),
-            6,
-        )
-
-    return min(routings, key=distance)
+    shown = printed_table("table2")
+    recalls = np.stack([routing.recall.to_numpy() for routing in routings])
+    places = pd.Series(np.arange(recalls.shape[1]), index=routings[0].recall.index)
+    distances = np.zeros(len(routings))
+    for column, kind in KINDS.items():
+        means = recalls[:, results.of_kind(places, kind).to_numpy()].mean(axis=1)
+        distances += np.abs(np.round(means, 4) - float(shown["mpnet RF-Mem", f"R@{k} {column}"]))
+    return routings[int(np.argmin(np.round(distances, 6)))]
 
 
 def gated_closest(results: Results) -> Iterator[Cell]:
@@ -224,7 +229,7 @@ def noise(results: Results) -> Iterator[Cell]:
                 )
 
 
-def table7(profile: str) -> Iterator[Cell]:
+def table7(profile: str, costs: Costs) -> Iterator[Cell]:
     """Table 7: PersonaMem's questions by type; only the 32k corpus is in the mirror."""
     kinds, _ = load_qrels(paths.qrels(profile, "personamem-32k"), "session")
     counted = {"# of samples": len(kinds)} | {
@@ -233,8 +238,11 @@ def table7(profile: str) -> Iterator[Cell]:
     for (row, column), shown in printed_table("table7").items():
         if column != "32k":
             why = _NO_CORPUS
+        elif row == "Avg tokens of memory":
+            yield rfmem_cost.tokens_of_memories(costs, shown)
+            continue
         elif row not in counted:
-            why = "the tokeniser of the printed averages is not named"
+            why = "counts the instruction and the options, which no prepared table holds"
         else:
             yield count(row, column, shown, counted[row])
             continue
@@ -259,10 +267,13 @@ def table9(profile: str) -> Iterator[Cell]:
         yield count(row, column, shown, total[row] if row in total else values[int(row) - 1])
 
 
-def table8() -> Iterator[Cell]:
+def table8(profile: str) -> Iterator[Cell]:
     """Table 8: PersonaMem's questions by topic."""
+    if paths.topics(profile, "personamem-32k").is_file():
+        yield from benchmark_statistics.by_topic(profile)
+        return
     for (row, column), shown in printed_table("table8").items():
-        why = "a question's topic is not kept once it is a query" if column == "32k" else _NO_CORPUS
+        why = "the topics were not counted: run `dvc repro`" if column == "32k" else _NO_CORPUS
         yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
 
 
@@ -316,21 +327,32 @@ def alpha_sweep(results: Results) -> pd.DataFrame:
 
 def build(profile: str, folder: Path) -> list[Path]:
     """Write all of RF-Mem's tables and figures into a folder; return their paths."""
-    results = Results(profile)
+    results, metrics = Results(profile), Metrics("open")
+    traces = Traces(*PROFILES_OF.get(profile, (profile,)))
+    costs = Costs(traces)
+    times = rfmem_cost.table2_times(costs)
+    contexts = or_none(rfmem_cost.context_cells(costs), "docs, asked")
+    locomo = or_none(rfmem_further.recall_cells(costs, metrics, "locomo"), "R@5 overall")
     return [
-        *write_cells(table2(results), folder, "table2"),
+        *write_cells(table2(results, times), folder, "table2"),
         *write_cells(gated_closest(results), folder, "table2_gated_closest"),
         *write_cells(noise(results), folder, "noise"),
-        *write_cells(table7("open"), folder, "table7"),
-        *write_cells(table8(), folder, "table8"),
+        *write_cells(table7("open", costs), folder, "table7"),
+        *write_cells(table8("open"), folder, "table8"),
         *write_cells(table9("open"), folder, "table9"),
         *write_cells(table10(), folder, "table10"),
-        *rfmem_printed.build(folder),
+        *rfmem_printed.build(folder, rfmem_cost.computed(costs)),
         *rfmem_prose.build(folder),
         *rfmem_sensitivity.build("open", folder),
-        *rfmem_alternatives.build("open", folder),
+        *rfmem_alternatives.build("open", folder, times["mpnet RF-Mem", 5]),
         *rfmem_theory.build("open", folder),
         *rfmem_learned.build("open", folder),
+        *rfmem_trace_tables.build(traces, folder),
+        *rfmem_cases.build("open", traces, folder),
+        *rfmem_cost.build(costs, folder),
+        *write_cells(contexts, folder, "personamem_contexts"),
+        *rfmem_cost_claims.build(costs, metrics, folder),
+        *write_cells(locomo, folder, "locomo"),
         *write_cells(exclusion_cells("open", "personabench"), folder, "exclusions"),
         *_curves(gate_sweep(results), "entropy threshold τ", folder, "gate_sweep"),
         *_curves(alpha_sweep(results), "α", folder, "alpha_sweep"),

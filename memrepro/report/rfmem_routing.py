@@ -62,20 +62,21 @@ class Routing(NamedTuple):
 
 def routings(found: pd.DataFrame, gate: Gate) -> list[Routing]:
     """Every routing that some τ gives, in order of τ; from `signals`, whatever τ they were at."""
-    sure = found["mean"] >= gate.mean_high
-    open_to_entropy = ~sure & (found["mean"] > gate.mean_low)
-    steps = sorted(set(found.loc[open_to_entropy, "entropy"]))
+    mean, entropy = found["mean"].to_numpy(), found["entropy"].to_numpy()
+    sure = mean >= gate.mean_high
+    open_to_entropy = ~sure & (mean > gate.mean_low)
+    steps = sorted(set(entropy[open_to_entropy].tolist()))
     return [
-        Routing(low, high, sure | (open_to_entropy & (found["entropy"] < high)))
+        Routing(low, high, pd.Series(sure | (open_to_entropy & (entropy < high)), found.index))
         for low, high in itertools.pairwise([0.0, *steps, float("inf")])
     ]
 
 
 def side_by_side(direct: pd.DataFrame, deliberate: pd.DataFrame) -> pd.DataFrame:
     """`query_id, kind, familiarity, recollection` from `query_id, kind, value` of the two paths."""
-    both = direct.merge(deliberate[["query_id", "value"]], on="query_id", validate="1:1",
-                        suffixes=("", " recollected"))  # fmt: skip
-    return both.rename(columns={"value": "familiarity", "value recollected": "recollection"})
+    place = pd.Index(deliberate["query_id"]).get_indexer(pd.Index(direct["query_id"]))
+    both: pd.DataFrame = direct[place >= 0].rename(columns={"value": "familiarity"})
+    return both.assign(recollection=deliberate["value"].to_numpy()[place[place >= 0]])
 
 
 def choose(both: pd.DataFrame, familiar: pd.Series) -> NDArray[np.float64]:

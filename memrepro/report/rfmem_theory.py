@@ -6,7 +6,8 @@ a premise holds, how often what follows from it does, and whether it could fail 
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -95,7 +96,8 @@ _DELTAS = 20
 _LIKELY = 0.05
 
 
-class Lists(NamedTuple):
+@dataclass(frozen=True)
+class Lists:
     """The score lists of a study at one K: `query_id` by rank, without those shorter than K."""
 
     study: Study
@@ -111,6 +113,11 @@ class Lists(NamedTuple):
     def values(self) -> Doubles:
         """The scores, shape (n_queries, K)."""
         return self.scores.to_numpy(np.float64)
+
+    @cached_property
+    def signals(self) -> pd.DataFrame:
+        """The gate's signals and choice, by query."""
+        return signals(self.scores, self.study.gate)
 
 
 def lists_of(profile: str, study: Study) -> Iterator[Lists]:
@@ -140,7 +147,7 @@ def signal_cells(one: Lists) -> Iterator[Cell]:
     Normal lists have a skewness and an excess kurtosis of 0; light tails one of at most 0.
     """
     gate, n = one.study.gate, len(one.scores)
-    found = signals(one.scores, gate)
+    found = one.signals
     for column, text in {
         "mean score, quartiles": _quartiles(found["mean"]),
         "entropy (mean form), quartiles": _quartiles(found["entropy"]),
@@ -216,7 +223,7 @@ def monotonicity_cells(one: Lists, metrics: Metrics) -> Iterator[Cell]:
     The error of familiarity is an insufficient set: not all evidence in the top K.
     """
     study = one.study
-    found = signals(one.scores, study.gate)
+    found = one.signals
     top = certificates.probabilities(one.values, study.gate.sharpness).max(axis=1)
     answers = metrics.values(study.experiment, study.level, "recall_all", one.k, study.setting)
     answers = answers[answers["query_id"].isin(found.index)]
@@ -298,7 +305,7 @@ def signals_figure(study: Study, all_lists: list[Lists], folder: Path) -> list[P
     """Figures 6 to 9 of a study: a row a K; dashed the thresholds, dotted the quartiles."""
     parts = []
     for one in all_lists:
-        found = signals(one.scores, study.gate).reset_index()
+        found = one.signals.reset_index()
         path = np.where(found["familiar"], *_PATHS)
         found = found.rename(columns={"mean": "mean score"}).drop(columns="familiar")
         parts.append(found.assign(path=path, k=one.k))

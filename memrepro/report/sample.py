@@ -10,8 +10,10 @@ from matplotlib.figure import Figure
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.experiment import load_plan
-from memrepro.report import figures
-from memrepro.report.profile import Views, exclusion_cells
+from memrepro.report import figures, rfmem_cost, rfmem_further, rfmem_trace_tables
+from memrepro.report.profile import Metrics, Views, exclusion_cells
+from memrepro.report.rfmem_measured import Costs
+from memrepro.report.rfmem_traces import Traces, or_none
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.store import read_table
 
@@ -60,9 +62,15 @@ def build(profile: str, folder: Path) -> list[Path]:
     names = [n for n, e in load_plan().experiments.items() if e.granularity == "session"]
     metrics = metrics[metrics["experiment"].isin(names) & (metrics["level"] == "session")]
     sessions = list(by_type(metrics))
+    traces = Traces(profile)
+    costs = Costs(traces)
+    recalls = or_none(rfmem_further.recall_cells(costs, Metrics(profile), "sample"), "R@5 overall")
     return [
         *write_cells(sessions, folder, "overview"),
         *write_cells(cutoffs(metrics), folder, "cutoffs"),
+        *write_cells(recalls, folder, "rfmem"),
+        *rfmem_trace_tables.build(traces, folder),
+        *rfmem_cost.build(costs, folder),
         *write_cells(exclusion_cells(profile, "sample"), folder, "exclusions"),
         *_recall_by_type(sessions, folder),
     ]

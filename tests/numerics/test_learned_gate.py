@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.neural_network import MLPClassifier
 
 from memrepro.errors import MemreproError
+from memrepro.numerics import learned_gate
 from memrepro.numerics.learned_gate import COLUMNS, label, train_and_test
 
 
@@ -77,3 +79,11 @@ def test_a_share_that_leaves_nothing_is_refused(share):
     signals, recalls, recollect = problem()
     with pytest.raises(MemreproError, match="choose a share between 0 and 1"):
         train_and_test(signals, recalls, recollect, [0], share)
+
+
+def test_the_quicker_network_learns_what_the_librarys_does(monkeypatch):
+    monkeypatch.setattr(learned_gate, "_PASSES", 100)
+    signals, recalls, recollect = problem(60)
+    ours = train_and_test(signals, recalls, recollect, range(2), 0.3)
+    monkeypatch.setattr(learned_gate, "_Network", MLPClassifier)
+    assert train_and_test(signals, recalls, recollect, range(2), 0.3).equals(ours)

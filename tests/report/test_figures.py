@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from memrepro.report.figures import save
+from memrepro.report.figures import data_only, save
 
 
 def draw(folder):
@@ -18,3 +18,12 @@ def test_byte_stable(tmp_path):
     assert set(first) == {"f.svg", "f.png", "f.csv"}
     assert first == second
     assert first["f.csv"] == b"x,y\n1,3\n2,4\n"
+
+
+def test_data_alone_is_the_same_and_no_picture_is_written(tmp_path):
+    whole = {p.name: p.read_bytes() for p in draw(tmp_path / "whole")}
+    with data_only():
+        alone = {p.name: p.read_bytes() for p in draw(tmp_path / "alone")}
+    assert alone == {"f.csv": whole["f.csv"]}
+    assert [p.name for p in (tmp_path / "alone").iterdir()] == ["f.csv"]
+    assert len(draw(tmp_path / "after")) == 3

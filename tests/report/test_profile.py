@@ -1,0 +1,71 @@
+"""A profile's metrics: read once, read anew when they change; paired differences by question id."""
+
+import os
+
+import pandas as pd
+import pytest
+
+from memrepro import paths
+from memrepro.errors import MemreproError
+from memrepro.report.profile import Metrics, Views, difference
+from memrepro.store import write_table
+from tests.report import rfmem_toy as toy
+
+
+def values(**by_question):
+    rows = [(query_id, "kind", value) for query_id, value in by_question.items()]
+    return pd.DataFrame(rows, columns=["query_id", "kind", "value"])
+
+
+def test_metrics_are_read_anew_when_the_file_changes(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.paths.root", lambda: tmp_path)
+    toy.write_metrics("open", "session", {"a": {"q1": 1.0, "q0": 0.5}})
+    found = Metrics("open").values("a", "session", "recall", 5)
+    # In the order of the file, and of a copy that may be changed.
+    assert found["query_id"].tolist() == ["q1", "q0"]
+    assert found["kind"].tolist() == list(toy.KINDS[:2])
+    found["value"] = 0.0
+    assert Metrics("open").values("a", "session", "recall", 5)["value"].tolist() == [1.0, 0.5]
+    toy.write_metrics("open", "session", {"b": {"q1": 0.25}})
+    path = paths.metrics("open")
+    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))
+    now = Metrics("open")
+    assert now.experiments == {"b"}
+    assert now.values("b", "session", "recall", 10)["value"].tolist() == [0.25]
+    with pytest.raises(MemreproError, match="no recall@5 of 'a'"):
+        now.values("a", "session", "recall", 5)
+    path.unlink()
+    with pytest.raises(MemreproError, match="is missing"):
+        Metrics("open")
+
+
+def test_settings_keep_their_order(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.paths.root", lambda: tmp_path)
+    rows = [("s", v, "session", "q", "kind", "recall", 5, 1.0) for v in ("0.9", "0.1")]
+    columns = ["experiment", "setting", "level", "query_id", "kind", "metric", "k", "value"]
+    write_table(paths.metrics("open"), pd.DataFrame(rows, columns=columns))
+    assert Metrics("open").settings("s") == ["0.9", "0.1"]
+    assert Metrics("open").settings("t") == []
+
+
+def test_a_difference_pairs_by_question_whatever_the_order():
+    before, now = values(q0=0.0, q1=1.0, q2=0.5), values(q2=1.0, q0=0.5, q1=1.0)
+    text = difference(before, now)
+    assert text == difference(before, now.iloc[::-1])
+    assert text.startswith("+0.3333 [")
+    assert text.endswith("won 2, lost 0")
+
+
+@pytest.mark.parametrize(
+    "other", [values(q0=1.0), values(q0=1.0, q9=1.0), values(q0=1, q1=1, q2=1)]
+)
+def test_other_questions_are_refused(other):
+    with pytest.raises(MemreproError, match="needs the same questions"):
+        difference(values(q0=0.0, q1=1.0), other)
+
+
+def test_a_figure_that_is_not_there_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.paths.root", lambda: tmp_path)
+    assert Views("rfmem").figure("open", "f").data == (
+        "`f` is not drawn: what it shows has not been run"
+    )
