@@ -62,6 +62,7 @@ class Experiment:
         vary: in a sweep, 'keying', 'granularity' or the parameter that takes each of `values`; ''
             otherwise.
         values: of the sweep.
+        group: the sweeps run together with it; '' for what is no sweep.
     """
 
     profile: str
@@ -76,12 +77,13 @@ class Experiment:
     dates: tuple[str, ...] = ()
     vary: str = ""
     values: tuple[Any, ...] = ()
+    group: str = ""
 
     def variants(self) -> dict[str, "Experiment"]:
         """What runs, by setting: itself under '', or in a sweep one experiment a value."""
         if not self.vary:
             return {"": self}
-        one = replace(self, vary="", values=())
+        one = replace(self, vary="", values=(), group="")
         if self.vary in ("keying", "granularity"):
             return {str(value): replace(one, **{self.vary: value}) for value in self.values}
         return {
@@ -258,15 +260,15 @@ def load_plan() -> Plan:
     top = ("datasets", "embeddings", "experiments", "latency", "reports", "evaluation")
     if not isinstance(tree, dict) or set(tree) != set(top):
         raise MemreproError(f"params.yaml must have exactly the keys {', '.join(top)}")
-    groups = ("lexical", "dense", "traced", "sweep", "lexical_sweep")
-    for group in tree["experiments"]:
-        _require("experiments", "group", group, groups)
+    kinds = ("lexical", "dense", "traced", "sweep", "lexical_sweep")
+    for kind in tree["experiments"]:
+        _require("experiments", "kind", kind, kinds)
     made = {
-        group: {
-            key: _build(Experiment, f"experiments.{group}.{key}", entry)
-            for key, entry in (tree["experiments"].get(group) or {}).items()
+        kind: {
+            key: _build(Experiment, where, entry)
+            for where, key, entry in _entries(kind, tree["experiments"].get(kind) or {})
         }
-        for group in groups
+        for kind in kinds
     }
     plan = Plan(
         {k: _build(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()},
@@ -278,7 +280,7 @@ def load_plan() -> Plan:
         frozenset(made["traced"]),
         {k: _build(Latency, f"latency.{k}", v) for k, v in tree["latency"].items()},
     )
-    _check_groups(made)
+    _check_kinds(made)
     groups_of_entries: tuple[Mapping[str, Any], ...] = (
         plan.datasets, plan.embeddings, plan.experiments, plan.sweeps, plan.latency, plan.reports,
     )  # fmt: skip
@@ -345,23 +347,58 @@ def _check_latency(plan: Plan) -> None:
                 )
 
 
-def _check_groups(made: Mapping[str, Mapping[str, Experiment]]) -> None:
-    """A name stands in one group, and what varies a parameter in `sweep` alone."""
+def _entries(kind: str, entries: object) -> list[tuple[str, str, object]]:
+    """The experiments of a kind: where each stands, its name, and what params.yaml says of it.
+
+    Sweeps stand in groups, each of which gives what its sweeps share.
+    """
+    above = f"experiments.{kind}"
+    if not isinstance(entries, dict):
+        raise MemreproError(f"params.yaml: {above} is {entries!r}: it must be a mapping")
+    if "sweep" not in kind:
+        return [(f"{above}.{key}", key, entry) for key, entry in entries.items()]
+    found: list[tuple[str, str, object]] = []
+    for group, shared in entries.items():
+        if not isinstance(shared, dict) or not isinstance(shared.get("sweeps"), dict):
+            raise MemreproError(
+                f"params.yaml: {above}.{group} is no group of sweeps: it must be a mapping with "
+                "`sweeps`, which is one too"
+            )
+        rest = {key: value for key, value in shared.items() if key != "sweeps"} | {"group": group}
+        for key, entry in shared["sweeps"].items():
+            where = f"{above}.{group}.sweeps.{key}"
+            if not isinstance(entry, dict):
+                raise MemreproError(f"params.yaml: {where} is {entry!r}: it must be a mapping")
+            if twice := sorted(set(entry) & set(rest)):
+                raise MemreproError(f"params.yaml: {where} has {twice[0]!r}, which its group gives")
+            found.append((where, key, rest | entry))
+    return found
+
+
+def _check_kinds(made: Mapping[str, Mapping[str, Experiment]]) -> None:
+    """A name stands in one place, what varies a parameter among sweeps, as one group's name."""
     seen: set[str] = set()
-    for group, experiments in made.items():
+    groups: dict[str, tuple[str, ...]] = {}
+    for kind, experiments in made.items():
         for key, e in experiments.items():
             if key in seen:
                 raise MemreproError(f"params.yaml: two experiments are called {key!r}: rename one")
             seen.add(key)
-            if "sweep" not in group and (e.vary or e.values):
-                raise MemreproError(f"params.yaml: {key} varies a parameter: move it to sweep")
-            if ("lexical" in group) == bool(e.encoder):
+            shared = (kind, e.profile, e.dataset, e.encoder, e.method)
+            if e.group and groups.setdefault(e.group, shared) != shared:
                 raise MemreproError(
-                    f"params.yaml: {key} of {group} has the encoder {e.encoder!r}: the lexical "
-                    "groups have none, the others need one"
+                    f"params.yaml: {key} of the sweeps {e.group!r} differs from those before it in "
+                    "profile, data set, encoder or method: give it another group"
+                )
+            if "sweep" not in kind and (e.vary or e.values or e.group):
+                raise MemreproError(f"params.yaml: {key} varies a parameter: move it to sweep")
+            if ("lexical" in kind) == bool(e.encoder):
+                raise MemreproError(
+                    f"params.yaml: {key} of {kind} has the encoder {e.encoder!r}: the lexical "
+                    "kinds have none, the others need one"
                 )
             # A run's length decides its cut-offs: sweep over k by evaluating one run at each k.
-            if "sweep" in group and (not e.vary or not e.values or e.vary == "k"):
+            if "sweep" in kind and (not e.vary or not e.values or e.vary == "k"):
                 raise MemreproError(
                     f"params.yaml: sweep {key} has vary {e.vary!r} and {len(e.values)} values: it "
                     "needs a parameter other than k, and at least one value"

@@ -75,14 +75,10 @@ def dates(profile: str, dataset: str) -> Path:
     return results(profile) / "time" / f"{dataset}-dates.parquet"
 
 
-def run(profile: str, experiment: str) -> Path:
-    """The run of an experiment."""
-    return results(profile) / "runs" / f"{experiment}.parquet"
-
-
-def sweep(profile: str, experiment: str) -> Path:
-    """The runs of a sweep, one a setting."""
-    return results(profile) / "runs" / "sweeps" / f"{experiment}.parquet"
+def run(profile: str, experiment: str, group: str = "") -> Path:
+    """The run of an experiment; with a group, the runs of a sweep, one a setting."""
+    folder = results(profile) / "runs"
+    return (folder / "sweeps" / group if group else folder) / f"{experiment}.parquet"
 
 
 def trace(profile: str, experiment: str) -> Path:

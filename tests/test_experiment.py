@@ -93,7 +93,8 @@ def edited(tmp_path, monkeypatch):
 DENSE = "experiments.dense.sample-dense-user"
 TRACED = "experiments.traced.sample-rfmem-gated"
 TIMED = "latency.sample-minilm"
-SWEEP = "experiments.sweep.rfmem-mpnet-recollection-k5-by-alpha"
+GROUP = "experiments.sweep.personabench-n00-mpnet-rfmem"
+SWEEP = f"{GROUP}.sweeps.rfmem-mpnet-recollection-k5-by-alpha"
 
 
 UNTRACED = {
@@ -107,7 +108,7 @@ UNTRACED = {
     ("path", "value", "sentence"),
     [
         ("extra", {}, "exactly the keys"),
-        ("experiments.quantum", {}, "unknown group 'quantum'"),
+        ("experiments.quantum", {}, "unknown kind 'quantum'"),
         (f"{DENSE}.retreiver", "dense", "has the unknown key 'retreiver'"),
         (f"{DENSE}.profile", "big", "unknown profile 'big'"),
         (f"{DENSE}.dataset", "personabench", "unknown data set 'personabench'"),
@@ -116,7 +117,7 @@ UNTRACED = {
         (f"{DENSE}.granularity", "turn", "add the keying there"),
         (f"{DENSE}.keying", "user_only+merge:facts", "write mode:source-kind"),
         (f"{DENSE}.ranges", "nlp", "a time filter needs both"),
-        (f"{DENSE}.encoder", "", "the lexical groups have none, the others need one"),
+        (f"{DENSE}.encoder", "", "the lexical kinds have none, the others need one"),
         (f"{DENSE}.keying", "summary", "unknown keying 'summary'"),
         (f"{DENSE}.method", "sparse", "unknown method 'sparse'"),
         (f"{DENSE}.retriever", "denser", "unknown retriever 'denser' of dense"),
@@ -132,7 +133,7 @@ UNTRACED = {
         (f"{TRACED}.retriever", "familiarity", "unknown parameter 'alpha'"),
         (TRACED, UNTRACED, "is traced, and dense.dense leaves no trace: move it to dense"),
         (f"{TRACED}.vary", "alpha", "varies a parameter: move it to sweep"),
-        (f"{TRACED}.encoder", "", "the lexical groups have none, the others need one"),
+        (f"{TRACED}.encoder", "", "the lexical kinds have none, the others need one"),
         (f"{TIMED}.repeats", 0, "has repeats 0 and 3 experiments: it needs at least one of each"),
         (f"{TIMED}.repeats", "5", "has repeats '5'"),
         (f"{TIMED}.experiments", [], "and 0 experiments"),
@@ -145,6 +146,12 @@ UNTRACED = {
         (f"{SWEEP}.values", [], "and 0 values"),
         (f"{SWEEP}.vary", "k", "a parameter other than k"),
         (f"{SWEEP}.values", [0.5, "x"], "alpha is 'x', and must be of type float"),
+        (f"{SWEEP}.method", "rfmem", "has 'method', which its group gives"),
+        (SWEEP, ["rfmem"], "it must be a mapping"),
+        (f"{GROUP}.sweeps", [], "is no group of sweeps"),
+        (GROUP, "rfmem", "is no group of sweeps"),
+        (f"{DENSE}.group", "some", "varies a parameter: move it to sweep"),
+        ("experiments.dense", ["x"], "it must be a mapping"),
         ("evaluation.ks", [1, "five"], "evaluation.ks has 'five'"),
         (DENSE, ["dense"], "it must be a mapping"),
         (DENSE, {"profile": "sample"}, "lacks the key 'dataset'"),
@@ -173,6 +180,16 @@ def test_a_name_with_a_dot_is_refused(edited):
     entry = {"profile": "sample", "dataset": "sample", "encoder": "all-minilm-l6-v2", "keys": {}}
     edited("embeddings", {"minilm-1.5b": entry})
     with pytest.raises(MemreproError, match=r"'minilm-1.5b' has a dot"):
+        load_plan()
+
+
+def test_a_group_shares_its_data_and_method(edited):
+    entry = yaml.safe_load((ROOT / "params.yaml").read_text())["experiments"]["sweep"]
+    lexical = {**entry["sample-minilm-dense"], "method": "bm25"}
+    del lexical["encoder"]
+    lexical["sweeps"] = {"twice": {**lexical["sweeps"]["sample-fields"], "retriever": "bm25"}}
+    edited("experiments.lexical_sweep.sample-minilm-dense", lexical)
+    with pytest.raises(MemreproError, match="twice of the sweeps 'sample-minilm-dense' differs"):
         load_plan()
 
 

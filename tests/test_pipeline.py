@@ -111,6 +111,8 @@ def test_each_group_of_experiments_has_its_stage():
         assert stage["params"] == [f"experiments.{group}.${{key}}"]
         outs = {path for out in stage["outs"] if isinstance(out, dict) for path in out}
         assert ("results/${item.profile}/traces/${key}" in outs) == (group == "traced")
+        swept = "results/${item.profile}/runs/sweeps/${key}" in outs
+        assert swept == ("sweep" in group)
         searched = any(d.startswith("data/vectors/") for d in stage["deps"])
         assert searched == ("lexical" not in group)
 
@@ -209,6 +211,7 @@ def newly_changed(folder, path, old, new):
     return {stage for stage in after if after[stage] != before.get(stage)}
 
 
+# Group of experiments -> its stage; a stage runs all the sweeps of an entry.
 STAGE_OF = {"dense": "retrieve", "traced": "retrieve-traced", "sweep": "sweep"}
 
 

@@ -29,13 +29,16 @@ CUTOFFS = (5, 10)
 GATE = Gate(sharpness=30.0, entropy_threshold=0.2, mean_high=0.6, mean_low=0.0)
 
 
-def probes(profile: str, experiment: str, k: int, setting: str = "") -> pd.DataFrame:
+def probes(
+    profile: str, experiment: str, k: int, group: str = "", setting: str = ""
+) -> pd.DataFrame:
     """The first k scores of each question: a row a question in the run's order, a column a rank.
 
-    A list shorter than k, which a floor can leave, ends in NaN. With a setting, of a sweep.
+    A list shorter than k, which a floor can leave, ends in NaN. With a group, of a sweep at a
+    setting.
     """
-    run = read_table((paths.sweep if setting else paths.run)(profile, experiment))
-    run = run[run["setting"] == setting] if setting else run
+    run = read_table(paths.run(profile, experiment, group))
+    run = run[run["setting"] == setting] if group else run
     table = run[run["rank"] <= k].pivot(index="query_id", columns="rank", values="score")
     return table.loc[run["query_id"].unique()]
 

@@ -38,6 +38,7 @@ class Study(NamedTuple):
         key: part of the figures' names; '' where none is drawn.
         title: for people.
         experiment: the run, or a sweep.
+        group: of the sweep; '' for a run.
         setting: of the sweep; '' for a run.
         level: at which it is evaluated.
         gate: of Appendix B, with τ as the released code's default.
@@ -46,6 +47,7 @@ class Study(NamedTuple):
     key: str
     title: str
     experiment: str
+    group: str
     setting: str
     level: str
     gate: Gate
@@ -59,7 +61,7 @@ STUDIES = (
     *(
         Study(
             f"personabench_{short}", f"PersonaBench, {name}", f"rfmem-{stem}-familiarity", "",
-            "session", GATE,
+            "", "session", GATE,
         )
         for short, name, stem in (
             ("mpnet", "mpnet", "mpnet"),
@@ -68,19 +70,20 @@ STUDIES = (
         )
     ),
     *(
-        Study(f"locomo_{stem}", f"LoCoMo, rounds, {name}", f"locomo-{stem}-fields", "concat",
-              "round", _ROUNDS)
+        Study(f"locomo_{stem}", f"LoCoMo, rounds, {name}", f"locomo-{stem}-fields",
+              f"locomo-{stem}-dense", "concat", "round", _ROUNDS)
         for stem, name in (("mpnet", "mpnet"), ("minilm", "MiniLM"))
     ),
     *(
-        Study("", f"LoCoMo, sessions, {name}", f"locomo-{stem}-session-keys", "concat", "session",
-              _SESSIONS)
+        Study("", f"LoCoMo, sessions, {name}", f"locomo-{stem}-session-keys",
+              f"locomo-{stem}-dense", "concat", "session", _SESSIONS)
         for stem, name in (("mpnet", "mpnet"), ("minilm", "MiniLM"))
     ),
-    Study("", "LoCoMo, turns, MiniLM", "locomo-minilm-values", "turn", "turn", _ROUNDS),
+    Study("", "LoCoMo, turns, MiniLM", "locomo-minilm-values", "locomo-minilm-dense", "turn",
+          "turn", _ROUNDS),
     *(
-        Study("", f"LoCoMo, facts, {name}", f"locomo-{stem}-values", "recorded-fact", "round",
-              _ROUNDS)
+        Study("", f"LoCoMo, facts, {name}", f"locomo-{stem}-values", f"locomo-{stem}-dense",
+              "recorded-fact", "round", _ROUNDS)
         for stem, name in (("mpnet", "mpnet"), ("minilm", "MiniLM"))
     ),
 )  # fmt: skip
@@ -123,7 +126,8 @@ class Lists:
 def lists_of(profile: str, study: Study) -> Iterator[Lists]:
     """A study's lists at every cut-off."""
     for k in CUTOFFS:
-        yield Lists(study, k, probes(profile, study.experiment, k, study.setting).dropna())
+        scores = probes(profile, study.experiment, k, study.group, study.setting)
+        yield Lists(study, k, scores.dropna())
 
 
 def _cell(row: str, column: str, text: str, n: int, note: str = _GATES) -> Cell:

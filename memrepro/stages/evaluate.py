@@ -166,30 +166,29 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
     def gold_of(dataset: str) -> Gold:
         return read_gold(plan.dataset(dataset).profile, dataset, protocols)
 
-    for group, path in ((plan.experiments, paths.run), (plan.sweeps, paths.sweep)):
-        for name, experiment in group.items():
-            if experiment.profile != profile:
-                continue
-            gold = gold_of(experiment.dataset)
-            run = read_table(path(profile, name))
-            counted = False
-            for setting, level, key, values in evaluate_run(name, experiment, run, plan, gold):
-                sums += [
-                    (name, setting, level, key, metric, k, len(column), float(column.mean()))
-                    for (metric, k), column in values.by.items()
-                ]
-                if key == first:
-                    kinds = [gold.kinds[query_id] for query_id in values.query_ids]
-                    named = {"experiment": name, "setting": setting, "level": level}
-                    table = values.frame().assign(**named, kind=kinds * len(values.by))
-                    tables.append(table[METRIC_COLUMNS])
-                where = (experiment.dataset, level, key)
-                if where not in ledger:
-                    ledger[where] = gold.left_out(level, protocols[key])
-                counted = True
-            if not counted:  # a data set without gold, such as PersonaMem
-                where = (experiment.dataset, experiment.granularity, first)
-                ledger[where] = gold.left_out(experiment.granularity, protocols[first])
+    for name, experiment in {**plan.experiments, **plan.sweeps}.items():
+        if experiment.profile != profile:
+            continue
+        gold = gold_of(experiment.dataset)
+        run = read_table(paths.run(profile, name, experiment.group))
+        counted = False
+        for setting, level, key, values in evaluate_run(name, experiment, run, plan, gold):
+            sums += [
+                (name, setting, level, key, metric, k, len(column), float(column.mean()))
+                for (metric, k), column in values.by.items()
+            ]
+            if key == first:
+                kinds = [gold.kinds[query_id] for query_id in values.query_ids]
+                named = {"experiment": name, "setting": setting, "level": level}
+                table = values.frame().assign(**named, kind=kinds * len(values.by))
+                tables.append(table[METRIC_COLUMNS])
+            where = (experiment.dataset, level, key)
+            if where not in ledger:
+                ledger[where] = gold.left_out(level, protocols[key])
+            counted = True
+        if not counted:  # a data set without gold, such as PersonaMem
+            where = (experiment.dataset, experiment.granularity, first)
+            ledger[where] = gold.left_out(experiment.granularity, protocols[first])
     return {
         "metrics": pd.concat(tables, ignore_index=True),
         "protocols": pd.DataFrame(sums, columns=PROTOCOL_COLUMNS),

@@ -1,4 +1,4 @@
-"""retrieve: one experiment's run and perhaps its trace, or a sweep's runs; sees no qrels."""
+"""retrieve: one experiment's run, and perhaps its trace; sees no qrels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,6 @@ from memrepro.core.ranking import COLUMNS, to_frame
 from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 from memrepro.experiment import Experiment, Plan, load_plan
-from memrepro.progress import bar
 from memrepro.retrievers import make_retriever
 from memrepro.stages.done import Done
 from memrepro.store import read_table, write_table
@@ -150,43 +149,35 @@ def _retyped(table: pd.DataFrame, types: Mapping[str, type]) -> pd.DataFrame:
 
 
 def run(experiment: str) -> Done:
-    """Run an experiment (or a sweep, one run a setting) and write its rankings, and its trace."""
+    """Run an experiment and write its rankings, and its trace."""
     plan = load_plan()
     entry = plan.experiment(experiment)
+    if entry.group:
+        raise MemreproError(f"{experiment} is a sweep: run its group, {entry.group}, by `sweep`")
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
-    vectors = read_vectors(entry) if entry.encoder else {}
-    requests: list[Request] = []
-    runs, made_for = [], ("", "")
-    outputs: list[Path] = []
-    variants = entry.variants()
-    with bar(len(variants), f"retrieve {experiment}", "run") as progress:
-        for setting, one in variants.items():
-            if (one.granularity, one.keying) != made_for:
-                requests = make_requests(dataset, one, vectors)
-                made_for = (one.granularity, one.keying)
-            retriever = make_retriever(one.method, one.retriever, dict(one.parameters))
-            if experiment in plan.traced:
-                # The plan admits none without one.
-                trace = cast(Traced, retriever).trace(requests)
-                table, outputs = write_trace(trace, paths.trace(entry.profile, experiment))
-            else:
-                table = to_frame(retriever.search(requests))
-            if entry.vary:
-                table.insert(0, "setting", setting)
-            runs.append(table)
-            progress.update()
-    table = pd.concat(runs, ignore_index=True)
-    output = (paths.sweep if entry.vary else paths.run)(entry.profile, experiment)
-    write_table(output, table)
-    outputs = [output, *outputs]
-    summary = pd.DataFrame(
-        {
-            "experiment": [experiment],
-            "runs": [len(runs)],
-            "queries": [len(dataset.queries)],
-            "docs a query": [round(len(table) / len(runs) / len(dataset.queries), 2)],
-        }
-    )
+    requests = make_requests(dataset, entry, read_vectors(entry) if entry.encoder else {})
+    retriever = make_retriever(entry.method, entry.retriever, dict(entry.parameters))
+    outputs = [paths.run(entry.profile, experiment)]
+    if experiment in plan.traced:
+        # The plan admits none without one.
+        trace = cast(Traced, retriever).trace(requests)
+        table, traces = write_trace(trace, paths.trace(entry.profile, experiment))
+        outputs += traces
+    else:
+        table = to_frame(retriever.search(requests))
+    write_table(outputs[0], table)
+    summary = summarise(experiment, 1, len(dataset.queries), len(table))
+    return Done(f"retrieve {experiment}", summary, inputs_of(entry, plan), outputs)
+
+
+def summarise(experiment: str, runs: int, queries: int, rows: int) -> pd.DataFrame:
+    """What a reader of the notebook sees of an experiment: one row."""
+    row = (experiment, runs, queries, round(rows / runs / queries, 2))
+    return pd.DataFrame([row], columns=["experiment", "runs", "queries", "docs a query"])
+
+
+def inputs_of(entry: Experiment, plan: Plan) -> list[Path]:
+    """The files that an experiment reads."""
     folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
     inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
     if entry.encoder:
@@ -194,4 +185,4 @@ def run(experiment: str) -> Done:
     if entry.ranges:
         profile = plan.dataset(entry.dataset).profile
         inputs += [path(profile, entry.dataset) for path in (paths.dates, paths.ranges)]
-    return Done(f"retrieve {experiment}", summary, inputs, outputs)
+    return inputs

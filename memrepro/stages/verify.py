@@ -73,9 +73,8 @@ def check_recomputed(profile: str) -> int:
     """
     plan = load_plan()
     plan.check_profile(profile)
-    planned = {paths.run(profile, e) for e in plan.experiments} | {
-        paths.sweep(profile, e) for e in plan.sweeps
-    }
+    searched = {**plan.experiments, **plan.sweeps}
+    planned = {paths.run(profile, name, e.group) for name, e in searched.items()}
     if strays := sorted({*(paths.results(profile) / "runs").rglob("*.parquet")} - planned):
         raise MemreproError(f"{strays[0]} is of no experiment in params.yaml: delete it")
     found = evaluate_profile(profile, plan)

@@ -26,7 +26,7 @@ from memrepro.report.tables import show
 from memrepro.stages.evaluate import METRIC_COLUMNS
 from memrepro.store import read_table, write_table
 
-STUDY = Study("here", "Here", "some-run", "", "session", GATE)
+STUDY = Study("here", "Here", "some-run", "", "", "session", GATE)
 # Two sure lists, one even list, and one below θ_low = 0.
 LISTS = {"a": [0.5, 0.1], "b": [0.4, 0.1], "c": [0.3, 0.3], "d": [-0.1, -0.1]}
 
@@ -49,7 +49,9 @@ def entropy(gap):
 def test_studies_are_planned_runs_of_similarities():
     plan = load_plan()
     for study in STUDIES:
-        entry = plan.experiment(study.experiment).variants()[study.setting]
+        planned = plan.experiment(study.experiment)
+        assert planned.group == study.group
+        entry = planned.variants()[study.setting]
         assert entry.profile == "open"
         assert entry.retriever in ("familiarity", "dense")
         extracted = entry.granularity not in ("session", "round", "turn")
@@ -147,8 +149,8 @@ def test_all_is_written(tmp_path, monkeypatch):
         scores = np.sort(np.random.default_rng(number).uniform(0, 0.7, (6, 10)))[:, ::-1]
         lines = [(f"q{i}", f"d{j}", j + 1, scores[i, j]) for i in range(6) for j in range(10)]
         run = pd.DataFrame(lines, columns=["query_id", "doc_id", "rank", "score"])
-        run = run.assign(setting=study.setting) if study.setting else run
-        where = study.experiment, bool(study.setting)
+        run = run.assign(setting=study.setting) if study.group else run
+        where = study.experiment, study.group
         runs[where] = pd.concat([runs[where], run]) if where in runs else run
         rows += [
             (study.experiment, study.setting, study.level, f"q{i}", "kind", "recall_all", k,
@@ -156,8 +158,8 @@ def test_all_is_written(tmp_path, monkeypatch):
             for i in range(5)
             for k in CUTOFFS
         ]  # fmt: skip
-    for (experiment, swept), run in runs.items():
-        write_table((paths.sweep if swept else paths.run)("open", experiment), run)
+    for (experiment, group), run in runs.items():
+        write_table(paths.run("open", experiment, group), run)
     write_table(paths.metrics("open"), pd.DataFrame(rows, columns=METRIC_COLUMNS))
     write_table(paths.statistics("open", "personabench-n00"), pd.DataFrame({"sessions": [5]}))
     written = build("open", tmp_path / "out")

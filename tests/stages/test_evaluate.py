@@ -55,10 +55,8 @@ EVALUATION = Evaluation(
 ROUNDS = ("answer_a_1", "ultra_b_1", "answer_a_3", "ultra_c_1")
 
 
-def experiment(granularity="round", vary="", values=(), k=4):
-    return Experiment(
-        "sample", "toy", granularity, "concat", "bm25", "bm25", {"k": k}, vary=vary, values=values
-    )
+def experiment(granularity="round", k=4, **swept):
+    return Experiment("sample", "toy", granularity, "concat", "bm25", "bm25", {"k": k}, **swept)
 
 
 def plan(sweeps=None, **experiments):
@@ -251,11 +249,11 @@ def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
 
 
 def test_a_profile_as_tables():
-    sweep = experiment(vary="keying", values=("concat", "fielded"))
+    sweep = experiment(vary="keying", values=("concat", "fielded"), group="all")
     runs = {"plain": run_of(ROUNDS), "whole": run_of(("answer_a", "ultra_b", "ultra_c"))}
     for name, run in runs.items():
         write_table(paths.run("sample", name), run)
-    write_table(paths.sweep("sample", "keys"), two_settings("concat", "fielded"))
+    write_table(paths.run("sample", "keys", "all"), two_settings("concat", "fielded"))
     other = Experiment("open", "toy", "round", "concat", "bm25", "bm25", {"k": 4})
     made = plan({"keys": sweep}, plain=experiment(), whole=experiment("session"), other=other)
     found = evaluate_profile("sample", made)

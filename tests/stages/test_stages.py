@@ -95,7 +95,7 @@ def test_cut_offs_beyond_the_retrievers_k_are_left_out():
 def test_a_sweep_is_evaluated_setting_by_setting():
     plan = load_plan()
     name = "rfmem-mpnet-recollection-k5-by-alpha"
-    run = pd.read_parquet(paths.sweep("open", name))
+    run = pd.read_parquet(paths.run("open", name, plan.experiment(name).group))
     metrics = evaluated("open", name, run, plan)
     at = metrics[(metrics["setting"] == "0.9") & (metrics["metric"] == "recall")]
     alone = "rfmem-mpnet-recollection-k5"
