@@ -140,7 +140,7 @@ def familiarity_of(plan: Plan, entry: Experiment) -> str:
 
 def pairs_of(found: Mapping[str, Traced]) -> Iterator[tuple[Traced, Traced]]:
     """Released and printed experiments that share all that both variants have."""
-    own = ("relevance_weight", "entropy_form", "entropy_threshold", "floor")
+    own = ("relevance_weight", "entropy_form", "entropy_threshold", "floor", "probe_floor")
 
     def setting(one: Traced) -> tuple[object, ...]:
         rest = {key: v for key, v in one.entry.parameters.items() if key not in own}

@@ -47,10 +47,11 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
     for key, value in parameters.items():
         wanted = get_type_hints(known[name])[key]
         # A whole number will do for a fraction; True is no number.
-        kinds = (int, float) if wanted is float else wanted
+        kinds = (int, float) if wanted in (float, float | None) else wanted
         if not isinstance(value, kinds) or isinstance(value, bool):
             raise MemreproError(
-                f"{family}.{name}: {key} is {value!r}, and must be of type {wanted.__name__}"
+                f"{family}.{name}: {key} is {value!r}, and must be of type "
+                f"{getattr(wanted, '__name__', wanted)}"
             )
         least = _LEAST.get(key, 1)
         if wanted is int and value < least:

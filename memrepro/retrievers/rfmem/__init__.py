@@ -157,11 +157,15 @@ class _Gated(ABC):
     def parts(self) -> tuple[Gate, _Recollection, Familiarity]:
         """The gate and the two paths."""
 
+    def probe(self, requests: Sequence[Request], found: list[Ranking]) -> list[Ranking]:
+        """What the gate judges by: familiarity's rankings."""
+        return found
+
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests; only unfamiliar ones recollect."""
         gate, deep, direct = self.parts()
         found = direct.search(requests)
-        unsure = _unfamiliar(gate, found)
+        unsure = _unfamiliar(gate, self.probe(requests, found))
         deeper = deep.search(_only(requests, unsure))
         for place, ranking in zip(np.flatnonzero(unsure), deeper, strict=True):
             found[place] = ranking
@@ -171,8 +175,9 @@ class _Gated(ABC):
         """How each query is answered; its hits are the rankings of `search`."""
         gate, deep, direct = self.parts()
         found = direct.search(requests)
-        unsure = _unfamiliar(gate, found)
-        scores = [np.array(ranking.scores) for ranking in found]
+        probed = self.probe(requests, found)
+        unsure = _unfamiliar(gate, probed)
+        scores = [np.array(ranking.scores) for ranking in probed]
         deeper = deep.trace(_only(requests, unsure))
         rounds = np.zeros(len(found), np.int64)
         rounds[unsure] = deeper.queries["rounds"]
@@ -198,9 +203,18 @@ class ReleasedRFMem(_Gated, ReleasedRecollection):
 
     Attributes:
         entropy_form: 'mean' (released code) or 'sum' (Eq. 2).
+        probe_floor: the floor of the list that the gate judges by (released code: 0 on PersonaMem,
+            where the list that is returned has 0.3); None for `floor`.
     """
 
     entropy_form: str = "mean"
+    probe_floor: float | None = None
+
+    def probe(self, requests: Sequence[Request], found: list[Ranking]) -> list[Ranking]:
+        """What the gate judges by: familiarity's rankings, under the floor of the probe."""
+        if self.probe_floor in (None, self.floor):
+            return found
+        return Familiarity(self.k, self.probe_floor).search(requests)
 
     def parts(self) -> tuple[Gate, _Recollection, Familiarity]:
         """The gate and the two paths."""

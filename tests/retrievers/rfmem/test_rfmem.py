@@ -17,6 +17,7 @@ from memrepro.core.ranking import to_frame
 from memrepro.core.similarity import normalise
 from memrepro.errors import MemreproError
 from memrepro.retrievers import make_retriever
+from memrepro.retrievers.rfmem import Familiarity
 from memrepro.retrievers.rfmem.gate import Gate
 
 
@@ -146,6 +147,28 @@ def test_the_gated_run_takes_each_query_from_its_path():
     paths = [g.is_familiar(np.array(f.scores)) for f in familiar]
     assert set(paths) == {True, False}
     assert gated == [f if p else r for p, f, r in zip(paths, familiar, recollected, strict=True)]
+
+
+def test_the_gate_may_probe_under_another_floor_than_it_returns():
+    asked = request(60, n_queries=8)
+    scores = np.array([r.scores for r in Familiarity(5, -1).search([asked])])
+    floor = float(np.median(scores))
+    assert (scores < floor).any(axis=1).any()
+    entropies = [gate().entropy(s) for s in scores]
+    own = {**GATED, "mean_high": 2.0, "mean_low": -2.0, "floor": floor,
+           "entropy_threshold": float(np.median(entropies))}  # fmt: skip
+    trace = make_retriever("rfmem", "gated", {**own, "probe_floor": -1}).trace([asked])
+    assert trace.queries["entropy"].tolist() == entropies
+    assert trace.queries["mean"].tolist() == [s.mean() for s in scores]
+    direct = trace.hits[trace.hits["round"] == -1]
+    assert len(direct)
+    assert direct["score"].min() >= floor
+    other = make_retriever("rfmem", "gated", own).trace([asked])
+    assert other.queries["entropy"].tolist() != entropies
+    same = make_retriever("rfmem", "gated", {**own, "probe_floor": floor}).trace([asked])
+    pd.testing.assert_frame_equal(same.queries, other.queries)
+    with pytest.raises(MemreproError, match="probe_floor is 'x', and must be of type float"):
+        make_retriever("rfmem", "gated", {**own, "probe_floor": "x"})
 
 
 @given(
