@@ -6,8 +6,10 @@ An unknown key anywhere is an error, so that a slip of the pen never runs with a
 import difflib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
+from memrepro import paths
 from memrepro.core.keyings import check_granularity
 from memrepro.errors import MemreproError
 from memrepro.metrics import METRICS
@@ -15,6 +17,15 @@ from memrepro.store import read_yaml, root
 
 PROFILES = ("sample", "open", "full")
 FULL_REPORTS = ("rfmem", "maxsim", "longmemeval")  # as in dvc.yaml, `report-full`
+
+
+def is_graph(keying: str) -> bool:
+    """Whether a keying is `base+graph:…`, whose keys `retrievers.associa.keying` makes."""
+    return "+graph:" in keying
+
+
+def _vectors(dataset: str, encoder: str, graph: bool) -> Path:
+    return paths.vectors(dataset, f"{encoder}-graph" if graph else encoder)
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,16 @@ class Embedding:
     dataset: str
     encoder: str
     keys: Mapping[str, tuple[str, ...]]
+
+    @property
+    def is_graph(self) -> bool:
+        """Whether its keys are the texts of memory graphs."""
+        return any(is_graph(keying) for keyings in self.keys.values() for keying in keyings)
+
+    @property
+    def path(self) -> Path:
+        """The file of the vectors."""
+        return _vectors(self.dataset, self.encoder, self.is_graph)
 
 
 @dataclass(frozen=True)
@@ -78,6 +99,11 @@ class Experiment:
     vary: str = ""
     values: tuple[Any, ...] = ()
     group: str = ""
+
+    @property
+    def vectors(self) -> Path:
+        """The file of its vectors."""
+        return _vectors(self.dataset, self.encoder, is_graph(self.keying))
 
     def variants(self) -> dict[str, "Experiment"]:
         """What runs, by setting: itself under '', or in a sweep one experiment a value."""
@@ -257,10 +283,13 @@ def load_plan() -> Plan:
     from memrepro.retrievers import make_retriever
 
     tree = read_yaml(root() / "params.yaml")
-    top = ("datasets", "embeddings", "experiments", "latency", "reports", "evaluation")
+    top = (
+        "datasets", "embeddings", "graph_embeddings", "experiments", "latency", "reports",
+        "evaluation",
+    )  # fmt: skip
     if not isinstance(tree, dict) or set(tree) != set(top):
         raise MemreproError(f"params.yaml must have exactly the keys {', '.join(top)}")
-    kinds = ("lexical", "dense", "traced", "sweep", "lexical_sweep")
+    kinds = ("lexical", "dense", "traced", "graph", "sweep", "lexical_sweep")
     for kind in tree["experiments"]:
         _require("experiments", "kind", kind, kinds)
     made = {
@@ -272,8 +301,12 @@ def load_plan() -> Plan:
     }
     plan = Plan(
         {k: _build(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()},
-        {k: _embedding(k, v) for k, v in tree["embeddings"].items()},
-        {**made["lexical"], **made["dense"], **made["traced"]},
+        {
+            key: _embedding(kind, key, entry)
+            for kind in ("embeddings", "graph_embeddings")
+            for key, entry in tree[kind].items()
+        },
+        {**made["lexical"], **made["dense"], **made["traced"], **made["graph"]},
         {**made["sweep"], **made["lexical_sweep"]},
         {k: _build(Report, f"reports.{k}", v) for k, v in tree["reports"].items()},
         _evaluation(tree["evaluation"]),
@@ -309,7 +342,7 @@ def load_plan() -> Plan:
                 "time filter needs both"
             )
         for e in entry.variants().values():
-            check_granularity(e.granularity, e.keying)
+            _check_keying(e.granularity, e.keying)
             if e.encoder and (e.dataset, e.encoder, e.granularity, e.keying) not in covered:
                 raise MemreproError(
                     f"params.yaml: {key} searches {e.keying} keys by {e.granularity} of "
@@ -397,6 +430,11 @@ def _check_kinds(made: Mapping[str, Mapping[str, Experiment]]) -> None:
                     f"params.yaml: {key} of {kind} has the encoder {e.encoder!r}: the lexical "
                     "kinds have none, the others need one"
                 )
+            if (kind == "graph") != is_graph(e.keying):
+                raise MemreproError(
+                    f"params.yaml: {key} of {kind} has the keying {e.keying!r}: keyings with "
+                    "+graph: stand in graph, all others elsewhere"
+                )
             # A run's length decides its cut-offs: sweep over k by evaluating one run at each k.
             if "sweep" in kind and (not e.vary or not e.values or e.vary == "k"):
                 raise MemreproError(
@@ -405,11 +443,26 @@ def _check_kinds(made: Mapping[str, Mapping[str, Experiment]]) -> None:
                 )
 
 
-def _embedding(key: str, entry: object) -> Embedding:
-    embedding = _build(Embedding, f"embeddings.{key}", entry)
+def _check_keying(granularity: str, keying: str) -> None:
+    """Refuse a granularity or keying that is unknown, or two that do not go together."""
+    if is_graph(keying):
+        from memrepro.retrievers.associa.clues import Recipe
+
+        Recipe.parse(granularity, keying)
+    else:
+        check_granularity(granularity, keying)
+
+
+def _embedding(kind: str, key: str, entry: object) -> Embedding:
+    embedding = _build(Embedding, f"{kind}.{key}", entry)
     for granularity, keyings in embedding.keys.items():
         for keying in keyings:
-            check_granularity(granularity, keying)
+            _check_keying(granularity, keying)
+            if is_graph(keying) != kind.startswith("graph"):
+                raise MemreproError(
+                    f"params.yaml: {kind}.{key} has the keying {keying!r}: keyings with +graph: "
+                    "stand in graph_embeddings, all others in embeddings"
+                )
     return replace(embedding, keys={g: tuple(ks) for g, ks in embedding.keys.items()})
 
 

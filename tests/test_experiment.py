@@ -92,6 +92,8 @@ def edited(tmp_path, monkeypatch):
 
 DENSE = "experiments.dense.sample-dense-user"
 TRACED = "experiments.traced.sample-rfmem-gated"
+GRAPH = "experiments.graph.sample-associa"
+GRAPHS = "graph_embeddings.sample--all-minilm-l6-v2--graph"
 TIMED = "latency.sample-minilm"
 GROUP = "experiments.sweep.personabench-n00-mpnet-rfmem"
 SWEEP = f"{GROUP}.sweeps.rfmem-mpnet-recollection-k5-by-alpha"
@@ -152,6 +154,13 @@ UNTRACED = {
         (GROUP, "rfmem", "is no group of sweeps"),
         (f"{DENSE}.group", "some", "varies a parameter: move it to sweep"),
         ("experiments.dense", ["x"], "it must be a mapping"),
+        (f"{DENSE}.keying", "concat+graph:nlp-fact", "stand in graph, all others elsewhere"),
+        (f"{GRAPH}.keying", "concat", "stand in graph, all others elsewhere"),
+        (f"{GRAPH}.keying", "user_only+graph:fact", "unknown extraction 'fact'"),
+        (f"{GRAPH}.granularity", "turn", "are of 'round' or 'session'"),
+        (f"{GRAPH}.granularity", "session", "add the keying there"),
+        (f"{GRAPHS}.keys", {"round": ["user_only"]}, "stand in graph_embeddings, all others in"),
+        ("embeddings.sample--all-minilm-l6-v2.keys", {"round": ["concat+graph:nlp-fact"]}, "stand"),
         ("evaluation.ks", [1, "five"], "evaluation.ks has 'five'"),
         (DENSE, ["dense"], "it must be a mapping"),
         (DENSE, {"profile": "sample"}, "lacks the key 'dataset'"),

@@ -67,6 +67,7 @@ DYNAMIC = {
     "extract": ["memrepro.datasets.locomo_extractions", "memrepro.datasets.sample_extractions"],
     "retrieve": ["memrepro.retrievers.rfmem"],
     "retrieve-traced": ["memrepro.retrievers.rfmem"],
+    "retrieve-graph": ["memrepro.retrievers.associa"],
     "latency": ["memrepro.retrievers.dense", "memrepro.retrievers.rfmem"],
     "sweep": ["memrepro.retrievers.rfmem"],
     "retrieve-lexical": ["memrepro.retrievers.bm25"],
@@ -95,8 +96,9 @@ def test_a_stage_depends_on_all_the_code_that_it_runs(name):
 
 
 def test_only_evaluation_reads_the_qrels():
-    searching = ("retrieve", "retrieve-lexical", "retrieve-traced", "sweep", "sweep-lexical")
-    for name in ("extract", "embed", *searching, "latency"):
+    searching = [name for name in STAGES if name.startswith(("retrieve", "sweep", "embed"))]
+    assert len(searching) > 5
+    for name in ("extract", *searching, "latency"):
         assert not [d for d in STAGES[name]["do"]["deps"] if "qrels" in d]
 
 
@@ -244,13 +246,9 @@ TINY = {
             "extract": {"gold": {}, "nlp": {}},
         }
     },
-    "embeddings": {
-        "sample--all-minilm-l6-v2": {
-            "profile": "sample",
-            "dataset": "sample",
-            "encoder": "all-minilm-l6-v2",
-            "keys": PARAMS["embeddings"]["sample--all-minilm-l6-v2"]["keys"],
-        }
+    **{
+        kind: {k: e for k, e in PARAMS[kind].items() if e["profile"] == "sample"}
+        for kind in ("embeddings", "graph_embeddings")
     },
 }
 
@@ -266,7 +264,9 @@ def test_a_tiny_profile_end_to_end_and_a_second_run_does_nothing(tmp_path):
         "reports": {r: e for r, e in PARAMS["reports"].items() if e["profile"] == "sample"},
     }
     # All sweeps, which the reports draw on, and one run of each method.
-    kept = ("sample-bm25-user", "sample-dense-user", "sample-rfmem-recollection")
+    kept = (
+        "sample-associa", "sample-bm25-user", "sample-dense-user", "sample-rfmem-recollection",
+    )  # fmt: skip
     params["experiments"] = {
         group: {
             k: e

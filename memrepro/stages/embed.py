@@ -9,11 +9,12 @@ from memrepro.core.prepared import load, load_extractions, text_id
 from memrepro.encode import load_encoder
 from memrepro.experiment import load_plan
 from memrepro.stages.done import Done
+from memrepro.stages.making import MakerOf
 from memrepro.store import write_table
 from memrepro.vectors import VectorStore, embed
 
 
-def run(embedding: str) -> Done:
+def run(embedding: str, maker_of: MakerOf = KeyMaker) -> Done:
     """Embed each unique key and query text once, through the cache, and write the vectors.
 
     The table is `role, text_id, vector`, documents before queries, in the data set's order.
@@ -24,7 +25,7 @@ def run(embedding: str) -> Done:
     documents: dict[str, None] = {}
     for granularity, keyings in entry.keys.items():
         for keying in keyings:
-            maker = KeyMaker(granularity, keying, extractions)
+            maker = maker_of(granularity, keying, extractions)
             maker.make_all(list(dataset.memories.values()))
             documents.update(dict.fromkeys(maker.texts))
     queries = dict.fromkeys(query.text for query in dataset.queries)
@@ -35,7 +36,7 @@ def run(embedding: str) -> Done:
             vectors = embed(texts, encoder, role, cache)  # type: ignore[arg-type]
             ids = [text_id(text) for text in texts]
             blocks.append(pd.DataFrame({"role": role, "text_id": ids, "vector": list(vectors)}))
-    output = paths.vectors(entry.dataset, entry.encoder)
+    output = entry.path
     write_table(output, pd.concat(blocks, ignore_index=True))
     summary = pd.DataFrame(
         {

@@ -1,6 +1,6 @@
 """retrieve: one experiment's run, and perhaps its trace; sees no qrels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast
@@ -17,8 +17,9 @@ from memrepro.core.ranking import COLUMNS, to_frame
 from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 from memrepro.experiment import Experiment, Plan, load_plan
-from memrepro.retrievers import make_retriever
+from memrepro.retrievers import Retriever, make_retriever
 from memrepro.stages.done import Done
+from memrepro.stages.making import Maker, MakerOf
 from memrepro.store import read_table, write_table
 
 _ANEW = "delete it and run `dvc repro` again, which makes it from the data and the cache"
@@ -26,7 +27,7 @@ _ANEW = "delete it and run `dvc repro` again, which makes it from the data and t
 
 def read_vectors(experiment: Experiment) -> Mapping[str, Mapping[str, Floats]]:
     """Role → text id → vector, all finite and of one dimension."""
-    path = paths.vectors(experiment.dataset, experiment.encoder)
+    path = experiment.vectors
     table = read_table(path)
     if set(table.columns) != {"role", "text_id", "vector"}:
         raise MemreproError(f"{path} has the columns {list(table.columns)}: {_ANEW}")
@@ -50,19 +51,23 @@ def _pick(vectors: Mapping[str, Floats], texts: Sequence[str], experiment: Exper
     try:
         return np.stack([vectors[text_id(text)] for text in texts])
     except KeyError as error:
-        path = paths.vectors(experiment.dataset, experiment.encoder)
-        raise MemreproError(f"{path} has no vector of text {error}: {_ANEW}") from error
+        raise MemreproError(
+            f"{experiment.vectors} has no vector of text {error}: {_ANEW}"
+        ) from error
 
 
 def make_requests(
-    dataset: Dataset, experiment: Experiment, vectors: Mapping[str, Mapping[str, Floats]]
+    dataset: Dataset,
+    experiment: Experiment,
+    vectors: Mapping[str, Mapping[str, Floats]],
+    maker_of: MakerOf = KeyMaker,
 ) -> list[Request]:
     """One request a memory, in the data set's order; with vectors if there is an encoder."""
     asked: dict[str, list[Query]] = {}
     for query in dataset.queries:
         asked.setdefault(query.memory_id, []).append(query)
     extractions = load_extractions(paths.extracted(experiment.dataset))
-    maker = KeyMaker(experiment.granularity, experiment.keying, extractions)
+    maker = maker_of(experiment.granularity, experiment.keying, extractions)
     memories = [dataset.memories[memory_id] for memory_id in asked]
     made = maker.make_all(memories)
     if experiment.encoder:
@@ -83,7 +88,7 @@ def make_requests(
 def _with_times(
     requests: Sequence[Request],
     memories: Sequence[Memory],
-    maker: KeyMaker,
+    maker: Maker,
     plan: Plan,
     experiment: Experiment,
 ) -> list[Request]:
@@ -148,15 +153,27 @@ def _retyped(table: pd.DataFrame, types: Mapping[str, type]) -> pd.DataFrame:
     return table.astype({name: types[kind] for name, kind in kinds if kind in types})
 
 
-def run(experiment: str) -> Done:
-    """Run an experiment and write its rankings, and its trace."""
+def run(
+    experiment: str,
+    maker_of: MakerOf = KeyMaker,
+    equip: Callable[[Retriever, Experiment], Retriever] = lambda retriever, _: retriever,
+) -> Done:
+    """Run an experiment and write its rankings, and its trace.
+
+    Args:
+        experiment: by name.
+        maker_of: what makes its keys.
+        equip: gives a retriever what no parameter names, such as an encoder.
+    """
     plan = load_plan()
     entry = plan.experiment(experiment)
     if entry.group:
         raise MemreproError(f"{experiment} is a sweep: run its group, {entry.group}, by `sweep`")
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
-    requests = make_requests(dataset, entry, read_vectors(entry) if entry.encoder else {})
-    retriever = make_retriever(entry.method, entry.retriever, dict(entry.parameters))
+    vectors = read_vectors(entry) if entry.encoder else {}
+    requests = make_requests(dataset, entry, vectors, maker_of)
+    made = make_retriever(entry.method, entry.retriever, dict(entry.parameters))
+    retriever = equip(made, entry)
     outputs = [paths.run(entry.profile, experiment)]
     if experiment in plan.traced:
         # The plan admits none without one.
@@ -181,7 +198,7 @@ def inputs_of(entry: Experiment, plan: Plan) -> list[Path]:
     folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
     inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
     if entry.encoder:
-        inputs.append(paths.vectors(entry.dataset, entry.encoder))
+        inputs.append(entry.vectors)
     if entry.ranges:
         profile = plan.dataset(entry.dataset).profile
         inputs += [path(profile, entry.dataset) for path in (paths.dates, paths.ranges)]

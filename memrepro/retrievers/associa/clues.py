@@ -10,8 +10,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
 from memrepro.core.extractions import Extractions
 from memrepro.core.keyings import KEYINGS, is_extraction
 from memrepro.core.memory import GRANULARITIES, Memory, Round, Session
@@ -23,6 +21,7 @@ from memrepro.retrievers.associa.entities import (
     mentions,
     names_in,
     relations,
+    stop_words,
 )
 
 SPEAKER = -1  # in a relation, the utterance's speaker in place of an entity's number
@@ -190,7 +189,7 @@ def _nearest(text: str, docs: Sequence[UtteranceClues]) -> int:
 
 
 def _content(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.lower()) if word not in ENGLISH_STOP_WORDS}
+    return {word for word in _WORD.findall(text.lower()) if word not in stop_words()}
 
 
 def read_event(text: str, names: Collection[str], speakers: Sequence[str]) -> EventClues:

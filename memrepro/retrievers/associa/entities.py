@@ -8,10 +8,9 @@ it, from a list of heads, or is `OTHER`, a tenth category, where neither tells. 
 
 import re
 from collections.abc import Collection, Iterable
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
-
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 CATEGORIES = (
     "Object",
@@ -30,6 +29,19 @@ FIRST_PERSON = "I"  # the text of a mention of the speaker
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """scikit-learn's English stop words."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # seconds
+
+    return frozenset(ENGLISH_STOP_WORDS)
+
+
+def _is_break(word: str) -> bool:
+    """Whether a phrase ends before a word, which is lower-case."""
+    return word in _BREAKS or word in stop_words()
 
 
 _PERSON = "Person/User/Organization"
@@ -115,15 +127,10 @@ _VERBS = _words(
     "hope hopes enjoy enjoys love loves like likes play plays practice practices believe "
     "believes"
 )
-_BREAKS = (
-    ENGLISH_STOP_WORDS.union(
-        _words(
-            "also really just still even ever yet oh hey hi wow yeah yes no ok okay thanks lot "
-            "lots it's i'm i've i'd i'll that's there's don't can't didn't doesn't isn't wasn't "
-            "let's new good great nice big little way thing things"
-        )
-    )
-    | _VERBS
+_BREAKS = _VERBS | _words(
+    "also really just still even ever yet oh hey hi wow yeah yes no ok okay thanks lot "
+    "lots it's i'm i've i'd i'll that's there's don't can't didn't doesn't isn't wasn't "
+    "let's new good great nice big little way thing things"
 )
 # What follows one of these is a verb, whatever it looks like.
 _BEFORE_VERB = _words(
@@ -165,7 +172,7 @@ def names_in(texts: Iterable[str]) -> frozenset[str]:
         head = True
         for word in _WORD.findall(text):
             plain = word.removesuffix("'s").removesuffix("’s")
-            if not head and plain[0].isupper() and plain.lower() not in _BREAKS:
+            if not head and plain[0].isupper() and not _is_break(plain.lower()):
                 inside.add(plain)
             elif plain[0].islower():
                 small.add(plain)
@@ -236,7 +243,7 @@ def relations(text: str, found: list[Mention]) -> list[Relation]:
 def _is_name(words: list[str], number: int, names: Collection[str]) -> bool:
     """Whether a word is written as a name: not at the head of a sentence, unless known."""
     plain = words[number].removesuffix("'s").removesuffix("’s")
-    if not plain[0].isupper() or plain.lower() in _BREAKS:
+    if not plain[0].isupper() or _is_break(plain.lower()):
         return False
     head = number == 0 or words[number - 1] in '.!?:"“”'
     return plain in names or not head
@@ -267,7 +274,7 @@ def _runs(words: list[str], free: list[bool], names: Collection[str]) -> Iterabl
 def _breaks(words: list[str], number: int, names: Collection[str]) -> bool:
     """Whether no phrase holds the word: it is a function word, a verb or an adverb by its form."""
     word = words[number].lower()
-    if not word[0].isalpha() or word in _BREAKS or len(word) < 3:
+    if not word[0].isalpha() or _is_break(word) or len(word) < 3:
         return True
     if len(word) > 4 and word.endswith(("ed", "ly")) and word not in _CATEGORY_OF:
         return True
@@ -278,7 +285,7 @@ def _breaks(words: list[str], number: int, names: Collection[str]) -> bool:
         return not words[number - 1].isupper() or before == "i"
     following = words[number + 1].lower() if number + 1 < len(words) else "."
     verbal = word.endswith("ing") and word not in _CATEGORY_OF
-    return verbal and (following in ENGLISH_STOP_WORDS or not following[0].isalpha())
+    return verbal and (following in stop_words() or not following[0].isalpha())
 
 
 def _category(words: list[str], start: int, end: int, names: Collection[str]) -> str:

@@ -8,10 +8,8 @@ utterances, so that no utterance is lost. An edge between two nodes that became 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import AgglomerativeClustering
 
 from memrepro.core.similarity import Doubles, Floats, normalise, products
 from memrepro.errors import MemreproError
@@ -43,6 +41,8 @@ def incremental(vectors: Floats, threshold: float) -> NDArray[np.int64]:
 
     By FAISS, so that what is added later moves nothing that was merged before.
     """
+    import faiss
+
     index = faiss.IndexFlatIP(vectors.shape[1])
     standing: list[int] = []
     found = np.empty(len(vectors), np.int64)
@@ -67,6 +67,8 @@ def clustered(vectors: Floats, threshold: float) -> NDArray[np.int64]:
         return np.arange(len(vectors))
     distances: Doubles = np.clip(1 - products(vectors, vectors), 0, 2)
     np.fill_diagonal(distances, 0)
+    from sklearn.cluster import AgglomerativeClustering  # seconds
+
     model = AgglomerativeClustering(
         n_clusters=None,
         metric="precomputed",
