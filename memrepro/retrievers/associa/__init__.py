@@ -1,89 +1,52 @@
-"""Associa: a memory graph, intuitive association and the ranking of evidence (Associa §4).
+"""Associa: a memory graph, intuitive association, deliberation, and ranked evidence (Associa §4).
 
-`recall` answers one query from a graph; deliberating recall (§4.2.2) calls it with augmented
-queries, and ranks the union of the subgraphs by `importance`.
-
-Until then every variant is of `max_iter` = 1 (Table 1), Table 3's 'w/o DM'. Docs need a graph
-keying, see `memrepro.retrievers.associa.keying`.
+`recall` answers one query from a graph; deliberating recall (§4.2.2) does so again with what the
+evidence lacks, and ranks the union of the subgraphs. Docs need a graph keying, see
+`memrepro.retrievers.associa.keying`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memrepro.core.keys import Request, best_first, ranked, score_all
 from memrepro.core.ranking import Ranking, top_k
-from memrepro.core.similarity import Doubles, Floats
-from memrepro.retrievers.associa.association import Prizes, Subgraph, associate, prize
+from memrepro.core.similarity import Doubles
+from memrepro.errors import MemreproError
+from memrepro.retrievers.associa.deliberation import (
+    Coverage,
+    Deliberated,
+    Deliberator,
+    Embed,
+    deliberate,
+)
+from memrepro.retrievers.associa.evidence import Evidence, Settings, associated, recall, weighed
 from memrepro.retrievers.associa.graph import EVENT, Graph
-from memrepro.retrievers.associa.importance import importance, with_utterances
+from memrepro.retrievers.associa.importance import with_utterances
 from memrepro.retrievers.associa.keying import graph_of
 from memrepro.retrievers.associa.merge import merge
 
+_BLOCK = 1 << 25  # numbers of the graphs and prizes that are deliberated on at once
 
-@dataclass(frozen=True)
-class Evidence:
-    """What one query recalls.
-
-    Attributes:
-        prizes: of the memory graph's nodes and edges.
-        subgraph: the answer of the association, with Equation 10's value.
-        nodes: those of the subgraph and the utterances connected to them, ascending.
-        importance: of each of these nodes (Equation 11), shape (n,).
-    """
-
-    prizes: Prizes
-    subgraph: Subgraph
-    nodes: NDArray[np.int64]
-    importance: Doubles
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What recall is done by.
-
-    Attributes:
-        top_nodes: top_k, how many nodes have a prize (§5.2.1: 15).
-        top_edges: top_e, how many distinct edge similarities have one (§5.2.1: 15).
-        edge_cost: cost_e, θ_cost (§5.2.1: 0.5).
-        damping: Equation 11's α, which is not named; 0.85 is usual.
-        degree: Equation 11's d_j, 'weighted' or 'counted' (see `importance.page_rank`).
-        pruning: of the Steiner tree, 'strong' or 'gw'.
-    """
-
-    top_nodes: int = 15
-    top_edges: int = 15
-    edge_cost: float = 0.5
-    damping: float = 0.85
-    degree: str = "weighted"
-    pruning: str = "strong"
-
-
-def recall(query_vector: Floats, graph: Graph, settings: Settings) -> Evidence:
-    """One round of association, and the importance of what it finds.
-
-    Args:
-        query_vector: of the query, or of the query and a missing clue; shape (dimension,).
-        graph: the memory graph, with vectors.
-        settings: what recall is done by.
-
-    Raises:
-        MemreproError: if the graph has no vectors, a number is not finite, or a setting is unfit.
-    """
-    similarities = graph.similarities(query_vector)
-    prizes = prize(graph, similarities, settings.top_nodes, settings.top_edges, settings.edge_cost)
-    subgraph = associate(graph.edges, prizes, settings.pruning)
-    nodes, ranks = importance(
-        graph, subgraph, prizes.nodes, prizes.costs, settings.damping, settings.degree
-    )
-    return Evidence(prizes, subgraph, nodes, ranks)
+__all__ = [
+    "RETRIEVERS",
+    "Associa",
+    "DeliberatedAssocia",
+    "Deliberating",
+    "Evidence",
+    "Settings",
+    "WithoutAssociation",
+    "WithoutImportance",
+    "recall",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Associa(Settings):
     """Docs by the importance of their utterances; a doc that is not recalled is not ranked.
+
+    One round of association: Table 1's `max_iter` = 1, Table 3's 'w/o DM'.
 
     Attributes:
         k: length of a ranking.
@@ -100,19 +63,22 @@ class Associa(Settings):
         found = []
         for request in requests:
             graph = self.graph(request)
-            doc = {doc_id: number for number, doc_id in enumerate(request.keys.doc_ids)}
-            docs = np.array([doc[graph.doc_id(i)] for i in graph.utterances.tolist()], np.intp)
             for query_id, vector in zip(
                 request.query_ids, request.vectors_of_queries(), strict=True
             ):
-                of_node = np.full(len(graph.kinds), -np.inf)
-                evidence = recall(vector, graph, self)
-                of_node[evidence.nodes] = self.node_scores(graph, evidence)
-                scores = np.full(len(doc), -np.inf)
-                scores[docs] = of_node[graph.utterances]
-                best = top_k(scores, request.keys.ties, self.k)
-                found.append(ranked(request.keys, query_id, best, scores[best]))
+                found.append(self.ranking(request, graph, query_id, recall(vector, graph, self)))
         return found
+
+    def ranking(self, request: Request, graph: Graph, query_id: str, evidence: Evidence) -> Ranking:
+        """The docs of the recalled utterances, best first."""
+        doc = {doc_id: number for number, doc_id in enumerate(request.keys.doc_ids)}
+        docs = np.array([doc[graph.doc_id(i)] for i in graph.utterances.tolist()], np.intp)
+        of_node = np.full(len(graph.kinds), -np.inf)
+        of_node[evidence.nodes] = self.node_scores(graph, evidence)
+        scores = np.full(len(doc), -np.inf)
+        scores[docs] = of_node[graph.utterances]
+        best = top_k(scores, request.keys.ties, self.k)
+        return ranked(request.keys, query_id, best, scores[best])
 
     def graph(self, request: Request) -> Graph:
         """The memory graph of a request, merged as the settings say."""
@@ -124,6 +90,89 @@ class Associa(Settings):
     def node_scores(self, graph: Graph, evidence: Evidence) -> Doubles:
         """What the recalled nodes are ranked by: their importance."""
         return evidence.importance
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeliberatedAssocia(Associa):
+    """Associa with deliberating recall (§4.2.2, Algorithm 1), to be equipped before it searches.
+
+    Attributes:
+        max_iter: rounds of association at most (§5.2.1: 2); with 1 it is `Associa`.
+    """
+
+    max_iter: int = 2
+
+    def equipped(self, embed: Embed, deliberator: Deliberator | None = None) -> "Deliberating":
+        """With what no parameter names.
+
+        Args:
+            embed: turns queries with clues into vectors, by the encoder of the keys.
+            deliberator: says what is missing; by default `Coverage`.
+        """
+        return Deliberating(self, embed, deliberator or Coverage())
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """Refuse: nothing says what is missing, or turns it into a vector.
+
+        Raises:
+            MemreproError: always.
+        """
+        raise MemreproError(
+            "associa.deliberated is not equipped: it embeds queries that it makes itself; run it "
+            "by the stage retrieve_graph, or call equipped(embed, deliberator)"
+        )
+
+
+@dataclass(frozen=True)
+class Deliberating:
+    """Associa with deliberating recall, equipped.
+
+    Attributes:
+        associa: the parameters.
+        embed: turns queries with clues into vectors.
+        deliberator: says what is missing.
+    """
+
+    associa: DeliberatedAssocia
+    embed: Embed
+    deliberator: Deliberator
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        own, found = self.associa, []
+        for block in _blocks(requests):
+            asked = [
+                (request, query_id, Deliberated(graph, text, associated(vector, graph, own)))
+                for request, graph in [(request, own.graph(request)) for request in block]
+                for query_id, text, vector in zip(
+                    request.query_ids,
+                    request.query_texts,
+                    request.vectors_of_queries(),
+                    strict=True,
+                )
+            ]
+            questions = [one for _, _, one in asked]
+            deliberate(questions, self.deliberator, self.embed, own.max_iter, own)
+            for request, query_id, one in asked:
+                evidence = weighed(one.found, one.graph, own)
+                found.append(own.ranking(request, one.graph, query_id, evidence))
+        return found
+
+
+def _blocks(requests: Sequence[Request]) -> Iterator[list[Request]]:
+    """The requests in order, so many at once that their graphs fit into memory together."""
+    block: list[Request] = []
+    size = 0
+    for request in requests:
+        dimension = request.vectors_of_queries().shape[1]
+        held = len(request.keys.rows) * (dimension + len(request.query_ids))
+        if block and size + held > _BLOCK:
+            yield block
+            block, size = [], 0
+        block.append(request)
+        size += held
+    if block:
+        yield block
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +213,7 @@ class WithoutAssociation:
 
 RETRIEVERS = {
     "associa": Associa,
+    "deliberated": DeliberatedAssocia,
     "without_association": WithoutAssociation,
     "without_importance": WithoutImportance,
 }

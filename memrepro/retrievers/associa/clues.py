@@ -14,6 +14,7 @@ from memrepro.core.extractions import Extractions
 from memrepro.core.keyings import KEYINGS, is_extraction
 from memrepro.core.memory import GRANULARITIES, Memory, Round, Session
 from memrepro.errors import MemreproError
+from memrepro.retrievers.associa import written
 from memrepro.retrievers.associa.entities import (
     CATEGORIES,
     FIRST_PERSON,
@@ -151,7 +152,8 @@ def read_session(
         if text := " ".join(text for _, text in keys).strip():
             docs.append(UtteranceClues(doc.round_id, text, speakers))
     found = _events(session, docs, extractions, recipe)
-    names = names_in([*(doc.text for doc in docs), *(text for texts in found for text in texts)])
+    plain = (text for texts in found for text in texts if written.read(text) is None)
+    names = names_in([*(doc.text for doc in docs), *plain])
     return [
         UtteranceClues(
             doc.doc_id,
@@ -193,10 +195,15 @@ def _content(text: str) -> set[str]:
 
 
 def read_event(text: str, names: Collection[str], speakers: Sequence[str]) -> EventClues:
-    """An event with the entities and relations that its own words show.
+    """An event with the entities and relations that it was told with, or that its own words show.
 
-    'I' is the speaker where an utterance has one speaker; where it has several, nobody.
+    'I' is the speaker where an utterance has one speaker; where it has several, nobody, and what
+    was told of the speaker is left out.
     """
+    if (told := written.read(text)) is not None:
+        alone = len(speakers) == 1
+        related = [r for r in told.relations if alone or SPEAKER not in (r[0], r[2])]
+        return EventClues(told.text, told.entities, tuple(related))
     found = mentions(text, names)
     number: dict[str, int] = {}
     entities: list[tuple[str, str]] = []
@@ -209,12 +216,12 @@ def read_event(text: str, names: Collection[str], speakers: Sequence[str]) -> Ev
             number[key] = len(entities)
             entities.append((one.text, one.category))
         where.append(number[key])
-    related = []
+    shown = []
     for relation in relations(text, found):
         head, tail = where[relation.head], where[relation.tail]
         if head is not None and tail is not None and head != tail:
-            related.append((head, relation.text, tail))
-    return EventClues(text, tuple(entities), tuple(dict.fromkeys(related)))
+            shown.append((head, relation.text, tail))
+    return EventClues(text, tuple(entities), tuple(dict.fromkeys(shown)))
 
 
 def read_memory(memory: Memory, extractions: Extractions, recipe: Recipe) -> list[UtteranceClues]:

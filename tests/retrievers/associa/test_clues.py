@@ -3,6 +3,7 @@ import pytest
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.memory import Memory, Round, Session
 from memrepro.errors import MemreproError
+from memrepro.retrievers.associa import written
 from memrepro.retrievers.associa.clues import (
     SPEAKER,
     EventClues,
@@ -42,6 +43,23 @@ def test_utterances_are_the_docs_with_words_under_the_keying():
         ("r2", "Tomorrow we meet Ann at the lake.", ("user",)),
     ]
     assert [[e.text for e in c.events] for c in found] == [[], ["The user meets Ann."]]
+
+
+def test_a_written_event_brings_its_own_entities_and_relations():
+    told = written.Told(
+        "The user will swim with Ann in June.",
+        (("Ann", "Person/User/Organization"), ("June", "Time")),
+        ((SPEAKER, "will swim with", 0), (0, "swims in", 1)),
+    )
+    text = written.write(told)
+    of_session = extracted(("r2", "event", text))
+    found = read_session(SESSION, of_session, Recipe("round", "user_only", ("gold-event",)))
+    assert found[1].events == (EventClues(told.text, told.entities, told.relations),)
+    # Of several speakers none is the one: what relates the speaker is left out.
+    assert read_event(text, (), ("user", "assistant")).relations == told.relations[1:]
+    nobody = written.write(told._replace(relations=((5, "is", 0),)))
+    with pytest.raises(MemreproError, match="relation 'is' of event .* goes from 5 to 0"):
+        read_event(nobody, (), ("user",))
 
 
 def test_concatenation_has_all_speakers():
