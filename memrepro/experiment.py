@@ -214,25 +214,26 @@ class Plan:
 
     def dataset(self, key: str) -> DatasetEntry:
         """A data set by key; an unknown one is an error that lists the known ones."""
-        return _named("data set", self.datasets, key)
+        return named("data set", self.datasets, key)
 
     def embedding(self, key: str) -> Embedding:
         """An embedding by key; an unknown one is an error that lists the known ones."""
-        return _named("embedding", self.embeddings, key)
+        return named("embedding", self.embeddings, key)
 
     def experiment(self, key: str) -> Experiment:
         """An experiment or sweep by key; an unknown one is an error that lists the known ones."""
-        return _named("experiment", {**self.experiments, **self.sweeps}, key)
+        return named("experiment", {**self.experiments, **self.sweeps}, key)
 
     def timed(self, key: str) -> Latency:
         """An entry of `latency` by key; an unknown one is an error that lists the known ones."""
-        return _named("latency entry", self.latency, key)
+        return named("latency entry", self.latency, key)
 
 
 T = TypeVar("T")
 
 
-def _named(what: str, known: Mapping[str, T], key: str) -> T:
+def named(what: str, known: Mapping[str, T], key: str) -> T:
+    """What has that name; an unknown one is an error that lists the nearest."""
     if key not in known:
         near = difflib.get_close_matches(key, known, n=3, cutoff=0.3) or list(known)[:3]
         raise MemreproError(
@@ -242,7 +243,7 @@ def _named(what: str, known: Mapping[str, T], key: str) -> T:
     return known[key]
 
 
-def _build(cls: type[T], where: str, entry: object) -> T:
+def build_entry(cls: type[T], where: str, entry: object) -> T:
     """A dataclass from a mapping, every key known and none missing; lists become tuples."""
     if not isinstance(entry, dict):
         raise MemreproError(f"params.yaml: {where} is {entry!r}: it must be a mapping")
@@ -285,7 +286,7 @@ def load_plan() -> Plan:
     tree = read_yaml(root() / "params.yaml")
     top = (
         "datasets", "embeddings", "graph_embeddings", "experiments", "latency", "reports",
-        "evaluation",
+        "evaluation", "tuning",
     )  # fmt: skip
     if not isinstance(tree, dict) or set(tree) != set(top):
         raise MemreproError(f"params.yaml must have exactly the keys {', '.join(top)}")
@@ -294,13 +295,13 @@ def load_plan() -> Plan:
         _require("experiments", "kind", kind, kinds)
     made = {
         kind: {
-            key: _build(Experiment, where, entry)
+            key: build_entry(Experiment, where, entry)
             for where, key, entry in _entries(kind, tree["experiments"].get(kind) or {})
         }
         for kind in kinds
     }
     plan = Plan(
-        {k: _build(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()},
+        {k: build_entry(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()},
         {
             key: _embedding(kind, key, entry)
             for kind in ("embeddings", "graph_embeddings")
@@ -308,10 +309,10 @@ def load_plan() -> Plan:
         },
         {**made["lexical"], **made["dense"], **made["traced"], **made["graph"]},
         {**made["sweep"], **made["lexical_sweep"]},
-        {k: _build(Report, f"reports.{k}", v) for k, v in tree["reports"].items()},
+        {k: build_entry(Report, f"reports.{k}", v) for k, v in tree["reports"].items()},
         _evaluation(tree["evaluation"]),
         frozenset(made["traced"]),
-        {k: _build(Latency, f"latency.{k}", v) for k, v in tree["latency"].items()},
+        {k: build_entry(Latency, f"latency.{k}", v) for k, v in tree["latency"].items()},
     )
     _check_kinds(made)
     groups_of_entries: tuple[Mapping[str, Any], ...] = (
@@ -454,7 +455,7 @@ def _check_keying(granularity: str, keying: str) -> None:
 
 
 def _embedding(kind: str, key: str, entry: object) -> Embedding:
-    embedding = _build(Embedding, f"{kind}.{key}", entry)
+    embedding = build_entry(Embedding, f"{kind}.{key}", entry)
     for granularity, keyings in embedding.keys.items():
         for keying in keyings:
             _check_keying(granularity, keying)
@@ -467,14 +468,14 @@ def _embedding(kind: str, key: str, entry: object) -> Embedding:
 
 
 def _evaluation(entry: object) -> Evaluation:
-    evaluation = _build(Evaluation, "evaluation", entry)
+    evaluation = build_entry(Evaluation, "evaluation", entry)
     for k in (*evaluation.ks, *evaluation.protocol_ks):
         if type(k) is not int or k < 1:
             raise MemreproError(f"params.yaml: evaluation.ks has {k!r}: give whole numbers from 1")
     for metric in (*evaluation.metrics, *evaluation.protocol_metrics):
         _require("evaluation", "metric", metric, METRICS)
     protocols = {
-        key: _build(Protocol, f"evaluation.protocols.{key}", value)
+        key: build_entry(Protocol, f"evaluation.protocols.{key}", value)
         for key, value in evaluation.protocols.items()
     }
     if not protocols:

@@ -87,7 +87,7 @@ def test_a_stage_depends_on_all_the_code_that_it_runs(name):
     dynamic = DYNAMIC.get(name, [])
     last = dynamic[0].rsplit(".", 1)[1] if dynamic else ""
     declared = [
-        re.sub(r"\$\{item\.(module|method|paper|first|second|third)\}", last, d)
+        re.sub(r"\$\{item\.(module|method|paper|first|second|third|fourth)\}", last, d)
         for d in stage["deps"]
     ]
     needed = closure(f"memrepro.stages.{module}", *dynamic)

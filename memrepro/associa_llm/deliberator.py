@@ -1,5 +1,6 @@
 """Deliberating recall by a language model (Associa §4.2.2); for `associa.deliberated`."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from memrepro.associa_llm.prompts import prompt
-from memrepro.llm.model import LanguageModel
+from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import parse_all
 from memrepro.retrievers.associa.deliberation import Asked
 
@@ -23,6 +24,16 @@ class Missing(BaseModel):
     missing: list[Annotated[str, StringConstraints(pattern=r"\S", max_length=_CHARACTERS)]] = Field(
         default=[], max_length=_CLUES
     )
+
+
+def ask(query: str, evidence: Sequence[str]) -> Prompt:
+    """What the model is asked about a question and its evidence."""
+    return prompt("deliberation", {"question": query, "evidence": list(evidence)})
+
+
+def answer_text(missing: Sequence[str]) -> str:
+    """The answer that names these clues; `{}` where nothing is missing (Appendix A)."""
+    return json.dumps({"missing": list(missing[:_CLUES])}, ensure_ascii=False) if missing else "{}"
 
 
 @dataclass
@@ -49,12 +60,7 @@ class ModelDeliberator:
         Raises:
             MemreproError: if an answer cannot be had, or when replayed is not recorded.
         """
-        answers = self.model.answer(
-            [
-                prompt("deliberation", {"question": one.query, "evidence": one.evidence})
-                for one in asked
-            ]
-        )
+        answers = self.model.answer([ask(one.query, one.evidence) for one in asked])
         parsed = parse_all(zip(map(str, range(len(asked))), answers, strict=True), Missing)
         self.counts += parsed.counts
         self.refused += [(asked[int(item)].query, reason) for item, reason in parsed.refused]

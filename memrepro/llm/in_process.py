@@ -70,8 +70,9 @@ class InProcess:
         self.identity = ModelIdentity(model, found)
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self._batch_size = batch_size
-        with _quietly():
-            self._tokenizer, self._model, self._ends = _load(folder, model, dtype, self._device)
+        with quietly():
+            loaded = load_chat_model(folder, model, dtype, self._device)
+        self._tokenizer, self._model, self._ends = loaded
         self._maker = (
             f"transformers {version('transformers')}, torch {version('torch')}, "
             f"{self._device.partition(':')[0]}"
@@ -160,7 +161,7 @@ class InProcess:
         devices = [self._device] if self._device.startswith("cuda") else []
         try:
             # The caller's own random numbers stay as they were.
-            with torch.random.fork_rng(devices), torch.inference_mode(), _quietly():
+            with torch.random.fork_rng(devices), torch.inference_mode(), quietly():
                 torch.manual_seed(asked.seed)
                 made = self._model.generate(
                     **inputs, generation_config=config, tokenizer=self._tokenizer
@@ -198,7 +199,7 @@ def _alike(prompts: Sequence[Prompt]) -> Iterator[list[Prompt]]:
     yield batch
 
 
-def _load(folder: Path, name: str, dtype: str, device: str) -> tuple[Any, Any, list[int]]:
+def load_chat_model(folder: Path, name: str, dtype: str, device: str) -> tuple[Any, Any, list[int]]:
     """The tokenizer, the model, and the tokens that end an answer."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -254,7 +255,7 @@ def _generation(**settings: Any) -> Any:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def quietly() -> Iterator[None]:
     """Keep loading bars and generation's advice out of notebooks."""
     from transformers import utils
 

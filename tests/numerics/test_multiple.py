@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import permutation_test
 
 from memrepro.errors import MemreproError
 from memrepro.numerics.multiple import holm, sign_flip
@@ -24,6 +25,18 @@ def test_questions_that_do_not_move_change_nothing():
     differences = np.array([0.5, 0.25, 1.0, -0.1, 0.3])
     assert sign_flip(np.append(differences, np.zeros(200))) == sign_flip(differences)
     assert sign_flip(np.zeros(9)) == sign_flip(np.array([0.0, 0.3])) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_differences_agree_with_scipys_permutation_test(seed):
+    generator = np.random.default_rng(seed)
+    differences = generator.choice([-1.0, -0.5, 0.0, 0.5, 1.0], 90, p=[0.1, 0.2, 0.3, 0.25, 0.15])
+    peer = permutation_test(
+        (differences,), np.mean, permutation_type="samples", vectorized=True, rng=generator
+    ).pvalue
+    # Each is a share of 9,999 draws: four standard errors of their difference.
+    slack = 4 * np.sqrt(2 * peer * (1 - peer / 2) / 9999)
+    assert sign_flip(differences) == pytest.approx(peer, abs=max(slack, 0.005))
 
 
 def test_turned_round_it_is_the_same():

@@ -1,0 +1,83 @@
+"""Associa's tables and figures: as printed, and what is run of them on the data that are here."""
+
+from pathlib import Path
+
+import pandas as pd
+import seaborn as sns
+from IPython.display import display
+from matplotlib.figure import Figure
+
+from memrepro.experiment import load_plan
+from memrepro.report import (
+    associa_claims,
+    associa_consistency,
+    associa_diagrams,
+    associa_here,
+    associa_printed,
+    figures,
+)
+from memrepro.report.associa_here import STUDIES, TABLE1, Runs
+from memrepro.report.profile import Metrics, Views, exclusion_cells
+from memrepro.report.tables import write_cells
+
+_VIEWS = Views("associa")
+show_table, show_figure = _VIEWS.table, _VIEWS.figure
+K = 5
+
+
+def _by_type(runs: Runs, folder: Path, name: str) -> list[Path]:
+    """recall_all@K of Table 1's rows by question type; nothing where no row was run."""
+    rows = [
+        (row, kind, float(part["value"].mean()), len(part))
+        for row in TABLE1
+        if not runs.why_not(row)
+        for kind, part in runs.values(row, "recall_all", K).groupby("kind", sort=True)
+    ]
+    if not rows:
+        return []
+    metric = f"recall_all@{K}"
+    data = pd.DataFrame(rows, columns=["retriever", "question type", metric, "n"])
+    figure = Figure(figsize=(15, 4.2), layout="constrained")
+    axis = figure.subplots()
+    sns.barplot(data, x="question type", y=metric, hue="retriever", ax=axis)
+    axis.set_title(f"{runs.study.title}: {metric} by question type, docs are rounds")
+    axis.set_ylim(0, 1)
+    axis.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+    return figures.save(figure, data, folder, name)
+
+
+def show_tables(profile: str, item: str) -> pd.DataFrame:
+    """A table of every study of a profile, one below the other, for the notebook."""
+    return pd.concat({s.title: show_table(profile, f"{s.stem}_{item}") for s in STUDIES[profile]})
+
+
+def show_figures(profile: str, item: str) -> None:
+    """A figure of every study of a profile, for the notebook."""
+    display(  # type: ignore[no-untyped-call]
+        *(show_figure(profile, f"{s.stem}_{item}") for s in STUDIES[profile])
+    )
+
+
+def build(profile: str, folder: Path) -> list[Path]:
+    """Write Associa's tables and figures of a profile into a folder; return their paths."""
+    metrics, plan = Metrics(profile), load_plan()
+    written = [
+        *associa_printed.build(folder),
+        *write_cells(associa_consistency.consistency(), folder, "consistency"),
+        *associa_diagrams.build(folder),
+    ]
+    for study in STUDIES[profile]:
+        runs, stem = Runs(metrics, plan, study), study.stem
+        compared = associa_claims.compare(runs)
+        for item, cells in (
+            ("table1_here", associa_here.table1(runs)),
+            ("table3_here", associa_here.table3(runs)),
+            ("differences", associa_claims.differences(compared)),
+            ("claims", associa_claims.claims(runs, compared)),
+            ("protocols", associa_here.protocols(profile, runs)),
+            ("exclusions", exclusion_cells(profile, study.dataset)),
+        ):
+            written += write_cells(cells, folder, f"{stem}_{item}")
+        written += associa_claims.draw(compared, study.title, folder, f"{stem}_differences_drawn")
+        written += _by_type(runs, folder, f"{stem}_by_type")
+    return written

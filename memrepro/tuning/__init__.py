@@ -1,0 +1,1 @@
+"""Tuning Associa's deliberating model (§4.2.2, Appendix A): examples from CoQA, and LoRA."""
