@@ -16,7 +16,7 @@ from memrepro.metrics import METRICS
 from memrepro.store import read_yaml, root
 
 PROFILES = ("sample", "open", "full")
-FULL_REPORTS = ("rfmem", "maxsim", "longmemeval")  # as in dvc.yaml, `report-full`
+FULL_REPORTS = ("rfmem", "maxsim", "longmemeval", "associa")  # as in dvc.yaml, `report-full`
 
 
 def is_graph(keying: str) -> bool:
