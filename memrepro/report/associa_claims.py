@@ -20,6 +20,7 @@ from memrepro.numerics.bootstrap import Interval, paired_difference
 from memrepro.numerics.multiple import holm, sign_flip
 from memrepro.report import figures
 from memrepro.report.associa_here import (
+    APART,
     ASSOCIA,
     BASELINES,
     BM25,
@@ -101,6 +102,11 @@ CLAIMS = (
         "§4.1: deduplication helps retrieval",
         "§4.1: deduplication helps",
         ((INCREMENTAL, ASSOCIA), (CLUSTERED, ASSOCIA)),
+    ),
+    Claim(
+        "not in the paper: a graph of the facts beats the facts as keys of their own",
+        "",
+        ((ASSOCIA, APART), (DELIBERATED, APART)),
     ),
     Claim(
         "Table 3: w/o AM is the dense retriever alone", "", ((NO_ASSOCIATION, DENSE),), equal=True
