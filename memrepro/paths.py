@@ -86,6 +86,11 @@ def trace(profile: str, experiment: str) -> Path:
     return results(profile) / "traces" / experiment
 
 
+def graphs(profile: str, embedding: str) -> Path:
+    """How large the memory graphs of an embedding are."""
+    return results(profile) / "graphs" / f"{embedding}.csv"
+
+
 def latency(profile: str, name: str) -> Path:
     """How long experiments took for one query at a time."""
     return results(profile) / "latency" / f"{name}.csv"

@@ -125,6 +125,7 @@ def test_what_a_report_and_verify_read_of_a_profile_is_made_in_it(profile):
     made = {"lengths": [e["profile"] for e in PARAMS["datasets"].values()]}
     made["traces"] = [e["profile"] for e in PARAMS["experiments"]["traced"].values()]
     made["latency"] = [e["profile"] for e in PARAMS["latency"].values()]
+    made["graphs"] = [e["profile"] for e in PARAMS["graph_embeddings"].values()]
     names = ("report-full", "verify-full") if profile == "full" else ("report", "verify")
     for name in names:
         stage = STAGES[name].get("do", STAGES[name])

@@ -12,6 +12,7 @@ from memrepro.report import (
     associa_claims,
     associa_consistency,
     associa_diagrams,
+    associa_graphs,
     associa_here,
     associa_printed,
     figures,
@@ -76,6 +77,7 @@ def build(profile: str, folder: Path) -> list[Path]:
             ("claims", associa_claims.claims(runs, compared)),
             ("protocols", associa_here.protocols(profile, runs)),
             ("exclusions", exclusion_cells(profile, study.dataset)),
+            ("graphs", associa_graphs.graph_cells(profile, study.dataset, plan)),
         ):
             written += write_cells(cells, folder, f"{stem}_{item}")
         written += associa_claims.draw(compared, study.title, folder, f"{stem}_differences_drawn")
