@@ -1,246 +1,46 @@
-"""What runs: the data sets, embeddings, experiments and reports of `params.yaml`, checked.
+"""Reads what runs from `params.yaml`, and checks it.
 
 An unknown key anywhere is an error, so that a slip of the pen never runs with a default.
 """
 
-import difflib
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
-from pathlib import Path
+from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar
 
-from memrepro import paths
 from memrepro.core.keyings import check_granularity
 from memrepro.errors import MemreproError
 from memrepro.metrics import METRICS
+from memrepro.plan import (
+    PROFILES,
+    DatasetEntry,
+    Embedding,
+    Evaluation,
+    Experiment,
+    Latency,
+    Plan,
+    Protocol,
+    Report,
+    family_of,
+    named,
+)
 from memrepro.store import read_yaml, root
 
-PROFILES = ("sample", "open", "full")
-FULL_REPORTS = ("rfmem", "maxsim", "longmemeval", "associa")  # as in dvc.yaml, `report-full`
-
-
-def is_graph(keying: str) -> bool:
-    """Whether a keying is `base+graph:…`, whose keys `retrievers.associa.keying` makes."""
-    return "+graph:" in keying
-
-
-def _vectors(dataset: str, encoder: str, graph: bool) -> Path:
-    return paths.vectors(dataset, f"{encoder}-graph" if graph else encoder)
-
-
-@dataclass(frozen=True)
-class DatasetEntry:
-    """A data set that a profile prepares.
-
-    Attributes:
-        profile: whose results folder its qrels lie in.
-        module: the module of `memrepro.datasets` that loads it.
-        parameters: the compiler's, or the loader's (such as an erratum's layer).
-        extract: source of extractions → its options; see `memrepro.stages.extract`.
-    """
-
-    profile: str
-    module: str
-    parameters: Mapping[str, Any]
-    extract: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Embedding:
-    """Which keys of a data set an encoder embeds: granularity → keyings."""
-
-    profile: str
-    dataset: str
-    encoder: str
-    keys: Mapping[str, tuple[str, ...]]
-
-    @property
-    def is_graph(self) -> bool:
-        """Whether its keys are the texts of memory graphs."""
-        return any(is_graph(keying) for keyings in self.keys.values() for keying in keyings)
-
-    @property
-    def path(self) -> Path:
-        """The file of the vectors."""
-        return _vectors(self.dataset, self.encoder, self.is_graph)
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """One run: a data set's docs under a keying, searched by a retriever.
-
-    Attributes:
-        profile: whose results folder the run lies in.
-        dataset: key of the data set.
-        granularity: what a doc is, such as 'round', or an extraction's name.
-        keying: which of its texts are keys, and their expansion; see `memrepro.core.keys`.
-        method: the family's module under `memrepro.retrievers`.
-        retriever: the retriever's name in it.
-        parameters: the retriever's.
-        encoder: key of the encoder; '' for a lexical one.
-        ranges: the source of the dates that queries ask about; '' without a time filter.
-        dates: the sources of the docs' dates; 'said' is when a session took place.
-        vary: in a sweep, 'keying', 'granularity' or the parameter that takes each of `values`; ''
-            otherwise.
-        values: of the sweep.
-        group: the sweeps run together with it; '' for what is no sweep.
-    """
-
-    profile: str
-    dataset: str
-    granularity: str
-    keying: str
-    method: str
-    retriever: str
-    parameters: Mapping[str, Any]
-    encoder: str = ""
-    ranges: str = ""
-    dates: tuple[str, ...] = ()
-    vary: str = ""
-    values: tuple[Any, ...] = ()
-    group: str = ""
-
-    @property
-    def vectors(self) -> Path:
-        """The file of its vectors."""
-        return _vectors(self.dataset, self.encoder, is_graph(self.keying))
-
-    def variants(self) -> dict[str, "Experiment"]:
-        """What runs, by setting: itself under '', or in a sweep one experiment a value."""
-        if not self.vary:
-            return {"": self}
-        one = replace(self, vary="", values=(), group="")
-        if self.vary in ("keying", "granularity"):
-            return {str(value): replace(one, **{self.vary: value}) for value in self.values}
-        return {
-            str(value): replace(one, parameters={**self.parameters, self.vary: value})
-            for value in self.values
-        }
-
-
-@dataclass(frozen=True)
-class Latency:
-    """Experiments on one data set under one encoder that are timed a query at a time.
-
-    Attributes:
-        profile: whose results folder the times lie in.
-        dataset: of all the experiments.
-        encoder: of all the experiments.
-        experiments: their names.
-        repeats: how often each query is searched.
-    """
-
-    profile: str
-    dataset: str
-    encoder: str
-    experiments: tuple[str, ...]
-    repeats: int
-
-
-@dataclass(frozen=True)
-class Report:
-    """A notebook of tables and figures about one profile; `paper` names both."""
-
-    profile: str
-    paper: str
-
-
-@dataclass(frozen=True)
-class Protocol:
-    """Which questions count, and by whose labels.
-
-    Attributes:
-        labels: 'stated' (what the data set says), or the name of another labelling of its qrels.
-        exclude: the kinds of question left out, with the reason.
-        roll_up: how rounds and turns become sessions, 'first' or 'official'; see `rollup`.
-    """
-
-    labels: str
-    exclude: Mapping[str, str]
-    roll_up: str = "first"
-
-    def labelled(self, level: str) -> str:
-        """The level of the qrels that holds the protocol's labels."""
-        return level if self.labels == "stated" else f"{level}_{self.labels}"
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Cut-offs and metrics, and the protocols, of which the first is kept a question.
-
-    The others are summed up, at `protocol_ks` and for `protocol_metrics` alone, to which a sweep
-    over keyings is held too.
-    """
-
-    ks: tuple[int, ...]
-    metrics: tuple[str, ...]
-    protocol_ks: tuple[int, ...]
-    protocol_metrics: tuple[str, ...]
-    protocols: Mapping[str, Protocol]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All of `params.yaml`; `traced` names the experiments that leave a trace beside the run."""
-
-    datasets: Mapping[str, DatasetEntry]
-    embeddings: Mapping[str, Embedding]
-    experiments: Mapping[str, Experiment]
-    sweeps: Mapping[str, Experiment]
-    reports: Mapping[str, Report]
-    evaluation: Evaluation
-    traced: frozenset[str] = frozenset()
-    latency: Mapping[str, Latency] = field(default_factory=dict)
-
-    def check_report(self, profile: str, paper: str) -> None:
-        """Refuse a report that is not planned."""
-        planned = {(p, paper) for p in PROFILES for paper in self.papers(p)}
-        if (profile, paper) not in planned:
-            known = ", ".join(f"{paper} on {profile}" for profile, paper in sorted(planned))
-            raise MemreproError(
-                f"no report {paper!r} on the profile {profile!r}: known are {known}"
-            )
-
-    def papers(self, profile: str) -> list[str]:
-        """The papers that a profile reports on; the full one's stand on the open one's results."""
-        if profile == "full":
-            return list(FULL_REPORTS)
-        return [r.paper for r in self.reports.values() if r.profile == profile]
-
-    def check_profile(self, profile: str) -> None:
-        """Refuse an unknown profile."""
-        if profile not in PROFILES:
-            raise MemreproError(f"unknown profile {profile!r}: known are {', '.join(PROFILES)}")
-
-    def dataset(self, key: str) -> DatasetEntry:
-        """A data set by key; an unknown one is an error that lists the known ones."""
-        return named("data set", self.datasets, key)
-
-    def embedding(self, key: str) -> Embedding:
-        """An embedding by key; an unknown one is an error that lists the known ones."""
-        return named("embedding", self.embeddings, key)
-
-    def experiment(self, key: str) -> Experiment:
-        """An experiment or sweep by key; an unknown one is an error that lists the known ones."""
-        return named("experiment", {**self.experiments, **self.sweeps}, key)
-
-    def timed(self, key: str) -> Latency:
-        """An entry of `latency` by key; an unknown one is an error that lists the known ones."""
-        return named("latency entry", self.latency, key)
-
+__all__ = [
+    "PROFILES",
+    "DatasetEntry",
+    "Embedding",
+    "Evaluation",
+    "Experiment",
+    "Latency",
+    "Plan",
+    "Protocol",
+    "Report",
+    "build_entry",
+    "load_plan",
+    "named",
+]
 
 T = TypeVar("T")
-
-
-def named(what: str, known: Mapping[str, T], key: str) -> T:
-    """What has that name; an unknown one is an error that lists the nearest."""
-    if key not in known:
-        near = difflib.get_close_matches(key, known, n=3, cutoff=0.3) or list(known)[:3]
-        raise MemreproError(
-            f"unknown {what} {key!r}: the nearest of the {len(known)} in params.yaml are "
-            f"{', '.join(near)}; choose one or add it there"
-        )
-    return known[key]
 
 
 def build_entry(cls: type[T], where: str, entry: object) -> T:
@@ -285,12 +85,12 @@ def load_plan() -> Plan:
 
     tree = read_yaml(root() / "params.yaml")
     top = (
-        "datasets", "embeddings", "graph_embeddings", "experiments", "latency", "reports",
-        "evaluation", "tuning",
+        "datasets", "embeddings", "graph_embeddings", "tiered_embeddings", "experiments",
+        "latency", "reports", "evaluation", "tuning",
     )  # fmt: skip
     if not isinstance(tree, dict) or set(tree) != set(top):
         raise MemreproError(f"params.yaml must have exactly the keys {', '.join(top)}")
-    kinds = ("lexical", "dense", "traced", "graph", "sweep", "lexical_sweep")
+    kinds = ("lexical", "dense", "traced", "graph", "tiered", "sweep", "lexical_sweep")
     for kind in tree["experiments"]:
         _require("experiments", "kind", kind, kinds)
     made = {
@@ -304,11 +104,11 @@ def load_plan() -> Plan:
         {k: build_entry(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()},
         {
             key: _embedding(kind, key, entry)
-            for kind in ("embeddings", "graph_embeddings")
+            for kind in ("embeddings", "graph_embeddings", "tiered_embeddings")
             for key, entry in tree[kind].items()
         },
-        {**made["lexical"], **made["dense"], **made["traced"], **made["graph"]},
-        {**made["sweep"], **made["lexical_sweep"]},
+        {k: e for entries in made.values() for k, e in entries.items() if not e.vary},
+        {k: e for entries in made.values() for k, e in entries.items() if e.vary},
         {k: build_entry(Report, f"reports.{k}", v) for k, v in tree["reports"].items()},
         _evaluation(tree["evaluation"]),
         frozenset(made["traced"]),
@@ -381,26 +181,36 @@ def _check_latency(plan: Plan) -> None:
                 )
 
 
+# Kinds whose entries stand in groups: under which key, and before the group's name in `group`.
+_GROUPED = {
+    "sweep": ("sweeps", ""),
+    "lexical_sweep": ("sweeps", ""),
+    "tiered": ("experiments", "tiered/"),
+}
+
+
 def _entries(kind: str, entries: object) -> list[tuple[str, str, object]]:
     """The experiments of a kind: where each stands, its name, and what params.yaml says of it.
 
-    Sweeps stand in groups, each of which gives what its sweeps share.
+    Sweeps and the experiments of the tiered design stand in groups, each of which gives what its
+    experiments share.
     """
     above = f"experiments.{kind}"
     if not isinstance(entries, dict):
         raise MemreproError(f"params.yaml: {above} is {entries!r}: it must be a mapping")
-    if "sweep" not in kind:
+    if kind not in _GROUPED:
         return [(f"{above}.{key}", key, entry) for key, entry in entries.items()]
+    within, folder = _GROUPED[kind]
     found: list[tuple[str, str, object]] = []
     for group, shared in entries.items():
-        if not isinstance(shared, dict) or not isinstance(shared.get("sweeps"), dict):
+        if not isinstance(shared, dict) or not isinstance(shared.get(within), dict):
             raise MemreproError(
-                f"params.yaml: {above}.{group} is no group of sweeps: it must be a mapping with "
-                "`sweeps`, which is one too"
+                f"params.yaml: {above}.{group} is no group of {within}: it must be a mapping with "
+                f"`{within}`, which is one too"
             )
-        rest = {key: value for key, value in shared.items() if key != "sweeps"} | {"group": group}
-        for key, entry in shared["sweeps"].items():
-            where = f"{above}.{group}.sweeps.{key}"
+        rest = {k: v for k, v in shared.items() if k != within} | {"group": f"{folder}{group}"}
+        for key, entry in shared[within].items():
+            where = f"{above}.{group}.{within}.{key}"
             if not isinstance(entry, dict):
                 raise MemreproError(f"params.yaml: {where} is {entry!r}: it must be a mapping")
             if twice := sorted(set(entry) & set(rest)):
@@ -421,23 +231,24 @@ def _check_kinds(made: Mapping[str, Mapping[str, Experiment]]) -> None:
             shared = (kind, e.profile, e.dataset, e.encoder, e.method)
             if e.group and groups.setdefault(e.group, shared) != shared:
                 raise MemreproError(
-                    f"params.yaml: {key} of the sweeps {e.group!r} differs from those before it in "
+                    f"params.yaml: {key} of the group {e.group!r} differs from those before it in "
                     "profile, data set, encoder or method: give it another group"
                 )
-            if "sweep" not in kind and (e.vary or e.values or e.group):
+            if kind not in _GROUPED and (e.vary or e.values or e.group):
                 raise MemreproError(f"params.yaml: {key} varies a parameter: move it to sweep")
             if ("lexical" in kind) == bool(e.encoder):
                 raise MemreproError(
                     f"params.yaml: {key} of {kind} has the encoder {e.encoder!r}: the lexical "
                     "kinds have none, the others need one"
                 )
-            if (kind == "graph") != is_graph(e.keying):
+            family = family_of(e.keying)
+            if family != (kind if kind in ("graph", "tiered") else ""):
                 raise MemreproError(
                     f"params.yaml: {key} of {kind} has the keying {e.keying!r}: keyings with "
-                    "+graph: stand in graph, all others elsewhere"
+                    "+graph: stand in graph, those with tiers: in tiered, all others elsewhere"
                 )
             # A run's length decides its cut-offs: sweep over k by evaluating one run at each k.
-            if "sweep" in kind and (not e.vary or not e.values or e.vary == "k"):
+            if ("sweep" in kind or e.vary) and (not e.vary or not e.values or e.vary == "k"):
                 raise MemreproError(
                     f"params.yaml: sweep {key} has vary {e.vary!r} and {len(e.values)} values: it "
                     "needs a parameter other than k, and at least one value"
@@ -446,10 +257,14 @@ def _check_kinds(made: Mapping[str, Mapping[str, Experiment]]) -> None:
 
 def _check_keying(granularity: str, keying: str) -> None:
     """Refuse a granularity or keying that is unknown, or two that do not go together."""
-    if is_graph(keying):
+    if family_of(keying) == "graph":
         from memrepro.retrievers.associa.clues import Recipe
 
         Recipe.parse(granularity, keying)
+    elif family_of(keying) == "tiered":
+        from memrepro.retrievers.tiered.keying import parse
+
+        parse(granularity, keying)
     else:
         check_granularity(granularity, keying)
 
@@ -459,10 +274,11 @@ def _embedding(kind: str, key: str, entry: object) -> Embedding:
     for granularity, keyings in embedding.keys.items():
         for keying in keyings:
             _check_keying(granularity, keying)
-            if is_graph(keying) != kind.startswith("graph"):
+            if family_of(keying) != kind.removesuffix("embeddings").removesuffix("_"):
                 raise MemreproError(
                     f"params.yaml: {kind}.{key} has the keying {keying!r}: keyings with +graph: "
-                    "stand in graph_embeddings, all others in embeddings"
+                    "stand in graph_embeddings, those with tiers: in tiered_embeddings, all others "
+                    "in embeddings"
                 )
     return replace(embedding, keys={g: tuple(ks) for g, ks in embedding.keys.items()})
 

@@ -76,9 +76,14 @@ def dates(profile: str, dataset: str) -> Path:
 
 
 def run(profile: str, experiment: str, group: str = "") -> Path:
-    """The run of an experiment; with a group, the runs of a sweep, one a setting."""
+    """The run of an experiment, or the runs of a sweep, one a setting.
+
+    A group is a sweeps' one, or names its own folder of `runs`, such as `tiered/<group>`.
+    """
     folder = results(profile) / "runs"
-    return (folder / "sweeps" / group if group else folder) / f"{experiment}.parquet"
+    if group:
+        folder = folder / group if "/" in group else folder / "sweeps" / group
+    return folder / f"{experiment}.parquet"
 
 
 def trace(profile: str, experiment: str) -> Path:

@@ -94,6 +94,8 @@ DENSE = "experiments.dense.sample-dense-user"
 TRACED = "experiments.traced.sample-rfmem-gated"
 GRAPH = "experiments.graph.sample-associa"
 GRAPHS = "graph_embeddings.sample--all-minilm-l6-v2--graph"
+TIERS = "experiments.tiered.sample-tiered"
+TIERED = f"{TIERS}.experiments.sample-tiered"
 TIMED = "latency.sample-minilm"
 GROUP = "experiments.sweep.personabench-n00-mpnet-rfmem"
 SWEEP = f"{GROUP}.sweeps.rfmem-mpnet-recollection-k5-by-alpha"
@@ -154,12 +156,25 @@ UNTRACED = {
         (GROUP, "rfmem", "is no group of sweeps"),
         (f"{DENSE}.group", "some", "varies a parameter: move it to sweep"),
         ("experiments.dense", ["x"], "it must be a mapping"),
-        (f"{DENSE}.keying", "concat+graph:nlp-fact", "stand in graph, all others elsewhere"),
-        (f"{GRAPH}.keying", "concat", "stand in graph, all others elsewhere"),
+        (f"{DENSE}.keying", "concat+graph:nlp-fact", "all others elsewhere"),
+        (f"{GRAPH}.keying", "concat", "all others elsewhere"),
         (f"{GRAPH}.keying", "user_only+graph:fact", "unknown extraction 'fact'"),
         (f"{GRAPH}.granularity", "turn", "are of 'round' or 'session'"),
         (f"{GRAPH}.granularity", "session", "add the keying there"),
-        (f"{GRAPHS}.keys", {"round": ["user_only"]}, "stand in graph_embeddings, all others in"),
+        (f"{GRAPHS}.keys", {"round": ["user_only"]}, "stand in graph_embeddings, those with"),
+        (f"{DENSE}.keying", "tiers:segment", "those with tiers: in tiered"),
+        (f"{TIERED}.keying", "user_only", "those with tiers: in tiered"),
+        (f"{TIERED}.keying", "tiers:paragraph", "with a unit of turn, segment, whole"),
+        (f"{TIERED}.keying", "tiers:segment&fact", "write tiers:unit or"),
+        (f"{TIERED}.granularity", "turn", "by round or session"),
+        (f"{TIERED}.keying", "tiers:dated-segment", "add the keying there"),
+        (f"{TIERED}.method", "tiered", "has 'method', which its group gives"),
+        (f"{TIERED}.parameters", {"k": 5, "recency": "some"}, "unknown recency 'some'"),
+        (f"{TIERED}.parameters", {"k": 5, "alpha": 2}, "alpha is 2, and must lie in 0..1"),
+        (f"{TIERED}.parameters", {"k": 5, "cold": True}, "cold needs warm_days"),
+        (f"{TIERED}.parameters", {"k": 5, "adapted": True}, "adapted needs `units`"),
+        (f"{TIERED}.parameters", {"k": 5, "cold": 1}, "cold is 1, and must be of type bool"),
+        (f"{TIERS}.experiments", [], "is no group of experiments"),
         ("embeddings.sample--all-minilm-l6-v2.keys", {"round": ["concat+graph:nlp-fact"]}, "stand"),
         ("evaluation.ks", [1, "five"], "evaluation.ks has 'five'"),
         (DENSE, ["dense"], "it must be a mapping"),

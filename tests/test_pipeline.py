@@ -23,6 +23,7 @@ PLUMBING = {
     "memrepro.errors",
     "memrepro.experiment",
     "memrepro.paths",
+    "memrepro.plan",
     "memrepro.store",
     "memrepro.stages",
     "memrepro.stages.done",
@@ -68,6 +69,7 @@ DYNAMIC = {
     "retrieve": ["memrepro.retrievers.rfmem"],
     "retrieve-traced": ["memrepro.retrievers.rfmem"],
     "retrieve-graph": ["memrepro.retrievers.associa"],
+    "retrieve-tiered": ["memrepro.retrievers.tiered"],
     "latency": ["memrepro.retrievers.dense", "memrepro.retrievers.rfmem"],
     "sweep": ["memrepro.retrievers.rfmem"],
     "retrieve-lexical": ["memrepro.retrievers.bm25"],
@@ -87,7 +89,7 @@ def test_a_stage_depends_on_all_the_code_that_it_runs(name):
     dynamic = DYNAMIC.get(name, [])
     last = dynamic[0].rsplit(".", 1)[1] if dynamic else ""
     declared = [
-        re.sub(r"\$\{item\.(module|method|paper|first|second|third|fourth)\}", last, d)
+        re.sub(r"\$\{item\.(module|method|paper|first|second|third|fourth|fifth)\}", last, d)
         for d in stage["deps"]
     ]
     needed = closure(f"memrepro.stages.{module}", *dynamic)
@@ -115,6 +117,7 @@ def test_each_group_of_experiments_has_its_stage():
         assert ("results/${item.profile}/traces/${key}" in outs) == (group == "traced")
         swept = "results/${item.profile}/runs/sweeps/${key}" in outs
         assert swept == ("sweep" in group)
+        assert ("results/${item.profile}/runs/tiered/${key}" in outs) == (group == "tiered")
         searched = any(d.startswith("data/vectors/") for d in stage["deps"])
         assert searched == ("lexical" not in group)
 
@@ -253,6 +256,7 @@ def test_the_lock_is_true_and_an_edit_makes_stale_just_what_depends_on_it(clone)
     }
 
 
+GROUPED = ("tiered", "sweep", "lexical_sweep")
 TINY = {
     "datasets": {
         "sample": {
@@ -264,7 +268,7 @@ TINY = {
     },
     **{
         kind: {k: e for k, e in PARAMS[kind].items() if e["profile"] == "sample"}
-        for kind in ("embeddings", "graph_embeddings")
+        for kind in ("embeddings", "graph_embeddings", "tiered_embeddings")
     },
 }
 
@@ -279,7 +283,7 @@ def test_a_tiny_profile_end_to_end_and_a_second_run_does_nothing(tmp_path):
         **TINY,
         "reports": {r: e for r, e in PARAMS["reports"].items() if e["profile"] == "sample"},
     }
-    # All sweeps, which the reports draw on, and one run of each method.
+    # All groups, which the reports draw on, and one run of each method.
     kept = (
         "sample-associa", "sample-bm25-user", "sample-dense-user", "sample-rfmem-recollection",
     )  # fmt: skip
@@ -287,7 +291,7 @@ def test_a_tiny_profile_end_to_end_and_a_second_run_does_nothing(tmp_path):
         group: {
             k: e
             for k, e in entries.items()
-            if k in kept or ("sweep" in group and e["profile"] == "sample")
+            if k in kept or (group in GROUPED and e["profile"] == "sample")
         }
         for group, entries in PARAMS["experiments"].items()
     }

@@ -34,6 +34,8 @@ from memrepro.report.associa_here import (
     INCREMENTAL,
     NO_ASSOCIATION,
     NO_IMPORTANCE,
+    SEGMENTS,
+    WORDS,
     Runs,
 )
 from memrepro.report.associa_printed import text
@@ -107,6 +109,16 @@ CLAIMS = (
         "not in the paper: a graph of the facts beats the facts as keys of their own",
         "",
         ((ASSOCIA, APART), (DELIBERATED, APART)),
+    ),
+    Claim(
+        "not in the paper: Associa beats BM25 with words in lower case",
+        "",
+        ((ASSOCIA, WORDS), (DELIBERATED, WORDS)),
+    ),
+    Claim(
+        "not in the paper: Associa beats a hybrid search of segments without a graph",
+        "",
+        ((ASSOCIA, SEGMENTS), (DELIBERATED, SEGMENTS)),
     ),
     Claim(
         "Table 3: w/o AM is the dense retriever alone", "", ((NO_ASSOCIATION, DENSE),), equal=True

@@ -13,10 +13,9 @@ from memrepro.core.keys import Request
 from memrepro.core.ranking import Ranking
 from memrepro.errors import MemreproError
 
-FAMILIES = ("associa", "bm25", "dense", "rfmem", "rfmem_alternatives", "timeaware")
+FAMILIES = ("associa", "bm25", "dense", "rfmem", "rfmem_alternatives", "tiered", "timeaware")
 
-
-_LEAST = {"seed": 0, "margin": 0}
+_LEAST = {"seed": 0, "margin": 0, "units": 0, "hot": 0}
 
 
 class Retriever(Protocol):
@@ -48,7 +47,7 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
         wanted = get_type_hints(known[name])[key]
         # A whole number will do for a fraction; True is no number.
         kinds = (int, float) if wanted in (float, float | None) else wanted
-        if not isinstance(value, kinds) or isinstance(value, bool):
+        if not isinstance(value, kinds) or (isinstance(value, bool) and wanted is not bool):
             raise MemreproError(
                 f"{family}.{name}: {key} is {value!r}, and must be of type "
                 f"{getattr(wanted, '__name__', wanted)}"
