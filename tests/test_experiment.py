@@ -172,7 +172,7 @@ UNTRACED = {
         (f"{TIERED}.parameters", {"k": 5, "recency": "some"}, "unknown recency 'some'"),
         (f"{TIERED}.parameters", {"k": 5, "alpha": 2}, "alpha is 2, and must lie in 0..1"),
         (f"{TIERED}.parameters", {"k": 5, "cold": True}, "cold needs warm_days"),
-        (f"{TIERED}.parameters", {"k": 5, "adapted": True}, "adapted needs `units`"),
+        (f"{TIERED}.parameters", {"k": 5, "adapted": True}, "adapted and diversity need `units`"),
         (f"{TIERED}.parameters", {"k": 5, "cold": 1}, "cold is 1, and must be of type bool"),
         (f"{TIERS}.experiments", [], "is no group of experiments"),
         ("embeddings.sample--all-minilm-l6-v2.keys", {"round": ["concat+graph:nlp-fact"]}, "stand"),

@@ -1,9 +1,9 @@
 """The tiered design (328e0f776fdaed08) as a retriever: sessions stream in, a question has a time.
 
 What a query finds are the docs of WARM's units (turns, segments or sessions) within a window of
-days, by the document's score; where WARM is not sure, those of COLD, the facts extracted from what
-is older; and last those of HOT, the latest messages, which are given in any case and so take no
-rank from what was searched for. With its parameters at their defaults the whole memory is WARM,
+days, by the document's score; where WARM is not sure, those of COLD too, the facts extracted from
+what is older; and last those of HOT, the latest messages, which are given in any case and so take
+no rank from what was searched for. With its parameters at their defaults the whole memory is WARM,
 ranked by similarity alone. `memrepro.tiered_store` is the same as a store.
 """
 
@@ -29,7 +29,6 @@ from memrepro.retrievers.tiered.scoring import (
 from memrepro.retrievers.tiered.selection import adaptive, mmr
 
 RECENCIES = ("none", "additive", "buckets", "memory_bank")
-_POOL = 50  # units that diversity chooses among
 
 
 @dataclass(frozen=True)
@@ -44,12 +43,12 @@ class Tiered:
         rate: of the decay an hour (document: 0.01).
         reinforced: whether what a question was given counts as accessed, so that later questions of
             the memory find it fresher; they are asked in order of time, then id.
-        floor: the least similarity of a unit of WARM (document: 0.65-0.70); 0 for none.
-        diversity: MMR's lambda over the best 50 units (document: 0.7); 1 for none.
+        floor: the least cosine of what is given (document: 0.65-0.70); 0 for none.
+        diversity: MMR's lambda (document: 0.7); 1 for none.
         units: how many units are given; 0 for all.
-        adapted: whether the similarities decide how many of `units` are given.
+        adapted: whether the cosines decide how many of `units` are given.
         warm_days: WARM's window (document: 7); 0 for all that was said.
-        cold: whether COLD is asked where WARM's best similarity is below `sure`.
+        cold: whether COLD is asked too where WARM's best cosine is below `sure`.
         sure: see `cold` (the document's "low confidence", without a number: its threshold).
         hot: how many messages HOT holds (document: 10-20); 0 for none.
     """
@@ -79,8 +78,8 @@ class Tiered:
                 raise MemreproError(
                     f"tiered: {name} is {getattr(self, name)}, and must lie in 0..1"
                 )
-        if self.adapted and not self.units:
-            raise MemreproError("tiered: adapted needs `units`, the most that it may give")
+        if (self.adapted or self.diversity < 1) and not self.units:
+            raise MemreproError("tiered: adapted and diversity need `units`, the most to give")
         if self.cold and not self.warm_days:
             raise MemreproError("tiered: cold needs warm_days, as COLD holds what is older")
 
@@ -129,24 +128,20 @@ class Tiered:
         recent = past & (now - memory.said <= self.warm_days * 86400) if self.warm_days else past
         held = memory.warm & recent
         similar = self._similar(text, dense, lexical, held)
-        scores = self._score(similar, (now - accessed) / 3600, accesses)
-        fit = held & (similar >= self.floor) if self.floor else held
-        order = memory.in_order(scores, fit)
-        if self.diversity < 1 and len(order):
-            pool = order[:_POOL]
-            chosen = mmr(scores[pool], memory.vectors(pool), self.diversity, self.units or _POOL)
-            order = pool[chosen]
-        if self.adapted:
-            best = np.sort(similar[order])[::-1][: self.units]
-            order = order[: adaptive(best.tolist())]
-        order = order[: self.units or None]
-        best_similar = similar[held].max(initial=-np.inf)
-        if self.cold and best_similar < self.sure:
+        if self.cold and dense[held].max(initial=-np.inf) < self.sure:
             facts = ~memory.warm & past & ~recent
-            score = self._similar(text, dense, lexical, facts)
-            cold = memory.in_order(score, facts)[: self.units or None]
-            return np.concatenate([order, cold]), np.concatenate([scores[order], score[cold]])
-        return order, scores[order]
+            similar = np.where(facts, self._similar(text, dense, lexical, facts), similar)
+            held = held | facts
+        if self.floor:
+            held = held & (dense >= self.floor)
+        scores = self._score(similar, (now - accessed) / 3600, accesses)
+        order = memory.in_order(scores, held)
+        n = self.units or len(order)
+        if self.adapted:
+            n = adaptive(np.sort(dense[order])[::-1][:n].tolist())
+        if self.diversity < 1:
+            order = order[mmr(scores[order], memory.vectors(order), self.diversity, n)]
+        return order[:n], scores[order[:n]]
 
     def _similar(
         self, text: str, dense: Doubles, lexical: Lexical | None, held: NDArray[np.bool_]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from memrepro.core.similarity import Doubles, Floats, products
+from memrepro.core.similarity import Doubles, Floats
 
 # "If the top result scores > 0.85, return only top 1-2; if clustered between 0.70-0.80, top-5."
 SURE, CLUSTER = 0.85, (0.70, 0.80)
@@ -24,14 +24,15 @@ def mmr(relevance: Doubles, vectors: Floats, weight: float, k: int) -> NDArray[n
         weight: the document's lambda, 0.7; 1 is the order of relevance.
         k: how many at most.
     """
-    similar = products(vectors, vectors)
+    doubles = vectors.astype(np.float64)
     left = np.ones(len(relevance), np.bool_)
     closest = np.zeros(len(relevance))
     taken: list[int] = []
     while left.any() and len(taken) < k:
         value = np.where(left, weight * relevance - (1 - weight) * closest, -np.inf)
         best = int(np.argmax(value))
-        closest = np.maximum(closest, similar[best]) if taken else similar[best].copy()
+        similar = doubles @ doubles[best]
+        closest = np.maximum(closest, similar) if taken else similar
         taken.append(best)
         left[best] = False
     return np.array(taken, np.intp)

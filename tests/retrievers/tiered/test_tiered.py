@@ -81,11 +81,12 @@ def by_the_document(request, number, *, k, alpha, recency, rate, floor, diversit
             return dense
         return hybrid(dense, Lexical(texts).scores(request.query_texts[number], held), alpha)
 
-    def best(scores, which):
-        return sorted(np.flatnonzero(which), key=lambda u: (-scores[u], ties[u]))
-
     held = warm & recent
     similar = similarity(held)
+    if cold and not (held.any() and dense[held].max() >= sure):
+        older = ~warm & past & ~recent
+        similar = np.where(older, similarity(older), similar)
+        held = held | older
     hours = (now - said) / 3600
     score = {
         "none": similar,
@@ -93,16 +94,13 @@ def by_the_document(request, number, *, k, alpha, recency, rate, floor, diversit
         "buckets": similar + bucket_recency(hours),
         "memory_bank": similar * additive_recency(hours, rate),
     }[recency]
-    order = best(score, held & (similar >= floor) if floor else held)
+    fit = np.flatnonzero(held & (dense >= floor) if floor else held)
+    order = sorted(fit, key=lambda u: (-score[u], ties[u]))
+    n = adaptive(sorted(dense[order], reverse=True)[:units]) if adapted else units
     if diversity < 1 and order:
-        pool = np.array(order[:50])
-        order = pool[mmr(score[pool], vectors[pool], diversity, units or 50)].tolist()
-    if adapted:
-        order = order[: adaptive(sorted(similar[order], reverse=True)[:units])]
-    order = order[: units or None]
-    if cold and not (held.any() and similar[held].max() >= sure):
-        older = ~warm & past & ~recent
-        order += best(similarity(older), older)[: units or None]
+        places = np.array(order)
+        order = places[mmr(score[places], vectors[places], diversity, n)].tolist()
+    order = order[:n]
     found = [d for u in order for d in sorted(docs[u], key=lambda d: keys.ties[d])]
     left = hot
     for doc in sorted(range(len(keys.doc_ids)), key=lambda d: (-keys.doc_said[d], keys.ties[d])):
@@ -155,7 +153,7 @@ def test_what_is_said_after_the_question_is_not_found(granularity):
 
 def test_cold_answers_for_what_is_older_than_the_window():
     request = asked(["fact of cats boats 0"], [NOW + 99 * DAY])
-    window = {"warm_days": 7.0, "units": 1}
+    window = {"warm_days": 7.0, "units": 1, "sure": 0.9}
     assert search(request, **window)[0].doc_ids == ()
     assert search(request, **window, cold=True)[0].doc_ids == ("s0r0",)
 
