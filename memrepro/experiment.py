@@ -20,6 +20,7 @@ from memrepro.plan import (
     Plan,
     Protocol,
     Report,
+    Scale,
     family_of,
     named,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "Plan",
     "Protocol",
     "Report",
+    "Scale",
     "build_entry",
     "load_plan",
     "named",
@@ -86,7 +88,7 @@ def load_plan() -> Plan:
     tree = read_yaml(root() / "params.yaml")
     top = (
         "datasets", "embeddings", "graph_embeddings", "tiered_embeddings", "experiments",
-        "latency", "reports", "evaluation", "tuning",
+        "latency", "scales", "reports", "evaluation", "tuning",
     )  # fmt: skip
     if not isinstance(tree, dict) or set(tree) != set(top):
         raise MemreproError(f"params.yaml must have exactly the keys {', '.join(top)}")
@@ -113,10 +115,12 @@ def load_plan() -> Plan:
         _evaluation(tree["evaluation"]),
         frozenset(made["traced"]),
         {k: build_entry(Latency, f"latency.{k}", v) for k, v in tree["latency"].items()},
+        {k: build_entry(Scale, f"scales.{k}", v) for k, v in tree["scales"].items()},
     )
     _check_kinds(made)
     groups_of_entries: tuple[Mapping[str, Any], ...] = (
-        plan.datasets, plan.embeddings, plan.experiments, plan.sweeps, plan.latency, plan.reports,
+        plan.datasets, plan.embeddings, plan.experiments, plan.sweeps, plan.latency, plan.scales,
+        plan.reports,
     )  # fmt: skip
     for entries in groups_of_entries:
         for key, entry in entries.items():
@@ -157,6 +161,12 @@ def load_plan() -> Plan:
                     "move it to dense"
                 )
     _check_latency(plan)
+    for key, scale in plan.scales.items():
+        if not scale.segments or any(type(n) is not int or n < 1 for n in scale.segments):
+            raise MemreproError(
+                f"params.yaml: scales.{key}.segments is {list(scale.segments)}: give whole numbers "
+                "from 1"
+            )
     return plan
 
 

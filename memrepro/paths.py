@@ -101,6 +101,11 @@ def latency(profile: str, name: str) -> Path:
     return results(profile) / "latency" / f"{name}.csv"
 
 
+def scale(profile: str, name: str) -> Path:
+    """What stores cost as they grow."""
+    return results(profile) / "latency" / f"{name}.parquet"
+
+
 def metrics(profile: str) -> Path:
     """The per-question metrics of a profile."""
     return results(profile) / "metrics.parquet"

@@ -10,7 +10,8 @@ from memrepro import paths
 from memrepro.errors import MemreproError
 
 PROFILES = ("sample", "open", "full")
-FULL_REPORTS = ("rfmem", "maxsim", "longmemeval", "associa", "tiered")  # as in dvc.yaml, `report-full`
+# As in dvc.yaml, `report-full`.
+FULL_REPORTS = ("rfmem", "maxsim", "longmemeval", "associa", "tiered")
 
 
 def family_of(keying: str) -> str:
@@ -144,6 +145,14 @@ class Latency:
 
 
 @dataclass(frozen=True)
+class Scale:
+    """The sizes, in segments, at which the tiered store is measured."""
+
+    profile: str
+    segments: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """A notebook of tables and figures about one profile; `paper` names both."""
 
@@ -197,6 +206,7 @@ class Plan:
     evaluation: Evaluation
     traced: frozenset[str] = frozenset()
     latency: Mapping[str, Latency] = field(default_factory=dict)
+    scales: Mapping[str, Scale] = field(default_factory=dict)
 
     def check_report(self, profile: str, paper: str) -> None:
         """Refuse a report that is not planned."""
@@ -233,6 +243,10 @@ class Plan:
     def timed(self, key: str) -> Latency:
         """An entry of `latency` by key; an unknown one is an error that lists the known ones."""
         return named("latency entry", self.latency, key)
+
+    def scale(self, key: str) -> Scale:
+        """An entry of `scales` by key; an unknown one is an error that lists the known ones."""
+        return named("scale", self.scales, key)
 
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ from memrepro.core.memory import GRANULARITIES, Memory, Session
 from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.retrievers.tiered.segments import Message, cut, segment_text
+from memrepro.retrievers.tiered.segments import Message, cut, one_line, segment_text
 
 PREFIX = "tiers:"
 WARM, COLD = "warm", "cold"
@@ -43,7 +43,7 @@ _CUTS: Mapping[str, Callable[[Sequence[Message]], list[tuple[int, int]]]] = {
 def _plain(messages: Sequence[Message]) -> str:
     if len(messages) == 1:
         return messages[0].text
-    return "\n".join(f"{m.speaker}: {m.text}" for m in messages)
+    return "\n".join(f"{m.speaker}: {one_line(m.text)}" for m in messages)
 
 
 UNITS = {

@@ -177,8 +177,13 @@ def clock(at: float) -> str:
 
 
 def segment_text(messages: Sequence[Message]) -> str:
-    """One line a message: `[2023-05-08 13:56] speaker: text`."""
-    return "\n".join(f"[{clock(m.at)}] {m.speaker}: {m.text}" for m in messages)
+    """One line a message, whatever it holds: `[2023-05-08 13:56] speaker: text`."""
+    return "\n".join(f"[{clock(m.at)}] {one_line(m.speaker)}: {one_line(m.text)}" for m in messages)
+
+
+def one_line(text: str) -> str:
+    """The text with each run of white space as one space, so that no message can feign another."""
+    return " ".join(text.split())
 
 
 def is_filler(text: str) -> bool:
