@@ -17,7 +17,7 @@ from memrepro.core.keys import Request, ranked
 from memrepro.core.ranking import Ranking
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.retrievers.tiered.keying import WARM, TieredKeys, TimedRequest
+from memrepro.retrievers.tiered.keying import TieredKeys, TimedRequest, Units
 from memrepro.retrievers.tiered.lexical import Lexical
 from memrepro.retrievers.tiered.scoring import (
     additive_recency,
@@ -96,9 +96,9 @@ class Tiered:
             raise MemreproError(
                 "tiered: these keys or queries have no times: give the experiment a keying 'tiers:'"
             )
-        memory = _Units(request.keys)
+        memory = request.keys.by_unit
         dense = memory.similarities(request)
-        lexical = Lexical(memory.texts) if self.alpha < 1 else None
+        lexical = memory.lexical if self.alpha < 1 else None
         accessed, accesses = memory.said.copy(), np.zeros(len(memory.said))
         found: dict[int, Ranking] = {}
         in_time = sorted(range(len(dense)), key=lambda i: (request.asked[i], request.query_ids[i]))
@@ -115,7 +115,7 @@ class Tiered:
 
     def _units(
         self,
-        memory: "_Units",
+        memory: Units,
         text: str,
         dense: Doubles,
         lexical: Lexical | None,
@@ -165,7 +165,7 @@ class Tiered:
     def _docs(
         self,
         keys: TieredKeys,
-        memory: "_Units",
+        memory: Units,
         taken: NDArray[np.intp],
         scores: Doubles,
         now: float,
@@ -186,40 +186,6 @@ class Tiered:
                 left -= int(keys.doc_turns[doc])
         best = list(found)[: self.k]
         return np.array(best, np.intp), np.array([found[doc] for doc in best])
-
-
-class _Units:
-    """The units of a memory: what the keys of one unit share."""
-
-    def __init__(self, keys: TieredKeys) -> None:
-        numbers, first, place = np.unique(keys.units, return_index=True, return_inverse=True)
-        self._keys, self._first = keys, first
-        self.rows = keys.rows[first]
-        self.said = keys.said[first]
-        self.warm = np.array([keys.fields[i] == WARM for i in first])
-        self.docs: list[list[int]] = [[] for _ in numbers]
-        for unit, owner in zip(place, keys.owner, strict=True):
-            self.docs[unit].append(int(owner))
-        self._ties = np.array([min(keys.ties[d] for d in docs) for docs in self.docs])
-
-    @property
-    def texts(self) -> list[str]:
-        """One a unit."""
-        return [self._keys.unique[row] for row in self.rows]
-
-    def similarities(self, request: Request) -> Doubles:
-        """The cosine of each query with each unit, shape (n_queries, n_units)."""
-        return self._keys.key_scores(request.vectors_of_queries())[:, self._first]
-
-    def vectors(self, which: NDArray[np.intp]) -> NDArray[np.floating]:
-        """The vectors of some units, shape (n, dimension)."""
-        assert self._keys.vectors is not None  # `similarities` has refused keys without
-        return self._keys.vectors[self.rows[which]]
-
-    def in_order(self, scores: Doubles, which: NDArray[np.bool_]) -> NDArray[np.intp]:
-        """Some units, the highest score first, ties by their docs."""
-        places = np.flatnonzero(which)
-        return places[np.lexsort((self._ties[places], -scores[places]))]
 
 
 RETRIEVERS = {"tiered": Tiered}

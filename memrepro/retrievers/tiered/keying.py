@@ -14,6 +14,7 @@ session of a memory has a time, they are one day apart, in their order.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from memrepro.core.memory import GRANULARITIES, Memory, Session
 from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
+from memrepro.retrievers.tiered.lexical import Lexical
 from memrepro.retrievers.tiered.segments import Message, cut, one_line, segment_text
 
 PREFIX = "tiers:"
@@ -68,6 +70,53 @@ class TieredKeys(Keys):
     said: Doubles = field(default_factory=lambda: np.array([]))
     doc_said: Doubles = field(default_factory=lambda: np.array([]))
     doc_turns: NDArray[np.int64] = field(default_factory=lambda: np.array([], np.int64))
+
+    @cached_property
+    def by_unit(self) -> "Units":
+        """The units that the keys are of; read once, however many runs share the keys."""
+        return Units(self)
+
+
+class Units:
+    """The units of a memory: what the keys of one unit share.
+
+    Attributes:
+        rows: each unit's place in the unique texts, shape (n_units,).
+        said: when the last message of each was said, Unix seconds, shape (n_units,).
+        warm: whether each is of WARM's kind, and no fact, shape (n_units,).
+        docs: the docs that each stands in, by index.
+    """
+
+    def __init__(self, keys: "TieredKeys") -> None:
+        """Put the keys of each unit together."""
+        numbers, first, place = np.unique(keys.units, return_index=True, return_inverse=True)
+        self._keys, self._first = keys, first
+        self.rows = keys.rows[first]
+        self.said = keys.said[first]
+        self.warm = np.array([keys.fields[i] == WARM for i in first])
+        self.docs: list[list[int]] = [[] for _ in numbers]
+        for unit, owner in zip(place, keys.owner, strict=True):
+            self.docs[unit].append(int(owner))
+        self._ties = np.array([min(keys.ties[d] for d in docs) for docs in self.docs])
+
+    @cached_property
+    def lexical(self) -> Lexical:
+        """The words of the units."""
+        return Lexical([self._keys.unique[row] for row in self.rows])
+
+    def similarities(self, request: Request) -> Doubles:
+        """The cosine of each query with each unit, shape (n_queries, n_units)."""
+        return self._keys.key_scores(request.vectors_of_queries())[:, self._first]
+
+    def vectors(self, which: NDArray[np.intp]) -> NDArray[np.floating]:
+        """The vectors of some units, shape (n, dimension)."""
+        assert self._keys.vectors is not None  # `similarities` has refused keys without
+        return self._keys.vectors[self.rows[which]]
+
+    def in_order(self, scores: Doubles, which: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Some units, the highest score first, ties by their docs."""
+        places = np.flatnonzero(which)
+        return places[np.lexsort((self._ties[places], -scores[places]))]
 
 
 @dataclass(frozen=True)
