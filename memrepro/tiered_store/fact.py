@@ -1,0 +1,118 @@
+"""The nouns of COLD: facts, what is said of them, and what became of it.
+
+328e0f776fdaed08, "COLD tier" (`ColdMemoryFact`), and its account of Mem0: new facts are compared
+with existing ones, and an operation is chosen (ADD, UPDATE, DELETE, NOOP).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+CATEGORIES = ("preference", "fact", "event", "relationship")
+# What a fact can be; all but the first are kept, and no longer hold.
+STATUSES = ("active", "superseded", "deleted", "merged")
+# What can be decided about a candidate.
+OPERATIONS = ("add", "update", "delete", "noop")
+# What can happen: these, a statement older than what it contradicts, a person's edit, a merge.
+CHANGES = (*OPERATIONS, "late", "edit", "merge")
+
+
+class Candidate(NamedTuple):
+    """A statement that may become a fact.
+
+    Attributes:
+        text: one sentence; one by another speaker than the user begins with their name and ": ".
+        category: one of `CATEGORIES`.
+        confidence: in 0..1.
+        sources: ids of the segments that say it, at least one.
+        at: when it was said, Unix seconds.
+    """
+
+    text: str
+    category: str
+    confidence: float
+    sources: tuple[str, ...]
+    at: float
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What COLD holds.
+
+    Attributes:
+        fact_id: 20 hex digits, from the statement that it began as.
+        text: as a candidate's.
+        category: one of `CATEGORIES`.
+        confidence: in 0..1.
+        sources: ids of the segments that say it, sorted.
+        created_at: when it was first said, Unix seconds.
+        last_validated_at: when it was last said, or edited by a person.
+        status: one of `STATUSES`: 'superseded' by another value, 'deleted' as it was denied,
+            'merged' into another that says the same.
+    """
+
+    fact_id: str
+    text: str
+    category: str
+    confidence: float
+    sources: tuple[str, ...]
+    created_at: float
+    last_validated_at: float
+    status: str
+
+
+class Decision(NamedTuple):
+    """What to do with a candidate.
+
+    Attributes:
+        operation: one of `OPERATIONS`.
+        fact_id: the active fact that it is about; '' for 'add'.
+        reason: the rule that decided, in a few words.
+    """
+
+    operation: str
+    fact_id: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One entry of the history; each statement stands in one of them.
+
+    Attributes:
+        number: grows from entry to entry.
+        operation: one of `CHANGES`.
+        fact_id: the fact that it is about: the new one, or the one confirmed, denied, edited, or
+            merged into.
+        old_id: the fact that gave way to `fact_id`, or ''; of 'late' the one that stands.
+        text: what was said; of 'merge' the text that gave way.
+        category: as a candidate's.
+        confidence: as a candidate's.
+        sources: of this text alone, sorted; none where a person edited.
+        at: when it was said, Unix seconds.
+        changed_at: when the store noted it, Unix seconds.
+        reason: the rule that decided.
+    """
+
+    number: int
+    operation: str
+    fact_id: str
+    old_id: str
+    text: str
+    category: str
+    confidence: float
+    sources: tuple[str, ...]
+    at: float
+    changed_at: float
+    reason: str
+
+
+# (segment id, segment text, Unix seconds) → what the segments state.
+Extract = Callable[[Sequence[tuple[str, str, float]]], list[Candidate]]
+# A candidate and the active facts → what to do.
+Decide = Callable[[Candidate, Sequence[Fact]], Decision]
+# n texts → their similarities, [n, n].
+Similar = Callable[[Sequence[str]], NDArray[np.floating]]

@@ -1,0 +1,399 @@
+"""One user's tiered memory, to be opened, added to, searched and maintained."""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal, Self
+
+from memrepro.core.similarity import Doubles, products
+from memrepro.encode import Encoder, Vectors, check_vectors
+from memrepro.errors import MemreproError
+from memrepro.retrievers.tiered.segments import Message
+from memrepro.tiered_store import cold, conflicts
+from memrepro.tiered_store import extract as extractors
+from memrepro.tiered_store.consolidate import consolidate
+from memrepro.tiered_store.degrade import Chain, Limited, fact_key
+from memrepro.tiered_store.fact import Decide, Extract
+from memrepro.tiered_store.folders import (
+    DELETED,
+    check_message,
+    check_time,
+    is_unicode,
+    lock,
+    user_folder,
+)
+from memrepro.tiered_store.hot import Hot
+from memrepro.tiered_store.index import VectorIndex
+from memrepro.tiered_store.journal import Journal
+from memrepro.tiered_store.settings import Answer, Settings
+from memrepro.tiered_store.stretches import Recut, recut
+
+Mode = Literal["write", "read"]
+_DAY = 86400.0
+# Segments whose facts are committed together.
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of messages.
+
+    Attributes:
+        stored: how many are new, and on the disk.
+        duplicates: how many were there already, under this id or from another channel.
+        refused: how many were not taken as memory is paused.
+    """
+
+    stored: int
+    duplicates: int
+    refused: int
+
+
+@dataclass(frozen=True)
+class Maintained:
+    """What `maintain` did.
+
+    Attributes:
+        closed: segments that became final as their stretch was over.
+        migrated: segments that became facts.
+        changes: to facts, by migration and merging.
+    """
+
+    closed: int
+    migrated: int
+    changes: int
+
+
+class TieredMemory:
+    """HOT, WARM and COLD of one user, in a folder of their own.
+
+    One process may have it open for writing, and any number for reading. A reader's searches leave
+    no trace. Not for use by several threads.
+
+    Attributes:
+        folder: where all of it is.
+        settings, encoder: as given.
+        journal, index, hot: what the tiers stand on.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        user_id: str,
+        encoder: Encoder,
+        settings: Settings | None = None,
+        *,
+        mode: Mode = "write",
+        extract: Extract | None = None,
+        decide: Decide | None = None,
+    ) -> None:
+        """Open a memory, make it, or finish what a kill has interrupted.
+
+        Args:
+            root: a folder on a local disk.
+            user_id: any string; the folder's name is its SHA-256.
+            encoder: of texts; with another one than before, all vectors are made anew.
+            settings: default the document's.
+            mode: 'write' or 'read'.
+            extract: makes facts of segments; default by rules.
+            decide: what a fact does to those that are there; default by rules.
+
+        Raises:
+            MemreproError: if another process is writing, the journal is damaged, or there is
+                nothing to read.
+        """
+        self.settings = settings or Settings()
+        self.folder = user_folder(root, user_id)
+        self.encoder, self._extract, self._decide = encoder, extract, decide
+        self._writes = mode == "write"
+        self._limited, self._suspects = Limited(), False
+        self._lock = lock(root, user_id) if self._writes else -1
+        try:
+            if not self._writes and not (self.folder / "memory.sqlite").is_file():
+                raise MemreproError(f"there is no memory in {self.folder}: open it to write")
+            self.journal = Journal(self.folder / "memory.sqlite", write=self._writes)
+            self.index = VectorIndex(self.folder / "vectors.lance", encoder.dimension)
+            self.hot = Hot(self.settings.hot)
+            self._chain = Chain(
+                self.journal, self.index, self.hot, encoder, self.settings, self._limited
+            )
+            if self._writes:
+                self._make_good()
+            elif self.journal.get("encoder") != asdict(encoder.identity):
+                raise MemreproError(
+                    f"the vectors in {self.folder} are not of {encoder.identity.model!r} as it is "
+                    "here: read with the encoder that wrote, or open for writing once"
+                )
+            self._reload()
+        except BaseException:
+            self.close()
+            raise
+
+    def add(self, messages: Sequence[Message]) -> Added:
+        """Take messages in, of any channels and in any order; on the disk when this returns.
+
+        Raises:
+            MemreproError: if one cannot be taken, and then none is.
+        """
+        for message in messages:
+            check_message(message)
+        if self.journal.get("paused"):
+            with self.changing():
+                self.journal.count({"refused_while_paused": len(messages)})
+            return Added(0, 0, len(messages))
+        with self.changing() as change:
+            new = self.journal.insert(messages)
+            change.times += [message.at for message in new]
+            twice = len(messages) - len(new)
+            self.journal.count({"stored": len(new), "duplicates": twice})
+        return Added(len(new), twice, 0)
+
+    def recent(self, n: int | None = None) -> list[Message]:
+        """HOT: the last messages of all channels in order of time, for every prompt."""
+        return self.hot.last(n)
+
+    def search(self, query: str, now: float, channel: str | None = None) -> Answer:
+        """What is remembered of a query; what is given counts as accessed.
+
+        Args:
+            query: in words; "last week" and the like limit the answer to that time.
+            now: Unix seconds.
+            channel: of one channel alone.
+
+        Raises:
+            MemreproError: if the query is empty or the time is none.
+        """
+        if not query.strip() or not is_unicode(query):
+            raise MemreproError(f"the query {query[:40]!a} has no words in valid Unicode")
+        check_time(now, "a search")
+        if not self._writes:
+            self._try("read", self._reload)
+        answer = self._chain.answer(query, now, channel)
+        given = [item.item_id for item in answer.items if item.tier == "warm"]
+        # A damaged folder of vectors is made anew at the next change.
+        self._suspects |= answer.step != "dense"
+        if self._writes:
+            self._try("note", lambda: self._note(given, now))
+        return answer
+
+    def maintain(self, now: float) -> Maintained:
+        """Close what is over, turn segments of over seven days into facts, and merge facts.
+
+        Each step is committed by itself, so that a kill loses the one in work, and the next call
+        goes on.
+
+        Raises:
+            MemreproError: if the extractor fails; what it did before is kept.
+        """
+        check_time(now, "maintenance")
+        self._suspects = True
+        with self.changing() as change:
+            self.journal.put("clock", max(now, self.journal.get("clock", now)))
+        migrated, changes = self.migrate(now)
+        merged: list[cold.Change] = []
+        # Without the facts' vectors, merging waits for the next time.
+        if not self._suspects:
+            with self.changing(facts=True):
+                merged = consolidate(
+                    self.journal.connection, self._similar, self.settings.same, now
+                )
+                self.journal.count({"merged": len(merged)})
+        with self.changing() as end:
+            end.db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        self._try("compact", self.index.compact)
+        return Maintained(len(change.cut.came), migrated, changes + len(merged))
+
+    def migrate(self, now: float) -> tuple[int, int]:
+        """Turn segments that are old enough into facts: how many, and changes of facts."""
+        # Made when first needed: the default one's rules take a while to load.
+        self._extract = extract = self._extract or extractors.by_rules()
+        self._decide = decide = self._decide or conflicts.by_rules()
+        migrated = changes = 0
+        end = now - self.settings.warm_days * _DAY
+        where = "WHERE s.tier = 'warm' AND s.end < ?"
+        while due := self.journal.segments(where, (end,))[:_AT_ONCE]:
+            ids = [segment.segment_id for segment in due]
+            candidates = extract([(s.segment_id, s.text, s.end) for s in due])
+            with self.changing(facts=True):
+                made = cold.apply(self.journal.connection, candidates, now, decide)
+                self.journal.chill(ids)
+                self.journal.count({"migrated": len(ids), "fact_changes": len(made)})
+            migrated += len(ids)
+            changes += len(made)
+        return migrated, changes
+
+    def metrics(self) -> dict[str, int]:
+        """Counters since the memory was made, by name; a reader's count its own searches."""
+        counts = self._chain.counts.copy()
+        if self._writes:
+            counts.update(self.journal.counters())
+        return dict(sorted(counts.items()))
+
+    @contextmanager
+    def changing(self, *, facts: bool = False, purge: bool = False) -> Iterator["Changing"]:
+        """A transaction on the journal, after which segments, vectors and HOT follow.
+
+        Args:
+            facts: whether facts may change within.
+            purge: whether what is deleted within must be gone from the disk.
+
+        Raises:
+            MemreproError: if the memory is open for reading alone, or the journal fails.
+        """
+        self._must_write()
+        with self.journal.transaction() as connection:
+            change = Changing(connection)
+            yield change
+            change.cut = recut(self.journal, self.settings.segmentation, change.times)
+            for segment_id in change.cut.went:
+                cold.forget_source(connection, segment_id)
+            if facts or purge or change.cut.came or change.cut.went:
+                self.journal.put("behind", True)
+            if purge:
+                self.journal.put("purge", True)
+        self._reload()
+        if purge:
+            self.purge()
+        elif self._suspects or self.journal.get("behind"):
+            self._level()
+
+    def purge(self) -> None:
+        """Leave no byte on the disk of what was deleted; a kill is made good at the next opening.
+
+        Raises:
+            MemreproError: if a reader holds an old state; call it again.
+        """
+        self._level()
+        try:
+            if self._suspects:
+                self.index.clear()
+            else:
+                self.index.rewrite()
+        except Exception:
+            self.index.clear()
+            self._level()
+        self.journal.scrub()
+        with self.journal.transaction():
+            self.journal.put("purge", False)
+
+    def close(self) -> None:
+        """Let another process write."""
+        if hasattr(self, "journal"):
+            if self._lock >= 0:
+                self._try("note", lambda: self._note([], 0.0))
+            self.journal.close()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _make_good(self) -> None:
+        """Make what is not there, and finish what was interrupted."""
+        for folder in self.folder.parent.glob(f"{DELETED}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        identity, rules = asdict(self.encoder.identity), asdict(self.settings.segmentation)
+        with self.journal.transaction() as connection:
+            cold.create_tables(connection)
+            if self.journal.get("encoder") != identity:
+                self.index.clear()
+                self.journal.put("encoder", identity)
+        self._suspects = True
+        with self.changing(purge=self.journal.get("purge", False)) as change:
+            if self.journal.get("rules") != rules:
+                change.times += [message.at for message in self.journal.messages()]
+                self.journal.put("rules", rules)
+
+    def _reload(self) -> None:
+        with self.journal.snapshot():
+            self.hot.hold(self.journal.last(self.settings.hot))
+
+    def _note(self, given: Sequence[str], now: float) -> None:
+        counts = self._chain.counts.copy()
+        with self.journal.transaction():
+            self.journal.touch(given, now)
+            self.journal.count(counts)
+        self._chain.counts.clear()
+
+    def _level(self) -> None:
+        """Bring the vectors level with the journal, or leave that to the next change."""
+        self._suspects = True
+        try:
+            try:
+                self._bring_level()
+            except _EncoderFailed:
+                raise
+            except Exception:
+                # What follows from the journal is made anew rather than repaired.
+                self.index.clear()
+                self._bring_level()
+            with self.journal.transaction():
+                self.journal.put("behind", False)
+            self._suspects = False
+        except Exception:
+            self._chain.counts["index_failed"] += 1
+
+    def _bring_level(self) -> None:
+        texts = {fact_key(fact): fact.text for fact in cold.facts(self.journal.connection)}
+        self.index.level(
+            "segments", self.journal.keys("warm"), lambda ids: self._encode(self.journal.texts(ids))
+        )
+        self.index.level("facts", texts, lambda ids: self._encode([texts[key] for key in ids]))
+
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        encoder = self.encoder
+        try:
+            vectors = self._limited.run(
+                lambda: encoder.encode(texts, "document"), self.settings.index_seconds
+            )
+            check_vectors(vectors, texts, encoder.identity, encoder.dimension)
+        except MemreproError as error:
+            raise _EncoderFailed(str(error)) from error
+        return vectors
+
+    def _similar(self, texts: Sequence[str]) -> Doubles:
+        """The cosines of active facts' texts, whose vectors are there already."""
+        ids, vectors = self.index.all("facts")
+        row_of = dict(zip(ids, range(len(ids)), strict=True))
+        facts = cold.facts(self.journal.connection)
+        key_of = {fact.text: fact_key(fact) for fact in facts}
+        some = vectors[[row_of[key_of[text]] for text in texts]]
+        return products(some, some)
+
+    def _try(self, name: str, work: Callable[[], None]) -> None:
+        """Do what a search can do without."""
+        try:
+            work()
+        except Exception:
+            self._chain.counts[f"{name}_failed"] += 1
+
+    def _must_write(self) -> None:
+        if not self._writes:
+            raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
+
+
+@dataclass
+class Changing:
+    """A change in work.
+
+    Attributes:
+        db: in the transaction.
+        times: of messages that come, go or change, Unix seconds; to be appended to.
+        cut: what became of the segments, afterwards.
+    """
+
+    db: sqlite3.Connection
+    times: list[float] = field(default_factory=list)
+    cut: Recut = field(default_factory=lambda: Recut((), ()))
+
+
+class _EncoderFailed(MemreproError):
+    """New texts have no vectors yet."""

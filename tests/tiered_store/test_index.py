@@ -1,0 +1,83 @@
+"""The index holds exactly the wanted ids, finds by cosine, and forgets bytes."""
+
+import lancedb
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.tiered_store.index import TABLES, VectorIndex
+from tests.tiered_store.store_made import all_bytes
+
+D = 16
+
+
+def vectors_of(ids):
+    """A vector for each id, of any length."""
+    return np.array([np.random.default_rng(int(key[1:])).normal(size=D) for key in ids], np.float32)
+
+
+@pytest.fixture
+def index(tmp_path):
+    made = VectorIndex(tmp_path / "vectors.lance", D)
+    for table in TABLES:
+        made.level(table, [], vectors_of)
+    return made
+
+
+def test_the_nearest_are_those_of_the_largest_cosine(index):
+    ids = [f"v{i}" for i in range(200)]
+    index.level("segments", ids, vectors_of)
+    query = vectors_of(["v999"])[0]
+    vectors = vectors_of(ids).astype(float)
+    cosines = vectors @ query / np.linalg.norm(vectors, axis=1) / np.linalg.norm(query)
+    best = [ids[i] for i in np.argsort(-cosines)]
+    found, unit = index.nearest("segments", query, 10)
+    assert found == best[:10]
+    assert np.linalg.norm(unit, axis=1) == pytest.approx(np.ones(10), abs=1e-6)
+    assert sorted(index.nearest("segments", query, None)[0]) == sorted(ids)
+    assert index.nearest("facts", query, None)[0] == []
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 30)), max_size=5))
+def test_level_leaves_exactly_what_is_wanted(tmp_path_factory, sets):
+    index = VectorIndex(tmp_path_factory.mktemp("index") / "vectors.lance", D)
+    asked = []
+
+    def noted(ids):
+        asked.extend(ids)
+        return vectors_of(ids)
+
+    before = set()
+    for numbers in sets:
+        wanted = {f"v{n}" for n in numbers}
+        asked.clear()
+        index.level("facts", wanted, noted)
+        assert index.ids("facts") == wanted
+        assert set(asked) == wanted - before
+        before = wanted
+
+
+def test_rewriting_leaves_no_byte_of_what_was_removed(index, tmp_path):
+    ids = [f"v{i}" for i in range(100)]
+    index.level("segments", ids, vectors_of)
+    gone = vectors_of(["v17"])[0].tobytes()
+    index.level("segments", [key for key in ids if key != "v17"], vectors_of)
+    index.compact()
+    # Why the tables are written anew: one row of a hundred is marked as removed, and stays.
+    assert gone in all_bytes(tmp_path)
+    index.rewrite()
+    left = all_bytes(tmp_path)
+    assert gone not in left
+    assert b"v17" not in left
+    assert vectors_of(["v18"])[0].tobytes() in left
+    assert len(index.ids("segments")) == 99
+
+
+def test_many_small_writes_leave_few_fragments(index, tmp_path):
+    for n in range(1, 60):
+        index.level("segments", [f"v{i}" for i in range(n)], vectors_of)
+    table = lancedb.connect(tmp_path / "vectors.lance").open_table("segments")
+    assert table.stats()["fragment_stats"]["num_fragments"] <= 21
+    assert len(index.ids("segments")) == 59
