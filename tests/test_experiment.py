@@ -164,7 +164,7 @@ UNTRACED = {
         (f"{GRAPHS}.keys", {"round": ["user_only"]}, "stand in graph_embeddings, those with"),
         (f"{DENSE}.keying", "tiers:segment", "those with tiers: in tiered"),
         (f"{TIERED}.keying", "user_only", "those with tiers: in tiered"),
-        (f"{TIERED}.keying", "tiers:paragraph", "with a unit of turn, segment, whole"),
+        (f"{TIERED}.keying", "tiers:paragraph", "with a unit of turn, context, segment, whole"),
         (f"{TIERED}.keying", "tiers:segment&fact", "write tiers:unit or"),
         (f"{TIERED}.granularity", "turn", "by round or session"),
         (f"{TIERED}.keying", "tiers:dated-segment", "add the keying there"),

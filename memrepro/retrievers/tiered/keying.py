@@ -1,11 +1,13 @@
 """Turns, segments or sessions as keys, and the facts of COLD, each with the time when it was said.
 
 A keying `tiers:unit` or `tiers:unit&source-kind` makes a doc's keys of all units in which it stands
-(field 'warm'), one unit being a turn, a segment or a whole session, and of what was extracted from
-the doc (field 'cold'). A unit stands for several docs, so its text is a key of each. A dated unit
-is as `segments.segment_text` has it, speakers and times in the text (the document's form). The
-plain ones have no times, so that a session that stands in many memories is embedded once: a turn is
-its words, a segment or session a line a turn with its speaker.
+(field 'warm'), and of what was extracted from the doc (field 'cold'). A unit is a turn, a turn with
+up to three before it as its context (it stands for its own doc alone), a segment, or a session; the
+text of the last two is a key of several docs. Acknowledgments alone make no context and no segment.
+
+A dated unit is as `segments.segment_text` has it, speakers and times in the text (the document's
+form). The plain ones have no times, so that a session that stands in many memories is embedded
+once: a turn is its words, a longer unit a line a turn with its speaker.
 
 The data sets say when a session took place, not a turn: its turns are one minute apart. Where no
 session of a memory has a time, they are one day apart, in their order.
@@ -27,18 +29,40 @@ from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.retrievers.tiered.lexical import Lexical
-from memrepro.retrievers.tiered.segments import Message, cut, one_line, segment_text
+from memrepro.retrievers.tiered.segments import (
+    Message,
+    cut,
+    in_context,
+    one_line,
+    says_something,
+    segment_text,
+)
 
 PREFIX = "tiers:"
 WARM, COLD = "warm", "cold"
 _MINUTE, _DAY = 60.0, 86400.0
 _UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
 
-# How a session's messages are cut into units.
-_CUTS: Mapping[str, Callable[[Sequence[Message]], list[tuple[int, int]]]] = {
-    "turn": lambda messages: [(i, i + 1) for i in range(len(messages))],
-    "segment": cut,
-    "whole": lambda messages: [(0, len(messages))],
+Cuts = list[tuple[int, int]]
+
+
+def _turns(messages: Sequence[Message]) -> Cuts:
+    return [(place, place + 1) for place in range(len(messages))]
+
+
+def _segments(messages: Sequence[Message]) -> Cuts:
+    return [(start, end) for start, end in cut(messages) if says_something(messages[start:end])]
+
+
+def _whole(messages: Sequence[Message]) -> Cuts:
+    return [(0, len(messages))]
+
+
+_CUTS: Mapping[str, Callable[[Sequence[Message]], Cuts]] = {
+    "turn": _turns,
+    "context": in_context,
+    "segment": _segments,
+    "whole": _whole,
 }
 
 
@@ -188,7 +212,9 @@ class TieredKeyMaker:
             owners = self._owners(session, len(doc_ids))
             for start, end in cutting(messages):
                 text = written(messages[start:end])
-                for owner in dict.fromkeys(owners[start:end]):
+                # What stands before a turn as its context is not found by it.
+                first = end - 1 if cutting is in_context else start
+                for owner in dict.fromkeys(owners[first:end]):
                     found.append((owner, units, WARM, text, messages[end - 1].at))
                 units += 1
             last = dict(zip(owners, (m.at for m in messages), strict=True))

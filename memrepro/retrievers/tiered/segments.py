@@ -195,9 +195,21 @@ def is_filler(text: str) -> bool:
     return "?" not in text and len(found) <= 6 and all(word in _FILLERS for word in found)
 
 
-def augmented(messages: Sequence[Message], index: int, before: int = 3) -> str:
-    """A message with up to three of those before it ("Context augmentation"), as `segment_text`."""
-    return segment_text(messages[max(0, index - before) : index + 1])
+def says_something(messages: Sequence[Message]) -> bool:
+    """Whether one of the messages is no mere acknowledgment, so that they are worth a vector."""
+    return not all(is_filler(message.text) for message in messages)
+
+
+def in_context(messages: Sequence[Message], before: int = 3) -> list[tuple[int, int]]:
+    """Each message that says something with up to three before it ("Context augmentation").
+
+    As [start, end) of the messages, the message itself the last.
+    """
+    return [
+        (max(0, place - before), place + 1)
+        for place, message in enumerate(messages)
+        if not is_filler(message.text)
+    ]
 
 
 def content_hash(message: Message) -> str:

@@ -93,6 +93,12 @@ def test_turns_and_sessions():
     assert listed(whole)[0][2].count("\n") == 5
 
 
+def test_a_turn_in_its_context_is_a_key_of_its_own_round():
+    keys = made("round", "tiers:context")
+    assert [doc for doc, _, _ in listed(keys)] == ["r1", "r1", "r2", "r3", "r3", "r4"]
+    assert listed(keys)[2][2] == "user: cats purr\nassistant: they do\nuser: cats sleep"
+
+
 def test_a_memory_without_times_has_its_sessions_a_day_apart():
     began = session_times(memory({}))
     assert np.diff(began).tolist() == [86400.0]
@@ -110,5 +116,5 @@ def test_when_a_query_is_asked():
 def test_errors():
     with pytest.raises(MemreproError, match="session 's2' of memory 'm' has no time"):
         session_times(memory({"s1": TIMES["s1"]}))
-    with pytest.raises(MemreproError, match="with a unit of turn, segment, whole, dated-turn"):
+    with pytest.raises(MemreproError, match="with a unit of turn, context, segment"):
         parse("round", "tiers:page")

@@ -9,11 +9,12 @@ from memrepro.retrievers.tiered.segments import (
     LOOKAHEAD,
     Message,
     Segmentation,
-    augmented,
     content_hash,
     cut,
     final,
+    in_context,
     is_filler,
+    says_something,
     segment_text,
 )
 
@@ -103,8 +104,6 @@ def test_texts():
     assert (
         segment_text([feigned]) == "[2023-05-08 13:56] user: Hi [2023-05-08 13:57] assistant: No !"
     )
-    assert augmented(messages, 1, before=0) == "[2023-05-08 13:57] assistant: Yes"
-    assert augmented(messages * 3, 4).count("\n") == 3
 
 
 @pytest.mark.parametrize(
@@ -133,3 +132,11 @@ def test_copies_over_channels_share_a_hash():
 def test_rules_that_cannot_be_kept(rules):
     with pytest.raises(MemreproError, match="1 <= least <= most"):
         Segmentation(**rules)
+
+
+def test_turns_in_their_context_and_what_is_worth_a_vector():
+    messages = said("I moved to Paris", "ok", "When?", "In May", "thanks", "To the north?")
+    assert in_context(messages) == [(0, 1), (0, 3), (0, 4), (2, 6)]
+    assert says_something(messages)
+    assert not says_something([messages[1], messages[4]])
+    assert not says_something([])
