@@ -25,6 +25,8 @@ from memrepro.stages.done import Done
 from memrepro.stages.evaluate import evaluate_profile
 from memrepro.store import read_json, read_table, root, sha256, write_json
 
+# Profiles whose tables are audited together, by a stage of its own.
+AUDITED = ("sample", "open")
 _KEY = ["row", "column", "metric"]
 _VALUES = (".csv", ".parquet")
 
@@ -82,7 +84,9 @@ def check_recomputed(profile: str) -> int:
     if strays := sorted({*(paths.results(profile) / "runs").rglob("*.parquet")} - planned):
         raise MemreproError(f"{strays[0]} is of no experiment in params.yaml: delete it")
     # Each part is computed from files alone, so that they can run side by side, the longest first.
-    parts = [partial(_check_report, profile, paper) for paper in plan.papers(profile)]
+    audited = ["audit"] if profile in AUDITED else []
+    papers = [*plan.papers(profile), *audited]
+    parts = [partial(_check_report, profile, paper) for paper in papers]
     parts.insert(1, partial(_check_metrics, profile))
     if (workers := min(os.cpu_count() or 1, len(parts))) == 1:
         return sum(part() for part in parts)
