@@ -1,5 +1,6 @@
 """Paired bootstrap: how far a mean difference over questions could be chance."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,13 @@ def paired_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -
     cost that does not grow with n where the metric is 0 or 1. Where all differences are equal the
     interval is that point.
     """
-    differences = second - first
+    # A report asks for the same difference in several places.
+    return _interval((second - first).tobytes())
+
+
+@lru_cache(maxsize=4096)
+def _interval(raw: bytes) -> Interval:
+    differences = np.frombuffer(raw)
     mean = float(differences.mean())
     values, counts = np.unique(differences, return_counts=True)
     if len(values) == 1:

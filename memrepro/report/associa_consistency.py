@@ -49,7 +49,7 @@ def consistency() -> Iterator[Cell]:
     """Every check in plain words: what the paper says, what is expected, what is found."""
     for where, said, expected, found, words, n in checks():
         label = _LABELS.get(words, NOT_COMPARABLE)
-        yield Cell(where, "verdict", "consistency", said, words, n, label)
+        yield Cell(where, "verdict", "consistency", said, words, n, label, found.split(";")[0])
         yield Cell(where, "expected", "consistency", "", expected, n, "")
         yield Cell(where, "found", "consistency", "", found, n, "")
 

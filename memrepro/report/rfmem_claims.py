@@ -325,7 +325,8 @@ def _row(
     row: str, said: str, label: str, n: int, texts: Mapping[str, str], words: str = ""
 ) -> Iterator[Cell]:
     verdict = words or WORDS[label]
-    yield Cell(row, "verdict", "claim", said, verdict, n, label, note=_NOTE)
+    term = texts.get("in this direction", "")
+    yield Cell(row, "verdict", "claim", said, verdict, n, label, term, _NOTE)
     for column, text in texts.items():
         yield Cell(row, column, "claim", "", text, n, "", note=_NOTE)
 

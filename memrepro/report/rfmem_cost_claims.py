@@ -194,8 +194,11 @@ def claim_cells(costs: Costs, metrics: Metrics) -> Iterator[Cell]:
             "what came out": "; ".join(f"{case.case}: {case.text}" for case in cases),
         }.items():
             judged = NOT_COMPARABLE if claim.on_time else label
-            said, verdict = (claim.said, judged) if column == "verdict" else ("", "")
-            yield Cell(claim.row, column, "claim", said, text, len(cases), verdict, note=_NOTE)
+            said, verdict, term = "", "", ""
+            if column == "verdict":
+                said, verdict, term = claim.said, judged, f"{held} of {len(cases)} cases"
+            n = len(cases)
+            yield Cell(claim.row, column, "claim", said, text, n, verdict, term, _NOTE)
 
 
 def build(costs: Costs, metrics: Metrics, folder: Path) -> list[Path]:

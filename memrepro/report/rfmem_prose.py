@@ -79,8 +79,8 @@ def claims() -> Iterator[Cell]:
     for row, said in printed_rows("text_claims").items():
         cases = held[row]
         label = "exact" if all(cases) else "not reproduced"
-        n = len(cases)
-        yield Cell(row, "value", "cases", said["printed"], f"{sum(cases)} of {n}", n, label)
+        n, held_in = len(cases), f"{sum(cases)} of {len(cases)}"
+        yield Cell(row, "value", "cases", said["printed"], held_in, n, label, "all cases must hold")
 
 
 def _numbers(table: str) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from memrepro.report.tiered_compare import Compares, Pair, verdict
 from memrepro.report.tiered_consistency import UNCHECKED, checks
 from memrepro.report.tiered_here import (
     BUCKETS,
+    CONTEXT,
     DESIGN,
     FLAT,
     KEYWORD,
@@ -67,8 +68,8 @@ MEASURED: Mapping[str, tuple[tuple[Pair, ...], str]] = {
         "conflicts, so that it is similarity × decay",
     ),
     "decay works": (
-        (Pair(DESIGN, NO_DECAY), Pair(WEIGHTED, FLAT)),
-        "that it does better than no decay, in the design and over the whole memory",
+        (Pair(WHOLE_MEMORY, NO_DECAY), Pair(WEIGHTED, FLAT)),
+        "that it does better than no decay over the whole memory, first with the design's choice",
     ),
     "buckets work": ((Pair(BUCKETS, NO_DECAY),), "that they do better than no decay"),
     "hybrid is optimal": (
@@ -77,7 +78,7 @@ MEASURED: Mapping[str, tuple[tuple[Pair, ...], str]] = {
         "values between",
     ),
     "frequently retrieved is more relevant": (
-        (Pair(REINFORCED, DESIGN),),
+        (Pair(REINFORCED, WHOLE_MEMORY),),
         "that counting accesses does better than not; the accesses are those of the questions",
     ),
     "COLD keeps facts": ((Pair(DESIGN, NO_COLD),), "that gold docs are found through facts"),
@@ -91,6 +92,8 @@ FURTHER: Mapping[str, tuple[Pair, ...]] = {
         Pair(DESIGN, WHOLE_MEMORY),
     ),
     "not in the document: dates in a segment help": (Pair(SEGMENT, UNDATED),),
+    "not in the document: turns in their context beat turns": (Pair(CONTEXT, TURN),),
+    "not in the document: segments beat turns in their context": (Pair(SEGMENT, CONTEXT),),
 }
 BY_TYPE = "granularity by query type"
 _PAPER = "a result of another paper, which is not among the shared documents"

@@ -110,16 +110,19 @@ TURN, SEGMENT, WHOLE, UNDATED = (
     f"docs are rounds, keys are {keys}"
     for keys in ("turns", "segments", "whole sessions", "segments without dates")
 )
+CONTEXT = "docs are rounds, keys are turns in their context"
 TURN_S, SEGMENT_S, WHOLE_S = (row.replace("rounds", "sessions") for row in (TURN, SEGMENT, WHOLE))
 DESIGN, FLAT = "the design", "segments, hybrid, nothing else"
 WEIGHTED = "segments, hybrid, decay, nothing else"
-NO_WINDOW, NO_DECAY, NO_FLOOR, NO_COLD, NO_HOT = (
-    f"without {part}"
-    for part in ("WARM's 7 days and COLD", "decay", "the threshold", "COLD", "HOT")
+NO_WINDOW, NO_FLOOR, NO_COLD, NO_HOT = (
+    f"without {part}" for part in ("WARM's 7 days and COLD", "the threshold", "COLD", "HOT")
 )
-BUCKETS, MEMORY_BANK = "time buckets for decay", "MemoryBank's score for the combined one"
-REINFORCED = "accesses counted"
 WHOLE_MEMORY = "without WARM's 7 days, COLD and the threshold"
+# Under the tiers the score orders what little there is, so it is varied without them.
+NO_DECAY, BUCKETS, MEMORY_BANK, REINFORCED = (
+    f"{WHOLE_MEMORY}, {part}"
+    for part in ("without decay", "time buckets", "MemoryBank's score", "accesses counted")
+)
 SEMANTIC, PRINTED_ALPHA, KEYWORD = (f"hybrid, α = {alpha}" for alpha in ("1.0", "0.7", "0.0"))
 # Row → experiment and setting, to be filled in from a study, and the level of its docs ('' is the
 # study's own).
@@ -128,6 +131,7 @@ ROWS: Mapping[str, tuple[str, str, str]] = {
     SEGMENT: ("{stem}-tiered-segment", "", ""),
     WHOLE: ("{stem}-tiered-whole", "", ""),
     UNDATED: ("{stem}-tiered-segment-undated", "", ""),
+    CONTEXT: ("{stem}-tiered-context", "", ""),
     TURN_S: ("{stem}-session-tiered-turn", "", "session"),
     SEGMENT_S: ("{stem}-session-tiered-segment", "", "session"),
     WHOLE_S: ("{stem}-session-tiered-whole", "", "session"),
@@ -259,8 +263,8 @@ def granularity(runs: Runs) -> Iterator[Cell]:
         "cosine alone over the whole memory; a round's keys are its turns, the segments that it "
         "stands in, or its whole session; a session's are all of its turns, segments, or itself"
     )
-    for row in (*GRANULARITIES, UNDATED):
-        if row != UNDATED or runs.is_planned(row):
+    for row in (*GRANULARITIES, CONTEXT, UNDATED):
+        if row in GRANULARITIES or runs.is_planned(row):
             yield from _cells(runs, row, COLUMNS, note)
 
 

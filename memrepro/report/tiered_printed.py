@@ -29,7 +29,7 @@ _SEGMENTS, _SCORING, _SELECTION = (
 )
 # Parameter → where it is set here: a module and a name in it, and what it holds; or words.
 NAMED: Mapping[str, tuple[str, str, Any]] = {
-    "preceding turns of a short utterance": (_SEGMENTS, "augmented(before)", 3),
+    "preceding turns of a short utterance": (_SEGMENTS, "in_context(before)", 3),
     "least size of a chunk": (_SEGMENTS, "Segmentation.least", 3),
     "most size of a chunk": (_SEGMENTS, "Segmentation.most", 5),
     "most tokens of a chunk": (_SEGMENTS, "Segmentation.max_tokens", 500),

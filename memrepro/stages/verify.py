@@ -4,8 +4,12 @@ import hashlib
 import importlib
 import io
 import json
+import multiprocessing
+import os
 import subprocess
 import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,8 @@ from memrepro.stages.done import Done
 from memrepro.stages.evaluate import evaluate_profile
 from memrepro.store import read_json, read_table, root, sha256, write_json
 
+# Profiles whose tables are audited together, by a stage of its own.
+AUDITED = ("sample", "open")
 _KEY = ["row", "column", "metric"]
 _VALUES = (".csv", ".parquet")
 
@@ -77,7 +83,20 @@ def check_recomputed(profile: str) -> int:
     planned = {paths.run(profile, name, e.group) for name, e in searched.items()}
     if strays := sorted({*(paths.results(profile) / "runs").rglob("*.parquet")} - planned):
         raise MemreproError(f"{strays[0]} is of no experiment in params.yaml: delete it")
-    found = evaluate_profile(profile, plan)
+    # Each part is computed from files alone, so that they can run side by side, the longest first.
+    audited = ["audit"] if profile in AUDITED else []
+    papers = [*plan.papers(profile), *audited]
+    parts = [partial(_check_report, profile, paper) for paper in papers]
+    parts.insert(1, partial(_check_metrics, profile))
+    if (workers := min(os.cpu_count() or 1, len(parts))) == 1:
+        return sum(part() for part in parts)
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        return sum(done.result() for done in [pool.submit(part) for part in parts])
+
+
+def _check_metrics(profile: str) -> int:
+    """Evaluate the rankings again; how many tables were compared."""
+    found = evaluate_profile(profile, load_plan())
     pairs = [(found[name], path) for name, path in paths.evaluated(profile).items()]
     for again, path in pairs:
         try:
@@ -89,21 +108,23 @@ def check_recomputed(profile: str) -> int:
                 f"{path} does not follow from the rankings ({str(error).splitlines()[0]}): "
                 "it was edited, or is older than them; run `dvc repro` again"
             ) from error
-    compared = len(pairs)
-    for paper in plan.papers(profile):
-        with tempfile.TemporaryDirectory() as name:
-            module = importlib.import_module(f"memrepro.report.{paper}")
-            with data_only():
-                written = module.build(profile, Path(name))
-            for again in written:
-                kept = paths.results(profile) / paper / again.name
-                if not kept.is_file() or again.read_bytes() != kept.read_bytes():
-                    raise MemreproError(
-                        f"{kept} does not follow from the rankings: it was edited, or is older "
-                        "than them; run `dvc repro` again"
-                    )
-                compared += 1
-    return compared
+    return len(pairs)
+
+
+def _check_report(profile: str, paper: str) -> int:
+    """Make a paper's tables and figures again; how many files were compared."""
+    module = importlib.import_module(f"memrepro.report.{paper}")
+    with tempfile.TemporaryDirectory() as name:
+        with data_only():
+            written = module.build(profile, Path(name))
+        for again in written:
+            kept = paths.results(profile) / paper / again.name
+            if not kept.is_file() or again.read_bytes() != kept.read_bytes():
+                raise MemreproError(
+                    f"{kept} does not follow from the rankings: it was edited, or is older "
+                    "than them; run `dvc repro` again"
+                )
+        return len(written)
 
 
 def changes(table: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """verify: digests, changed cells, and what counts as worse."""
 
+import os
 import shutil
 
 import pandas as pd
@@ -81,6 +82,7 @@ def copy(monkeypatch, tmp_path):
     folder = tmp_path / "sample"
     shutil.copytree(paths.results("sample"), folder)
     monkeypatch.setattr(paths, "results", lambda profile: folder)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one process, in which this is so
     return folder
 
 

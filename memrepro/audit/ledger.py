@@ -1,0 +1,194 @@
+"""The ledger: every printed number of the documents as one list, with where it stands.
+
+`memrepro/reported/<document>.yaml` has the tables, `<document>_text.yaml` what else is printed, and
+`readings.yaml` beside this module what a table leaves to its caption: data set, encoder, n.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from memrepro.audit.printed import KINDS, kind_of
+from memrepro.audit.tables import Table, table_of
+from memrepro.store import read_yaml
+
+DOCUMENTS = ("maxsim", "longmemeval", "associa", "tiered", "rfmem")
+REPORTED = Path(__file__).parents[1] / "reported"
+_READINGS = Path(__file__).with_name("readings.yaml")
+_METRICS = {
+    "recall": r"(?<!deliberating )recall|\bR@",
+    "ndcg": r"ndcg",
+    "accuracy": r"accuracy|\bTop-\d",
+    "tokens": r"\btokens?\b",
+    "time": r"\btime\b|latency|\(ms\)",
+}
+_K = re.compile(r"(?:@|\bTop-)(\d+)", re.I)
+_DATASETS = {
+    "LongMemEval-S": r"longmemeval[-_]s\b",
+    "LongMemEval-M": r"longmemeval[-_]m\b",
+    "LongMemEval": r"longmemeval",
+    "PersonaMem-32k": r"personamem[- ]32k|\b32k\b",
+    "PersonaMem-128k": r"personamem[- ]128k|\b128k\b",
+    "PersonaMem-1M": r"personamem[- ]1m|\b1m\b",
+    "PersonaBench": r"personabench",
+    "LoCoMo": r"locomo",
+    "CoQA": r"coqa",
+}
+_ENCODERS = {
+    "Stella": r"stella",
+    "Contriever": r"contriever",
+    "multi-qa-MiniLM": r"multi-qa-minilm",
+    "all-MiniLM": r"all-minilm",
+    "mpnet": r"mpnet",
+    "bge-base": r"bge-base",
+    "BGE": r"\bbge\b",
+    "BM25": r"bm25",
+}
+# What is no setting, since it has a place of its own.
+_KNOWN = re.compile(
+    "|".join(
+        [
+            r"\b(?:recall|ndcg|r|top)[@-]\d+",
+            r"\boverall\b",
+            *_METRICS.values(),
+            *_DATASETS.values(),
+            *_ENCODERS.values(),
+        ]
+    ),
+    re.I,
+)
+
+
+class Entry(NamedTuple):
+    """One cell of a table, or one number of the prose.
+
+    Attributes:
+        document: stem of the paper.
+        where: table or section, for people.
+        table: name in `memrepro/reported/`.
+        row: as in that file.
+        column: the same.
+        printed: the string as printed.
+        kind: of `printed.KINDS`.
+        metric: 'recall', 'ndcg', …; '' where neither head nor caption tells, as in all that follow.
+        k: cut-off.
+        dataset: on which.
+        encoder: or lexical retriever.
+        setting: what row and column say besides, sorted.
+        n: how many questions are stated, or 0.
+    """
+
+    document: str
+    where: str
+    table: str
+    row: str
+    column: str
+    printed: str
+    kind: str
+    metric: str
+    k: str
+    dataset: str
+    encoder: str
+    setting: str
+    n: int
+
+
+@cache
+def tables(document: str) -> tuple[Table, ...]:
+    """A document's tables: those of its report, then what else it prints.
+
+    Raises:
+        MemreproError: if a file is not in the format.
+    """
+    readings: Mapping[str, Any] = read_yaml(_READINGS).get(document) or {}
+    found = []
+    for path in (REPORTED / f"{document}.yaml", REPORTED / f"{document}_text.yaml"):
+        if path.is_file():
+            for name, entry in read_yaml(path).items():
+                merged = {**entry, **readings.get(name, {})}
+                found.append(table_of(document, name, merged, str(path)))
+    return tuple(found)
+
+
+def entries(found: Iterable[Table]) -> Iterator[Entry]:
+    """The cells of tables, in their order; an empty cell and a dash print nothing."""
+    for table in found:
+        for row, column, shown in table.cells():
+            if shown.strip() not in ("", "-", "–", "—"):
+                yield entry_of(table, row, column, shown)
+
+
+def entry_of(table: Table, row: str, column: str, shown: str) -> Entry:
+    """One cell with what its row, its column and its table tell of it."""
+    renamed = [_renamed(table, name) for name in (row, column)]
+    heads, given = " | ".join(reversed(renamed)), table.reading
+    beside = f"{heads} | {given.get('setting', '')}"
+    found_k = _K.search(heads)
+    metric = _first(_METRICS, heads) or str(given.get("metric", ""))
+    dataset = _first(_DATASETS, beside) or str(given.get("dataset", ""))
+    encoder = _first(_ENCODERS, heads) or str(given.get("encoder", ""))
+    return Entry(
+        table.document,
+        table.source,
+        table.name,
+        row,
+        column,
+        shown,
+        kind_of(shown, heads),
+        metric,
+        found_k[1] if found_k else "",
+        dataset,
+        encoder,
+        _setting(renamed, str(given.get("setting", ""))),
+        table.size(row, column) or 0,
+    )
+
+
+def _renamed(table: Table, name: str) -> str:
+    for old, new in table.reading.get("names", {}).items():
+        name = name.replace(str(old), str(new))
+    return name
+
+
+def _first(patterns: Mapping[str, str], text: str) -> str:
+    return next((name for name, p in patterns.items() if re.search(p, text, re.I)), "")
+
+
+def _setting(heads: list[str], given: str) -> str:
+    """The parts of row and column that name neither metric, cut-off, data set nor encoder."""
+    parts = set()
+    for part in ", ".join([*heads, given]).split(", "):
+        left = re.sub(r"\s+", " ", _KNOWN.sub(" ", part)).strip(" _-@").lower()
+        # What a name of a model leaves, such as a version, is no setting.
+        if left not in ("", "printed") and not re.fullmatch(r"v?\d[\w. ]*", left):
+            parts.add(left)
+    return "; ".join(sorted(parts))
+
+
+@cache
+def printed_entries() -> tuple[Entry, ...]:
+    """Every printed number and word of the five documents."""
+    printed = [t for d in DOCUMENTS for t in tables(d) if not t.reading.get("beside")]
+    return tuple(entries(printed))
+
+
+def ledger() -> pd.DataFrame:
+    """The same as a table, columns as in `Entry`."""
+    return pd.DataFrame(printed_entries(), columns=list(Entry._fields))
+
+
+def counts() -> pd.DataFrame:
+    """How many cells of each kind a table has: `document, table, <kinds>, numbers`.
+
+    `numbers` are all but words.
+    """
+    frame = ledger()
+    wide = frame.groupby(["document", "table"], sort=False)["kind"].value_counts().unstack()
+    wide = wide.reindex(columns=list(KINDS)).fillna(0).astype(int)
+    wide["numbers"] = wide.sum(axis=1) - wide["word"]
+    order = frame[["document", "table"]].drop_duplicates()
+    return order.merge(wide.reset_index(), on=["document", "table"])

@@ -1,0 +1,167 @@
+"""What numbers look like whatever they are of: recall rises with k, changes add up."""
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from statistics import median
+
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, TELLS, WEAK, Finding
+from memrepro.audit.ledger import Entry, entries
+from memrepro.audit.printed import parse
+from memrepro.audit.tables import Table
+
+_FAR = 2.5
+_HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5, "year": 8766.0}
+_ROUND = ("0.0000", "0.5000", "1.0000")
+
+
+def _by_depth(table: Table) -> Iterator[tuple[str, str, str, dict[int, Entry]]]:
+    """Row, head without k, metric, and the entries of that line by k, from the least on."""
+    lines: dict[tuple[str, str, str], dict[int, Entry]] = {}
+    for entry in entries([table]):
+        if entry.k and entry.kind == "share" and entry.metric in ("recall", "ndcg"):
+            head = re.sub(rf"(?:@|Top-){entry.k}\b", "@k", f"{entry.row} | {entry.column}")
+            lines.setdefault((entry.row, head, entry.metric), {})[int(entry.k)] = entry
+    for (row, head, metric), line in lines.items():
+        if len(line) > 1:
+            yield row, head, metric, dict(sorted(line.items()))
+
+
+def falling(table: Table) -> Iterator[Finding]:
+    """Recall cannot fall as k grows; NDCG does so seldom."""
+    n, good, failed = 0, 0, []
+    for _, _, metric, line in _by_depth(table):
+        steps = list(line.values())
+        for low, high in itertools.pairwise(steps):
+            holds = Decimal(high.printed.rstrip("*")) >= Decimal(low.printed.rstrip("*"))
+            n, good = n + 1, good + holds
+            if not holds:
+                failed.append((metric, low, high))
+    if n:
+        yield Finding(
+            table.document, table.name, "rises with k", "all", "", "no recall and no NDCG falls",
+            f"{good} of {n}", HOLDS if good == n else TELLS, CERTAIN,
+            "a longer list finds no less", n,
+        )  # fmt: skip
+    for metric, low, high in failed:
+        recall = metric == "recall"
+        yield Finding(
+            table.document, table.name, "rises with k", f"{high.row}, {high.column}", high.printed,
+            f"at least {low.printed}, as at k = {low.k}", high.printed, FAILS,
+            CERTAIN if recall else WEAK,
+            "a longer list finds no less" if recall else
+            "the best order's gain grows with k too, so that an NDCG may fall, which is seldom", 1,
+        )  # fmt: skip
+
+
+def gains(table: Table) -> Iterator[Finding]:
+    """From a lower k to a higher, NDCG gains less than recall: found documents lie far down.
+
+    A row whose ratio is far from that of the others is told, or one where NDCG gains more.
+    """
+    lines = {(row, head): (metric, line) for row, head, metric, line in _by_depth(table)}
+    ratios: list[tuple[float, Entry, Entry]] = []
+    for (row, head), (metric, recall) in lines.items():
+        if metric != "recall":
+            continue
+        other = re.sub("recall", "ndcg", head, flags=re.I).lower()
+        ndcg = next(
+            (x for (r, h), (m, x) in lines.items() if m == "ndcg" and r == row and
+             h.lower() == other), {},
+        )  # fmt: skip
+        ks = [k for k in recall if k in ndcg]
+        for low, high in itertools.pairwise(ks):
+            gain = _gain(recall, low, high)
+            if gain > 0:
+                ratios.append((float(_gain(ndcg, low, high) / gain), recall[high], ndcg[high]))
+    usual = median(r for r, _, _ in ratios) if len(ratios) > 3 else 0.0
+    for ratio, recall_entry, ndcg_entry in ratios:
+        far = usual > 0 and ratio > _FAR * usual
+        if ratio > 1 or far:
+            yield Finding(
+                table.document, table.name, "gain with k",
+                f"{ndcg_entry.row}, {ndcg_entry.column}", ndcg_entry.printed,
+                "NDCG gains less than recall from one k to the next"
+                + (f", here about {usual:.2f} of it" if usual else ""),
+                f"{ratio:.2f} of what recall gains (recall {recall_entry.printed})", FAILS, WEAK,
+                "a habit of such tables and no law: perhaps columns or digits changed places", 1,
+            )  # fmt: skip
+
+
+def _gain(line: dict[int, Entry], low: int, high: int) -> Decimal:
+    return Decimal(line[high].printed.rstrip("*")) - Decimal(line[low].printed.rstrip("*"))
+
+
+def changes(table: Table) -> Iterator[Finding]:
+    """Columns 'Δ X' against column X less its value in the row where the change is 0."""
+    for column in table.columns:
+        if not column.startswith("Δ"):
+            continue
+        stem = column.removeprefix("Δ").strip()
+        of = next((c for c in table.columns if c != column and c.startswith(stem)), "")
+        deltas = {row: parse(cells[column]) for row, cells in table.rows.items()}
+        base = next((row for row, number in deltas.items() if number and not number.value), "")
+        if not of or not base:
+            continue
+        start = parse(table.rows[base][of])
+        n, good = 0, 0
+        for row, delta in deltas.items():
+            level = parse(table.rows[row][of])
+            if delta is None or level is None or start is None or row == base:
+                continue
+            made = level.value - start.value
+            holds = abs(made - delta.value) <= delta.step
+            n, good = n + 1, good + holds
+            if not holds:
+                yield Finding(
+                    table.document, table.name, "change in a column", f"{row}, {column}",
+                    table.rows[row][column], f"{made:+}, {of} less that of {base}",
+                    table.rows[row][column], FAILS, CERTAIN, "arithmetic on the table", 1,
+                )  # fmt: skip
+        yield Finding(
+            table.document, table.name, "change in a column", column, "",
+            f"{of} less that of {base}", f"{good} of {n}", HOLDS if good == n else TELLS, CERTAIN,
+            "arithmetic on the table", n,
+        )  # fmt: skip
+
+
+def same_in_row(table: Table) -> Iterator[Finding]:
+    """A share of four digits that stands twice in a row, of different numbers of questions."""
+    seen: dict[tuple[str, str], Entry] = {}
+    for entry in entries([table]):
+        if entry.kind != "share" or len(entry.printed) < len("0.0000"):
+            continue
+        other = seen.setdefault((entry.row, entry.printed), entry)
+        both = bool(entry.n and other.n) and entry.n != other.n and entry.metric == other.metric
+        if both and entry.printed.strip("*") not in _ROUND:
+            yield Finding(
+                table.document, table.name, "same number in a row",
+                f"{entry.row}, {other.column} and {entry.column}", entry.printed,
+                f"different shares of {other.n} and {entry.n} questions", "the same four digits",
+                FAILS, WEAK, "it may be chance, or a number copied over another", 2,
+            )  # fmt: skip
+
+
+def half_lives(table: Table) -> Iterator[Finding]:
+    """Half-lives beside their rates an hour: when (1 − rate)^t, or e^(−rate t), is a half."""
+    for column in table.columns:
+        if not re.search("half-?life", column, re.I):
+            continue
+        for row, cells in table.rows.items():
+            rate, said = parse(row), parse(cells[column])
+            if rate is None or said is None or not 0 < rate.value < 1 or said.unit not in _HOURS:
+                continue
+            value = float(rate.value)
+            forms = [math.log(0.5) / math.log(1 - value), math.log(2) / value]
+            hours = [form / _HOURS[said.unit] for form in forms]
+            holds = any(said.low <= one <= said.high for one in hours)
+            needed = math.log(2) / (float(said.value) * _HOURS[said.unit])
+            yield Finding(
+                table.document, table.name, "half-life", f"{row}, {column}", cells[column],
+                f"{hours[0]:.2f} {said.unit}s ({forms[0]:.1f} hours)",
+                f"{cells[column]}, which needs a rate of {needed:.4f}", HOLDS if holds else FAILS,
+                CERTAIN, "arithmetic, if the rate is an hour's; e^(−rate t) gives "
+                f"{hours[1]:.2f} {said.unit}s", 1,
+            )  # fmt: skip

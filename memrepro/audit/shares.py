@@ -1,0 +1,226 @@
+"""Shares at the numbers of questions that a table states: those that no count can give.
+
+Where a number of questions is not stated, see `unstated`.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding
+from memrepro.audit.granularity import (
+    ANY,
+    CHANCE,
+    WAYS,
+    density,
+    digits_of,
+    fits,
+    near_misses,
+    possible,
+    ways,
+)
+from memrepro.audit.ledger import Entry, entries
+from memrepro.audit.printed import parse
+from memrepro.audit.tables import PROSE, Table
+
+# Metrics of which each question counts 0 or 1, and those that are not named; an NDCG is no share.
+COUNTED = ("recall", "accuracy", "agreement", "")
+_RATIO = re.compile(r"(?P<rate>[01]?\.\d+|\d)\s*\((?P<right>\d+)/(?P<all>\d+)\)")
+_SUM = re.compile(r"(?P<whole>\d+)\s*\((?P<parts>\d+(?:\s*\+\s*\d+)+)\)")
+_PARTS = 60
+_FEW = 8
+_TELLING = 0.3  # of the shares would be possible by chance
+
+
+class Share(NamedTuple):
+    """A printed share: its entry, the bare string, and how many steps it has (questions × runs)."""
+
+    entry: Entry
+    bare: str
+    steps: int
+
+
+def shares_of(table: Table, metrics: Sequence[str] = COUNTED) -> list[Share]:
+    """The cells of a table that are shares of questions, with n × runs where n is stated.
+
+    Prose is left out: it repeats tables, or rounds them.
+    """
+    found = []
+    for entry in entries([table]):
+        number = parse(entry.printed)
+        if entry.kind != "share" or entry.metric not in metrics or entry.column == PROSE:
+            continue
+        if number and not number.bound:
+            digits = -int(number.value.as_tuple().exponent)
+            bare = f"{number.value:.{digits}f}"
+            found.append(Share(entry, bare, entry.n * table.runs(entry.row)))
+    return found
+
+
+def stated(table: Table) -> Iterator[Finding]:
+    """Shares at the numbers of questions that the table states."""
+    if table.reading.get("partial"):
+        return
+    known = [s for s in shares_of(table) if 0 < s.steps < 10 ** digits_of(s.bare)[1]]
+    strange = [s for s in known if not possible(s.bare, s.steps)]
+    if known:
+        yield _counted(table, known, len(known) - len(strange))
+    done: set[Share] = set()
+    for share in strange:
+        if share in done:
+            continue
+        if other := _changed_places(share, strange):
+            done |= {share, other}
+            yield _exchanged(table, share, other)
+        else:
+            yield impossible(table, share)
+
+
+def _counted(table: Table, known: Sequence[Share], good: int) -> Finding:
+    written = [set(ways(s.bare, s.steps)) for s in known]
+    rounded = sum("rounded" in found for found in written)
+    cut = sum("cut off" in found for found in written)
+    p = sum(density(s.steps, digits_of(s.bare)[1], ANY) for s in known)
+    source = table.reading.get("n_source", "stated")
+    return Finding(
+        table.document, table.name, "shares", "all cells with a stated n", "",
+        f"{len(known)} shares of {_sizes(known)} questions (n: {source})",
+        f"{good} of {len(known)}: {rounded} as rounded, {cut} as cut off",
+        HOLDS if good == len(known) else TELLS, CERTAIN,
+        f"if each question counts 0 or 1; {p:.0f} of {len(known)} would be possible by chance",
+        len(known),
+    )  # fmt: skip
+
+
+def _sizes(known: Sequence[Share]) -> str:
+    sizes = sorted({s.steps for s in known})
+    return ", ".join(map(str, sizes)) if len(sizes) <= _FEW else f"{sizes[0]} to {sizes[-1]}"
+
+
+def _changed_places(share: Share, strange: Sequence[Share]) -> Share | None:
+    """An impossible share of the same row or column that is possible here, and this one there."""
+    for other in strange:
+        same_line = share.entry.row == other.entry.row or share.entry.column == other.entry.column
+        if other is not share and same_line and share.steps != other.steps:
+            crossed = possible(share.bare, other.steps) and possible(other.bare, share.steps)
+            if crossed:
+                return other
+    return None
+
+
+def place(share: Share) -> str:
+    """Row and column of a share, for people."""
+    return f"{share.entry.row}, {share.entry.column}"
+
+
+def _exchanged(table: Table, share: Share, other: Share) -> Finding:
+    chance = 1.0
+    for one, at in ((share, other), (other, share)):
+        chance *= density(at.steps, digits_of(one.bare)[1], ANY)
+    return Finding(
+        table.document, table.name, "exchanged cells", f"{place(share)}; {place(other)}",
+        f"{share.entry.printed}; {other.entry.printed}",
+        f"shares of {share.steps} and of {other.steps} questions, in this order",
+        f"{share.bare} is a share of {other.steps} and {other.bare} of {share.steps}: exchanged",
+        FAILS, LIKELY, f"neither is possible in its place; by chance both would be in {chance:.1%}",
+        2,
+    )  # fmt: skip
+
+
+def impossible(table: Table, share: Share) -> Finding:
+    """That no count gives a share at its number of questions, and what would."""
+    hints = [f"{other} is ({right} of {share.steps})" for other, right in
+             near_misses(share.bare, share.steps)]  # fmt: skip
+    found = f"no number of right ones gives {share.bare}"
+    if hints:
+        found += f"; with two digits exchanged {' and '.join(hints)}"
+    else:
+        found += f"; nearest: {nearest(share)}"
+    runs = table.runs(share.entry.row)
+    why = "if each question counts 0 or 1, and n is as stated"
+    if runs > 1:
+        why += f"; a mean of {runs} numbers that were rounded may be one unit off"
+    return Finding(
+        table.document, table.name, "impossible share", place(share), share.entry.printed,
+        f"a share of {share.steps}", found, FAILS, CERTAIN if runs == 1 else WEAK, why, 1,
+    )  # fmt: skip
+
+
+def nearest(share: Share) -> str:
+    """The two shares of its number of questions that a share lies between."""
+    digits = digits_of(share.bare)[1]
+    low = int(float(share.bare) * share.steps)
+    return " and ".join(
+        f"{k / share.steps:.{digits}f} ({k})" for k in (low, low + 1) if k <= share.steps
+    )
+
+
+def in_parts(tables: Sequence[Table]) -> Iterator[Finding]:
+    """Shares of tables where a question may count in part: halves, thirds, fifths of n questions.
+
+    All columns of one n are taken together, over all tables that say so.
+    """
+    groups: dict[tuple[str, int], list[tuple[Table, Share]]] = {}
+    for table in tables:
+        if table.reading.get("partial"):
+            for share in shares_of(table):
+                if share.steps:
+                    groups.setdefault((share.entry.document, share.steps), []).append(
+                        (table, share)
+                    )
+    for (_, n), group in groups.items():
+        yield from _parts_of(n, group)
+
+
+def _parts_of(n: int, group: Sequence[tuple[Table, Share]]) -> Iterator[Finding]:
+    distinct = sorted({share.bare for _, share in group})
+    tried = fits(distinct, [n * parts for parts in range(1, _PARTS + 1)], [ANY])
+    if not tried or tried[0].chance > CHANCE:
+        return
+    fit, chance = tried[0], tried[0].chance
+    parts = fit.n // n
+    sure = LIKELY if fit.expected < _TELLING * fit.of else WEAK
+    strange = [(t, s) for t, s in group if not possible(s.bare, fit.n)]
+    where = f"all columns of {n} questions"
+    why = f"by chance {fit.expected:.1f} of {fit.of} would be, p < {max(chance, 1e-12):.0e}"
+    names = ", ".join(dict.fromkeys(table.name for table, _ in group))
+    yield Finding(
+        group[0][0].document, names, "parts of a question", where, "", "",
+        f"{fit.possible} of {fit.of} distinct shares are {n} questions in parts of 1/{parts}",
+        TELLS, sure, why, fit.of,
+    )  # fmt: skip
+    for table, share in strange:
+        yield Finding(
+            table.document, table.name, "impossible share", place(share), share.entry.printed,
+            f"{n} questions in parts of 1/{parts}, as {fit.possible} of {fit.of}",
+            f"{share.bare} is none", FAILS, sure, why, 1,
+        )  # fmt: skip
+
+
+def ratios(table: Table) -> Iterator[Finding]:
+    """Cells that print how they come about: '0.90 (27/30)', '75 (34+41)'."""
+    good, n = 0, 0
+    for row, column, shown in table.cells():
+        if found := _RATIO.fullmatch(shown.strip()):
+            right, every = int(found["right"]), int(found["all"])
+            digits = len(found["rate"].partition(".")[2])
+            said = f"{right / every:.{digits}f}" if every else "nothing"
+            holds = every > 0 and bool({*WAYS} & ways(found["rate"], every).keys()) and (
+                abs(right / every - float(found["rate"])) < 10.0**-digits
+            )  # fmt: skip
+        elif found := _SUM.fullmatch(shown.strip()):
+            added = sum(map(int, found["parts"].split("+")))
+            said, holds = str(added), added == int(found["whole"])
+        else:
+            continue
+        n, good = n + 1, good + holds
+        if not holds:
+            yield Finding(
+                table.document, table.name, "ratio in a cell", f"{row}, {column}", shown, said,
+                shown, FAILS, CERTAIN, "arithmetic on the cell", 1,
+            )  # fmt: skip
+    if n:
+        yield Finding(
+            table.document, table.name, "ratio in a cell", "all", "", "each number follows",
+            f"{good} of {n}", HOLDS if good == n else TELLS, CERTAIN, "arithmetic on the cell", n,
+        )  # fmt: skip

@@ -1,0 +1,105 @@
+"""The audit over a file of anyone's tables: `python -m memrepro audit FILE`.
+
+A YAML file holds tables as in `memrepro/reported/` (see `tables.KEYS`); a csv file holds tidy
+cells, one a line: `row, column, reported`, and where they are known `table`, `metric` and `n`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from memrepro.audit.consistency import findings
+from memrepro.audit.finding import Finding
+from memrepro.audit.tables import Table, read_tables, table_of
+from memrepro.errors import MemreproError
+from memrepro.store import read_table
+
+COLUMNS = list(Finding._fields)
+_NEEDED = ("row", "column", "reported")
+_KNOWN = (*_NEEDED, "table", "metric", "n")
+_SUFFIXES = (".yaml", ".yml", ".csv")
+
+
+def audit_file(path: Path) -> pd.DataFrame:
+    """What the printed numbers of a file's tables say of each other.
+
+    Returns:
+        a row a finding, columns as in `Finding`; what does not hold stands first, the surest first.
+
+    Raises:
+        MemreproError: if the file is missing or not in the format, naming table, row and rule.
+    """
+    found = findings(tables_of(path))
+    words = {"does not hold": 0, "tells": 1, "holds": 2}
+    sure = {"certain": 0, "likely": 1, "weak": 2}
+    ordered = sorted(found, key=lambda one: (words[one.words], sure[one.sure]))
+    return pd.DataFrame(ordered, columns=COLUMNS)
+
+
+def tables_of(path: Path) -> Sequence[Table]:
+    """The tables of a file.
+
+    Raises:
+        MemreproError: if it is missing or not in the format.
+    """
+    if path.suffix not in _SUFFIXES:
+        raise MemreproError(f"{path} is neither of {', '.join(_SUFFIXES)}: see docs/audit.md")
+    if not path.is_file():
+        raise MemreproError(
+            f"{path} is missing: the audit needs a file of tables, see docs/audit.md"
+        )
+    return _from_csv(path) if path.suffix == ".csv" else read_tables(path)
+
+
+def _from_csv(path: Path) -> list[Table]:
+    """Tables from tidy cells; an empty cell of `reported` prints nothing."""
+    frame = read_table(path)
+    if missing := [column for column in _NEEDED if column not in frame]:
+        raise MemreproError(
+            f"{path} has no column {missing[0]!r}: it must have {', '.join(_NEEDED)}, and may have "
+            "table, metric and n"
+        )
+    if strange := [column for column in frame if column not in _KNOWN]:
+        raise MemreproError(f"{path} has the unknown column {strange[0]!r}: known are {_known()}")
+    if "table" not in frame:
+        frame["table"] = path.stem
+    groups = frame.groupby("table", sort=False)
+    return [_table(path, str(name), group) for name, group in groups]
+
+
+def _known() -> str:
+    return ", ".join(_KNOWN)
+
+
+def _table(path: Path, name: str, cells: pd.DataFrame) -> Table:
+    if (twice := cells[cells.duplicated(["row", "column"])]).size:
+        first = twice.iloc[0]
+        raise MemreproError(
+            f"{path}, table {name!r} has row {first['row']!r}, column {first['column']!r} twice"
+        )
+    columns = list(dict.fromkeys(cells["column"]))
+    shown = {(r, c): s for r, c, s in cells[["row", "column", "reported"]].to_numpy()}
+    rows = {row: [shown.get((row, c), "") for c in columns] for row in dict.fromkeys(cells["row"])}
+    entry: dict[str, Any] = {"source": name, "columns": columns, "rows": rows}
+    if "n" in cells:
+        entry["n"] = _sizes(path, name, cells)
+    if "metric" in cells and len(metrics := set(cells["metric"]) - {""}) == 1:
+        entry["metric"] = metrics.pop()
+    return table_of(path.stem, name, entry, str(path))
+
+
+def _sizes(path: Path, name: str, cells: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """Row → column → n, where it is given."""
+    found: dict[str, dict[str, int]] = {}
+    for row, column, n in cells[["row", "column", "n"]].to_numpy():
+        if n in ("", "0"):
+            continue
+        if not str(n).isdigit():
+            raise MemreproError(
+                f"{path}, table {name!r}, row {row!r}, column {column!r}: n is {n!r}; it must be a "
+                "whole number, or empty where it is not known"
+            )
+        found.setdefault(row, {})[column] = int(n)
+    return found

@@ -1,0 +1,227 @@
+"""What is printed more than once: rows that repeat, and one setting with different values.
+
+Rows are compared by their numbers, whatever they are called; settings by what the ledger tells of
+them, over tables and documents.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from scipy.stats import binom
+
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding
+from memrepro.audit.granularity import CHANCE
+from memrepro.audit.ledger import Entry, entries
+from memrepro.audit.printed import parse
+from memrepro.audit.tables import Table
+
+_LOOSE = 0.05  # for rows that are the same throughout
+_LEAST = 2
+_KINDS = ("share", "percent", "number", "time")
+
+
+class Line(NamedTuple):
+    """A row or a column of a table: its numbers by head, the head without what all heads share."""
+
+    table: str
+    name: str
+    cells: dict[str, str]
+
+
+def _lines(table: Table) -> list[Line]:
+    """The rows of a table whose cells are measured; settings and counts repeat by nature."""
+    by_row: dict[str, dict[str, str]] = {}
+    if table.reading.get("set"):
+        return []
+    for entry in entries([table]):
+        if entry.kind in _KINDS and entry.metric not in ("", "tokens", "time"):
+            head = re.sub(r"[\s_-]+", " ", entry.column.lower())
+            by_row.setdefault(entry.row, {})[head] = entry.printed.rstrip("*")
+    return [Line(table.name, row, cells) for row, cells in by_row.items() if len(cells) >= _LEAST]
+
+
+def _block(head: str, heads: Sequence[str]) -> str:
+    """A head's last part where another table's heads are those alone: 'longmemeval s, recall@5'."""
+    tail = head.rsplit(", ", 1)[-1]
+    return tail if tail in heads else head
+
+
+def repeated(tables: Sequence[Table]) -> Iterator[Finding]:
+    """Rows of a document that have the same numbers: all of them, or all but a few.
+
+    Args:
+        tables: of one document.
+    """
+    lines = [line for table in tables for line in _lines(table)]
+    pairs = len(lines) * (len(lines) - 1) // 2
+    for first, second in itertools.combinations(lines, 2):
+        for one, two in _aligned(first, second):
+            shared = [head for head in one if head in two]
+            same = [head for head in shared if one[head] == two[head]]
+            near = [head for head in shared if _near(one[head], two[head])]
+            close = len(near) == len(shared) and len(shared) > _LEAST and len(same) > 0
+            if not close and (len(same) < _LEAST or not _telling(first, second, shared, same)):
+                continue
+            p = _of_equal(lines, [one[head] for head in shared])
+            # Within one unit of the last digit are three strings.
+            k, each = (len(near), min(1.0, 3 * p)) if close else (len(same), p)
+            chance = float(binom.sf(k - 1, len(shared), each)) * max(1, pairs)
+            if chance <= (CHANCE if len(same) < len(shared) else _LOOSE):
+                yield _repeats(tables[0].document, first, second, one, two, shared, chance)
+
+
+def _near(one: str, two: str) -> bool:
+    first, second = parse(one), parse(two)
+    if first is None or second is None:
+        return one == two
+    return abs(first.value - second.value) <= max(first.step, second.step)
+
+
+def _telling(first: Line, second: Line, shared: Sequence[str], same: Sequence[str]) -> bool:
+    """Whether equal cells tell more than that two rows are alike.
+
+    All are equal, or half of those in two tables, or, in one, just a whole block of nested heads.
+    """
+    if len(same) == len(shared):
+        return True
+    if first.table != second.table:
+        return 2 * len(same) >= len(shared)
+    blocks = {re.sub(r"(?:@|\btop-)\d+$", "", head) for head in same}
+    block = [head for head in shared if re.sub(r"(?:@|\btop-)\d+$", "", head) in blocks]
+    return len(blocks) == 1 and block == list(same)
+
+
+def _of_equal(lines: Sequence[Line], shown: Sequence[str]) -> float:
+    """How likely two cells are equal by chance: one over the strings between the least and most."""
+    numbers = [n for line in lines for s in line.cells.values() if (n := parse(s))]
+    steps = [n.step for s in shown if (n := parse(s))]
+    if not steps:
+        return 1.0
+    values = sorted(n.value for n in numbers if n.step == max(steps))
+    # The middle half, since a few far values say nothing of how crowded the others are.
+    quarter = len(values) // 4
+    width = values[-1 - quarter] - values[quarter] if values else 0
+    return 1.0 / max(1.0, float(width / max(steps)))
+
+
+def _aligned(first: Line, second: Line) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """The cells of two lines under heads that they share, a block of nested heads at a time."""
+    if set(first.cells) & set(second.cells):
+        yield first.cells, second.cells
+        return
+    for long, short, turned in ((first, second, False), (second, first, True)):
+        blocks: dict[str, dict[str, str]] = {}
+        for head, shown in long.cells.items():
+            if _block(head, list(short.cells)) != head:
+                blocks.setdefault(head.rsplit(", ", 1)[0], {})[head.rsplit(", ", 1)[1]] = shown
+        for block in blocks.values():
+            yield (short.cells, block) if turned else (block, short.cells)
+
+
+def _repeats(
+    document: str, first: Line, second: Line, one: dict[str, str], two: dict[str, str],
+    shared: Sequence[str], chance: float,
+) -> Finding:  # fmt: skip
+    apart = [f"{head}: {one[head]} and {two[head]}" for head in shared if one[head] != two[head]]
+    where = f"{first.table}: {first.name} and {second.table}: {second.name}"
+    tables = ", ".join(dict.fromkeys([first.table, second.table]))
+    within = first.table == second.table
+    if apart:
+        expected = "the same numbers, as most of them are"
+        found = f"{len(shared) - len(apart)} of {len(shared)} are the same; {'; '.join(apart)}"
+    else:
+        expected = "different numbers" if within else "the same numbers, if it is the same setting"
+        found = f"all {len(shared)} are the same: {', '.join(one[head] for head in shared)}"
+    sure = LIKELY if chance <= CHANCE else WEAK
+    words = FAILS if apart or within else TELLS
+    return Finding(
+        document, tables, "printed twice", where, "", expected, found, words, sure,
+        f"by chance with p < {min(1.0, max(chance, 1e-12)):.0e}, over all pairs of rows",
+        len(shared),
+    )  # fmt: skip
+
+
+def settings(tables: Sequence[Table]) -> Iterator[Finding]:
+    """One setting with different values in two tables, within a document and across documents.
+
+    Within a document the ledger must tell the same of both. Across documents what one says of the
+    setting must be a part of what the other says, since few say all.
+    """
+    groups: dict[tuple[str, ...], list[Entry]] = {}
+    for entry in entries(tables):
+        if entry.kind == "share" and entry.metric and entry.dataset and entry.encoder:
+            key = (entry.dataset, entry.metric, entry.k, entry.encoder)
+            groups.setdefault(key, []).append(entry)
+    names: tuple[str, ...]
+    within: dict[tuple[str, ...], list[tuple[Entry, Entry]]] = {}
+    across: dict[tuple[str, ...], list[tuple[Entry, Entry]]] = {}
+    for group in groups.values():
+        for first, second in itertools.combinations(group, 2):
+            here = first.document == second.document
+            if (here and first.table == second.table) or not _same_setting(first, second, here):
+                continue
+            one, two = sorted((first, second), key=lambda entry: len(entry.setting))
+            if here:
+                names = (first.document, first.table, second.table, one.encoder, two.setting)
+                within.setdefault(names, []).append((first, second))
+            else:
+                names = (one.document, one.table, two.document)
+                names += (one.encoder, one.setting, one.dataset)
+                across.setdefault(names, []).append((one, two))
+    yield from _within(within)
+    yield from _across(across)
+
+
+def _same_setting(first: Entry, second: Entry, here: bool) -> bool:
+    one, two = (set(filter(None, e.setting.split("; "))) for e in (first, second))
+    return one == two if here else bool(one and two) and (one <= two or two <= one)
+
+
+def _within(pairs: Mapping[tuple[str, ...], list[tuple[Entry, Entry]]]) -> Iterator[Finding]:
+    equal: dict[tuple[str, str, str], int] = {}
+    for (document, one, two, encoder, setting), group in pairs.items():
+        apart = [(a, b) for a, b in group if not _equal(a.printed, b.printed)]
+        names = (document, one, two)
+        equal[names] = equal.get(names, 0) + len(group) - len(apart)
+        if apart:
+            shown = "; ".join(f"{a.metric}@{a.k}: {a.printed} and {b.printed}" for a, b in apart)
+            yield Finding(
+                document, f"{one}, {two}", "same setting",
+                f"{encoder}, {setting}, {group[0][0].dataset}", "", "the same numbers",
+                f"{len(apart)} of {len(group)} differ: {shown}", FAILS, LIKELY,
+                "the ledger tells the same of both", len(group),
+            )  # fmt: skip
+    for (document, one, two), n in equal.items():
+        if n:
+            yield Finding(
+                document, f"{one}, {two}", "same setting", "all others", "", "the same numbers",
+                f"{n} pairs of cells", HOLDS, CERTAIN, "the ledger tells the same of both", n,
+            )  # fmt: skip
+
+
+def _across(pairs: Mapping[tuple[str, ...], list[tuple[Entry, Entry]]]) -> Iterator[Finding]:
+    for (document, table, other, encoder, setting, dataset), group in pairs.items():
+        by_cell: dict[str, list[Entry]] = {}
+        for one, two in group:
+            by_cell.setdefault(f"{one.metric}@{one.k} {one.printed}", []).append(two)
+        shown = []
+        for cell, theirs in by_cell.items():
+            values = sorted({e.printed for e in theirs})
+            shown.append(f"{cell} against {', '.join(values)}")
+        met = any(_equal(one.printed, two.printed) for one, two in group)
+        yield Finding(
+            document, f"{table}, {other}", "same setting", f"{encoder}, {setting}, {dataset}", "",
+            f"one of the numbers that {other} prints", "; ".join(shown), HOLDS if met else FAILS,
+            WEAK, "what a doc is, which questions count and which edition is used may differ",
+            len(group),
+        )  # fmt: skip
+
+
+def _equal(one: str, two: str) -> bool:
+    """Whether two strings can be of one value, at the coarser of their precisions."""
+    first, second = parse(one), parse(two)
+    if first is None or second is None:
+        return one == two
+    return first.low <= second.high and second.low <= first.high

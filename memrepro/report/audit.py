@@ -1,0 +1,131 @@
+"""The audit's tables and figure: the ledger, what accounts for it, and what its numbers say."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.audit import coverage
+from memrepro.audit.consistency import of_documents
+from memrepro.audit.finding import FAILS, HOLDS, Finding
+from memrepro.audit.ledger import counts
+from memrepro.audit.printed import KINDS
+from memrepro.audit.tables import PROSE
+from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.report import figures
+from memrepro.report.profile import Views
+from memrepro.report.tables import Cell, write_cells
+from memrepro.store import read_table, write_table
+
+_VIEWS = Views("audit")
+show_table, show_figure = _VIEWS.table, _VIEWS.figure
+_LABELS = {HOLDS: "exact", FAILS: "not reproduced"}
+
+
+def ledger_cells() -> Iterator[Cell]:
+    """How many numbers of each kind each table prints."""
+    for line in counts().to_dict("records"):
+        row, n = f"{line['document']}, {line['table']}", int(line["numbers"])
+        for kind in ("numbers", *KINDS):
+            yield Cell(row, kind, "printed", "", str(line[kind]), n, "")
+
+
+def coverage_cells(found: pd.DataFrame) -> Iterator[Cell]:
+    """How many numbers each document prints, and how many have each outcome."""
+    for document, part in coverage.by_outcome(found).groupby("document", sort=False):
+        total = int(part["numbers"].sum())
+        yield Cell(str(document), "numbers", "numbers", "", str(total), total, "")
+        for outcome, n in part[["outcome", "numbers"]].to_numpy():
+            yield Cell(str(document), outcome, "numbers", "", str(n), total, "")
+
+
+def reason_cells(found: pd.DataFrame) -> Iterator[Cell]:
+    """The same by reason."""
+    for document, outcome, why, n in coverage.by_reason(found).to_numpy():
+        row = f"{document}: {outcome}" + (f" ({why})" if why else "")
+        yield Cell(row, "numbers", "numbers", "", str(n), int(n), "")
+
+
+def unaccounted_cells(found: pd.DataFrame) -> Iterator[Cell]:
+    """The numbers that no table of a report accounts for and no formula gives."""
+    left = found[found["outcome"] == coverage.NO_TABLE]
+    for entry in left.to_dict("records"):
+        column = "" if entry["column"] == PROSE else f", {entry['column']}"
+        row = f"{entry['document']}, {entry['table']}: {entry['row']}{column}"
+        shown, why = entry["printed"], entry["reason"]
+        yield Cell(row, PROSE, entry["metric"], shown, "", 0, coverage.NO_TABLE, note=why)
+
+
+def consistency_cells(found: Iterable[Finding]) -> Iterator[Cell]:
+    """Every finding as a row: verdict, expected, found, how sure, over how many numbers."""
+    seen: dict[str, int] = {}
+    for one in found:
+        row = f"{one.document}, {one.table}, {one.rule}: {one.where}"
+        seen[row] = seen.get(row, 0) + 1
+        if seen[row] > 1:
+            row = f"{row} ({seen[row]})"
+        label = _LABELS.get(one.words, NOT_COMPARABLE)
+        term = f"{one.sure}: {one.why}"
+        yield Cell(row, "verdict", one.rule, one.printed, one.words, one.n, label, term)
+        for column, text in (
+            ("expected", one.expected),
+            ("found", one.found),
+            ("how sure", one.sure),
+        ):
+            yield Cell(row, column, one.rule, "", text, one.n, "")
+
+
+def _drawn(found: pd.DataFrame, folder: Path) -> list[Path]:
+    """Bars of the outcomes by document, each as a share of its numbers."""
+    data = coverage.by_outcome(found)
+    data = data[data["document"] != "all"].copy()
+    data["share"] = data["numbers"] / data.groupby("document")["numbers"].transform("sum")
+    wide = data.pivot(index="document", columns="outcome", values="share")
+    order = list(dict.fromkeys(data["document"]))
+    wide = wide.loc[order[::-1], list(coverage.OUTCOMES)]
+    figure = Figure(figsize=(10, 3.6), layout="constrained")
+    axis = figure.subplots()
+    palette = sns.color_palette("colorblind", len(wide.columns))
+    left = pd.Series(0.0, index=wide.index)
+    # Hatches tell the verdicts apart in greyscale too.
+    for outcome, colour, hatch in zip(wide.columns, palette, _HATCHES, strict=True):
+        axis.barh(
+            wide.index, wide[outcome], left=left, label=outcome, color=colour, hatch=hatch,
+            edgecolor="white",
+        )  # fmt: skip
+        left += wide[outcome]
+    axis.set_xlim(0, 1)
+    axis.set_xlabel("share of the document's printed numbers")
+    axis.set_title("Printed numbers by verdict")
+    axis.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+    return figures.save(figure, data, folder, "verdicts")
+
+
+_HATCHES = ("", "//", "..", "xx", "++", "--", "\\\\", "oo", "")
+
+
+def failing(profile: str) -> pd.DataFrame:
+    """The findings that do not hold, wide, for the notebook; the surest first."""
+    frame = read_table(_VIEWS.folder(profile) / "findings.csv")
+    frame = frame[frame["words"] == FAILS].sort_values("sure", kind="stable")
+    return frame.drop(columns=["words", "n"]).reset_index(drop=True)
+
+
+def build(profile: str, folder: Path) -> list[Path]:
+    """Write the audit's tables and figure into a folder; return their paths."""
+    found, findings = coverage.covered(profile), of_documents()
+    numbers, said = folder / "numbers.csv", folder / "findings.csv"
+    write_table(numbers, found)
+    write_table(said, pd.DataFrame(findings, columns=list(Finding._fields)))
+    return [
+        *write_cells(ledger_cells(), folder, "ledger"),
+        *write_cells(coverage_cells(found), folder, "coverage"),
+        *write_cells(reason_cells(found), folder, "reasons"),
+        *write_cells(unaccounted_cells(found), folder, "unaccounted"),
+        *write_cells(consistency_cells(findings), folder, "consistency"),
+        *_drawn(found, folder),
+        numbers,
+        said,
+    ]

@@ -1,0 +1,34 @@
+"""The worked example of docs/audit.md gives what the page says."""
+
+import re
+from pathlib import Path
+
+from memrepro.audit.consistency import OF_DOCUMENT, OF_TABLE
+from memrepro.audit.finding import FAILS
+from memrepro.audit.table_file import audit_file
+from memrepro.audit.tables import KEYS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
+
+
+def test_the_worked_example(tmp_path):
+    (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
+    path = tmp_path / "paper.yaml"
+    path.write_text(example)
+    found = audit_file(path)
+    failed = found[found["words"] == FAILS]
+    rows = re.findall(r"^\| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| (\w+) \|$", PAGE, re.M)
+    said = [row for row in rows if row[4] in ("certain", "likely", "weak")]
+    assert len(said) == len(failed)
+    for (where, printed, expected, text, sure), one in zip(
+        said, failed.to_dict("records"), strict=True
+    ):
+        assert (where, printed, sure) == (one["where"], one["printed"], one["sure"])
+        assert expected in one["expected"]
+        assert text in one["found"]
+
+
+def test_the_page_names_every_key_that_matters():
+    for key in set(KEYS) - {"source", "section", "notes", "n_source", "set", "beside"}:
+        assert re.search(rf"`[^`]*\b{key}\b", PAGE), key
+    assert len(OF_DOCUMENT) + len(OF_TABLE) == 16

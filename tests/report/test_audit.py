@@ -1,0 +1,67 @@
+"""The audit's report: tables and figure from the ledger, and the same bytes twice."""
+
+import pandas as pd
+import pytest
+
+from memrepro.audit import coverage
+from memrepro.audit.finding import Finding
+from memrepro.report import audit
+from memrepro.report.figures import data_only
+from memrepro.report.tables import Cell
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    for name in ("params.yaml", "dvc.yaml"):
+        (tmp_path / name).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def built(project):
+    folder = project / "results" / "open" / "audit"
+    audit.build("open", folder)
+    return folder
+
+
+def test_every_file_is_there_and_tidy(built):
+    names = {path.name for path in built.iterdir()}
+    for item in ("ledger", "coverage", "reasons", "unaccounted", "consistency"):
+        assert {f"{item}.csv", f"{item}.md", f"{item}.tex"} <= names
+        frame = pd.read_csv(built / f"{item}.csv")
+        assert tuple(frame.columns) == Cell._fields
+        assert not frame.duplicated(["row", "column", "metric"]).any()
+    assert {"verdicts.svg", "verdicts.png", "verdicts.csv", "numbers.csv"} <= names
+    # `verify` takes a table with a column `verdict` for one of cells.
+    for item in ("numbers", "verdicts", "findings"):
+        assert "verdict" not in pd.read_csv(built / f"{item}.csv").columns
+
+
+def test_the_numbers_add_up(built):
+    numbers = pd.read_csv(built / "numbers.csv")
+    shown = audit.show_table("open", "coverage")
+    assert int(shown.loc["all", "numbers"]) == len(numbers)
+    outcomes = shown.loc["all", list(coverage.OUTCOMES)].astype(int)
+    assert outcomes.sum() == len(numbers)
+    ledger = audit.show_table("open", "ledger")
+    assert ledger["numbers"].astype(int).sum() == len(numbers)
+
+
+def test_the_same_twice(built, project):
+    with data_only():
+        again = audit.build("open", project / "again")
+    for path in again:
+        assert path.read_bytes() == (built / path.name).read_bytes(), path.name
+
+
+def test_what_does_not_hold_is_shown_first_by_sureness(built):
+    shown = audit.failing("open")
+    assert list(dict.fromkeys(shown["sure"])) == ["certain", "likely", "weak"]
+    assert set(shown.columns) == set(Finding._fields) - {"words", "n"}
+
+
+def test_equal_findings_stay_apart():
+    one = Finding("doc", "t", "rule", "here", "", "e", "f", "holds", "certain", "w", 1)
+    rows = {cell.row for cell in audit.consistency_cells([one, one])}
+    assert rows == {"doc, t, rule: here", "doc, t, rule: here (2)"}
