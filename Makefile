@@ -1,19 +1,31 @@
 # make repro [PROFILE=sample|open|full]   set up and regenerate a profile's tables and figures
 # make test                               the tests
+# make report [PROFILE=…]                the report as a site, build/site/index.html, from the results in git
+# make serve [PORT=8000]                  show it on this machine alone
 # make check                              lint, format, types, notebooks
 # make lock                               write the lock files anew from pyproject.toml
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 PROFILE ?= sample
+PORT ?= 8000
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONHASHSEED := 0
 
-.PHONY: repro test check lock clean-venv
+.PHONY: repro test report serve check lock clean-venv
 repro: .venv/.installed
 	$(BIN)/memrepro repro $(PROFILE)
 
 test: .venv/.installed
-	$(BIN)/python -m pytest -m "not gpu and not network"
+	$(BIN)/python -m pytest -m "not gpu and not network" --dist loadfile \
+		-n $$($(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
+
+# Without a PROFILE: of all profiles that have results.
+report: .venv/.installed
+	$(BIN)/python -m memrepro.site $(if $(filter file,$(origin PROFILE)),,$(PROFILE))
+
+serve:
+	@test -f build/site/index.html || { echo "build/site is not there: run make report first" >&2; exit 1; }
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site $(PORT)
 
 check: .venv/.installed
 	$(BIN)/ruff check .

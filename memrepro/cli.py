@@ -1,7 +1,6 @@
 """The command line: `python -m memrepro`. Tables for people, `--json` for programs."""
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -12,14 +11,8 @@ from typing import Any
 import pandas as pd
 
 from memrepro import __version__
+from memrepro.commands import Action, print_table
 from memrepro.errors import MemreproError
-
-
-def _print(frame: pd.DataFrame, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(frame.to_dict("records"), ensure_ascii=False, indent=1, default=str))
-    else:
-        print(frame.to_markdown(index=False, floatfmt=".4f", disable_numparse=True))
 
 
 def _repro(arguments: argparse.Namespace) -> int:
@@ -82,7 +75,7 @@ def _datasets(arguments: argparse.Namespace) -> int:
         held = "compiled here" if r.compiled else f"{there} of {len(r.files)}"
         rows.append((key, r.name, r.edition, r.licence, held, r.identity[:16]))
     columns = ["data set", "name", "edition", "licence", "files in the mirror", "identity"]
-    _print(pd.DataFrame(rows, columns=columns), arguments.json)
+    print_table(pd.DataFrame(rows, columns=columns), arguments.json)
     return 0
 
 
@@ -105,28 +98,30 @@ def _experiments(arguments: argparse.Namespace) -> int:
         "retriever",
         "sweep over",
     ]
-    _print(pd.DataFrame(rows, columns=columns), arguments.json)
+    print_table(pd.DataFrame(rows, columns=columns), arguments.json)
     return 0
 
 
 def _verify(arguments: argparse.Namespace) -> int:
     from memrepro.stages import verify
 
-    _print(verify.check(arguments.profile), arguments.json)
+    print_table(verify.check(arguments.profile), arguments.json)
     return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    from memrepro.experiment import PROFILES
+    from memrepro.commands import passport
+    from memrepro.plan import PROFILES
+    from memrepro.tiered_store.command import add_commands
 
     parser = argparse.ArgumentParser(prog="memrepro", description=__doc__)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(
-        name: str, action: Any, description: str, as_json: bool = True
+        name: str, action: Action, description: str, as_json: bool = True, more: str = ""
     ) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=description, description=description)
+        command = commands.add_parser(name, help=description, description=description, epilog=more)
         command.set_defaults(action=action)
         if as_json:
             command.add_argument("--json", action="store_true", help="print JSON")
@@ -138,6 +133,8 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("profile", choices=PROFILES)
     add("datasets", _datasets, "list the data sets: edition, licence, what the mirror holds")
     add("experiments", _experiments, "list the experiments of params.yaml")
+    passport.add_to(add)
+    add_commands(commands)
     notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)
     notebook.add_argument("name")
     notebook.add_argument(
@@ -156,6 +153,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
     except MemreproError as error:
         print(f"memrepro: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # as in `| head`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         print("memrepro: stopped; run the same command again to go on", file=sys.stderr)

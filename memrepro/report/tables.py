@@ -9,6 +9,10 @@ import pandas as pd
 from memrepro.store import read_table, write_table, write_text
 
 DIGITS = 4
+# A report shows whole tables: a cell that is cut says less than it seems to.
+pd.set_option("display.max_colwidth", None)
+pd.set_option("display.max_rows", 500)
+pd.set_option("display.max_columns", 100)
 
 
 class Cell(NamedTuple):

@@ -137,11 +137,12 @@ def evaluate_run(
 def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Gold) -> None:
     """Refuse a run that is cut short, or was made for other questions or settings.
 
-    Under a floor a question may find nothing, and is then missing from a whole run.
+    Under a floor, or within a window of days, a question may find nothing, and is then missing from
+    a whole run.
     """
     asked = set(run["query_id"].unique())
     odd = asked - set(gold.kinds)
-    if not experiment.parameters.get("floor", 0) > 0:
+    if not any(experiment.parameters.get(name, 0) > 0 for name in ("floor", "warm_days")):
         odd |= set(gold.kinds) - asked
     if odd:
         raise MemreproError(

@@ -1,0 +1,200 @@
+"""One page a document: its notebook's thread, with each number beside the printed one."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from memrepro import paths
+from memrepro.audit.verdicts import JUDGED, NOT_COMPARABLE, NOT_RUN
+from memrepro.site import alt, provenance
+from memrepro.site.grid import grid
+from memrepro.site.items import Item, folder, items, numbers
+from memrepro.site.marks import MARKS, Share, mark, shares
+from memrepro.site.narrative import footer, steps
+from memrepro.site.pages import Link, Site, relative
+
+_DIFFER = JUDGED[1:]
+
+
+class Document(NamedTuple):
+    """What the start page says of a document: its page, its numbers by verdict, what is missing."""
+
+    path: str
+    title: str
+    shares: list[Share]
+    total: int
+    tables: int
+    figures: int
+    unrun: list[tuple[str, int]]
+
+
+class Piece(NamedTuple):
+    """A stretch of a page: a heading or '', prose as HTML, and the items that it shows."""
+
+    heading: str
+    identity: str
+    prose: str
+    items: list[dict[str, Any]]
+
+
+def threaded(notebook: Path, shown: Mapping[str, dict[str, Any]], prefix: str = "s") -> list[Piece]:
+    """The items of a report along its notebook; `prefix` begins the headings' names."""
+    return [
+        Piece(
+            step.heading,
+            f"{prefix}-{identified(step.heading)}",
+            step.prose,
+            [shown[name] for name in step.items],
+        )
+        for step in steps(notebook, shown)
+    ]
+
+
+def page_of(profile: str, paper: str) -> str:
+    """The path of a document's page."""
+    return f"{profile}/{paper}.html"
+
+
+def passports_of(profile: str, paper: str, table: str) -> str:
+    """The path of the page with the passports of a table's numbers."""
+    return f"{profile}/passports/{paper}/{table}.html"
+
+
+def write(
+    site: Site,
+    profile: str,
+    paper: str,
+    about: Mapping[str, str],
+    sources: Mapping[str, str],
+    datasets: frozenset[str],
+    facts: list[tuple[str, str]],
+) -> Document:
+    """Write the page of a document, with the files that it offers beside it.
+
+    Args:
+        site: to write into.
+        profile: whose results.
+        paper: the document's name.
+        about: its `title`, `question` and `method`.
+        sources: where each of its printed tables stands, by name.
+        datasets: the beginnings of the data sets' names.
+        facts: of the making, for the footer.
+    """
+    here = page_of(profile, paper)
+    found = items(folder(profile, paper), datasets)
+    executed = folder(profile, paper) / "report.ipynb"
+    shown = {
+        name: view(site, here, profile, paper, item, sources.get(name, ""))
+        for name, item in found.items()
+    }
+    pieces = threaded(executed, shown) if found else []
+    cells = numbers(found.values())
+    counted = shares(cells["verdict"])
+    page = paths.build(profile) / f"{paper}.html"
+    site.page(
+        here,
+        "document.html",
+        about["title"],
+        profile=profile,
+        about=about,
+        sample=profile == "sample",
+        pieces=pieces,
+        headings=[
+            *(Link(p.identity, p.heading) for p in pieces if p.heading),
+            *([Link("differ", "Where we differ and why")] if found else []),
+            Link("provenance", "Provenance"),
+        ],
+        shares=counted,
+        total=len(cells),
+        tables=cells["table"].nunique(),
+        marks=MARKS.values(),
+        differences=_differences(cells, found, profile, paper, here),
+        reasons=_reasons(cells),
+        provenance=[f"{name}: {value}" for name, value in facts],
+        digests=provenance.digests(profile, paper),
+        printed=footer(executed),
+        executed=_executed(site, page, profile, paper, here),
+    )
+    figures = sum(item.kind == "figure" for item in found.values())
+    unrun = cells[cells["verdict"] == NOT_RUN]["note"].map(lambda note: note or "no reason given")
+    return Document(
+        here, about["title"], counted, len(cells), cells["table"].nunique(), figures,
+        Counter(unrun).most_common(),
+    )  # fmt: skip
+
+
+def _executed(site: Site, page: Path, profile: str, paper: str, here: str) -> str:
+    """The link to the executed notebook as a page; '' where it has not been rendered."""
+    if not page.is_file():
+        return ""
+    return relative(site.copy(page, f"{profile}/notebooks/{paper}.html"), here)
+
+
+def view(
+    site: Site, here: str, profile: str, paper: str, item: Item, source: str
+) -> dict[str, Any]:
+    """What the templates need of an item."""
+    copied = {
+        suffix: relative(site.copy(path, f"{profile}/files/{paper}/{path.name}"), here)
+        for suffix, path in item.files.items()
+    }
+    view: dict[str, Any] = {
+        "name": item.name,
+        "kind": item.kind,
+        "title": item.title,
+        "exports": [Link(path, suffix) for suffix, path in copied.items()],
+    }
+    if item.kind == "table":
+        view["grid"] = grid(item.frame)
+        view["source"] = source
+        view["passports"] = relative(passports_of(profile, paper, item.name), here)
+    elif item.kind == "figure":
+        view["picture"] = copied.get("svg") or copied["png"]
+        view["alt"] = alt.described(item.title, item.frame)
+        view["size"] = alt.size(item.files["png"]) if "png" in item.files else ("", "")
+    else:
+        view["columns"] = list(item.frame.columns)
+        view["rows"] = item.frame.to_numpy().tolist()
+    return view
+
+
+def identified(heading: str) -> str:
+    """A heading as the end of an address."""
+    return re.sub(r"\W+", "-", heading.lower()).strip("-")
+
+
+def _differences(
+    cells: pd.DataFrame, found: Mapping[str, Item], profile: str, paper: str, here: str
+) -> list[dict[str, Any]]:
+    """The computed numbers whose verdict is not 'exact', the furthest off first."""
+    listed = []
+    for verdict in reversed(_DIFFER):
+        for row in cells[cells["verdict"] == verdict].to_dict("records"):
+            place = grid_anchor(found[row["table"]].frame, row["row"], row["column"])
+            address = relative(passports_of(profile, paper, row["table"]), here)
+            passport = f"{address}#{place}" if row["reproduced"] else f"#{row['table']}"
+            listed.append(
+                {**row, "title": found[row["table"]].title, "mark": mark(verdict),
+                 "passport": passport}
+            )  # fmt: skip
+    return listed
+
+
+def grid_anchor(cells: pd.DataFrame, row: str, column: str) -> str:
+    """The anchor of a number, as `grid` gives it."""
+    rows, columns = list(dict.fromkeys(cells["row"])), list(dict.fromkeys(cells["column"]))
+    return f"r{rows.index(row)}c{columns.index(column)}"
+
+
+def _reasons(cells: pd.DataFrame) -> list[tuple[str, str, str, str]]:
+    """How many printed numbers were not run or cannot be compared, by reason."""
+    missing = cells[cells["verdict"].isin([NOT_RUN, NOT_COMPARABLE]) & (cells["note"] != "")]
+    found = []
+    for (verdict, note), part in missing.groupby(["verdict", "note"], sort=False):
+        tables = ", ".join(dict.fromkeys(part["table"]))
+        found.append((str(len(part)), str(verdict), str(note), tables))
+    return sorted(found, key=lambda row: (row[1], -int(row[0])))

@@ -1,0 +1,150 @@
+"""All experiments over all data sets and encoders, each mean with its 95 % bootstrap interval."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from memrepro import paths
+from memrepro.experiment import Plan
+from memrepro.numerics.bootstrap import RESAMPLES, SEED
+
+COLUMNS = (("recall_all", 5), ("recall_all", 10), ("ndcg", 5), ("ndcg", 10))
+_CHUNK = 500  # resamples at a time: their weights are this many by the questions
+
+
+class Score(NamedTuple):
+    """A mean over questions.
+
+    Attributes:
+        mean: of the metric.
+        low: the lower end of its 95 % bootstrap interval.
+        high: the upper end.
+        standing: 'best' of its data set and level, 'close' where the paired interval of its
+            distance to the best holds 0, '' where it does not.
+    """
+
+    mean: float
+    low: float
+    high: float
+    standing: str
+
+
+class Entry(NamedTuple):
+    """A line of the leaderboard.
+
+    `scores` has one for each of `COLUMNS`, None where it was not evaluated.
+    """
+
+    profile: str
+    dataset: str
+    level: str
+    experiment: str
+    setting: str
+    method: str
+    encoder: str
+    n: int
+    scores: tuple[Score | None, ...]
+
+
+def leaderboard(profile: str, plan: Plan) -> list[Entry]:
+    """Every experiment and every setting of a sweep at each level at which it was evaluated.
+
+    The best is the highest mean on a data set at a level, and the distance to it is resampled with
+    the same questions: 'close' is what cannot be told from the best at 95 %, with no correction
+    for how many are compared, so that 'told apart' is the bolder of the two words.
+    """
+    path = paths.metrics(profile)
+    if not path.is_file():
+        return []
+    names = ["experiment", "setting", "level", "query_id", "metric", "k", "value"]
+    filters = [
+        ("metric", "in", [m for m, _ in COLUMNS]), ("k", "in", sorted({k for _, k in COLUMNS})),
+    ]  # fmt: skip
+    frame = pq.read_table(path, columns=names, filters=filters).to_pandas()
+    datasets = {name: plan.experiment(name).dataset for name in frame["experiment"].unique()}
+    frame["dataset"] = frame["experiment"].map(datasets)
+    keys = ["experiment", "setting"]
+    found: list[Entry] = []
+    for (dataset, level), part in frame.groupby(["dataset", "level"], sort=True):
+        # Experiments on other questions of the data set would not be paired with the rest.
+        asked = part.groupby(keys, sort=False)["query_id"].agg(lambda ids: frozenset(ids))
+        for questions in dict.fromkeys(asked):
+            same = part.set_index(keys).loc[list(asked[asked == questions].index)].reset_index()
+            place = (profile, str(dataset), str(level))
+            found += [
+                _entry(place, name, setting, len(questions), scores, plan)
+                for (name, setting), scores in _scored(same).items()
+            ]
+    return sorted(found, key=_order)
+
+
+def _order(entry: Entry) -> tuple[str, str, list[float]]:
+    """By data set and level, the highest means first; what was not evaluated is last."""
+    return entry.dataset, entry.level, [-s.mean if s else 1.0 for s in entry.scores]
+
+
+def _entry(
+    place: tuple[str, str, str], name: str, setting: str, n: int,
+    scores: Mapping[tuple[str, int], Score], plan: Plan,
+) -> Entry:  # fmt: skip
+    experiment = plan.experiment(name)
+    method = experiment.method
+    if experiment.retriever != method:
+        method += f", {experiment.retriever}"
+    varied = f"{experiment.vary} {setting}" if setting else ""
+    return Entry(
+        *place, name, varied, method, experiment.encoder or "none (lexical)", n,
+        tuple(scores.get(column) for column in COLUMNS),
+    )  # fmt: skip
+
+
+def _scored(part: pd.DataFrame) -> dict[tuple[str, str], dict[tuple[str, int], Score]]:
+    """Experiment and setting → scores; `part` is of one data set, level and set of questions."""
+    series = ["metric", "k", "experiment", "setting"]
+    wide = part.set_index(["query_id", *series])["value"].unstack(series).sort_index()
+    values = wide.to_numpy(np.float64)
+    drawn = resampled_means(values)
+    low, high = np.percentile(drawn, [2.5, 97.5], axis=0).tolist()
+    columns: list[Any] = list(wide.columns)  # (metric, k, experiment, setting)
+    means = values.mean(axis=0).tolist()
+    standing = [""] * len(columns)
+    for metric, k in COLUMNS:
+        of = [i for i, column in enumerate(columns) if column[:2] == (metric, k)]
+        if not of:
+            continue
+        best = max(of, key=means.__getitem__)
+        least, most = np.percentile(drawn[:, of] - drawn[:, [best]], [2.5, 97.5], axis=0).tolist()
+        for i, a, b in zip(of, least, most, strict=True):
+            standing[i] = "best" if means[i] == means[best] else "close" if a <= 0 <= b else ""
+    found: dict[tuple[str, str], dict[tuple[str, int], Score]] = {}
+    for i, (metric, k, name, setting) in enumerate(columns):
+        score = Score(means[i], low[i], high[i], standing[i])
+        found.setdefault((name, setting), {})[metric, k] = score
+    return found
+
+
+def resampled_means(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bootstrap means of several series over the same questions.
+
+    Every series sees the same resamples of the questions, so that a difference of two columns is a
+    paired resample of their distance; of one column this is what `numerics.bootstrap` draws.
+
+    Args:
+        values: shape (n_questions, n_series).
+
+    Returns:
+        Shape (RESAMPLES, n_series).
+    """
+    n = len(values)
+    random = np.random.default_rng(SEED)
+    drawn = []
+    for start in range(0, RESAMPLES, _CHUNK):
+        rows = min(_CHUNK, RESAMPLES - start)
+        picked = random.integers(n, size=(rows, n)) + n * np.arange(rows)[:, None]
+        counts = np.bincount(picked.ravel(), minlength=rows * n).reshape(rows, n)
+        drawn.append(counts.astype(np.float64) @ values / n)
+    return np.concatenate(drawn)

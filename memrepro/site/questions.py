@@ -1,0 +1,201 @@
+"""What the question browser shows: questions, gold, and where each method ranked it, as scripts.
+
+The scripts are read by plain script elements, so that the browser works from a folder on the disk.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from memrepro import paths
+from memrepro.core.prepared import load_places
+from memrepro.experiment import Experiment, Plan
+from memrepro.rollup import parent_of, roll_up
+from memrepro.site import texts, trails
+from memrepro.site.pages import Site, script
+from memrepro.stages.evaluate import levels_of, read_gold
+from memrepro.store import read_table, write_text
+
+SHOWN = 10  # docs of a ranking
+_SCALE = 10_000  # scores are kept as whole numbers of 1/10000: the files are half as long
+LEVELS = ("session", "round", "turn")
+
+
+class Listed(NamedTuple):
+    """A data set that can be browsed.
+
+    Attributes:
+        profile: whose results.
+        dataset: by name.
+        path: of its script.
+        questions: how many.
+        methods: experiment, setting and level → the address that shows it.
+        texts: whether they are there, too.
+    """
+
+    profile: str
+    dataset: str
+    path: str
+    questions: int
+    methods: dict[tuple[str, str, str], str]
+    texts: bool
+
+
+def write(site: Site, profile: str, plan: Plan) -> list[Listed]:
+    """Write the scripts of every data set of a profile that has qrels and a run."""
+    found = []
+    for dataset in plan.datasets:
+        runs = list(_runs(profile, dataset, plan))
+        home = plan.datasets[dataset].profile
+        if runs and paths.qrels(home, dataset).is_file():
+            found.append(_write(site, profile, dataset, runs, plan))
+    return found
+
+
+def _runs(profile: str, dataset: str, plan: Plan) -> Iterator[tuple[str, Experiment]]:
+    """The experiments on a data set that were run.
+
+    Sweeps over a parameter of a retriever are left to the leaderboard: hundreds of near copies
+    would hide the methods.
+    """
+    for name, entry in {**plan.experiments, **plan.sweeps}.items():
+        mine = entry.profile == profile and entry.dataset == dataset
+        method = entry.vary in ("", "keying", "granularity")
+        if mine and method and paths.run(profile, name, entry.group).is_file():
+            yield name, entry
+
+
+def _write(
+    site: Site, profile: str, dataset: str, runs: list[tuple[str, Experiment]], plan: Plan
+) -> Listed:
+    protocol = next(iter(plan.evaluation.protocols.values()))
+    home = plan.datasets[dataset].profile  # the full profile searches data sets of the open one
+    gold = read_gold(home, dataset, {"first": protocol})
+    places = load_places(paths.places(home, dataset))
+    wanted = {level: dict(gold.wanted(level, protocol)) for level in LEVELS}
+    wanted = {level: parts for level, parts in wanted.items() if parts}
+    # A data set without labels has rankings to look at all the same, as they were run.
+    labelled = bool(wanted)
+    docs, addresses = _Docs(places), {}
+    folder = f"data/{profile}/{dataset}"
+    methods: list[dict[str, Any]] = []
+    for name, entry in runs:
+        run = read_table(paths.run(profile, name, entry.group))
+        trail = trails.read(profile, name)
+        for setting, variant in entry.variants().items():
+            part = run[run["setting"] == setting] if setting else run
+            for level in levels_of(variant.granularity):
+                if labelled and level not in wanted:
+                    continue
+                rolled = part if level == variant.granularity else roll_up(part, level, places)
+                if rolled is None or level not in LEVELS:
+                    continue
+                key = f"m{len(methods)}"
+                own = trail if level == variant.granularity else None
+                body = _answers(rolled, list(gold.kinds), wanted.get(level, {}), docs, own)
+                write_text(site.root / f"{folder}/{key}.js", script("memrepro.method", key, body))
+                addresses[name, setting, level] = (
+                    f"questions.html#dataset={folder}/index.js&level={level}&a={key}"
+                )
+                label = name + (f", {entry.vary} {setting}" if setting else "")
+                methods.append(
+                    {"key": key, "label": label, "level": level, "experiment": name,
+                     "depth": variant.parameters["k"], "encoder": variant.encoder,
+                     "traced": own is not None}
+                )  # fmt: skip
+    kinds = list(dict.fromkeys(gold.kinds.values()))
+    told = texts.write(site, folder, dataset)
+    questions = [
+        [query_id, kinds.index(kind), *told.asked(query_id)]
+        for query_id, kind in gold.kinds.items()
+    ]
+    index = {
+        "profile": profile, "dataset": dataset, "kinds": kinds, "questions": questions,
+        "levels": [level for level in LEVELS if any(m["level"] == level for m in methods)],
+        "gold": {
+            level: [
+                [[docs.index(d) for d in part] for part in parts.get(query_id, ())]
+                for query_id in gold.kinds
+            ]
+            for level, parts in wanted.items()
+        },
+        "left_out": {level: gold.left_out(level, protocol) for level in wanted},
+        "methods": methods, "scale": _SCALE, "held": told.held, "times": told.times,
+    }  # fmt: skip
+    index |= docs.listed()  # last: gold that no method found has been named by now
+    write_text(site.root / f"{folder}/index.js", script("memrepro.dataset", index))
+    return Listed(
+        profile, dataset, f"{folder}/index.js", len(questions), addresses, bool(told.held)
+    )
+
+
+class _Docs:
+    """Numbers for the ids of docs, which stand thousands of times in the scripts."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._numbers: dict[str, int] = {}
+        self._places = places
+
+    def index(self, doc_id: str) -> int:
+        """The number of a doc, a new one where it has none yet."""
+        return self._numbers.setdefault(doc_id, len(self._numbers))
+
+    def listed(self) -> dict[str, list[str]]:
+        """The docs by number, and the session of each."""
+        sessions = [self._session(doc_id) for doc_id in self._numbers]
+        return {"docs": list(self._numbers), "sessions": sessions}
+
+    def _session(self, doc_id: str) -> str:
+        parent = parent_of(doc_id)
+        return self._places.get(parent, parent)
+
+
+class _Ranked(NamedTuple):
+    docs: list[str]
+    scores: list[int]
+
+
+def _answers(
+    run: pd.DataFrame,
+    query_ids: list[str],
+    wanted: Mapping[str, Any],
+    docs: _Docs,
+    trail: "trails.Trail | None",
+) -> dict[str, Any]:
+    """A method's answer to each question: its first docs, their scores, and where the gold came."""
+    ranked = _ranked(run)
+    nothing = _Ranked([], [])
+    answers: dict[str, Any] = {"top": [], "scores": [], "gold": [], "deep": []}
+    for query_id in query_ids:
+        found = ranked.get(query_id, nothing)
+        rank = {doc_id: i for i, doc_id in enumerate(found.docs)}
+        golden = dict.fromkeys(d for part in wanted.get(query_id, ()) for d in part)
+        answers["top"].append([docs.index(d) for d in found.docs[:SHOWN]])
+        answers["scores"].append(found.scores[:SHOWN])
+        # The doc, its rank from 1 and its score; a doc that was not retrieved has rank 0.
+        answers["gold"].append(
+            [
+                [docs.index(d), rank[d] + 1, found.scores[rank[d]]] if d in rank
+                else [docs.index(d), 0, 0]
+                for d in golden
+            ]
+        )  # fmt: skip
+        answers["deep"].append(len(found.docs))
+    if trail is not None:
+        answers["trail"] = [trail.of(query_id) for query_id in query_ids]
+    return answers
+
+
+def _ranked(run: pd.DataFrame) -> dict[str, _Ranked]:
+    """Query id → its docs in order of rank, with their scores."""
+    scores = (run["score"].to_numpy() * _SCALE).round().astype(int).tolist()
+    found: dict[str, _Ranked] = {}
+    new = cache(lambda query_id: found.setdefault(query_id, _Ranked([], [])))
+    rows = zip(run["query_id"].tolist(), run["doc_id"].tolist(), scores, strict=True)
+    for query_id, doc_id, score in rows:
+        entry = new(query_id)
+        entry.docs.append(doc_id)
+        entry.scores.append(score)
+    return found

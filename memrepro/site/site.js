@@ -1,0 +1,68 @@
+// What every page does: open all disclosures in print, and sort and filter the leaderboard.
+"use strict";
+
+window.addEventListener("beforeprint", () => {
+  for (const one of document.querySelectorAll("details:not([open])")) {
+    one.open = true;
+    one.dataset.printed = "yes";
+  }
+});
+window.addEventListener("afterprint", () => {
+  for (const one of document.querySelectorAll("details[data-printed]")) {
+    one.open = false;
+    delete one.dataset.printed;
+  }
+});
+
+// A link to something inside a closed disclosure opens it.
+function openTarget() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  const target = id && document.getElementById(id);
+  for (let at = target; at; at = at.parentElement) {
+    if (at.tagName === "DETAILS") at.open = true;
+  }
+  if (target) target.scrollIntoView();
+}
+window.addEventListener("hashchange", openTarget);
+if (location.hash) openTarget();
+
+function sortBy(table, button) {
+  const head = button.closest("th");
+  const column = [...head.parentElement.children].indexOf(head);
+  const rising = head.getAttribute("aria-sort") === "descending";
+  for (const other of head.parentElement.children) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", rising ? "ascending" : "descending");
+  const value = (row) => row.children[column].dataset.value ?? row.children[column].textContent;
+  const compared = (a, b) => {
+    const [x, y] = [value(a), value(b)];
+    if (x === "" || y === "") return (x === "") - (y === ""); // what was not run stands last
+    const order = button.dataset.as === "number" ? x - y : x.localeCompare(y, "en");
+    return rising ? order : -order;
+  };
+  const body = table.tBodies[0];
+  const rows = [...body.rows].sort(compared);
+  body.append(...rows);
+}
+
+function filterRows(table, form, status) {
+  const wanted = [...form.querySelectorAll("select[name]")].filter((s) => s.value);
+  let shown = 0;
+  for (const row of table.tBodies[0].rows) {
+    row.hidden = wanted.some((s) => row.dataset[s.name] !== s.value);
+    shown += !row.hidden;
+  }
+  status.textContent = `${shown} of ${table.tBodies[0].rows.length} lines`;
+}
+
+const board = document.getElementById("leaderboard");
+if (board) {
+  const form = document.getElementById("filters");
+  const status = document.getElementById("shown");
+  for (const button of board.querySelectorAll("th button")) {
+    button.addEventListener("click", () => sortBy(board, button));
+  }
+  form.addEventListener("change", () => filterRows(board, form, status));
+  form.addEventListener("reset", () => setTimeout(() => filterRows(board, form, status)));
+  form.hidden = false;
+  filterRows(board, form, status);
+}

@@ -1,0 +1,175 @@
+"""A small project with results of its own, whose data say what no page may run."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from memrepro import paths
+from memrepro.core.memory import Dataset, Memory, Query, Round
+from memrepro.core.prepared import save
+from memrepro.report.figures import save as save_figure
+from memrepro.report.tables import Cell, write_cells
+from memrepro.stages.evaluate import METRIC_COLUMNS
+from memrepro.store import root, write_json, write_table
+
+HOSTILE = (
+    "<script>window.hacked = 1</script>",
+    '</script><img src=x onerror="window.hacked = 2">',
+    "it's \"quoted\" & <b>bold</b> 'twice'",
+    "שלום, مرحبا \u202eabc\u202c",
+    "🙂‍🔥 e\u0301 \u2028 \u2029 \\u003c ]]> --> {{ 7 * 7 }} ${x}",
+)
+RUNS = {"sample-bm25-user": 0, "sample-dense-user": 1, "sample-rfmem-gated": 2}
+QUESTIONS = 24
+
+
+def kind(number):
+    return ("multi-session", HOSTILE[0])[number % 2]
+
+
+def _prepare():
+    """Memories of five sessions; every text, id of a memory and field among them is hostile."""
+    memories, queries = {}, []
+    for m in range(2):
+        name = f"m{m}<i>"
+        docs = [
+            (f"s{m}-{n}", Round.of(f"s{m}-{n}_r", user=f"{HOSTILE[n]} {m}", assistant="<u>so</u>"))
+            for n in range(5)
+        ]
+        memories[name] = Memory.of(name, *docs)
+    for n in range(QUESTIONS):
+        text = HOSTILE[n % len(HOSTILE)]
+        queries.append(Query(f"q{n:02}", f"m{n % 2}<i>", text, "2023-05-01T10:00", kind(n)))
+    dataset = Dataset("sample", memories, tuple(queries))
+    list(save(dataset.pieces(), paths.prepared("sample")))
+
+
+def _results():
+    """Qrels, runs, a trace and metrics of three experiments by session."""
+    qrels = [(f"q{n:02}", kind(n), "session", 0, f"s{n % 2}-{n % 5}", "") for n in range(QUESTIONS)]
+    columns = ["query_id", "kind", "level", "part", "doc_id", "reason"]
+    write_table(paths.qrels("sample", "sample"), pd.DataFrame(qrels, columns=columns))
+    places = [(f"s{m}-{n}_r", f"s{m}-{n}") for m in range(2) for n in range(5)]
+    write_table(
+        paths.places("sample", "sample"), pd.DataFrame(places, columns=["doc_id", "session_id"])
+    )
+    metrics = []
+    for name, shift in RUNS.items():
+        run = []
+        for n in range(QUESTIONS):
+            order = [(n + shift + i) % 5 for i in range(4)]  # one session is never returned
+            run += [
+                (f"q{n:02}", f"s{n % 2}-{d}", rank, 0.9 - 0.1 * rank)
+                for rank, d in enumerate(order, start=1)
+            ]
+            found = float(n % 5 in order)
+            metrics += [
+                (name, "", "session", f"q{n:02}", kind(n), metric, k, found * (n % (2 + shift) > 0))
+                for metric in ("recall_all", "ndcg")
+                for k in (5, 10)
+            ]
+        write_table(
+            paths.run("sample", name),
+            pd.DataFrame(run, columns=["query_id", "doc_id", "rank", "score"]),
+        )
+    write_table(paths.metrics("sample"), pd.DataFrame(metrics, columns=METRIC_COLUMNS))
+    folder = paths.trace("sample", "sample-rfmem-gated")
+    ids = [f"q{n:02}" for n in range(QUESTIONS)]
+    gates = {"query_id": ids, "path": "recollection", "mean": 0.25, "entropy": 0.5, "rounds": 1}
+    write_table(folder / "queries.parquet", pd.DataFrame(gates))
+    searches = [(q, r, 1.0 - r / 10, 3) for q in ids for r in (0, 1)]
+    names = ["query_id", "round", "drift", "n_candidates"]
+    write_table(folder / "branches.parquet", pd.DataFrame(searches, columns=names))
+    hits = pd.DataFrame([(q, r // 2) for q in ids for r in range(4)], columns=["query_id", "round"])
+    write_table(folder / "hits.parquet", hits)
+
+
+def _report():
+    """A table, a figure and a list, with a notebook that shows the first two."""
+    folder = paths.results("sample") / "sample"
+    cells = [
+        Cell(f"row {text}", f"column {i}", "recall@5", *numbers, 24, verdict, "", text)
+        for i, text in enumerate(HOSTILE)
+        for numbers, verdict in [
+            (("0.5000", "0.5000"), "exact"),
+            (("0.5000", "0.4000"), "not reproduced"),
+            (("0.5000", ""), "not run"),
+        ][i % 3 : i % 3 + 1]
+    ]
+    write_cells(cells, folder, "overview")
+    data = pd.DataFrame({"name": HOSTILE[:2], "value": [0.25, 0.75]})
+    figure = Figure(figsize=(2, 1))
+    figure.subplots().plot(data["value"])
+    save_figure(figure, data, folder, "recall_by_type")
+    write_table(folder / "listed.csv", pd.DataFrame({"query_id": ["q00"], "said": [HOSTILE[0]]}))
+    write_json(
+        folder / "report.ipynb",
+        {
+            "cells": [
+                {"cell_type": "markdown", "source": f"# The sample\n{HOSTILE[0]}"},
+                {"cell_type": "markdown", "source": "## Over <all>\nOne *table*."},
+                {"cell_type": "code", "source": 'sample.show_table(profile, "overview")'},
+                {"cell_type": "code", "source": 'sample.show_figures(profile, "by_type")'},
+                {
+                    "cell_type": "code",
+                    "source": "done.footer()",
+                    "outputs": [{"output_type": "stream", "text": [f"read {HOSTILE[0]}\n"]}],
+                },
+            ]
+        },
+    )
+    write_json(
+        paths.manifest("sample"),
+        {f"sample/{name}": {"bytes": "0" * 64} for name in ("overview.csv", "gone.csv")},
+    )
+
+
+def passport(profile, paper, table, row, column, with_questions):
+    """What stands in for the real one, which runs reports: as hostile, and as nested."""
+    return {
+        "n": 24,
+        "places": [{"experiment": "sample-bm25-user", "setting": "", "level": "session"}],
+        "experiment": {"name": row, "parameters": {"k": 5}},
+        "questions": [{"query_id": "q00", "text": HOSTILE[0]}] * 14,
+        "command": "x" * 200,
+        "column": column,
+    }
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory):
+    """The folder of the project; only its `params.yaml` and `dvc.yaml` are the real one's."""
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("params.yaml", "dvc.yaml"):
+        shutil.copy(root() / name, folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        _prepare()
+        _results()
+        _report()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(project):
+    """The site built from it: the folder of its pages."""
+    from memrepro.site import build, passports
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        patch.setenv("SOURCE_DATE_EPOCH", "0")
+        patch.setattr(passports, "passport", passport)
+        assert build.build() == project / "build" / "site" / "index.html"
+    return project / "build" / "site"
+
+
+def data_of(script: Path, call: str):
+    """The values that a data script calls a function with."""
+    text = script.read_text(encoding="utf-8")
+    assert text.startswith(f"{call}(")
+    assert text.endswith(");\n")
+    return json.loads(f"[{text[len(call) + 1 : -3]}]")

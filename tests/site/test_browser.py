@@ -1,0 +1,153 @@
+"""The pages in a real browser, opened from the disk: clicks work, and nothing complains."""
+
+import pytest
+
+from tests.site.browser import CHROMIUM, Browser
+from tests.site.conftest import HOSTILE, QUESTIONS
+
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed: apt-get install chromium"),
+]
+LISTED = "document.querySelectorAll('#list > li').length"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as one:
+        yield one
+
+
+@pytest.fixture
+def tab(browser, site):
+    """Opens a page of the site; whatever the browser complained of fails the test."""
+    browser.problems.clear()
+    browser.asked.clear()
+
+    def open_page(path, **options):
+        browser.open(f"file://{site}/{path}", **options)
+        return browser
+
+    yield open_page
+    assert browser.problems == []
+    assert not [a for a in browser.asked if not a.startswith(("file:", "data:", "about:"))]
+    assert browser.run("window.hacked") is None
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+@pytest.mark.parametrize(
+    "page",
+    ["index.html", "sample/sample.html", "leaderboard.html", "questions.html", "audit.html",
+     "sample/passports/sample/overview.html"],
+)  # fmt: skip
+def test_no_page_is_wider_than_the_screen(tab, page, width):
+    browser = tab(page, width=width)
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.run("document.querySelectorAll('h1').length") == 1
+
+
+def test_the_leaderboard_sorts_and_filters(tab):
+    browser = tab("leaderboard.html")
+    values = (
+        "[...document.querySelectorAll('#leaderboard tbody tr:not([hidden]) td:nth-child(7)')]"
+        ".map((c) => +c.dataset.value)"
+    )
+    button = "document.querySelectorAll('#leaderboard th button')[6]"
+    browser.run(f"{button}.focus()")
+    browser.press("Enter")
+    assert browser.run(f"{button}.closest('th').getAttribute('aria-sort')") == "descending"
+    found = browser.run(values)
+    assert len(found) == 3
+    assert found == sorted(found, reverse=True)
+    browser.run(f"{button}.click()")
+    assert browser.run(values) == sorted(found)
+    browser.run(
+        "(() => { const s = document.querySelector('#filters [name=encoder]');"
+        "s.value = 'none (lexical)'; s.dispatchEvent(new Event('change', {bubbles: true})); })()"
+    )
+    assert len(browser.run(values)) == 1
+    assert browser.run("document.getElementById('shown').textContent") == "1 of 3 lines"
+    browser.run("document.querySelector('#filters [type=reset]').click()")
+    browser.until(f"{values}.length === 3")
+
+
+def choose(browser, name, value):
+    browser.run(
+        f"(() => {{ const s = document.getElementById('choose').elements['{name}'];"
+        f"s.value = {value!r}; s.dispatchEvent(new Event('change', {{bubbles: true}}));"
+        "s.dispatchEvent(new Event('input', {bubbles: true})); })()"
+    )
+
+
+def test_the_browser_filters_and_shows_two_methods(tab):
+    browser = tab("questions.html")
+    browser.until(f"{LISTED} > 0")
+    assert browser.run(LISTED) == QUESTIONS
+    choose(browser, "b", "m2")
+    browser.until("document.getElementById('status').textContent.includes('both')")
+    choose(browser, "kind", "1")
+    browser.until(f"{LISTED} === {QUESTIONS // 2}")
+    choose(browser, "words", "Q03")
+    browser.until(f"{LISTED} === 1")
+    browser.run("document.querySelector('.question summary').focus()")
+    browser.press("Enter")
+    browser.until("document.querySelectorAll('.answer').length === 2")
+    text = browser.run("document.querySelector('.question').innerText")
+    assert HOSTILE[3] in text
+    assert "A: sample-bm25-user" in text
+    assert "B: sample-rfmem-gated" in text
+    assert "RF-Mem's path: recollection. Mean of the probe's scores 0.25, entropy 0.5" in text
+    assert "1 round of recollection" in text
+    assert "rank 1, score 0.8000" in text  # A has it first
+    assert "★ gold" in text
+    assert "rank 4, score 0.5000" in text  # B as its last
+    # The address keeps the choice.
+    assert "words=Q03" in browser.run("location.hash")
+
+
+def test_texts_are_shown_as_they_are_and_run_nothing(tab):
+    browser = tab("questions.html#words=q01&a=m0")
+    browser.until(f"{LISTED} === 1")
+    browser.run("document.querySelector('.question').open = true")
+    browser.until("document.querySelectorAll('.answer').length === 1")
+    browser.run("for (const one of document.querySelectorAll('.said')) one.open = true")
+    browser.until("document.querySelectorAll('.said p').length >= 10")
+    said = browser.run("[...document.querySelectorAll('.said p')].map((p) => p.textContent)")
+    for text in HOSTILE[1:]:  # the first is of the session that the method left out
+        assert any(text in one for one in said), text
+    assert browser.run("document.querySelectorAll('.said img, .said script, .said u').length") == 0
+
+
+def test_a_missed_gold_says_by_how_much(tab):
+    browser = tab("questions.html#words=q03&a=m1")
+    browser.until(f"{LISTED} === 1")
+    browser.run("document.querySelector('.question').open = true")
+    browser.until("document.querySelectorAll('.answer').length === 1")
+    text = browser.run("document.querySelector('.golds').innerText")
+    assert "missed: not among the 4 docs returned; rank 4 has 0.5000" in text
+
+
+def test_an_address_opens_the_disclosure_that_it_points_into(tab):
+    browser = tab("sample/passports/sample/overview.html#r1c1")
+    assert browser.run("document.querySelector(':target').id") == "r1c1"
+    browser.run("document.querySelectorAll('details').forEach((d) => { d.open = false; })")
+    browser.run("window.dispatchEvent(new Event('beforeprint'))")
+    assert browser.run("document.querySelectorAll('details:not([open])').length") == 0
+    browser.run("window.dispatchEvent(new Event('afterprint'))")
+    assert browser.run("document.querySelectorAll('details[open]').length") == 0
+
+
+def test_the_keyboard_reaches_the_content_and_focus_is_seen(tab):
+    browser = tab("index.html")
+    browser.press("Tab")
+    assert browser.run("document.activeElement.className") == "skip"
+    assert browser.run("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    assert browser.run("document.activeElement.getBoundingClientRect().left") >= 0
+    browser.press("Enter")
+    assert browser.run("document.activeElement.id") == "main"
+
+
+def test_dark_and_print(tab, tmp_path):
+    browser = tab("sample/sample.html", dark=True)
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
+    browser.printed(tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
