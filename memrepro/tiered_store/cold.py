@@ -7,6 +7,7 @@ person has it forgotten, and then all of it is gone. Every function works inside
 transaction.
 """
 
+import json
 import math
 import sqlite3
 from collections.abc import Sequence
@@ -29,7 +30,8 @@ from memrepro.tiered_store.fact import (
 
 __all__ = [
     "CATEGORIES", "Candidate", "Change", "Decide", "Fact", "apply", "conflicts", "create_tables",
-    "edit", "export_rows", "facts", "forget", "forget_source", "history", "import_rows", "merge",
+    "edit", "export_rows", "facts", "facts_of", "forget", "forget_source", "history",
+    "import_rows", "lexical", "merge",
 ]  # fmt: skip
 
 
@@ -44,6 +46,24 @@ def facts(connection: sqlite3.Connection, status: str = "active") -> list[Fact]:
             f"no fact has the status {status!r}: it is one of {', '.join(STATUSES)}"
         )
     return tables.facts_where(connection, "status", status)
+
+
+def facts_of(connection: sqlite3.Connection, fact_ids: Sequence[str]) -> list[Fact]:
+    """The active ones of these facts, by id."""
+    found = tables.facts_where(
+        connection, "fact_id", json.dumps(fact_ids), "SELECT value FROM json_each(?)"
+    )
+    return [fact for fact in found if fact.status == "active"]
+
+
+def lexical(connection: sqlite3.Connection, terms: str) -> dict[str, float]:
+    """BM25 of the active facts that match FTS5's terms: fact id → score over 0."""
+    rows = connection.execute(
+        "SELECT fact_id, -bm25(fact_words) FROM fact_words JOIN facts f"
+        " ON f.number = fact_words.rowid WHERE fact_words MATCH ?",
+        (terms,),
+    )
+    return dict(rows)
 
 
 def history(connection: sqlite3.Connection, fact_id: str) -> list[Change]:

@@ -14,9 +14,9 @@ from memrepro.tiered_store.fact import Candidate, Change, Fact
 _TABLES = (
     # `successor` is the fact that this one gave way to, or ''.
     """CREATE TABLE IF NOT EXISTS facts (
-        fact_id TEXT PRIMARY KEY, text TEXT NOT NULL, category TEXT NOT NULL,
-        confidence REAL NOT NULL, created_at REAL NOT NULL, last_validated_at REAL NOT NULL,
-        status TEXT NOT NULL, successor TEXT NOT NULL)""",
+        number INTEGER PRIMARY KEY, fact_id TEXT NOT NULL UNIQUE, text TEXT NOT NULL,
+        category TEXT NOT NULL, confidence REAL NOT NULL, created_at REAL NOT NULL,
+        last_validated_at REAL NOT NULL, status TEXT NOT NULL, successor TEXT NOT NULL)""",
     """CREATE TABLE IF NOT EXISTS fact_sources (
         fact_id TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (fact_id, source))
         WITHOUT ROWID""",
@@ -26,6 +26,17 @@ _TABLES = (
         old_id TEXT NOT NULL, text TEXT NOT NULL, category TEXT NOT NULL, confidence REAL NOT NULL,
         sources TEXT NOT NULL, at REAL NOT NULL, changed_at REAL NOT NULL, reason TEXT NOT NULL,
         said TEXT NOT NULL)""",
+    # The words of the active facts, whatever changes these.
+    """CREATE VIRTUAL TABLE IF NOT EXISTS fact_words USING fts5(
+        text, tokenize = 'unicode61 remove_diacritics 2')""",
+    """CREATE TRIGGER IF NOT EXISTS fact_comes AFTER INSERT ON facts WHEN new.status = 'active'
+        BEGIN INSERT INTO fact_words (rowid, text) VALUES (new.number, new.text); END""",
+    """CREATE TRIGGER IF NOT EXISTS fact_goes AFTER DELETE ON facts WHEN old.status = 'active'
+        BEGIN DELETE FROM fact_words WHERE rowid = old.number; END""",
+    """CREATE TRIGGER IF NOT EXISTS fact_changes AFTER UPDATE OF text, status ON facts BEGIN
+        DELETE FROM fact_words WHERE rowid = old.number;
+        INSERT INTO fact_words (rowid, text)
+            SELECT new.number, new.text WHERE new.status = 'active'; END""",
     "CREATE INDEX IF NOT EXISTS facts_by_status ON facts (status)",
     "CREATE INDEX IF NOT EXISTS facts_by_successor ON facts (successor)",
     "CREATE INDEX IF NOT EXISTS fact_sources_by_source ON fact_sources (source)",
@@ -55,12 +66,14 @@ def create_tables(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-def facts_where(connection: sqlite3.Connection, column: str, value: str) -> list[Fact]:
-    """The facts with a value in a column, by id."""
+def facts_where(
+    connection: sqlite3.Connection, column: str, value: str, values: str = "?"
+) -> list[Fact]:
+    """The facts with a value in a column, or one of what `values` selects, by id."""
     rows = connection.execute(
         "SELECT fact_id, text, category, confidence, (SELECT json_group_array(source) FROM "
         "fact_sources WHERE fact_sources.fact_id = facts.fact_id), created_at, last_validated_at, "
-        f"status FROM facts WHERE {column} = ? ORDER BY fact_id", (value,)
+        f"status FROM facts WHERE {column} IN ({values}) ORDER BY fact_id", (value,)
     )  # fmt: skip
     return [
         Fact(one, text, category, confidence, tuple(sorted(json.loads(told))), first, last, status)
@@ -97,7 +110,8 @@ def changes_of(connection: sqlite3.Connection, which: str, fact_id: str) -> list
 def write(connection: sqlite3.Connection, fact: Fact, successor: str = "") -> None:
     """Write a fact's row, and such sources of it as are not there yet."""
     connection.execute(
-        "INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (fact_id) DO UPDATE SET "
+        "INSERT INTO facts (fact_id, text, category, confidence, created_at, last_validated_at, "
+        "status, successor) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (fact_id) DO UPDATE SET "
         "text = excluded.text, category = excluded.category, confidence = excluded.confidence, "
         "created_at = excluded.created_at, last_validated_at = excluded.last_validated_at, "
         "status = excluded.status, successor = excluded.successor",

@@ -175,7 +175,7 @@ def import_(memory: TieredMemory, path: Path) -> None:
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise MemreproError(f"{path} is not a {_FORMAT!r}: it must be an export of this version")
-    with memory.changing(facts=True) as change:
+    with memory.changing(whole=True) as change:
         if memory.journal.last(1):
             raise MemreproError(f"the memory {memory.folder} is not empty: import into a new one")
         for name in ("counters", *_TABLES):

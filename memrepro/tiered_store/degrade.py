@@ -18,15 +18,14 @@ from memrepro.dates import TimeRange
 from memrepro.encode import Encoder, Vectors
 from memrepro.errors import MemreproError
 from memrepro.retrievers.tiered import scoring
-from memrepro.retrievers.tiered.lexical import Lexical
-from memrepro.retrievers.tiered.segments import Message, segment_text
+from memrepro.retrievers.tiered.segments import Message, says_something, segment_text
 from memrepro.retrievers.tiered.selection import MOST, adaptive, mmr
 from memrepro.temporal import time_range
 from memrepro.tiered_store import cold
 from memrepro.tiered_store.fact import Fact
 from memrepro.tiered_store.hot import Hot
 from memrepro.tiered_store.index import VectorIndex
-from memrepro.tiered_store.journal import Journal, Segment, day
+from memrepro.tiered_store.journal import Journal, Segment, any_word, day
 from memrepro.tiered_store.settings import UNCERTAIN, Answer, Item, Settings, Step
 
 _T = TypeVar("_T")
@@ -148,6 +147,8 @@ class Chain:
             if self.journal.get("behind"):
                 raise MemreproError("the vectors of some segments or facts are not there yet")
             allowed, tail = self._allowed("warm", asked), self.journal.tail(self.settings.hot)
+            if not says_something(tail):
+                tail = []
             query, ids, cosines, vectors = self.limited.run(
                 lambda: self._nearest(asked, tail), self.settings.dense_ms / 1000
             )
@@ -195,9 +196,9 @@ class Chain:
         vectors: Vectors,
     ) -> list[_Found]:
         # The writer may be ahead with one of its two files: what both have is right.
-        here = self.journal.keys("warm") if allowed is None else allowed
-        bm25 = self.journal.lexical(asked.query)
+        here = self.journal.warm_of(ids) if allowed is None else allowed
         rows = {key: row for row, key in enumerate(ids) if key in here}
+        bm25 = self.journal.lexical(asked.query, rows)
         hybrid = scoring.hybrid(
             cosines[list(rows.values())], [bm25.get(key, 0.0) for key in rows], self.settings.alpha
         )
@@ -219,31 +220,34 @@ class Chain:
 
     def _cold_found(self, asked: _Asked, query: Vectors) -> list[_Found]:
         """Facts, with the weight of a direct conversation and the time when they were last said."""
-        facts = self._facts(asked)
-        if not facts:
-            return []
+        limit = None if asked.is_limited else _NEAREST
         ids, vectors = self.limited.run(
-            lambda: self.index.nearest("facts", query, None), self.settings.dense_ms / 1000
+            lambda: self.index.nearest("facts", query, limit), self.settings.dense_ms / 1000
         )
-        row_of = {key: row for row, key in enumerate(ids)}
-        facts = [fact for fact in facts if fact_key(fact) in row_of]
-        vectors = vectors[[row_of[fact_key(fact)] for fact in facts]]
-        cosines = products(query[None], vectors)[0]
-        bm25 = Lexical([fact.text for fact in facts]).scores(asked.query)
-        hybrid = scoring.hybrid(cosines, bm25, self.settings.alpha)
-        conflicts = cold.conflicts(self.journal.connection)
+        db, cosines = self.journal.connection, products(query[None], vectors)[0]
+        row_of = {key.partition(".")[0]: row for row, key in enumerate(ids)}
+        if asked.is_limited:
+            meant = self._meant(cold.facts_of(db, list(row_of)), asked)
+            row_of = {fact.fact_id: row_of[fact.fact_id] for fact in meant}
+        rows, bm25 = list(row_of.values()), cold.lexical(db, any_word(asked.query))
+        hybrid = scoring.hybrid(
+            cosines[rows], [bm25.get(key, 0.0) for key in row_of], self.settings.alpha
+        )
+        similarity = dict(zip(row_of, hybrid, strict=True))
+        near = [key for key, row in row_of.items() if self._is_near(cosines[row], asked)]
+        conflicts = cold.conflicts(db)
         return [
             _Found(
                 self._fact_item(fact, 0.0),
-                float(cosines[row]),
-                float(hybrid[row]),
-                vectors[row],
+                float(cosines[row_of[fact.fact_id]]),
+                float(similarity[fact.fact_id]),
+                vectors[row_of[fact.fact_id]],
                 fact.last_validated_at,
                 1.0,
                 conflicts=max(conflicts.get(key, 0) for key in fact.sources),
             )
-            for row, fact in enumerate(facts)
-            if self._is_near(cosines[row], asked)
+            for fact in cold.facts_of(db, near)
+            if fact_key(fact) == ids[row_of[fact.fact_id]]
         ]
 
     def _is_near(self, cosine: float, asked: _Asked) -> bool:
@@ -283,15 +287,16 @@ class Chain:
         """WARM by BM25, and COLD where WARM has no word of the query."""
         with self.journal.snapshot():
             allowed = self._allowed("warm", asked)
-            found = self.journal.lexical(asked.query)
-            best = _best({k: s for k, s in found.items() if allowed is None or k in allowed})
+            best = _best(self.journal.lexical(asked.query, allowed, MOST))
             segments = {s.segment_id: s for s in self.journal.segments_of(list(best))}
             items = [_warm_item(segments[key], score) for key, score in best.items()]
             if not items:
-                facts = {fact.fact_id: fact for fact in self._facts(asked)}
-                bm25 = Lexical([fact.text for fact in facts.values()]).scores(asked.query)
-                over = {k: s for k, s in zip(facts, bm25, strict=True) if s > 0}
-                items = [self._fact_item(facts[k], score) for k, score in _best(over).items()]
+                scores = cold.lexical(self.journal.connection, any_word(asked.query))
+                likely = scores if asked.is_limited else _best(scores)
+                matching = cold.facts_of(self.journal.connection, list(likely))
+                facts = {fact.fact_id: fact for fact in self._meant(matching, asked)}
+                over = _best({key: scores[key] for key in facts})
+                items = [self._fact_item(facts[k], score) for k, score in over.items()]
         if not items:
             raise MemreproError("no segment or fact has a word of the query")
         return items
@@ -308,9 +313,9 @@ class Chain:
             return None
         return self.journal.within(tier, asked.span, self.settings.time_by, asked.channel)
 
-    def _facts(self, asked: _Asked) -> list[Fact]:
-        """The active facts, or those that have a source within the query's limits."""
-        facts, allowed = cold.facts(self.journal.connection), self._allowed("cold", asked)
+    def _meant(self, facts: Sequence[Fact], asked: _Asked) -> list[Fact]:
+        """Those of some facts that have a source within the query's limits."""
+        allowed = self._allowed("cold", asked)
         return [f for f in facts if allowed is None or not allowed.isdisjoint(f.sources)]
 
     def _fact_item(self, fact: Fact, score: float) -> Item:

@@ -1,6 +1,6 @@
 """The vectors of segments and facts in LanceDB; they follow from the journal, and can be made anew.
 
-Vectors are searched without an approximate index, which a week of conversation does not need.
+A search reads all vectors, and is exact, until `approximate` has built an index over many of them.
 """
 
 import os
@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from memrepro.core.similarity import normalise
@@ -22,8 +23,13 @@ os.environ.setdefault("LANCE_LOG", "error")
 Table = Literal["segments", "facts"]
 TABLES: tuple[Table, ...] = ("segments", "facts")
 _BATCH = 64
-# Each write makes a fragment, and reading a fragment takes a millisecond.
-_FRAGMENTS = 20
+# Each write makes a fragment and a version: rows are written in groups of many batches.
+_GROUP = 32 * _BATCH
+# Reading a fragment takes a millisecond, and putting them together writes all rows anew: more of
+# them are left where there are more rows.
+_FRAGMENTS, _ROWS_A_FRAGMENT = 20, 5000
+# Of an approximate index: its partitions, and those that a search reads.
+_PARTITIONS, _PROBES = 128, 16
 # Readers beside the writer may still look at versions of this age.
 _OLD = timedelta(minutes=10)
 
@@ -37,6 +43,10 @@ class VectorIndex:
         self._schema = pa.schema(
             [("id", pa.string()), ("vector", pa.list_(pa.float32(), dimension))]
         )
+
+    def load(self) -> None:
+        """Load LanceDB, which takes two seconds at the first call of a process."""
+        import lancedb  # noqa: F401
 
     def ids(self, table: Table) -> set[str]:
         """The ids of a table."""
@@ -59,19 +69,41 @@ class VectorIndex:
         if not (self._folder / f"{table}.lance").is_dir():
             self._connect().create_table(table, schema=self._schema)
         here = self.ids(table)
-        rows = self._open(table)
         stale, missing = sorted(here - set(wanted)), sorted(set(wanted) - here)
-        for start in range(0, len(stale), _BATCH):
-            some = ", ".join(f"'{key}'" for key in stale[start : start + _BATCH])
+        self.change(table, missing, stale, vectors_of)
+
+    def change(
+        self,
+        table: Table,
+        came: Sequence[str],
+        went: Sequence[str],
+        vectors_of: Callable[[Sequence[str]], Vectors],
+    ) -> None:
+        """Add and remove rows, without looking at what is there.
+
+        Args:
+            table: its name.
+            came: ids that are not there.
+            went: ids, of which those that are there go.
+            vectors_of: as for `level`.
+        """
+        if not came and not went:
+            return
+        rows = self._open(table)
+        for start in range(0, len(went), _GROUP):
+            some = ", ".join(f"'{key}'" for key in went[start : start + _GROUP])
             rows.delete(f"id IN ({some})")
-        for start in range(0, len(missing), _BATCH):
-            some_ids = missing[start : start + _BATCH]
-            rows.add(self._rows(some_ids, vectors_of(some_ids)))
-        if missing and rows.stats()["fragment_stats"]["num_fragments"] > _FRAGMENTS:
+        for start in range(0, len(came), _GROUP):
+            group = came[start : start + _GROUP]
+            batches = [group[i : i + _BATCH] for i in range(0, len(group), _BATCH)]
+            rows.add(self._rows(group, np.concatenate([vectors_of(some) for some in batches])))
+        stats = rows.stats()
+        many = _FRAGMENTS + stats["num_rows"] // _ROWS_A_FRAGMENT
+        if came and stats["fragment_stats"]["num_fragments"] > many:
             self._compact(rows)
 
     def nearest(
-        self, table: Table, vector: Vectors, limit: int | None
+        self, table: Table, vector: Vectors, limit: int | None, *, exact: bool = False
     ) -> tuple[list[str], Vectors]:
         """The ids nearest to a vector by cosine, and their vectors of length one.
 
@@ -79,10 +111,13 @@ class VectorIndex:
             table: its name.
             vector: shape (dimension,).
             limit: how many at most, or None for all.
+            exact: whether all vectors are read even where there is an approximate index.
         """
         rows = self._open(table)
         n = rows.count_rows() if limit is None else limit
-        query = rows.search(vector).distance_type("cosine").limit(max(1, n))
+        query = rows.search(vector).distance_type("cosine").limit(max(1, n)).nprobes(_PROBES)
+        if exact or limit is None:
+            query = query.bypass_vector_index()
         return self._read(query.select(["id", "vector", "_distance"]).to_arrow())
 
     def all(self, table: Table) -> tuple[list[str], Vectors]:
@@ -99,17 +134,41 @@ class VectorIndex:
             self._connect().drop_table(table)
             self._connect().create_table(table, data=rest, schema=self._schema)
 
-    def compact(self) -> None:
-        """Put fragments together, and remove versions that no reader needs."""
+    def compact(self, older_than: timedelta = _OLD) -> None:
+        """Put fragments together, and remove versions of that age, which no reader needs."""
         for table in TABLES:
-            self._compact(self._open(table))
+            self._compact(self._open(table), older_than)
+
+    def approximate(self, least: int) -> None:
+        """Build an approximate index where a table has `least` rows and none, else remove it.
+
+        Of the nearest that it gives, some are missing; rows that come later are searched as before,
+        until `compact` takes them in.
+        """
+        for table in TABLES:
+            rows = self._open(table)
+            built = [index.name for index in rows.list_indices()]
+            n = rows.count_rows()
+            if n < least:
+                for name in built:
+                    rows.drop_index(name)
+            elif not built:
+                from lancedb.index import IvfFlat
+
+                # Few rounds on few rows: where partitions end exactly matters little.
+                config = IvfFlat(
+                    distance_type="cosine",
+                    num_partitions=_PARTITIONS,
+                    max_iterations=10,
+                    sample_rate=64,
+                )
+                rows.create_index("vector", config=config)
 
     def clear(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _connect(self) -> Any:
-        # Imported here because it takes two seconds.
         import lancedb
 
         return lancedb.connect(self._folder, read_consistency_interval=timedelta(0))
@@ -127,7 +186,7 @@ class VectorIndex:
         return pa.table({"id": list(ids), "vector": column}, schema=self._schema)
 
     @staticmethod
-    def _compact(rows: Any) -> None:
+    def _compact(rows: Any, older_than: timedelta = _OLD) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rows.optimize(cleanup_older_than=_OLD)
+            rows.optimize(cleanup_older_than=older_than)

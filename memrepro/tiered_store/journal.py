@@ -3,9 +3,10 @@
 The journal is the truth; the vectors follow from it.
 """
 
+import heapq
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -16,33 +17,11 @@ from memrepro.dates import TimeRange
 from memrepro.errors import MemreproError
 from memrepro.retrievers.tiered.lexical import words
 from memrepro.retrievers.tiered.segments import Message, content_hash
+from memrepro.tiered_store.schema import SCHEMA
 
 # Milliseconds to wait for another process's lock: no longer than a search may take.
 _BUSY = 250
 _PATIENT = 5000
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS messages (
-    number INTEGER PRIMARY KEY, message_id TEXT NOT NULL UNIQUE, hash TEXT NOT NULL UNIQUE,
-    speaker TEXT NOT NULL, at REAL NOT NULL, text TEXT NOT NULL, channel TEXT NOT NULL,
-    importance REAL NOT NULL DEFAULT 0);
-CREATE INDEX IF NOT EXISTS messages_at ON messages (at, number);
-CREATE TABLE IF NOT EXISTS segments (
-    number INTEGER PRIMARY KEY, segment_id TEXT NOT NULL UNIQUE,
-    tier TEXT NOT NULL CHECK (tier IN ('warm', 'cold')), start REAL NOT NULL, end REAL NOT NULL,
-    text TEXT NOT NULL, last_access REAL NOT NULL, accesses INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX IF NOT EXISTS segments_tier ON segments (tier, end);
-CREATE INDEX IF NOT EXISTS segments_start ON segments (start);
-CREATE TABLE IF NOT EXISTS segment_messages (
-    segment_id TEXT NOT NULL, place INTEGER NOT NULL, message_id TEXT NOT NULL,
-    PRIMARY KEY (segment_id, place)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS events (
-    segment_id TEXT NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL,
-    PRIMARY KEY (segment_id, first, last)) WITHOUT ROWID;
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
-    text, tokenize = 'unicode61 remove_diacritics 2');
-"""
 
 
 @dataclass(frozen=True)
@@ -51,7 +30,8 @@ class Segment:
 
     Attributes:
         segment_id: of its messages' ids and text.
-        tier: 'warm', searched by its vector and words, or 'cold', searched by its facts.
+        tier: 'warm', searched by its vector and words; 'cold', searched by its facts; or 'silent',
+            acknowledgments alone, which no search looks at.
         start, end: dialogue time of its first and last message, Unix seconds.
         text: one line a message.
         last_access: when a search last gave it, at first `end`; Unix seconds.
@@ -100,7 +80,7 @@ class Journal:
                 if write:
                     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
                         self.connection.execute(f"PRAGMA {pragma}")
-                    self.connection.executescript(_SCHEMA)
+                    self.connection.executescript(SCHEMA)
                 else:
                     self.connection.execute("PRAGMA query_only=ON")
                 self.connection.execute("SELECT count(*) FROM meta").fetchone()
@@ -154,24 +134,19 @@ class Journal:
         new = []
         for message in messages:
             key = content_hash(message)
-            known = self.connection.execute(
-                "SELECT message_id, hash FROM messages WHERE hash = ? OR message_id = ?",
-                (key, message.message_id),
-            ).fetchall()
-            if any(found == key for _, found in known):
-                continue
-            if known:
+            inserted = self.connection.execute(
+                "INSERT INTO messages (message_id, hash, speaker, at, text, channel)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (message.message_id, key, message.speaker, message.at, message.text,
+                 message.channel),
+            ).rowcount  # fmt: skip
+            if inserted:
+                new.append(message)
+            elif not self._has("SELECT 1 FROM messages WHERE hash = ?", key):
                 raise MemreproError(
                     f"the message id {message.message_id!r} is already that of another message: "
                     "ids must be unique within a user's memory; edit_message changes a text"
                 )
-            self.connection.execute(
-                "INSERT INTO messages (message_id, hash, speaker, at, text, channel)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (message.message_id, key, message.speaker, message.at, message.text,
-                 message.channel),
-            )  # fmt: skip
-            new.append(message)
         return new
 
     def messages(self, where: str = "", values: Sequence[Any] = ()) -> list[Message]:
@@ -194,11 +169,16 @@ class Journal:
 
     def tail(self, n: int) -> list[Message]:
         """Those of the last n messages that are in no segment yet, in order of time."""
-        return self.messages(
-            "WHERE message_id NOT IN (SELECT message_id FROM segment_messages)"
-            " AND number IN (SELECT number FROM messages ORDER BY at DESC, number DESC LIMIT ?)",
-            (n,),
+        if not (last := self.last(n)):
+            return []
+        # A segment that holds one of them does not end before the first of them.
+        rows = self.connection.execute(
+            "SELECT message_id FROM segment_messages WHERE segment_id IN (SELECT segment_id FROM"
+            " segments WHERE tier IN ('warm', 'cold', 'silent') AND end >= ?)",
+            (last[0].at,),
         )
+        held = {message_id for (message_id,) in rows}
+        return [message for message in last if message.message_id not in held]
 
     def segments(self, where: str = "", values: Sequence[Any] = ()) -> list[Segment]:
         """Segments in order of time; `where` may name the columns of the table as `s`."""
@@ -222,6 +202,34 @@ class Journal:
         return self.segments(
             "WHERE s.segment_id IN (SELECT value FROM json_each(?))", (json.dumps(segment_ids),)
         )
+
+    def due(self, end: float, n: int) -> list[Segment]:
+        """The n warm segments that ended first, of those that ended before a time."""
+        return self.segments(
+            "WHERE s.number IN (SELECT number FROM segments WHERE tier = 'warm' AND end < ?"
+            " ORDER BY end, number LIMIT ?)",
+            (end, n),
+        )
+
+    def overlapping(self, first: float, last: float) -> set[str]:
+        """The ids of the segments that have a moment between two times, both included."""
+        # From the longest segment on, so that the index leads to few; a second for rounding.
+        rows = self.connection.execute(
+            "SELECT segment_id FROM segments WHERE end >= :first AND start <= :last AND start >="
+            " :first - 1 - (SELECT max(end - start) FROM segments)",
+            {"first": first, "last": last},
+        )
+        return {key for (key,) in rows}
+
+    def warm_of(self, segment_ids: Sequence[str]) -> set[str]:
+        """Those of some ids that are of warm segments."""
+        # The plus keeps SQLite from reading the index of all that is warm.
+        rows = self.connection.execute(
+            "SELECT segment_id FROM segments WHERE +tier = 'warm'"
+            " AND segment_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(segment_ids),),
+        )
+        return {key for (key,) in rows}
 
     def texts(self, segment_ids: Sequence[str]) -> list[str]:
         """The segments' texts, in order."""
@@ -270,17 +278,34 @@ class Journal:
         query = f"SELECT segment_id FROM segments s WHERE {' AND '.join(terms)}"
         return {key for (key,) in self.connection.execute(query, values)}
 
-    def lexical(self, query: str) -> dict[str, float]:
-        """BM25 of the warm segments that have a word of a query: segment id → score over 0."""
-        terms = " OR ".join(f'"{word}"' for word in dict.fromkeys(words(query)))
-        if not terms:
-            return {}
-        rows = self.connection.execute(
-            "SELECT segment_id, -bm25(words) FROM words JOIN segments s ON s.number = words.rowid"
-            " WHERE words MATCH ?",
-            (terms,),
+    def lexical(
+        self, query: str, among: Collection[str] | None = None, best: int | None = None
+    ) -> dict[str, float]:
+        """BM25 of the warm segments that have a word of a query: segment id → score over 0.
+
+        Args:
+            query: any text.
+            among: of these segments alone; None for all.
+            best: where all are asked: of so many, and those that are as good as the last of them.
+        """
+        # Ids are looked up for few, as a common word is in very many.
+        scores: dict[int, float] = dict(
+            self.connection.execute(
+                "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?", (any_word(query),)
+            )
         )
-        return dict(rows)
+        values: list[int] | list[str]
+        if among is None:
+            least = min(heapq.nlargest(best or len(scores), scores.values()), default=0.0)
+            column, values = "number", [n for n, score in scores.items() if score >= least]
+        else:
+            column, values = "segment_id", list(among)
+        rows = self.connection.execute(
+            "SELECT segment_id, number FROM segments"
+            f" WHERE {column} IN (SELECT value FROM json_each(?))",
+            (json.dumps(values),),
+        )
+        return {key: scores[number] for key, number in rows if number in scores}
 
     def touch(self, segment_ids: Sequence[str], now: float) -> None:
         """Note that a search gave these segments."""
@@ -310,7 +335,8 @@ class Journal:
             self.connection.execute(f"PRAGMA busy_timeout={_PATIENT}")
             try:
                 # The index keeps the words of deleted rows until its parts are merged.
-                self.connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
+                for table in ("words", "fact_words"):
+                    self.connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
                 self.connection.execute("VACUUM")
                 held, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
@@ -320,6 +346,9 @@ class Journal:
                 f"{self._path}-wal still holds what was deleted, as another process has been "
                 "reading for five seconds: end that one and open the memory again"
             )
+
+    def _has(self, query: str, value: str) -> bool:
+        return self.connection.execute(query, (value,)).fetchone() is not None
 
     @contextmanager
     def _within(self, begin: str) -> Iterator[None]:
@@ -347,6 +376,12 @@ class Journal:
             elif "full" in str(error):
                 remedy = "free some space; what was committed is kept"
             raise MemreproError(f"the memory {self._path} failed ({error}): {remedy}") from error
+
+
+def any_word(query: str) -> str:
+    """FTS5's terms for texts that have a word of a query."""
+    # A phrase of no words matches nothing.
+    return " OR ".join(f'"{word}"' for word in dict.fromkeys(words(query))) or '""'
 
 
 def day(at: float) -> date:

@@ -2,10 +2,9 @@
 
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, Self
 
@@ -29,8 +28,9 @@ from memrepro.tiered_store.folders import (
 from memrepro.tiered_store.hot import Hot
 from memrepro.tiered_store.index import VectorIndex
 from memrepro.tiered_store.journal import Journal
+from memrepro.tiered_store.level import Changing, bring_level
 from memrepro.tiered_store.settings import Answer, Settings
-from memrepro.tiered_store.stretches import Recut, recut
+from memrepro.tiered_store.stretches import recut
 
 Mode = Literal["write", "read"]
 _DAY = 86400.0
@@ -128,6 +128,8 @@ class TieredMemory:
                     f"the vectors in {self.folder} are not of {encoder.identity.model!r} as it is "
                     "here: read with the encoder that wrote, or open for writing once"
                 )
+            # Its first search has no time for that.
+            self.index.load()
             self._reload()
         except BaseException:
             self.close()
@@ -203,7 +205,9 @@ class TieredMemory:
                 )
                 self.journal.count({"merged": len(merged)})
         with self.changing() as end:
-            end.db.execute("INSERT INTO words (words) VALUES ('optimize')")
+            for table in ("words", "fact_words"):
+                end.db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        self._try("approximate", lambda: self.index.approximate(self.settings.index_rows))
         self._try("compact", self.index.compact)
         return Maintained(len(change.cut.came), migrated, changes + len(merged))
 
@@ -214,13 +218,13 @@ class TieredMemory:
         self._decide = decide = self._decide or conflicts.by_rules()
         migrated = changes = 0
         end = now - self.settings.warm_days * _DAY
-        where = "WHERE s.tier = 'warm' AND s.end < ?"
-        while due := self.journal.segments(where, (end,))[:_AT_ONCE]:
+        while due := self.journal.due(end, _AT_ONCE):
             ids = [segment.segment_id for segment in due]
             candidates = extract([(s.segment_id, s.text, s.end) for s in due])
-            with self.changing(facts=True):
+            with self.changing(facts=True) as change:
                 made = cold.apply(self.journal.connection, candidates, now, decide)
                 self.journal.chill(ids)
+                change.chilled += ids
                 self.journal.count({"migrated": len(ids), "fact_changes": len(made)})
             migrated += len(ids)
             changes += len(made)
@@ -234,11 +238,14 @@ class TieredMemory:
         return dict(sorted(counts.items()))
 
     @contextmanager
-    def changing(self, *, facts: bool = False, purge: bool = False) -> Iterator["Changing"]:
+    def changing(
+        self, *, facts: bool = False, whole: bool = False, purge: bool = False
+    ) -> Iterator[Changing]:
         """A transaction on the journal, after which segments, vectors and HOT follow.
 
         Args:
             facts: whether facts may change within.
+            whole: whether anything may, as in an import.
             purge: whether what is deleted within must be gone from the disk.
 
         Raises:
@@ -246,12 +253,14 @@ class TieredMemory:
         """
         self._must_write()
         with self.journal.transaction() as connection:
-            change = Changing(connection)
+            # Where the vectors were level before, what has changed is all that is to be done.
+            was_level = not (self._suspects or whole or purge or self.journal.get("behind"))
+            change = Changing(connection, facts)
             yield change
             change.cut = recut(self.journal, self.settings.segmentation, change.times)
             for segment_id in change.cut.went:
-                cold.forget_source(connection, segment_id)
-            if facts or purge or change.cut.came or change.cut.went:
+                change.facts |= bool(cold.forget_source(connection, segment_id))
+            if change.facts or whole or purge or change.cut.came or change.cut.went:
                 self.journal.put("behind", True)
             if purge:
                 self.journal.put("purge", True)
@@ -259,7 +268,7 @@ class TieredMemory:
         if purge:
             self.purge()
         elif self._suspects or self.journal.get("behind"):
-            self._level()
+            self._level(change if was_level else None)
 
     def purge(self) -> None:
         """Leave no byte on the disk of what was deleted; a kill is made good at the next opening.
@@ -323,30 +332,27 @@ class TieredMemory:
             self.journal.count(counts)
         self._chain.counts.clear()
 
-    def _level(self) -> None:
-        """Bring the vectors level with the journal, or leave that to the next change."""
+    def _level(self, change: Changing | None = None) -> None:
+        """Bring the vectors level with the journal, or leave that to the next change.
+
+        Args:
+            change: all in which they differ; None where that has to be looked for.
+        """
         self._suspects = True
         try:
             try:
-                self._bring_level()
+                bring_level(self.journal, self.index, self._encode, change)
             except _EncoderFailed:
                 raise
             except Exception:
                 # What follows from the journal is made anew rather than repaired.
                 self.index.clear()
-                self._bring_level()
+                bring_level(self.journal, self.index, self._encode, None)
             with self.journal.transaction():
                 self.journal.put("behind", False)
             self._suspects = False
         except Exception:
             self._chain.counts["index_failed"] += 1
-
-    def _bring_level(self) -> None:
-        texts = {fact_key(fact): fact.text for fact in cold.facts(self.journal.connection)}
-        self.index.level(
-            "segments", self.journal.keys("warm"), lambda ids: self._encode(self.journal.texts(ids))
-        )
-        self.index.level("facts", texts, lambda ids: self._encode([texts[key] for key in ids]))
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
         encoder = self.encoder
@@ -378,21 +384,6 @@ class TieredMemory:
     def _must_write(self) -> None:
         if not self._writes:
             raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
-
-
-@dataclass
-class Changing:
-    """A change in work.
-
-    Attributes:
-        db: in the transaction.
-        times: of messages that come, go or change, Unix seconds; to be appended to.
-        cut: what became of the segments, afterwards.
-    """
-
-    db: sqlite3.Connection
-    times: list[float] = field(default_factory=list)
-    cut: Recut = field(default_factory=lambda: Recut((), ()))
 
 
 class _EncoderFailed(MemreproError):

@@ -38,6 +38,8 @@ class Settings:
         index_seconds: seconds for encoding a batch of new texts; until it succeeds, searches are
             lexical.
         same: the cosine from which two facts are merged.
+        index_rows: vectors of a tier from which on `maintain` builds an approximate index; below
+            it a search reads all vectors, and is exact.
     """
 
     hot: int = 20
@@ -55,6 +57,7 @@ class Settings:
     dense_ms: float = 250.0
     index_seconds: float = 60.0
     same: float = 0.9
+    index_rows: int = 200_000
 
     def __post_init__(self) -> None:
         """Refuse what cannot be kept."""
@@ -69,6 +72,7 @@ class Settings:
             ("warm_days", self.warm_days * 24 > self.segmentation.gap_hours, "over gap_hours"),
             ("dense_ms", self.dense_ms > 0, "over 0"),
             ("index_seconds", self.index_seconds > 0, "over 0"),
+            ("index_rows", self.index_rows >= 256, "at least 256, of which partitions can be made"),
             ("recency", self.recency in ("additive", "buckets"), "additive or buckets"),
             ("formula", self.formula in ("combined", "memory_bank"), "combined or memory_bank"),
             ("time_by", self.time_by in ("event", "dialogue"), "event or dialogue"),

@@ -13,7 +13,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memrepro.retrievers.tiered.segments import Message, Segmentation, cut, final, segment_text
+from memrepro.retrievers.tiered.segments import (
+    Message,
+    Segmentation,
+    cut,
+    final,
+    says_something,
+    segment_text,
+)
 from memrepro.temporal import dated_events
 from memrepro.tiered_store.journal import Journal, day
 
@@ -51,23 +58,21 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
             continue
         first, done = _reach(db, at, -1, gap), _reach(db, at, 1, gap)
         messages = journal.messages("WHERE at BETWEEN ? AND ?", (first, done))
-        wanted: dict[str, Sequence[Message]] = {}
+        wanted: dict[str, tuple[Sequence[Message], str]] = {}
         for stretch in _stretches(messages, gap):
             cuts = cut(stretch, rules)
             is_open = clock is None or clock - stretch[-1].at <= gap
             if stretch[-1] == newest[-1] and is_open:
                 cuts = final(cuts, len(stretch))
             for start, end in cuts:
-                wanted[_segment_id(stretch[start:end])] = stretch[start:end]
+                text = segment_text(stretch[start:end])
+                wanted[segment_id(stretch[start:end], text)] = stretch[start:end], text
         # A segment that holds a deleted message may reach beyond the stretch that is left.
-        rows = db.execute(
-            "SELECT segment_id FROM segments WHERE start <= ? AND end >= ?", (done, first)
-        )
-        here = {key for (key,) in rows}
+        here = journal.overlapping(first, done)
         gone, new = sorted(here - wanted.keys()), [key for key in wanted if key not in here]
         _drop(db, gone)
         for key in new:
-            _keep(db, key, wanted[key])
+            keep(db, key, *wanted[key])
         went, came = went + gone, came + new
     return Recut(tuple(came), tuple(went))
 
@@ -92,19 +97,23 @@ def _stretches(messages: Sequence[Message], gap: float) -> Iterator[Sequence[Mes
             yield messages[start:end]
 
 
-def _segment_id(messages: Sequence[Message]) -> str:
-    parts = [[m.message_id for m in messages], segment_text(messages)]
+def segment_id(messages: Sequence[Message], text: str) -> str:
+    """A segment's id, 32 hex digits: of its messages' ids and its text."""
+    parts = [[m.message_id for m in messages], text]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def _keep(db: sqlite3.Connection, key: str, messages: Sequence[Message]) -> None:
-    text, end = segment_text(messages), messages[-1].at
+def keep(db: sqlite3.Connection, key: str, messages: Sequence[Message], text: str) -> None:
+    """Insert a segment, with its words unless it says nothing, and the days that it names."""
+    end = messages[-1].at
+    tier = "warm" if says_something(messages) else "silent"
     number = db.execute(
         "INSERT INTO segments (segment_id, tier, start, end, text, last_access)"
-        " VALUES (?, 'warm', ?, ?, ?, ?)",
-        (key, messages[0].at, end, text, end),
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (key, tier, messages[0].at, end, text, end),
     ).lastrowid
-    db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, text))
+    if tier == "warm":
+        db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, text))
     db.executemany(
         "INSERT INTO segment_messages VALUES (?, ?, ?)",
         [(key, place, message.message_id) for place, message in enumerate(messages)],

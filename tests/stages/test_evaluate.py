@@ -219,17 +219,18 @@ def test_a_setting_that_lacks_questions_is_refused_by_name():
         evaluated(chosen, run[run["setting"] == "concat"])
 
 
-def test_under_a_floor_a_question_may_find_nothing_but_none_may_be_strange():
+@pytest.mark.parametrize("limit", [{"floor": 0.3}, {"warm_days": 7}])
+def test_under_a_limit_a_question_may_find_nothing_but_none_may_be_strange(limit):
     run = run_of(ROUNDS)
     short = run[run["query_id"] != "q2"]
     with pytest.raises(MemreproError, match="ranks docs for 4 .* is 'q2'"):
         evaluated(experiment(), short)
-    floored = replace(experiment(), parameters={"k": 4, "floor": 0.3})
-    found = evaluated(floored, short)
+    limited = replace(experiment(), parameters={"k": 4, **limit})
+    found = evaluated(limited, short)
     assert found["", "round", "stated"]["recall_all", 3] == {"q1": 1, "q2": 0}
     strange = pd.concat([short, short[:1].assign(query_id="who")])
     with pytest.raises(MemreproError, match="is 'who'"):
-        evaluated(floored, strange)
+        evaluated(limited, strange)
 
 
 def test_questions_of_a_data_set_without_gold_are_in_the_ledger():

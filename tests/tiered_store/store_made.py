@@ -29,7 +29,7 @@ def opened(root: Path, user: str = "ann", settings: Settings = SETTINGS, **more)
 
 
 def check_whole(memory: TieredMemory) -> None:
-    """Every final segment is in one of WARM and COLD, and each index has what its tier has."""
+    """Every final segment is in one tier, and each index has what its tier has, and no more."""
     journal = memory.journal
     warm, cold = journal.keys("warm"), journal.keys("cold")
     assert not warm & cold
@@ -40,9 +40,14 @@ def check_whole(memory: TieredMemory) -> None:
     assert {key for key, _ in words} == warm
     assert len(words) == len(warm)
     assert all(same for _, same in words)
-    journal.connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
-    facts = journal.connection.execute("SELECT fact_id FROM facts WHERE status = 'active'")
-    assert {key.split(".")[0] for key in memory.index.ids("facts")} == {key for (key,) in facts}
+    for table in ("words", "fact_words"):
+        journal.connection.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
+    facts = journal.connection.execute(
+        "SELECT fact_id, number, text FROM facts WHERE status = 'active' ORDER BY number"
+    ).fetchall()
+    assert {key.split(".")[0] for key in memory.index.ids("facts")} == {key for key, _, _ in facts}
+    words = journal.connection.execute("SELECT rowid, text FROM fact_words ORDER BY rowid")
+    assert words.fetchall() == [(number, text) for _, number, text in facts]
     sources = journal.connection.execute("SELECT DISTINCT source FROM fact_sources")
     assert {key for (key,) in sources} <= cold
     assert not journal.get("behind")

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
+from memrepro.retrievers.tiered.lexical import Lexical
 from memrepro.tiered_store import cold
 from memrepro.tiered_store.conflicts import by_rules
 from memrepro.tiered_store.fact import CHANGES, STATUSES, Candidate, Decision
+from memrepro.tiered_store.journal import any_word
 
 NOW = 100.0
 
@@ -442,3 +444,26 @@ def test_imports_that_cannot_be():
     take(db, TEA)
     with pytest.raises(MemreproError, match="holds facts already"):
         cold.import_rows(db, rows)
+
+
+def test_words_of_active_facts_are_weighed_as_the_measured_retriever_does():
+    db = database()
+    said_so = ["I like tea", "I like green tea and tea", "My cat is Miso", "a Café in Oslo"]
+    ids = [
+        take(db, said(text, f"s{i}"), decide=lambda *_: Decision("add"))[0].fact_id
+        for i, text in enumerate(said_so)
+    ]
+    for query in ("tea", "a cafe", "CAT tea like", "nothing of it", "?!"):
+        expected = Lexical(said_so).scores(query)
+        found = cold.lexical(db, any_word(query))
+        assert set(found) == {key for key, score in zip(ids, expected, strict=True) if score > 0}
+        for key, score in zip(ids, expected, strict=True):
+            assert found.get(key, 0.0) == pytest.approx(score)
+    cold.edit(db, ids[2], "My dog is Rex", 30.0)
+    assert set(cold.lexical(db, any_word("cat dog"))) == {ids[2]}
+    cold.merge(db, ids[1], ids[0], 30.0, "alike")
+    assert set(cold.lexical(db, any_word("tea"))) == {ids[1]}
+    cold.forget(db, ids[1])
+    assert cold.lexical(db, any_word("tea")) == {}
+    left = cold.facts_of(db, [*ids, "none"])
+    assert [fact.fact_id for fact in left] == sorted(ids[2:])

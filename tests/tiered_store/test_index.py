@@ -81,3 +81,70 @@ def test_many_small_writes_leave_few_fragments(index, tmp_path):
     table = lancedb.connect(tmp_path / "vectors.lance").open_table("segments")
     assert table.stats()["fragment_stats"]["num_fragments"] <= 21
     assert len(index.ids("segments")) == 59
+
+
+def test_many_rows_are_written_in_few_groups_and_encoded_in_batches(index, tmp_path):
+    asked = []
+
+    def noted(ids):
+        asked.append(len(ids))
+        return vectors_of(ids)
+
+    ids = [f"v{i}" for i in range(5000)]
+    index.level("segments", ids, noted)
+    assert sum(asked) == 5000
+    assert max(asked) == 64
+    table = lancedb.connect(tmp_path / "vectors.lance").open_table("segments")
+    assert table.stats()["fragment_stats"]["num_fragments"] == 3
+    index.change("segments", ["v6000"], ids[:4000], vectors_of)
+    assert index.ids("segments") == {*ids[4000:], "v6000"}
+
+
+def test_an_approximate_index_is_built_from_a_number_of_rows_on_and_taken_in_and_down(
+    index, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("memrepro.tiered_store.index._PARTITIONS", 20)
+    monkeypatch.setattr("memrepro.tiered_store.index._PROBES", 3)
+    ids = [f"v{i}" for i in range(1000)]
+    index.level("segments", ids, vectors_of)
+
+    def built():
+        table = lancedb.connect(tmp_path / "vectors.lance").open_table("segments")
+        return [(i.index_type, table.index_stats(i.name)) for i in table.list_indices()]
+
+    index.approximate(1001)
+    assert built() == []
+    index.approximate(1000)
+    ((kind, stats),) = built()
+    assert "IVF_FLAT" in kind.upper().replace("IVFFLAT", "IVF_FLAT")
+    assert (stats.num_indexed_rows, stats.num_unindexed_rows) == (1000, 0)
+    queries = vectors_of([f"v{i}" for i in range(2000, 2020)])
+    vectors = vectors_of(ids).astype(float)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    shares = []
+    for query in queries:
+        best = [ids[i] for i in np.argsort(-(vectors @ query))[:10]]
+        assert index.nearest("segments", query, 10, exact=True)[0] == best
+        assert len(index.nearest("segments", query, None)[0]) == 1000
+        shares.append(len(set(index.nearest("segments", query, 10)[0]) & set(best)) / 10)
+    assert 0.2 < np.mean(shares) < 1
+    # What comes later is found as before.
+    index.change("segments", ["v3000"], ["v3"], vectors_of)
+    assert index.nearest("segments", vectors_of(["v3000"])[0], 1)[0] == ["v3000"]
+    assert index.nearest("segments", vectors_of(["v3"])[0], 1, exact=True)[0] != ["v3"]
+    index.compact()
+    gone = vectors_of(["v17"])[0]
+    index.change("segments", [], ["v17"], vectors_of)
+    index.rewrite()
+    assert built() == []
+    assert gone.tobytes() not in all_bytes(tmp_path)
+    index.approximate(500)
+    assert len(built()) == 1
+    index.approximate(5000)
+    assert built() == []
+    # The bytes of what is removed are not in what was built either.
+    index.approximate(500)
+    index.level("segments", ids[500:], vectors_of)
+    index.rewrite()
+    gone = (vectors[20] / np.linalg.norm(vectors[20])).astype(np.float32).tobytes()
+    assert gone[:16] not in all_bytes(tmp_path)

@@ -139,6 +139,13 @@ def test_bm25_is_that_of_the_measured_retriever(journal):
         assert set(found) == {str(i) for i in range(len(texts)) if expected[i] > 0}
         for key, score in found.items():
             assert score == pytest.approx(expected[int(key)], rel=1e-9)
+        assert journal.lexical(query, ["1", "3", "none"]) == {
+            key: score for key, score in found.items() if key in ("1", "3")
+        }
+        best = sorted(found.values())[-2:]
+        assert journal.lexical(query, best=2) == {
+            key: score for key, score in found.items() if score in best
+        }
 
 
 def test_a_time_is_compared_with_event_or_dialogue_time(journal):

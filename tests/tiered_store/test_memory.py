@@ -341,3 +341,74 @@ def test_the_documents_values_are_the_defaults():
     assert (s.hot, s.recent, s.decay_rate, s.alpha, s.threshold) == (20, 10, 0.01, 0.7, 0.65)
     assert (s.mmr_weight, s.warm_days, s.dense_ms, s.recency) == (0.7, 7, 250, "additive")
     assert (s.segmentation.least, s.segmentation.most, s.segmentation.overlap) == (3, 5, 1)
+
+
+def test_acknowledgments_alone_are_kept_and_found_by_no_search(tmp_path):
+    settings = replace(SETTINGS, threshold=-1.0)
+    with opened(tmp_path, settings=settings) as memory:
+        memory.add([said(0, "thanks", 0), said(1, "ok great", 1)])
+        answer = memory.search("thanks", START + HOUR)
+        assert (answer.step, answer.items) == ("dense", ())
+        memory.add([said(2, "we bake bread", 300), said(3, "Ok", 301), said(4, "yes", 900)])
+        silent, warm = control.segments(memory)
+        assert (silent.tier, silent.message_ids) == ("silent", ("m0", "m1"))
+        assert (warm.tier, warm.message_ids) == ("warm", ("m2", "m3"))
+        check_whole(memory)
+        for query in ("thanks", "bread"):
+            assert [i.message_ids for i in memory.search(query, NOW).items] == [("m2", "m3")]
+        memory.index.clear()
+        assert memory.search("thanks", NOW).step == "recent"
+        # Nothing is made of it, and it is not looked at again.
+        memory.maintain(OLD)
+        assert [s.tier for s in control.segments(memory)] == ["silent", "cold", "silent"]
+        check_whole(memory)
+        # What it stands on changes it.
+        control.edit_message(memory, "m1", "I own a parrot", OLD)
+        assert control.segments(memory)[0].tier == "cold"
+        assert any("parrot" in fact.text for fact in control.facts(memory))
+        control.delete_messages(memory, ["m1"])
+        assert control.segments(memory)[0].tier == "silent"
+        assert not any("parrot" in fact.text for fact in control.facts(memory))
+        check_whole(memory)
+
+
+def test_a_change_does_not_read_the_whole_index(tmp_path, monkeypatch):
+    with opened(tmp_path) as memory:
+        memory.add(chat(40))
+        with monkeypatch.context() as patch:
+            patch.delattr("memrepro.tiered_store.index.VectorIndex.ids")
+            memory.add(chat(40, first=40))
+            # A message that comes late replaces segments.
+            memory.add([said(900, "in between", 20.5)])
+        check_whole(memory)
+        assert memory.metrics().get("index_failed", 0) == 0
+        assert any("in between" in s.text for s in control.segments(memory))
+        memory.maintain(OLD)
+        check_whole(memory)
+
+
+def test_old_segments_of_any_length_are_replaced(tmp_path):
+    every = replace(SETTINGS, segmentation=Segmentation(gap_hours=24.0))
+    with opened(tmp_path, settings=every) as memory:
+        memory.add([said(i, f"text {i}", i * 600) for i in range(12)])
+        assert control.segments(memory)
+    # Segments of up to 40 hours, cut by other rules, give way to short ones.
+    with opened(tmp_path) as memory:
+        assert {len(s.message_ids) for s in control.segments(memory)} == {1}
+        check_whole(memory)
+
+
+def test_an_approximate_index_is_used_and_survives_what_comes_and_goes(tmp_path):
+    settings = replace(SETTINGS, index_rows=256)
+    with opened(tmp_path, settings=settings) as memory:
+        memory.add([said(i, f"I own item{i}", i * 100) for i in range(300)])
+        memory.maintain(START + 3 * DAY)
+        table = memory.index._open("segments")
+        assert len(table.list_indices()) == 1
+        memory.add([said(500, "a new parrot", 40_000), said(501, "the end", 41_000)])
+        found = memory.search("new parrot", START + 30 * DAY).items
+        assert found[0].message_ids == ("m500",)
+        control.delete_messages(memory, ["m500", *(f"m{i}" for i in range(100))])
+        memory.maintain(START + 3 * DAY)
+        assert memory.index._open("segments").list_indices() == []
+        check_whole(memory)

@@ -1,0 +1,60 @@
+"""The vectors brought level with the journal: after a change what it changed, else all of them."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from memrepro.encode import Vectors
+from memrepro.tiered_store import cold
+from memrepro.tiered_store.degrade import fact_key
+from memrepro.tiered_store.index import VectorIndex
+from memrepro.tiered_store.journal import Journal
+from memrepro.tiered_store.stretches import Recut
+
+
+@dataclass
+class Changing:
+    """A change in work.
+
+    Attributes:
+        db: in the transaction.
+        facts: whether facts may have changed.
+        times: of messages that come, go or change, Unix seconds; to be appended to.
+        chilled: ids of segments that became facts; to be appended to.
+        cut: what became of the segments, afterwards.
+    """
+
+    db: sqlite3.Connection
+    facts: bool
+    times: list[float] = field(default_factory=list)
+    chilled: list[str] = field(default_factory=list)
+    cut: Recut = field(default_factory=lambda: Recut((), ()))
+
+
+def bring_level(
+    journal: Journal,
+    index: VectorIndex,
+    encode: Callable[[Sequence[str]], Vectors],
+    change: Changing | None,
+) -> None:
+    """Give every warm segment and active fact its vector, and no other.
+
+    Args:
+        journal: the truth.
+        index: what follows it.
+        encode: texts → (n, dimension) float32.
+        change: all in which they differ; None where that has to be looked for, which takes reading
+            all ids. Of facts it is looked for wherever they may have changed.
+    """
+
+    def of_segments(ids: Sequence[str]) -> Vectors:
+        return encode(journal.texts(ids))
+
+    if change:
+        came = sorted(journal.warm_of(change.cut.came))
+        index.change("segments", came, [*change.cut.went, *change.chilled], of_segments)
+    else:
+        index.level("segments", journal.keys("warm"), of_segments)
+    if not change or change.facts:
+        texts = {fact_key(fact): fact.text for fact in cold.facts(journal.connection)}
+        index.level("facts", texts, lambda ids: encode([texts[key] for key in ids]))
