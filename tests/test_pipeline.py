@@ -252,7 +252,7 @@ def test_the_lock_is_true_and_an_edit_makes_stale_just_what_depends_on_it(clone)
         "params.yaml": {f"retrieve@{one}"},
         "memrepro/retrievers/rfmem": rfmem & every,
         "memrepro/metrics.py": {s for s in every if s.startswith(("evaluate", "verify"))},
-        "memrepro/report": {s for s in every if s.startswith(("report", "verify"))},
+        "memrepro/report": {s for s in every if s.startswith(("report", "verify", "audit"))},
     }
 
 
