@@ -213,7 +213,7 @@ def test_a_group_shares_its_data_and_method(edited):
     del lexical["encoder"]
     lexical["sweeps"] = {"twice": {**lexical["sweeps"]["sample-fields"], "retriever": "bm25"}}
     edited("experiments.lexical_sweep.sample-minilm-dense", lexical)
-    with pytest.raises(MemreproError, match="twice of the sweeps 'sample-minilm-dense' differs"):
+    with pytest.raises(MemreproError, match="twice of the group 'sample-minilm-dense' differs"):
         load_plan()
 
 

@@ -235,4 +235,4 @@ def test_the_real_passports_of_a_committed_table(tmp_path):
     text = " ".join(page.text)
     for row in computed.to_dict("records"):
         assert f"longmemeval:arithmetic:'{row['row']}':'{row['column']}'" in text
-    assert "dvc repro report@longmemeval" in text
+    assert "dvc repro --single-item report@longmemeval" in text
