@@ -1,6 +1,7 @@
 """Rows by key in one SQLite file: several writers, kills lose nothing, errors are one sentence."""
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,7 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
             try:
-                self._db.execute("PRAGMA journal_mode=WAL")
+                self._write_ahead()
                 self._db.execute(f"PRAGMA synchronous={synchronous}")
                 self._db.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
             except BaseException:
@@ -108,6 +109,18 @@ class Database:
         return MemreproError(
             f"the {self._what} {self.path} is damaged ({what}): {self._if_damaged}"
         )
+
+    def _write_ahead(self) -> None:
+        """Change the mode; SQLite itself does not wait here for another process that writes."""
+        until = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
