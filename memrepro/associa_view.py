@@ -7,6 +7,7 @@ For a reader's own notebook: it reads `data/`, which is not in git, and no repor
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -129,16 +130,21 @@ def _experiment(profile: str, name: str) -> Experiment:
     return entry
 
 
-def _request(name: str, entry: Experiment, query_id: str) -> Request:
-    """The request of one question alone."""
+def absent(entry: Experiment) -> list[Path]:
+    """Of the files that an experiment's graphs are made of, those that are not here."""
     needed = (
         paths.prepared(entry.dataset) / "queries.parquet",
         paths.extracted(entry.dataset) / "texts.parquet",
         entry.vectors,
     )
-    if absent := [path for path in needed if not path.is_file()]:
+    return [path for path in needed if not path.is_file()]
+
+
+def _request(name: str, entry: Experiment, query_id: str) -> Request:
+    """The request of one question alone."""
+    if lacking := absent(entry):
         raise MemreproError(
-            f"{absent[0]} is not here: a question's graph is made of texts and vectors, which are "
+            f"{lacking[0]} is not here: a question's graph is made of texts and vectors, which are "
             f"not in git; run `dvc repro retrieve-graph@{name}` first"
         )
     dataset = load(paths.prepared(entry.dataset), entry.dataset)

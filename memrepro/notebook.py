@@ -14,7 +14,6 @@ from typing import Any
 import nbformat
 import papermill
 from nbclient.exceptions import DeadKernelError
-from nbconvert import HTMLExporter
 from papermill.exceptions import PapermillExecutionError
 
 from memrepro.errors import MemreproError
@@ -23,6 +22,7 @@ from memrepro.store import read_yaml, replacing, root, write_text
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+_TEMPLATE = re.compile(r"\$\{([^}]+)\}")
 
 
 def source(name: str) -> Path:
@@ -63,7 +63,8 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
         raise MemreproError(
             f"{what} of the notebook {name!r}: it declares {', '.join(sorted(declared)) or 'none'}"
         )
-    watched = _dependencies()
+    stage = os.environ.get("DVC_STAGE")  # set by DVC alone
+    watched = stage_of(stage) if stage else {}
     before = _state(watched)
     try:
         executed = papermill.execute_notebook(
@@ -113,17 +114,37 @@ def _failure(name: str, error: PapermillExecutionError) -> MemreproError:
     )
 
 
-def _dependencies() -> dict[str, Any]:
-    """What DVC says the running stage depends on: `deps` and `params`; empty outside DVC."""
-    if not (stage := os.environ.get("DVC_STAGE")):
-        return {}
-    from dvc.dvcfile import load_file
-    from dvc.repo import Repo
+def stage_of(name: str) -> dict[str, Any]:
+    """A stage of dvc.yaml, such as 'retrieve@x', with its templates filled in.
 
-    # Not `Repo.stage`, which would read all of dvc.lock: seconds a stage.
-    resolver = load_file(Repo(str(root())), "dvc.yaml").resolver
-    found: dict[str, Any] = resolver.resolve_one(stage)[stage]
-    return found
+    As DVC does, whose own reading would add seconds to each stage.
+    """
+    template, _, key = name.partition("@")
+    stage: dict[str, Any] = read_yaml(root() / "dvc.yaml")["stages"][template]
+    if not key:
+        return stage
+    items: Any = stage["foreach"]
+    if isinstance(items, str):
+        items = _at(read_yaml(root() / "params.yaml"), items.removeprefix("${")[:-1])
+    known = {"key": key, "item": items[key] if isinstance(items, dict) else key}
+    filled: dict[str, Any] = _filled(stage["do"], known)
+    return filled
+
+
+def _at(tree: Any, place: str) -> Any:
+    for part in place.split("."):
+        tree = tree[part]
+    return tree
+
+
+def _filled(tree: Any, known: Mapping[str, Any]) -> Any:
+    if isinstance(tree, dict):
+        return {_filled(key, known): _filled(value, known) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_filled(value, known) for value in tree]
+    if isinstance(tree, str):
+        return _TEMPLATE.sub(lambda found: str(_at(known, found[1])), tree)
+    return tree
 
 
 def _state(watched: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,10 +154,7 @@ def _state(watched: Mapping[str, Any]) -> dict[str, Any]:
     """
     state: dict[str, Any] = {}
     for name in watched.get("params", ()):
-        value = read_yaml(root() / "params.yaml")
-        for key in name.split("."):
-            value = value[key]
-        state[name] = value
+        state[name] = _at(read_yaml(root() / "params.yaml"), name)
     for name in watched.get("deps", ()):
         path = root() / name
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
@@ -200,6 +218,8 @@ a.anchor-link {{ visibility: hidden }}
 
 def to_page(executed: Path, page: Path) -> Path:
     """Render an executed notebook as one HTML file, without its code; it loads nothing."""
+    from nbconvert import HTMLExporter  # half a second, and few stages have a page
+
     exporter = HTMLExporter(
         template_name="basic", exclude_input=True, exclude_input_prompt=True,
         exclude_output_prompt=True, embed_images=True,

@@ -1,6 +1,9 @@
 """Progress of long work: a live bar on a terminal, a line now and then in a log."""
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tqdm import tqdm
@@ -33,3 +36,25 @@ def bar(
         delay=0.5 if terminal else SECONDS,
         mininterval=0.1 if terminal else SECONDS,
     )
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep transformers' loading bars, its advice and all warnings out of notebooks."""
+    with warnings.catch_warnings():
+        # tqdm warns here of a missing widget that nothing uses.
+        warnings.simplefilter("ignore")
+        from transformers import utils
+
+    logging: Any = utils.logging
+    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

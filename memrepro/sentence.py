@@ -1,9 +1,7 @@
 """The sentence-transformers encoder: a checked local folder, run by torch or OpenVINO."""
 
 import json
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 from memrepro.encode import EncoderIdentity, Role, Vectors, check_vectors
 from memrepro.errors import MemreproError
 from memrepro.models import ModelCard
+from memrepro.progress import quietly
 
 # What the openvino route knows: architectures, and recipes of `models.ModelCard`.
 _COMPILED = ("bert", "mpnet", "xlm-roberta")
@@ -67,7 +66,7 @@ class SentenceTransformerEncoder:
                 f"encoder {card.name!r}: openvino runs here on a CPU in float32, not on "
                 f"{device!r} in {dtype}; use runtime='torch'"
             )
-        with _quietly():
+        with quietly():
             model = _load(card, folder, device, dtype)
             self._hidden = _compile(card, model) if runtime == "openvino" else None
         self._model = model
@@ -143,28 +142,6 @@ class SentenceTransformerEncoder:
         if self.identity.normalise:
             vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors, np.float32)
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Keep weight-loading bars and tracer warnings out of notebooks."""
-    with warnings.catch_warnings():
-        # tqdm warns here of a missing widget that nothing uses.
-        warnings.simplefilter("ignore")
-        from transformers import utils
-
-    logging: Any = utils.logging
-    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
 
 
 def _load(card: ModelCard, folder: Path, device: str, dtype: str) -> Any:

@@ -1,9 +1,7 @@
 """transformers in this process: a causal model in a local folder, greedy in batches."""
 
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 from memrepro.errors import MemreproError
 from memrepro.llm.model import TOO_LONG, Answer, ModelIdentity, Prompt
 from memrepro.llm.weights import folder_digest
+from memrepro.progress import quietly
 
 DTYPES = ("float32", "bfloat16", "float16")
 # Put into a control token's text that a prompt holds, so that it is text and not control.
@@ -252,22 +251,3 @@ def _generation(**settings: Any) -> Any:
 
     make: Any = GenerationConfig
     return make(**settings)
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Keep loading bars and generation's advice out of notebooks."""
-    from transformers import utils
-
-    logging: Any = utils.logging
-    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pandas as pd
 import seaborn as sns
-from IPython.display import display
 from matplotlib.figure import Figure
 
 from memrepro.experiment import load_plan
@@ -49,14 +48,12 @@ def _by_type(runs: Runs, folder: Path, name: str) -> list[Path]:
 
 def show_tables(profile: str, item: str) -> pd.DataFrame:
     """A table of every study of a profile, one below the other, for the notebook."""
-    return pd.concat({s.title: show_table(profile, f"{s.stem}_{item}") for s in STUDIES[profile]})
+    return _VIEWS.tables(profile, item, STUDIES[profile])
 
 
 def show_figures(profile: str, item: str) -> None:
     """A figure of every study of a profile, for the notebook."""
-    display(  # type: ignore[no-untyped-call]
-        *(show_figure(profile, f"{s.stem}_{item}") for s in STUDIES[profile])
-    )
+    _VIEWS.show_figures(profile, item, STUDIES[profile])
 
 
 def build(profile: str, folder: Path) -> list[Path]:

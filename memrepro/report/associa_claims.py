@@ -1,24 +1,15 @@
 """What Associa claims of its parts, as comparisons of runs on the data that are here.
 
-Source: Associa §4.1, §5.3 and §5.5. All comparisons on a data set are one family: p-values are of
-paired sign flips, corrected by Holm's method. A claim of better 'holds here' where each comparison
-is above 0 by its interval and after the correction; it 'does not hold here' where one is below 0
-so; otherwise it is 'undecided'.
+Source: Associa §4.1, §5.3 and §5.5. All comparisons on a data set are one family.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import isnan, nan
+from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-import seaborn as sns
-from matplotlib.figure import Figure
-
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
-from memrepro.numerics.bootstrap import Interval, paired_difference
-from memrepro.numerics.multiple import holm, sign_flip
-from memrepro.report import figures
+from memrepro.report import compared
 from memrepro.report.associa_here import (
     APART,
     ASSOCIA,
@@ -39,11 +30,8 @@ from memrepro.report.associa_here import (
     Runs,
 )
 from memrepro.report.associa_printed import text
-from memrepro.report.profile import difference
-from memrepro.report.tables import Cell
-
-_LEVEL = 0.05
-HOLDS, FAILS, UNDECIDED = "holds here", "does not hold here", "undecided"
+from memrepro.report.compared import FAILS, HOLDS, Compared, compare_rows, correct, verdict
+from memrepro.report.tables import Cell, verdict_cells
 
 
 class Claim(NamedTuple):
@@ -126,45 +114,13 @@ CLAIMS = (
 )
 
 
-class Compared(NamedTuple):
-    """One row less another on the same questions, by one metric.
-
-    Attributes:
-        better: the row that a claim calls better.
-        worse: the other.
-        metric: with its k.
-        shown: the difference, its interval and the questions won and lost.
-        interval: of the difference.
-        n: questions.
-        p: of paired sign flips, two-sided; NaN where the claim is of equality and not tested.
-        corrected: p after Holm's correction.
-    """
-
-    better: str
-    worse: str
-    metric: str
-    shown: str
-    interval: Interval
-    n: int
-    p: float
-    corrected: float = nan
-
-    @property
-    def sign(self) -> int:
-        """1 or −1 where the difference is told from chance, else 0."""
-        if not self.corrected < _LEVEL:
-            return 0
-        return int(self.interval.low > 0) - int(self.interval.high < 0)
-
-
 def compare(runs: Runs) -> list[Compared]:
     """Every comparison of a claim whose rows were both run; those of equality are not tested."""
     pairs = dict.fromkeys(pair for claim in CLAIMS if not claim.equal for pair in claim.pairs)
     tested = [one for pair in pairs for one in _of_pair(runs, *pair)]
-    corrected = holm([one.p for one in tested])
     same = [pair for claim in CLAIMS if claim.equal for pair in claim.pairs]
     return [
-        *(one._replace(corrected=p) for one, p in zip(tested, corrected, strict=True)),
+        *correct(tested),
         *(one._replace(p=nan) for pair in same for one in _of_pair(runs, *pair)),
     ]
 
@@ -175,30 +131,22 @@ def _of_pair(runs: Runs, better: str, worse: str) -> Iterator[Compared]:
         return
     for metric, k in COLUMNS:
         before, now = (runs.values(row, metric, k) for row in (worse, better))
-        shown = difference(before, now)
-        both = before.merge(now, on="query_id", suffixes=(" before", " now"))
-        old, new = (both[f"value {when}"].to_numpy() for when in ("before", "now"))
-        interval, name = paired_difference(old, new), f"{metric}@{k}"
-        yield Compared(better, worse, name, shown, interval, len(both), sign_flip(new - old))
+        yield compare_rows(better, worse, f"{metric}@{k}", now, before)
 
 
-def differences(compared: Sequence[Compared]) -> Iterator[Cell]:
+def _named(found: Sequence[Compared]) -> compared.Named:
+    return [(f"{one.better} less {one.worse}", one) for one in found]
+
+
+def differences(found: Sequence[Compared]) -> Iterator[Cell]:
     """Each comparison: its difference, and its p-value before and after the correction."""
-    count = sum(not isnan(one.p) for one in compared)
-    note = f"p: paired sign flips, two-sided; Holm's correction over all {count} that are tested"
-    for one in compared:
-        row, name = f"{one.better} less {one.worse}", one.metric
-        shown = {name: one.shown}
-        if not isnan(one.p):
-            shown[f"{name}, p → after Holm"] = f"{one.p:.4f} → {one.corrected:.4f}"
-        for column, words in shown.items():
-            yield Cell(row, column, name, "", words, one.n, NOT_COMPARABLE, note=note)
+    return compared.differences(_named(found), "tested")
 
 
-def claims(runs: Runs, compared: Sequence[Compared]) -> Iterator[Cell]:
+def claims(runs: Runs, made: Sequence[Compared]) -> Iterator[Cell]:
     """The paper's claims, one a row: the verdict here, and how the comparisons came out."""
     by_pair: dict[tuple[str, str], list[Compared]] = {}
-    for one in compared:
+    for one in made:
         by_pair.setdefault((one.better, one.worse), []).append(one)
     for claim in CLAIMS:
         said = text(claim.said, "text_claims") if claim.said else ""
@@ -212,9 +160,8 @@ def claims(runs: Runs, compared: Sequence[Compared]) -> Iterator[Cell]:
         found = [one for pair in claim.pairs for one in by_pair[pair]]
         words, texts = _same(found) if claim.equal else _better(found)
         n = found[0].n
-        yield Cell(claim.row, "verdict", "claim", said, words, n, NOT_COMPARABLE, note=_NOTE)
-        for column, shown in texts.items():
-            yield Cell(claim.row, column, "claim", "", shown, n, "", note=_NOTE)
+        head = Cell(claim.row, "verdict", "claim", said, words, n, NOT_COMPARABLE, note=_NOTE)
+        yield from verdict_cells(head, texts)
 
 
 _NOTE = (
@@ -227,14 +174,13 @@ _NOTE = (
 def _better(found: Sequence[Compared]) -> tuple[str, Mapping[str, str]]:
     """The verdict on a claim of better, and by metric the comparison that speaks least for it."""
     signs = [one.sign for one in found]
-    words = FAILS if -1 in signs else HOLDS if set(signs) == {1} else UNDECIDED
     shown = {"for, open, against": ", ".join(str(signs.count(sign)) for sign in (1, 0, -1))}
     for metric in dict.fromkeys(one.metric for one in found):
         of_metric = [one for one in found if one.metric == metric]
         least = min(of_metric, key=lambda one: one.interval.mean)
         several = f" ({least.better} less {least.worse})" if len(of_metric) > 1 else ""
         shown[metric] = least.shown + several
-    return words, shown
+    return verdict(found), shown
 
 
 def _same(found: Sequence[Compared]) -> tuple[str, Mapping[str, str]]:
@@ -243,29 +189,7 @@ def _same(found: Sequence[Compared]) -> tuple[str, Mapping[str, str]]:
     return FAILS if moved else HOLDS, {one.metric: one.shown for one in found}
 
 
-def draw(compared: Sequence[Compared], title: str, folder: Path, name: str) -> list[Path]:
-    """Each comparison's difference with its interval, a panel a metric; written with its data."""
-    rows = [
-        (f"{one.better} less {one.worse}", one.metric, *one.interval, one.n) for one in compared
-    ]
-    columns = ["comparison", "metric", "difference", "low", "high", "n"]
-    data = pd.DataFrame(rows, columns=columns)
-    if data.empty:
-        return []
-    names = list(dict.fromkeys(data["comparison"]))
-    figure = Figure(figsize=(15, 0.34 * len(names) + 1.6), layout="constrained")
-    axes = figure.subplots(1, len(COLUMNS), sharey=True)
-    colours = sns.color_palette("colorblind", 2).as_hex()
-    for axis, (metric, k) in zip(axes, COLUMNS, strict=True):
-        part = data[data["metric"] == f"{metric}@{k}"].set_index("comparison").loc[names]
-        ends = [part["difference"] - part["low"], part["high"] - part["difference"]]
-        axis.errorbar(
-            part["difference"], range(len(names)), xerr=ends, fmt="o", color=colours[0], capsize=3
-        )
-        axis.axvline(0, color="0.5", linestyle="--", linewidth=1)
-        axis.set_title(f"{metric}@{k}", fontsize=11)
-        axis.grid(axis="y", visible=False)
-    axes[0].set_yticks(range(len(names)), names, fontsize=9)
-    axes[0].invert_yaxis()
-    figure.suptitle(f"{title}: differences with 95 % paired bootstrap intervals", fontsize=12)
-    return figures.save(figure, data, folder, name)
+def draw(found: Sequence[Compared], title: str, folder: Path, name: str) -> list[Path]:
+    """Each comparison's difference with its interval, a panel a metric; nothing of none."""
+    panels = [f"{metric}@{k}" for metric, k in COLUMNS]
+    return compared.draw(_named(found), panels, 15, title, folder, name)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.report.associa_printed import REPORTED, printed, text
-from memrepro.report.tables import Cell
+from memrepro.report.tables import Cell, verdict_cells
 
 _LONGMEMEVAL = REPORTED.with_name("longmemeval.yaml")
 _BASELINES = (
@@ -49,9 +49,9 @@ def consistency() -> Iterator[Cell]:
     """Every check in plain words: what the paper says, what is expected, what is found."""
     for where, said, expected, found, words, n in checks():
         label = _LABELS.get(words, NOT_COMPARABLE)
-        yield Cell(where, "verdict", "consistency", said, words, n, label, found.split(";")[0])
-        yield Cell(where, "expected", "consistency", "", expected, n, "")
-        yield Cell(where, "found", "consistency", "", found, n, "")
+        term = found.split(";")[0]
+        verdict = Cell(where, "verdict", "consistency", said, words, n, label, term)
+        yield from verdict_cells(verdict, {"expected": expected, "found": found})
 
 
 def checks() -> Iterator[Check]:

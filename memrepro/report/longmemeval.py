@@ -283,7 +283,7 @@ def _place(table: str, row: str, column: str) -> tuple[str, str, str]:
 
 def show_tables(profile: str, item: str) -> pd.DataFrame:
     """A table of every study of a profile, one below the other, for the notebook."""
-    return pd.concat({s.title: show_table(profile, f"{s.stem}_{item}") for s in STUDIES[profile]})
+    return _VIEWS.tables(profile, item, STUDIES[profile])
 
 
 def _datasets(profile: str) -> list[str]:

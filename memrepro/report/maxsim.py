@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from IPython.display import display
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
@@ -179,15 +178,12 @@ def _by_alpha(metrics: Metrics, study: Study, folder: Path, name: str) -> list[P
 
 def show_tables(profile: str, item: str) -> pd.DataFrame:
     """A table of every study of a profile, one below the other, for the notebook."""
-    tables = {s.title: show_table(profile, f"{s.stem}_{item}") for s in STUDIES[profile]}
-    return pd.concat(tables)
+    return _VIEWS.tables(profile, item, STUDIES[profile])
 
 
 def show_figures(profile: str, item: str) -> None:
     """A figure of every study of a profile, for the notebook."""
-    display(  # type: ignore[no-untyped-call]
-        *(_VIEWS.figure(profile, f"{s.stem}_{item}") for s in STUDIES[profile])
-    )
+    _VIEWS.show_figures(profile, item, STUDIES[profile])
 
 
 def build(profile: str, folder: Path) -> list[Path]:

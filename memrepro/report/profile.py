@@ -1,11 +1,12 @@
 """What every report needs of a profile: its excluded questions, and views for its notebook."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
-from IPython.display import Image, Markdown
+from IPython.display import Image, Markdown, display
 
 from memrepro import paths
 from memrepro.errors import MemreproError
@@ -100,6 +101,18 @@ def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
     )
 
 
+class Study(Protocol):
+    """A data set under an encoder that a paper is run on: what its files and tables are called."""
+
+    @property
+    def stem(self) -> str:
+        """What the names of its files begin with."""
+
+    @property
+    def title(self) -> str:
+        """For people."""
+
+
 class Views:
     """The written tables and figures of one paper, for its notebook."""
 
@@ -120,3 +133,13 @@ class Views:
         if not path.is_file():
             return Markdown(f"`{name}` is not drawn: what it shows has not been run")  # type: ignore[no-untyped-call]
         return Image(filename=path)  # type: ignore[no-untyped-call]
+
+    def tables(self, profile: str, item: str, studies: Iterable[Study]) -> pd.DataFrame:
+        """A table of several studies, one below the other."""
+        return pd.concat({s.title: self.table(profile, f"{s.stem}_{item}") for s in studies})
+
+    def show_figures(self, profile: str, item: str, studies: Iterable[Study]) -> None:
+        """Show a figure of several studies, one below the other."""
+        display(  # type: ignore[no-untyped-call]
+            *(self.figure(profile, f"{s.stem}_{item}") for s in studies)
+        )

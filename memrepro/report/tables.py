@@ -1,6 +1,6 @@
 """Tables: tidy csv, and the same wide as Markdown and LaTeX."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,6 +36,13 @@ class Cell(NamedTuple):
 def number(value: float) -> str:
     """A value at the digits that tables show."""
     return f"{value:.{DIGITS}f}"
+
+
+def verdict_cells(verdict: Cell, texts: Mapping[str, str]) -> Iterator[Cell]:
+    """A verdict, and what it rests on in further columns: of one row, metric, n and note."""
+    yield verdict
+    for column, text in texts.items():
+        yield verdict._replace(column=column, reported="", reproduced=text, verdict="", term="")
 
 
 def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
-from IPython.display import display
 
 from memrepro.experiment import load_plan
 from memrepro.report import (
@@ -33,15 +32,12 @@ def _studies(profile: str, item: str) -> list[Study]:
 
 def show_tables(profile: str, item: str) -> pd.DataFrame:
     """A table of every study that has it, one below the other, for the notebook."""
-    studies = _studies(profile, item)
-    return pd.concat({s.title: show_table(profile, f"{s.stem}_{item}") for s in studies})
+    return _VIEWS.tables(profile, item, _studies(profile, item))
 
 
 def show_figures(profile: str, item: str) -> None:
     """A figure of every study that has it, for the notebook."""
-    display(  # type: ignore[no-untyped-call]
-        *(show_figure(profile, f"{s.stem}_{item}") for s in _studies(profile, item))
-    )
+    _VIEWS.show_figures(profile, item, _studies(profile, item))
 
 
 def build(profile: str, folder: Path) -> list[Path]:

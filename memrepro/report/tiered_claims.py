@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from memrepro import paths
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.report.compared import verdict
 from memrepro.report.tables import Cell, number
-from memrepro.report.tiered_compare import Compares, Pair, verdict
+from memrepro.report.tiered_compare import Compares, Pair
 from memrepro.report.tiered_consistency import UNCHECKED, checks
 from memrepro.report.tiered_here import (
     BUCKETS,

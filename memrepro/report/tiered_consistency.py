@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.report.tables import Cell
+from memrepro.report.compared import FAILS, HOLDS
+from memrepro.report.tables import Cell, verdict_cells
 from memrepro.report.tiered_decay import WINDOW, age_at, half_lives, span
 from memrepro.report.tiered_printed import REPORTED, printed, said
 from memrepro.retrievers.tiered.scoring import (
@@ -21,8 +22,7 @@ from memrepro.retrievers.tiered.scoring import (
 )
 from memrepro.store import read_yaml
 
-HOLDS, FAILS, UNCHECKED = "holds here", "does not hold here", "cannot be checked here"
-OPEN = "left open"
+UNCHECKED, OPEN = "cannot be checked here", "left open"
 ARITHMETIC, TEXT = "sure: arithmetic", "sure: the document's own text"
 _LABELS = {HOLDS: "exact", FAILS: "not reproduced"}
 _RATE = 0.01
@@ -50,13 +50,9 @@ class Check(NamedTuple):
     def cells(self) -> Iterator[Cell]:
         """The check's row of a table."""
         label = _LABELS.get(self.words, NOT_COMPARABLE)
-        yield Cell(self.where, "verdict", "claim", self.said, self.words, 1, label)
-        for column, text in (
-            ("expected", self.expected),
-            ("found", self.found),
-            ("how sure", self.sure),
-        ):
-            yield Cell(self.where, column, "claim", "", text, 1, "")
+        verdict = Cell(self.where, "verdict", "claim", self.said, self.words, 1, label)
+        texts = {"expected": self.expected, "found": self.found, "how sure": self.sure}
+        yield from verdict_cells(verdict, texts)
 
 
 def checks() -> Iterator[Check]:
@@ -77,6 +73,11 @@ def consistency() -> Iterator[Cell]:
 
 def _words(holds: bool) -> str:
     return HOLDS if holds else FAILS
+
+
+def _of_row(table: str, row: str, expected: str, found: str, words: str, sure: str) -> Check:
+    """A check of what a row of the document's tables says."""
+    return Check(row, said(table, row), expected, found, words, sure)
 
 
 def _of_decay() -> Iterator[Check]:
@@ -101,8 +102,8 @@ def _of_decay() -> Iterator[Check]:
         f"{TEXT}, if WARM's 7 days and the buckets count from the same time, which is not said",
     )  # fmt: skip
     times = 1 / float(additive_recency(WINDOW, _RATE))
-    yield Check(
-        "last access is what counts", said("claims", "last access is what counts"),
+    yield _of_row(
+        "claims", "last access is what counts",
         "a retrieval makes a memory's score rise",
         f"recency goes back to 1, after 7 days {times:.1f} times what was left, and the access "
         "adds 0.02: what was retrieved once is retrieved more easily, whether it helped or not",
@@ -122,8 +123,8 @@ def _of_scores() -> Iterator[Check]:
         OPEN, ARITHMETIC,
     )  # fmt: skip
     weights = sorted({*CHANNEL_WEIGHTS.values()}, reverse=True)
-    yield Check(
-        "recency wins across channels", said("claims", "recency wins across channels"),
+    yield _of_row(
+        "claims", "recency wins across channels",
         "the channel's weight leaves recency as it is",
         f"weights ({', '.join(map(str, weights))}, others 0.8) multiply the similarity alone",
         HOLDS, ARITHMETIC,
@@ -139,8 +140,8 @@ def _of_scores() -> Iterator[Check]:
         "'scores'",
         OPEN, f"{ARITHMETIC}, if importance lies in 0..1, which is not said",
     )  # fmt: skip
-    yield Check(
-        "adaptive retrieval", said("claims", "adaptive retrieval"),
+    yield _of_row(
+        "claims", "adaptive retrieval",
         "a number of chunks for every list of scores",
         "nothing is said of a top score of 0.80 to 0.85, of one below 0.70, of scores on both "
         "sides of 0.70, or of which of '1-2'; 1-2 is also below the list's Top-K of 3-5",
@@ -217,8 +218,8 @@ def _of_parameters() -> Iterator[Check]:
         said("claims", "JSON or SQLite"),
         stack["COLD storage"]["Recommendation"],
     ]
-    yield Check(
-        "JSON or SQLite", said("claims", "JSON or SQLite"), "one choice, the same in each place",
+    yield _of_row(
+        "claims", "JSON or SQLite", "one choice, the same in each place",
         "; ".join(shown), OPEN, TEXT,
     )  # fmt: skip
     weeks = [
@@ -228,8 +229,8 @@ def _of_parameters() -> Iterator[Check]:
     ]
     numbers = [int(week) for pair in weeks for week in pair]
     for index, (row, pair) in enumerate(zip(_PHASES, weeks, strict=True)):
-        yield Check(
-            row, said("numbers", row), "the weeks follow on those of the phase before",
+        yield _of_row(
+            "numbers", row, "the weeks follow on those of the phase before",
             f"weeks {'-'.join(pair)}", _words(numbers[2 * index] == 2 * index + 1), TEXT,
         )  # fmt: skip
 
@@ -239,49 +240,49 @@ _PHASES = tuple(f"weeks of phase {number}" for number in range(1, 5))
 
 def _of_the_design() -> Iterator[Check]:
     warm, cold = _fields("WarmMemoryChunk"), _fields("ColdMemoryFact")
-    yield Check(
-        "two times are stored", said("claims", "two times are stored"),
+    yield _of_row(
+        "claims", "two times are stored",
         "a field for when it was said and one for when it happened",
         f"WarmMemoryChunk: {', '.join(n for n in warm if n.endswith('At'))}; ColdMemoryFact: "
         f"{', '.join(n for n in cold if n.endswith('At'))}: no time of an event in either",
         FAILS, TEXT,
     )  # fmt: skip
-    yield Check(
-        "strict filtering", said("claims", "strict filtering"),
+    yield _of_row(
+        "claims", "strict filtering",
         "both fields are in WarmMemoryChunk, and a search finds earlier sessions, which phase 1 is "
         "validated by",
         "it has userId and no session's id; filtered by session, no earlier one would be found",
         FAILS, f"{TEXT}; a filter that is meant where a session is asked for is not excluded",
     )  # fmt: skip
-    yield Check(
-        "channels are not filtered", said("claims", "channels are not filtered"),
+    yield _of_row(
+        "claims", "channels are not filtered",
         "a search finds a memory whatever its channel",
         "the channel only weighs; the type has the three channels that the listing names, so that "
         "its 0.8 for others is never used",
         HOLDS, TEXT,
     )  # fmt: skip
-    yield Check(
-        "several granularities in WARM", said("claims", "several granularities in WARM"),
+    yield _of_row(
+        "claims", "several granularities in WARM",
         "WARM stores turns, segments and sessions, and a rule chooses",
         f"WARM stores '{said('parameters', 'WARM, chunk')}' alone, and no rule is named",
         FAILS, TEXT,
     )  # fmt: skip
-    yield Check(
-        "summaries lose information", said("claims", "summaries lose information"),
+    yield _of_row(
+        "claims", "summaries lose information",
         "the design does without summaries of what is still asked for",
         f"COLD is made by LLM summarization, '{said('parameters', 'COLD, age')}'; sourceChunkIds "
         "name the chunks, and whether these are kept is not said (here they are)",
         OPEN, TEXT,
     )  # fmt: skip
-    yield Check(
-        "turn by turn first", said("claims", "turn by turn first"),
+    yield _of_row(
+        "claims", "turn by turn first",
         "phase 1 is built as the survey recommends",
         "it is built on turns, which the survey calls outperformed, and says so itself; phase 2 "
         "replaces them",
         HOLDS, TEXT,
     )  # fmt: skip
-    yield Check(
-        "LanceDB is one file", said("claims", "LanceDB is one file"),
+    yield _of_row(
+        "claims", "LanceDB is one file",
         f"'{said('parameters', 'WARM, storage')}'",
         "LanceDB 0.40.0 makes of a table a folder `<name>.lance` with the folders data, _versions "
         "and _transactions, and a file more a write; one folder can be copied as well",
@@ -307,8 +308,8 @@ def _of_models() -> Iterator[Check]:
         "64, so that what 384 loses is not published; 384 is E5-small's and all-MiniLM's own",
         OPEN, "fairly: the card on the hub (nomic-ai/nomic-embed-text-v1.5)",
     )  # fmt: skip
-    yield Check(
-        "E5-small, beside larger models", said("numbers", "E5-small, beside larger models"),
+    yield _of_row(
+        "numbers", "E5-small, beside larger models",
         "models of 70 times its size, with lower numbers",
         "the document names no sizes and no such model; the benchmark that has both shares gives "
         "E5-small 118M parameters, 70 times which are 8.3 billion: none of the table's models; "
@@ -330,23 +331,22 @@ def _of_sources() -> Iterator[Check]:
         ("LlamaIndex, chat_history_token_ratio", "0.7"),
         ("LlamaIndex, token_flush_size", "3000, a tenth of the limit"),
     ):
-        yield Check(
-            row, said("numbers", row), "Memory.from_defaults has the printed default",
+        yield _of_row(
+            "numbers", row, "Memory.from_defaults has the printed default",
             f"{value}; the class is Python's", HOLDS,
             "sure: run-llama/llama_index at 06c3088c, core/memory/memory.py",
         )  # fmt: skip
     against = "Mem0's own page has it beside reading the full context, not beside OpenAI's memory"
     for row in ("p95 latency of Mem0", "tokens of Mem0"):
-        yield Check(
-            row, said("numbers", row),
+        yield _of_row(
+            "numbers", row,
             "less than OpenAI memory, as the sentence has it ('26% higher accuracy than OpenAI "
             "memory, 91% lower p95 latency, and 90% fewer tokens')",
             against, OPEN,
             "fairly: mem0.ai/research; the sentence can be read either way",
         )  # fmt: skip
-    yield Check(
-        "accuracy of Mem0 beside OpenAI memory",
-        said("numbers", "accuracy of Mem0 beside OpenAI memory"),
+    yield _of_row(
+        "numbers", "accuracy of Mem0 beside OpenAI memory",
         "a difference of 26 points, or a quarter more",
         "a quarter more: Mem0's page has 66.9 and 52.9, a difference of 14 points and "
         f"{66.9 / 52.9 - 1:.1%} of the lower",
@@ -354,8 +354,8 @@ def _of_sources() -> Iterator[Check]:
     )  # fmt: skip
     theirs = read_yaml(REPORTED.with_name("associa.yaml"))["text"]["rows"]
     five = theirs["§5.1.1: abilities tested"][0]
-    yield Check(
-        "abilities of LongMemEval", said("numbers", "abilities of LongMemEval"),
+    yield _of_row(
+        "numbers", "abilities of LongMemEval",
         "as many as another shared paper counts (Associa, §5.1.1)", five,
         _words(said("numbers", "abilities of LongMemEval").startswith(five)), TEXT,
     )  # fmt: skip

@@ -5,8 +5,7 @@ Source: "Refined architecture with implementation specifics" and "Graceful degra
 
 from pathlib import Path
 
-from memrepro.report import figures
-from memrepro.report.associa_diagrams import Arrow, Box, Diagram, data, draw
+from memrepro.report.diagram import Arrow, Box, Diagram, write
 
 TIERS = Diagram(
     "tiers",
@@ -46,4 +45,4 @@ TIERS = Diagram(
 
 def build(folder: Path) -> list[Path]:
     """Write the drawing and what it shows; return the paths."""
-    return figures.save(draw(TIERS), data(TIERS), folder, TIERS.name)
+    return write(TIERS, folder)

@@ -7,7 +7,7 @@ import pandas as pd
 
 import memrepro.report.figures  # noqa: F401  sets what makes an svg byte-stable
 from memrepro import paths
-from memrepro.associa_view import question_graph
+from memrepro.associa_view import absent, question_graph
 from memrepro.experiment import Experiment, Plan
 from memrepro.report.profile import Metrics
 from memrepro.site.pages import Link, Site, script
@@ -38,15 +38,9 @@ def write(site: Site, profiles: list[str], plan: Plan) -> list[Link]:
 
 
 def _whole(profile: str, name: str, entry: Experiment) -> bool:
-    """Whether everything is here that the experiment's graphs are made of."""
-    needed = (
-        paths.prepared(entry.dataset) / "queries.parquet",
-        paths.extracted(entry.dataset) / "texts.parquet",
-        entry.vectors,
-        paths.run(profile, name, entry.group),
-        paths.metrics(profile),
-    )
-    return all(path.is_file() for path in needed)
+    """Whether everything is here: what the experiment's graphs are made of, run and metrics."""
+    results = (paths.run(profile, name, entry.group), paths.metrics(profile))
+    return not absent(entry) and all(path.is_file() for path in results)
 
 
 def _baseline(plan: Plan, entry: Experiment) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
 """evaluate: every run of a profile against the qrels; the only stage that reads them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import pandas as pd
@@ -42,6 +42,14 @@ class Gold:
     faults: Mapping[str, str]
     by_level: Mapping[str, Mapping[str, Parts]]
     places: Mapping[str, str]
+    _judged: dict[tuple[str, str], Judged | None] = field(default_factory=dict)
+
+    def judged(self, level: str, key: str, protocol: Protocol) -> Judged | None:
+        """The gold that the protocol of this name counts at a level, laid out once; or None."""
+        if (level, key) not in self._judged:
+            wanted = self.wanted(level, protocol)
+            self._judged[level, key] = lay_out(wanted) if wanted else None
+        return self._judged[level, key]
 
     def wanted(self, level: str, protocol: Protocol) -> Mapping[str, Parts]:
         """The gold of the questions that a protocol counts at a level."""
@@ -96,11 +104,6 @@ def evaluate_run(
     ks, first = cutoffs(experiment, plan), next(iter(plan.evaluation.protocols))
     few = [k for k in plan.evaluation.protocol_ks if k in ks]
 
-    @cache
-    def judged_at(level: str, key: str) -> Judged | None:
-        wanted = gold.wanted(level, plan.evaluation.protocols[key])
-        return lay_out(wanted) if wanted else None
-
     for setting, variant in experiment.variants().items():
         granularity = variant.granularity
         part = run[run["setting"] == setting] if setting else run
@@ -111,7 +114,7 @@ def evaluate_run(
                 continue
             ranks = ranks_of(rolled)
             for key, protocol in plan.evaluation.protocols.items():
-                if (judged := judged_at(level, key)) is None:
+                if (judged := gold.judged(level, key, protocol)) is None:
                     continue
                 # Sweeps over keys are many: what is kept of them a question is little.
                 brief = key != first or experiment.vary in _KEYS

@@ -16,8 +16,9 @@ import pandas as pd
 
 from memrepro import store
 from memrepro.errors import MemreproError
-from memrepro.llm.in_process import load_chat_model, quietly
+from memrepro.llm.in_process import load_chat_model
 from memrepro.llm.weights import folder_digest
+from memrepro.progress import quietly
 from memrepro.tuning.examples import read_examples
 from memrepro.tuning.training import Rows, Settings, tokenise, train
 

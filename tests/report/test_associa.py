@@ -12,7 +12,7 @@ from memrepro.experiment import load_plan
 from memrepro.numerics.bootstrap import paired_difference
 from memrepro.numerics.multiple import holm, sign_flip
 from memrepro.report import associa, associa_claims, associa_here, figures
-from memrepro.report.associa_claims import CLAIMS, FAILS, HOLDS, UNDECIDED
+from memrepro.report.associa_claims import CLAIMS
 from memrepro.report.associa_here import (
     ASSOCIA,
     BASELINES,
@@ -32,6 +32,7 @@ from memrepro.report.associa_here import (
     Runs,
 )
 from memrepro.report.associa_printed import WHY, not_run, printed
+from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
 from memrepro.report.profile import Metrics
 from memrepro.report.tables import show
 from memrepro.stages.evaluate import LEDGER_COLUMNS, METRIC_COLUMNS, PROTOCOL_COLUMNS

@@ -3,8 +3,9 @@
 import networkx as nx
 import pytest
 
-from memrepro.report.associa_diagrams import build, data, diagrams
+from memrepro.report.associa_diagrams import build, diagrams
 from memrepro.report.associa_printed import printed
+from memrepro.report.diagram import data
 from memrepro.store import read_table
 
 BY_NAME = {diagram.name: diagram for diagram in diagrams()}

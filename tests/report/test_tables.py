@@ -1,6 +1,6 @@
 """Tables: tidy csv, wide Markdown and LaTeX; missing is never 0."""
 
-from memrepro.report.tables import Cell, show, wide, write_cells
+from memrepro.report.tables import Cell, show, verdict_cells, wide, write_cells
 from memrepro.store import read_table
 
 CELLS = [
@@ -46,3 +46,11 @@ def test_markdown_and_latex(tmp_path):
     assert {line.count("|") for line in rows} == {4}
     assert "- not measured" in markdown
     assert r"a\_b \& c" in (tmp_path / "t.tex").read_text()
+
+
+def test_what_a_verdict_rests_on_stands_in_its_row_and_is_no_verdict():
+    verdict = Cell("§1: a", "verdict", "claim", "said", "holds here", 9, "exact", "2 of 2", "note")
+    assert list(verdict_cells(verdict, {"found": "1; 2"})) == [
+        verdict,
+        Cell("§1: a", "found", "claim", "", "1; 2", 9, "", "", "note"),
+    ]

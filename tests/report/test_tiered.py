@@ -20,7 +20,7 @@ from memrepro.report import (
     tiered_figures,
     tiered_here,
 )
-from memrepro.report.associa_claims import FAILS, HOLDS, UNDECIDED
+from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
 from memrepro.report.profile import Metrics
 from memrepro.report.tables import show
 from memrepro.report.tiered_claims import FURTHER, MEASURED, UNCHECKABLE

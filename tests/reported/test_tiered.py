@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from memrepro.report.compared import FAILS, HOLDS
 from memrepro.report.tiered_claims import BY_TYPE, MEASURED, UNCHECKABLE
-from memrepro.report.tiered_consistency import FAILS, HOLDS, OPEN, checks
+from memrepro.report.tiered_consistency import OPEN, checks
 from memrepro.report.tiered_decay import MONTH, WEEK, age_at, half_lives, rate_for
 from memrepro.report.tiered_printed import (
     NAMED,
