@@ -66,10 +66,10 @@ def _grouped(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], 
         path: of the file.
         changed: when; another state of the file is read anew.
     """
-    frame = read_table(path)
-    keys, named = ["experiment", "setting", "level", "metric", "k"], ["query_id", "kind"]
+    keys, named = ["experiment", "setting", "level", "metric"], ["query_id", "kind"]
     # As categories a million rows are grouped in a second.
-    frame = frame.astype(dict.fromkeys([*keys, *named], "category"))
+    frame = read_table(path, [*keys, *named])
+    keys.append("k")
     groups: Any = frame.groupby(keys, observed=True, sort=False)
     parts = {name: frame[name].cat for name in named}
     names = {name: (one.categories.array, one.codes.to_numpy()) for name, one in parts.items()}

@@ -1,10 +1,13 @@
 """evaluate: every run of a profile against the qrels; the only stage that reads them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from memrepro import paths
 from memrepro.core.keyings import is_extraction
@@ -155,12 +158,55 @@ def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Go
         )
 
 
+def _long(
+    values: Values, kinds: Sequence[str], experiment: str, setting: str, level: str
+) -> pa.Table:
+    """`METRIC_COLUMNS`, one metric and k after the other; texts as codes, for there are millions.
+
+    Args:
+        values: of queries.
+        kinds: of the same queries, in order.
+        experiment: of all rows.
+        setting: of all rows.
+        level: of all rows.
+    """
+    n, n_metrics = len(values.query_ids), len(values.by)
+    same = np.zeros(n * n_metrics, np.int32)
+    one_by_one = np.tile(np.arange(n, dtype=np.int32), n_metrics)
+    columns = {
+        "experiment": _coded([experiment], same),
+        "setting": _coded([setting], same),
+        "level": _coded([level], same),
+        "query_id": _coded(values.query_ids, one_by_one),
+        "kind": _coded(kinds, one_by_one),
+        "metric": _coded([name for name, _ in values.by], np.repeat(np.arange(n_metrics), n)),
+        "k": np.repeat(np.array([k for _, k in values.by], np.int64), n),
+        "value": np.concatenate(list(values.by.values())),
+    }
+    return pa.table({name: columns[name] for name in METRIC_COLUMNS})
+
+
+def _coded(texts: Sequence[str], codes: NDArray[np.integer]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(
+        pa.array(codes, pa.int32()), pa.array(texts, pa.large_string())
+    )
+
+
+def _texts(table: pa.Table) -> pa.Table:
+    """A table whose coded columns are texts."""
+    fields = [
+        field.with_type(pa.large_string()) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields))
+
+
 def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
     """`metrics` a question, `protocols` summed up, and the ledger of `exclusions`.
 
     From the runs and the qrels of a profile alone.
     """
-    tables: list[pd.DataFrame] = []
+    tables: list[pa.Table] = []
     sums: list[tuple[str, str, str, str, str, int, int, float]] = []
     ledger: dict[tuple[str, str, str], dict[str, str]] = {}
     protocols = plan.evaluation.protocols
@@ -174,7 +220,9 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
         if experiment.profile != profile:
             continue
         gold = gold_of(experiment.dataset)
-        run = read_table(paths.run(profile, name, experiment.group))
+        run = read_table(
+            paths.run(profile, name, experiment.group), ["setting", "query_id", "doc_id"]
+        )
         counted = False
         for setting, level, key, values in evaluate_run(name, experiment, run, plan, gold):
             sums += [
@@ -183,9 +231,7 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
             ]
             if key == first:
                 kinds = [gold.kinds[query_id] for query_id in values.query_ids]
-                named = {"experiment": name, "setting": setting, "level": level}
-                table = values.frame().assign(**named, kind=kinds * len(values.by))
-                tables.append(table[METRIC_COLUMNS])
+                tables.append(_long(values, kinds, name, setting, level))
             where = (experiment.dataset, level, key)
             if where not in ledger:
                 ledger[where] = gold.left_out(level, protocols[key])
@@ -194,7 +240,7 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
             where = (experiment.dataset, experiment.granularity, first)
             ledger[where] = gold.left_out(experiment.granularity, protocols[first])
     return {
-        "metrics": pd.concat(tables, ignore_index=True),
+        "metrics": _texts(pa.concat_tables(tables)).to_pandas(),
         "protocols": pd.DataFrame(sums, columns=PROTOCOL_COLUMNS),
         "exclusions": pd.DataFrame(
             [(*where, *pair) for where, reasons in ledger.items() for pair in reasons.items()],

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from memrepro import paths
 from memrepro.audit.verdicts import JUDGED
@@ -39,7 +40,7 @@ def values_digest(path: Path) -> str:
     It stays the same where only float noise or the file format's bytes differ.
     """
     digest = hashlib.sha256()
-    for name, column in read_table(path).items():
+    for name, column in read_table(path, _texts_of(path)).items():
         digest.update(f"{name}\0{len(column)}\0".encode())
         if pd.api.types.is_numeric_dtype(column):
             numbers = column.to_numpy(np.float64, na_value=np.nan).round(DIGITS) + 0.0  # no -0
@@ -50,6 +51,15 @@ def values_digest(path: Path) -> str:
             digest.update("\0".join(map(str, texts.tolist())).encode())
             digest.update(places.astype("<i8").tobytes())
     return digest.hexdigest()
+
+
+def _texts_of(path: Path) -> list[str]:
+    """The columns of a parquet file that hold texts."""
+    if path.suffix != ".parquet":
+        return []
+    schema = pq.read_schema(path)
+    kinds = (pa.types.is_string, pa.types.is_large_string)
+    return [field.name for field in schema if any(kind(field.type) for kind in kinds)]
 
 
 def manifest(profile: str) -> dict[str, dict[str, str]]:
@@ -211,6 +221,21 @@ def check(profile: str) -> pd.DataFrame:
     Raises:
         MemreproError: if a table does not follow from the rankings, or a number got worse.
     """
+    return _checked(profile)[0]
+
+
+def run(profile: str) -> Done:
+    """Check a profile and write its manifest: both digests of every result file."""
+    summary, now = _checked(profile)
+    path = paths.manifest(profile)
+    if not path.is_file() or read_json(path) != now:
+        write_json(path, now)
+    inputs = sorted((paths.results(profile) / "runs").rglob("*.parquet"))
+    return Done(f"verify {profile}", summary, inputs, [path])
+
+
+def _checked(profile: str) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
+    """What `check` returns, and the manifest."""
     check_recomputed(profile)
     changed = compare_with_committed(profile)
     if len(changed) and changed["worse"].any():
@@ -223,17 +248,7 @@ def check(profile: str) -> pd.DataFrame:
             "`dvc status` and `git diff` show which data, code, parameter or version changed; if "
             "that is meant, commit the new results and run again"
         )
+    now, then = manifest(profile), committed(paths.manifest(profile))
     if len(changed):
-        return changed
-    then = committed(paths.manifest(profile))
-    return file_states(manifest(profile), None if then is None else json.loads(then))
-
-
-def run(profile: str) -> Done:
-    """Check a profile and write its manifest: both digests of every result file."""
-    summary = check(profile)
-    path, now = paths.manifest(profile), manifest(profile)
-    if not path.is_file() or read_json(path) != now:
-        write_json(path, now)
-    inputs = sorted((paths.results(profile) / "runs").rglob("*.parquet"))
-    return Done(f"verify {profile}", summary, inputs, [path])
+        return changed, now
+    return file_states(now, None if then is None else json.loads(then)), now

@@ -257,7 +257,7 @@ class ModelDecider:
 
     Attributes:
         model: replays or records, see `memrepro.llm.choose.language_model`.
-        similar: similarities of texts.
+        similar: similarities of texts and others.
         nearest: how many facts the model is shown.
         counts: answers by kind (`llm.structured.KINDS`).
         refused: (candidate's text, reason) of those that could not be used.
@@ -300,7 +300,7 @@ class ModelDecider:
 
     def _nearest(self, candidate: Candidate, facts: Sequence[Fact]) -> list[Fact]:
         known = sorted(facts, key=lambda fact: fact.fact_id)
-        alike = self.similar([candidate.text, *(fact.text for fact in known)])[0, 1:]
+        alike = self.similar([candidate.text], [fact.text for fact in known])[0]
         return [known[place] for place in np.argsort(-alike, kind="stable")[: self.nearest]]
 
 

@@ -8,7 +8,7 @@ import hashlib
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -146,6 +146,10 @@ class Chain:
         with self.journal.snapshot():
             if self.journal.get("behind"):
                 raise MemreproError("the vectors of some segments or facts are not there yet")
+            if self.journal.get("encoder") != asdict(self.encoder.identity):
+                raise MemreproError(
+                    "the vectors are of another encoder by now: open the memory again"
+                )
             allowed, tail = self._allowed("warm", asked), self.journal.tail(self.settings.hot)
             if not says_something(tail):
                 tail = []

@@ -114,5 +114,5 @@ class Change:
 Extract = Callable[[Sequence[tuple[str, str, float]]], list[Candidate]]
 # A candidate and the active facts → what to do.
 Decide = Callable[[Candidate, Sequence[Fact]], Decision]
-# n texts → their similarities, [n, n].
-Similar = Callable[[Sequence[str]], NDArray[np.floating]]
+# n texts, and m others → their similarities, [n, m].
+Similar = Callable[[Sequence[str], Sequence[str]], NDArray[np.floating]]

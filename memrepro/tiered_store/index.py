@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from memrepro.core.similarity import normalise
 from memrepro.encode import Vectors
+from memrepro.errors import MemreproError
 
 # LanceDB's warning at the first row of each table.
 os.environ.setdefault("LANCE_LOG", "error")
@@ -47,6 +48,10 @@ class VectorIndex:
     def load(self) -> None:
         """Load LanceDB, which takes two seconds at the first call of a process."""
         import lancedb  # noqa: F401
+
+    def is_there(self) -> bool:
+        """Whether both tables are, in any state."""
+        return all((self._folder / f"{table}.lance").is_dir() for table in TABLES)
 
     def ids(self, table: Table) -> set[str]:
         """The ids of a table."""
@@ -165,8 +170,19 @@ class VectorIndex:
                 rows.create_index("vector", config=config)
 
     def clear(self) -> None:
-        """Remove the folder."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """Remove the folder.
+
+        Raises:
+            MemreproError: if something of it stays.
+        """
+        try:
+            if self._folder.exists():
+                shutil.rmtree(self._folder)
+        except OSError as error:
+            raise MemreproError(
+                f"the vectors in {self._folder} cannot be removed ({error}): see that this process "
+                "may do so, and open the memory again"
+            ) from error
 
     def _connect(self) -> Any:
         import lancedb

@@ -4,9 +4,11 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from memrepro.core.similarity import Doubles, products
 from memrepro.encode import Vectors
 from memrepro.tiered_store import cold
 from memrepro.tiered_store.degrade import fact_key
+from memrepro.tiered_store.fact import Similar
 from memrepro.tiered_store.index import VectorIndex
 from memrepro.tiered_store.journal import Journal
 from memrepro.tiered_store.stretches import Recut
@@ -58,3 +60,16 @@ def bring_level(
     if not change or change.facts:
         texts = {fact_key(fact): fact.text for fact in cold.facts(journal.connection)}
         index.level("facts", texts, lambda ids: encode([texts[key] for key in ids]))
+
+
+def cosines_of_facts(journal: Journal, index: VectorIndex) -> Similar:
+    """The cosines of active facts' texts, whose vectors are there already, read once."""
+    ids, vectors = index.all("facts")
+    place = {key: row for row, key in enumerate(ids)}
+    row_of = {fact.text: place[fact_key(fact)] for fact in cold.facts(journal.connection)}
+
+    def cosines(texts: Sequence[str], others: Sequence[str]) -> Doubles:
+        rows, columns = ([row_of[text] for text in some] for some in (texts, others))
+        return products(vectors[rows], vectors[columns])
+
+    return cosines

@@ -8,14 +8,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, Self
 
-from memrepro.core.similarity import Doubles, products
 from memrepro.encode import Encoder, Vectors, check_vectors
 from memrepro.errors import MemreproError
 from memrepro.retrievers.tiered.segments import Message
 from memrepro.tiered_store import cold, conflicts
 from memrepro.tiered_store import extract as extractors
 from memrepro.tiered_store.consolidate import consolidate
-from memrepro.tiered_store.degrade import Chain, Limited, fact_key
+from memrepro.tiered_store.degrade import Chain, Limited
 from memrepro.tiered_store.fact import Decide, Extract
 from memrepro.tiered_store.folders import (
     DELETED,
@@ -28,7 +27,7 @@ from memrepro.tiered_store.folders import (
 from memrepro.tiered_store.hot import Hot
 from memrepro.tiered_store.index import VectorIndex
 from memrepro.tiered_store.journal import Journal
-from memrepro.tiered_store.level import Changing, bring_level
+from memrepro.tiered_store.level import Changing, bring_level, cosines_of_facts
 from memrepro.tiered_store.settings import Answer, Settings
 from memrepro.tiered_store.stretches import recut
 
@@ -200,9 +199,8 @@ class TieredMemory:
         # Without the facts' vectors, merging waits for the next time.
         if not self._suspects:
             with self.changing(facts=True):
-                merged = consolidate(
-                    self.journal.connection, self._similar, self.settings.same, now
-                )
+                similar = cosines_of_facts(self.journal, self.index)
+                merged = consolidate(self.journal.connection, similar, self.settings.same, now)
                 self.journal.count({"merged": len(merged)})
         with self.changing() as end:
             for table in ("words", "fact_words"):
@@ -274,17 +272,18 @@ class TieredMemory:
         """Leave no byte on the disk of what was deleted; a kill is made good at the next opening.
 
         Raises:
-            MemreproError: if a reader holds an old state; call it again.
+            MemreproError: if a reader holds an old state, or a file cannot be removed; call it
+                again.
         """
         self._level()
-        try:
-            if self._suspects:
-                self.index.clear()
-            else:
+        if self._suspects:
+            self._clear()
+        else:
+            try:
                 self.index.rewrite()
-        except Exception:
-            self.index.clear()
-            self._level()
+            except Exception:
+                self._clear()
+                self._level()
         self.journal.scrub()
         with self.journal.transaction():
             self.journal.put("purge", False)
@@ -313,8 +312,10 @@ class TieredMemory:
         with self.journal.transaction() as connection:
             cold.create_tables(connection)
             if self.journal.get("encoder") != identity:
-                self.index.clear()
                 self.journal.put("encoder", identity)
+                # On the disk before a vector goes, and before one of this encoder comes.
+                self.journal.put("void", True)
+                self.journal.put("behind", True)
         self._suspects = True
         with self.changing(purge=self.journal.get("purge", False)) as change:
             if self.journal.get("rules") != rules:
@@ -341,18 +342,32 @@ class TieredMemory:
         self._suspects = True
         try:
             try:
+                if self.journal.get("void"):
+                    self._clear()
+                elif not self.index.is_there():
+                    with self.journal.transaction():
+                        self.journal.put("behind", True)
                 bring_level(self.journal, self.index, self._encode, change)
             except _EncoderFailed:
                 raise
             except Exception:
                 # What follows from the journal is made anew rather than repaired.
-                self.index.clear()
+                self._clear()
                 bring_level(self.journal, self.index, self._encode, None)
             with self.journal.transaction():
                 self.journal.put("behind", False)
             self._suspects = False
         except Exception:
             self._chain.counts["index_failed"] += 1
+
+    def _clear(self) -> None:
+        """Remove all vectors; no search asks what is left of them, or not all there yet."""
+        with self.journal.transaction():
+            self.journal.put("void", True)
+            self.journal.put("behind", True)
+        self.index.clear()
+        with self.journal.transaction():
+            self.journal.put("void", False)
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
         encoder = self.encoder
@@ -364,15 +379,6 @@ class TieredMemory:
         except MemreproError as error:
             raise _EncoderFailed(str(error)) from error
         return vectors
-
-    def _similar(self, texts: Sequence[str]) -> Doubles:
-        """The cosines of active facts' texts, whose vectors are there already."""
-        ids, vectors = self.index.all("facts")
-        row_of = dict(zip(ids, range(len(ids)), strict=True))
-        facts = cold.facts(self.journal.connection)
-        key_of = {fact.text: fact_key(fact) for fact in facts}
-        some = vectors[[row_of[key_of[text]] for text in texts]]
-        return products(some, some)
 
     def _try(self, name: str, work: Callable[[], None]) -> None:
         """Do what a search can do without."""

@@ -57,7 +57,7 @@ class Settings:
     dense_ms: float = 250.0
     index_seconds: float = 60.0
     same: float = 0.9
-    index_rows: int = 200_000
+    index_rows: int = 50_000
 
     def __post_init__(self) -> None:
         """Refuse what cannot be kept."""

@@ -1,6 +1,7 @@
 """Merging facts that say the same."""
 
 import sqlite3
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,18 +10,21 @@ from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
 from memrepro.tiered_store import cold
-from memrepro.tiered_store.consolidate import consolidate
-from memrepro.tiered_store.fact import Candidate, Decision
+from memrepro.tiered_store.conflicts import apart, same_words
+from memrepro.tiered_store.consolidate import consolidate, merged
+from memrepro.tiered_store.fact import CATEGORIES, Candidate, Decision
 
 
 def add(*_):
     return Decision("add")
 
 
-def similar(texts):
+def similar(texts, others):
     """By the words that two texts share (Jaccard)."""
-    sets = [set(text.casefold().strip(".").split()) for text in texts]
-    return np.array([[len(a & b) / len(a | b) for b in sets] for a in sets])
+    rows, columns = (
+        [set(text.casefold().strip(".").split()) for text in some] for some in (texts, others)
+    )
+    return np.array([[len(a & b) / len(a | b) for b in columns] for a in rows])
 
 
 def memory(*told):
@@ -85,16 +89,16 @@ def test_facts_of_two_categories_are_not_merged():
 
 
 def test_few_facts_ask_for_no_similarities():
-    def unasked(texts):
-        raise AssertionError(texts)
+    def unasked(texts, others):
+        raise AssertionError(texts, others)
 
     assert consolidate(memory(), unasked, 0.5, 9.0) == []
     assert consolidate(memory(DOG[0]), unasked, 0.5, 9.0) == []
 
 
 def test_similarities_of_another_shape_are_an_error():
-    with pytest.raises(MemreproError, match=r"4 facts have the shape \(2, 2\).*\(4, 4\)"):
-        consolidate(memory(*DOG), lambda _: np.eye(2), 0.5, 9.0)
+    with pytest.raises(MemreproError, match=r"4 others have the shape \(2, 2\).*\(4, 4\)"):
+        consolidate(memory(*DOG), lambda *_: np.eye(2), 0.5, 9.0)
 
 
 WORDS = st.lists(st.sampled_from(["red", "old", "big", "boat", "tea", "no", "Rome", "7"]),
@@ -121,3 +125,69 @@ def test_order_does_not_count_nothing_is_lost_and_twice_is_once(told, random, th
     line = {c.text for fact in active for c in cold.history(first, fact.fact_id)}
     assert line == {text for text, _, _ in told}
     assert {s for fact in active for s in fact.sources} == {s for _, s, _ in told}
+
+
+def plain(db, threshold):
+    """(what stays, what is merged into it, how alike they are), by one matrix of all facts."""
+    held = sorted(
+        cold.facts(db), key=lambda f: (-len(same_words(f.text)), -f.last_validated_at, f.fact_id)
+    )
+    alike = similar([f.text for f in held], [f.text for f in held])
+    staying, pairs = [], []
+    for place, fact in enumerate(held):
+        near = [
+            other
+            for other in staying
+            if alike[other, place] >= threshold
+            and held[other].category == fact.category
+            and not apart(held[other].text, fact.text)
+        ]
+        if near:
+            best = max(near, key=lambda other: (alike[other, place], -other))
+            pairs.append((held[best].fact_id, fact.fact_id, f"similarity {alike[best, place]:.3f}"))
+        else:
+            staying.append(place)
+    return pairs
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.tuples(WORDS, st.sampled_from(CATEGORIES[:2]), st.integers(0, 3)),
+        max_size=30,
+        unique=True,
+    ),
+    st.integers(1, 7),
+    st.sampled_from([0.2, 0.5, 0.9]),
+)
+def test_block_by_block_is_the_same_as_all_at_once(told, block, threshold):
+    db = memory()
+    for text, category, at in told:
+        cold.apply(db, [Candidate(text, category, 0.9, ("s1",), at)], at, add)
+    expected = plain(db, threshold)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("memrepro.tiered_store.consolidate._BLOCK", block)
+        changes = consolidate(db, similar, threshold, 9.0)
+    assert [(c.fact_id, c.old_id, c.reason) for c in changes] == expected
+
+
+def test_memory_grows_with_the_facts_and_not_with_their_square():
+    vectors = np.random.default_rng(1).standard_normal((5000, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    # A hundred come twice: with and without a full stop.
+    texts = [*(f"{n} times" for n in range(4900)), *(f"{n} times." for n in range(100))]
+    row_of = {text: row for row, text in enumerate(texts)}
+    vectors[4900:] = vectors[:100]
+
+    def cosines(some, others):
+        return vectors[[row_of[t] for t in some]] @ vectors[[row_of[t] for t in others]].T
+
+    tracemalloc.start()
+    try:
+        into = merged(texts, cosines, 0.99999)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert {place: best.place for place, best in into.items()} == {4900 + n: n for n in range(100)}
+    # All of the similarities are 100 MB.
+    assert peak < 32 * 2**20

@@ -340,6 +340,8 @@ def test_the_documents_values_are_the_defaults():
     s = Settings()
     assert (s.hot, s.recent, s.decay_rate, s.alpha, s.threshold) == (20, 10, 0.01, 0.7, 0.65)
     assert (s.mmr_weight, s.warm_days, s.dense_ms, s.recency) == (0.7, 7, 250, "additive")
+    # Measured: at 100,000 vectors an exact search takes more than dense_ms.
+    assert s.index_rows == 50_000
     assert (s.segmentation.least, s.segmentation.most, s.segmentation.overlap) == (3, 5, 1)
 
 
