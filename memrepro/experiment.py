@@ -5,6 +5,8 @@ An unknown key anywhere is an error, so that a slip of the pen never runs with a
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from memrepro.core.keyings import check_granularity
@@ -82,10 +84,17 @@ def load_plan() -> Plan:
             experiment whose retriever has no trace, or experiments timed together that differ in
             data set or encoder.
     """
+    path = root() / "params.yaml"
+    # A report asks for it in many places.
+    return _plan(path, path.stat().st_mtime_ns if path.is_file() else 0)
+
+
+@lru_cache(maxsize=2)
+def _plan(path: Path, changed: int) -> Plan:
     from memrepro.models import registry
     from memrepro.retrievers import make_retriever
 
-    tree = read_yaml(root() / "params.yaml")
+    tree = read_yaml(path)
     top = (
         "datasets", "embeddings", "graph_embeddings", "tiered_embeddings", "experiments",
         "latency", "scales", "reports", "evaluation", "tuning",

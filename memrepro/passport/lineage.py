@@ -14,6 +14,7 @@ from typing import Any
 from memrepro import paths
 from memrepro.models import registry
 from memrepro.passport.places import Place, entry, variant
+from memrepro.stages import causes
 from memrepro.store import read_yaml, root
 
 Stage = Mapping[str, Any]
@@ -44,27 +45,12 @@ def maker(path: str) -> str:
 
 @lru_cache(maxsize=2048)
 def _maker(path: str, lock: Path, changed: int) -> str:
-    found = _stages(lock, changed).items()
-    return next((name for name, stage in found if _holds(stage.get("outs", ()), path)), "")
-
-
-def _holds(files: Any, path: str) -> bool:
-    return any(path == one["path"] or path.startswith(f"{one['path']}/") for one in files)
+    return causes.maker(_stages(lock, changed), path)
 
 
 def upstream(stage: str) -> list[str]:
     """A stage and all before it, each after those that it depends on."""
-    ordered: dict[str, None] = {}
-
-    def visit(name: str) -> None:
-        for dependency in stages()[name].get("deps", ()):
-            before = maker(dependency["path"])
-            if before and before not in ordered:
-                visit(before)
-        ordered[name] = None
-
-    visit(stage)
-    return list(ordered)
+    return causes.upstream(stages(), stage)
 
 
 def run_path(place: Place) -> str:
@@ -175,7 +161,7 @@ def state(path: str) -> str:
     stage = maker(path)
     if not stage:
         return "not recorded"
-    out = next(o for o in stages()[stage]["outs"] if _holds([o], path))
+    out = next(o for o in stages()[stage]["outs"] if causes.holds([o], path))
     found = root() / out["path"]
     if not (root() / path).is_file():
         return "missing"

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+import yaml
 
 from memrepro import paths
 from memrepro.audit.verdicts import JUDGED
@@ -24,9 +25,10 @@ from memrepro.errors import MemreproError
 from memrepro.experiment import load_plan
 from memrepro.report.figures import data_only
 from memrepro.report.tables import DIGITS
+from memrepro.stages.causes import causes, maker
 from memrepro.stages.done import Done
 from memrepro.stages.evaluate import evaluate_profile
-from memrepro.store import read_json, read_table, root, sha256, write_json
+from memrepro.store import read_json, read_table, read_yaml, root, sha256, write_json
 
 # Profiles whose tables are audited together, by a stage of its own.
 AUDITED = ("sample", "open")
@@ -181,7 +183,10 @@ def _moved(then: str, now: str, n: str) -> bool:
 
 
 def compare_with_committed(profile: str) -> pd.DataFrame:
-    """All changed cells of a profile's tables against the last commit, with the table's name."""
+    """All changed cells of a profile's tables against the last commit, with the table's name.
+
+    `why` says what its stages had otherwise then, by the two states of dvc.lock.
+    """
     found = []
     for path in sorted(paths.results(profile).glob("*/*.csv")):
         table, then = read_table(path), committed(path)
@@ -190,8 +195,22 @@ def compare_with_committed(profile: str) -> pd.DataFrame:
         before = pd.read_csv(io.BytesIO(then), dtype=str, keep_default_na=False)
         changed = changes(table, before)
         changed.insert(0, "table", f"{path.parent.name}/{path.name}")
+        changed["why"] = _why(path) if len(changed) else ""
         found.append(changed)
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+def _why(path: Path) -> str:
+    """What the stages behind a file had otherwise at the last commit, such as 'code: …'."""
+    lock = root() / "dvc.lock"
+    then = committed(lock)
+    if then is None or not lock.is_file():
+        return "not known: there is no dvc.lock to compare"
+    now, before = read_yaml(lock)["stages"], yaml.load(then, yaml.CSafeLoader)["stages"]
+    stage = maker(now, path.relative_to(root()).as_posix())
+    found = causes(now, before, stage) if stage else {}
+    said = [f"{kind}: {', '.join(names)}" for kind, names in found.items()]
+    return "; ".join(said) or "nothing that dvc.lock knows of: it was edited, or made without DVC"
 
 
 def file_states(now: dict[str, Any], before: dict[str, Any] | None) -> pd.DataFrame:
@@ -244,9 +263,9 @@ def _checked(profile: str) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
             f"{int(changed['worse'].sum())} numbers are worse than committed; the first is "
             f"{first['table']}, row {first['row']!r}, column {first['column']!r}: "
             f"{first['reproduced before']} ({first['verdict before']}) became "
-            f"{first['reproduced now'] or 'missing'} ({first['verdict now'] or 'no verdict'}); "
-            "`dvc status` and `git diff` show which data, code, parameter or version changed; if "
-            "that is meant, commit the new results and run again"
+            f"{first['reproduced now'] or 'missing'} ({first['verdict now'] or 'no verdict'}). "
+            f"Since then changed: {first['why']}. If that is meant, commit the new results and "
+            "run again"
         )
     now, then = manifest(profile), committed(paths.manifest(profile))
     if len(changed):
