@@ -41,6 +41,8 @@ class VectorIndex:
     def __init__(self, folder: Path, dimension: int) -> None:
         """Name the folder; nothing is read or made yet."""
         self._folder, self._dimension = folder, dimension
+        self._connection: Any = None
+        self._versions: list[tuple[int, int]] = []
         self._schema = pa.schema(
             [("id", pa.string()), ("vector", pa.list_(pa.float32(), dimension))]
         )
@@ -185,9 +187,15 @@ class VectorIndex:
             ) from error
 
     def _connect(self) -> Any:
-        import lancedb
+        """One connection while the tables stay as they are: it holds what a search has read."""
+        folders = [self._folder / f"{table}.lance" / "_versions" for table in TABLES]
+        now = [(s.st_ino, s.st_mtime_ns) for s in (f.stat() for f in folders if f.is_dir())]
+        if self._connection is None or now != self._versions:
+            import lancedb
 
-        return lancedb.connect(self._folder, read_consistency_interval=timedelta(0))
+            self._connection = lancedb.connect(self._folder, read_consistency_interval=timedelta(0))
+            self._versions = now
+        return self._connection
 
     def _open(self, table: Table) -> Any:
         # Anew each time: another process may have written the table anew.

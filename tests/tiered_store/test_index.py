@@ -148,3 +148,39 @@ def test_an_approximate_index_is_built_from_a_number_of_rows_on_and_taken_in_and
     index.rewrite()
     gone = (vectors[20] / np.linalg.norm(vectors[20])).astype(np.float32).tobytes()
     assert gone[:16] not in all_bytes(tmp_path)
+
+
+@pytest.mark.parametrize("approximate", [False, True])
+def test_a_reader_that_kept_its_connection_sees_tables_written_anew(tmp_path, approximate):
+    writer, reader = (VectorIndex(tmp_path / "vectors.lance", D) for _ in range(2))
+    n = 600 if approximate else 40
+
+    def fill(first):
+        for table in TABLES:
+            writer.level(table, [f"v{i}" for i in range(first, first + n)], vectors_of)
+        if approximate:
+            writer.approximate(n)
+
+    def found():
+        query = vectors_of(["v999"])[0]
+        return set(reader.nearest("segments", query, n)[0]) | set(reader.all("segments")[0])
+
+    fill(0)
+    assert found() <= {f"v{i}" for i in range(n)}
+    for first in (1000, 2000, 3000):
+        # The tables begin again at their first version, in a folder of the same name.
+        writer.clear()
+        fill(first)
+        assert found() <= {f"v{i}" for i in range(first, first + n)}
+        assert reader.nearest("segments", vectors_of([f"v{first}"])[0], 1)[0] == [f"v{first}"]
+        writer.rewrite()
+        assert reader.nearest("segments", vectors_of([f"v{first}"])[0], 1)[0] == [f"v{first}"]
+
+
+def test_a_connection_is_kept_while_nothing_is_written(index):
+    index.level("segments", ["v1"], vectors_of)
+    kept = index._connect()
+    index.nearest("segments", vectors_of(["v1"])[0], 1)
+    assert index._connect() is kept
+    index.level("segments", ["v1", "v2"], vectors_of)
+    assert index._connect() is not kept
