@@ -206,7 +206,9 @@ def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
         raise MemreproError(_missing(path))
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path, read_dictionary=list(categories))
+            frame = pd.read_parquet(path, read_dictionary=list(categories))
+            # A file without rows has no texts to tell its columns by.
+            return frame.astype({name: "category" for name in categories if name in frame})
         return pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:
         raise MemreproError(
