@@ -104,8 +104,8 @@ def test_no_repository(tmp_path, monkeypatch):
 @pytest.mark.parametrize("texts", [["b", "a", "b"], []])
 def test_columns_of_texts_are_read_as_categories(tmp_path, texts):
     table = pd.DataFrame({"name": texts, "number": range(len(texts))})
-    write_table(tmp_path / "t.parquet", table)
-    found = read_table(tmp_path / "t.parquet", ["name", "absent"])
+    store.write_table(tmp_path / "t.parquet", table)
+    found = store.read_table(tmp_path / "t.parquet", ["name", "absent"])
     assert isinstance(found["name"].dtype, pd.CategoricalDtype)
     assert found["name"].tolist() == texts
     assert list(found) == ["name", "number"]
