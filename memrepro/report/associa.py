@@ -23,6 +23,17 @@ from memrepro.report.tables import write_cells
 _VIEWS = Views("associa")
 show_table, show_figure = _VIEWS.table, _VIEWS.figure
 K = 5
+_METRIC = f"recall_all@{K}"
+
+
+def _draw_bars(data: pd.DataFrame, title: str) -> Figure:
+    figure = Figure(figsize=(15, 4.2), layout="constrained")
+    axis = figure.subplots()
+    sns.barplot(data, x="question type", y=_METRIC, hue="retriever", ax=axis)
+    axis.set_title(f"{title}: {_METRIC} by question type, docs are rounds")
+    axis.set_ylim(0, 1)
+    axis.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
 
 
 def _by_type(runs: Runs, folder: Path, name: str) -> list[Path]:
@@ -35,15 +46,8 @@ def _by_type(runs: Runs, folder: Path, name: str) -> list[Path]:
     ]
     if not rows:
         return []
-    metric = f"recall_all@{K}"
-    data = pd.DataFrame(rows, columns=["retriever", "question type", metric, "n"])
-    figure = Figure(figsize=(15, 4.2), layout="constrained")
-    axis = figure.subplots()
-    sns.barplot(data, x="question type", y=metric, hue="retriever", ax=axis)
-    axis.set_title(f"{runs.study.title}: {metric} by question type, docs are rounds")
-    axis.set_ylim(0, 1)
-    axis.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
-    return figures.save(figure, data, folder, name)
+    data = pd.DataFrame(rows, columns=["retriever", "question type", _METRIC, "n"])
+    return figures.save(lambda: _draw_bars(data, runs.study.title), data, folder, name)
 
 
 def show_tables(profile: str, item: str) -> pd.DataFrame:

@@ -77,11 +77,7 @@ def consistency_cells(found: Iterable[Finding]) -> Iterator[Cell]:
             yield Cell(row, column, one.rule, "", text, one.n, "")
 
 
-def _drawn(found: pd.DataFrame, folder: Path) -> list[Path]:
-    """Bars of the outcomes by document, each as a share of its numbers."""
-    data = coverage.by_outcome(found)
-    data = data[data["document"] != "all"].copy()
-    data["share"] = data["numbers"] / data.groupby("document")["numbers"].transform("sum")
+def _draw_bars(data: pd.DataFrame) -> Figure:
     wide = data.pivot(index="document", columns="outcome", values="share")
     order = list(dict.fromkeys(data["document"]))
     wide = wide.loc[order[::-1], list(coverage.OUTCOMES)]
@@ -100,7 +96,15 @@ def _drawn(found: pd.DataFrame, folder: Path) -> list[Path]:
     axis.set_xlabel("share of the document's printed numbers")
     axis.set_title("Printed numbers by verdict")
     axis.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
-    return figures.save(figure, data, folder, "verdicts")
+    return figure
+
+
+def _drawn(found: pd.DataFrame, folder: Path) -> list[Path]:
+    """Bars of the outcomes by document, each as a share of its numbers."""
+    data = coverage.by_outcome(found)
+    data = data[data["document"] != "all"].copy()
+    data["share"] = data["numbers"] / data.groupby("document")["numbers"].transform("sum")
+    return figures.save(lambda: _draw_bars(data), data, folder, "verdicts")
 
 
 _HATCHES = ("", "//", "..", "xx", "++", "--", "\\\\", "oo", "")

@@ -196,7 +196,7 @@ def build(profile: str, dataset: str, folder: Path) -> list[Path]:
     """Write the figure and, in LongMemEval's schema, both tables; return the paths."""
     data = counts(profile, dataset)
     title = dataset if is_whole_benchmark(dataset) else f"{dataset} (not LongMemEval's Figure 9)"
-    written = figures.save(draw(data, title), data, folder, f"{dataset}_figure9")
+    written = figures.save(lambda: draw(data, title), data, folder, f"{dataset}_figure9")
     if has_places(dataset):
         written += write_cells(by_type(profile, dataset), folder, f"{dataset}_types")
         written += write_cells(claims(profile, dataset), folder, f"{dataset}_figure9_text")

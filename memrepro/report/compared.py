@@ -130,19 +130,23 @@ def draw(
     data = pd.DataFrame(rows, columns=columns)
     if data.empty:
         return []
-    names = list(dict.fromkeys(data["comparison"]))
-    figure = Figure(figsize=(width, 0.34 * len(names) + 1.6), layout="constrained")
-    axes = figure.subplots(1, len(panels), sharey=True)
-    colour = sns.color_palette("colorblind", 1).as_hex()[0]
-    for axis, metric in zip(axes, panels, strict=True):
-        part = data[data["metric"] == metric]
-        places = [names.index(one) for one in part["comparison"]]
-        ends = [part["difference"] - part["low"], part["high"] - part["difference"]]
-        axis.errorbar(part["difference"], places, xerr=ends, fmt="o", color=colour, capsize=3)
-        axis.axvline(0, color="0.5", linestyle="--", linewidth=1)
-        axis.set_title(metric, fontsize=11)
-        axis.grid(axis="y", visible=False)
-    axes[0].set_yticks(range(len(names)), names, fontsize=9)
-    axes[0].invert_yaxis()
-    figure.suptitle(f"{title}: differences with 95 % paired bootstrap intervals", fontsize=12)
-    return figures.save(figure, data, folder, name)
+
+    def picture() -> Figure:
+        names = list(dict.fromkeys(data["comparison"]))
+        figure = Figure(figsize=(width, 0.34 * len(names) + 1.6), layout="constrained")
+        axes = figure.subplots(1, len(panels), sharey=True)
+        colour = sns.color_palette("colorblind", 1).as_hex()[0]
+        for axis, metric in zip(axes, panels, strict=True):
+            part = data[data["metric"] == metric]
+            places = [names.index(one) for one in part["comparison"]]
+            ends = [part["difference"] - part["low"], part["high"] - part["difference"]]
+            axis.errorbar(part["difference"], places, xerr=ends, fmt="o", color=colour, capsize=3)
+            axis.axvline(0, color="0.5", linestyle="--", linewidth=1)
+            axis.set_title(metric, fontsize=11)
+            axis.grid(axis="y", visible=False)
+        axes[0].set_yticks(range(len(names)), names, fontsize=9)
+        axes[0].invert_yaxis()
+        figure.suptitle(f"{title}: differences with 95 % paired bootstrap intervals", fontsize=12)
+        return figure
+
+    return figures.save(picture, data, folder, name)

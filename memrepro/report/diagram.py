@@ -131,4 +131,4 @@ def draw(diagram: Diagram) -> Figure:
 
 def write(diagram: Diagram, folder: Path) -> list[Path]:
     """Write a diagram with what it shows; return the paths."""
-    return figures.save(draw(diagram), data(diagram), folder, diagram.name)
+    return figures.save(lambda: draw(diagram), data(diagram), folder, diagram.name)

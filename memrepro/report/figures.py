@@ -1,6 +1,6 @@
 """Figures: svg and png, byte-stable, each with the data that it draws as csv."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -22,7 +22,7 @@ _DATA_ONLY = ContextVar("data_only", default=False)
 
 @contextmanager
 def data_only() -> Iterator[None]:
-    """Within it `save` writes a figure's data and no picture, which takes most of a report's time.
+    """Within it `save` writes a figure's data, and nothing is drawn.
 
     For comparing: what a figure draws is checked, pixels are not.
     """
@@ -33,11 +33,19 @@ def data_only() -> Iterator[None]:
         _DATA_ONLY.reset(token)
 
 
-def save(figure: Figure, data: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Write `<name>.svg`, `.png` and the drawn data as `.csv`; return the paths."""
+def save(draw: Callable[[], Figure], data: pd.DataFrame, folder: Path, name: str) -> list[Path]:
+    """Write the drawn data as `<name>.csv`, then the figure as `.svg` and `.png`; return the paths.
+
+    Args:
+        draw: makes the figure of the data, and leaves them as they are; not called in `data_only`.
+        data: what is drawn; written with six decimals.
+        folder: where the files go.
+        name: of the files.
+    """
     write_table(folder / f"{name}.csv", data.round(6))
     if _DATA_ONLY.get():
         return [folder / f"{name}.csv"]
+    figure = draw()
     for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
         with replacing(folder / f"{name}.{suffix}") as temporary:
             figure.savefig(

@@ -140,6 +140,15 @@ def won_and_lost(metrics: Metrics, study: Study) -> pd.DataFrame:
     return both.loc[both["change"] != "same", ["query_id", "kind", "change"]]
 
 
+def _draw_bars(data: pd.DataFrame, title: str) -> Figure:
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    axis = figure.subplots()
+    sns.barplot(data, x="question type", y="recall_all@10", hue="keying", ax=axis)
+    axis.set_title(f"{title}: recall_all@10 by question type")
+    axis.set_ylim(0, 1)
+    return figure
+
+
 def _by_type(metrics: Metrics, study: Study, folder: Path, name: str) -> list[Path]:
     """Figure 2's bars for the data sets that were run."""
     rows = [
@@ -148,12 +157,18 @@ def _by_type(metrics: Metrics, study: Study, folder: Path, name: str) -> list[Pa
         for kind, part in of_row(metrics, study, row, "recall_all").groupby("kind", sort=True)
     ]
     data = pd.DataFrame(rows, columns=["keying", "question type", "recall_all@10", "n"])
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    return figures.save(lambda: _draw_bars(data, study.title), data, folder, name)
+
+
+def _draw_mixture(data: pd.DataFrame, best: float, title: str) -> Figure:
+    figure = Figure(figsize=(6, 4), layout="constrained")
     axis = figure.subplots()
-    sns.barplot(data, x="question type", y="recall_all@10", hue="keying", ax=axis)
-    axis.set_title(f"{study.title}: recall_all@10 by question type")
-    axis.set_ylim(0, 1)
-    return figures.save(figure, data, folder, name)
+    sns.lineplot(data, x="alpha", y="recall_all@10", marker="o", label="linear mixture", ax=axis)
+    axis.axhline(best, linestyle="--", color="grey", label="fielded max-sim")
+    axis.set_xlabel("α, the weight of the first field")
+    axis.set_title(f"{title}: recall_all@10 by α")
+    axis.legend()
+    return figure
 
 
 def _by_alpha(metrics: Metrics, study: Study, folder: Path, name: str) -> list[Path]:
@@ -166,14 +181,7 @@ def _by_alpha(metrics: Metrics, study: Study, folder: Path, name: str) -> list[P
     data = pd.DataFrame(rows, columns=["alpha", "recall_all@10", "n"])
     best = float(of_row(metrics, study, OURS, "recall_all")["value"].mean())
     data["fielded max-sim"] = best
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axis = figure.subplots()
-    sns.lineplot(data, x="alpha", y="recall_all@10", marker="o", label="linear mixture", ax=axis)
-    axis.axhline(best, linestyle="--", color="grey", label="fielded max-sim")
-    axis.set_xlabel("α, the weight of the first field")
-    axis.set_title(f"{study.title}: recall_all@10 by α")
-    axis.legend()
-    return figures.save(figure, data, folder, name)
+    return figures.save(lambda: _draw_mixture(data, best, study.title), data, folder, name)
 
 
 def show_tables(profile: str, item: str) -> pd.DataFrame:

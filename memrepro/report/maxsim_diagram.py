@@ -150,4 +150,4 @@ def draw() -> Figure:
 
 def build(folder: Path) -> list[Path]:
     """Write the diagram as `figure1`; return its paths."""
-    return figures.save(draw(), data(), folder, "figure1")
+    return figures.save(draw, data(), folder, "figure1")

@@ -5,6 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pandas as pd
 from IPython.display import Image, Markdown, display
 
@@ -67,13 +68,20 @@ def _grouped(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], 
         changed: when; another state of the file is read anew.
     """
     keys, named = ["experiment", "setting", "level", "metric"], ["query_id", "kind"]
-    # As categories a million rows are grouped in a second.
     frame = read_table(path, [*keys, *named])
-    keys.append("k")
-    groups: Any = frame.groupby(keys, observed=True, sort=False)
-    parts = {name: frame[name].cat for name in named}
-    names = {name: (one.categories.array, one.codes.to_numpy()) for name, one in parts.items()}
-    return dict(groups.indices), names, frame["value"].to_numpy()
+    parts = {name: frame[name].cat for name in [*keys, *named]}
+    names = {name: (parts[name].categories.array, parts[name].codes.to_numpy()) for name in named}
+    # A key as one number, by which millions of rows are sorted in a second.
+    k_codes, ks = pd.factorize(frame["k"])
+    texts = [*(parts[name].categories.tolist() for name in keys), ks.tolist()]
+    shape = [len(one) for one in texts]
+    codes = np.ravel_multi_index([*(parts[name].codes for name in keys), k_codes], shape)
+    places, firsts = pd.factorize(codes)
+    ends = np.bincount(places, minlength=len(firsts)).cumsum()
+    rows = np.split(np.argsort(places, kind="stable"), ends)[:-1]  # what follows the last is none
+    told = zip(texts, np.unravel_index(firsts, shape), strict=True)
+    found = zip(*([one[code] for code in of] for one, of in told), strict=True)
+    return dict(zip(found, rows, strict=True)), names, frame["value"].to_numpy()
 
 
 def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:

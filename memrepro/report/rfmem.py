@@ -284,7 +284,7 @@ def table10() -> Iterator[Cell]:
         yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
 
 
-def _curves(data: pd.DataFrame, xlabel: str, folder: Path, name: str) -> list[Path]:
+def _draw_curves(data: pd.DataFrame, xlabel: str) -> Figure:
     """Overall recall over a parameter, a panel a cut-off, a curve a value of 'curve'."""
     printed = printed_table("table2")
     figure = Figure(figsize=(11, 4), layout="constrained")
@@ -295,7 +295,11 @@ def _curves(data: pd.DataFrame, xlabel: str, folder: Path, name: str) -> list[Pa
             axis.axhline(value, color="black", ls=style, lw=1, label=f"printed {path}")
         axis.set_title(f"Recall@{k}")
         axis.legend(fontsize=8)
-    return figures.save(figure, data, folder, name)
+    return figure
+
+
+def _sweep(data: pd.DataFrame, xlabel: str, folder: Path, name: str) -> list[Path]:
+    return figures.save(lambda: _draw_curves(data, xlabel), data, folder, name)
 
 
 def gate_sweep(results: Results) -> pd.DataFrame:
@@ -354,6 +358,6 @@ def build(profile: str, folder: Path) -> list[Path]:
         *rfmem_cost_claims.build(costs, metrics, folder),
         *write_cells(locomo, folder, "locomo"),
         *write_cells(exclusion_cells("open", "personabench"), folder, "exclusions"),
-        *_curves(gate_sweep(results), "entropy threshold τ", folder, "gate_sweep"),
-        *_curves(alpha_sweep(results), "α", folder, "alpha_sweep"),
+        *_sweep(gate_sweep(results), "entropy threshold τ", folder, "gate_sweep"),
+        *_sweep(alpha_sweep(results), "α", folder, "alpha_sweep"),
     ]

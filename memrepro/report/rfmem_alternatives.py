@@ -348,12 +348,7 @@ def routing_cells(table: pd.DataFrame) -> Iterator[Cell]:
             yield Cell(row, column, metric, "", value, n, NOT_IN_PAPER)
 
 
-def _figure17(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """The share recollected and recall over τ, with θ of the paper; a column a cut-off."""
-    data = table[table["bounds"] == next(iter(BOUNDS))].copy()
-    # A threshold that gives the routing; from the greatest entropy on nothing changes.
-    data["τ"] = data["high"].where(np.isfinite(data["high"]), 1.02 * data["low"])
-    data["share recollected"] = data["recollected"] / data["asked"]
+def _draw17(data: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(11, 7), layout="constrained")
     axes = figure.subplots(2, len(CUTOFFS), sharex="col", squeeze=False)
     for column, k in enumerate(CUTOFFS):
@@ -365,7 +360,16 @@ def _figure17(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
             axis.set_xlim(part["τ"].min(), part["τ"].max())
         axes[0, column].set_title(f"K = {k}; dashed: τ = 0.2")
         axes[1, column].set_ylabel(f"Recall@{k}")
-    return figures.save(figure, data.drop(columns="τ"), folder, name)
+    return figure
+
+
+def _figure17(table: pd.DataFrame, folder: Path, name: str) -> list[Path]:
+    """The share recollected and recall over τ, with θ of the paper; a column a cut-off."""
+    data = table[table["bounds"] == next(iter(BOUNDS))].copy()
+    # A threshold that gives the routing; from the greatest entropy on nothing changes.
+    data["τ"] = data["high"].where(np.isfinite(data["high"]), 1.02 * data["low"])
+    data["share recollected"] = data["recollected"] / data["asked"]
+    return figures.save(lambda: _draw17(data), data.drop(columns="τ"), folder, name)
 
 
 def build(profile: str, folder: Path, time: Cell | None = None) -> list[Path]:

@@ -217,14 +217,18 @@ def rows_of_docs(nodes: pd.DataFrame) -> Any:
     return nodes[nodes["kind"].str.startswith("doc")].itertuples(index=False)
 
 
-def figure(title: str, nodes: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Draw a tree and write it with its nodes."""
+def _draw_titled(title: str, nodes: pd.DataFrame) -> Figure:
     height = _ROW * (float(nodes["y"].max()) + 4) + 0.6
     drawn = Figure(figsize=(1.25 * (float(nodes["x"].max()) + 4.5), height), layout="constrained")
     axis = drawn.subplots()
     draw(axis, nodes)
     axis.set_title(title, fontsize=10, loc="left")
-    return figures.save(drawn, nodes, folder, name)
+    return drawn
+
+
+def figure(title: str, nodes: pd.DataFrame, folder: Path, name: str) -> list[Path]:
+    """Draw a tree and write it with its nodes."""
+    return figures.save(lambda: _draw_titled(title, nodes), nodes, folder, name)
 
 
 def build(profile: str, traces: Traces, folder: Path) -> list[Path]:

@@ -31,9 +31,7 @@ def alpha_and_tau(grids: Sequence[Grid]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["encoder", "k", "alpha", "tau", "recall", "gain"])
 
 
-def figure14(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """RF-Mem's overall recall over α and τ; red is above familiarity, a star the greatest."""
-    data = alpha_and_tau(grids)
+def _draw14(data: pd.DataFrame, grids: Sequence[Grid]) -> Figure:
     limit = float(data["gain"].abs().max())
     figure = Figure(figsize=(12, 8), layout="constrained")
     axes = figure.subplots(len(ENCODERS), len(CUTOFFS), squeeze=False).ravel()
@@ -56,7 +54,13 @@ def figure14(grids: Sequence[Grid], folder: Path) -> list[Path]:
         axis.set_ylabel("α")
         axis.tick_params(axis="x", rotation=0)
         axis.tick_params(axis="y", rotation=0)
-    return figures.save(figure, data, folder, "figure14")
+    return figure
+
+
+def figure14(grids: Sequence[Grid], folder: Path) -> list[Path]:
+    """RF-Mem's overall recall over α and τ; red is above familiarity, a star the greatest."""
+    data = alpha_and_tau(grids)
+    return figures.save(lambda: _draw14(data, grids), data, folder, "figure14")
 
 
 def sweep_table(grids: Sequence[Grid], parameters: Sequence[str]) -> pd.DataFrame:
@@ -76,9 +80,7 @@ def _zero(axis: Axes, xlabel: str) -> None:
     axis.set_ylabel(_BARE)
 
 
-def figure15(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """Recollection over B and F, one at a time, the other as in Appendix B."""
-    data = sweep_table(grids, ("B", "F"))
+def _draw15(data: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(11, 7), layout="constrained")
     axes = figure.subplots(2, len(CUTOFFS), sharey=True)
     for number, (parameter, name) in enumerate((("B", "beam width B"), ("F", "fanout F"))):
@@ -89,12 +91,16 @@ def figure15(grids: Sequence[Grid], folder: Path) -> list[Path]:
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
             axis.set_title(f"Recall@{k} (PersonaBench)")
             axis.legend(fontsize=9, loc="lower left")
-    return figures.save(figure, data, folder, "figure15")
+    return figure
 
 
-def figure16(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """Recollection over α by K, a short path against a longer one, a panel an encoder."""
-    data = sweep_table(grids, ("α",))
+def figure15(grids: Sequence[Grid], folder: Path) -> list[Path]:
+    """Recollection over B and F, one at a time, the other as in Appendix B."""
+    data = sweep_table(grids, ("B", "F"))
+    return figures.save(lambda: _draw15(data), data, folder, "figure15")
+
+
+def _draw16(data: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(11, 4), layout="constrained")
     axes = figure.subplots(1, len(ENCODERS), sharey=True)
     for axis, encoder in zip(axes, ENCODERS, strict=True):
@@ -105,7 +111,13 @@ def figure16(grids: Sequence[Grid], folder: Path) -> list[Path]:
         _zero(axis, "α, the weight of the query before")
         axis.set_title(f"{encoder} (PersonaBench)")
         axis.legend(fontsize=9)
-    return figures.save(figure, data, folder, "figure16")
+    return figure
+
+
+def figure16(grids: Sequence[Grid], folder: Path) -> list[Path]:
+    """Recollection over α by K, a short path against a longer one, a panel an encoder."""
+    data = sweep_table(grids, ("α",))
+    return figures.save(lambda: _draw16(data), data, folder, "figure16")
 
 
 def by_cutoff(metrics: Metrics) -> pd.DataFrame:
@@ -128,9 +140,7 @@ def by_cutoff(metrics: Metrics) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["encoder", "path", "run", "cutoff", "recall", "n"])
 
 
-def figure17(metrics: Metrics, folder: Path) -> list[Path]:
-    """Recall of the three paths by cut-off: what K buys, without a reader's accuracy."""
-    data = by_cutoff(metrics)
+def _draw17(data: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(11, 4), layout="constrained")
     axes = figure.subplots(1, len(ENCODERS), sharey=True)
     for axis, encoder in zip(axes, ENCODERS, strict=True):
@@ -144,12 +154,16 @@ def figure17(metrics: Metrics, folder: Path) -> list[Path]:
         axis.set_xticks([1, 3, 5, 10])
         axis.set_title(f"{encoder} (PersonaBench)")
         axis.legend(fontsize=9, loc="lower right")
-    return figures.save(figure, data, folder, "figure17")
+    return figure
 
 
-def figure_spread(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """Recollection's gain at every setting of every sweep; a line at the setting of Table 2."""
-    data = sweep_table(grids, ("α", "B", "F", "seed"))
+def figure17(metrics: Metrics, folder: Path) -> list[Path]:
+    """Recall of the three paths by cut-off: what K buys, without a reader's accuracy."""
+    data = by_cutoff(metrics)
+    return figures.save(lambda: _draw17(data), data, folder, "figure17")
+
+
+def _draw_spread(data: pd.DataFrame, grids: Sequence[Grid]) -> Figure:
     figure = Figure(figsize=(12, 7), layout="constrained")
     axes = figure.subplots(len(ENCODERS), len(CUTOFFS), sharey=True, squeeze=False).ravel()
     for axis, grid in zip(axes, grids, strict=True):
@@ -168,7 +182,13 @@ def figure_spread(grids: Sequence[Grid], folder: Path) -> list[Path]:
         axis.set_ylabel(_BARE)
         axis.set_title(f"{grid.encoder}, Recall@{grid.k}")
         axis.legend(fontsize=9, loc="lower left")
-    return figures.save(figure, data, folder, "gain_spread")
+    return figure
+
+
+def figure_spread(grids: Sequence[Grid], folder: Path) -> list[Path]:
+    """Recollection's gain at every setting of every sweep; a line at the setting of Table 2."""
+    data = sweep_table(grids, ("α", "B", "F", "seed"))
+    return figures.save(lambda: _draw_spread(data, grids), data, folder, "gain_spread")
 
 
 def build(profile: str, grids: Sequence[Grid], folder: Path) -> list[Path]:

@@ -312,6 +312,18 @@ def _draw(axes: NDArray[np.object_], part: pd.DataFrame, k: int, gate: Gate) -> 
         axes[0].axvline(line, color="black", ls="--", lw=1)
 
 
+def _draw_signals(data: pd.DataFrame, study: Study, all_lists: list[Lists]) -> Figure:
+    figure = Figure(figsize=(13, 3.6 * len(all_lists)), layout="constrained")
+    axes = figure.subplots(len(all_lists), 3, squeeze=False)
+    for row, one in zip(axes, all_lists, strict=True):
+        _draw(row, data[data["k"] == one.k], one.k, study.gate)
+        handles, labels = row[0].get_legend_handles_labels()
+        row[0].get_legend().remove()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    figure.suptitle(f"{study.title}: dashed θ_low, θ_high and τ = 0.2; dotted quartiles")
+    return figure
+
+
 def signals_figure(study: Study, all_lists: list[Lists], folder: Path) -> list[Path]:
     """Figures 6 to 9 of a study: a row a K; dashed the thresholds, dotted the quartiles."""
     parts = []
@@ -321,15 +333,8 @@ def signals_figure(study: Study, all_lists: list[Lists], folder: Path) -> list[P
         found = found.rename(columns={"mean": "mean score"}).drop(columns="familiar")
         parts.append(found.assign(path=path, k=one.k))
     data = pd.concat(parts, ignore_index=True)
-    figure = Figure(figsize=(13, 3.6 * len(all_lists)), layout="constrained")
-    axes = figure.subplots(len(all_lists), 3, squeeze=False)
-    for row, one in zip(axes, all_lists, strict=True):
-        _draw(row, data[data["k"] == one.k], one.k, study.gate)
-        handles, labels = row[0].get_legend_handles_labels()
-        row[0].get_legend().remove()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels))
-    figure.suptitle(f"{study.title}: dashed θ_low, θ_high and τ = 0.2; dotted quartiles")
-    return figures.save(figure, data, folder, f"signals_{study.key}")
+    name = f"signals_{study.key}"
+    return figures.save(lambda: _draw_signals(data, study, all_lists), data, folder, name)
 
 
 def build(profile: str, folder: Path) -> list[Path]:

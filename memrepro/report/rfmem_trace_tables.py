@@ -214,16 +214,7 @@ def variant_cells(released: Traced, printed: Traced) -> Iterator[Cell]:
         yield _cell(row, column, text, n, _VARIANTS)
 
 
-def rounds_figure(pairs: Sequence[tuple[Traced, Traced]], folder: Path) -> list[Path]:
-    """By round, both variants of a recollection a column: where docs were found, and the drift."""
-    parts = []
-    for released, printed in pairs:
-        for variant, one in (("released", released), ("printed", printed)):
-            table = by_round(one)
-            for column in ("returned", "gold"):
-                table[column] = table[column] / max(int(table[column].sum()), 1)
-            parts.append(table.assign(experiment=released.name, variant=variant))
-    data = pd.concat(parts, ignore_index=True)
+def _draw_rounds(data: pd.DataFrame, pairs: Sequence[tuple[Traced, Traced]]) -> Figure:
     figure = Figure(figsize=(3.6 * len(pairs) + 1.5, 7), layout="constrained")
     axes = figure.subplots(2, len(pairs), sharex=True, sharey="row", squeeze=False)
     shown = {"returned": "docs returned", "gold": "relevant docs found"}
@@ -246,7 +237,20 @@ def rounds_figure(pairs: Sequence[tuple[Traced, Traced]], folder: Path) -> list[
                 axis.get_legend().remove()
             else:
                 axis.legend(fontsize=8)
-    return figures.save(figure, data, folder, "trace_rounds_figure")
+    return figure
+
+
+def rounds_figure(pairs: Sequence[tuple[Traced, Traced]], folder: Path) -> list[Path]:
+    """By round, both variants of a recollection a column: where docs were found, and the drift."""
+    parts = []
+    for released, printed in pairs:
+        for variant, one in (("released", released), ("printed", printed)):
+            table = by_round(one)
+            for column in ("returned", "gold"):
+                table[column] = table[column] / max(int(table[column].sum()), 1)
+            parts.append(table.assign(experiment=released.name, variant=variant))
+    data = pd.concat(parts, ignore_index=True)
+    return figures.save(lambda: _draw_rounds(data, pairs), data, folder, "trace_rounds_figure")
 
 
 def build(traces: Traces, folder: Path) -> list[Path]:

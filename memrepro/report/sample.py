@@ -42,9 +42,7 @@ def cutoffs(metrics: pd.DataFrame) -> Iterator[Cell]:
         yield Cell(str(experiment), name, name, "", value, len(rows), NOT_COMPARABLE)
 
 
-def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
-    rows = [(c.row, c.column, float(c.reproduced), c.n) for c in cells]
-    data = pd.DataFrame(rows, columns=["experiment", "question type", "recall_all@5", "n"])
+def _draw_recall(data: pd.DataFrame) -> Figure:
     grid = data.pivot(index="experiment", columns="question type", values="recall_all@5")
     grid = grid.loc[data["experiment"].unique(), data["question type"].unique()]
     figure = Figure(figsize=(10, 0.45 * len(grid) + 2.5), layout="constrained")
@@ -52,7 +50,13 @@ def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
     sns.heatmap(grid, annot=True, fmt=".2f", vmin=0, vmax=1, cmap="viridis", ax=axis)
     axis.set_title("Sample benchmark: recall_all@5 by session (not comparable with any paper)")
     axis.set_ylabel("")
-    return figures.save(figure, data, folder, "recall_by_type")
+    return figure
+
+
+def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
+    rows = [(c.row, c.column, float(c.reproduced), c.n) for c in cells]
+    data = pd.DataFrame(rows, columns=["experiment", "question type", "recall_all@5", "n"])
+    return figures.save(lambda: _draw_recall(data), data, folder, "recall_by_type")
 
 
 def build(profile: str, folder: Path) -> list[Path]:

@@ -153,9 +153,7 @@ def curves() -> pd.DataFrame:
     return pd.concat([*parts, steps], ignore_index=True)
 
 
-def draw(folder: Path) -> list[Path]:
-    """The curves, the true half-lives marked where they cross one half."""
-    data = curves()
+def _draw_curves(data: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(10, 4.6), layout="constrained")
     axis = figure.subplots()
     formulas = list(dict.fromkeys(data["formula"]))
@@ -179,4 +177,10 @@ def draw(folder: Path) -> list[Path]:
     axis.set(xlim=(0, 1500), ylim=(0, 1.05), xlabel="hours since the last access", ylabel="recency")
     axis.set_title("Recency as printed, true half-lives marked")
     axis.legend(fontsize=9, loc="lower left")
-    return figures.save(figure, data, folder, "decay_drawn")
+    return figure
+
+
+def draw(folder: Path) -> list[Path]:
+    """The curves, the true half-lives marked where they cross one half."""
+    data = curves()
+    return figures.save(lambda: _draw_curves(data), data, folder, "decay_drawn")

@@ -19,6 +19,19 @@ _METRICS = ("recall_all", "recall_any", "ndcg")
 TIMEOUT = float(said("parameters", "fallback, time of the vector search").removesuffix("ms"))
 
 
+def _draw_sweep(data: pd.DataFrame, what: str, title: str) -> Figure:
+    called = SWEEPS[what].called
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axis = figure.subplots()
+    sns.lineplot(data, x=called, y="value", hue="metric", style="metric", markers=True, ax=axis)
+    axis.axvline(SWEEPS[what].printed, color="0.5", linestyle=":", label="the document's")
+    if what in ("rate", "window"):
+        axis.set_xscale("symlog", linthresh=min(data.loc[data[called] > 0, called]))
+    axis.set_title(f"{title}: by {called}")
+    axis.legend(fontsize=9)
+    return figure
+
+
 def sweep(runs: Runs, what: str, folder: Path, name: str) -> list[Path]:
     """A sweep's metrics by setting, the recommended one marked; nothing where it was not run."""
     one, settings = swept(runs, what)
@@ -34,15 +47,7 @@ def sweep(runs: Runs, what: str, folder: Path, name: str) -> list[Path]:
                 mean, n = float(found["value"].mean()), len(found)
                 rows.append((float(setting), f"{metric}@{k}", mean, n))
     data = pd.DataFrame(rows, columns=[called, "metric", "value", "n"])
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axis = figure.subplots()
-    sns.lineplot(data, x=called, y="value", hue="metric", style="metric", markers=True, ax=axis)
-    axis.axvline(SWEEPS[what].printed, color="0.5", linestyle=":", label="the document's")
-    if what in ("rate", "window"):
-        axis.set_xscale("symlog", linthresh=min(data.loc[data[called] > 0, called]))
-    axis.set_title(f"{runs.study.title}: by {called}")
-    axis.legend(fontsize=9)
-    return figures.save(figure, data, folder, name)
+    return figures.save(lambda: _draw_sweep(data, what, runs.study.title), data, folder, name)
 
 
 def _scale(profile: str) -> pd.DataFrame | None:
@@ -74,15 +79,7 @@ def latency(profile: str) -> Iterator[Cell]:
         yield Cell(row, column, "size", "", shown, 0, NOT_IN_PAPER, note=note)
 
 
-def draw_latency(profile: str, folder: Path, name: str) -> list[Path]:
-    """Each step's median and 95th percentile by size, a panel a store, beside the timeout."""
-    table = _scale(profile)
-    if table is None:
-        return []
-    data = table.melt(
-        ["store", "segments", "step"], ["p50_ms", "p95_ms"], var_name="percentile", value_name="ms"
-    )
-    data["percentile"] = data["percentile"].str.removesuffix("_ms")
+def _draw_steps(data: pd.DataFrame) -> Figure:
     stores = list(dict.fromkeys(data["store"]))
     figure = Figure(figsize=(6.5 * len(stores), 4.4), layout="constrained")
     axes = figure.subplots(1, len(stores), sharey=True, squeeze=False)[0]
@@ -95,4 +92,16 @@ def draw_latency(profile: str, folder: Path, name: str) -> list[Path]:
         axis.set(xscale="log", yscale="log", title=store)
         axis.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     figure.suptitle("A query's time by tier and size", fontsize=12)
-    return figures.save(figure, data, folder, name)
+    return figure
+
+
+def draw_latency(profile: str, folder: Path, name: str) -> list[Path]:
+    """Each step's median and 95th percentile by size, a panel a store, beside the timeout."""
+    table = _scale(profile)
+    if table is None:
+        return []
+    data = table.melt(
+        ["store", "segments", "step"], ["p50_ms", "p95_ms"], var_name="percentile", value_name="ms"
+    )
+    data["percentile"] = data["percentile"].str.removesuffix("_ms")
+    return figures.save(lambda: _draw_steps(data), data, folder, name)

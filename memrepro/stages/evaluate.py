@@ -192,17 +192,8 @@ def _coded(texts: Sequence[str], codes: NDArray[np.integer]) -> pa.DictionaryArr
     )
 
 
-def _texts(table: pa.Table) -> pa.Table:
-    """A table whose coded columns are texts."""
-    fields = [
-        field.with_type(pa.large_string()) if pa.types.is_dictionary(field.type) else field
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(fields))
-
-
 def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
-    """`metrics` a question, `protocols` summed up, and the ledger of `exclusions`.
+    """`metrics` a question (texts as categories), `protocols` summed up, and the `exclusions`.
 
     From the runs and the qrels of a profile alone.
     """
@@ -240,7 +231,7 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
             where = (experiment.dataset, experiment.granularity, first)
             ledger[where] = gold.left_out(experiment.granularity, protocols[first])
     return {
-        "metrics": _texts(pa.concat_tables(tables)).to_pandas(),
+        "metrics": pa.concat_tables(tables).unify_dictionaries().to_pandas(),
         "protocols": pd.DataFrame(sums, columns=PROTOCOL_COLUMNS),
         "exclusions": pd.DataFrame(
             [(*where, *pair) for where, reasons in ledger.items() for pair in reasons.items()],
@@ -249,15 +240,20 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
     }
 
 
+def as_texts(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with its categories as texts, as it is written."""
+    return table.astype(dict.fromkeys(table.select_dtypes("category"), "str"))
+
+
 def run(profile: str) -> Done:
     """Write a profile's per-question metrics, its protocols and its ledger of exclusions."""
     plan = load_plan()
     plan.check_profile(profile)
     found = evaluate_profile(profile, plan)
     outputs = paths.evaluated(profile)
-    for name, path in outputs.items():
-        write_table(path, found[name])
     metrics = found["metrics"]
+    for name, path in outputs.items():
+        write_table(path, as_texts(found[name]))
     plain = metrics[(metrics["setting"] == "") & (metrics["metric"].isin(["recall_all", "ndcg"]))]
     summary = plain.pivot_table(
         index=["experiment", "level"], columns=["metric", "k"], values="value"

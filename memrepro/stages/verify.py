@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -23,11 +24,10 @@ from memrepro import paths
 from memrepro.audit.verdicts import JUDGED
 from memrepro.errors import MemreproError
 from memrepro.experiment import load_plan
-from memrepro.report.figures import data_only
 from memrepro.report.tables import DIGITS
 from memrepro.stages.causes import causes, maker
 from memrepro.stages.done import Done
-from memrepro.stages.evaluate import evaluate_profile
+from memrepro.stages.evaluate import as_texts, evaluate_profile
 from memrepro.store import read_json, read_table, read_yaml, root, sha256, write_json
 
 # Profiles whose tables are audited together, by a stage of its own.
@@ -64,25 +64,39 @@ def _texts_of(path: Path) -> list[str]:
     return [field.name for field in schema if any(kind(field.type) for kind in kinds)]
 
 
-def manifest(profile: str) -> dict[str, dict[str, str]]:
-    """Both digests of every result file of a profile: of its bytes, and of its rounded values."""
+def manifest(profile: str, known: Mapping[str, Any] | None = None) -> dict[str, dict[str, str]]:
+    """Both digests of every result file of a profile: of its bytes, and of its rounded values.
+
+    Args:
+        profile: whose files.
+        known: a manifest; a file that has the bytes of there is not read for its values again.
+    """
     folder = paths.results(profile)
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p != paths.manifest(profile))
-    return {
-        path.relative_to(folder).as_posix(): {"bytes": sha256(path)}
-        | ({"values": values_digest(path)} if path.suffix in _VALUES else {})
-        for path in files
-        if not path.name.startswith(".")
-    }
+    found = {}
+    for path in files:
+        if path.name.startswith("."):
+            continue
+        name, state = path.relative_to(folder).as_posix(), {"bytes": sha256(path)}
+        then = (known or {}).get(name, {})
+        if then.get("bytes") == state["bytes"]:
+            state = then
+        elif path.suffix in _VALUES:
+            state["values"] = values_digest(path)
+        found[name] = state
+    return found
 
 
 def committed(path: Path) -> bytes | None:
     """A file as git's last commit has it, or None where there is none (or no git)."""
     name = path.relative_to(root()).as_posix()
+    return _git("show", f"HEAD:{name}")
+
+
+def _git(*arguments: str) -> bytes | None:
+    """What git prints, or None where it refuses (or is not there)."""
     try:
-        shown = subprocess.run(
-            ["git", "show", f"HEAD:{name}"], cwd=root(), capture_output=True, check=False
-        )
+        shown = subprocess.run(["git", *arguments], cwd=root(), capture_output=True, check=False)
     except FileNotFoundError:
         return None
     return shown.stdout if shown.returncode == 0 else None
@@ -125,7 +139,7 @@ def _check_metrics(profile: str) -> int:
             continue
         try:
             # Slower by far: it bears float noise, and says what differs.
-            pd.testing.assert_frame_equal(again, read_table(path), check_dtype=False)
+            pd.testing.assert_frame_equal(as_texts(again), read_table(path), check_dtype=False)
         except AssertionError as error:
             raise MemreproError(
                 f"{path} does not follow from the rankings ({str(error).splitlines()[0]}): "
@@ -135,22 +149,30 @@ def _check_metrics(profile: str) -> int:
 
 
 def _are_in(values: pd.DataFrame, path: Path) -> bool:
-    """Whether a parquet file holds the very values of a table."""
-    try:
-        kept = pq.read_table(path)
-        return bool(pa.table(values).cast(kept.schema).equals(kept))
-    except (OSError, ValueError, pa.ArrowException):  # no parquet, damaged, or of other columns
-        return False
+    """Whether a parquet file holds the very values of a table, its categories as texts."""
+    texts = [str(name) for name in values.select_dtypes("category")]
+    kept = read_table(path, texts)
+    for name in texts if list(kept) == list(values) else ():
+        kept[name] = kept[name].cat.set_categories(values[name].cat.categories)
+    return bool(kept.equals(values))
 
 
 def _check_report(profile: str, paper: str) -> int:
     """Make a paper's tables and figures again; how many files were compared."""
+    # What draws is slow to import, and only the processes that make reports need it.
+    from memrepro.report.figures import data_only
+
     module = importlib.import_module(f"memrepro.report.{paper}")
     with tempfile.TemporaryDirectory() as name:
         with data_only():
             written = module.build(profile, Path(name))
+        folder = paths.results(profile) / paper
+        known = {"report", *(again.stem for again in written)}
+        shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
+        if strays := sorted(path for path in shown if path.stem not in known):
+            raise MemreproError(f"{strays[0]} is written by no report: delete it")
         for again in written:
-            kept = paths.results(profile) / paper / again.name
+            kept = folder / again.name
             if not kept.is_file() or again.read_bytes() != kept.read_bytes():
                 raise MemreproError(
                     f"{kept} does not follow from the rankings: it was edited, or is older "
@@ -196,7 +218,13 @@ def compare_with_committed(profile: str) -> pd.DataFrame:
     `why` says what its stages had otherwise then, by the two states of dvc.lock.
     """
     found = []
-    for path in sorted(paths.results(profile).glob("*/*.csv")):
+    # All at once: to ask git for each of hundreds of files takes seconds.
+    folder = str(paths.results(profile))
+    edited = _git("diff", "--name-only", "--relative", "-z", "HEAD", "--", folder)
+    names = [] if edited is None else edited.decode().split("\0")
+    for path in sorted(root() / name for name in names if name.count("/") == 3):
+        if path.suffix != ".csv" or not path.is_file():
+            continue
         table, then = read_table(path), committed(path)
         if then is None or "verdict" not in table:
             continue
@@ -221,7 +249,7 @@ def _why(path: Path) -> str:
     return "; ".join(said) or "nothing that dvc.lock knows of: it was edited, or made without DVC"
 
 
-def file_states(now: dict[str, Any], before: dict[str, Any] | None) -> pd.DataFrame:
+def file_states(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> pd.DataFrame:
     """How many files are the same in bytes, the same in values, changed, new or gone."""
     title = "no commit to compare with" if before is None else "against the last commit"
     states = []
@@ -248,12 +276,17 @@ def check(profile: str) -> pd.DataFrame:
     Raises:
         MemreproError: if a table does not follow from the rankings, or a number got worse.
     """
-    return _checked(profile)[0]
+    return _checked(profile, _committed_manifest(profile))[0]
+
+
+def _committed_manifest(profile: str) -> dict[str, Any] | None:
+    then = committed(paths.manifest(profile))
+    return None if then is None else dict(json.loads(then))
 
 
 def run(profile: str) -> Done:
     """Check a profile and write its manifest: both digests of every result file."""
-    summary, now = _checked(profile)
+    summary, now = _checked(profile, None)
     path = paths.manifest(profile)
     if not path.is_file() or read_json(path) != now:
         write_json(path, now)
@@ -261,11 +294,13 @@ def run(profile: str) -> Done:
     return Done(f"verify {profile}", summary, inputs, [path])
 
 
-def _checked(profile: str) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
-    """What `check` returns, and the manifest."""
+def _checked(
+    profile: str, known: Mapping[str, Any] | None
+) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
+    """What `check` returns, and the manifest, made with the help of a known one."""
     # Beside the processes that compute, which this one waits for.
     with ThreadPoolExecutor(1) as beside:
-        made = beside.submit(manifest, profile)
+        made = beside.submit(manifest, profile, known)
         moved = beside.submit(compare_with_committed, profile)
         check_recomputed(profile)
     now, changed = made.result(), moved.result()
@@ -279,7 +314,6 @@ def _checked(profile: str) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
             f"Since then changed: {first['why']}. If that is meant, commit the new results and "
             "run again"
         )
-    then = committed(paths.manifest(profile))
     if len(changed):
         return changed, now
-    return file_states(now, None if then is None else json.loads(then)), now
+    return file_states(now, known or _committed_manifest(profile)), now

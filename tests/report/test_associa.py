@@ -260,3 +260,5 @@ def test_figures_are_drawn(made, tmp_path):
     assert len(table) == len(compared)
     assert (table["low"].astype(float) <= table["difference"].astype(float)).all()
     assert associa_claims.draw([], "title", tmp_path, "none") == []
+    bars = associa._by_type(runs, tmp_path, "by_type")
+    assert [path.suffix for path in bars] == [".svg", ".png", ".csv"]

@@ -1,29 +1,49 @@
 """Figures are byte-stable, and come with their data."""
 
 import pandas as pd
+import pytest
 from matplotlib.figure import Figure
 
 from memrepro.report.figures import data_only, save
 
+DATA = pd.DataFrame({"x": [1, 2], "y": [3, 4]})
 
-def draw(folder):
+
+def draw():
     figure = Figure()
-    figure.subplots().plot([1, 2], [3, 4], label="a curve")
-    return save(figure, pd.DataFrame({"x": [1, 2], "y": [3, 4]}), folder, "f")
+    figure.subplots().plot(DATA["x"], DATA["y"], label="a curve")
+    return figure
+
+
+def never():
+    raise AssertionError("drawn")
 
 
 def test_byte_stable(tmp_path):
-    first = {p.name: p.read_bytes() for p in draw(tmp_path / "one")}
-    second = {p.name: p.read_bytes() for p in draw(tmp_path / "two")}
+    first = {p.name: p.read_bytes() for p in save(draw, DATA, tmp_path / "one", "f")}
+    second = {p.name: p.read_bytes() for p in save(draw, DATA, tmp_path / "two", "f")}
     assert set(first) == {"f.svg", "f.png", "f.csv"}
     assert first == second
     assert first["f.csv"] == b"x,y\n1,3\n2,4\n"
 
 
-def test_data_alone_is_the_same_and_no_picture_is_written(tmp_path):
-    whole = {p.name: p.read_bytes() for p in draw(tmp_path / "whole")}
+def test_data_alone_is_the_same_and_nothing_is_drawn(tmp_path):
+    whole = {p.name: p.read_bytes() for p in save(draw, DATA, tmp_path / "whole", "f")}
     with data_only():
-        alone = {p.name: p.read_bytes() for p in draw(tmp_path / "alone")}
+        alone = {p.name: p.read_bytes() for p in save(never, DATA, tmp_path / "alone", "f")}
     assert alone == {"f.csv": whole["f.csv"]}
     assert [p.name for p in (tmp_path / "alone").iterdir()] == ["f.csv"]
-    assert len(draw(tmp_path / "after")) == 3
+    assert len(save(draw, DATA, tmp_path / "after", "f")) == 3
+    with pytest.raises(AssertionError, match="drawn"):
+        save(never, DATA, tmp_path / "other", "f")
+
+
+def test_data_are_written_as_they_were_before_drawing(tmp_path):
+    data = DATA.copy()
+
+    def careless():
+        data["z"] = 0
+        return Figure()
+
+    save(careless, data, tmp_path, "f")
+    assert (tmp_path / "f.csv").read_bytes() == b"x,y\n1,3\n2,4\n"

@@ -4,7 +4,6 @@ import networkx as nx
 import pandas as pd
 import pytest
 
-from memrepro.report import figures
 from memrepro.report.rfmem_cases import FAMILIAR, FIGURES, GAIN, LOSS, K, build, choose, tree
 from memrepro.report.rfmem_traces import Traces
 from memrepro.report.tables import show
@@ -105,10 +104,10 @@ def test_all_is_written_without_texts_and_what_is_missing_is_not_run(folder):
         DEEP: {q: i / len(ids) for i, q in enumerate(ids)},
     }
     toy.write_metrics("open", "session", recalls)
-    with figures.data_only():
-        written = build("open", Traces("open"), folder / "out")
+    written = build("open", Traces("open"), folder / "out")
     names = {path.name for path in written}
-    assert {f"{name}_mpnet.csv" for name in FIGURES.values()} < names
+    drawn = {f"{name}_mpnet.{s}" for name in FIGURES.values() for s in ("svg", "png", "csv")}
+    assert drawn < names
     table = show(folder / "out", "cases")
     assert table.loc[f"all-mpnet-base-v2: {GAIN}", "question"].startswith(ids[-1])
     assert table.loc[f"all-mpnet-base-v2: {LOSS}", "question"].startswith(ids[0])

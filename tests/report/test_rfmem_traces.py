@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from memrepro import paths
-from memrepro.report import figures
 from memrepro.report.rfmem_trace_tables import (
     build,
     by_round,
@@ -214,9 +213,8 @@ def test_all_is_written(folder):
     for name in (DEEP, "rfmem-mpnet-recollection-printed-k5"):
         toy.write_family(name, asked)
     assert paths.run("open", "rfmem-mpnet-familiarity").is_file()
-    with figures.data_only():
-        written = build(Traces("open"), folder / "out")
-    assert len(written) == 5 * 3 + 1
+    written = build(Traces("open"), folder / "out")
+    assert len(written) == 5 * 3 + 3
     table = show(folder / "out", "trace_searches")
     assert table.loc[DEEP, "recollected"] == "12 (not in the paper)"
     assert table.loc["rfmem-minilm-gated-k5", "recollected"] == "not run"

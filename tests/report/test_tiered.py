@@ -17,6 +17,7 @@ from memrepro.report import (
     tiered,
     tiered_claims,
     tiered_compare,
+    tiered_decay,
     tiered_figures,
     tiered_here,
 )
@@ -363,6 +364,7 @@ def test_figures_are_drawn(made, tmp_path):
     tiered_compare.draw(compared, "title", tmp_path, "differences_drawn")
     table = read_table(tmp_path / "differences_drawn.csv")
     assert len(table) == sum(map(len, compared.values()))
+    assert len(tiered_decay.draw(tmp_path)) == 3
     assert tiered_compare.draw({}, "title", tmp_path, "none") == []
 
 

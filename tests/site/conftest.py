@@ -102,9 +102,13 @@ def _report():
     ]
     write_cells(cells, folder, "overview")
     data = pd.DataFrame({"name": HOSTILE[:2], "value": [0.25, 0.75]})
-    figure = Figure(figsize=(2, 1))
-    figure.subplots().plot(data["value"])
-    save_figure(figure, data, folder, "recall_by_type")
+
+    def draw():
+        figure = Figure(figsize=(2, 1))
+        figure.subplots().plot(data["value"])
+        return figure
+
+    save_figure(draw, data, folder, "recall_by_type")
     write_table(folder / "listed.csv", pd.DataFrame({"query_id": ["q00"], "said": [HOSTILE[0]]}))
     write_json(
         folder / "report.ipynb",

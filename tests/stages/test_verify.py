@@ -102,6 +102,24 @@ def test_an_edited_table_is_found(copy):
         verify.check_recomputed("sample")
 
 
+def test_a_table_that_no_report_writes_is_found(copy):
+    (copy / "sample" / "forgotten.csv").write_text("row\n")
+    with pytest.raises(MemreproError, match=r"forgotten\.csv is written by no report"):
+        verify.check_recomputed("sample")
+
+
+def test_what_has_the_bytes_of_a_known_manifest_is_not_read_for_its_values(copy, monkeypatch):
+    known = verify.manifest("sample")
+    monkeypatch.setattr(verify, "values_digest", lambda path: path.name)
+    assert verify.manifest("sample", known) == known
+    path = copy / "sample" / "overview.csv"
+    path.write_text(path.read_text() + " ")
+    edited = verify.manifest("sample", known)
+    changed = {name for name in known if edited[name] != known[name]}
+    assert changed == {"sample/overview.csv"}
+    assert edited["sample/overview.csv"]["values"] == "overview.csv"
+
+
 def test_a_stray_run_is_found(copy):
     shutil.copy2(copy / "runs" / "sample-bm25-user.parquet", copy / "runs" / "forgotten.parquet")
     with pytest.raises(MemreproError, match=r"forgotten\.parquet is of no experiment"):
