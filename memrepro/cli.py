@@ -46,9 +46,6 @@ def _last_stage(profile: str) -> str:
 
 
 def _notebook(arguments: argparse.Namespace) -> int:
-    # jsonschema compiles this grammar if it can, 3 s a stage, for a kind of address that no
-    # notebook holds; without it, it goes on.
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     from memrepro.notebook import execute, to_page
     from memrepro.store import root
 

@@ -8,6 +8,7 @@ import yaml
 from memrepro.datasets.registry import registrations
 from memrepro.errors import MemreproError
 from memrepro.experiment import load_plan
+from memrepro.store import read_yaml
 
 ROOT = Path(__file__).parents[1]
 
@@ -75,7 +76,7 @@ def test_a_sweep_has_one_run_a_value():
 @pytest.fixture
 def edited(tmp_path, monkeypatch):
     """The real params.yaml with one thing changed, in a folder of its own."""
-    tree = yaml.safe_load((ROOT / "params.yaml").read_text())
+    tree = read_yaml(ROOT / "params.yaml")
 
     def change(path, value):
         *above, last = path.split(".")
@@ -83,7 +84,7 @@ def edited(tmp_path, monkeypatch):
         for key in above:
             node = node[key]
         node[last] = value
-        (tmp_path / "params.yaml").write_text(yaml.safe_dump(tree))
+        (tmp_path / "params.yaml").write_text(yaml.dump(tree, Dumper=yaml.CSafeDumper))
         (tmp_path / "dvc.yaml").touch()
         monkeypatch.chdir(tmp_path)
 
@@ -208,7 +209,7 @@ def test_a_name_with_a_dot_is_refused(edited):
 
 
 def test_a_group_shares_its_data_and_method(edited):
-    entry = yaml.safe_load((ROOT / "params.yaml").read_text())["experiments"]["sweep"]
+    entry = read_yaml(ROOT / "params.yaml")["experiments"]["sweep"]
     lexical = {**entry["sample-minilm-dense"], "method": "bm25"}
     del lexical["encoder"]
     lexical["sweeps"] = {"twice": {**lexical["sweeps"]["sample-fields"], "retriever": "bm25"}}
@@ -218,7 +219,7 @@ def test_a_group_shares_its_data_and_method(edited):
 
 
 def test_one_name_in_two_groups(edited):
-    tree = yaml.safe_load((ROOT / "params.yaml").read_text())
+    tree = read_yaml(ROOT / "params.yaml")
     entry = tree["experiments"]["lexical"]["sample-bm25-user"]
     edited("experiments.dense.sample-bm25-user", entry)
     with pytest.raises(MemreproError, match="two experiments are called 'sample-bm25-user'"):

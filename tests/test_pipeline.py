@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 import yaml
 
+from memrepro.store import read_yaml
+
 ROOT = Path(__file__).parents[1]
-STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
-PARAMS = yaml.safe_load((ROOT / "params.yaml").read_text())
+STAGES = read_yaml(ROOT / "dvc.yaml")["stages"]
+PARAMS = read_yaml(ROOT / "params.yaml")
 
 # Modules that name, read, write and check, but decide no number: no stage depends on them.
 PLUMBING = {
@@ -164,7 +166,7 @@ def test_templates_are_filled_in_as_dvc_does():
     from memrepro.notebook import stage_of
 
     resolver = load_file(Repo(str(ROOT)), "dvc.yaml").resolver
-    names = list(yaml.safe_load((ROOT / "dvc.lock").read_text())["stages"])
+    names = list(read_yaml(ROOT / "dvc.lock")["stages"])
     assert len(names) > 100
     for name in [*names, "verify-full", "report-full@rfmem"]:
         peer, ours = resolver.resolve_one(name)[name], stage_of(name)
@@ -243,7 +245,7 @@ STAGE_OF = {"dense": "retrieve", "traced": "retrieve-traced", "sweep": "sweep"}
 
 @pytest.mark.slow
 def test_the_lock_is_true_and_an_edit_makes_stale_just_what_depends_on_it(clone):
-    every = set(yaml.safe_load((ROOT / "dvc.lock").read_text())["stages"])
+    every = set(read_yaml(ROOT / "dvc.lock")["stages"])
     one = "sample-dense-user"
     entry = f"    {one}:\n      {{profile: sample"
     edit = ('"""', '"""Edited. ')
