@@ -1,5 +1,5 @@
 """From a number in a table back to the questions behind it; see `docs/passport.md`."""
 
-from memrepro.passport.why import cell
+from memrepro.passport.why import Questions, cell
 
-__all__ = ["cell"]
+__all__ = ["Questions", "cell"]

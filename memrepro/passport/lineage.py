@@ -50,7 +50,13 @@ def _maker(path: str, lock: Path, changed: int) -> str:
 
 def upstream(stage: str) -> list[str]:
     """A stage and all before it, each after those that it depends on."""
-    return causes.upstream(stages(), stage)
+    lock = root() / "dvc.lock"
+    return list(_upstream(stage, lock, lock.stat().st_mtime_ns))
+
+
+@lru_cache(maxsize=512)
+def _upstream(stage: str, lock: Path, changed: int) -> tuple[str, ...]:
+    return tuple(causes.upstream(_stages(lock, changed), stage))
 
 
 def run_path(place: Place) -> str:

@@ -133,9 +133,9 @@ def _fitting(reads: Sequence[Read], cell: Cell) -> tuple[Read, ...]:
     return named or tuple(reads)
 
 
-def _equals(value: float, shown: str) -> bool:
+def _equals(value: float, shown: float) -> bool:
     """Whether a value is what a table shows, whichever way a tie is rounded."""
-    return abs(value - float(shown)) <= 0.5 * 10.0**-DIGITS + 1e-9
+    return abs(value - shown) <= 0.5 * 10.0**-DIGITS + 1e-9
 
 
 def _is_number(text: str) -> bool:
@@ -152,7 +152,7 @@ def _kinds(place: Place, cell: Cell) -> list[str]:
     found = [
         kind
         for kind, (value, n) in means(place).items()
-        if n == cell.n and _equals(value, cell.reproduced)
+        if n == cell.n and _equals(value, float(cell.reproduced))
     ]
     return [""] if "" in found else found
 
@@ -202,25 +202,28 @@ def _difference(reads: Sequence[Read], source: Source, cell: Cell) -> tuple[Plac
         first, second = (dict.fromkeys([*some, *every]) for some in (first, second))
     elif not 1 <= len(reads) <= _NEAR:
         return ()
-    for before in first:
-        for after in second:
-            old, new = _place(before), _place(after)
-            for kind in means(new) if before != after else ():
-                pair = replace(old, kind=kind), replace(new, kind=kind)
-                if _says(cell, *pair):
-                    return pair
+    try:
+        least = float(cell.reproduced.split()[0])
+    except ValueError:
+        return ()
+    olds, news = ([(p, means(p)) for p in map(_place, reads)] for reads in (first, second))
+    for before, old in olds:
+        for after, new in news:
+            for kind, (value, n) in new.items() if before != after else ():
+                was, n_before = old.get(kind, (0.0, 0))
+                # The interval takes longer.
+                if n == n_before == cell.n and _equals(value - was, least):
+                    pair = replace(before, kind=kind), replace(after, kind=kind)
+                    if _says(cell, *pair):
+                        return pair
     return ()
 
 
 def _says(cell: Cell, before: Place, after: Place) -> bool:
     """Whether the paired difference of two places is the cell's text, or its first number."""
-    (old, n_before), (new, n) = (means(p).get(p.kind, (0.0, 0)) for p in (before, after))
     try:
-        # The interval takes longer.
-        if n_before != n or n != cell.n or not _equals(new - old, cell.reproduced.split()[0]):
-            return False
         text = difference(values(before), values(after))
-    except (ValueError, MemreproError):  # no number, or not of the same questions
+    except MemreproError:  # not of the same questions
         return False
     return cell.reproduced in (text, text.split()[0])
 

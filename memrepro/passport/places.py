@@ -89,11 +89,18 @@ def values(place: Place) -> pd.DataFrame:
         MemreproError: if it was not evaluated so.
     """
     if place.protocol == stated():
-        metrics = Metrics(entry(place.experiment).profile)
+        profile = entry(place.experiment).profile
+        path = paths.metrics(profile)
+        metrics = _metrics(profile, path.stat().st_mtime_ns if path.is_file() else 0)
         found = metrics.values(place.experiment, place.level, place.metric, place.k, place.setting)
     else:
         found = _evaluated(replace(place, kind=""))
     return found[found["kind"] == place.kind] if place.kind else found
+
+
+@lru_cache(maxsize=3)
+def _metrics(profile: str, changed: int) -> Metrics:
+    return Metrics(profile)
 
 
 def run_of(place: Place) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """The passport of a number: all that is known of one cell, as one dictionary."""
 
-from typing import Any
+from typing import Any, Literal
 
 from memrepro.errors import MemreproError
 from memrepro.passport import environment, lineage, questions, tables
@@ -9,9 +9,12 @@ from memrepro.passport.links import DIFFERENCE, READ, VALUE, Link, link
 from memrepro.passport.places import Place, entry, variant
 from memrepro.report.tables import Cell
 
+# What a passport tells of questions: each of them, those that weigh most, or nothing.
+Questions = Literal["all", "weightiest", "none"]
+
 
 def cell(
-    profile: str, paper: str, table: str, row: str, column: str, with_questions: bool = True
+    profile: str, paper: str, table: str, row: str, column: str, tell: Questions = "all"
 ) -> dict[str, Any]:
     """The passport of a cell; plain types alone, so that it is JSON as it stands.
 
@@ -23,7 +26,7 @@ def cell(
         table: its name.
         row: as the table has it.
         column: the same.
-        with_questions: whether to list every question; a list of thousands in some.
+        tell: of which questions; 'all' is a list of thousands in some, 'none' is fast.
 
     Raises:
         MemreproError: if there is no such cell; it names the nearest.
@@ -41,8 +44,13 @@ def cell(
         "places": [_described(place) for place in found.places],
     }  # fmt: skip
     passport |= _provenance(profile, paper, table, found)
+    if tell == "none":
+        return passport | _NO_QUESTIONS
     passport |= _questions(profile, paper, table, one, found)
-    return passport if with_questions else passport | {"questions": []}
+    return passport if tell == "all" else passport | {"questions": []}
+
+
+_NO_QUESTIONS: dict[str, Any] = {"questions": [], "weightiest": [], "rival": None}
 
 
 def _described(place: Place) -> dict[str, Any]:
@@ -101,15 +109,14 @@ def _retrieving(runs: list[Place]) -> list[str]:
 
 def _questions(profile: str, paper: str, table: str, one: Cell, found: Link) -> dict[str, Any]:
     """Per-question results, the weightiest questions, and the same against the rival."""
-    nothing: dict[str, Any] = {"questions": [], "weightiest": [], "rival": None}
     if found.way == DIFFERENCE:
         before, after = found.places
-        return nothing | _against(before, after, "the run that it is held against")
+        return _NO_QUESTIONS | _against(before, after, "the run that it is held against")
     if found.way not in (READ, VALUE):
-        return nothing
+        return _NO_QUESTIONS
     place = found.places[0]
     rows = questions.table(place)
-    answer = nothing | {"questions": rows, "weightiest": questions.weightiest(rows, place.k)}
+    answer = _NO_QUESTIONS | {"questions": rows, "weightiest": questions.weightiest(rows, place.k)}
     if rival := _rival(profile, paper, table, one, place):
         name, other = rival
         answer["rival"] = _against(other, place, name)["rival"]

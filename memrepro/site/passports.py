@@ -1,7 +1,7 @@
 """The passports of a table's numbers on one page; what many have in common stands on it once.
 
 A number that is held against a printed one has its whole passport; the others, ten times as many,
-have their line of the table and the command that prints the rest, so that a site takes minutes.
+have all but the questions that weigh most, so that a site takes minutes.
 """
 
 import json
@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from memrepro.passport import Questions
 from memrepro.passport import cell as passport
 from memrepro.report.tables import Cell
 from memrepro.site.documents import grid_anchor, page_of, passports_of
@@ -105,13 +106,12 @@ def _said(
     page: str,
     browsed: Mapping[tuple[str, str, str], str],
 ) -> dict[str, Any]:
-    """What a number's passport says beyond its row of the table; nothing if none was printed.
+    """What a number's passport says beyond its row of the table.
 
     The list of all questions gives way to a link to the browser, where they are.
     """
-    if not row["reported"]:
-        return {}
-    said = passport(profile, paper, table, row["row"], row["column"], with_questions=False)
+    tell: Questions = "weightiest" if row["reported"] else "none"
+    said = passport(profile, paper, table, row["row"], row["column"], tell)
     kept = {
         key: value
         for key, value in said.items()

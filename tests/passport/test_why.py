@@ -118,8 +118,10 @@ def test_a_passport_by_hand(toy):
     rival = passport["rival"]
     assert rival["row"] == "row toy-b"
     assert [rival["difference"][key] for key in ("won", "lost", "tied")] == [1, 2, 2]
-    short = cell("sample", "toyreport", "main", "row toy-a", "all", with_questions=False)
+    short = cell("sample", "toyreport", "main", "row toy-a", "all", tell="weightiest")
     assert short == passport | {"questions": []}
+    least = cell("sample", "toyreport", "main", "row toy-a", "all", tell="none")
+    assert least == passport | {"questions": [], "weightiest": [], "rival": None}
 
 
 def test_no_text_of_a_data_set_is_in_a_passport(toy):

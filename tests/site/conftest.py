@@ -132,13 +132,13 @@ def _report():
     )
 
 
-def passport(profile, paper, table, row, column, with_questions):
+def passport(profile, paper, table, row, column, tell):
     """What stands in for the real one, which runs reports: as hostile, and as nested."""
     return {
         "n": 24,
         "places": [{"experiment": "sample-bm25-user", "setting": "", "level": "session"}],
         "experiment": {"name": row, "parameters": {"k": 5}},
-        "questions": [{"query_id": "q00", "text": HOSTILE[0]}] * 14,
+        "questions": [{"query_id": "q00", "text": HOSTILE[0]}] * 14 * (tell != "none"),
         "command": "x" * 200,
         "column": column,
     }
