@@ -287,11 +287,7 @@ TINY = {
     # The keys that the runs below search, and no others: embedding is most of the time.
     "embeddings": {
         "sample--all-minilm-l6-v2": PARAMS["embeddings"]["sample--all-minilm-l6-v2"]
-        | {
-            "keys": {
-                level: ["user_only", "user_only+merge:gold-fact"] for level in ("session", "round")
-            }
-        }
+        | {"keys": {"session": ["user_only"], "round": ["user_only"]}}
     },
     "graph_embeddings": {
         "sample--all-minilm-l6-v2--graph": PARAMS["graph_embeddings"][
@@ -314,12 +310,12 @@ def test_a_tiny_profile_up_to_a_report_and_a_second_run_does_nothing(tmp_path):
         **TINY,
         "reports": {r: e for r, e in PARAMS["reports"].items() if e["profile"] == "sample"},
     }
-    # One run of each method, and one sweep.
+    # One run of each method.
     kept = (
         "sample-associa", "sample-bm25-user", "sample-dense-user", "sample-rfmem-recollection",
     )  # fmt: skip
     params["experiments"] = {
-        group: {k: e for k, e in entries.items() if k in (*kept, "sample-minilm-timeaware")}
+        group: {k: e for k, e in entries.items() if k in kept}
         for group, entries in PARAMS["experiments"].items()
     }
     params["latency"] = {
