@@ -93,6 +93,7 @@ def write(project, *cells, name="made"):
 FOOTER = "from memrepro.stages.done import SENTINEL\nprint(SENTINEL)"
 
 
+@pytest.mark.slow
 def test_runs_and_writes_a_stable_file(project):
     noisy = "import sys, time\nprint(object, time, file=sys.stderr)\nprint(object())\nprint(x)"
     write(project, "x = 'default'", noisy, FOOTER)
@@ -115,6 +116,7 @@ def test_parameters_must_fit(project, parameters, sentence):
         execute("made", parameters, project / "out.ipynb")
 
 
+@pytest.mark.slow
 def test_an_early_exit_is_no_success_and_the_old_file_stays(project):
     write(project, "x = ''", "raise SystemExit(0)", FOOTER)
     (project / "out.ipynb").write_text("old")
@@ -129,6 +131,7 @@ def test_an_early_exit_is_no_success_and_the_old_file_stays(project):
     ]
 
 
+@pytest.mark.slow
 def test_the_packages_sentence_comes_through_alone(project):
     raising = "from memrepro.errors import MemreproError\nraise MemreproError('one sentence')"
     write(project, "x = ''", raising, FOOTER)
@@ -136,6 +139,7 @@ def test_the_packages_sentence_comes_through_alone(project):
         execute("made", {"x": ""}, project / "out.ipynb")
 
 
+@pytest.mark.slow
 def test_another_error_keeps_its_traceback(project):
     write(project, "x = ''", "1 / 0", FOOTER)
     with pytest.raises(MemreproError, match="failed in cell 3 with ZeroDivisionError") as error:
@@ -143,6 +147,7 @@ def test_another_error_keeps_its_traceback(project):
     assert "1 / 0" in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_dies_is_one_sentence(project):
     write(project, "x = ''", "import os\nos._exit(1)", FOOTER)
     with pytest.raises(MemreproError, match="the kernel of the notebook 'made' died"):
@@ -155,6 +160,7 @@ def test_unknown_notebook(project):
         execute("nope", {}, project / "out.ipynb")
 
 
+@pytest.mark.slow
 def test_the_page_loads_nothing_and_escapes_texts(project):
     evil = "<script>alert(1)</script>"
     frame = f"import pandas as pd\npd.DataFrame({{'text': [{evil!r}]}})"
@@ -173,6 +179,7 @@ def test_normalise_keeps_content():
     assert "id" not in json.loads(nbformat.writes(stable))["cells"][0]
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_dependency_during_a_run_is_refused(project):
     """A DVC stage whose notebook edits the stage's own input, as a developer might meanwhile."""
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
