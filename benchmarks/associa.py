@@ -20,18 +20,18 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from memrepro import paths
 from memrepro.core.prepared import load, load_extractions
 from memrepro.core.similarity import normalise
-from memrepro.encode import load_encoder
+from memrepro.encode.encoder import load_encoder
 from memrepro.errors import MemreproError
-from memrepro.retrievers.associa import Settings
-from memrepro.retrievers.associa.association import associate, prize
-from memrepro.retrievers.associa.clues import EventClues, Recipe, UtteranceClues, read_memory
-from memrepro.retrievers.associa.graph import Graph, build_from, insert
-from memrepro.retrievers.associa.importance import importance
-from memrepro.retrievers.associa.merge import GROUPINGS, merge
-from memrepro.retrievers.associa.solver import checked_solver
+from memrepro.files import paths
+from memrepro.retrieve.associa import Settings
+from memrepro.retrieve.associa.association import associate, prize
+from memrepro.retrieve.associa.clues import EventClues, Recipe, UtteranceClues, read_memory
+from memrepro.retrieve.associa.graph import Graph, build_from, insert
+from memrepro.retrieve.associa.importance import importance
+from memrepro.retrieve.associa.merge import GROUPINGS, merge
+from memrepro.retrieve.associa.solver import checked_solver
 
 RECIPE = Recipe("round", "concat", ("recorded-fact", "recorded-event"))
 DIMENSION = 64

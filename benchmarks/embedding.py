@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
-from memrepro.core.key_maker import make_keys
-from memrepro.datasets.longmemeval import load_instances
-from memrepro.datasets.sample import compile_benchmark
-from memrepro.encode import load_encoder
-from memrepro.vectors import VectorStore, embed
+from memrepro.core.key_builder import make_keys
+from memrepro.data.longmemeval import load_instances
+from memrepro.data.sample import compile_benchmark
+from memrepro.encode.encoder import load_encoder
+from memrepro.encode.vectors import VectorStore, embed
 
 ENCODER = "all-minilm-l6-v2"
 SCALES = (1, 2, 4, 8)

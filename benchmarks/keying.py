@@ -22,15 +22,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from memrepro.core.key_maker import KeyMaker
+from memrepro.core.key_builder import KeyMaker
 from memrepro.core.keys import Request
 from memrepro.core.memory import GRANULARITIES, Dataset
 from memrepro.core.prepared import load, save
 from memrepro.core.ranking import to_frame
 from memrepro.core.similarity import normalise, products
-from memrepro.datasets.longmemeval import pieces_of
-from memrepro.datasets.sample import compile_benchmark
-from memrepro.retrievers import make_retriever
+from memrepro.data.longmemeval import pieces_of
+from memrepro.data.sample import compile_benchmark
+from memrepro.retrieve import make_retriever
 
 K = 50
 DIMENSION = 384

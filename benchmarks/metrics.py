@@ -14,7 +14,7 @@ from math import log2
 import numpy as np
 import pandas as pd
 
-from memrepro.metrics import evaluate, lay_out, ranks_of
+from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
 
 NAMES = ["recall_all", "recall_any", "recall", "ndcg", "ndcg_longmemeval"]
 KS = [1, 3, 5, 10, 50]

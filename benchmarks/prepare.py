@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from memrepro.core.prepared import save, save_places, save_qrels
-from memrepro.datasets.longmemeval import stream
+from memrepro.data.longmemeval import stream
 
 SEED = 13
 ROUNDS = 6

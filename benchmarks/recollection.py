@@ -24,17 +24,17 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from memrepro import paths
-from memrepro.core.key_maker import KeyMaker
+from memrepro.core.key_builder import KeyMaker
 from memrepro.core.prepared import load, text_id
 from memrepro.core.similarity import normalise
-from memrepro.encode import load_encoder
+from memrepro.encode.encoder import load_encoder
 from memrepro.errors import MemreproError
-from memrepro.experiment import load_plan
-from memrepro.retrievers.rfmem.nearest import Asked
-from memrepro.retrievers.rfmem.recollection import Settings, recollect
-from memrepro.retrievers.rfmem.reference import recollect_one
-from memrepro.stages.retrieve import read_vectors
+from memrepro.files import paths
+from memrepro.retrieve.rfmem.nearest import Asked
+from memrepro.retrieve.rfmem.recollection import Settings, recollect
+from memrepro.retrieve.rfmem.reference import recollect_one
+from memrepro.study.params import load_plan
+from memrepro.study.retrieval import read_vectors
 
 TURNS, FEW = 5, 24
 EXPERIMENT = "rfmem-mpnet-recollection-k5"

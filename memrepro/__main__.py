@@ -2,6 +2,6 @@
 
 import sys
 
-from memrepro.cli import main
+from memrepro.pipeline.cli import main
 
 sys.exit(main())

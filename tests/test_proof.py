@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from memrepro import paths
-from memrepro.experiment import load_plan
-from memrepro.report.rfmem import (
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.papers.rfmem.report import (
     CUTOFFS,
     GATES,
     KINDS,
@@ -18,8 +18,8 @@ from memrepro.report.rfmem import (
     printed_table,
     thresholds,
 )
-from memrepro.stages.evaluate import as_texts, evaluate_profile, evaluate_run, read_gold
-from memrepro.store import read_table
+from memrepro.study.evaluation import as_texts, evaluate_profile, evaluate_run, read_gold
+from memrepro.study.params import load_plan
 
 ROOT = Path(__file__).parents[1]
 PRINTED = printed_table("table2")

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from memrepro.store import read_table
+from memrepro.files.atomic import read_table
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

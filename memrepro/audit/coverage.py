@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from memrepro import paths
 from memrepro.audit.consistency import of_documents
 from memrepro.audit.finding import FAILS, HOLDS
 from memrepro.audit.ledger import DOCUMENTS, Entry, printed_entries
 from memrepro.audit.tables import PROSE
 from memrepro.audit.verdicts import JUDGED, NOT_COMPARABLE, NOT_RUN
-from memrepro.store import read_table
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
 
 AGREES, DIFFERS = "agrees with other printed numbers", "differs from other printed numbers"
 NO_TABLE = "in no table here"

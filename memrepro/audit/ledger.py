@@ -1,7 +1,8 @@
 """The ledger: every printed number of the documents as one list, with where it stands.
 
-`memrepro/reported/<document>.yaml` has the tables, `<document>_text.yaml` what else is printed, and
-`readings.yaml` beside this module what a table leaves to its caption: data set, encoder, n.
+`memrepro/papers/<document>/printed.yaml` has the tables, `printed_text.yaml` what else is
+printed, and `readings.yaml`
+beside this module what a table leaves to its caption: data set, encoder, n.
 """
 
 import re
@@ -14,10 +15,10 @@ import pandas as pd
 
 from memrepro.audit.printed import KINDS, kind_of
 from memrepro.audit.tables import Table, table_of
-from memrepro.store import read_yaml
+from memrepro.files.atomic import read_yaml
 
 DOCUMENTS = ("maxsim", "longmemeval", "associa", "tiered", "rfmem")
-REPORTED = Path(__file__).parents[1] / "reported"
+PAPERS = Path(__file__).parents[1] / "papers"
 _READINGS = Path(__file__).with_name("readings.yaml")
 _METRICS = {
     "recall": r"(?<!deliberating )recall|\bR@",
@@ -106,7 +107,7 @@ def tables(document: str) -> tuple[Table, ...]:
     """
     readings: Mapping[str, Any] = read_yaml(_READINGS).get(document) or {}
     found = []
-    for path in (REPORTED / f"{document}.yaml", REPORTED / f"{document}_text.yaml"):
+    for path in (PAPERS / document / name for name in ("printed.yaml", "printed_text.yaml")):
         if path.is_file():
             for name, entry in read_yaml(path).items():
                 merged = {**entry, **readings.get(name, {})}

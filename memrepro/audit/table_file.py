@@ -14,7 +14,7 @@ from memrepro.audit.consistency import findings
 from memrepro.audit.finding import Finding
 from memrepro.audit.tables import Table, read_tables, table_of
 from memrepro.errors import MemreproError
-from memrepro.store import read_table
+from memrepro.files.atomic import read_table
 
 COLUMNS = list(Finding._fields)
 _NEEDED = ("row", "column", "reported")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
-from memrepro.store import read_yaml
+from memrepro.files.atomic import read_yaml
 
 KEYS: Mapping[str, str] = {
     "source": "document and table",

@@ -2,7 +2,7 @@
 
 An extraction is named by who made it and what it is, `<source>-<kind>`, such as `recorded-fact`
 (LongMemEval §5.3 and Figure 11 extract with a language model; the sources here are in
-`memrepro.stages.extract`).
+`memrepro.pipeline.stages.extract`).
 """
 
 from collections import Counter

@@ -17,7 +17,7 @@ import pyarrow as pa
 from memrepro.core.extractions import AskedRange, DatedEvent, Extraction, Extractions
 from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.errors import MemreproError
-from memrepro.store import read_table, table_writer, write_table
+from memrepro.files.atomic import read_table, table_writer, write_table
 
 
 def _schema(*columns: str) -> pa.Schema:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
+from memrepro.files.progress import quietly
 from memrepro.llm.model import TOO_LONG, Answer, ModelIdentity, Prompt
 from memrepro.llm.weights import folder_digest
-from memrepro.progress import quietly
 
 DTYPES = ("float32", "bfloat16", "float16")
 # Put into a control token's text that a prompt holds, so that it is text and not control.

@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from memrepro.files.atomic import read_yaml
 from memrepro.llm.model import Parameters, Prompt
-from memrepro.store import read_yaml
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ import time
 from collections.abc import Iterator, Sequence
 
 from memrepro.errors import MemreproError
+from memrepro.files.progress import bar
 from memrepro.llm.model import Answer, Backend, ModelIdentity, Prompt, prompt_key
 from memrepro.llm.records import AnswerStore, Record
-from memrepro.progress import bar
 
 
 class Recorded:

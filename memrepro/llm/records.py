@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from memrepro.database import Database
+from memrepro.encode.models import cache_folder
 from memrepro.errors import MemreproError
+from memrepro.files.database import Database
 from memrepro.llm.model import Answer, ModelIdentity, Prompt, prompt_key
-from memrepro.models import cache_folder
 
 _COLUMNS = "key BLOB PRIMARY KEY, crc INTEGER NOT NULL, record BLOB NOT NULL"
 

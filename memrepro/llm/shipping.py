@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memrepro.errors import MemreproError
+from memrepro.files.atomic import numbered_json_lines, replacing, sha256
 from memrepro.llm.records import AnswerStore, read_record
-from memrepro.store import numbered_json_lines, replacing, sha256
 
 
 class Exported(NamedTuple):

@@ -5,9 +5,9 @@ import json
 import re
 from pathlib import Path
 
-from memrepro import store
+from memrepro.data.fetch import mirror_folder
 from memrepro.errors import MemreproError
-from memrepro.fetch import mirror_folder
+from memrepro.files import atomic
 
 # All that transformers loads; no pickle and no code.
 _LOADED = (".json", ".safetensors", ".jinja", ".txt", ".model")
@@ -32,7 +32,7 @@ def folder_digest(folder: Path) -> str:
             f"{folder} holds no language model: it must be a folder with a config.json and weights "
             "as safetensors (pickled ones are never loaded)"
         )
-    parts = [[name, store.sha256(folder / name)] for name in names]
+    parts = [[name, atomic.sha256(folder / name)] for name in names]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()
 
 

@@ -14,10 +14,10 @@ from memrepro.audit.ledger import counts
 from memrepro.audit.printed import KINDS
 from memrepro.audit.tables import PROSE
 from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.files.atomic import read_table, write_table
 from memrepro.report import figures
 from memrepro.report.profile import Views
 from memrepro.report.tables import Cell, write_cells
-from memrepro.store import read_table, write_table
 
 _VIEWS = Views("audit")
 show_table, show_figure = _VIEWS.table, _VIEWS.figure

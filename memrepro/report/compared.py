@@ -16,8 +16,8 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.numerics.bootstrap import Interval, paired_difference
-from memrepro.numerics.multiple import holm, sign_flip
+from memrepro.evaluate.bootstrap import Interval, paired_difference
+from memrepro.evaluate.multiple import holm, sign_flip
 from memrepro.report import figures
 from memrepro.report.profile import difference
 from memrepro.report.tables import Cell

@@ -10,7 +10,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.store import replacing, write_table
+from memrepro.files.atomic import replacing, write_table
 
 # Without a salt and a date an svg differs from run to run.
 mpl.rcParams["svg.hashsalt"] = "memrepro"

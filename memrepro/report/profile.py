@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from IPython.display import Image, Markdown, display
 
-from memrepro import paths
 from memrepro.errors import MemreproError
-from memrepro.numerics.bootstrap import paired_difference
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
 from memrepro.report.tables import Cell, show
-from memrepro.store import read_table
 
 
 def exclusion_cells(profile: str, name: str) -> list[Cell]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from memrepro.store import read_table, write_table, write_text
+from memrepro.files.atomic import read_table, write_table, write_text
 
 DIGITS = 4
 # A report shows whole tables: a cell that is cut says less than it seems to.

@@ -4,8 +4,8 @@ import argparse
 import sys
 
 from memrepro.errors import MemreproError
+from memrepro.files.atomic import root
 from memrepro.site.build import build
-from memrepro.store import root
 
 
 def main() -> int:

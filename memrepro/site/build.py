@@ -9,16 +9,16 @@ from typing import Any
 
 import yaml
 
-from memrepro import paths
 from memrepro.errors import MemreproError
-from memrepro.experiment import PROFILES, Plan, load_plan
-from memrepro.numerics.bootstrap import RESAMPLES, SEED
+from memrepro.evaluate.bootstrap import RESAMPLES, SEED
+from memrepro.files import paths
+from memrepro.files.atomic import root
 from memrepro.site import audit, documents, passports, provenance, questions, subgraphs
 from memrepro.site.items import folder, items
 from memrepro.site.leaderboard import COLUMNS, leaderboard
 from memrepro.site.marks import MARKS
 from memrepro.site.pages import Link, Site
-from memrepro.store import root
+from memrepro.study.params import PROFILES, Plan, load_plan
 
 # In the order of the pages: what a reviewer looks for stands before the project's own benchmark.
 _PROFILES = {

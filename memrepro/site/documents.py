@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from memrepro import paths
 from memrepro.audit.verdicts import JUDGED, NOT_COMPARABLE, NOT_RUN
+from memrepro.files import paths
 from memrepro.site import alt, provenance
 from memrepro.site.grid import grid
 from memrepro.site.items import Item, folder, items, numbers

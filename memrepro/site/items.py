@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from memrepro import paths
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
 from memrepro.report.tables import Cell
-from memrepro.store import read_table
 
 EXPORTS = ("csv", "md", "tex", "svg", "png")
 _NUMBERED = re.compile(r"(table|figure)(\d+)(?:_(.*))?")

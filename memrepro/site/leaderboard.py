@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from memrepro import paths
-from memrepro.experiment import Plan
-from memrepro.numerics.bootstrap import RESAMPLES, SEED
+from memrepro.evaluate.bootstrap import RESAMPLES, SEED
+from memrepro.files import paths
+from memrepro.study.params import Plan
 
 COLUMNS = (("recall_all", 5), ("recall_all", 10), ("ndcg", 5), ("ndcg", 10))
 _CHUNK = 500  # resamples at a time: their weights are this many by the questions

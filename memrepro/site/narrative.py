@@ -8,7 +8,7 @@ from typing import Any
 
 import mistune
 
-from memrepro.store import read_json
+from memrepro.files.atomic import read_json
 
 _render = mistune.create_markdown(escape=True, plugins=["table"])
 _NOT_SHOWN = ("Provenance",)  # the page has a footer of its own

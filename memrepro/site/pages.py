@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from memrepro.store import write_text
+from memrepro.files.atomic import write_text
 
 _ENVIRONMENT = Environment(
     loader=PackageLoader("memrepro.site"),

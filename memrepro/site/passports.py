@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from memrepro.passport import Questions
-from memrepro.passport import cell as passport
+from memrepro.provenance import Questions
+from memrepro.provenance import cell as passport
 from memrepro.report.tables import Cell
 from memrepro.site.documents import grid_anchor, page_of, passports_of
 from memrepro.site.items import Item

@@ -5,8 +5,9 @@ import platform
 import subprocess
 from datetime import UTC, datetime
 
-from memrepro import __version__, paths
-from memrepro.store import read_json, root, sha256
+from memrepro import __version__
+from memrepro.files import paths
+from memrepro.files.atomic import read_json, root, sha256
 
 SHOWN_DIGITS = 16
 

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from memrepro import paths
 from memrepro.core.prepared import load_places
-from memrepro.experiment import Experiment, Plan
-from memrepro.rollup import parent_of, roll_up
+from memrepro.evaluate.rollup import parent_of, roll_up
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_text
 from memrepro.site import texts, trails
 from memrepro.site.pages import Site, script
-from memrepro.stages.evaluate import levels_of, read_gold
-from memrepro.store import read_table, write_text
+from memrepro.study.evaluation import levels_of, read_gold
+from memrepro.study.params import Experiment, Plan
 
 SHOWN = 10  # docs of a ranking
 _SCALE = 10_000  # scores are kept as whole numbers of 1/10000: the files are half as long

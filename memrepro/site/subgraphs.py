@@ -6,12 +6,12 @@ from pathlib import Path
 import pandas as pd
 
 import memrepro.report.figures  # noqa: F401  sets what makes an svg byte-stable
-from memrepro import paths
-from memrepro.associa_view import absent, question_graph
-from memrepro.experiment import Experiment, Plan
+from memrepro.files import paths
+from memrepro.files.atomic import write_text
+from memrepro.papers.associa.view import absent, question_graph
 from memrepro.report.profile import Metrics
 from memrepro.site.pages import Link, Site, script
-from memrepro.store import write_text
+from memrepro.study.params import Experiment, Plan
 
 EACH = 2  # questions won, and as many lost
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from memrepro import paths
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_text
 from memrepro.site.pages import Site, script
-from memrepro.store import read_table, write_text
 
 _CHUNK = 400_000  # characters of text in one script
 

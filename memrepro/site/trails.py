@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from memrepro import paths
-from memrepro.store import read_table
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.core.extractions import Extraction, Extractions
-from memrepro.core.key_maker import KeyMaker, make_keys
-from memrepro.core.keyings import KeySpec
+from memrepro.core.key_builder import KeyMaker, make_keys
+from memrepro.core.key_schemes import KeySpec
 from memrepro.core.keys import Request, score_all
 from memrepro.core.memory import Memory, Round
 from memrepro.core.similarity import max_by_owner, normalise

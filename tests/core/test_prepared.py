@@ -179,7 +179,7 @@ def test_a_chain_that_is_not_run_to_its_end_writes_nothing(tmp_path):
 
 
 def test_more_rows_than_are_held_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.store._ROWS", 2)
+    monkeypatch.setattr("memrepro.files.atomic._ROWS", 2)
     run(PIECES, tmp_path)
     assert load(tmp_path / "toy", "toy").memories == Dataset.of("toy", PIECES).memories
 

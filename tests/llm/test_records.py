@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
+from memrepro.files.atomic import sha256
 from memrepro.llm.model import Answer, ModelIdentity, Parameters, Prompt, prompt_key
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore, Kept, Record, read_record
 from memrepro.llm.shipping import Exported, Imported, export_records, import_records
-from memrepro.store import sha256
 from tests.llm.server import said, serving
 from tests.llm.test_model import prompts as any_prompts
 

@@ -5,11 +5,11 @@ import os
 import pandas as pd
 import pytest
 
-from memrepro import paths
 from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import write_table
 from memrepro.report.profile import Metrics, Views, difference
-from memrepro.store import write_table
-from tests.report import rfmem_toy as toy
+from tests.papers.rfmem import toy
 
 
 def values(**by_question):
@@ -18,7 +18,7 @@ def values(**by_question):
 
 
 def test_metrics_are_read_anew_when_the_file_changes(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.paths.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     toy.write_metrics("open", "session", {"a": {"q1": 1.0, "q0": 0.5}})
     found = Metrics("open").values("a", "session", "recall", 5)
     # In the order of the file, and of a copy that may be changed.
@@ -40,7 +40,7 @@ def test_metrics_are_read_anew_when_the_file_changes(tmp_path, monkeypatch):
 
 
 def test_settings_keep_their_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.paths.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     rows = [("s", v, "session", "q", "kind", "recall", 5, 1.0) for v in ("0.9", "0.1")]
     columns = ["experiment", "setting", "level", "query_id", "kind", "metric", "k", "value"]
     write_table(paths.metrics("open"), pd.DataFrame(rows, columns=columns))
@@ -65,7 +65,7 @@ def test_other_questions_are_refused(other):
 
 
 def test_a_figure_that_is_not_there_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.paths.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     assert Views("rfmem").figure("open", "f").data == (
         "`f` is not drawn: what it shows has not been run"
     )

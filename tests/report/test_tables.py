@@ -1,7 +1,7 @@
 """Tables: tidy csv, wide Markdown and LaTeX; missing is never 0."""
 
+from memrepro.files.atomic import read_table
 from memrepro.report.tables import Cell, show, verdict_cells, wide, write_cells
-from memrepro.store import read_table
 
 CELLS = [
     Cell("mpnet Famili.", "R@5 Basic", "recall@5", "0.4242", "0.4242", 110, "exact"),

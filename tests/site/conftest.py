@@ -8,13 +8,13 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from memrepro import paths
 from memrepro.core.memory import Dataset, Memory, Query, Round
 from memrepro.core.prepared import save
+from memrepro.files import paths
+from memrepro.files.atomic import root, write_json, write_table
 from memrepro.report.figures import save as save_figure
 from memrepro.report.tables import Cell, write_cells
-from memrepro.stages.evaluate import METRIC_COLUMNS
-from memrepro.store import root, write_json, write_table
+from memrepro.study.evaluation import METRIC_COLUMNS
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",

@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from memrepro.store import root
+from memrepro.files.atomic import root
 
 LATEX = shutil.which("lualatex") or shutil.which("xelatex") or ""
 TEX = sorted((root() / "results").glob("*/*/*.tex"))

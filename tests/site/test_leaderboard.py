@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from memrepro import paths
-from memrepro.experiment import load_plan
-from memrepro.numerics.bootstrap import RESAMPLES, paired_difference
+from memrepro.evaluate.bootstrap import RESAMPLES, paired_difference
+from memrepro.files import paths
+from memrepro.files.atomic import write_table
 from memrepro.site.leaderboard import COLUMNS, leaderboard, resampled_means
-from memrepro.stages.evaluate import METRIC_COLUMNS
-from memrepro.store import write_table
+from memrepro.study.evaluation import METRIC_COLUMNS
+from memrepro.study.params import load_plan
 
 
 def test_resamples_are_those_of_the_bootstrap_and_shared_between_series():

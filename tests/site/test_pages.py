@@ -169,9 +169,9 @@ def test_the_questions_as_scripts(site):
 
 
 def test_without_prepared_data_there_are_ids_alone(project, tmp_path, monkeypatch):
-    from memrepro.experiment import load_plan
     from memrepro.site import questions
     from memrepro.site.pages import Site
+    from memrepro.study.params import load_plan
 
     for name in ("params.yaml", "dvc.yaml", "results"):
         (tmp_path / name).symlink_to(project / name)

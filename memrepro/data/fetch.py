@@ -1,0 +1,235 @@
+"""Fetch a data set's files: from the mirror or the network, always checked against sha256."""
+
+import logging
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from memrepro.files import atomic
+from memrepro.data.registry import (Registration, RemoteFile)
+from memrepro.errors import (MemreproError)
+from memrepro.files.progress import (bar)
+
+MIRROR = "MEMREPRO_MIRROR"
+
+TRIES = 4
+PAUSE = 0.5  # seconds before the second try, doubled before each one after it
+TIMEOUT = httpx.Timeout(30.0, connect=10.0)
+_PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later try may not meet
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """How many files were there already, came from the mirror, or came from the network."""
+
+    kept: int = 0
+    mirror: int = 0
+    network: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.kept} kept, {self.mirror} from the mirror, {self.network} from the network"
+
+
+def mirror_folder() -> Path | None:
+    """The folder that MEMREPRO_MIRROR names, or None where it is not set.
+
+    Raises:
+        MemreproError: if it is set to something that is not a folder.
+    """
+    name = os.environ.get(MIRROR, "")
+    if not name:
+        return None
+    folder = Path(name)
+    if not folder.is_dir():
+        raise MemreproError(
+            f"{MIRROR} is {name!r}, which is not a folder: set it to the folder of the mirror, "
+            "or unset it to use the network only"
+        )
+    return folder
+
+
+def fetch_all(registration: Registration, folder: Path) -> Fetched:
+    """Put every file of a data set below `folder`, and say where they came from.
+
+    Raises:
+        MemreproError: as `fetch`, for the first file that cannot be had.
+    """
+    mirror = mirror_folder()
+    came = [
+        fetch(file, folder, licence=registration.licence, mirror=mirror)
+        for file in registration.files
+    ]
+    return Fetched(came.count("kept"), came.count("mirror"), came.count("network"))
+
+
+def check_before_use(registration: Registration, folder: Path) -> None:
+    """Hash every file of a data set again.
+
+    Raises:
+        MemreproError: if one is missing or is not what the registry says.
+    """
+    for file in registration.files:
+        path = folder / file.path
+        if not path.is_file():
+            raise MemreproError(
+                f"{path} of {registration.key} is missing: run `make repro` (or `dvc repro`), "
+                "which fetches it"
+            )
+        found = atomic.sha256(path)
+        if found != file.sha256:
+            raise MemreproError(
+                f"{path} of {registration.key} was changed after it was fetched: it "
+                f"{_wrong(file, found)}; delete it and run the same command again to fetch it anew"
+            )
+
+
+def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) -> str:
+    """Put one file at `folder / file.path`; a right one that is there already is kept.
+
+    Returns:
+        'kept', 'mirror' or 'network': where the right file was found.
+
+    Raises:
+        MemreproError: if neither the mirror nor the network has the right file (the sentence
+            says why for each), or if it cannot be written.
+    """
+    target = folder / file.path
+    if target.is_file():
+        found = atomic.sha256(target)
+        if found == file.sha256:
+            return "kept"
+        _log.warning("%s %s; fetching it anew", target, _wrong(file, found))
+    no_mirror = _from_mirror(file, target, mirror)
+    if not no_mirror:
+        return "mirror"
+    no_network = _from_network(file, target)
+    if not no_network:
+        return "network"
+    place = mirror / file.path if mirror else f"<{MIRROR}>/{file.path}"
+    again = "run the same command again where the network reaches the address, or "
+    raise MemreproError(
+        f"{file.path} cannot be had: {no_mirror}, and {no_network}; {again if file.url else ''}put "
+        f"the file with sha256 {file.sha256} at {place} (its licence: {licence})"
+    )
+
+
+class _Damaged(Exception):
+    """The mirror's copy is not the file: leave what is at the target as it is."""
+
+
+def _from_mirror(file: RemoteFile, target: Path, mirror: Path | None) -> str:
+    """'' if the file came from the mirror, else why not."""
+    if mirror is None:
+        return f"no mirror folder is given ({MIRROR} is not set)"
+    copy = mirror / file.path
+    if not copy.is_file():
+        return f"the mirror {mirror} does not hold it"
+    try:
+        source = copy.open("rb")
+    except OSError as error:
+        why = f"the mirror's {copy} cannot be read ({error.strerror})"
+        _log.warning("%s; trying the network", why)
+        return why
+    try:
+        with source, atomic.replacing(target) as temporary:
+            with temporary.open("wb") as out:
+                shutil.copyfileobj(source, out)
+            found = atomic.sha256(temporary)
+            if found != file.sha256:
+                raise _Damaged(f"the mirror's {copy} {_wrong(file, found)}")
+    except _Damaged as damaged:
+        _log.warning("%s; trying the network", damaged)
+        return str(damaged)
+    _part(target).unlink(missing_ok=True)  # what an earlier try at the network may have left
+    return ""
+
+
+def _from_network(file: RemoteFile, target: Path) -> str:
+    """'' if the file came from its address, else why not."""
+    if not file.url:
+        return "it has no public address"
+    part = _part(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        why = _download(file, part)
+        if not why:
+            part.replace(target)
+    except OSError as error:
+        # What has arrived stays in the .part file, so that the next run goes on from there.
+        raise MemreproError(atomic.why_not_written(target, error)) from error
+    return why
+
+
+def _download(file: RemoteFile, part: Path) -> str:
+    """'' if `part` is now the right file, else why not."""
+    why = ""
+    for attempt in range(TRIES):
+        if attempt:
+            time.sleep(PAUSE * 2 ** (attempt - 1))
+        resumed = _size(part) > 0
+        try:
+            _transfer(file, part)
+        except httpx.TransportError as error:
+            reason = str(error) or type(error).__name__
+            why = f"{file.url} could not be reached in {attempt + 1} tries ({reason})"
+            continue
+        except httpx.HTTPStatusError as error:
+            status = error.response.status_code
+            why = f"{file.url} answered {status} {error.response.reason_phrase}".rstrip()
+            if status in _PASSING:
+                continue
+            return why
+        except (httpx.RequestError, httpx.InvalidURL) as error:
+            return f"{file.url} could not be read ({error})"
+        found = atomic.sha256(part)
+        if found == file.sha256:
+            return ""
+        part.unlink()
+        why = f"what {file.url} sent {_wrong(file, found)}"
+        if not resumed:
+            return why
+        # The old beginning may be what was wrong: try the whole once more.
+    return why
+
+
+def _transfer(file: RemoteFile, part: Path) -> None:
+    """Append to `part` what it lacks, or write all of it if the server cannot go on from there."""
+    done = _size(part)
+    # Not compressed: a range counts the bytes as they travel.
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={done}-"} if done else {})
+    with httpx.stream(
+        "GET", file.url, headers=headers, follow_redirects=True, timeout=TIMEOUT
+    ) as response:
+        if done and response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
+            return  # nothing comes after what is there: its sha256 decides
+        response.raise_for_status()
+        if response.status_code != httpx.codes.PARTIAL_CONTENT:
+            done = 0
+        with (
+            bar(file.bytes, part.stem, "B", done=done) as shown,
+            part.open("ab" if done else "wb") as out,
+        ):
+            for block in response.iter_bytes():
+                out.write(block)
+                shown.update(len(block))
+
+
+def _part(target: Path) -> Path:
+    return target.with_name(f"{target.name}.part")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _wrong(file: RemoteFile, found: str) -> str:
+    return (
+        f"has sha256 {found[:8]}… and not {file.sha256[:8]}… (in full: found {found}, "
+        f"expected {file.sha256})"
+    )

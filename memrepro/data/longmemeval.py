@@ -1,0 +1,313 @@
+"""Reader of LongMemEval's schema: the released files, and the sample compiled like them.
+
+Rules are the official scripts', as PROTOCOLS.md (LongMemEval) records them; where this reader
+keeps more than one of them, each has a name of its own. A file is read one question at a time, so
+that the memory needed does not grow with it (M has 2.7 GB).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import ijson
+
+from memrepro.core.memory import (Dataset, Memory, Parts, Piece, Query, Round, Session, Turn)
+from memrepro.data.tolerance import (check_skipped)
+from memrepro.errors import (MemreproError)
+
+DUPLICATES = ("first", "last")
+
+_DATE = "%Y/%m/%d (%a) %H:%M"
+_TEXTS = ("question_id", "question_type", "question")
+_HAYSTACK = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
+_LISTS = ("answer_session_ids", *_HAYSTACK)
+_KEYS = (*_TEXTS, "question_date", *_LISTS)
+_ROLES = ("user", "assistant")
+_ABSTENTION = "abstention"
+_FLAGGED = ("session_official", "round", "round_official", "turn", "turn_official")
+
+# (item, reason), as in Piece.skipped
+_Skipped = list[tuple[str, str]]
+
+
+class _Slot(NamedTuple):
+    """A session of a haystack as the file has it."""
+
+    session_id: str
+    date: Any
+    turns: Sequence[Mapping[str, Any]]
+
+
+def load(folder: Path, name: str, **options: Any) -> Dataset:
+    """All that `stream` yields as one data set."""
+    return Dataset.of(name, stream(folder, name, **options))
+
+
+def load_instances(instances: Iterable[Any], name: str, **options: Any) -> Dataset:
+    """All that `pieces_of` makes of instances that are in memory, as one data set."""
+    return Dataset.of(name, pieces_of(instances, name, **options))
+
+
+def stream(folder: Path, name: str, *, duplicates: str = "first") -> Iterator[Piece]:
+    """Read the one *.json file below a folder, one piece a question (see `pieces_of`).
+
+    Raises:
+        MemreproError: if there is not exactly one file, if it is not a whole JSON list, or if too
+            many of its questions cannot be used.
+    """
+    files = sorted(folder.rglob("*.json"))
+    if len(files) != 1:
+        found = ", ".join(file.name for file in files) or "none"
+        raise MemreproError(
+            f"{folder} must hold exactly one .json file, found {found}: run the data set's "
+            "download again, or move the other files away"
+        )
+    yield from pieces_of(_instances(files[0]), name, duplicates=duplicates)
+
+
+def pieces_of(instances: Iterable[Any], name: str, *, duplicates: str = "first") -> Iterator[Piece]:
+    """Turn each instance into a memory, its query and what answers it.
+
+    Rounds: a user turn and the assistant turns after it; an assistant turn at the start of a
+    session is a round of its own, and so is a user turn that nobody answers. A turn's id is the
+    official `<session_id>_<position in the session, from 1, both roles counted>`; a round's is its
+    first turn's. A query's kind is its question type, or `abstention` where the id contains `_abs`.
+
+    Levels of the qrels, each gold doc one part of one alternative:
+
+    - `session`: every session of `answer_session_ids`;
+    - `round`, `turn`: those with, or that are, a turn of either role that has the answer;
+    - `session_official`, `round_official`, `turn_official`: what the official script counts: the
+      sessions whose id contains `answer`, of them those with a *user* turn that has the answer
+      (others it renames to `noans`), and the rounds of these turns, and these turns.
+
+    Known faults of the released files, each kept to the one question that it concerns:
+
+    - A session id that stands twice in a haystack (13 haystacks of S-cleaned) is read at its first
+      or at its last place, as `duplicates` says; the other is skipped.
+    - A session without turns is skipped.
+    - A date that cannot be read becomes '', with an entry in `skipped`.
+    - A question whose answer sessions are not all there has no gold at any level, and a fault: what
+      is left of its evidence may not answer it. One that names none has a fault and the gold of the
+      flagged turns; an abstention may name none, without a fault.
+    - An instance that does not follow the schema is skipped; its entry goes with the next piece.
+
+    Raises:
+        MemreproError: if more than 1 % of the instances and more than 5 cannot be used, or none
+            can; it names the first.
+    """
+    if duplicates not in DUPLICATES:
+        raise MemreproError(
+            f"{name} has duplicates: {duplicates!r}; give one of {', '.join(DUPLICATES)}"
+        )
+    held: Piece | None = None  # one piece is held back, so that the last can take what follows it
+    unusable: _Skipped = []
+    waiting: _Skipped = []
+    number = 0
+    for number, instance in enumerate(instances, start=1):
+        if reason := _fault(instance):
+            unusable.append((_name(instance, number), reason))
+            waiting.append((f"question {unusable[-1][0]!r}", reason))
+            continue
+        piece = _piece(instance, duplicates)
+        if held:
+            yield held
+        held = replace(piece, skipped=(*waiting, *piece.skipped))
+        waiting.clear()
+    check_skipped(unusable, number, name)
+    if held:
+        yield replace(held, skipped=(*held.skipped, *waiting))
+    elif unusable:
+        item, reason = unusable[0]
+        raise MemreproError(
+            f"{name}: none of {number} questions can be used, the first is {item!r}: {reason}; "
+            "the file is not LongMemEval's or is damaged: delete it and fetch it anew"
+        )
+
+
+def _instances(path: Path) -> Iterator[Any]:
+    """The members of a file's list, each as soon as it is read.
+
+    Raises:
+        MemreproError: if it is not a list, or not whole JSON.
+    """
+    with path.open("rb") as file:
+        # ijson would take another value, such as an object, for an empty list.
+        first = file.read(4096).lstrip()[:1]
+        if first not in (b"[", b""):
+            raise MemreproError(
+                f"{path} begins with {first.decode(errors='replace')!r}: LongMemEval's files hold "
+                "a list of instances; delete it and fetch it anew"
+            )
+        file.seek(0)
+        done = 0
+        try:
+            for instance in ijson.items(file, "item"):
+                done += 1
+                yield instance
+        except ijson.JSONError as error:
+            said = error.args[0] if error.args else error
+            fault = (said.decode(errors="replace") if isinstance(said, bytes) else str(said)) or "?"
+            raise MemreproError(
+                f"{path} is not whole JSON: {fault.splitlines()[0]} after {done} whole instances, "
+                f"not behind byte {file.tell()} of {path.stat().st_size}; it is truncated or "
+                "damaged: delete it and run the same command again to fetch it anew"
+            ) from error
+
+
+def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:
+    """The memory of an instance that follows the schema, its query, and the gold by level."""
+    question_id = instance["question_id"]
+    skipped: _Skipped = []
+    slots = _slots(instance, duplicates, skipped)
+    sessions = tuple(_session(slot) for slot in slots)
+    of_question = f"of question {question_id!r}"
+    times = tuple(
+        _minute(slot.date, f"date of session {slot.session_id!r} {of_question}", skipped)
+        for slot in slots
+    )
+    at = _minute(instance["question_date"], f"date {of_question}", skipped)
+    kind = _ABSTENTION if "_abs" in question_id else instance["question_type"]
+    query = Query(question_id, question_id, _clean(instance["question"]), at, kind)
+    answers = list(dict.fromkeys(instance["answer_session_ids"]))
+    fault = _answers_fault(instance, answers, {slot.session_id for slot in slots}, kind)
+    gold = {"session": answers, **_flagged(slots, sessions)}
+    lost = bool(fault and answers)
+    qrels: dict[str, dict[str, Parts]] = {
+        level: {question_id: tuple((doc_id,) for doc_id in ids)} if ids and not lost else {}
+        for level, ids in gold.items()
+    }
+    memory = Memory(question_id, sessions, times)
+    faults = {question_id: fault} if fault else {}
+    return Piece(memory, (query,), qrels, faults, tuple(skipped))
+
+
+def _slots(instance: Mapping[str, Any], duplicates: str, skipped: _Skipped) -> list[_Slot]:
+    """The sessions to read, in the haystack's order; what is left out is added to `skipped`."""
+    of_question = f"of question {instance['question_id']!r}"
+    columns = (instance[key] for key in _HAYSTACK)
+    kept: dict[str, _Slot] = {}
+    for slot in map(_Slot._make, zip(*columns, strict=True)):
+        item = f"session {slot.session_id!r} {of_question}"
+        if not slot.turns:
+            skipped.append((item, "it has no turns"))
+            continue
+        if other := kept.get(slot.session_id):
+            same = "the same" if other.turns == slot.turns else "other"
+            skipped.append(
+                (item, f"its id stands twice, with {same} contents; the {duplicates} is read")
+            )
+            if duplicates == "first":
+                continue
+            del kept[slot.session_id]  # so that it takes its last place
+        kept[slot.session_id] = slot
+    return list(kept.values())
+
+
+def _session(slot: _Slot) -> Session:
+    groups: list[list[Turn]] = []
+    for position, turn in enumerate(slot.turns, start=1):
+        if turn["role"] == "user" or not groups:
+            groups.append([])
+        turn_id = f"{slot.session_id}_{position}"
+        groups[-1].append(Turn(turn_id, turn["role"], _clean(turn["content"])))
+    return Session(slot.session_id, tuple(Round(g[0].turn_id, tuple(g)) for g in groups))
+
+
+def _flagged(slots: Sequence[_Slot], sessions: Sequence[Session]) -> dict[str, list[str]]:
+    """The gold ids of the levels that follow from the turns that are flagged `has_answer`."""
+    # Dicts as ordered sets: a session or round with two flagged turns is one doc.
+    found: dict[str, dict[str, None]] = {level: {} for level in _FLAGGED}
+    for slot, session in zip(slots, sessions, strict=True):
+        turns = iter(slot.turns)
+        for r in session.rounds:
+            for turn in r.turns:
+                if not next(turns).get("has_answer"):
+                    continue
+                found["round"][r.round_id] = found["turn"][turn.turn_id] = None
+                if turn.field == "user" and "answer" in session.session_id:
+                    found["session_official"][session.session_id] = None
+                    found["round_official"][r.round_id] = None
+                    found["turn_official"][turn.turn_id] = None
+    return {level: list(ids) for level, ids in found.items()}
+
+
+def _answers_fault(
+    instance: Mapping[str, Any], answers: Sequence[str], held: set[str], kind: str
+) -> str:
+    """Why the question has no gold at the stated session level, or '' if it has."""
+    for session_id in answers:
+        if session_id in held:
+            continue
+        if session_id in instance["haystack_session_ids"]:
+            return f"its answer session {session_id!r} has no turns"
+        return f"its answer session {session_id!r} is not in its haystack"
+    return "" if answers or kind == _ABSTENTION else "it names no answer session"
+
+
+def _minute(date: Any, item: str, skipped: _Skipped) -> str:
+    """`2023/05/30 (Tue) 23:40` as `2023-05-30T23:40`; that the weekday is right is not checked."""
+    try:
+        return datetime.strptime(date, _DATE).isoformat(timespec="minutes")
+    except (TypeError, ValueError):
+        skipped.append(
+            (item, f"left out: {date!r:.60} is not written like '2023/05/30 (Tue) 23:40'")
+        )
+        return ""
+
+
+def _clean(text: str) -> str:
+    """The text with half a surrogate pair, which UTF-8 cannot hold, as '?' (as yajl has it)."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _name(instance: Any, number: int) -> str:
+    """An instance's question id, or its place in the file where it has none."""
+    question_id = instance.get("question_id") if isinstance(instance, Mapping) else None
+    return question_id if isinstance(question_id, str) else f"number {number}"
+
+
+def _fault(instance: Any) -> str:
+    """What keeps an instance from being used, or '' if nothing does."""
+    if not isinstance(instance, Mapping):
+        return f"it is a {type(instance).__name__}: an instance is a JSON object"
+    for key in _KEYS:
+        if key not in instance:
+            return f"it has no {key!r}: found {', '.join(sorted(instance))}"
+    for kind, named, keys in ((str, "text", _TEXTS), (list, "list", _LISTS)):
+        for key in keys:
+            if not isinstance(instance[key], kind):
+                return f"it has a {type(instance[key]).__name__} as {key!r}: it must be a {named}"
+    for key, kind, named in (
+        ("answer_session_ids", str, "text"),
+        ("haystack_session_ids", str, "text"),
+        ("haystack_sessions", list, "list of turns"),
+    ):
+        for member in instance[key]:
+            if not isinstance(member, kind):
+                return f"it has {member!r:.60} among its {key}: each must be a {named}"
+    lengths = {key: len(instance[key]) for key in _HAYSTACK}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{length} {key}" for key, length in lengths.items())
+        return f"it has {found}: each session needs one date and one id"
+    if not any(instance["haystack_sessions"]):
+        return "none of its sessions has a turn"
+    for session_id, _, turns in zip(*(instance[key] for key in _HAYSTACK), strict=True):
+        for position, turn in enumerate(turns, start=1):
+            if fault := _turn_fault(turn):
+                return f"turn {position} of its session {session_id!r} {fault}"
+    return ""
+
+
+def _turn_fault(turn: Any) -> str:
+    if not isinstance(turn, Mapping):
+        return f"is a {type(turn).__name__}: a turn is a JSON object"
+    if turn.get("role") not in _ROLES:
+        return f"has the role {turn.get('role')!r}: a role is {' or '.join(map(repr, _ROLES))}"
+    if not isinstance(turn.get("content"), str):
+        return "has no text as its 'content'"
+    if not isinstance(turn.get("has_answer", False), bool | None):
+        return f"has {turn['has_answer']!r:.60} as 'has_answer': it is true or false"
+    return ""

@@ -1,0 +1,1 @@
+"""Texts become vectors: models, runtimes, the vector cache. Knows no data set and no method."""

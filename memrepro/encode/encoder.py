@@ -1,0 +1,174 @@
+"""Texts to vectors: what an encoder is, how the registry's are loaded, and one for tests."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memrepro.errors import MemreproError
+
+Role = Literal["query", "document"]
+Vectors = NDArray[np.float32]
+
+_NO_PROMPTS: Mapping[Role, str] = {"query": "", "document": ""}
+
+
+@dataclass(frozen=True)
+class EncoderIdentity:
+    """All that decides a vector besides role, prompt and text; every field is in the cache key.
+
+    Attributes:
+        model: the registry's name.
+        revision: of the weights.
+        maximum_length: in tokens.
+        pooling: how token states become a vector: `models.ModelCard.recipe` (the pooling and, where
+            there are any, head, layer norm, truncation, attention, end token and padding side),
+            or the test encoder's own.
+        normalise: whether vectors have length 1.
+        dtype: of the weights, 'float32' or 'float16' (vectors are always float32).
+        runtime: what multiplies, its version, and the kind of device: 'openvino 2026.4.1 cpu'.
+    """
+
+    model: str
+    revision: str
+    maximum_length: int
+    pooling: str
+    normalise: bool
+    dtype: str
+    runtime: str
+
+
+class Encoder(Protocol):
+    """What turns texts into vectors."""
+
+    @property
+    def identity(self) -> EncoderIdentity:
+        """What the vectors depend on."""
+
+    @property
+    def dimension(self) -> int:
+        """The vectors' d."""
+
+    @property
+    def prompts(self) -> Mapping[Role, str]:
+        """Role → what `encode` puts before a text."""
+
+    def encode(self, texts: Sequence[str], role: Role) -> Vectors:
+        """Texts → (n, d) float32, in order.
+
+        Raises:
+            MemreproError: if a vector is not finite.
+        """
+
+
+def check_vectors(
+    vectors: Vectors, texts: Sequence[str], identity: EncoderIdentity, dimension: int
+) -> None:
+    """Refuse vectors of another shape or type, or with NaN or infinity.
+
+    Raises:
+        MemreproError: naming the encoder, and the first bad text by its sha256 and length.
+    """
+    who = f"encoder {identity.model!r} on {identity.runtime} ({identity.dtype})"
+    if vectors.shape != (len(texts), dimension) or vectors.dtype != np.float32:
+        raise MemreproError(
+            f"{who} gave {vectors.dtype} of shape {vectors.shape} for {len(texts)} texts; it must "
+            f"be float32 of shape ({len(texts)}, {dimension}): its encode is wrong"
+        )
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        text = texts[int(np.argmin(finite))]
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        raise MemreproError(
+            f"{who} gave a vector with NaN or infinity for the text with sha256 {digest}… "
+            f"({len(text)} characters): nothing of its batch was kept; try float32 or another "
+            "runtime"
+        )
+
+
+class HashEncoder:
+    """A deterministic encoder for tests: no model, no meaning beyond shared words.
+
+    Each word has a direction of ±1 entries drawn from its hash; a text is the sum of its words'
+    directions scaled to length 1, so that texts which share words are near each other. A text
+    without words counts as one word. The same bits on every machine.
+    """
+
+    def __init__(self, dimension: int = 64) -> None:
+        """Make one whose vectors have `dimension` entries."""
+        self.dimension = dimension
+        self.prompts = _NO_PROMPTS
+        self.identity = EncoderIdentity(
+            model=f"hash-{dimension}",
+            revision="1",
+            maximum_length=0,
+            pooling="sum of hashed words",
+            normalise=True,
+            dtype="float32",
+            runtime="hashlib",
+        )
+
+    def encode(self, texts: Sequence[str], role: Role) -> Vectors:
+        """Texts → (n, d) float32 of length 1; both roles are alike."""
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            total = sum(map(self._direction, re.findall(r"\w+", text.lower())), self._zero())
+            if not total.any():
+                total = self._direction(text)
+            row[:] = total / np.sqrt(float(total @ total))
+        return vectors
+
+    def _zero(self) -> NDArray[np.int64]:
+        return np.zeros(self.dimension, np.int64)
+
+    def _direction(self, word: str) -> NDArray[np.int64]:
+        data = word.encode("utf-8", "surrogatepass")
+        raw = hashlib.shake_256(data).digest(-(-self.dimension // 8))
+        bits = np.unpackbits(np.frombuffer(raw, np.uint8))[: self.dimension]
+        return bits.astype(np.int64) * 2 - 1
+
+
+def load_encoder(
+    name: str,
+    *,
+    device: str | None = None,
+    runtime: str | None = None,
+    dtype: str | None = None,
+    batch_size: int = 32,
+) -> Encoder:
+    """An encoder of the registry, its files checked; from a wheel it needs no network.
+
+    Args:
+        name: a key of `encoders.yaml`.
+        device: the first CUDA device where there is one, else 'cpu'.
+        runtime: 'openvino' on a CPU for models that only pool, else 'torch'.
+        dtype: 'float32' unless 'float16' is asked for: half precision moves the vectors of
+            PersonaBench's 527 docs by up to 1.5e-3, and with them 4 of the 20 cells that
+            otherwise equal RF-Mem's Table 2 (measured with torch on a CPU).
+        batch_size: texts at once.
+
+    Raises:
+        MemreproError: if the encoder is unknown, cannot be had, or cannot be run so.
+    """
+    # Imported here because they take a second or more, and tests and reports need none of it.
+    from memrepro.encode.models import model_card, model_folder
+    from memrepro.encode.sentence_transformer import SentenceTransformerEncoder, default_runtime
+
+    card = model_card(name)
+    folder = model_folder(name)
+    if device is None:
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return SentenceTransformerEncoder(
+        card,
+        folder,
+        device=device,
+        runtime=runtime or default_runtime(card, device),
+        dtype=dtype or "float32",
+        batch_size=batch_size,
+    )

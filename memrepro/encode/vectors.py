@@ -1,0 +1,163 @@
+"""The embedding store: each text embedded once, kept outside DVC, safe against kills.
+
+One SQLite file. A vector's key is a SHA-256 over the encoder's whole identity, the role, the
+prompt and the text, so that no two settings ever share a vector.
+"""
+
+import hashlib
+import json
+import sys
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from memrepro.encode.encoder import Encoder, EncoderIdentity, Role, Vectors, check_vectors
+from memrepro.encode.models import cache_folder
+from memrepro.errors import MemreproError
+from memrepro.files.database import Database
+from memrepro.files.progress import bar
+
+_COLUMNS = (
+    "key BLOB PRIMARY KEY, dimension INTEGER NOT NULL, crc INTEGER NOT NULL, value BLOB NOT NULL"
+)
+
+
+def vector_key(identity: EncoderIdentity, role: Role, prompt: str, text: str) -> bytes:
+    """The 32-byte key of one vector: SHA-256 of a JSON list, so that no two inputs run together.
+
+    Raises:
+        MemreproError: if a text holds a lone surrogate, which no tokenizer takes.
+    """
+    parts = ["memrepro vector 1", sorted(asdict(identity).items()), role, prompt, text]
+    try:
+        return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).digest()
+    except UnicodeEncodeError as error:
+        raise MemreproError(
+            f"a text of {len(text)} characters is not valid Unicode ({error.reason} at "
+            f"{text[:40]!a}…): repair the data set's reader"
+        ) from error
+
+
+class VectorStore(Database):
+    """Vectors by key in one SQLite file; several processes may use it at once (local disks only).
+
+    Attributes:
+        found: how many unique texts `embed` has found here, since this was opened.
+        encoded: how many it had to encode.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Open the file, or make it.
+
+        Args:
+            path: default `embeddings.sqlite` in `models.cache_folder()`.
+
+        Raises:
+            MemreproError: if it is damaged or cannot be written.
+        """
+        self.found = self.encoded = 0
+        super().__init__(
+            path or cache_folder() / "embeddings.sqlite",
+            "vectors",
+            _COLUMNS,
+            what="embedding store",
+            if_damaged="delete it, with its -wal and -shm files, and run again; its vectors are "
+            "made again",
+            synchronous="NORMAL",
+        )
+
+    def read(self, keys: Sequence[bytes], dimension: int) -> Vectors:
+        """The vectors of keys that are all here, (n, d) float32, in order.
+
+        Raises:
+            MemreproError: if one is missing, of another dimension, or damaged.
+        """
+        vectors = np.empty((len(keys), dimension), np.float32)
+        rows_of: dict[bytes, list[int]] = {}
+        for row, key in enumerate(keys):
+            rows_of.setdefault(key, []).append(row)
+        for key, d, crc, value in self.rows_of("key, dimension, crc, value", list(rows_of)):
+            if d != dimension or len(value) != 4 * d or zlib.crc32(value) != crc:
+                raise self.damaged(f"the vector {key.hex()[:12]}… does not fit its check")
+            vectors[rows_of.pop(key)] = np.frombuffer(value, "<f4")
+        if rows_of:
+            raise self.damaged(f"{len(rows_of)} vectors are not there")
+        return vectors
+
+    def add(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Commit vectors (n, d) in one transaction; a key that is here already stays as it is.
+
+        Raises:
+            MemreproError: if one is not finite, or the file cannot be written.
+        """
+        if not np.isfinite(vectors).all():
+            raise MemreproError(f"a vector with NaN or infinity was refused by {self.path}")
+        rows = []
+        for key, vector in zip(keys, vectors, strict=True):
+            value = vector.astype("<f4").tobytes()
+            rows.append((key, vector.size, zlib.crc32(value), value))
+        self.insert(rows)
+
+
+def embed(
+    texts: Sequence[str],
+    encoder: Encoder,
+    role: Role,
+    store: VectorStore,
+    *,
+    progress: bool = True,
+    batch_size: int = 32,
+) -> Vectors:
+    """Texts → vectors, each unique text encoded at most once for ever.
+
+    Missing texts go in batches of like length, longest first, so that running out of memory shows
+    at once; each batch is committed before the next. A killed run therefore loses at most the
+    batch in flight, and goes on with the same batches. The result is always what the store holds.
+
+    Args:
+        texts: n texts, with or without repetitions.
+        encoder: what encodes.
+        role: 'query' or 'document'.
+        store: where vectors are kept; its `found` and `encoded` are increased.
+        progress: a bar on a terminal; elsewhere a line on stderr now and then, and one at the end.
+        batch_size: texts to a commit.
+
+    Returns:
+        (n, d) float32 in the order of `texts`.
+
+    Raises:
+        MemreproError: if a vector is not finite, or the store cannot be used.
+    """
+    prompt = encoder.prompts[role]
+    key_of = {
+        text: vector_key(encoder.identity, role, prompt, text) for text in dict.fromkeys(texts)
+    }
+    wanted = set(store.missing(list(key_of.values())))
+    todo = sorted((t for t, key in key_of.items() if key in wanted), key=lambda t: (-len(t), t))
+    store.found += len(key_of) - len(todo)
+    began, name = time.perf_counter(), encoder.identity.model
+    with bar(len(todo), name, " texts", show=progress) as shown:
+        for start in range(0, len(todo), batch_size):
+            batch = todo[start : start + batch_size]
+            # Another process may have committed some of these since.
+            still = set(store.missing([key_of[text] for text in batch]))
+            new = [text for text in batch if key_of[text] in still]
+            if new:
+                vectors = encoder.encode(new, role)
+                check_vectors(vectors, new, encoder.identity, encoder.dimension)
+                store.add([key_of[text] for text in new], vectors)
+            store.encoded += len(new)
+            store.found += len(batch) - len(new)
+            shown.update(len(batch))
+    if progress and todo and not sys.stderr.isatty():
+        seconds = time.perf_counter() - began
+        print(
+            f"{name}: {len(key_of) - len(todo)} vectors found, {len(todo)} encoded in "
+            f"{seconds:.1f} s ({len(todo) / seconds:.1f} texts/s)",
+            file=sys.stderr,
+        )
+    return store.read([key_of[text] for text in texts], encoder.dimension)

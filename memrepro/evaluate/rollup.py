@@ -1,0 +1,93 @@
+"""Rankings of rounds, turns or extractions, read as rankings of sessions: pure.
+
+Two readings, each under its own name. *First place*: a session stands where its first doc does.
+*Official*: LongMemEval's released code leaves the docs where they are and lets k grow until the top
+of the list names k sessions (PROTOCOLS.md); see `evaluate_official`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from memrepro.core.memory import Parts
+from memrepro.errors import MemreproError
+from memrepro.evaluate.metrics import Values, find_hits, lay_out, ndcg_longmemeval, ranks_of
+
+
+def parent_of(doc_id: str) -> str:
+    """The round or session that an extraction was taken from; another doc is its own."""
+    return doc_id.partition("#")[0]
+
+
+def roll_up(run: pd.DataFrame, level: str, places: Mapping[str, str]) -> pd.DataFrame | None:
+    """The run with its docs read as sessions or rounds, each where its first doc stands.
+
+    Args:
+        run: `query_id, doc_id, rank`, in order of rank for each query.
+        level: 'session', or 'round' for a run of extractions.
+        places: round or turn id → session id.
+
+    Returns:
+        The same columns; None where a doc was taken from a session, and rounds are asked for.
+    """
+    units = {}
+    for doc_id in run["doc_id"].unique():
+        parent = parent_of(doc_id)
+        if level == "round" and parent not in places:
+            return None
+        units[doc_id] = places.get(parent, parent) if level == "session" else parent
+    rolled = run.assign(doc_id=run["doc_id"].map(units))
+    rolled = rolled.drop_duplicates(["query_id", "doc_id"])
+    return rolled.assign(rank=rolled.groupby("query_id", sort=False).cumcount() + 1)
+
+
+OFFICIAL = ("recall_all", "recall_any", "ndcg_longmemeval")
+
+
+def evaluate_official(
+    run: pd.DataFrame, gold: Mapping[str, Parts], places: Mapping[str, str], ks: Sequence[int]
+) -> Values:
+    """LongMemEval's released turn-to-session evaluation (`evaluate_retrieval_turn2session`).
+
+    A gold session is one with a gold turn. The other turns of such a session count as a session of
+    their own (the script renames them), and so does the session of any turn. For each question, k
+    grows until the top of the ranking names k sessions; then a gold session is found if one of its
+    gold turns is in the top, and NDCG is that of the turns at the grown k.
+
+    Args:
+        run: `query_id, doc_id, rank` of rounds or turns, in order of rank for each query.
+        gold: query id → gold rounds or turns, each a part of one alternative.
+        places: round or turn id → session id.
+        ks: cut-offs in sessions.
+
+    Returns:
+        The metrics of `OFFICIAL`.
+
+    Raises:
+        MemreproError: if a gold turn or a ranked doc has no session.
+    """
+    docs_of: dict[str, list[str]] = {}
+    for query_id, doc_id in zip(run["query_id"].tolist(), run["doc_id"].tolist(), strict=True):
+        docs_of.setdefault(query_id, []).append(doc_id)
+    values: dict[tuple[str, int], list[float]] = {(name, k): [] for k in ks for name in OFFICIAL}
+    ordered = find_hits(ranks_of(run), lay_out(gold)).each()
+    for (query_id, parts), hits in zip(gold.items(), ordered, strict=True):
+        turns = {doc_id for part in parts for doc_id in part}
+        ranking = docs_of.get(query_id, [])
+        if strays := sorted({*turns, *ranking} - places.keys()):
+            raise MemreproError(f"doc {strays[0]!r} of query {query_id!r} lies in no session")
+        sessions = {places[turn] for turn in turns}
+        # A turn of a gold session that is not gold itself stands for another session.
+        units = [(places[doc], places[doc] in sessions and doc not in turns) for doc in ranking]
+        named, seen = [], set[tuple[str, bool]]()
+        for unit in units:
+            seen.add(unit)
+            named.append(len(seen))
+        for k in ks:
+            grown = max(k, int(np.searchsorted(named, k)) + 1)
+            found = {place for place, other in units[:grown] if not other} & sessions
+            values["recall_all", k].append(float(found == sessions))
+            values["recall_any", k].append(float(bool(found)))
+            values["ndcg_longmemeval", k].append(float(ndcg_longmemeval(hits, grown)[0]))
+    return Values(tuple(gold), {key: np.array(column) for key, column in values.items()})

@@ -1,0 +1,220 @@
+"""A person's control: what is remembered is seen, corrected, deleted, paused, carried away.
+
+What is deleted or corrected is gone from every tier, index and file when a function returns; what a
+kill interrupts is finished at the next opening.
+"""
+
+import os
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from memrepro.errors import MemreproError
+from memrepro.files.atomic import read_json, write_json
+from memrepro.memory import cold
+from memrepro.memory.fact import Change, Fact
+from memrepro.memory.folders import DELETED, check_message, lock, user_folder
+from memrepro.memory.journal import Segment
+from memrepro.memory.memory import TieredMemory
+from memrepro.retrieve.tiered.segments import Message, content_hash
+
+_FORMAT = "memrepro tiered memory 1"
+# All but what follows from these and from the encoder.
+_TABLES = (
+    "messages", "segments", "segment_messages", "events", "facts", "fact_sources", "fact_history",
+    "counters",
+)  # fmt: skip
+_NOTES = ("clock", "newest", "rules", "paused")
+
+
+def messages(memory: TieredMemory) -> list[Message]:
+    """All messages in order of time."""
+    with memory.journal.snapshot():
+        return memory.journal.messages()
+
+
+def segments(memory: TieredMemory) -> list[Segment]:
+    """All segments of WARM and COLD, in order of time."""
+    with memory.journal.snapshot():
+        return memory.journal.segments()
+
+
+def facts(memory: TieredMemory, status: str = "active") -> list[Fact]:
+    """The facts of a status, by id."""
+    with memory.journal.snapshot() as connection:
+        return cold.facts(connection, status)
+
+
+def history(memory: TieredMemory, fact_id: str) -> list[Change]:
+    """What led to a fact."""
+    with memory.journal.snapshot() as connection:
+        return cold.history(connection, fact_id)
+
+
+def mark(memory: TieredMemory, message_id: str, importance: float) -> None:
+    """Say how important a message is, 0..1; its segments have the largest of their messages'.
+
+    Raises:
+        MemreproError: if there is no such message, or the importance is not in 0..1.
+    """
+    if not 0 <= importance <= 1:
+        raise MemreproError(f"the importance is {importance!r}: it must be in 0..1")
+    with memory.changing() as change:
+        _change(
+            change.db, "UPDATE messages SET importance = ? WHERE message_id = ?",
+            importance, message_id,
+        )  # fmt: skip
+
+
+def edit_message(memory: TieredMemory, message_id: str, text: str, now: float) -> None:
+    """Put other words in place of a message's; its segments and facts are made anew.
+
+    Raises:
+        MemreproError: if there is no such message, the text is empty, or it makes the message a
+            copy of another.
+    """
+    with memory.changing(purge=True) as change:
+        old = _message(memory, message_id)
+        new = Message(message_id, old.speaker, old.at, text, old.channel)
+        check_message(new)
+        try:
+            _change(
+                change.db, "UPDATE messages SET text = ?, hash = ? WHERE message_id = ?",
+                text, content_hash(new), message_id,
+            )  # fmt: skip
+        except sqlite3.IntegrityError as error:
+            raise MemreproError(
+                f"with this text the message {message_id!r} is a copy of another one: delete it"
+            ) from error
+        change.times.append(old.at)
+    memory.migrate(now)
+
+
+def delete_messages(memory: TieredMemory, message_ids: Sequence[str]) -> None:
+    """Delete messages, with the segments and facts that stand on them; the rest is made anew.
+
+    Raises:
+        MemreproError: if one is not there, and then none is deleted; or if a reader holds an old
+            state, and then the bytes go at the next opening.
+    """
+    with memory.changing(purge=True) as change:
+        for message_id in message_ids:
+            change.times.append(_message(memory, message_id).at)
+            _change(change.db, "DELETE FROM messages WHERE message_id = ?", message_id)
+
+
+def delete_between(memory: TieredMemory, start: float, end: float) -> int:
+    """Delete the messages from `start` up to, not including, `end` (Unix seconds): how many."""
+    found = [message.message_id for message in messages(memory) if start <= message.at < end]
+    delete_messages(memory, found)
+    return len(found)
+
+
+def edit_fact(memory: TieredMemory, fact_id: str, text: str, now: float) -> None:
+    """Put a person's words in place of a fact's; the earlier ones stay in its history."""
+    with memory.changing(facts=True) as change:
+        cold.edit(change.db, fact_id, text, now)
+
+
+def delete_fact(memory: TieredMemory, fact_id: str) -> None:
+    """Delete a fact with its history; the messages that said it stay."""
+    with memory.changing(purge=True) as change:
+        cold.forget(change.db, fact_id)
+
+
+def delete_user(root: Path, user_id: str) -> None:
+    """Delete all of a user's memory.
+
+    Raises:
+        MemreproError: if another process is writing it.
+    """
+    held = lock(root, user_id)
+    try:
+        folder = user_folder(root, user_id)
+        # In one step nothing is found any more; a kill leaves bytes that the next opening removes.
+        away = folder.with_name(f"{DELETED}{folder.name}")
+        shutil.rmtree(away, ignore_errors=True)
+        folder.rename(away)
+        shutil.rmtree(away)
+    finally:
+        os.close(held)
+
+
+def pause(memory: TieredMemory) -> None:
+    """Take in no messages until `resume`; what is there can be searched."""
+    with memory.changing():
+        memory.journal.put("paused", True)
+
+
+def resume(memory: TieredMemory) -> None:
+    """Take in messages again."""
+    with memory.changing():
+        memory.journal.put("paused", False)
+
+
+def export(memory: TieredMemory, path: Path) -> None:
+    """Write all of a memory into one JSON file, with the versions that made it."""
+    with memory.journal.snapshot() as db:
+        tables = {name: _rows(db, name) for name in _TABLES}
+        notes = {name: memory.journal.get(name) for name in _NOTES}
+    versions = {name: version(name) for name in ("memrepro", "lancedb")}
+    versions["sqlite"] = sqlite3.sqlite_version
+    made_by = {"versions": versions, "encoder": memory.encoder.identity.model}
+    write_json(path, {"format": _FORMAT, "made_by": made_by, "notes": notes, "tables": tables})
+
+
+def import_(memory: TieredMemory, path: Path) -> None:
+    """Take an export into a memory that is empty; vectors are made anew by its encoder.
+
+    Raises:
+        MemreproError: if the memory is not empty, or the file is not an export of this version.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or content.get("format") != _FORMAT:
+        raise MemreproError(f"{path} is not a {_FORMAT!r}: it must be an export of this version")
+    with memory.changing(whole=True) as change:
+        if memory.journal.last(1):
+            raise MemreproError(f"the memory {memory.folder} is not empty: import into a new one")
+        for name in ("counters", *_TABLES):
+            change.db.execute(f"DELETE FROM {name}")
+        try:
+            for name in _TABLES:
+                _insert(change.db, name, content["tables"][name])
+            for name in _NOTES:
+                memory.journal.put(name, content["notes"][name])
+            for message in memory.journal.messages():
+                check_message(message)
+        except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
+            raise MemreproError(f"{path} is damaged ({error!r}): export anew") from error
+        change.db.execute(
+            "INSERT INTO words (rowid, text) SELECT number, text FROM segments WHERE tier = 'warm'"
+        )
+
+
+def _rows(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
+    found = db.execute(f"SELECT * FROM {table} ORDER BY 1, 2")
+    names = [column[0] for column in found.description]
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def _insert(db: sqlite3.Connection, table: str, rows: Sequence[dict[str, Any]]) -> None:
+    names = [column[1] for column in db.execute(f"PRAGMA table_info({table})")]
+    for row in rows:
+        if set(row) != set(names):
+            raise ValueError(f"a row of {table} has the columns {sorted(row)}")
+    values = ", ".join(f":{name}" for name in names)
+    db.executemany(f"INSERT INTO {table} VALUES ({values})", rows)
+
+
+def _message(memory: TieredMemory, message_id: str) -> Message:
+    if not (found := memory.journal.messages("WHERE message_id = ?", (message_id,))):
+        raise MemreproError(f"there is no message {message_id!r}")
+    return found[0]
+
+
+def _change(db: sqlite3.Connection, statement: str, *values: Any) -> None:
+    if not db.execute(statement, values).rowcount:
+        raise MemreproError(f"there is no message {values[-1]!r}")

@@ -1,0 +1,347 @@
+"""A search: vectors, else words, else the last messages, else "I don't have memory of that".
+
+328e0f776fdaed08, "Graceful degradation patterns". A step is left on any failure of what it stands
+on: an encoder that raises or hangs, a damaged folder of vectors, a damaged or locked journal.
+"""
+
+import hashlib
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+from memrepro.core.similarity import Doubles, normalise, products
+from memrepro.encode.encoder import Encoder, Vectors
+from memrepro.errors import MemreproError
+from memrepro.memory import cold
+from memrepro.memory.fact import Fact
+from memrepro.memory.hot import Hot
+from memrepro.memory.index import VectorIndex
+from memrepro.memory.journal import Journal, Segment, any_word, day
+from memrepro.memory.settings import UNCERTAIN, Answer, Item, Settings, Step
+from memrepro.retrieve.tiered import scoring
+from memrepro.retrieve.tiered.segments import Message, says_something, segment_text
+from memrepro.retrieve.tiered.selection import MOST, adaptive, mmr
+from memrepro.text.dates import TimeRange
+from memrepro.text.temporal import time_range
+
+_T = TypeVar("_T")
+_HOUR = 3600.0
+# Nearest segments that are scored; a week of WARM rarely has more, and a range in time takes all.
+_NEAREST = 1000
+
+
+class Limited:
+    """Runs one thing at a time, each no longer than it may take."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+
+    def run(self, work: Callable[[], _T], seconds: float) -> _T:
+        """What `work` returns.
+
+        Raises:
+            MemreproError: if it takes longer, fails, or one that took longer has not ended yet.
+        """
+        if self._thread and self._thread.is_alive():
+            raise MemreproError("an earlier call of the encoder or the index has not ended yet")
+        results: list[_T] = []
+        errors: list[BaseException] = []
+
+        def target() -> None:
+            try:
+                results.append(work())
+            except BaseException as error:
+                errors.append(error)
+
+        # A daemon, so that one that hangs for ever does not keep the process from ending.
+        self._thread = threading.Thread(target=target, daemon=True)
+        self._thread.start()
+        self._thread.join(seconds)
+        if results:
+            return results[0]
+        if errors:
+            raise MemreproError(f"{type(errors[0]).__name__}: {errors[0]}") from errors[0]
+        raise MemreproError(f"it took longer than {1000 * seconds:.0f} ms")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A query, with what it is limited to."""
+
+    query: str
+    now: float
+    span: TimeRange | None
+    channel: str | None
+
+    @property
+    def is_limited(self) -> bool:
+        return self.span is not None or self.channel is not None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What may be given, with what the formulas ask for."""
+
+    item: Item
+    cosine: float
+    similarity: float
+    vector: Vectors
+    used: float
+    channel: float
+    importance: float = 0.0
+    accesses: int = 0
+    conflicts: int = 0
+
+
+@dataclass
+class Chain:
+    """The steps over one user's memory.
+
+    Attributes:
+        journal, index, hot, encoder, settings, limited: what the steps stand on.
+        counts: what happened, since the caller last took it.
+    """
+
+    journal: Journal
+    index: VectorIndex
+    hot: Hot
+    encoder: Encoder
+    settings: Settings
+    limited: Limited
+    counts: Counter[str] = field(default_factory=Counter)
+    # The text of the messages that are in no segment yet, and its vector.
+    _tail: tuple[str, Vectors] = ("", np.zeros(0, np.float32))
+
+    def answer(self, query: str, now: float, channel: str | None) -> Answer:
+        """Search, step by step."""
+        asked = _Asked(query, now, time_range(query, day(now)), channel)
+        failures: list[str] = []
+        self.counts["searches"] += 1
+        steps: tuple[tuple[Step, Callable[[_Asked], list[Item]]], ...] = (
+            ("dense", self._dense), ("lexical", self._lexical), ("recent", self._recent)
+        )  # fmt: skip
+        for name, step in steps:
+            try:
+                items = tuple(step(asked))
+            except Exception as error:
+                failures.append(f"{name}: {error}")
+                self.counts[f"{name}_failed"] += 1
+                continue
+            return self._answered(name, items, failures)
+        return self._answered("nothing", (), failures)
+
+    def _answered(self, step: Step, items: tuple[Item, ...], failures: Sequence[str]) -> Answer:
+        self.counts[f"answered_{step}"] += 1
+        self.counts["abstained"] += not items
+        for item in items:
+            self.counts[f"given_{item.tier}"] += 1
+        return Answer(step, items, "" if items else UNCERTAIN, tuple(failures))
+
+    def _dense(self, asked: _Asked) -> list[Item]:
+        """WARM by the combined score, with COLD where WARM's best cosine is too low."""
+        with self.journal.snapshot():
+            if self.journal.get("behind"):
+                raise MemreproError("the vectors of some segments or facts are not there yet")
+            if self.journal.get("encoder") != asdict(self.encoder.identity):
+                raise MemreproError(
+                    "the vectors are of another encoder by now: open the memory again"
+                )
+            allowed, tail = self._allowed("warm", asked), self.journal.tail(self.settings.hot)
+            if not says_something(tail):
+                tail = []
+            query, ids, cosines, vectors = self.limited.run(
+                lambda: self._nearest(asked, tail), self.settings.dense_ms / 1000
+            )
+            pool = self._tail_found(asked, tail, query)
+            pool += self._warm_found(asked, allowed, ids, cosines, vectors)
+            if max((found.cosine for found in pool), default=-1.0) < self.settings.threshold:
+                self.counts["cold_consulted"] += 1
+                pool += self._cold_found(asked, query)
+        return self._select(pool, asked)
+
+    def _nearest(
+        self, asked: _Asked, tail: Sequence[Message]
+    ) -> tuple[Vectors, list[str], Doubles, Vectors]:
+        text = segment_text(tail)
+        if tail and text != self._tail[0]:
+            self._tail = text, normalise(self.encoder.encode([text], "document"))[0]
+        query = normalise(self.encoder.encode([asked.query], "query"))[0]
+        limit = None if asked.is_limited else _NEAREST
+        ids, vectors = self.index.nearest("segments", query, limit)
+        return query, ids, products(query[None], vectors)[0], vectors
+
+    def _tail_found(self, asked: _Asked, tail: Sequence[Message], query: Vectors) -> list[_Found]:
+        """What no segment holds yet, as one; its words are not in the index, its cosine counts."""
+        if not tail:
+            return []
+        text, vector = self._tail
+        cosine = float(products(query[None], vector[None])[0, 0])
+        if not (
+            self._is_near(cosine, asked)
+            and (asked.channel is None or asked.channel in {m.channel for m in tail})
+            and (asked.span is None or _meets(asked.span, tail))
+        ):
+            return []
+        ids, end = tuple(message.message_id for message in tail), tail[-1].at
+        channel = max(scoring.channel_weight(message.channel) for message in tail)
+        item = Item("hot", ids[0], text, 0.0, end, ids)
+        return [_Found(item, cosine, cosine, vector, end, channel)]
+
+    def _warm_found(
+        self,
+        asked: _Asked,
+        allowed: set[str] | None,
+        ids: list[str],
+        cosines: Doubles,
+        vectors: Vectors,
+    ) -> list[_Found]:
+        # The writer may be ahead with one of its two files: what both have is right.
+        here = self.journal.warm_of(ids) if allowed is None else allowed
+        rows = {key: row for row, key in enumerate(ids) if key in here}
+        bm25 = self.journal.lexical(asked.query, rows)
+        hybrid = scoring.hybrid(
+            cosines[list(rows.values())], [bm25.get(key, 0.0) for key in rows], self.settings.alpha
+        )
+        similarity = dict(zip(rows, hybrid, strict=True))
+        near = [key for key, row in rows.items() if self._is_near(cosines[row], asked)]
+        return [
+            _Found(
+                _warm_item(segment, 0.0),
+                float(cosines[rows[segment.segment_id]]),
+                float(similarity[segment.segment_id]),
+                vectors[rows[segment.segment_id]],
+                segment.last_access,
+                max(map(scoring.channel_weight, segment.channels)),
+                segment.importance,
+                segment.accesses,
+            )
+            for segment in self.journal.segments_of(near)
+        ]
+
+    def _cold_found(self, asked: _Asked, query: Vectors) -> list[_Found]:
+        """Facts, with the weight of a direct conversation and the time when they were last said."""
+        limit = None if asked.is_limited else _NEAREST
+        ids, vectors = self.limited.run(
+            lambda: self.index.nearest("facts", query, limit), self.settings.dense_ms / 1000
+        )
+        db, cosines = self.journal.connection, products(query[None], vectors)[0]
+        row_of = {key.partition(".")[0]: row for row, key in enumerate(ids)}
+        if asked.is_limited:
+            meant = self._meant(cold.facts_of(db, list(row_of)), asked)
+            row_of = {fact.fact_id: row_of[fact.fact_id] for fact in meant}
+        rows, bm25 = list(row_of.values()), cold.lexical(db, any_word(asked.query))
+        hybrid = scoring.hybrid(
+            cosines[rows], [bm25.get(key, 0.0) for key in row_of], self.settings.alpha
+        )
+        similarity = dict(zip(row_of, hybrid, strict=True))
+        near = [key for key, row in row_of.items() if self._is_near(cosines[row], asked)]
+        conflicts = cold.conflicts(db)
+        return [
+            _Found(
+                self._fact_item(fact, 0.0),
+                float(cosines[row_of[fact.fact_id]]),
+                float(similarity[fact.fact_id]),
+                vectors[row_of[fact.fact_id]],
+                fact.last_validated_at,
+                1.0,
+                conflicts=max(conflicts.get(key, 0) for key in fact.sources),
+            )
+            for fact in cold.facts_of(db, near)
+            if fact_key(fact) == ids[row_of[fact.fact_id]]
+        ]
+
+    def _is_near(self, cosine: float, asked: _Asked) -> bool:
+        """Whether it is similar enough; "what did we do last week" is like nothing in that week."""
+        return asked.span is not None or cosine >= self.settings.threshold
+
+    def _select(self, pool: Sequence[_Found], asked: _Asked) -> list[Item]:
+        if not pool:
+            return []
+        scores = self._scores(pool, asked.now)
+        order = sorted(range(len(pool)), key=lambda i: (-scores[i], pool[i].item.item_id))
+        vectors = np.array([pool[i].vector for i in order])
+        n = adaptive(sorted((found.cosine for found in pool), reverse=True))
+        chosen = [order[i] for i in mmr(scores[order], vectors, self.settings.mmr_weight, n)]
+        return [replace(pool[i].item, score=float(scores[i])) for i in chosen]
+
+    def _scores(self, pool: Sequence[_Found], now: float) -> Doubles:
+        similarities = [found.similarity for found in pool]
+        hours = (now - np.array([found.used for found in pool])) / _HOUR
+        recency = (
+            scoring.bucket_recency(hours)
+            if self.settings.recency == "buckets"
+            else scoring.additive_recency(hours, self.settings.decay_rate)
+        )
+        if self.settings.formula == "memory_bank":
+            conflicts = [found.conflicts for found in pool]
+            return scoring.memory_bank(similarities, recency, conflicts, self.settings.gamma)
+        return scoring.combined(
+            similarities,
+            [found.channel for found in pool],
+            recency,
+            [found.importance for found in pool],
+            [found.accesses for found in pool],
+        )
+
+    def _lexical(self, asked: _Asked) -> list[Item]:
+        """WARM by BM25, and COLD where WARM has no word of the query."""
+        with self.journal.snapshot():
+            allowed = self._allowed("warm", asked)
+            best = _best(self.journal.lexical(asked.query, allowed, MOST))
+            segments = {s.segment_id: s for s in self.journal.segments_of(list(best))}
+            items = [_warm_item(segments[key], score) for key, score in best.items()]
+            if not items:
+                scores = cold.lexical(self.journal.connection, any_word(asked.query))
+                likely = scores if asked.is_limited else _best(scores)
+                matching = cold.facts_of(self.journal.connection, list(likely))
+                facts = {fact.fact_id: fact for fact in self._meant(matching, asked)}
+                over = _best({key: scores[key] for key in facts})
+                items = [self._fact_item(facts[k], score) for k, score in over.items()]
+        if not items:
+            raise MemreproError("no segment or fact has a word of the query")
+        return items
+
+    def _recent(self, asked: _Asked) -> list[Item]:
+        """The last messages that memory holds, whatever the query."""
+        messages = self.hot.last(self.settings.recent)
+        if not messages:
+            raise MemreproError("there is no message")
+        return [Item("hot", m.message_id, m.text, 0.0, m.at, (m.message_id,)) for m in messages]
+
+    def _allowed(self, tier: str, asked: _Asked) -> set[str] | None:
+        if not asked.is_limited:
+            return None
+        return self.journal.within(tier, asked.span, self.settings.time_by, asked.channel)
+
+    def _meant(self, facts: Sequence[Fact], asked: _Asked) -> list[Fact]:
+        """Those of some facts that have a source within the query's limits."""
+        allowed = self._allowed("cold", asked)
+        return [f for f in facts if allowed is None or not allowed.isdisjoint(f.sources)]
+
+    def _fact_item(self, fact: Fact, score: float) -> Item:
+        ids = self.journal.sources(fact.sources)
+        return Item("cold", fact.fact_id, fact.text, float(score), fact.last_validated_at, ids)
+
+
+def _warm_item(segment: Segment, score: float) -> Item:
+    key, text = segment.segment_id, segment.text
+    return Item("warm", key, text, score, segment.end, segment.message_ids)
+
+
+def fact_key(fact: Fact) -> str:
+    """The id of a fact's vector, another one where its text was edited."""
+    return f"{fact.fact_id}.{hashlib.sha256(fact.text.encode()).hexdigest()[:12]}"
+
+
+def _meets(span: TimeRange, messages: Sequence[Message]) -> bool:
+    """Whether messages were said in a range, at least in part."""
+    return day(messages[0].at) <= span.end and day(messages[-1].at) >= span.start
+
+
+def _best(scores: dict[str, float]) -> dict[str, float]:
+    """The highest, in order; of equals the smaller id."""
+    return dict(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:MOST])

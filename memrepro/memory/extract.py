@@ -1,0 +1,257 @@
+"""Facts of WARM segments, for COLD: by rules, or by a recorded language model.
+
+328e0f776fdaed08, "COLD tier": extracted facts in the form of elementary discourse units, with
+confidence and provenance. The rules keep the speaker's own words and resolve no pronoun.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+
+from memrepro.errors import MemreproError
+from memrepro.llm.model import LanguageModel, Prompt
+from memrepro.llm.structured import KINDS, Refused, parse
+from memrepro.memory.fact import CATEGORIES, Candidate, Extract
+from memrepro.memory.prompts import prompt
+from memrepro.memory.statements import USER, clauses, read
+from memrepro.text import temporal
+from memrepro.text.facts import user_facts
+from memrepro.text.sentences import sentences
+
+__all__ = ["Candidate", "Extract", "ModelExtractor", "by_model", "by_rules", "category_of"]
+
+PLAIN, HEDGED = 0.9, 0.5  # the confidence of a statement by rules
+CHARACTERS, FACTS = 300, 40  # of a model's fact; facts of one segment
+
+_LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d)\] ([^:\n]{1,80}): ")
+# Whose words are no facts of a person.
+_MACHINES = frozenset(("assistant", "system", "tool", "bot"))
+_HEDGE = re.compile(
+    r"\b(?:think|guess|maybe|perhaps|probably|might|may|suppose|not sure|kind of|sort of|possibly|"
+    r"i believe|seem(?:s|ed)?)\b"
+)
+_TASTE = re.compile(
+    r"\b(?:prefers?|likes?|loves?|enjoys?|adores?|hates?|dislikes?|detests?|favou?rite|"
+    r"(?:fond|fan|lover) of|keen on|into|can'?t stand|can ?not stand|allergic|rather|vegan|"
+    r"vegetarian|pescatarian)\b"
+)
+_KIN = (
+    "wife husband partner girlfriend boyfriend fianc[eé]e? mother father mum mom dad sister "
+    "brother son daughter child children parent grandmother grandfather grandma grandpa aunt uncle "
+    "cousin niece nephew friend boss manager colleague coworker neighbou?r roommate flatmate "
+    "landlord"
+)
+_RELATIONSHIP = re.compile(
+    rf"\b(?:my|our|his|her|their|user's)\s+(?:\w+\s+)?(?:{'|'.join(_KIN.split())})s?\b|"
+    r"\b(?:married|engaged|divorced|dating|single|widowed|in-laws)\b|\bbroke up\b"
+)
+_PAST = re.compile(
+    r"\b(?:\w{2,}ed|was|were|went|had|got|bought|met|saw|made|took|came|began|found|gave|left|"
+    r"lost|sold|won|broke|flew|drove|ran|ate|told|wrote|became|moved)\b"
+)
+
+
+def by_rules() -> Extract:
+    """Statements of people about their lives, each clause that can stand alone by itself.
+
+    What states a fact is `extractors.facts.user_facts`, and such short sentences as
+    `statements.read` can read. The assistant's words are left out. Who is not 'user' stands before
+    their words. The confidence is 0.9, or 0.5 with a hedge ("I think", "maybe"); the category is
+    `category_of`'s. A line's own minute is when it was said.
+    """
+    return _by_rules
+
+
+def _by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
+    found: dict[Candidate, None] = {}
+    for segment_id, text, at in segments:
+        for speaker, minute, said in _lines(text, at):
+            if speaker.casefold() in _MACHINES:
+                continue
+            who = "" if speaker.casefold() == USER else f"{speaker}: "
+            for fact in _statements(said):
+                confidence = HEDGED if _HEDGE.search(fact.casefold()) else PLAIN
+                told = Candidate(
+                    who + fact, category_of(fact, minute), confidence, (segment_id,), minute
+                )
+                found.setdefault(told)
+    return list(found)
+
+
+def category_of(fact: str, at: float) -> str:
+    """The category of a statement, by the first rule that fits.
+
+    A word of taste makes a preference; a word for a relative, a friend or a colleague of theirs, or
+    for being married and the like a relationship; a verb in the past or a date an event; all else
+    is a fact.
+    """
+    said = fact.casefold().replace("’", "'")
+    if _TASTE.search(said):
+        return "preference"
+    if _RELATIONSHIP.search(said):
+        return "relationship"
+    if _PAST.search(said) or _dated(fact, at):
+        return "event"
+    return "fact"
+
+
+def _dated(fact: str, at: float) -> bool:
+    try:
+        return bool(temporal.dated_events(fact, datetime.fromtimestamp(at, UTC).date()))
+    except (MemreproError, ValueError, OverflowError, OSError):  # a time of no year there is
+        return False
+
+
+def _lines(text: str, at: float) -> Iterator[tuple[str, float, str]]:
+    """(speaker, Unix seconds, words) of each message of a segment's text, as `segment_text` wrote.
+
+    A line without a date goes on with the message before it; text without any is the user's.
+    """
+    speaker, minute, said = USER, at, list[str]()
+    for line in text.split("\n"):
+        match = _LINE.match(line)
+        stamp = _stamp(match[1]) if match else None
+        if match and stamp is not None:
+            if said:
+                yield speaker, minute, "\n".join(said)
+            speaker, minute, said = match[2].strip(), stamp, [line[match.end() :]]
+        else:
+            said.append(line)
+    yield speaker, minute, "\n".join(said)
+
+
+def _stamp(written: str) -> float | None:
+    try:
+        return datetime.strptime(written, "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+
+
+def _statements(said: str) -> Iterator[str]:
+    """The statements in one message, each by itself where its clauses can stand alone."""
+    for sentence in sentences(said):
+        parts = clauses(sentence)
+        alone = [fact for part in parts for fact in _fact(part)]
+        yield from alone if len(parts) > 1 and len(alone) == len(parts) else _fact(sentence)
+
+
+def _fact(sentence: str) -> list[str]:
+    if found := user_facts(sentence):
+        return found
+    # Too short for the extractor, as "I prefer tea." is.
+    told = read(sentence)
+    short = bool(told) and all(
+        one is not None
+        and one.subject.startswith(USER)
+        and (one.attribute != "be" or all(item.kind for item in one.value))
+        and not any(_EMPTY & set(item.words) for item in one.value)
+        for one in told
+    )
+    return [sentence.rstrip(" ,")] if short else []
+
+
+# "I have an idea" and the like tell of the talk.
+_EMPTY = frozenset(("question", "idea", "problem", "point", "doubt", "clue", "time", "look", "try"))
+
+
+def _known(category: str) -> str:
+    if category not in CATEGORIES:
+        raise ValueError(f"none of {', '.join(CATEGORIES)}")
+    return category
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Told(_Strict):
+    """One fact of a model's answer."""
+
+    text: Annotated[str, StringConstraints(pattern=r"\S", max_length=CHARACTERS)]
+    category: Annotated[str, AfterValidator(_known)]
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    quote: Annotated[str, StringConstraints(pattern=r"\w")]
+
+
+class Facts(_Strict):
+    """A model's answer: the facts of a segment."""
+
+    facts: Annotated[list[Told], Field(max_length=FACTS)]
+
+
+@dataclass
+class ModelExtractor:
+    """Facts by a language model, a segment a prompt.
+
+    An answer is used whole or its segment yields nothing: no JSON object, half of one, a wrong
+    type, a category that is none of the four, a confidence outside 0..1, a text over 300
+    characters, over 40 facts. Of an answer that is used a fact is left out whose quotation stands
+    in no line of the segment, or in the assistant's alone: it is invented, or not a person's.
+
+    Attributes:
+        model: replays or records, see `memrepro.llm.choose.language_model`.
+        counts: answers by kind (`llm.structured.KINDS`), and facts 'not said'.
+        skipped: (segment id, reason) of what was left out.
+    """
+
+    model: LanguageModel
+    counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(KINDS, 0)))
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+
+    def __call__(self, segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
+        """The facts, in the order of the segments.
+
+        Raises:
+            MemreproError: if an answer cannot be had, or when replayed is not recorded.
+        """
+        answers = self.model.answer([ask(text) for _, text, _ in segments])
+        found: list[Candidate] = []
+        for (segment_id, text, at), answer in zip(segments, answers, strict=True):
+            try:
+                told = parse(answer, Facts).facts
+            except Refused as error:
+                self.counts[error.kind] += 1
+                self.skipped.append((segment_id, str(error)))
+                continue
+            self.counts["used"] += 1
+            lines = [
+                (minute, _squeezed(said))
+                for speaker, minute, said in _lines(text, at)
+                if speaker.casefold() not in _MACHINES
+            ]
+            for one in told:
+                quote = _squeezed(one.quote)
+                when = [minute for minute, said in lines if quote in said]
+                if not when:
+                    self.counts["not said"] += 1
+                    self.skipped.append((segment_id, f"not said: {ascii(one.quote)[:80]}"))
+                    continue
+                found.append(
+                    Candidate(
+                        " ".join(one.text.split()),
+                        one.category,
+                        float(one.confidence),
+                        (segment_id,),
+                        when[0],
+                    )
+                )
+        return list(dict.fromkeys(found))
+
+
+def by_model(model: LanguageModel) -> ModelExtractor:
+    """Extract by a recorded language model; see `ModelExtractor`."""
+    return ModelExtractor(model)
+
+
+def ask(text: str) -> Prompt:
+    """What a model is asked of a segment's text."""
+    return prompt("extraction", {"conversation": text.encode("utf-8", "replace").decode()})
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.casefold().split())

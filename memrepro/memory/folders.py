@@ -1,0 +1,78 @@
+"""Where a user's memory is, who may write it, and what may come in."""
+
+import fcntl
+import hashlib
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memrepro.errors import MemreproError
+from memrepro.retrieve.tiered.segments import Message
+from memrepro.text.temporal import YEARS
+
+# Folders of users that are being deleted.
+DELETED = ".deleted-"
+
+
+def user_folder(root: Path, user_id: str) -> Path:
+    """Where all of a user's memory is: a name that no user id can lead out of `root`."""
+    return root / hashlib.sha256(user_id.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def lock(root: Path, user_id: str) -> int:
+    """An open file that says who writes; closing it lets others.
+
+    Raises:
+        MemreproError: if another process holds it, or it cannot be made.
+    """
+    folder = user_folder(root, user_id)
+    while True:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            held = os.open(folder / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise MemreproError(
+                f"the memory {folder} cannot be opened ({error.strerror}): name a folder that can "
+                "be written"
+            ) from error
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # The folder may have been deleted between opening and locking.
+            if os.fstat(held).st_ino == (folder / "writer.lock").stat().st_ino:
+                return held
+        except BlockingIOError as error:
+            os.close(held)
+            raise MemreproError(
+                f"another process is writing the memory {folder}: end that one, or open it with "
+                "mode 'read'"
+            ) from error
+        except FileNotFoundError:
+            pass
+        os.close(held)
+
+
+def check_message(message: Message) -> None:
+    """Refuse a message that cannot be kept."""
+    who = f"the message {str(message.message_id)[:40]!a}"
+    for name in ("message_id", "speaker", "text", "channel"):
+        value = getattr(message, name)
+        if not isinstance(value, str) or not is_unicode(value):
+            raise MemreproError(f"{who}: its {name} is not valid Unicode text")
+    if not message.message_id or not message.text.strip():
+        raise MemreproError(f"{who}: its id or text is empty; it must have both")
+    check_time(message.at, who)
+
+
+def check_time(at: float, who: str) -> None:
+    """Refuse a time that no date can be relative to."""
+    start, end = (datetime(y, 1, 1, tzinfo=UTC).timestamp() for y in (YEARS[0], YEARS[-1] + 1))
+    if not isinstance(at, int | float) or not start <= at < end:
+        raise MemreproError(
+            f"{who}: its time is {at!r}; it must be finite Unix seconds in the years {YEARS[0]} to "
+            f"{YEARS[-1]}"
+        )
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text can be written as UTF-8: it has no lone surrogate."""
+    return text == text.encode("utf-8", "replace").decode()

@@ -1,0 +1,216 @@
+"""The vectors of segments and facts in LanceDB; they follow from the journal, and can be made anew.
+
+A search reads all vectors, and is exact, until `approximate` has built an index over many of them.
+"""
+
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from memrepro.core.similarity import normalise
+from memrepro.encode.encoder import Vectors
+from memrepro.errors import MemreproError
+
+# LanceDB's warning at the first row of each table.
+os.environ.setdefault("LANCE_LOG", "error")
+
+Table = Literal["segments", "facts"]
+TABLES: tuple[Table, ...] = ("segments", "facts")
+_BATCH = 64
+# Each write makes a fragment and a version: rows are written in groups of many batches.
+_GROUP = 32 * _BATCH
+# Reading a fragment takes a millisecond, and putting them together writes all rows anew: more of
+# them are left where there are more rows.
+_FRAGMENTS, _ROWS_A_FRAGMENT = 20, 5000
+# Of an approximate index: its partitions, and those that a search reads.
+_PARTITIONS, _PROBES = 128, 16
+# Readers beside the writer may still look at versions of this age.
+_OLD = timedelta(minutes=10)
+
+
+class VectorIndex:
+    """A folder with two tables of ids and vectors."""
+
+    def __init__(self, folder: Path, dimension: int) -> None:
+        """Name the folder; nothing is read or made yet."""
+        self._folder, self._dimension = folder, dimension
+        self._connection: Any = None
+        self._versions: list[tuple[int, int]] = []
+        self._schema = pa.schema(
+            [("id", pa.string()), ("vector", pa.list_(pa.float32(), dimension))]
+        )
+
+    def load(self) -> None:
+        """Load LanceDB, which takes two seconds at the first call of a process."""
+        import lancedb  # noqa: F401
+
+    def is_there(self) -> bool:
+        """Whether both tables are, in any state."""
+        return all((self._folder / f"{table}.lance").is_dir() for table in TABLES)
+
+    def ids(self, table: Table) -> set[str]:
+        """The ids of a table."""
+        found = self._open(table).search().select(["id"]).to_arrow()
+        return set(found.column("id").to_pylist())
+
+    def level(
+        self,
+        table: Table,
+        wanted: Collection[str],
+        vectors_of: Callable[[Sequence[str]], Vectors],
+    ) -> None:
+        """Remove what is not wanted, and add what is missing.
+
+        Args:
+            table: its name; it is made if it is not there.
+            wanted: ids; an id stands for one text for ever.
+            vectors_of: ids → (n, dimension) float32.
+        """
+        if not (self._folder / f"{table}.lance").is_dir():
+            self._connect().create_table(table, schema=self._schema)
+        here = self.ids(table)
+        stale, missing = sorted(here - set(wanted)), sorted(set(wanted) - here)
+        self.change(table, missing, stale, vectors_of)
+
+    def change(
+        self,
+        table: Table,
+        came: Sequence[str],
+        went: Sequence[str],
+        vectors_of: Callable[[Sequence[str]], Vectors],
+    ) -> None:
+        """Add and remove rows, without looking at what is there.
+
+        Args:
+            table: its name.
+            came: ids that are not there.
+            went: ids, of which those that are there go.
+            vectors_of: as for `level`.
+        """
+        if not came and not went:
+            return
+        rows = self._open(table)
+        for start in range(0, len(went), _GROUP):
+            some = ", ".join(f"'{key}'" for key in went[start : start + _GROUP])
+            rows.delete(f"id IN ({some})")
+        for start in range(0, len(came), _GROUP):
+            group = came[start : start + _GROUP]
+            batches = [group[i : i + _BATCH] for i in range(0, len(group), _BATCH)]
+            rows.add(self._rows(group, np.concatenate([vectors_of(some) for some in batches])))
+        stats = rows.stats()
+        many = _FRAGMENTS + stats["num_rows"] // _ROWS_A_FRAGMENT
+        if came and stats["fragment_stats"]["num_fragments"] > many:
+            self._compact(rows)
+
+    def nearest(
+        self, table: Table, vector: Vectors, limit: int | None, *, exact: bool = False
+    ) -> tuple[list[str], Vectors]:
+        """The ids nearest to a vector by cosine, and their vectors of length one.
+
+        Args:
+            table: its name.
+            vector: shape (dimension,).
+            limit: how many at most, or None for all.
+            exact: whether all vectors are read even where there is an approximate index.
+        """
+        rows = self._open(table)
+        n = rows.count_rows() if limit is None else limit
+        query = rows.search(vector).distance_type("cosine").limit(max(1, n)).nprobes(_PROBES)
+        if exact or limit is None:
+            query = query.bypass_vector_index()
+        return self._read(query.select(["id", "vector", "_distance"]).to_arrow())
+
+    def all(self, table: Table) -> tuple[list[str], Vectors]:
+        """All ids of a table, and their vectors of length one."""
+        return self._read(self._open(table).to_arrow())
+
+    def rewrite(self) -> None:
+        """Write the tables anew, so that no byte of a removed vector is left.
+
+        LanceDB marks rows as removed, and optimising leaves them in the file while they are few.
+        """
+        for table in TABLES:
+            rest = self._open(table).to_arrow()
+            self._connect().drop_table(table)
+            self._connect().create_table(table, data=rest, schema=self._schema)
+
+    def compact(self, older_than: timedelta = _OLD) -> None:
+        """Put fragments together, and remove versions of that age, which no reader needs."""
+        for table in TABLES:
+            self._compact(self._open(table), older_than)
+
+    def approximate(self, least: int) -> None:
+        """Build an approximate index where a table has `least` rows and none, else remove it.
+
+        Of the nearest that it gives, some are missing; rows that come later are searched as before,
+        until `compact` takes them in.
+        """
+        for table in TABLES:
+            rows = self._open(table)
+            built = [index.name for index in rows.list_indices()]
+            n = rows.count_rows()
+            if n < least:
+                for name in built:
+                    rows.drop_index(name)
+            elif not built:
+                from lancedb.index import IvfFlat
+
+                # Few rounds on few rows: where partitions end exactly matters little.
+                config = IvfFlat(
+                    distance_type="cosine",
+                    num_partitions=_PARTITIONS,
+                    max_iterations=10,
+                    sample_rate=64,
+                )
+                rows.create_index("vector", config=config)
+
+    def clear(self) -> None:
+        """Remove the folder.
+
+        Raises:
+            MemreproError: if something of it stays.
+        """
+        try:
+            if self._folder.exists():
+                shutil.rmtree(self._folder)
+        except OSError as error:
+            raise MemreproError(
+                f"the vectors in {self._folder} cannot be removed ({error}): see that this process "
+                "may do so, and open the memory again"
+            ) from error
+
+    def _connect(self) -> Any:
+        """One connection while the tables stay as they are: it holds what a search has read."""
+        folders = [self._folder / f"{table}.lance" / "_versions" for table in TABLES]
+        now = [(s.st_ino, s.st_mtime_ns) for s in (f.stat() for f in folders if f.is_dir())]
+        if self._connection is None or now != self._versions:
+            import lancedb
+
+            self._connection = lancedb.connect(self._folder, read_consistency_interval=timedelta(0))
+            self._versions = now
+        return self._connection
+
+    def _open(self, table: Table) -> Any:
+        # Anew each time: another process may have written the table anew.
+        return self._connect().open_table(table)
+
+    def _read(self, found: pa.Table) -> tuple[list[str], Vectors]:
+        flat = found.column("vector").combine_chunks().flatten().to_numpy()
+        return found.column("id").to_pylist(), normalise(flat.reshape(-1, self._dimension))
+
+    def _rows(self, ids: Sequence[str], vectors: Vectors) -> pa.Table:
+        column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), self._dimension)
+        return pa.table({"id": list(ids), "vector": column}, schema=self._schema)
+
+    @staticmethod
+    def _compact(rows: Any, older_than: timedelta = _OLD) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows.optimize(cleanup_older_than=older_than)

@@ -1,0 +1,389 @@
+"""One user's journal: messages, segments, their words and counters, in one SQLite file.
+
+The journal is the truth; the vectors follow from it.
+"""
+
+import heapq
+import json
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+from memrepro.errors import MemreproError
+from memrepro.memory.schema import SCHEMA
+from memrepro.retrieve.tiered.lexical import words
+from memrepro.retrieve.tiered.segments import Message, content_hash
+from memrepro.text.dates import TimeRange
+
+# Milliseconds to wait for another process's lock: no longer than a search may take.
+_BUSY = 250
+_PATIENT = 5000
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A final segment as it is stored.
+
+    Attributes:
+        segment_id: of its messages' ids and text.
+        tier: 'warm', searched by its vector and words; 'cold', searched by its facts; or 'silent',
+            acknowledgments alone, which no search looks at.
+        start, end: dialogue time of its first and last message, Unix seconds.
+        text: one line a message.
+        last_access: when a search last gave it, at first `end`; Unix seconds.
+        accesses: how many searches gave it.
+        importance: the largest of its messages'.
+        channels: of its messages, in order.
+        message_ids: in order.
+    """
+
+    segment_id: str
+    tier: str
+    start: float
+    end: float
+    text: str
+    last_access: float
+    accesses: int
+    importance: float
+    channels: tuple[str, ...]
+    message_ids: tuple[str, ...]
+
+
+class Journal:
+    """The SQLite file of one user.
+
+    Attributes:
+        connection: in autocommit mode; write within `transaction`.
+    """
+
+    def __init__(self, path: Path, *, write: bool) -> None:
+        """Open the file, or make it where `write` is true.
+
+        Raises:
+            MemreproError: if it is damaged or cannot be opened.
+        """
+        self._path = path
+        with self._explained():
+            self.connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?mode={'rwc' if write else 'rw'}",
+                uri=True,
+                isolation_level=None,
+            )
+            try:
+                self.connection.execute(f"PRAGMA busy_timeout={_BUSY}")
+                # Temporary files would hold texts outside the folder.
+                self.connection.execute("PRAGMA temp_store=MEMORY")
+                if write:
+                    for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+                        self.connection.execute(f"PRAGMA {pragma}")
+                    self.connection.executescript(SCHEMA)
+                else:
+                    self.connection.execute("PRAGMA query_only=ON")
+                self.connection.execute("SELECT count(*) FROM meta").fetchone()
+            except BaseException:
+                self.connection.close()
+                raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """All that is written within is committed to the disk together, or not at all."""
+        with self._within("BEGIN IMMEDIATE"):
+            yield self.connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sqlite3.Connection]:
+        """All that is read within is of one moment, whatever another process writes."""
+        with self._within("BEGIN"):
+            yield self.connection
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """What is noted under a name, or `default`."""
+        row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return json.loads(row[0]) if row else default
+
+    def put(self, name: str, value: Any) -> None:
+        """Note something that JSON can hold."""
+        self.connection.execute("REPLACE INTO meta VALUES (?, ?)", (name, json.dumps(value)))
+
+    def count(self, counts: Mapping[str, int]) -> None:
+        """Raise counters."""
+        self.connection.executemany(
+            "INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE"
+            " SET value = value + excluded.value",
+            [(name, n) for name, n in counts.items() if n],
+        )
+
+    def counters(self) -> dict[str, int]:
+        """Counter → value."""
+        return dict(self.connection.execute("SELECT name, value FROM counters ORDER BY name"))
+
+    def insert(self, messages: Sequence[Message]) -> list[Message]:
+        """Insert messages, and return those that were not here, in order.
+
+        Raises:
+            MemreproError: if an id is that of another message.
+        """
+        new = []
+        for message in messages:
+            key = content_hash(message)
+            inserted = self.connection.execute(
+                "INSERT INTO messages (message_id, hash, speaker, at, text, channel)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (message.message_id, key, message.speaker, message.at, message.text,
+                 message.channel),
+            ).rowcount  # fmt: skip
+            if inserted:
+                new.append(message)
+            elif not self._has("SELECT 1 FROM messages WHERE hash = ?", key):
+                raise MemreproError(
+                    f"the message id {message.message_id!r} is already that of another message: "
+                    "ids must be unique within a user's memory; edit_message changes a text"
+                )
+        return new
+
+    def messages(self, where: str = "", values: Sequence[Any] = ()) -> list[Message]:
+        """Messages in order of time, equal times in order of arrival."""
+        return [
+            Message(*row)
+            for row in self.connection.execute(
+                f"SELECT message_id, speaker, at, text, channel FROM messages {where}"
+                " ORDER BY at, number",
+                values,
+            )
+        ]
+
+    def last(self, n: int) -> list[Message]:
+        """The last messages of all channels, in order of time."""
+        return self.messages(
+            "WHERE number IN (SELECT number FROM messages ORDER BY at DESC, number DESC LIMIT ?)",
+            (n,),
+        )
+
+    def tail(self, n: int) -> list[Message]:
+        """Those of the last n messages that are in no segment yet, in order of time."""
+        if not (last := self.last(n)):
+            return []
+        # A segment that holds one of them does not end before the first of them.
+        rows = self.connection.execute(
+            "SELECT message_id FROM segment_messages WHERE segment_id IN (SELECT segment_id FROM"
+            " segments WHERE tier IN ('warm', 'cold', 'silent') AND end >= ?)",
+            (last[0].at,),
+        )
+        held = {message_id for (message_id,) in rows}
+        return [message for message in last if message.message_id not in held]
+
+    def segments(self, where: str = "", values: Sequence[Any] = ()) -> list[Segment]:
+        """Segments in order of time; `where` may name the columns of the table as `s`."""
+        rows = self.connection.execute(
+            "SELECT s.segment_id, s.tier, s.start, s.end, s.text, s.last_access, s.accesses,"
+            " max(m.importance), json_group_array(json_array(p.place, m.channel, m.message_id))"
+            " FROM segments s JOIN segment_messages p USING (segment_id)"
+            f" JOIN messages m USING (message_id) {where}"
+            " GROUP BY s.number ORDER BY s.start, s.number",
+            values,
+        )
+        found = []
+        for row in rows:
+            _, channels, message_ids = zip(*sorted(json.loads(row[-1])), strict=True)
+            columns: list[Any] = [*row[:-1], channels, message_ids]
+            found.append(Segment(*columns))
+        return found
+
+    def segments_of(self, segment_ids: Sequence[str]) -> list[Segment]:
+        """Those segments, in order of time."""
+        return self.segments(
+            "WHERE s.segment_id IN (SELECT value FROM json_each(?))", (json.dumps(segment_ids),)
+        )
+
+    def due(self, end: float, n: int) -> list[Segment]:
+        """The n warm segments that ended first, of those that ended before a time."""
+        return self.segments(
+            "WHERE s.number IN (SELECT number FROM segments WHERE tier = 'warm' AND end < ?"
+            " ORDER BY end, number LIMIT ?)",
+            (end, n),
+        )
+
+    def overlapping(self, first: float, last: float) -> set[str]:
+        """The ids of the segments that have a moment between two times, both included."""
+        # From the longest segment on, so that the index leads to few; a second for rounding.
+        rows = self.connection.execute(
+            "SELECT segment_id FROM segments WHERE end >= :first AND start <= :last AND start >="
+            " :first - 1 - (SELECT max(end - start) FROM segments)",
+            {"first": first, "last": last},
+        )
+        return {key for (key,) in rows}
+
+    def warm_of(self, segment_ids: Sequence[str]) -> set[str]:
+        """Those of some ids that are of warm segments."""
+        # The plus keeps SQLite from reading the index of all that is warm.
+        rows = self.connection.execute(
+            "SELECT segment_id FROM segments WHERE +tier = 'warm'"
+            " AND segment_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(segment_ids),),
+        )
+        return {key for (key,) in rows}
+
+    def texts(self, segment_ids: Sequence[str]) -> list[str]:
+        """The segments' texts, in order."""
+        query = "SELECT text FROM segments WHERE segment_id = ?"
+        return [self.connection.execute(query, (key,)).fetchone()[0] for key in segment_ids]
+
+    def sources(self, segment_ids: Sequence[str]) -> tuple[str, ...]:
+        """The ids of the messages of segments, each once, in order."""
+        query = "SELECT message_id FROM segment_messages WHERE segment_id = ? ORDER BY place"
+        found = [row[0] for key in segment_ids for row in self.connection.execute(query, (key,))]
+        return tuple(dict.fromkeys(found))
+
+    def keys(self, tier: str) -> set[str]:
+        """The ids of a tier's segments."""
+        return self.within(tier, None, "", None)
+
+    def within(self, tier: str, days: TimeRange | None, by: str, channel: str | None) -> set[str]:
+        """The ids of a tier's segments that fall into days and have a message of a channel.
+
+        Args:
+            tier: 'warm' or 'cold'.
+            days: both ends included, or None for all.
+            by: 'event': the days that the segment's words name, and where they name none, when it
+                was said; or 'dialogue': when it was said.
+            channel: None for all.
+        """
+        terms = ["tier = :tier"]
+        values: dict[str, str | float | None] = {"tier": tier, "channel": channel}
+        if days:
+            start = datetime.combine(days.start, time(), UTC).timestamp()
+            end = datetime.combine(days.end + timedelta(1), time(), UTC).timestamp()
+            first, last = days.start.isoformat(), days.end.isoformat()
+            values |= {"start": start, "end": end, "first": first, "last": last}
+            said = "(s.end >= :start AND s.start < :end)"
+            named = "SELECT 1 FROM events e WHERE e.segment_id = s.segment_id"
+            event = (
+                f"CASE WHEN EXISTS ({named}) THEN EXISTS ({named} AND e.first <= :last"
+                f" AND e.last >= :first) ELSE {said} END"
+            )
+            terms.append(said if by == "dialogue" else event)
+        if channel is not None:
+            terms.append(
+                "EXISTS (SELECT 1 FROM segment_messages p JOIN messages m USING (message_id)"
+                " WHERE p.segment_id = s.segment_id AND m.channel = :channel)"
+            )
+        query = f"SELECT segment_id FROM segments s WHERE {' AND '.join(terms)}"
+        return {key for (key,) in self.connection.execute(query, values)}
+
+    def lexical(
+        self, query: str, among: Collection[str] | None = None, best: int | None = None
+    ) -> dict[str, float]:
+        """BM25 of the warm segments that have a word of a query: segment id → score over 0.
+
+        Args:
+            query: any text.
+            among: of these segments alone; None for all.
+            best: where all are asked: of so many, and those that are as good as the last of them.
+        """
+        # Ids are looked up for few, as a common word is in very many.
+        scores: dict[int, float] = dict(
+            self.connection.execute(
+                "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?", (any_word(query),)
+            )
+        )
+        values: list[int] | list[str]
+        if among is None:
+            least = min(heapq.nlargest(best or len(scores), scores.values()), default=0.0)
+            column, values = "number", [n for n, score in scores.items() if score >= least]
+        else:
+            column, values = "segment_id", list(among)
+        rows = self.connection.execute(
+            "SELECT segment_id, number FROM segments"
+            f" WHERE {column} IN (SELECT value FROM json_each(?))",
+            (json.dumps(values),),
+        )
+        return {key: scores[number] for key, number in rows if number in scores}
+
+    def touch(self, segment_ids: Sequence[str], now: float) -> None:
+        """Note that a search gave these segments."""
+        self.connection.executemany(
+            "UPDATE segments SET last_access = max(last_access, ?), accesses = accesses + 1"
+            " WHERE segment_id = ?",
+            [(now, key) for key in segment_ids],
+        )
+
+    def chill(self, segment_ids: Sequence[str]) -> None:
+        """Take segments out of the WARM index; their rows stay, as COLD's provenance."""
+        rows = [(key,) for key in segment_ids]
+        self.connection.executemany(
+            "DELETE FROM words WHERE rowid = (SELECT number FROM segments WHERE segment_id = ?)",
+            rows,
+        )
+        self.connection.executemany("UPDATE segments SET tier = 'cold' WHERE segment_id = ?", rows)
+
+    def scrub(self) -> None:
+        """Leave no byte in the file of what was deleted.
+
+        Raises:
+            MemreproError: if another process holds an old state; what was deleted is out of reach
+                already, and this has to be called again.
+        """
+        with self._explained():
+            self.connection.execute(f"PRAGMA busy_timeout={_PATIENT}")
+            try:
+                # The index keeps the words of deleted rows until its parts are merged.
+                for table in ("words", "fact_words"):
+                    self.connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+                self.connection.execute("VACUUM")
+                held, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                self.connection.execute(f"PRAGMA busy_timeout={_BUSY}")
+        if held:
+            raise MemreproError(
+                f"{self._path}-wal still holds what was deleted, as another process has been "
+                "reading for five seconds: end that one and open the memory again"
+            )
+
+    def _has(self, query: str, value: str) -> bool:
+        return self.connection.execute(query, (value,)).fetchone() is not None
+
+    @contextmanager
+    def _within(self, begin: str) -> Iterator[None]:
+        with self._explained():
+            self.connection.execute(begin)
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled it back already.
+                if self.connection.in_transaction:
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+                raise
+            remedy = "import an export into a new memory, or restore the file"
+            if "locked" in str(error):
+                remedy = "another process holds it: end that one or wait"
+            elif "full" in str(error):
+                remedy = "free some space; what was committed is kept"
+            raise MemreproError(f"the memory {self._path} failed ({error}): {remedy}") from error
+
+
+def any_word(query: str) -> str:
+    """FTS5's terms for texts that have a word of a query."""
+    # A phrase of no words matches nothing.
+    return " OR ".join(f'"{word}"' for word in dict.fromkeys(words(query))) or '""'
+
+
+def day(at: float) -> date:
+    """The day of a time, UTC."""
+    return datetime.fromtimestamp(at, UTC).date()

@@ -1,0 +1,75 @@
+"""The vectors brought level with the journal: after a change what it changed, else all of them."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from memrepro.core.similarity import Doubles, products
+from memrepro.encode.encoder import Vectors
+from memrepro.memory import cold
+from memrepro.memory.degrade import fact_key
+from memrepro.memory.fact import Similar
+from memrepro.memory.index import VectorIndex
+from memrepro.memory.journal import Journal
+from memrepro.memory.stretches import Recut
+
+
+@dataclass
+class Changing:
+    """A change in work.
+
+    Attributes:
+        db: in the transaction.
+        facts: whether facts may have changed.
+        times: of messages that come, go or change, Unix seconds; to be appended to.
+        chilled: ids of segments that became facts; to be appended to.
+        cut: what became of the segments, afterwards.
+    """
+
+    db: sqlite3.Connection
+    facts: bool
+    times: list[float] = field(default_factory=list)
+    chilled: list[str] = field(default_factory=list)
+    cut: Recut = field(default_factory=lambda: Recut((), ()))
+
+
+def bring_level(
+    journal: Journal,
+    index: VectorIndex,
+    encode: Callable[[Sequence[str]], Vectors],
+    change: Changing | None,
+) -> None:
+    """Give every warm segment and active fact its vector, and no other.
+
+    Args:
+        journal: the truth.
+        index: what follows it.
+        encode: texts → (n, dimension) float32.
+        change: all in which they differ; None where that has to be looked for, which takes reading
+            all ids. Of facts it is looked for wherever they may have changed.
+    """
+
+    def of_segments(ids: Sequence[str]) -> Vectors:
+        return encode(journal.texts(ids))
+
+    if change:
+        came = sorted(journal.warm_of(change.cut.came))
+        index.change("segments", came, [*change.cut.went, *change.chilled], of_segments)
+    else:
+        index.level("segments", journal.keys("warm"), of_segments)
+    if not change or change.facts:
+        texts = {fact_key(fact): fact.text for fact in cold.facts(journal.connection)}
+        index.level("facts", texts, lambda ids: encode([texts[key] for key in ids]))
+
+
+def cosines_of_facts(journal: Journal, index: VectorIndex) -> Similar:
+    """The cosines of active facts' texts, whose vectors are there already, read once."""
+    ids, vectors = index.all("facts")
+    place = {key: row for row, key in enumerate(ids)}
+    row_of = {fact.text: place[fact_key(fact)] for fact in cold.facts(journal.connection)}
+
+    def cosines(texts: Sequence[str], others: Sequence[str]) -> Doubles:
+        rows, columns = ([row_of[text] for text in some] for some in (texts, others))
+        return products(vectors[rows], vectors[columns])
+
+    return cosines

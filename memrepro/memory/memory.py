@@ -1,0 +1,396 @@
+"""One user's tiered memory, to be opened, added to, searched and maintained."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, Self
+
+from memrepro.encode.encoder import Encoder, Vectors, check_vectors
+from memrepro.errors import MemreproError
+from memrepro.memory import cold, conflicts
+from memrepro.memory import extract as extractors
+from memrepro.memory.consolidate import consolidate
+from memrepro.memory.degrade import Chain, Limited
+from memrepro.memory.fact import Decide, Extract
+from memrepro.memory.folders import (
+    DELETED,
+    check_message,
+    check_time,
+    is_unicode,
+    lock,
+    user_folder,
+)
+from memrepro.memory.hot import Hot
+from memrepro.memory.index import VectorIndex
+from memrepro.memory.journal import Journal
+from memrepro.memory.level import Changing, bring_level, cosines_of_facts
+from memrepro.memory.settings import Answer, Settings
+from memrepro.memory.stretches import recut
+from memrepro.retrieve.tiered.segments import Message
+
+Mode = Literal["write", "read"]
+_DAY = 86400.0
+# Segments whose facts are committed together.
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of messages.
+
+    Attributes:
+        stored: how many are new, and on the disk.
+        duplicates: how many were there already, under this id or from another channel.
+        refused: how many were not taken as memory is paused.
+    """
+
+    stored: int
+    duplicates: int
+    refused: int
+
+
+@dataclass(frozen=True)
+class Maintained:
+    """What `maintain` did.
+
+    Attributes:
+        closed: segments that became final as their stretch was over.
+        migrated: segments that became facts.
+        changes: to facts, by migration and merging.
+    """
+
+    closed: int
+    migrated: int
+    changes: int
+
+
+class TieredMemory:
+    """HOT, WARM and COLD of one user, in a folder of their own.
+
+    One process may have it open for writing, and any number for reading. A reader's searches leave
+    no trace. Not for use by several threads.
+
+    Attributes:
+        folder: where all of it is.
+        settings, encoder: as given.
+        journal, index, hot: what the tiers stand on.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        user_id: str,
+        encoder: Encoder,
+        settings: Settings | None = None,
+        *,
+        mode: Mode = "write",
+        extract: Extract | None = None,
+        decide: Decide | None = None,
+    ) -> None:
+        """Open a memory, make it, or finish what a kill has interrupted.
+
+        Args:
+            root: a folder on a local disk.
+            user_id: any string; the folder's name is its SHA-256.
+            encoder: of texts; with another one than before, all vectors are made anew.
+            settings: default the document's.
+            mode: 'write' or 'read'.
+            extract: makes facts of segments; default by rules.
+            decide: what a fact does to those that are there; default by rules.
+
+        Raises:
+            MemreproError: if another process is writing, the journal is damaged, or there is
+                nothing to read.
+        """
+        self.settings = settings or Settings()
+        self.folder = user_folder(root, user_id)
+        self.encoder, self._extract, self._decide = encoder, extract, decide
+        self._writes = mode == "write"
+        self._limited, self._suspects = Limited(), False
+        self._lock = lock(root, user_id) if self._writes else -1
+        try:
+            if not self._writes and not (self.folder / "memory.sqlite").is_file():
+                raise MemreproError(f"there is no memory in {self.folder}: open it to write")
+            self.journal = Journal(self.folder / "memory.sqlite", write=self._writes)
+            self.index = VectorIndex(self.folder / "vectors.lance", encoder.dimension)
+            self.hot = Hot(self.settings.hot)
+            self._chain = Chain(
+                self.journal, self.index, self.hot, encoder, self.settings, self._limited
+            )
+            if self._writes:
+                self._make_good()
+            elif self.journal.get("encoder") != asdict(encoder.identity):
+                raise MemreproError(
+                    f"the vectors in {self.folder} are not of {encoder.identity.model!r} as it is "
+                    "here: read with the encoder that wrote, or open for writing once"
+                )
+            # Its first search has no time for that.
+            self.index.load()
+            self._reload()
+        except BaseException:
+            self.close()
+            raise
+
+    def add(self, messages: Sequence[Message]) -> Added:
+        """Take messages in, of any channels and in any order; on the disk when this returns.
+
+        Raises:
+            MemreproError: if one cannot be taken, and then none is.
+        """
+        for message in messages:
+            check_message(message)
+        if self.journal.get("paused"):
+            with self.changing():
+                self.journal.count({"refused_while_paused": len(messages)})
+            return Added(0, 0, len(messages))
+        with self.changing() as change:
+            new = self.journal.insert(messages)
+            change.times += [message.at for message in new]
+            twice = len(messages) - len(new)
+            self.journal.count({"stored": len(new), "duplicates": twice})
+        return Added(len(new), twice, 0)
+
+    def recent(self, n: int | None = None) -> list[Message]:
+        """HOT: the last messages of all channels in order of time, for every prompt."""
+        return self.hot.last(n)
+
+    def search(self, query: str, now: float, channel: str | None = None) -> Answer:
+        """What is remembered of a query; what is given counts as accessed.
+
+        Args:
+            query: in words; "last week" and the like limit the answer to that time.
+            now: Unix seconds.
+            channel: of one channel alone.
+
+        Raises:
+            MemreproError: if the query is empty or the time is none.
+        """
+        if not query.strip() or not is_unicode(query):
+            raise MemreproError(f"the query {query[:40]!a} has no words in valid Unicode")
+        check_time(now, "a search")
+        if not self._writes:
+            self._try("read", self._reload)
+        answer = self._chain.answer(query, now, channel)
+        given = [item.item_id for item in answer.items if item.tier == "warm"]
+        # A damaged folder of vectors is made anew at the next change.
+        self._suspects |= answer.step != "dense"
+        if self._writes:
+            self._try("note", lambda: self._note(given, now))
+        return answer
+
+    def maintain(self, now: float) -> Maintained:
+        """Close what is over, turn segments of over seven days into facts, and merge facts.
+
+        Each step is committed by itself, so that a kill loses the one in work, and the next call
+        goes on.
+
+        Raises:
+            MemreproError: if the extractor fails; what it did before is kept.
+        """
+        check_time(now, "maintenance")
+        self._suspects = True
+        with self.changing() as change:
+            self.journal.put("clock", max(now, self.journal.get("clock", now)))
+        migrated, changes = self.migrate(now)
+        merged: list[cold.Change] = []
+        # Without the facts' vectors, merging waits for the next time.
+        if not self._suspects:
+            with self.changing(facts=True):
+                similar = cosines_of_facts(self.journal, self.index)
+                merged = consolidate(self.journal.connection, similar, self.settings.same, now)
+                self.journal.count({"merged": len(merged)})
+        with self.changing() as end:
+            for table in ("words", "fact_words"):
+                end.db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+        self._try("approximate", lambda: self.index.approximate(self.settings.index_rows))
+        self._try("compact", self.index.compact)
+        return Maintained(len(change.cut.came), migrated, changes + len(merged))
+
+    def migrate(self, now: float) -> tuple[int, int]:
+        """Turn segments that are old enough into facts: how many, and changes of facts."""
+        # Made when first needed: the default one's rules take a while to load.
+        self._extract = extract = self._extract or extractors.by_rules()
+        self._decide = decide = self._decide or conflicts.by_rules()
+        migrated = changes = 0
+        end = now - self.settings.warm_days * _DAY
+        while due := self.journal.due(end, _AT_ONCE):
+            ids = [segment.segment_id for segment in due]
+            candidates = extract([(s.segment_id, s.text, s.end) for s in due])
+            with self.changing(facts=True) as change:
+                made = cold.apply(self.journal.connection, candidates, now, decide)
+                self.journal.chill(ids)
+                change.chilled += ids
+                self.journal.count({"migrated": len(ids), "fact_changes": len(made)})
+            migrated += len(ids)
+            changes += len(made)
+        return migrated, changes
+
+    def metrics(self) -> dict[str, int]:
+        """Counters since the memory was made, by name; a reader's count its own searches."""
+        counts = self._chain.counts.copy()
+        if self._writes:
+            counts.update(self.journal.counters())
+        return dict(sorted(counts.items()))
+
+    @contextmanager
+    def changing(
+        self, *, facts: bool = False, whole: bool = False, purge: bool = False
+    ) -> Iterator[Changing]:
+        """A transaction on the journal, after which segments, vectors and HOT follow.
+
+        Args:
+            facts: whether facts may change within.
+            whole: whether anything may, as in an import.
+            purge: whether what is deleted within must be gone from the disk.
+
+        Raises:
+            MemreproError: if the memory is open for reading alone, or the journal fails.
+        """
+        self._must_write()
+        with self.journal.transaction() as connection:
+            # Where the vectors were level before, what has changed is all that is to be done.
+            was_level = not (self._suspects or whole or purge or self.journal.get("behind"))
+            change = Changing(connection, facts)
+            yield change
+            change.cut = recut(self.journal, self.settings.segmentation, change.times)
+            for segment_id in change.cut.went:
+                change.facts |= bool(cold.forget_source(connection, segment_id))
+            if change.facts or whole or purge or change.cut.came or change.cut.went:
+                self.journal.put("behind", True)
+            if purge:
+                self.journal.put("purge", True)
+        self._reload()
+        if purge:
+            self.purge()
+        elif self._suspects or self.journal.get("behind"):
+            self._level(change if was_level else None)
+
+    def purge(self) -> None:
+        """Leave no byte on the disk of what was deleted; a kill is made good at the next opening.
+
+        Raises:
+            MemreproError: if a reader holds an old state, or a file cannot be removed; call it
+                again.
+        """
+        self._level()
+        if self._suspects:
+            self._clear()
+        else:
+            try:
+                self.index.rewrite()
+            except Exception:
+                self._clear()
+                self._level()
+        self.journal.scrub()
+        with self.journal.transaction():
+            self.journal.put("purge", False)
+
+    def close(self) -> None:
+        """Let another process write."""
+        if hasattr(self, "journal"):
+            if self._lock >= 0:
+                self._try("note", lambda: self._note([], 0.0))
+            self.journal.close()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _make_good(self) -> None:
+        """Make what is not there, and finish what was interrupted."""
+        for folder in self.folder.parent.glob(f"{DELETED}*"):
+            shutil.rmtree(folder, ignore_errors=True)
+        identity, rules = asdict(self.encoder.identity), asdict(self.settings.segmentation)
+        with self.journal.transaction() as connection:
+            cold.create_tables(connection)
+            if self.journal.get("encoder") != identity:
+                self.journal.put("encoder", identity)
+                # On the disk before a vector goes, and before one of this encoder comes.
+                self.journal.put("void", True)
+                self.journal.put("behind", True)
+        self._suspects = True
+        with self.changing(purge=self.journal.get("purge", False)) as change:
+            if self.journal.get("rules") != rules:
+                change.times += [message.at for message in self.journal.messages()]
+                self.journal.put("rules", rules)
+
+    def _reload(self) -> None:
+        with self.journal.snapshot():
+            self.hot.hold(self.journal.last(self.settings.hot))
+
+    def _note(self, given: Sequence[str], now: float) -> None:
+        counts = self._chain.counts.copy()
+        with self.journal.transaction():
+            self.journal.touch(given, now)
+            self.journal.count(counts)
+        self._chain.counts.clear()
+
+    def _level(self, change: Changing | None = None) -> None:
+        """Bring the vectors level with the journal, or leave that to the next change.
+
+        Args:
+            change: all in which they differ; None where that has to be looked for.
+        """
+        self._suspects = True
+        try:
+            try:
+                if self.journal.get("void"):
+                    self._clear()
+                elif not self.index.is_there():
+                    with self.journal.transaction():
+                        self.journal.put("behind", True)
+                bring_level(self.journal, self.index, self._encode, change)
+            except _EncoderFailed:
+                raise
+            except Exception:
+                # What follows from the journal is made anew rather than repaired.
+                self._clear()
+                bring_level(self.journal, self.index, self._encode, None)
+            with self.journal.transaction():
+                self.journal.put("behind", False)
+            self._suspects = False
+        except Exception:
+            self._chain.counts["index_failed"] += 1
+
+    def _clear(self) -> None:
+        """Remove all vectors; no search asks what is left of them, or not all there yet."""
+        with self.journal.transaction():
+            self.journal.put("void", True)
+            self.journal.put("behind", True)
+        self.index.clear()
+        with self.journal.transaction():
+            self.journal.put("void", False)
+
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        encoder = self.encoder
+        try:
+            vectors = self._limited.run(
+                lambda: encoder.encode(texts, "document"), self.settings.index_seconds
+            )
+            check_vectors(vectors, texts, encoder.identity, encoder.dimension)
+        except MemreproError as error:
+            raise _EncoderFailed(str(error)) from error
+        return vectors
+
+    def _try(self, name: str, work: Callable[[], None]) -> None:
+        """Do what a search can do without."""
+        try:
+            work()
+        except Exception:
+            self._chain.counts[f"{name}_failed"] += 1
+
+    def _must_write(self) -> None:
+        if not self._writes:
+            raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
+
+
+class _EncoderFailed(MemreproError):
+    """New texts have no vectors yet."""

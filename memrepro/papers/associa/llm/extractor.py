@@ -1,0 +1,244 @@
+"""Events of sessions by a language model (Associa §4.1), as a file that the stage extract takes.
+
+One session, one prompt, without its date: the same session stands in memories at several times,
+so the model says in which words a time was told, and `temporal` reads them for each memory.
+
+The rule: an answer is used whole or its session is skipped, with the kind and reason of
+`llm.structured`. A round that the session does not have, a category that is none of the nine, or
+a relation to what is no entity of its event and no speaker is a misfit.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+from memrepro.core.memory import Dataset, Session
+from memrepro.errors import MemreproError
+from memrepro.files.atomic import replacing, sha256
+from memrepro.llm.model import Answer, LanguageModel, Prompt
+from memrepro.llm.structured import KINDS, Refused, parse
+from memrepro.papers.associa.llm.prompts import prompt
+from memrepro.retrieve.associa.clues import SPEAKER, EventClues
+from memrepro.retrieve.associa.entities import CATEGORIES
+from memrepro.retrieve.associa.written import Told, write
+from memrepro.text import temporal
+
+_AMBIGUOUS = "ambiguous"
+
+
+def _known(category: str) -> str:
+    if category not in CATEGORIES:
+        raise ValueError(f"none of {', '.join(CATEGORIES)}")
+    return category
+
+
+Words = Annotated[str, StringConstraints(pattern=r"\S")]
+Category = Annotated[str, AfterValidator(_known)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Entity(_Strict):
+    """What an event involves."""
+
+    text: Words
+    category: Category
+
+
+class Relation(_Strict):
+    """How two entities of an event, or one and a speaker, are related."""
+
+    head: Words
+    text: Words
+    tail: Words
+
+
+class Event(_Strict):
+    """One user-related event, of the round with this number, from 1."""
+
+    round: int
+    text: Words
+    time: Words | None = None
+    entities: list[Entity] = []
+    relations: list[Relation] = []
+
+
+class Events(_Strict):
+    """An answer: all events of a session."""
+
+    events: list[Event]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `to_file` wrote, and what it could not use.
+
+    Attributes:
+        path: the file.
+        sha256: of the file, for `params.yaml`.
+        counts: answers by kind (`llm.structured.KINDS`), and lines by kind.
+        skipped: (session id, reason) of the sessions of which nothing was written.
+    """
+
+    path: Path
+    sha256: str
+    counts: Mapping[str, int]
+    skipped: list[tuple[str, str]]
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """The counts as a table: `what, number`."""
+        return pd.DataFrame(self.counts.items(), columns=["what", "number"])
+
+
+def said_of(session: Session) -> dict[str, dict[str, str]]:
+    """Round id → who said what: the user's words alone (§5.2.1), or all where nobody is the user.
+
+    Rounds without words are left out.
+    """
+    alone = any("user" in r.fields for r in session.rounds)
+    found = {}
+    for r in session.rounds:
+        said = {who: words for who, words in r.fields.items() if who == "user" or not alone}
+        if said := {who: words for who, words in said.items() if words.strip()}:
+            found[r.round_id] = said
+    return found
+
+
+def prompt_of(session: Session) -> Prompt:
+    """What a model is asked of a session; its rounds are numbered from 1."""
+    rounds = [
+        {"round": number, "said": said}
+        for number, said in enumerate(said_of(session).values(), start=1)
+    ]
+    return prompt("extraction", {"rounds": rounds})
+
+
+def read(answer: Answer, session: Session) -> list[tuple[str, EventClues, str]]:
+    """The events of an answer: round id, event, and the words that tell its time or ''.
+
+    Raises:
+        Refused: by the module's rule.
+    """
+    rounds = list(said_of(session).items())
+    found = []
+    for number, told in enumerate(parse(answer, Events).events):
+        where = f"events.{number}"
+        if not 1 <= told.round <= len(rounds):
+            raise Refused("misfit", f"{where}.round: {told.round} is none of 1 to {len(rounds)}")
+        round_id, said = rounds[told.round - 1]
+        place = {who.casefold(): SPEAKER for who in said}
+        # Of an entity told twice the first counts; one of a speaker's name is the entity.
+        entities: dict[str, tuple[str, str]] = {}
+        for entity in told.entities:
+            entities.setdefault(entity.text.casefold(), (entity.text, entity.category))
+        place |= {name: i for i, name in enumerate(entities)}
+        related = []
+        for one in told.relations:
+            for end, name in (("head", one.head), ("tail", one.tail)):
+                if name.casefold() not in place:
+                    raise Refused(
+                        "misfit",
+                        f"{where}.relations: the {end} {ascii(name)[:40]} is no entity of the "
+                        "event and no speaker",
+                    )
+            ends = (place[one.head.casefold()], place[one.tail.casefold()])
+            if ends[0] == ends[1]:
+                raise Refused("misfit", f"{where}.relations: {ascii(one.head)[:40]} with itself")
+            related.append((ends[0], one.text, ends[1]))
+        event = EventClues(told.text, tuple(entities.values()), tuple(related))
+        found.append((round_id, event, told.time or ""))
+    return found
+
+
+def to_file(dataset: Dataset, model: LanguageModel, path: Path) -> Written:
+    """Extract all sessions of a data set and write the file for `extract` in `params.yaml`.
+
+    Each event is a line of kind `fact`, the sentence, and one of kind `event`, the sentence with
+    its entities and relations (`retrievers.associa.written`); each time that could be read is a
+    line with its dates for each memory that holds the session.
+
+    Args:
+        dataset: prepared.
+        model: replays or records, see `memrepro.llm.choose.language_model`.
+        path: the file; it holds texts of the data set, so it stays out of git.
+
+    Raises:
+        MemreproError: if an answer cannot be had, or when replayed is not recorded.
+    """
+    alike: dict[str, dict[str, Session]] = {}
+    for memory in dataset.memories.values():
+        for session in memory.sessions:
+            alike.setdefault(session.session_id, {})[session.key] = session
+    # A line names its session by id alone.
+    sessions = {i: next(iter(s.values())) for i, s in alike.items() if len(s) == 1}
+    skipped = [
+        (i, f"{_AMBIGUOUS}: the id of {len(s)} sessions") for i, s in alike.items() if len(s) > 1
+    ]
+    asked = {i: session for i, session in sessions.items() if said_of(session)}
+    answers = model.answer([prompt_of(session) for session in asked.values()])
+    counts = Counter({**dict.fromkeys(KINDS, 0), _AMBIGUOUS: len(skipped)})
+    told: dict[str, list[tuple[str, EventClues, str]]] = {}
+    for (session_id, session), answer in zip(asked.items(), answers, strict=True):
+        try:
+            told[session_id] = read(answer, session)
+            counts["used"] += 1
+        except Refused as error:
+            counts[error.kind] += 1
+            skipped.append((session_id, str(error)))
+    lines = [*_text_lines(told), *_date_lines(dataset, told, counts)]
+    counts["texts"] = sum("kind" in line for line in lines)
+    counts["dates"] = sum("start" in line for line in lines)
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        for line in lines:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    return Written(path, sha256(path), counts, skipped)
+
+
+def _text_lines(
+    told: Mapping[str, Sequence[tuple[str, EventClues, str]]],
+) -> Iterator[dict[str, Any]]:
+    """A fact and an event each, in the order of the data set."""
+    for session_id, events in told.items():
+        for round_id, event, _ in events:
+            place = {"session_id": session_id, "round_id": round_id}
+            written = Told(event.text, event.entities, event.relations)
+            yield {**place, "kind": "fact", "text": event.text}
+            yield {**place, "kind": "event", "text": write(written)}
+
+
+def _date_lines(
+    dataset: Dataset,
+    told: Mapping[str, Sequence[tuple[str, EventClues, str]]],
+    counts: Counter[str],
+) -> Iterator[dict[str, Any]]:
+    """The dates of each memory's sessions; times that name no date are counted."""
+    counts["times without a date"] = 0
+    for memory in dataset.memories.values():
+        for session, at in zip(memory.sessions, memory.times, strict=True):
+            spans = dict[tuple[str, str], None]()
+            for _, _, time in told.get(session.session_id, ()) if at else ():
+                found = _dates(time, at) if time else []
+                counts["times without a date"] += bool(time) and not found
+                spans.update(dict.fromkeys(found))
+            for start, end in spans:
+                place = {"memory_id": memory.memory_id, "session_id": session.session_id}
+                yield {**place, "start": start, "end": end}
+
+
+def _dates(time: str, at: str) -> list[tuple[str, str]]:
+    """The first and last days that words name on a day, as YYYY-MM-DD."""
+    try:
+        found = temporal.dated_events(time, date.fromisoformat(at[:10]))
+    except MemreproError:  # a day of no year that dates can be relative to
+        return []
+    return [(one.date_start.isoformat(), one.date_end.isoformat()) for one in found]

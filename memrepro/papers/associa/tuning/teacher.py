@@ -1,0 +1,130 @@
+"""What Appendix A has a large model (qwen-plus) write: restored questions, and negative answers.
+
+A teacher is any language model of `memrepro.llm`; its answers are records like all others. Without
+one, only questions that stand by themselves are used, and negative answers follow rules
+(`samples.lacking`, `samples.strange`). The prompts are this project's own.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pydantic import BaseModel, ConfigDict
+
+from memrepro.llm.model import LanguageModel, Parameters, Prompt
+from memrepro.llm.structured import parse_all
+from memrepro.papers.associa.tuning.coqa import Question, Story
+from memrepro.papers.associa.tuning.samples import Sample
+
+# (item, reason) of what the teacher gave no usable answer to.
+Items = list[tuple[str, str]]
+
+# Words that may point back.
+_POINTING = re.compile(
+    r"\b(?:he|she|it|they|him|her|them|his|hers|its|theirs?|(?:him|her|it)self|themselves|this|that|"
+    r"these|those|there|then|here|ones?|others?|another|else|same|such|both)\b",
+    re.IGNORECASE,
+)
+_LEAST_WORDS = 4  # "Why?" and "Who else?" point back without a pronoun
+
+_RESTORE = (
+    "You rewrite the last question of a conversation about a text so that it can be understood "
+    "without the conversation: every pronoun and every word left out is replaced by what it stands "
+    "for in the text. The question must ask for the same thing and must not tell its answer. A "
+    'question that is clear already stays as it is. Reply with one JSON object, {"question": '
+    '"..."}, and nothing else.'
+)
+_DESCRIBE = (
+    "You judge whether pieces of evidence suffice to answer a question. The clues that answer it "
+    "have been taken out of the evidence; you are shown them apart. Name the entities that the "
+    "evidence lacks, as short phrases to search for, and give the numbers of the pieces that have "
+    'nothing to do with the question. Reply with one JSON object, {"missing": ["..."], '
+    '"irrelevant": [1]}, and nothing else.'
+)
+
+
+class _Restored(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    question: str
+
+
+class _Described(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    missing: list[str]
+    irrelevant: list[int]
+
+
+def stands_alone(question: str) -> bool:
+    """Whether a question has words enough and no pronoun that may point back; English only."""
+    return len(question.split()) >= _LEAST_WORDS and not _POINTING.search(question)
+
+
+def restore(
+    teacher: LanguageModel, asked: Sequence[tuple[Story, Question]]
+) -> tuple[dict[str, str], Items]:
+    """Questions with their pronouns restored (step 2).
+
+    Returns:
+        The restored text by question, and the questions without one, with the reason.
+
+    Raises:
+        MemreproError: if the teacher cannot answer.
+    """
+    prompts = []
+    for story, question in asked:
+        before = [one for one in story.questions if one.question_id < question.question_id]
+        told = "\n".join(f"Q: {one.text}\nA: {one.answer}" for one in before)
+        text = f"Text:\n{story.text}\n\nConversation:\n{told}\n\nLast question: {question.text}"
+        prompts.append(Prompt.of(text, _RESTORE, Parameters(maximum_tokens=128)))
+    names = [question.question_id for _, question in asked]
+    parsed = parse_all(zip(names, teacher.answer(prompts), strict=True), _Restored)
+    restored, lost = dict[str, str](), list(parsed.refused)
+    for name, value in parsed.values.items():
+        if text := value.question.strip():
+            restored[name] = text
+        else:
+            lost.append((name, "misfit: the restored question is blank"))
+    return restored, lost
+
+
+def describe(teacher: LanguageModel, samples: Sequence[Sample]) -> tuple[list[Sample], Items]:
+    """Negative samples with what the teacher says is missing and irrelevant (step 5).
+
+    Returns:
+        The samples in order, and those that it gave no usable answer to, with the reason.
+
+    Raises:
+        MemreproError: if the teacher cannot answer.
+    """
+    prompts = []
+    for sample in samples:
+        listed = "\n".join(f"{n}. {text}" for n, text in enumerate(sample.evidence, start=1))
+        clues = "\n".join(f"- {text}" for text in sample.cues)
+        text = f"Question: {sample.query}\n\nEvidence:\n{listed}\n\nClues taken out:\n{clues}"
+        prompts.append(Prompt.of(text, _DESCRIBE, Parameters(maximum_tokens=256)))
+    names = [sample.sample_id for sample in samples]
+    parsed = parse_all(zip(names, teacher.answer(prompts), strict=True), _Described)
+    described, lost = list[Sample](), list(parsed.refused)
+    for sample in samples:
+        value = parsed.values.get(sample.sample_id)
+        if value is None:
+            continue
+        missing = tuple(dict.fromkeys(one.strip() for one in value.missing if one.strip()))
+        places = tuple(sorted(set(value.irrelevant)))
+        if not missing:
+            lost.append((sample.sample_id, "misfit: nothing is named as missing"))
+        elif strangers := [n for n in places if not 1 <= n <= len(sample.evidence)]:
+            lost.append((sample.sample_id, f"misfit: no piece of evidence {strangers[0]}"))
+        else:
+            described.append(replace(sample, missing=missing, irrelevant=places))
+    return described, lost
+
+
+def answer_text(missing: Sequence[str], irrelevant: Sequence[int]) -> str:
+    """What the deliberating model is to answer: '{}' where nothing is missing (Appendix A)."""
+    if not missing:
+        return "{}"
+    return json.dumps(
+        {"missing": list(missing), "irrelevant": list(irrelevant)}, ensure_ascii=False
+    )

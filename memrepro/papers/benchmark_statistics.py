@@ -1,0 +1,203 @@
+"""A benchmark's questions and their evidence, counted: LongMemEval's Figure 9, RF-Mem's Table 8.
+
+Figure 9 comes from qrels; it has (a) the question types, (b) the number of evidence sessions a
+question has, and (c) the place of the evidence within its session; abstentions are left out of
+both. (c) needs round ids that tell the place, as those of LongMemEval's schema do:
+`<session_id>_<position of the round's first turn, from 1>`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
+from memrepro.core.prepared import load_qrels
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.papers.longmemeval.printed import printed
+from memrepro.papers.rfmem.printed import count, printed_table
+from memrepro.report import figures
+from memrepro.report.tables import Cell, number, write_cells
+
+TYPES, SESSIONS, ROUNDS = "question type", "evidence sessions", "round of the evidence"
+_AXES = {TYPES: "questions", SESSIONS: "questions", ROUNDS: "evidence statements"}
+_COLUMNS = ["panel", "value", "count", "share"]
+# Table 8's rows -> the data's topics.
+TOPICS = {
+    "# of Home Decoration": "homeDecoration",
+    "# of Family Relations": "familyRelations",
+    "# of Therapy": "therapy",
+    "# of Travel Plan": "travelPlanning",
+    "# of Medical Consult": "medicalConsultation",
+    "# of Legal Consult": "legalConsultation",
+    "# of Study Consult": "studyConsultation",
+    "# of Dating Consult": "datingConsultation",
+    "# of Financial Consult": "financialConsultation",
+    "# of Food Rec": "foodRecommendation",
+    "# of Movie Rec": "movieRecommendation",
+    "# of Music Rec": "musicRecommendation",
+    "# of Book Rec": "bookRecommendation",
+    "# of Sports Rec": "sportsRecommendation",
+    "# of Online Shopping": "onlineShopping",
+}
+_MERGED = "the qrels keep abstention as a kind of its own, whatever its question type was"
+
+
+def has_places(dataset: str) -> bool:
+    """Whether a data set's round ids tell the place in the session, as LongMemEval's schema has."""
+    return dataset == "sample" or dataset.startswith("longmemeval")
+
+
+def is_whole_benchmark(dataset: str) -> bool:
+    """Whether the printed counts are those of this data set, and not of a larger one."""
+    return dataset.startswith("longmemeval-") and not dataset.endswith("-e47becba")
+
+
+def round_number(round_id: str) -> int:
+    """The place of a round in its session, from 1.
+
+    The position counts both roles: rounds begin at 1, 3, 5, …, or, where the assistant opens the
+    session, at 1, 2, 4, ….
+    """
+    return int(round_id.rsplit("_", 1)[1]) // 2 + 1
+
+
+def counts(profile: str, dataset: str) -> pd.DataFrame:
+    """Figure 9's bars: `panel, value, count, share` (of the panel's sum), panel by panel."""
+    path = paths.qrels(profile, dataset)
+    kinds, sessions = load_qrels(path, "session")
+    answered = [parts for q, parts in sessions.items() if kinds[q] != "abstention"]
+    panels: dict[str, Mapping[Any, int]] = {
+        TYPES: dict(Counter(kinds.values()).most_common()),
+        SESSIONS: _every(Counter(map(len, answered))),
+    }
+    if has_places(dataset):
+        _, rounds = load_qrels(path, "round")
+        gold = [i for q, ps in rounds.items() if kinds[q] != "abstention" for p in ps for i in p]
+        places = map(round_number, gold)
+        panels[ROUNDS] = _every(Counter(places))
+    rows = [
+        (panel, str(value), count, count / sum(bars.values()))
+        for panel, bars in panels.items()
+        for value, count in bars.items()
+    ]
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+def _every(counted: Mapping[int, int]) -> dict[int, int]:
+    """Every number from 1 to the largest, so that a gap is drawn as one."""
+    return {n: counted.get(n, 0) for n in range(1, max(counted, default=0) + 1)}
+
+
+def draw(data: pd.DataFrame, title: str) -> Figure:
+    """Figure 9's panels: two, or three where there are places."""
+    panels = list(dict.fromkeys(data["panel"]))
+    figure = Figure(figsize=(5 * len(panels), 4), layout="constrained")
+    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    for letter, axis, panel in zip("abc", axes, panels, strict=False):
+        bars = data[data["panel"] == panel]
+        across = panel == TYPES
+        x, y = ("count", "value") if across else ("value", "count")
+        sns.barplot(bars, x=x, y=y, color=sns.color_palette("colorblind")[0], ax=axis)
+        axis.bar_label(axis.containers[0], padding=2, fontsize=8)
+        axis.grid(visible=False)
+        axis.margins(**{"x" if across else "y": 0.12})
+        axis.set_title(f"({letter}) {panel}, n = {bars['count'].sum()}")
+        axis.set_xlabel(_AXES[panel] if across else panel)
+        axis.set_ylabel("" if across else _AXES[panel])
+    figure.suptitle(title)
+    return figure
+
+
+def by_type(profile: str, dataset: str) -> Iterator[Cell]:
+    """The number of questions by type, beside LongMemEval's where the data set is all of it."""
+    kinds, _ = load_qrels(paths.qrels(profile, dataset), "session")
+    here = Counter(kinds.values())
+    abstentions = here.pop("abstention", 0)
+    shown = printed("figure9")
+    types = [str(kind) for kind in shown.index if kind != "all"]
+    types += [kind for kind in here if kind not in types]
+    # Row, and what there is of it with and without abstentions.
+    table: list[tuple[str, int | None, int | None]] = [(kind, None, here[kind]) for kind in types]
+    table += [("abstention", abstentions, None), ("all", len(kinds), sum(here.values()))]
+    shown.loc["abstention"] = [printed("figure9_text")["printed"]["abstention questions"], ""]
+    for row, *values in table:
+        for column, value in zip(shown.columns, values, strict=True):
+            whole = is_whole_benchmark(dataset) and row in shown.index
+            known = str(shown.loc[row, column]) if whole else ""
+            if value is not None or known:
+                yield _count(row, str(column), known, value)
+
+
+def _count(row: str, column: str, known: str, value: int | None) -> Cell:
+    if value is None:
+        return Cell(row, column, "questions", known, "", 0, NOT_RUN, note=_MERGED)
+    label, term = judge(known, value) if known else (NOT_COMPARABLE, "")
+    return Cell(row, column, "questions", known, str(value), value, label, term)
+
+
+def by_topic(profile: str) -> Iterator[Cell]:
+    """RF-Mem, Table 8: PersonaMem's questions by topic; only the 32k corpus is in the mirror.
+
+    Raises:
+        MemreproError: if a topic of the data stands in no row of the table.
+    """
+    table = read_table(paths.topics(profile, "personamem-32k"))
+    here = dict(zip(table["topic"], table["questions"].astype(int), strict=True))
+    if strange := sorted(set(here) - set(TOPICS.values())):
+        raise MemreproError(f"topic {strange[0]!r} of personamem-32k is in no row of Table 8")
+    for (row, column), shown in printed_table("table8").items():
+        if column != "32k":
+            why = "the corpus is not in the mirror"
+            yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
+        elif shown == "–":
+            none = count(row, column, "0", here.get(TOPICS[row], 0))
+            yield none._replace(reported=shown, note="the dash is read as no question")
+        else:
+            yield count(row, column, shown, here.get(TOPICS[row], 0))
+
+
+def claims(profile: str, dataset: str) -> Iterator[Cell]:
+    """What the text says of Figure 9: up to six sessions, mostly several, mostly at the start."""
+    data = counts(profile, dataset)
+    several = data[(data["panel"] == SESSIONS) & (data["value"] != "1")]
+    questions = int(data.loc[data["panel"] == SESSIONS, "count"].sum())
+    first = data[(data["panel"] == ROUNDS) & (data["value"] == "1")]
+    most = "share above one half"
+    checked = [
+        ("most evidence sessions of a question", float(len(several) + 1), questions, ""),
+        ("questions that need several sessions", float(several["share"].sum()), questions, most),
+        (
+            "evidence statements at the beginning of the chat",
+            float(first["share"].sum()),
+            int(data.loc[data["panel"] == ROUNDS, "count"].sum()),
+            f"{most}; the beginning is read as the first round",
+        ),
+    ]
+    text = printed("figure9_text")["printed"]
+    for row, value, n, note in checked:
+        shown, label, term = str(text[row]), NOT_COMPARABLE, ""
+        if not is_whole_benchmark(dataset):
+            shown = ""
+        elif shown == "most":
+            label, term = ("direction only" if value > 0.5 else "not reproduced"), most
+        else:
+            label, term = judge(shown, value)
+        yield Cell(row, "value", "claim", shown, number(value), n, label, term, note)
+
+
+def build(profile: str, dataset: str, folder: Path) -> list[Path]:
+    """Write the figure and, in LongMemEval's schema, both tables; return the paths."""
+    data = counts(profile, dataset)
+    title = dataset if is_whole_benchmark(dataset) else f"{dataset} (not LongMemEval's Figure 9)"
+    written = figures.save(lambda: draw(data, title), data, folder, f"{dataset}_figure9")
+    if has_places(dataset):
+        written += write_cells(by_type(profile, dataset), folder, f"{dataset}_types")
+        written += write_cells(claims(profile, dataset), folder, f"{dataset}_figure9_text")
+    return written

@@ -1,0 +1,102 @@
+"""Time-aware retrieval: which questions got a range, how often it was wrong, and what it moved."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.core.prepared import load_dates, load_qrels, load_ranges
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.report.profile import Metrics, difference
+from memrepro.report.tables import Cell, number, write_cells
+from memrepro.study.params import load_plan
+
+MARGIN = 2  # days on both sides, as the official filter widens a range
+_DATES = {
+    "dated events": ("nlp",),
+    "session times": ("said",),
+    "both": ("nlp", "said"),
+    "recorded events": ("recorded",),
+    "recorded events and session times": ("recorded", "said"),
+}
+
+
+def covered(profile: str, dataset: str, sources: tuple[str, ...]) -> pd.DataFrame:
+    """The questions that got a range: `query_id, kind, gold, inside`.
+
+    `gold` is the number of the gold sessions, `inside` of those that the widened range keeps.
+    """
+    dates = load_dates(paths.dates(profile, dataset), sources)
+    kinds, gold = load_qrels(paths.qrels(profile, dataset), "session")
+    rows = []
+    for one in load_ranges(paths.ranges(profile, dataset), "nlp"):
+        sessions = {session for part in gold.get(one.query_id, ()) for session in part}
+        first, last = one.start - MARGIN, one.end + MARGIN
+        inside = [
+            s
+            for s in sessions
+            if any(a <= last and b >= first for a, b in dates.get((one.memory_id, s), []))
+        ]
+        rows.append((one.query_id, kinds[one.query_id], len(sessions), len(inside)))
+    return pd.DataFrame(rows, columns=["query_id", "kind", "gold", "inside"])
+
+
+def ranges(profile: str, dataset: str) -> Iterator[Cell]:
+    """By question type: the share that got a range, and of those the share that it harms.
+
+    A range is wrong if it leaves out a gold session, by each of the sources of dates.
+    """
+    kinds, _ = load_qrels(paths.qrels(profile, dataset), "session")
+    asked = pd.Series(kinds)
+    known = set(read_table(paths.dates(profile, dataset))["source"])
+    tables = {
+        name: covered(profile, dataset, sources)
+        for name, sources in _DATES.items()
+        if known >= set(sources)
+    }
+    for kind in [*asked.unique(), "all"]:
+        n = len(asked) if kind == "all" else int((asked == kind).sum())
+        for number_of, (name, table) in enumerate(tables.items()):
+            part = table if kind == "all" else table[table["kind"] == kind]
+            if number_of == 0:
+                yield Cell(kind, "questions", "count", "", str(n), n, NOT_COMPARABLE)
+                share = number(len(part) / n)
+                yield Cell(kind, "got a range", "share", "", share, n, NOT_COMPARABLE)
+            part = part[part["gold"] > 0]
+            if len(part):
+                wrong = number(float((part["inside"] < part["gold"]).mean()))
+                column = f"wrong by {name}"
+                yield Cell(kind, column, "share", "", wrong, len(part), NOT_COMPARABLE)
+
+
+def filtered(metrics: Metrics, stem: str, base: str, temporal: str) -> Iterator[Cell]:
+    """Table 4's rows: with and without the time filter, on the temporal questions and on all."""
+    plan = load_plan()
+    for level in ("session", "round"):
+        plain, timed = f"{stem}-{level}-keys", f"{stem}-{level}-time"
+        dates = " and ".join(plan.experiment(timed).dates)
+        for setting in metrics.settings(timed):
+            design = "K = V" if setting == base else f"K = V + {setting.partition(':')[2]}"
+            for k in (5, 10):
+                before, now = (
+                    metrics.values(e, level, "recall_all", k, setting) for e in (plain, timed)
+                )
+                for who in (temporal, "all questions"):
+                    old, new = (
+                        v if who == "all questions" else v[v["kind"] == who] for v in (before, now)
+                    )
+                    row = f"Value = {level}, {design}, {who}"
+                    name = f"recall_all@{k}"
+                    for column, text in (
+                        (name, number(old["value"].mean())),
+                        (f"{name}, filtered by {dates}", number(new["value"].mean())),
+                        (f"{name}, change", difference(old, new)),
+                    ):
+                        yield Cell(row, column, name, "", text, len(new), NOT_COMPARABLE)
+
+
+def build(profile: str, dataset: str, folder: Path) -> list[Path]:
+    """Write the table of ranges of a data set; return the paths."""
+    return write_cells(ranges(profile, dataset), folder, f"{dataset}_ranges")

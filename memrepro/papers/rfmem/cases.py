@@ -1,0 +1,275 @@
+"""RF-Mem's case studies (Figures 18 and 19) on PersonaBench: single questions, drawn as trees.
+
+Source: RF-Mem D.7. The paper's cases are of PersonaMem, which has no relevant docs marked, and show
+its texts. Here a case is chosen by recall, and shows ids alone.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.papers.rfmem.routing import ENCODERS, side_by_side
+from memrepro.papers.rfmem.traces import Traced, Traces
+from memrepro.report import figures
+from memrepro.report.profile import Metrics
+from memrepro.report.tables import Cell, number, write_cells
+
+# At K = 5 the printed row needs α = 0.9, where queries hardly move.
+K = 10
+# Case → its figure's name, and the rule that chooses its question.
+GAIN, LOSS, FAMILIAR = "recollection wins", "familiarity wins", "the gate takes familiarity"
+FIGURES = {GAIN: "figure18", LOSS: "figure19", FAMILIAR: "case_familiar"}
+RULES = {
+    GAIN: f"the greatest recall@{K} by recollection less familiarity's",
+    LOSS: f"the least recall@{K} by recollection less familiarity's",
+    FAMILIAR: "of the questions that the gate takes by familiarity, the lowest entropy",
+}
+_NOTE = (
+    "the paper's cases are of PersonaMem; of equals the first question id; among the questions "
+    "with a relevant doc; released variant, K = 10"
+)
+_COLUMNS = [
+    "node", "parent", "kind", "round", "branch", "cluster", "doc_id", "score", "rank",
+    "rank_by_familiarity", "relevant", "drift", "candidates", "x", "y",
+]  # fmt: skip
+_ROW = 0.27  # inches that a row of the figure takes
+
+
+class Case(NamedTuple):
+    """A chosen question.
+
+    Attributes:
+        case: key of `RULES`.
+        query_id: its id.
+        kind: of question.
+        familiarity: recall by familiarity.
+        recollection: recall by recollection.
+    """
+
+    case: str
+    query_id: str
+    kind: str
+    familiarity: float
+    recollection: float
+
+
+def choose(both: pd.DataFrame, gated: pd.DataFrame) -> Iterator[Case]:
+    """The question of each rule; none where no question gains, loses or is familiar.
+
+    Args:
+        both: `query_id, kind, familiarity, recollection`, recall by question.
+        gated: the gate's `query_id, path, entropy`.
+    """
+    both = both.sort_values("query_id", ignore_index=True)
+    gain = (both["recollection"] - both["familiarity"]).round(9)
+    known = both.merge(gated[["query_id", "path", "entropy"]], on="query_id")
+    familiar = known[known["path"] == "familiarity"]
+    places: dict[str, Any] = {}
+    if gain.max() > 0:
+        places[GAIN] = both[gain == gain.max()].iloc[0]
+    if gain.min() < 0:
+        places[LOSS] = both[gain == gain.min()].iloc[0]
+    if len(familiar):
+        places[FAMILIAR] = familiar[familiar["entropy"] == familiar["entropy"].min()].iloc[0]
+    for case, row in places.items():
+        yield Case(case, row.query_id, row.kind, float(row.familiarity), float(row.recollection))
+
+
+class _Tree:
+    """The nodes of one question, in the order in which they are drawn, top to bottom."""
+
+    def __init__(self, one: Traced, query_id: str, direct: pd.DataFrame) -> None:
+        def of(table: pd.DataFrame) -> list[Any]:
+            return list(table[table["query_id"] == query_id].itertuples(index=False))
+
+        self.query_id = query_id
+        self.hits = sorted(of(one.hits), key=lambda hit: hit.rank)
+        self.branches = of(one.branches)
+        self.direct = {row.doc_id: (row.rank, row.score) for row in of(direct)}
+        self.gold = {row.doc_id for row in of(one.gold)}
+        self.rows: list[list[Any]] = []
+        self.depth = 2 * max((b.round for b in self.branches), default=0) + 2
+        self.line = 0
+
+    def add(self, node: str, parent: str, kind: str, x: float, y: float, **more: Any) -> None:
+        values = {"node": node, "parent": parent, "kind": kind, "x": x, "y": y, **more}
+        shown = {key: round(v, 6) if isinstance(v, float) else v for key, v in values.items()}
+        self.rows.append([shown.get(column, "") for column in _COLUMNS])
+
+    def doc(self, parent: str, doc_id: str, kind: str, rank: Any, score: float) -> float:
+        """A doc on a line of its own; its place."""
+        y, self.line = self.line, self.line + 1
+        by_familiarity = self.direct.get(doc_id, ("", 0.0))[0]
+        self.add(f"doc {doc_id}", parent, kind, self.depth, y, doc_id=doc_id, score=score,
+                 rank=rank, rank_by_familiarity=by_familiarity,
+                 relevant=doc_id in self.gold)  # fmt: skip
+        return y
+
+    def branch(self, number: int, place: int, parent: str) -> float:
+        """A branch, its clusters, their docs, and the branches that grew from them; its place."""
+        (own,) = (b for b in self.branches if (b.round, b.branch) == (number, place))
+        node = f"round {number}, branch {place}" if number else "query"
+        heights = []
+        for cluster in range(own.n_clusters):
+            inside = (number, place, cluster)
+            docs = [h for h in self.hits if (h.round, h.branch, h.cluster) == inside]
+            grown = [
+                b for b in self.branches
+                if (b.round, b.parent, b.cluster) == (number + 1, place, cluster)
+            ]  # fmt: skip
+            if not docs and not grown:
+                continue  # dropped, or its docs came after the first K
+            name = f"{node}, cluster {cluster}"
+            ys = [self.doc(name, h.doc_id, "doc", h.rank, h.score) for h in docs]
+            ys += [self.branch(b.round, b.branch, name) for b in grown]
+            heights.append(float(np.mean(ys)))
+            self.add(name, node, "cluster", 2 * number + 1, heights[-1], round=number,
+                     branch=place, cluster=cluster)  # fmt: skip
+        if not heights:
+            heights, self.line = [float(self.line)], self.line + 1
+        y = float(np.mean(heights))
+        self.add(node, parent, "branch" if number else "query", 2 * number, y, round=number,
+                 branch=place, drift=max(1 - own.drift, 0.0),
+                 candidates=own.n_candidates)  # fmt: skip
+        return y
+
+
+def tree(one: Traced, query_id: str, direct: pd.DataFrame) -> pd.DataFrame:
+    """The nodes of a question's answer, each with its parent: query, clusters, branches, docs.
+
+    A node without a parent is the query, or a doc that familiarity alone returned. Clusters that
+    no doc of the ranking and no branch came from are left out. x is the depth, y the line.
+
+    Args:
+        one: the experiment.
+        query_id: the question.
+        direct: `query_id, doc_id, rank, score`, familiarity's top K.
+    """
+    made = _Tree(one, query_id, direct)
+    if made.branches:
+        made.branch(0, 0, "")
+    else:
+        ys = [made.doc("query", hit.doc_id, "doc", hit.rank, hit.score) for hit in made.hits]
+        made.add("query", "", "query", 0, float(np.mean(ys)) if ys else 0.0)
+    found = {hit.doc_id for hit in made.hits}
+    made.line += 1
+    for doc_id, (_, score) in made.direct.items():
+        if doc_id not in found:
+            made.doc("", doc_id, "doc of familiarity alone", "", score)
+    return pd.DataFrame(made.rows, columns=_COLUMNS)
+
+
+def _connect(axis: Axes, nodes: pd.DataFrame) -> None:
+    places = dict(zip(nodes["node"], zip(nodes["x"], nodes["y"], strict=True), strict=True))
+    for row in nodes[nodes["parent"] != ""].itertuples(index=False):
+        (x0, y0), (x1, y1) = places[row.parent], (row.x, row.y)
+        bend = x0 + 0.35
+        axis.plot([x0, bend, bend, x1], [y0, y0, y1, y1], color="0.55", lw=0.9, zorder=1)
+
+
+def draw(axis: Axes, nodes: pd.DataFrame) -> None:
+    """The tree, left to right; docs as a list, relevant ones with a star and in bold."""
+    _connect(axis, nodes)
+    marks = {"query": ("s", "black", 80), "branch": ("o", "white", 60), "cluster": ("D", "0.7", 36)}
+    for kind, (marker, colour, size) in marks.items():
+        part = nodes[nodes["kind"] == kind]
+        axis.scatter(part["x"], part["y"], marker=marker, s=size, facecolor=colour,
+                     edgecolor="black", linewidth=0.9, zorder=3)  # fmt: skip
+    rows: Any = nodes[nodes["kind"].isin(["branch", "cluster"])].itertuples(index=False)
+    for row in rows:
+        text = f"c{row.cluster}"
+        if row.kind == "branch":
+            text = f"b{row.branch}: {row.drift:.2f}, {row.candidates}"
+        axis.annotate(text, (row.x, row.y), (0, 5), textcoords="offset points", fontsize=7,
+                      ha="center")  # fmt: skip
+    right = float(nodes["x"].max())
+    for depth in sorted(set(nodes.loc[nodes["kind"] == "cluster", "round"])):
+        axis.text(2 * depth + 1, -1.1, f"round {depth}", fontsize=8, ha="center", va="center")
+    # Doc id, score, rank, rank by familiarity: a column each.
+    stops = {"doc": 0.2, "score": 1.6, "rank": 2.2, "by familiarity": 2.7}
+    for title, stop in stops.items():
+        axis.text(right + stop, -1.1, title, fontsize=8, va="center", style="italic")
+    for row in rows_of_docs(nodes):
+        weight = "bold" if row.relevant else "normal"
+        axis.scatter([right], [row.y], marker="*" if row.relevant else ".", color="black",
+                     s=90 if row.relevant else 20, zorder=3)  # fmt: skip
+        texts = (row.doc_id, f"{row.score:.3f}", row.rank, row.rank_by_familiarity)
+        for stop, text in zip(stops.values(), texts, strict=True):
+            shown = "–" if text == "" else str(text)
+            axis.text(right + stop, row.y, shown, fontsize=8, va="center", weight=weight)
+    alone = nodes[nodes["kind"] == "doc of familiarity alone"]
+    if len(alone):
+        axis.text(right - 0.15, alone["y"].mean(), "returned by\nfamiliarity alone", fontsize=8,
+                  ha="right", va="center", style="italic")  # fmt: skip
+    axis.set_xlim(-0.4, right + 3.7)
+    axis.set_ylim(nodes["y"].max() + 0.8, -1.8)
+    axis.axis("off")
+
+
+def rows_of_docs(nodes: pd.DataFrame) -> Any:
+    """The docs of a tree, as rows."""
+    return nodes[nodes["kind"].str.startswith("doc")].itertuples(index=False)
+
+
+def _draw_titled(title: str, nodes: pd.DataFrame) -> Figure:
+    height = _ROW * (float(nodes["y"].max()) + 4) + 0.6
+    drawn = Figure(figsize=(1.25 * (float(nodes["x"].max()) + 4.5), height), layout="constrained")
+    axis = drawn.subplots()
+    draw(axis, nodes)
+    axis.set_title(title, fontsize=10, loc="left")
+    return drawn
+
+
+def figure(title: str, nodes: pd.DataFrame, folder: Path, name: str) -> list[Path]:
+    """Draw a tree and write it with its nodes."""
+    return figures.save(lambda: _draw_titled(title, nodes), nodes, folder, name)
+
+
+def build(profile: str, traces: Traces, folder: Path) -> list[Path]:
+    """Write the chosen cases of each encoder as a table, and a figure each; return the paths."""
+    metrics, cells, written = Metrics(profile), list[Cell](), list[Path]()
+    for short, encoder in ENCODERS.items():
+        names = [f"{encoder.stem}-{path}-k{K}" for path in ("recollection", "gated")]
+        direct = None
+        if all(name in traces.found for name in names):
+            deep, gated = (traces.found[name] for name in names)
+            direct = traces.familiarity(deep)
+        if direct is None:
+            why = "; ".join(filter(None, map(traces.why_not, names))) or "familiarity was not run"
+            cells.append(Cell(encoder.title, "question", "case", "", "", 0, NOT_RUN, note=why))
+            continue
+        both = side_by_side(
+            encoder.recall(metrics, "familiarity", K), encoder.recall(metrics, "recollection", K)
+        )
+        for case in choose(both, gated.queries):
+            one = gated if case.case == FAMILIAR else deep
+            nodes = tree(one, case.query_id, direct)
+            recalls = f"{number(case.familiarity)} → {number(case.recollection)}"
+            title = (
+                f"{encoder.title}, question {case.query_id} ({case.kind}): {case.case}\n"
+                f"recall@{K} by familiarity → by recollection: {recalls}\n"
+                "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
+            )
+            written += figure(title, nodes, folder, f"{FIGURES[case.case]}_{short}")
+            known = gated.queries[gated.queries["query_id"] == case.query_id]
+            ((path, mean, entropy),) = known[["path", "mean", "entropy"]].to_numpy().tolist()
+            (rounds,) = one.queries.loc[one.queries["query_id"] == case.query_id, "rounds"]
+            for column, text in {
+                "rule": RULES[case.case],
+                "question": case.query_id,
+                "kind": case.kind,
+                "recall, familiarity → recollection": recalls,
+                "rounds": str(rounds),
+                "mean score": number(mean),
+                "entropy": number(entropy),
+                "the gate's path": path,
+            }.items():
+                row = f"{encoder.title}: {case.case}"
+                cells.append(Cell(row, column, "case", "", text, 1, NOT_COMPARABLE, note=_NOTE))
+    return [*write_cells(cells, folder, "cases"), *written]

@@ -1,0 +1,186 @@
+"""The tiered document's decay: printed half-lives against true ones, and what recency does.
+
+Source: "Time decay formulas that work". All of it is arithmetic of the printed formulas; the
+formulas are those that the retriever runs.
+"""
+
+import re
+from collections.abc import Iterator
+from math import log, log1p
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.audit.verdicts import NOT_IN_PAPER
+from memrepro.errors import MemreproError
+from memrepro.papers.tiered.printed import printed
+from memrepro.report import figures
+from memrepro.report.tables import Cell
+from memrepro.retrieve.tiered.scoring import additive_recency, bucket_recency, half_life
+
+HOUR, DAY, WEEK = 1.0, 24.0, 168.0
+MONTH = 365.25 * DAY / 12  # a year's twelfth
+_UNITS = {"hour": HOUR, "day": DAY, "week": WEEK, "month": MONTH}
+WINDOW = 7 * DAY  # WARM
+_LABEL = {True: "exact", False: "not reproduced"}
+
+
+class HalfLife(NamedTuple):
+    """A printed half-life beside the true one.
+
+    Attributes:
+        rate: the decay rate, of an hour.
+        said: as printed.
+        unit: hours of the printed unit.
+        units: how many of them are printed.
+        hours: the true half-life.
+    """
+
+    rate: float
+    said: str
+    unit: float
+    units: int
+    hours: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the true one is the printed one, rounded to whole units as that is."""
+        return round(self.hours / self.unit) == self.units
+
+    @property
+    def rate_for_said(self) -> float:
+        """The rate whose half-life is the printed one."""
+        return rate_for(self.units * self.unit)
+
+
+def rate_for(hours: float) -> float:
+    """The decay rate of an hour whose half-life is so many hours: 1 - 2^(-1 / hours)."""
+    return 1 - 2 ** (-1 / hours)
+
+
+def age_at(level: float, rate: float) -> float:
+    """The hours since the last access after which recency has fallen to a level."""
+    return log(level) / log1p(-rate)
+
+
+def half_lives() -> list[HalfLife]:
+    """Each row of the printed table.
+
+    Raises:
+        MemreproError: if a printed half-life is no count of hours, days, weeks or months.
+    """
+    found = []
+    for rate, cells in printed("decay").items():
+        text = cells["Half-life"]
+        match = re.fullmatch(r"~(\d+) (hour|day|week|month)s?", text)
+        if not match:
+            raise MemreproError(
+                f"half-life {text!r} of the rate {rate}: it must be '~', a whole number and hours, "
+                "days, weeks or months"
+            )
+        unit = _UNITS[match[2]]
+        true = half_life(float(rate))
+        found.append(HalfLife(float(rate), text, unit, int(match[1]), true))
+    return found
+
+
+def span(hours: float) -> str:
+    """Hours, and from two days on days."""
+    return f"{hours:.1f} h" + (f" = {hours / DAY:.1f} days" if hours >= 2 * DAY else "")
+
+
+def cells() -> Iterator[Cell]:
+    """The printed table beside the arithmetic."""
+    note = (
+        "half-life: ln 2 / −ln(1 − rate) hours; it holds where it rounds to the printed number of "
+        "units, a month being a twelfth of a year; recency is (1 − rate)^hours"
+    )
+    for one, (row, shown) in zip(half_lives(), printed("decay").items(), strict=True):
+        term = f"{one.hours / one.unit:.2f} of the printed unit rounds to "
+        term += str(round(one.hours / one.unit))
+        yield Cell(row, "half-life", "arithmetic", one.said, span(one.hours), 1,
+                   _LABEL[one.holds], term, note)  # fmt: skip
+        further = {
+            "rate with the printed half-life": f"{one.rate_for_said:.4g}",
+            "left after WARM's 7 days": f"{additive_recency(WINDOW, one.rate):.3f}",
+            "below 0.1 after": span(age_at(0.1, one.rate)),
+            "below 0.05 after": span(age_at(0.05, one.rate)),
+        }
+        for column, text in further.items():
+            yield Cell(row, column, "arithmetic", "", text, 1, NOT_IN_PAPER, note=note)
+        yield Cell(row, "use case", "as printed", shown["Use Case"], "", 0, "", note=note)
+
+
+def outweighed() -> Iterator[Cell]:
+    """How old a memory may be before one that was just accessed, of cosine 0, is above it.
+
+    Additive: cosine × weight of the channel + recency against 0 + 1, at the document's rate.
+    """
+    note = (
+        "a memory just accessed has recency 1 and, with cosine 0, a score of 1; one of the "
+        "cosine and channel of the row is below it from that age on, at the rate of 0.01; no "
+        "importance and no accesses"
+    )
+    rate = 0.01
+    for similarity in (0.3, 0.5, 0.7, 0.8, 0.9, 1.0):
+        for channel, weight in (("telegram", 1.0), ("ide, cli", 0.9), ("others", 0.8)):
+            value = similarity * weight
+            text = "never" if value >= 1 else span(age_at(1 - value, rate))
+            row = f"cosine {similarity}"
+            yield Cell(row, channel, "arithmetic", "", text, 1, NOT_IN_PAPER, note=note)
+
+
+def curves() -> pd.DataFrame:
+    """Recency by hours since the last access: `hours, weight, formula, half-life`."""
+    hours = np.unique(np.concatenate([np.linspace(0, WINDOW, 169), np.geomspace(WINDOW, 1500, 60)]))
+    parts = [
+        pd.DataFrame(
+            {
+                "hours": hours,
+                "weight": additive_recency(hours, one.rate),
+                "formula": f"rate {one.rate:g}, printed {one.said}",
+                "half-life": one.hours,
+            }
+        )
+        for one in half_lives()
+    ]
+    steps = pd.DataFrame({"hours": hours, "weight": bucket_recency(hours)})
+    steps["formula"], steps["half-life"] = "time buckets", np.nan
+    return pd.concat([*parts, steps], ignore_index=True)
+
+
+def _draw_curves(data: pd.DataFrame) -> Figure:
+    figure = Figure(figsize=(10, 4.6), layout="constrained")
+    axis = figure.subplots()
+    formulas = list(dict.fromkeys(data["formula"]))
+    for formula, colour in zip(formulas, sns.color_palette("colorblind"), strict=False):
+        part = data[data["formula"] == formula]
+        steps = formula == "time buckets"
+        axis.plot(
+            part["hours"], part["weight"], color=colour, label=formula,
+            linestyle="--" if steps else "-", drawstyle="steps-pre" if steps else "default",
+        )  # fmt: skip
+        if not steps:
+            x = float(part["half-life"].iloc[0])
+            axis.plot([x], [0.5], "o", color=colour)
+            axis.annotate(
+                span(x), (x, 0.5), textcoords="offset points", xytext=(-6, -13), ha="right",
+                fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+            )  # fmt: skip
+    axis.axvline(WINDOW, color="0.5", linestyle=":", label="WARM's 7 days")
+    axis.axhline(0.5, color="0.8", linewidth=1)
+    axis.set_xscale("symlog", linthresh=1)
+    axis.set(xlim=(0, 1500), ylim=(0, 1.05), xlabel="hours since the last access", ylabel="recency")
+    axis.set_title("Recency as printed, true half-lives marked")
+    axis.legend(fontsize=9, loc="lower left")
+    return figure
+
+
+def draw(folder: Path) -> list[Path]:
+    """The curves, the true half-lives marked where they cross one half."""
+    data = curves()
+    return figures.save(lambda: _draw_curves(data), data, folder, "decay_drawn")

@@ -1,5 +1,0 @@
-"""From a number in a table back to the questions behind it; see `docs/passport.md`."""
-
-from memrepro.passport.why import Questions, cell
-
-__all__ = ["Questions", "cell"]

@@ -1,0 +1,159 @@
+"""The command line: `python -m memrepro`. Tables for people, `--json` for programs."""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from memrepro import __version__
+from memrepro.errors import MemreproError
+from memrepro.pipeline.commands import Action, print_table
+
+
+def _repro(arguments: argparse.Namespace) -> int:
+    from memrepro.files import paths
+    from memrepro.files.atomic import root
+    from memrepro.study.params import load_plan
+
+    plan = load_plan()
+    # Stages call `python`: the one that runs this command comes first.
+    environment = dict(os.environ)
+    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+    command = [sys.executable, "-m", "dvc", "repro", _last_stage(arguments.profile)]
+    status = subprocess.run(command, cwd=root(), env=environment, check=False).returncode
+    if status != 0:
+        print(
+            f"memrepro: the profile {arguments.profile!r} is not complete; the reason stands above "
+            "(what was done is kept: run the same command again)",
+            file=sys.stderr,
+        )
+        return 1
+    for paper in plan.papers(arguments.profile):
+        page = paths.build(arguments.profile) / f"{paper}.html"
+        tables = paths.results(arguments.profile) / paper
+        print(f"report: {page.relative_to(root())}   tables: {tables.relative_to(root())}/")
+    return 0
+
+
+def _last_stage(profile: str) -> str:
+    """The stage that pulls in all of a profile."""
+    return "verify-full" if profile == "full" else f"verify@{profile}"
+
+
+def _notebook(arguments: argparse.Namespace) -> int:
+    from memrepro.files.atomic import root
+    from memrepro.pipeline.notebook import execute, to_page
+
+    parameters: dict[str, Any] = {}
+    for pair in arguments.parameters:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise MemreproError(f"-p {pair}: a parameter is given as name=value")
+        parameters[name] = value
+    output = execute(arguments.name, parameters, root() / arguments.output)
+    if arguments.page:
+        to_page(output, root() / arguments.page)
+    return 0
+
+
+def _datasets(arguments: argparse.Namespace) -> int:
+    from memrepro.data.fetch import mirror_folder
+    from memrepro.data.registry import registrations
+
+    mirror = mirror_folder()
+    rows = []
+    for key, r in registrations().items():
+        there = sum((mirror / f.path).is_file() for f in r.files) if mirror else 0
+        held = "compiled here" if r.compiled else f"{there} of {len(r.files)}"
+        rows.append((key, r.name, r.edition, r.licence, held, r.identity[:16]))
+    columns = ["data set", "name", "edition", "licence", "files in the mirror", "identity"]
+    print_table(pd.DataFrame(rows, columns=columns), arguments.json)
+    return 0
+
+
+def _experiments(arguments: argparse.Namespace) -> int:
+    from memrepro.study.params import load_plan
+
+    plan = load_plan()
+    rows = [
+        (e.profile, key, e.dataset, e.encoder or "-", e.granularity, e.keying,
+         f"{e.method}.{e.retriever}", e.vary or "-")
+        for key, e in {**plan.experiments, **plan.sweeps}.items()
+    ]  # fmt: skip
+    columns = [
+        "profile",
+        "experiment",
+        "data set",
+        "encoder",
+        "doc",
+        "keying",
+        "retriever",
+        "sweep over",
+    ]
+    print_table(pd.DataFrame(rows, columns=columns), arguments.json)
+    return 0
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    from memrepro.provenance import verify
+
+    print_table(verify.check(arguments.profile), arguments.json)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    from memrepro.memory.command import add_commands
+    from memrepro.pipeline import commands_provenance
+    from memrepro.study.plan import PROFILES
+
+    parser = argparse.ArgumentParser(prog="memrepro", description=__doc__)
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(
+        name: str, action: Action, description: str, as_json: bool = True, more: str = ""
+    ) -> argparse.ArgumentParser:
+        command = commands.add_parser(name, help=description, description=description, epilog=more)
+        command.set_defaults(action=action)
+        if as_json:
+            command.add_argument("--json", action="store_true", help="print JSON")
+        return command
+
+    repro = add("repro", _repro, "run all stages of a profile, through dvc", False)
+    repro.add_argument("profile", choices=PROFILES)
+    verify = add("verify", _verify, "compute all tables again from the rankings and compare")
+    verify.add_argument("profile", choices=PROFILES)
+    add("datasets", _datasets, "list the data sets: edition, licence, what the mirror holds")
+    add("experiments", _experiments, "list the experiments of params.yaml")
+    commands_provenance.add_to(add)
+    add_commands(commands)
+    notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)
+    notebook.add_argument("name")
+    notebook.add_argument(
+        "-p", dest="parameters", action="append", default=[], metavar="NAME=VALUE"
+    )
+    notebook.add_argument("--output", required=True, help="where the executed notebook goes")
+    notebook.add_argument("--page", help="also render it as this HTML file")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; 0 only when all is well, 1 with one sentence for what is wrong."""
+    arguments = _parser().parse_args(argv)
+    try:
+        status: int = arguments.action(arguments)
+        return status
+    except MemreproError as error:
+        print(f"memrepro: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # as in `| head`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("memrepro: stopped; run the same command again to go on", file=sys.stderr)
+        return 130

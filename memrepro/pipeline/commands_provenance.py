@@ -1,0 +1,293 @@
+"""The commands that go from a number to its questions: why, explain, diff, attest, audit."""
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from memrepro.errors import MemreproError
+from memrepro.evaluate.metrics import METRICS
+from memrepro.pipeline.commands import Add, print_json, print_table
+from memrepro.study.plan import PROFILES
+
+_SHOWN = 20  # rows of a long list that people see; --json and --all have the rest
+_NAME = (
+    "A name is paper[:table[:row[:column]]], as in results/<profile>/<paper>/<table>.csv, quoted "
+    'for the shell where it has spaces: "rfmem:table2:mpnet Recol.:R@5 Overall".'
+)
+
+
+def add_to(add: Add) -> None:
+    """Add the commands to the parser."""
+    why = add("why", _why, "show where a number comes from, down to its questions", more=_NAME)
+    _name(why)
+    why.add_argument("--all", action="store_true", help="list every question")
+    explain = add(
+        "explain", _explain, "try named protocol switches on a number that is not reproduced",
+        more=f"{_NAME} What lands on the printed value was found after the fact, and with many "
+        "tries some land by chance: how many were made stands beside it. Nothing is retrieved.",
+    )  # fmt: skip
+    _name(explain)
+    diff = add(
+        "diff", _diff, "hold two experiments against each other, question by question",
+        more="'Won' is the second's. Both must be of the same questions. `memrepro experiments` "
+        "lists the names; a sweep needs a setting.",
+    )  # fmt: skip
+    diff.add_argument("first", metavar="EXPERIMENT_A")
+    diff.add_argument("second", metavar="EXPERIMENT_B")
+    diff.add_argument("--metric", choices=list(METRICS), default="recall_all")
+    diff.add_argument("--k", type=int, default=10, help="the cut-off (10)")
+    diff.add_argument("--level", default="", help="session, round or turn (the docs' own)")
+    diff.add_argument("--protocol", default="", help="of params.yaml (its first)")
+    diff.add_argument("--setting-a", default="", help="of the first, if it is a sweep")
+    diff.add_argument("--setting-b", default="", help="of the second, if it is a sweep")
+    diff.add_argument("--all", action="store_true", help="list every question won or lost")
+    diff.add_argument(
+        "--texts", action="store_true",
+        help="show the texts of questions and gold docs, where the data set is prepared here",
+    )  # fmt: skip
+    attest = add(
+        "attest", _attest, "write what this machine has: versions, verdicts, digests; or compare",
+        more="Without --compare it prints one JSON. With it the exit status is 1 where values "
+        "differ, a file is missing, or verdicts are not as many of each.",
+    )  # fmt: skip
+    attest.add_argument("--output", type=Path, metavar="FILE", help="write the JSON there")
+    attest.add_argument(
+        "--compare", type=Path, nargs=2, metavar=("A", "B"), help="hold two such files together"
+    )
+    audit = add(
+        "audit", _audit, "check the printed numbers of a file of tables against each other",
+        more="The file is in the format of docs/audit.md; no run is needed. The exit status is 1 "
+        "where something does not hold.",
+    )  # fmt: skip
+    audit.add_argument("file", type=Path, metavar="FILE")
+
+
+def _name(command: argparse.ArgumentParser) -> None:
+    command.add_argument("name", metavar="NAME")
+    command.add_argument("--profile", choices=PROFILES, default="", help="(the one that has it)")
+
+
+def _why(arguments: argparse.Namespace) -> int:
+    from memrepro.provenance import tables
+    from memrepro.provenance.why import cell
+
+    name = tables.parse(arguments.name, arguments.profile)
+    if name.row and name.column:
+        passport = cell(*name)
+        if arguments.json:
+            print_json(passport)
+        else:
+            _print_passport(passport, arguments.all)
+        return 0
+    if not name.table:
+        known = tables.tables(name.profile, name.paper)
+        frame = pd.DataFrame({"table": [f"{name.paper}:{table}" for table in known]})
+    else:
+        cells = tables.cells(*name[:3]).values()
+        shown = [c._asdict() for c in cells if name.row in ("", c.row)]
+        frame = pd.DataFrame(shown).drop(columns=[] if arguments.json else ["term", "note"])
+    print_table(frame, arguments.json)
+    return 0
+
+
+def _print_passport(passport: dict[str, Any], every: bool) -> None:
+    """A passport for people."""
+    value = passport["reproduced"] or "nothing"
+    print(f"{passport['name']}   ({passport['profile']})\n")
+    print(f"here      {value}" + (f", n = {passport['n']}" if passport["n"] else ""))
+    print(f"reported  {passport['reported'] or '-'}")
+    print(f"verdict   {passport['verdict'] or '-'}   {passport['term']}".rstrip())
+    for what, text in (("note", passport["note"]), ("from", passport["link"]["text"])):
+        if text and not (what == "from" and text == passport["note"]):
+            print(f"{what:<9} {text}")
+    for place in passport["places"][:_SHOWN]:
+        run = place["experiment"] + (f" [{place['setting']}]" if place["setting"] else "")
+        kind = f", questions: {place['kind']}" if place["kind"] else ""
+        print(f"run       {run}, {place['metric']}@{place['k']} by {place['level']}, protocol "
+              f"{place['protocol']}{kind}")  # fmt: skip
+        print(f"          {place['run']}: {place['run_as_recorded']} in dvc.lock")
+        print(f"          {_searched(place['searched'])}")
+        if place["parameters_as_recorded"] is False:
+            print("          params.yaml has changed since the run was made")
+    _more(len(passport["places"]), "runs")
+    for reason, n in passport["exclusions"].items():
+        print(f"excluded  {n}: {reason}")
+    for name in passport["without_stage"]:
+        print(f"stage     dvc.lock has none that made {name}")
+    if passport["command"]:
+        print(f"\nmade again by: {passport['command']}")
+    for stage in passport["stages"]:
+        print(f"  {stage['stage']}\n      {stage['command']}")
+    _print_hashes(passport)
+    environment = passport["environment"]
+    print("\nenvironment")
+    for line in environment["recorded"]:
+        print(f"  {line}")
+    here = {k: v for k, v in environment["here"].items() if k != "packages"}
+    print(f"  here: {', '.join(f'{k} {v}' for k, v in here.items())}")
+    _print_questions(passport, every)
+
+
+def _searched(entry: dict[str, Any]) -> str:
+    flat = {k: v for k, v in entry.items() if k != "parameters"} | entry["parameters"]
+    return ", ".join(f"{name} {value}" for name, value in flat.items())
+
+
+def _print_hashes(passport: dict[str, Any]) -> None:
+    print("\nhashes (MD5 of dvc.lock; SHA-256 of model files)")
+    for group, files in passport["hashes"].items():
+        for path, digest in files.items():
+            # What one stage writes and the next reads stands once.
+            if group != "outputs" or path not in passport["hashes"]["data"]:
+                print(f"  {group:<10} {digest.partition('.')[0]}  {path}")
+    for model in passport["models"]:
+        print(f"  model      {model['encoder']}, revision {model['revision']}")
+        for path, digest in model["sha256"].items():
+            print(f"             {digest}  {path}")
+
+
+def _print_questions(passport: dict[str, Any], every: bool) -> None:
+    rows = passport["questions"]
+    if not rows:
+        return
+    if passport["weightiest"]:
+        print("\nquestions that weigh most (shift: what leaving one out changes of the value)\n")
+        print_table(_shown(passport["weightiest"]))
+    if rival := passport["rival"]:
+        one = rival["difference"]
+        print(f"\nagainst {rival['row']}: {one['difference']:+.4f} [{one['low']:+.4f}, "
+              f"{one['high']:+.4f}], p = {one['p']:.4f}, won {one['won']}, lost {one['lost']}, "
+              f"tied {one['tied']}\n")  # fmt: skip
+        print_table(pd.DataFrame(rival["weightiest"]))
+    print(f"\nall {len(rows)} questions\n")
+    print_table(_shown(rows if every else rows[:_SHOWN]))
+    if not every:
+        _more(len(rows), "questions: --all lists them")
+
+
+def _shown(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Questions with their gold's ranks in one column; '-' is not in the run."""
+    frame = pd.DataFrame(rows)
+    if "gold" in frame:
+        ranks = [[gold["rank"] for gold in one] for one in frame.pop("gold")]
+        frame["gold's ranks"] = [", ".join("-" if r is None else str(r) for r in one)
+                                 for one in ranks]  # fmt: skip
+    return frame
+
+
+def _more(count: int, what: str) -> None:
+    if count > _SHOWN:
+        print(f"… and {count - _SHOWN} more {what}")
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from memrepro.provenance import tables
+    from memrepro.provenance.explain import AFTER, explain
+
+    name = tables.parse(arguments.name, arguments.profile)
+    if not name.column:
+        raise MemreproError(f"{name} is no single cell: name its row and its column too")
+    cell = tables.cells(*name[:3])[name.row, name.column]
+    found = explain(*name[:3], cell)
+    if arguments.json:
+        print_json({"name": str(name), **cell._asdict(), **found.as_dict()})
+        return 0
+    print(f"{name}   ({name.profile})\n")
+    print(f"printed {cell.reported}, here {cell.reproduced}: {cell.verdict}")
+    print(f"own place: {found.own}\n")
+    counts = ", ".join(f"{n} with {k}" for k, n in found.by_switches.items())
+    print(f"{found.tried} tried ({counts} switches), {found.distinct} different values; a number "
+          f"at random among them would be hit with {found.chance:.1%}")  # fmt: skip
+    print(
+        f"{len(found.landed)} give the printed value, all {AFTER}; those that give most of "
+        "the row's printed cells too stand first\n"
+    )
+    rows = [
+        {"switches": "; ".join(one.switches), "value": f"{one.value:.6f}", "n": one.n,
+         "of the row": f"{1 + one.also} of {1 + found.others}", "place": str(one.place),
+         "mark": AFTER}
+        for one in found.landed[:_SHOWN]
+    ]  # fmt: skip
+    if rows:
+        print_table(pd.DataFrame(rows))
+    _more(len(found.landed), "that land")
+    return 0
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    from memrepro.provenance import diff
+
+    one, other = (
+        diff.place(name, setting, arguments.level, arguments.metric, arguments.k,
+                   arguments.protocol)
+        for name, setting in (
+            (arguments.first, arguments.setting_a), (arguments.second, arguments.setting_b),
+        )
+    )  # fmt: skip
+    found, rows = diff.compare(one, other), diff.questions(one, other)
+    shown = rows if arguments.all or arguments.json else rows.head(_SHOWN)
+    texts = diff.texts(one, shown["query_id"].tolist()) if arguments.texts else {}
+    if arguments.json:
+        plain = rows.astype(object).where(rows.notna(), None)  # JSON has no NaN
+        answer = found.as_dict() | {"questions": plain.to_dict("records")}
+        print_json(answer | ({"texts": texts} if arguments.texts else {}))
+        return 0
+    print(f"first   {one}: {found.means[0]:.4f}\nsecond  {other}: {found.means[1]:.4f}")
+    interval = asdict(found)["interval"]
+    print(f"second less first: {interval[0]:+.4f} [{interval[1]:+.4f}, {interval[2]:+.4f}] (95 %, "
+          f"paired bootstrap), p = {found.p:.4f} (signs flipped), n = {found.n}: won {found.won}, "
+          f"lost {found.lost}, tied {found.tied}\n")  # fmt: skip
+    print_table(shown.fillna("-"))
+    if len(shown) < len(rows):
+        _more(len(rows), "won or lost: --all lists them")
+    for query_id, named in texts.items():
+        print(f"\n{query_id}: {named.pop('question')}")
+        for doc_id, text in named.items():
+            print(f"  gold {doc_id}:\n    " + "\n    ".join(text.strip().splitlines()))
+    return 0
+
+
+def _attest(arguments: argparse.Namespace) -> int:
+    from memrepro.files.atomic import write_json
+    from memrepro.provenance import attest
+
+    if not arguments.compare:
+        found = attest.attest()
+        if arguments.output:
+            write_json(arguments.output, found)
+        else:
+            print_json(found)
+        return 0
+    first, second = map(attest.read, arguments.compare)
+    agree = attest.agree(first, second)
+    parts = {
+        "environment": attest.machines(first, second),
+        "verdicts": attest.verdict_changes(first, second),
+        "files": attest.files(first, second),
+    }
+    if arguments.json:
+        print_json({"agree": agree} | {k: v.to_dict("records") for k, v in parts.items()})
+        return 0 if agree else 1
+    states = parts["files"]["state"].value_counts().rename_axis("state").reset_index(name="files")
+    print_table(states)
+    differ = parts["files"][parts["files"]["state"].isin(attest.DISAGREE)]
+    for title, frame in (
+        ("files that differ", differ), ("verdicts that differ", parts["verdicts"]),
+        ("machines", parts["environment"]),
+    ):  # fmt: skip
+        if len(frame):
+            print(f"\n{title}\n")
+            print_table(frame)
+    print(f"\nthe two {'agree' if agree else 'do not agree'}")
+    return 0 if agree else 1
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    from memrepro.audit.table_file import audit_file
+
+    found = audit_file(arguments.file)
+    print_table(found, arguments.json)
+    return int((found["words"] == "does not hold").any())

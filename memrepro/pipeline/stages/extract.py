@@ -1,0 +1,101 @@
+"""extract: facts, summaries, keyphrases and dates of a data set, by the sources in params.yaml.
+
+Sources: `nlp`, the deterministic extractor, for any data set; `recorded` and `gold`, which the data
+set itself brings (its module `<module>_extractions`); and any other name with the options `file`
+and `sha256`, a recorded language model's. The source `said`, when a session took place, is always
+there.
+"""
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from memrepro.core.extractions import Extracted
+from memrepro.core.memory import Dataset
+from memrepro.core.prepared import load, save_dates, save_extracted, save_ranges
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import root, write_table
+from memrepro.study.done import Done
+from memrepro.study.params import load_plan
+from memrepro.text.sources import by_nlp, from_file, said_dates
+
+_COUNTS = ["source", "kind", "of", "number", "version"]
+
+
+def extract(source: str, options: Any, dataset: Dataset, module: str) -> Extracted:
+    """What one source has to say of a data set.
+
+    Raises:
+        MemreproError: if the source is unknown, or cannot be read.
+    """
+    if source == "nlp" and not options:
+        return by_nlp(dataset)
+    reserved = ("nlp", "said", "recorded", "gold")
+    if source not in reserved and isinstance(options, dict) and set(options) == {"file", "sha256"}:
+        return from_file(dataset, source, root() / Path(options["file"]), options["sha256"])
+    if source in ("recorded", "gold") and not options:
+        return _own(source, dataset, module)
+    raise MemreproError(
+        f"params.yaml: data set {dataset.name!r} has the source of extractions {source!r} with the "
+        f"options {options!r}: write nlp, recorded or gold with none, or any other name with file "
+        "and sha256"
+    )
+
+
+def _own(source: str, dataset: Dataset, module: str) -> Extracted:
+    """What the data set's own module gives, if it is of that source."""
+    name = f"memrepro.data.{module}_extractions"
+    if importlib.util.find_spec(name):
+        found: Extracted = importlib.import_module(name).extract(paths.raw(dataset.name), dataset)
+        if {text.source for text in found.texts} <= {source}:
+            return found
+    raise MemreproError(
+        f"params.yaml: data set {dataset.name!r} brings no extractions {source!r} itself: take "
+        "that source away, or name another"
+    )
+
+
+def counts(source: str, found: Extracted) -> list[tuple[str, str, str, int, str]]:
+    """How many texts, dates and ranges a source gave."""
+    frame = pd.DataFrame(found.texts, columns=["key", "round_id", "source", "kind", "text"])
+    frame["of"] = frame["round_id"].eq("").map({True: "session", False: "round"})
+    rows = [
+        (source, str(kind), str(of), len(part), found.version)
+        for (kind, of), part in frame.groupby(["kind", "of"], sort=True)
+    ]
+    for kind, of, number in (
+        ("date", "session", len(found.dates)),
+        ("range", "query", len(found.ranges)),
+        ("skipped", "item", len(found.skipped)),
+    ):
+        rows.append((source, kind, of, number, found.version))
+    return rows
+
+
+def run(dataset: str) -> Done:
+    """Extract by every source that the data set names, and write texts, dates and ranges."""
+    entry = load_plan().dataset(dataset)
+    loaded = load(paths.prepared(dataset), dataset)
+    found = {
+        source: extract(source, options, loaded, entry.module)
+        for source, options in entry.extract.items()
+    }
+    texts = save_extracted(
+        (t for one in found.values() for t in one.texts), paths.extracted(dataset)
+    )
+    dates, ranges, counted = (
+        path(entry.profile, dataset)
+        for path in (paths.dates, paths.ranges, paths.extraction_counts)
+    )
+    save_dates([*said_dates(loaded), *(d for one in found.values() for d in one.dates)], dates)
+    save_ranges((r for one in found.values() for r in one.ranges), ranges)
+    table = pd.DataFrame(
+        [row for source, one in found.items() for row in counts(source, one)], columns=_COUNTS
+    )
+    write_table(counted, table)
+    inputs = sorted(paths.prepared(dataset).glob("*.parquet"))
+    return Done(f"extract {dataset}", table, inputs, [texts, dates, ranges, counted])

@@ -1,0 +1,83 @@
+"""prepare: a data set's files as turns, texts, haystacks, queries and, apart from them, qrels."""
+
+import importlib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from memrepro.core.memory import Piece
+from memrepro.core.prepared import save, save_places, save_qrels
+from memrepro.data import read_pieces
+from memrepro.data.fetch import check_before_use
+from memrepro.data.registry import registration
+from memrepro.files import paths
+from memrepro.files.atomic import write_table
+from memrepro.files.progress import bar
+from memrepro.study.done import Done
+from memrepro.study.params import load_plan
+from memrepro.text.lengths import save_lengths
+
+
+def sizes(piece: Piece) -> dict[str, str | int]:
+    """A memory's id, its number of queries, sessions and rounds, and of rounds with each field."""
+    memory = piece.memory
+    fields = Counter(name for r in memory.rounds for name in r.fields)
+    return {
+        "memory_id": memory.memory_id,
+        "queries": len(piece.queries),
+        "sessions": len(memory.sessions),
+        "rounds": len(memory.rounds),
+        **{f"rounds with {name}": fields[name] for name in sorted(fields)},
+    }
+
+
+def topics(module: str, folder: Path, dataset: str) -> pd.DataFrame:
+    """`topic, questions`: empty where the data set's module names no topics."""
+    count = getattr(importlib.import_module(f"memrepro.data.{module}"), "topics", None)
+    counted = count(folder, dataset) if count else {}
+    return pd.DataFrame(counted.items(), columns=["topic", "questions"])
+
+
+def run(dataset: str) -> Done:
+    """Read a data set through its module and write it as tables, one memory at a time.
+
+    Raises:
+        MemreproError: if a file is missing, was changed since it was fetched, or is malformed.
+    """
+    entry, folder = load_plan().dataset(dataset), paths.raw(dataset)
+    check_before_use(registration(dataset), folder)
+    pieces: Iterator[Piece] = read_pieces(entry.module, folder, dataset, entry.parameters)
+    qrels, places, lengths = (
+        path(entry.profile, dataset) for path in (paths.qrels, paths.places, paths.lengths)
+    )
+    pieces = save_places(save_qrels(save(pieces, paths.prepared(dataset)), qrels), places)
+    pieces = save_lengths(pieces, lengths)
+    counts: list[dict[str, str | int]] = []
+    skipped: list[tuple[str, str]] = []
+    kinds, with_gold = Counter[str](), Counter[str]()
+    with bar(None, f"prepare {dataset}", "memory") as progress:
+        for piece in pieces:
+            counts.append(sizes(piece))
+            skipped += piece.skipped
+            gold = {query_id for by_query in piece.qrels.values() for query_id in by_query}
+            kinds.update(q.kind for q in piece.queries)
+            with_gold.update(q.kind for q in piece.queries if q.query_id in gold)
+            progress.update()
+    statistics, left_out, on_topics = (
+        path(entry.profile, dataset) for path in (paths.statistics, paths.skipped, paths.topics)
+    )
+    frame = pd.DataFrame(counts)
+    frame = frame.fillna(0).astype({c: int for c in frame.columns if c != "memory_id"})
+    write_table(statistics, frame)
+    write_table(left_out, pd.DataFrame(skipped, columns=["item", "reason"]))
+    write_table(on_topics, topics(entry.module, folder, dataset))
+    summary = pd.DataFrame(
+        [(kind, n, with_gold[kind]) for kind, n in kinds.items()],
+        columns=["kind", "queries", "with gold"],
+    ).assign(memories=len(frame), rounds=int(frame["rounds"].sum()), skipped=len(skipped))
+    inputs = sorted(path for path in folder.rglob("*") if path.is_file())
+    written = sorted(paths.prepared(dataset).glob("*.parquet"))
+    outputs = [*written, qrels, places, lengths, statistics, on_topics, left_out]
+    return Done(f"prepare {dataset}", summary, inputs, outputs)

@@ -1,0 +1,267 @@
+"""For a number that is not reproduced: which named switches land on the printed value.
+
+Nothing is retrieved. Every run of the same method and encoder that is at hand is evaluated as its
+number could have been meant: another metric, cut-off, level or protocol, other kinds of question,
+another denominator, another noise level, variant or setting, up to three of these at once. With
+many tries some land by chance, so that their number stands beside what landed, and all of it is
+found after the fact.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from memrepro.audit.verdicts import NOT_RUN
+from memrepro.core.prepared import load_qrels
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.papers.rfmem.grid import ENCODERS, load
+from memrepro.provenance.links import link
+from memrepro.provenance.places import Place, catalogue, entry, places, plan, variant
+from memrepro.provenance.tables import cells
+from memrepro.report.profile import Metrics
+from memrepro.report.tables import Cell
+from memrepro.study.plan import Experiment
+
+AFTER = "found after the fact"
+MOST = 3  # switches at once: with more, some mean or other equals any number
+_NOT_SWITCHES = ("profile", "encoder", "method", "vary", "values", "group", "parameters")
+
+
+class Try(NamedTuple):
+    """One way to mean a number.
+
+    Attributes:
+        switches: what differs from the cell's own place, as `name: from → to`.
+        place: the values.
+        value: what comes out.
+        n: the denominator.
+        also: of the other printed cells of the row, how many the same switches give too.
+    """
+
+    switches: tuple[str, ...]
+    place: Place
+    value: float
+    n: int
+    also: int = 0
+
+    @property
+    def key(self) -> tuple[Place, tuple[str, ...]]:
+        """What it is but for the kind of question: the same for all cells of a row."""
+        kept = tuple(switch for switch in self.switches if not switch.startswith("kind: "))
+        return replace(self.place, kind=""), kept
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What was tried for a cell, and what landed.
+
+    Attributes:
+        own: the cell's own place.
+        landed: the tries that give the printed value at its digits; those that give the most other
+            cells of the row too stand first, then those with the fewest switches.
+        others: how many other printed cells the row has on the same run, metric and cut-off.
+        tried: how many were made.
+        distinct: how many different values they gave at the printed digits.
+        chance: the share of the values between their least and greatest, at these digits, that some
+            try gave: how likely a number printed at random in that range would be hit.
+        by_switches: number of switches → how many were tried.
+    """
+
+    own: Place
+    landed: tuple[Try, ...]
+    others: int
+    tried: int
+    distinct: int
+    chance: float
+    by_switches: Mapping[int, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "mark": AFTER, "own": self.own.as_dict(), "others": self.others, "tried": self.tried,
+            "distinct": self.distinct, "chance": round(self.chance, 4),
+            "by_switches": {str(n): count for n, count in self.by_switches.items()},
+            "landed": [
+                {"switches": list(one.switches), "place": one.place.as_dict(),
+                 "value": round(one.value, 6), "n": one.n, "also": one.also}
+                for one in self.landed
+            ],
+        }  # fmt: skip
+
+
+def explain(profile: str, paper: str, table: str, cell: Cell) -> Explanation:
+    """Try every named switch on a cell.
+
+    Raises:
+        MemreproError: if the cell was not run, has no printed number, or no run is behind it.
+    """
+    if cell.verdict == NOT_RUN or not cell.reproduced:
+        raise MemreproError(f"it was not run, so there is nothing to explain: {cell.note}")
+    if _digits(cell.reported) is None:
+        raise MemreproError(f"its printed value {cell.reported!r} is no number to land on")
+    found = link(profile, paper, table, cell)
+    if not found.places:
+        raise MemreproError(f"no run is behind it, so there is nothing to switch: {found.text}")
+    own = found.places[0]
+    tries = list(_tries(profile, own))
+    others = list(_others(profile, paper, table, cell, own))
+    also = Counter(
+        key
+        for place, printed in others
+        for key in {one.key for one in _landing(_tries(profile, place), printed)}
+    )
+    landed = [one._replace(also=also[one.key]) for one in _landing(tries, cell.reported)]
+    landed.sort(key=lambda one: (-one.also, len(one.switches), one.switches))
+    digits = _digits(cell.reported) or 0
+    shown = [round(one.value, digits) for one in tries]
+    steps = round((max(shown) - min(shown)) * 10**digits) + 1
+    counts = Counter(len(one.switches) for one in tries)
+    return Explanation(
+        own, tuple(landed), len(others), len(tries), len(set(shown)), len(set(shown)) / steps,
+        dict(sorted(counts.items())),
+    )  # fmt: skip
+
+
+def _digits(printed: str) -> int | None:
+    """The digits after the point of a printed number; None if it is none."""
+    try:
+        return -int(Decimal(printed).as_tuple().exponent)
+    except (ArithmeticError, ValueError):
+        return None
+
+
+def _landing(tries: Iterable[Try], printed: str) -> list[Try]:
+    """The tries that give a printed value at its digits."""
+    digits = _digits(printed)
+    return [one for one in tries if round(one.value, digits) == float(printed)]
+
+
+def _others(
+    profile: str, paper: str, table: str, cell: Cell, own: Place
+) -> Iterator[tuple[Place, str]]:
+    """The row's other printed cells of the same run, metric and cut-off: place, printed value."""
+    for other in cells(profile, paper, table).values():
+        if (other.row, other.metric) != (cell.row, cell.metric) or other.column == cell.column:
+            continue
+        if not other.reproduced or _digits(other.reported) is None:
+            continue
+        places_of = link(profile, paper, table, other).places
+        if places_of and replace(places_of[0], kind="") == replace(own, kind=""):
+            yield places_of[0], other.reported
+
+
+def _tries(profile: str, own: Place) -> Iterator[Try]:
+    """Every way to mean a number with the runs of the own place's method and encoder."""
+    every = catalogue(profile)
+    base = entry(own.experiment)
+    kept = [
+        name
+        for name in every["experiment"].unique()
+        if (entry(name).method, entry(name).encoder) == (base.method, base.encoder)
+        and _family(entry(name).dataset) == _family(base.dataset)
+    ]
+    chosen = every[every["experiment"].isin(kept)]
+    rows = zip(places(chosen), chosen["total"], chosen["n"], strict=True)
+    known: dict[tuple[str, str], tuple[str, ...]] = {}
+    for place, total, n in rows:
+        run = (place.experiment, place.setting)
+        if run not in known:
+            known[run] = tuple(_run_switches(variant(own), variant(place)))
+        switches = (*known[run], *_switches(own, place))
+        if len(switches) > MOST:
+            continue
+        if switches:
+            yield Try(switches, place, float(total) / n, int(n))
+        if len(switches) < MOST and place.kind == own.kind and (whole := _asked(place)) > n:
+            text = f"denominator: {n} → {whole}, those left out count as 0"
+            yield Try((*switches, text), place, float(total) / whole, whole)
+    yield from _without_a_kind(own, chosen)
+    yield from _gated(own)
+
+
+def _family(dataset: str) -> str:
+    """What the editions and noise levels of a data set share: the module that reads them."""
+    return plan().dataset(dataset).module
+
+
+def _run_switches(own: Experiment, other: Experiment) -> Iterator[str]:
+    """In what a run differs from the cell's own: the entries' fields, then the parameters.
+
+    Another variant lacks some of the parameters; that is no switch of its own. The length of the
+    list is none either: the cut-off decides.
+    """
+    for f in fields(Experiment):
+        old, new = getattr(own, f.name), getattr(other, f.name)
+        if f.name not in _NOT_SWITCHES and old != new:
+            yield f"{f.name}: {old or 'none'} → {new or 'none'}"
+    for name in [n for n in own.parameters if n in other.parameters and n != "k"]:
+        old, new = own.parameters[name], other.parameters[name]
+        if old != new:
+            yield f"{name}: {old} → {new}"
+
+
+def _gated(own: Place) -> Iterator[Try]:
+    """RF-Mem's gated row at every routing that some τ gives, and at α and τ of a grid.
+
+    They follow from the runs of familiarity and recollection (`report.rfmem_grid`).
+    """
+    name = next(
+        (k for k, e in ENCODERS.items() if own.experiment == f"{e.stem}-gated-k{own.k}"), ""
+    )
+    if not name or own.metric != "recall":
+        return
+    grid = load(entry(own.experiment).profile, Metrics(entry(own.experiment).profile), name, own.k)
+    chosen = grid.of_kind(own.kind or None)
+    n = int(chosen.sum())
+    for routing, recall in zip(grid.routings, grid.over_tau(), strict=True):
+        text = f"entropy_threshold: τ in ({routing.low:.6f}, {routing.high:.6f}]"
+        yield Try((text,), own, float(recall[chosen].mean()), n)
+    pairs, recalls = grid.over_alpha_and_tau()
+    for (alpha, tau), recall in zip(pairs, recalls, strict=True):
+        if alpha != grid.own["α"]:
+            switches = (f"alpha: {grid.own['α']} → {alpha}", f"entropy_threshold: {tau:.2f}")
+            yield Try(switches, own, float(recall[chosen].mean()), n)
+
+
+def _switches(own: Place, other: Place) -> Iterator[str]:
+    """In what the evaluation of a place differs from the cell's own."""
+    for name in ("level", "protocol", "metric", "k", "kind"):
+        old, new = getattr(own, name), getattr(other, name)
+        if old != new:
+            yield f"{name}: {old or 'all'} → {new or 'all'}"
+
+
+def _without_a_kind(own: Place, chosen: pd.DataFrame) -> Iterator[Try]:
+    """The own run's number over all questions but those of one kind."""
+    same = chosen
+    for name in ("experiment", "setting", "level", "protocol", "metric", "k"):
+        same = same[same[name] == getattr(own, name)]
+    whole = same[same["kind"] == ""]
+    parts = same[same["kind"] != ""]
+    columns = (parts[c].tolist() for c in ("kind", "total", "n"))
+    for kind, total, size in zip(*columns, strict=True):
+        n = int(whole["n"].iloc[0]) - size
+        if n:
+            value = (float(whole["total"].iloc[0]) - total) / n
+            switch = f"kind: {own.kind or 'all'} → all but {kind}"
+            yield Try((switch,), next(places(whole)), value, n)
+
+
+def _asked(place: Place) -> int:
+    """How many questions of a place's kinds the data set has, counted or not."""
+    dataset = variant(place).dataset
+    path = paths.qrels(plan().dataset(dataset).profile, dataset)
+    if dataset not in _KINDS:
+        kinds = pd.Series(load_qrels(path, place.level)[0])
+        _KINDS[dataset] = {"": len(kinds)} | {
+            str(kind): int(n) for kind, n in kinds.value_counts().items()
+        }
+    return _KINDS[dataset].get(place.kind, 0)
+
+
+_KINDS: dict[str, dict[str, int]] = {}

@@ -1,0 +1,188 @@
+"""What dvc.lock says of how a file was made: stages, their commands, and hashes of all they read.
+
+DVC's hashes are MD5; of a folder it is that of the list of its files. They are what `dvc status`
+compares, so that a reader can check them with DVC alone.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from memrepro.encode.models import registry
+from memrepro.files import paths
+from memrepro.files.atomic import read_yaml, root
+from memrepro.provenance.places import Place, entry, variant
+from memrepro.study import causes
+
+Stage = Mapping[str, Any]
+# Where a dependency lies → what it is.
+_GROUPS = {
+    "data/raw": "data", "data/prepared": "data", "data/extracted": "data", "results": "data",
+    "data/vectors": "vectors", "memrepro": "code", "notebooks": "code",
+}  # fmt: skip
+
+
+def stages() -> Mapping[str, Stage]:
+    """dvc.lock: stage → `cmd, deps, params, outs`; empty where there is none."""
+    path = root() / "dvc.lock"
+    return _stages(path, path.stat().st_mtime_ns) if path.is_file() else {}
+
+
+@lru_cache(maxsize=2)
+def _stages(path: Path, changed: int) -> Mapping[str, Stage]:
+    found: Mapping[str, Stage] = read_yaml(path)["stages"]
+    return found
+
+
+def maker(path: str) -> str:
+    """The stage that made a file, or the folder that holds it; '' if dvc.lock has none."""
+    lock = root() / "dvc.lock"
+    return _maker(path, lock, lock.stat().st_mtime_ns) if lock.is_file() else ""
+
+
+@lru_cache(maxsize=2048)
+def _maker(path: str, lock: Path, changed: int) -> str:
+    return causes.maker(_stages(lock, changed), path)
+
+
+def upstream(stage: str) -> list[str]:
+    """A stage and all before it, each after those that it depends on."""
+    lock = root() / "dvc.lock"
+    return list(_upstream(stage, lock, lock.stat().st_mtime_ns))
+
+
+@lru_cache(maxsize=512)
+def _upstream(stage: str, lock: Path, changed: int) -> tuple[str, ...]:
+    return tuple(causes.upstream(_stages(lock, changed), stage))
+
+
+def run_path(place: Place) -> str:
+    """The file of a place's run, relative to the repository."""
+    one = entry(place.experiment)
+    path = paths.run(one.profile, place.experiment, one.group)
+    return path.relative_to(root()).as_posix()
+
+
+def made_by(place: Place) -> list[str]:
+    """The stages behind a place's run, from the download on; none if dvc.lock has no such run."""
+    run = maker(run_path(place))
+    return upstream(run) if run else []
+
+
+def evaluated_by(place: Place) -> str:
+    """The stage that evaluated a place; '' if dvc.lock has none.
+
+    It reads every run of its profile, whose stages are not this number's.
+    """
+    return maker(paths.metrics(entry(place.experiment).profile).relative_to(root()).as_posix())
+
+
+def commands(names: list[str]) -> list[dict[str, str]]:
+    """`stage, command, through_dvc` of stages."""
+    return [
+        {"stage": name, "command": " ".join(stages()[name]["cmd"].split()),
+         "through_dvc": f"dvc repro --single-item {name}"}
+        for name in names
+    ]  # fmt: skip
+
+
+def hashes(names: list[str]) -> dict[str, dict[str, str]]:
+    """'data', 'vectors', 'code', 'parameters' and 'outputs' of stages: path → MD5.
+
+    They are dvc.lock's; of parameters, which it has in full, that of their JSON with sorted keys.
+    """
+    groups = ("data", "vectors", "code", "parameters", "outputs")
+    found: dict[str, dict[str, str]] = {group: {} for group in groups}
+    for name in names:
+        for group, path, digest in _files(name):
+            found[group][path] = digest
+    return {group: dict(sorted(files.items())) for group, files in found.items()}
+
+
+def _files(stage: str) -> Iterator[tuple[str, str, str]]:
+    for dependency in stages()[stage].get("deps", ()):
+        path = dependency["path"]
+        group = next((g for start, g in _GROUPS.items() if path.startswith(start)), "data")
+        yield group, path, dependency["md5"]
+    for file, asked in stages()[stage].get("params", {}).items():
+        for name, value in asked.items():
+            text = json.dumps(value, sort_keys=True, ensure_ascii=False)
+            digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+            yield "parameters", f"{file}:{name}", digest
+    for out in stages()[stage].get("outs", ()):
+        if not out["path"].startswith("build/"):  # executed notebooks
+            yield "outputs", out["path"], out["md5"]
+
+
+def parameters(place: Place) -> dict[str, Any]:
+    """What a place's run was asked for: the entry of params.yaml at its setting, in full."""
+    one = variant(place)
+    keys = ("dataset", "granularity", "keying", "encoder", "method", "retriever", "ranges")
+    shown: dict[str, Any] = {key: value for key in keys if (value := getattr(one, key))}
+    if one.dates:
+        shown["dates"] = list(one.dates)
+    return {**shown, "parameters": dict(one.parameters)}
+
+
+def parameters_hold(place: Place) -> bool | None:
+    """Whether params.yaml still has what dvc.lock recorded for the run; None where it has none."""
+    stage = maker(run_path(place))
+    if not stage:
+        return None
+    path = root() / "params.yaml"
+    tree = _parameters(path, path.stat().st_mtime_ns)
+    for name, recorded in stages()[stage].get("params", {}).get("params.yaml", {}).items():
+        now = tree
+        for key in name.split("."):
+            now = now.get(key, {}) if isinstance(now, dict) else {}
+        if now != recorded:
+            return False
+    return True
+
+
+@lru_cache(maxsize=2)
+def _parameters(path: Path, changed: int) -> Any:
+    return read_yaml(path)
+
+
+def model(encoder: str) -> dict[str, Any]:
+    """An encoder's model: name, revision, and SHA-256 of each file; empty without an encoder."""
+    if not encoder:
+        return {}
+    card = registry()[encoder]
+    return {
+        "encoder": encoder, "revision": card.revision, "licence": card.licence,
+        "sha256": dict(card.files),
+    }  # fmt: skip
+
+
+def state(path: str) -> str:
+    """How a file stands to dvc.lock: 'as recorded', 'changed since', 'missing' or 'not recorded'.
+
+    Where DVC recorded the folder that holds it, the folder is compared.
+    """
+    stage = maker(path)
+    if not stage:
+        return "not recorded"
+    out = next(o for o in stages()[stage]["outs"] if causes.holds([o], path))
+    found = root() / out["path"]
+    if not (root() / path).is_file():
+        return "missing"
+    files = [found] if found.is_file() else sorted(p for p in found.rglob("*") if p.is_file())
+    known = tuple((file, file.stat().st_mtime_ns) for file in files)
+    return "as recorded" if _digest(found, known) == out["md5"] else "changed since"
+
+
+@lru_cache(maxsize=256)
+def _digest(path: Path, files: tuple[tuple[Path, int], ...]) -> str:
+    """DVC's hash of a file, or of a folder: that of the JSON list of its files' hashes."""
+    md5 = {file: hashlib.md5(file.read_bytes(), usedforsecurity=False) for file, _ in files}
+    if path.is_file():
+        return md5[path].hexdigest()
+    listed = sorted((f.relative_to(path).parts, one.hexdigest()) for f, one in md5.items())
+    entries = [{"md5": digest, "relpath": "/".join(parts)} for parts, digest in listed]
+    whole = hashlib.md5(json.dumps(entries, sort_keys=True).encode(), usedforsecurity=False)
+    return f"{whole.hexdigest()}.dir"

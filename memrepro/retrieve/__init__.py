@@ -1,0 +1,62 @@
+"""Retrievers: one module a method family, each with `RETRIEVERS`, its retrievers by name.
+
+A retriever is a frozen dataclass of the paper's symbols spelled out. It sees requests (keys
+and queries), never a file, a data set or a qrel, and never imports another family.
+"""
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, Protocol, get_type_hints
+
+from memrepro.core.keys import Request
+from memrepro.core.ranking import Ranking
+from memrepro.errors import MemreproError
+
+FAMILIES = ("associa", "bm25", "dense", "rfmem", "rfmem_alternatives", "tiered", "timeaware")
+
+_LEAST = {"seed": 0, "margin": 0, "units": 0, "hot": 0}
+
+
+class Retriever(Protocol):
+    """Searches many (memory, query) pairs at once."""
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        ...
+
+
+def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retriever:
+    """A retriever by family, name and parameters.
+
+    Raises:
+        MemreproError: if the family, the name or a parameter is unknown, missing or unfit.
+    """
+    if family not in FAMILIES:
+        raise MemreproError(f"unknown method {family!r}: known are {', '.join(FAMILIES)}")
+    known = importlib.import_module(f"memrepro.retrieve.{family}").RETRIEVERS
+    if name not in known:
+        raise MemreproError(f"unknown retriever {name!r} of {family}: known are {', '.join(known)}")
+    allowed = {f.name for f in fields(known[name])}
+    if strange := sorted(set(parameters) - allowed):
+        raise MemreproError(
+            f"unknown parameter {strange[0]!r} of {family}.{name}: known are "
+            f"{', '.join(sorted(allowed))}"
+        )
+    for key, value in parameters.items():
+        wanted = get_type_hints(known[name])[key]
+        # A whole number will do for a fraction; True is no number.
+        kinds = (int, float) if wanted in (float, float | None) else wanted
+        if not isinstance(value, kinds) or (isinstance(value, bool) and wanted is not bool):
+            raise MemreproError(
+                f"{family}.{name}: {key} is {value!r}, and must be of type "
+                f"{getattr(wanted, '__name__', wanted)}"
+            )
+        least = _LEAST.get(key, 1)
+        if wanted is int and value < least:
+            raise MemreproError(f"{family}.{name}: {key} is {value}, and must be at least {least}")
+    try:
+        made: Retriever = known[name](**parameters)
+    except TypeError as error:
+        raise MemreproError(f"{family}.{name} with {parameters}: {error}") from error
+    return made

@@ -1,0 +1,184 @@
+"""A memory graph as keys: how its texts get vectors, and how a retriever that sees keys has it.
+
+A keying `base+graph:source-kind&source-kind` makes a doc's keys of its clues, in this order, the
+field telling what a text is: `utterance`; `speaker` each; `time`; then of each event `event`, its
+entities `entity:<category>`, and its relations `relation:<head>:<tail>`, which count the event's
+entities. The first doc also owns the six edges' labels, `label`. So the texts are embedded like
+any keys, each once, and `clues_of` reads the clues back from the keys alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memrepro.core.extractions import Extractions
+from memrepro.core.keys import Keys
+from memrepro.core.memory import Memory, Session
+from memrepro.core.ranking import tie_keys
+from memrepro.errors import MemreproError
+from memrepro.retrieve.associa.clues import (
+    EventClues,
+    Recipe,
+    UtteranceClues,
+    dated,
+    docs_of,
+    read_session,
+)
+from memrepro.retrieve.associa.graph import EDGE_KINDS, Graph, build_from
+
+
+@dataclass
+class GraphKeyMaker:
+    """Makes the keys of many memories' graphs; with the interface of `core.key_maker.KeyMaker`.
+
+    Attributes:
+        granularity: what a doc is, 'round' or 'session'.
+        keying: `base+graph:source-kind&source-kind`.
+        extractions: of the data set.
+        texts: the texts of all keys made so far, each once.
+
+    Raises:
+        MemreproError: if the granularity or the keying is unknown.
+    """
+
+    granularity: str
+    keying: str
+    extractions: Extractions
+    texts: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be made."""
+        self._recipe = Recipe.parse(self.granularity, self.keying)
+        self._place: dict[str, int] = {}
+        # A session is known by its object, which is kept so that its id() is not used again.
+        self._read: dict[int, tuple[Session, list[UtteranceClues]]] = {}
+
+    def make(self, memory: Memory) -> Keys:
+        """The keys of one memory, without vectors.
+
+        Raises:
+            MemreproError: if the keying gives the whole memory no utterance.
+        """
+        doc_ids: list[str] = []
+        fields: list[str] = []
+        rows: list[int] = []
+        owner: list[int] = []
+        for session, at in zip(memory.sessions, memory.times, strict=True):
+            if id(session) not in self._read:
+                clues = read_session(session, self.extractions, self._recipe)
+                self._read[id(session)] = (session, clues)
+            found = {one.doc_id: one for one in self._read[id(session)][1]}
+            for doc in docs_of(session, self._recipe):
+                if doc.round_id in found:
+                    labelled = not rows
+                    for name, text in _keys(dated(found[doc.round_id], at), labelled):
+                        row = self._place.setdefault(text, len(self.texts))
+                        if row == len(self.texts):
+                            self.texts.append(text)
+                        fields.append(name)
+                        rows.append(row)
+                        owner.append(len(doc_ids))
+                doc_ids.append(doc.round_id)
+        if not rows:
+            raise MemreproError(
+                f"memory {memory.memory_id!r} has no utterance under the keying {self.keying!r}: "
+                f"its rounds have the fields {sorted({f for r in memory.rounds for f in r.fields})}"
+            )
+        return Keys(
+            tuple(doc_ids),
+            np.array(rows, np.int64),
+            self.texts,
+            tuple(fields),
+            np.array(owner, np.int64),
+            tie_keys(doc_ids),
+        )
+
+    def make_all(self, memories: Sequence[Memory]) -> list[Keys]:
+        """The keys of each memory, as `make`."""
+        return [self.make(memory) for memory in memories]
+
+    def sessions_of_docs(self, memory: Memory) -> NDArray[np.int64]:
+        """The index of each doc's session in the memory, shape (n_docs,)."""
+        counts = [len(docs_of(session, self._recipe)) for session in memory.sessions]
+        return np.repeat(np.arange(len(counts)), counts)
+
+
+def _keys(said: UtteranceClues, labelled: bool) -> Iterator[tuple[str, str]]:
+    """The (field, text) pairs of an utterance."""
+    if labelled:
+        yield from (("label", label) for label in EDGE_KINDS)
+    yield "utterance", said.text
+    yield from (("speaker", name) for name in said.speakers)
+    if said.time:
+        yield "time", said.time
+    for event in said.events:
+        yield "event", event.text
+        yield from ((f"entity:{category}", text) for text, category in event.entities)
+        yield from ((f"relation:{head}:{tail}", text) for head, text, tail in event.relations)
+
+
+def clues_of(keys: Keys) -> list[UtteranceClues]:
+    """The clues that a memory's keys were made of, in order; a doc without keys has none.
+
+    Raises:
+        MemreproError: if the keys are not of a memory graph.
+    """
+    bounds = np.searchsorted(keys.owner, np.arange(len(keys.doc_ids) + 1))
+    texts = keys.texts
+    return [
+        _read(doc_id, list(zip(keys.fields[first:last], texts[first:last], strict=True)))
+        for doc_id, first, last in zip(keys.doc_ids, bounds[:-1], bounds[1:], strict=True)
+        if first < last
+    ]
+
+
+def _read(doc_id: str, pairs: Sequence[tuple[str, str]]) -> UtteranceClues:
+    said, time, speakers = "", "", []
+    events: list[tuple[str, list[tuple[str, str]], list[tuple[int, str, int]]]] = []
+    try:
+        for name, text in pairs:
+            kind, *parts = name.split(":")
+            if kind == "utterance":
+                said = text
+            elif kind == "speaker":
+                speakers.append(text)
+            elif kind == "time":
+                time = text
+            elif kind == "event":
+                events.append((text, [], []))
+            elif kind == "entity":
+                events[-1][1].append((text, *parts))  # type: ignore[arg-type]
+            elif kind == "relation":
+                head, tail = map(int, parts)
+                events[-1][2].append((head, text, tail))
+            elif kind != "label":
+                raise ValueError(kind)
+        if not said:
+            raise ValueError("no utterance")
+    except (ValueError, IndexError) as error:
+        raise MemreproError(
+            f"doc {doc_id!r} has the keys {sorted({name for name, _ in pairs})}, which are of no "
+            "memory graph: choose a keying such as user_only+graph:nlp-fact"
+        ) from error
+    made = tuple(EventClues(text, tuple(e), tuple(r)) for text, e, r in events)
+    return UtteranceClues(doc_id, said, tuple(speakers), time, made)
+
+
+def graph_of(keys: Keys) -> Graph:
+    """The memory graph that keys carry, with their vectors if they have them.
+
+    Raises:
+        MemreproError: if the keys are not of a memory graph, or a vector is not finite.
+    """
+    graph = build_from(clues_of(keys))
+    if keys.vectors is None:
+        return graph
+    row = dict(zip(keys.texts, keys.rows.tolist(), strict=True))
+    try:
+        return graph.with_vectors(keys.vectors[[row[text] for text in graph.texts]])
+    except KeyError as error:
+        raise MemreproError(
+            f"the keys of a memory graph lack the text {error}, an edge's label"
+        ) from error

@@ -1,0 +1,366 @@
+"""RF-Mem's recollection over arrays, level by level, for all queries of many memories at once.
+
+Source: RF-Mem §2.3 (Equations 5-8), Appendix E (Algorithm 3), and the released code where it
+differs (PROTOCOLS.md, 'RF-Mem: paper and released code').
+
+Both variants retrieve the N = (B + r)·F docs nearest to each query of the beam, leave out those
+found in earlier rounds, cluster them, mix each centroid into the query, keep the best B branches of
+a query and stop at K docs. What differs is in `_grow`, in `_select` and at the end of `recollect`.
+Where the paper can be read in more than one way, `printed` reads it so:
+
+1. *Exclusion.* §2.3 excludes memories of earlier rounds from C⁽ʳ⁾, Algorithm 3 asks only before it
+   fills the Bag. Both hold if C⁽ʳ⁾ is cleared of Seen before it is clustered; otherwise line 13
+   (Next = ∅) could never be true. 'Appeared' means Seen: docs of dropped branches may come back.
+2. *N < K.* A remark on the settings, no bound: Appendix B's own (B = 3, F = 2, K = 10) reach 10 in
+   round 2.
+3. *Centroid.* A plain mean in Eq. 5, normalised in Algorithm 3, line 8: normalised.
+4. *Rounds.* r ∈ {0, …, R} in §2.3, 0 to R − 1 in Algorithm 3: R rounds.
+5. *Candidate score.* ⟨x, z⟩ in §2.3 with x⁽ʳ⁾ to retrieve; lines 15 and 18 score the branch and the
+   doc with its own new query, ⟨x_b⁽ʳ⁺¹⁾, z⟩.
+6. *Branch score.* The sum over its own cluster (line 15): nothing comes from the parent.
+7. *A doc of two branches.* The kept branch with the higher score comes first (lines 16-18); the doc
+   keeps that score. Appendix E's 'scores are aggregated per item' is not in the algorithm.
+8. *Top-K of the union* (Eq. 8). By the Bag's scores (line 25), over what kept branches put there.
+9. *Ties.* Of docs: the tie keys. Of branches: the order in which they grew.
+10. *KMeans.* No settings are printed: those of the released code.
+11. *norm(x_t)* (line 1). Queries come with length 1 (§2.2), and are taken as they come.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+
+from memrepro.core.similarity import Doubles
+from memrepro.retrieve.rfmem.kmeans import Labels, cluster_all
+from memrepro.retrieve.rfmem.nearest import Asked, Corpus, Ints, corpus_of, nearest, within
+
+Variant = Literal["released", "printed"]
+_BLOCK = 1 << 17  # numbers of docs worked on at once: few enough for a processor's cache
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The symbols of Algorithm 3.
+
+    Attributes:
+        k: the paper's K, docs a query.
+        beam_width: the paper's B, branches kept a round and clusters a branch.
+        fanout: the paper's F; round r retrieves N = (B + r)·F docs.
+        alpha: the paper's α: the next query is α·current + (1−α)·centroid + original, normalised
+            (Eq. 6).
+        rounds: the paper's R.
+        floor: docs less similar than this to the branch's query are no candidates.
+        seed: of k-means.
+        variant: 'released' or 'printed'.
+        relevance_weight: released only: the code's μ, a doc scores μ·⟨x, z⟩ − (1−μ)·its greatest
+            similarity to the branch's other candidates.
+    """
+
+    k: int
+    beam_width: int
+    fanout: int
+    alpha: float
+    rounds: int
+    floor: float
+    seed: int
+    variant: Variant
+    relevance_weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Hits:
+    """The docs found, query after query, best first; each array of shape (n_hits,).
+
+    Attributes:
+        query: its number among all queries.
+        doc: the doc's index in its memory.
+        score: that the doc was found by.
+        round: that found it, from 0.
+        branch: of that round's beam, from 0, whose query found it.
+        cluster: of that branch's candidates, that it was in.
+    """
+
+    query: Ints
+    doc: Ints
+    score: Doubles
+    round: Ints
+    branch: Ints
+    cluster: Ints
+
+
+@dataclass(frozen=True)
+class Searches:
+    """The searches made, round after round; each array of shape (n_searches,).
+
+    Attributes:
+        query: its number among all queries.
+        round: from 0.
+        branch: place in the round's beam, from 0.
+        parent: branch of the round before, whose cluster made this one; −1 in round 0.
+        cluster: the parent's cluster; −1 in round 0.
+        score: that the branch was kept by; 0 in round 0.
+        drift: cosine of the branch's query with the original one.
+        n_candidates: docs found, without those of earlier rounds.
+        n_clusters: into which they fell.
+    """
+
+    query: Ints
+    round: Ints
+    branch: Ints
+    parent: Ints
+    cluster: Ints
+    score: Doubles
+    drift: Doubles
+    n_candidates: Ints
+    n_clusters: Ints
+
+
+@dataclass(frozen=True)
+class _Beam:
+    """The branches of all queries, sorted by query and place in its beam; n_branches each."""
+
+    query: Ints
+    vectors: Doubles
+    score: Doubles
+    parent: Ints
+    cluster: Ints
+
+
+def recollect(
+    asked: Sequence[Asked], settings: Settings, watched: list[Searches] | None = None
+) -> Hits:
+    """What recollection finds for each query, at most k docs, each once.
+
+    Args:
+        asked: at least one memory, all of one dimension.
+        settings: of Algorithm 3.
+        watched: if given, the searches of each round are appended.
+    """
+    corpus = corpus_of(asked)
+    everyone = np.arange(len(corpus.originals))
+    none = np.full(len(everyone), -1)
+    beam = _Beam(everyone, corpus.originals, np.zeros(len(everyone)), none, none)
+    seen = np.zeros((len(everyone), int(np.diff(corpus.first).max())), np.bool_)
+    count = np.zeros(len(everyone), np.int64)
+    rounds = []
+    for depth in range(settings.rounds):
+        n_nearest = (settings.beam_width + depth) * settings.fanout
+        branch, place, similarity = nearest(
+            beam.vectors, corpus.memory[beam.query], corpus, n_nearest
+        )
+        query = beam.query[branch]
+        doc = place - corpus.first[corpus.memory[query]]
+        new = (similarity >= settings.floor) & ~seen[query, doc]
+        branch, place, similarity = branch[new], place[new], similarity[new]
+        query, doc = query[new], doc[new]
+        label, score = _grow(beam, corpus, settings, branch, place, similarity)
+        if watched is not None:
+            watched.append(_searches(beam, corpus, depth, branch, label))
+        kept, parent, cluster, total = _select(beam, settings, branch, label, score)
+        # The docs of kept branches, branch after branch.
+        rank = kept[branch, label]
+        held = np.flatnonzero(rank >= 0)
+        held = held[np.argsort(rank[held], kind="stable")]
+        # A doc that two kept branches of a query found belongs to the first.
+        ids = query[held] * seen.shape[1] + doc[held]
+        found = held[np.sort(np.unique(ids, return_index=True)[1])]
+        seen[query[found], doc[found]] = True
+        count += np.bincount(query[found], minlength=len(count))
+        position = within(beam.query)
+        rounds.append(
+            Hits(
+                query[found], doc[found], score[found], np.full(len(found), depth),
+                position[branch[found]], label[found],
+            )
+        )  # fmt: skip
+        going = count[beam.query[parent]] < settings.k
+        if not going.any():
+            break
+        held = held[going[rank[held]]]
+        beam = _Beam(
+            beam.query[parent[going]],
+            _mix_each(beam, corpus, settings.alpha, parent[going], rank[held], place[held]),
+            total[going],
+            position[parent[going]],
+            cluster[going],
+        )
+    hits = Hits(*(np.concatenate([getattr(r, f.name) for r in rounds]) for f in fields(Hits)))
+    if settings.variant == "released":
+        order = np.argsort(hits.query, kind="stable")
+    else:
+        ties = corpus.ties[corpus.first[corpus.memory[hits.query]] + hits.doc]
+        order = np.lexsort((ties, -hits.score, hits.query))
+    order = order[within(hits.query[order]) < settings.k]
+    return Hits(*(getattr(hits, f.name)[order] for f in fields(Hits)))
+
+
+def _grow(
+    beam: _Beam, corpus: Corpus, settings: Settings, branch: Ints, place: Ints,
+    similarity: Doubles,
+) -> tuple[Ints, Doubles]:  # fmt: skip
+    """Each candidate's cluster among its branch's candidates, and its score, (n_candidates,).
+
+    Args:
+        beam: the branches.
+        corpus: the docs.
+        settings: of Algorithm 3.
+        branch: of each candidate, ascending, shape (n_candidates,).
+        place: of each candidate in the corpus.
+        similarity: of each candidate to its branch's query.
+    """
+    labels = np.zeros(len(branch), np.int64)
+    scores = np.zeros(len(branch))
+    owners, starts, counts = np.unique(branch, return_index=True, return_counts=True)
+    for n in np.unique(counts):
+        of_size = np.flatnonzero(counts == n)
+        step = max(1, _BLOCK // (int(n) * corpus.docs.shape[1]))
+        for at in range(0, len(of_size), step):
+            some = of_size[at : at + step]
+            which = starts[some][:, None] + np.arange(n)
+            if n == 1 and settings.variant == "released":
+                scores[which] = settings.relevance_weight * similarity[which]
+                continue
+            docs = corpus.docs[place[which]]
+            n_clusters = min(settings.beam_width, int(n))
+            labels[which] = label = cluster_all(docs, n_clusters, settings.seed)
+            doubles = docs.astype(np.float64)
+            if settings.variant == "released":
+                scores[which] = _relevance(doubles, similarity[which], settings.relevance_weight)
+                continue
+            parents = owners[some]
+            originals = corpus.originals[beam.query[parents]]
+            scores[which] = _by_new_query(
+                beam.vectors[parents], originals, doubles, label, similarity[which], settings.alpha
+            )
+    return labels, scores
+
+
+def _relevance(docs: Doubles, similarity: Doubles, weight: float) -> Doubles:
+    """The released code's score: less similar to the branch's other candidates is better.
+
+    Args:
+        docs: shape (n_branches, n_candidates, dimension), of at least two candidates.
+        similarity: of each candidate to its branch's query, (n_branches, n_candidates).
+        weight: of that similarity, μ.
+    """
+    between = docs @ docs.transpose(0, 2, 1)
+    diagonal = np.arange(docs.shape[1])
+    between[:, diagonal, diagonal] = -np.inf
+    scores: Doubles = weight * similarity - (1 - weight) * between.max(axis=2)
+    return scores
+
+
+def _by_new_query(
+    queries: Doubles, originals: Doubles, docs: Doubles, label: Labels, similarity: Doubles,
+    alpha: float,
+) -> Doubles:  # fmt: skip
+    """The printed score, ⟨x_b⁽ʳ⁺¹⁾, z⟩ of each doc z with its own cluster's new query.
+
+    Eq. 6 is a weighted sum of three vectors, and its products are the sums of theirs: the new
+    queries themselves, most of which are dropped, are not needed.
+
+    Args:
+        queries: the branches' x⁽ʳ⁾, shape (n_branches, dimension).
+        originals: their x_t, shape (n_branches, dimension).
+        docs: shape (n_branches, n_candidates, dimension).
+        label: of each candidate, (n_branches, n_candidates).
+        similarity: ⟨x⁽ʳ⁾, z⟩ of each candidate, (n_branches, n_candidates).
+        alpha: the paper's α.
+    """
+    together = (label[:, :, None] == label[:, None, :]).astype(np.float64)
+    # Of each candidate's cluster: products of the sum of its docs, and the length of that sum.
+    between = docs @ docs.transpose(0, 2, 1)
+    sum_doc = (together * between).sum(axis=2)
+    length = np.maximum(np.sqrt((together @ sum_doc[:, :, None])[:, :, 0]), 1e-12)
+    first = (docs @ originals[:, :, None])[:, :, 0]
+    sum_query, sum_original = ((together @ p[:, :, None])[:, :, 0] for p in (similarity, first))
+    rest = alpha * queries + originals
+    squared = np.einsum("bd,bd->b", rest, rest)[:, None]
+    along = (alpha * sum_query + sum_original) / length
+    norm = np.sqrt(np.maximum(squared + 2 * (1 - alpha) * along + (1 - alpha) ** 2, 1e-24))
+    scores: Doubles = (alpha * similarity + (1 - alpha) * sum_doc / length + first) / norm
+    return scores
+
+
+def _select(
+    beam: _Beam, settings: Settings, branch: Ints, label: Ints, score: Doubles
+) -> tuple[Ints, Ints, Ints, Doubles]:
+    """The best B clusters of each query, which are its next branches; of equals the first grown.
+
+    Returns:
+        The rank of each (branch, cluster) among all that are kept, by query and then by score, −1
+        for one that is not, shape (n_branches, B); and of the kept ones parent, cluster and score.
+    """
+    width = settings.beam_width
+    grown, place = np.unique(branch * width + label, return_inverse=True)
+    parent, cluster = np.divmod(grown, width)
+    total = np.zeros(len(grown))
+    np.add.at(total, place, score)
+    if settings.variant == "released":
+        total += beam.score[parent]
+    order = np.lexsort((grown, -total, beam.query[parent]))
+    order = order[within(beam.query[parent[order]]) < width]
+    kept = np.full((len(beam.query), width), -1)
+    kept[parent[order], cluster[order]] = np.arange(len(order))
+    return kept, parent[order], cluster[order], total[order]
+
+
+def _mix_each(
+    beam: _Beam, corpus: Corpus, alpha: float, parent: Ints, branch: Ints, place: Ints
+) -> Doubles:
+    """The queries of new branches, shape (n_new, dimension).
+
+    Args:
+        beam: of the parents.
+        corpus: the docs.
+        alpha: the paper's α.
+        parent: of each new branch, shape (n_new,).
+        branch: of each doc, ascending, shape (n_held,).
+        place: of each doc in the corpus.
+    """
+    sizes = np.unique(branch, return_counts=True)[1]
+    starts = np.cumsum(sizes) - sizes
+    vectors = np.empty((len(parent), corpus.docs.shape[1]))
+    step = max(1, _BLOCK // corpus.docs.shape[1])
+    for at in range(0, len(parent), step):
+        some = slice(at, at + step)
+        sums = corpus.docs[place[starts[some]]].astype(np.float64)
+        for number in range(1, sizes[some].max()):
+            more = np.flatnonzero(sizes[some] > number)
+            sums[more] += corpus.docs[place[starts[some][more] + number]]
+        parents = parent[some]
+        originals = corpus.originals[beam.query[parents]]
+        vectors[some] = _mix(beam.vectors[parents], sums, originals, alpha)
+    return vectors
+
+
+def _mix(queries: Doubles, sums: Doubles, originals: Doubles, alpha: float) -> Doubles:
+    """Eq. 6; the mean of a cluster's docs and their sum have one direction."""
+    return _unit(alpha * queries + (1 - alpha) * _unit(sums) + originals)
+
+
+def _unit(vectors: Doubles) -> Doubles:
+    """Vectors of length 1; a zero vector stays zero."""
+    lengths = np.sqrt(np.einsum("...d,...d->...", vectors, vectors))
+    unit: Doubles = vectors / np.maximum(lengths, 1e-12)[..., None]
+    return unit
+
+
+def _searches(beam: _Beam, corpus: Corpus, depth: int, branch: Ints, label: Ints) -> Searches:
+    """What a round's branches did, for a trace."""
+    n = len(beam.query)
+    clusters = np.unique(np.stack([branch, label]), axis=1)[0]
+    vectors, originals = _unit(beam.vectors), _unit(corpus.originals[beam.query])
+    return Searches(
+        beam.query,
+        np.full(n, depth),
+        within(beam.query),
+        beam.parent,
+        beam.cluster,
+        beam.score,
+        np.einsum("pd,pd->p", vectors, originals),
+        np.bincount(branch, minlength=n),
+        np.bincount(clusters, minlength=n),
+    )

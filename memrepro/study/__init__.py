@@ -1,0 +1,4 @@
+"""What runs: params.yaml, and the steps between prepared data and evaluated rankings.
+
+Knows no document.
+"""

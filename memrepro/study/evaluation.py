@@ -1,0 +1,265 @@
+"""evaluate: every run of a profile against the qrels; the only stage that reads them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from memrepro.core.key_schemes import is_extraction
+from memrepro.core.memory import GRANULARITIES, Parts
+from memrepro.core.prepared import load_faults, load_places, load_qrels
+from memrepro.errors import MemreproError
+from memrepro.evaluate.metrics import Judged, Values, evaluate, lay_out, ranks_of
+from memrepro.evaluate.rollup import evaluate_official, roll_up
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
+from memrepro.study.done import Done
+from memrepro.study.params import Experiment, Plan, Protocol, load_plan
+
+METRIC_COLUMNS = [
+    "experiment", "setting", "level", "query_id", "kind", "metric", "k", "value",
+]  # fmt: skip
+PROTOCOL_COLUMNS = [
+    "experiment", "setting", "level", "protocol", "metric", "k", "n", "value",
+]  # fmt: skip
+_KEYS = ("keying", "granularity")  # sweeps over what is searched, and not over a parameter
+LEDGER_COLUMNS = ["dataset", "level", "protocol", "query_id", "reason"]
+
+
+def levels_of(granularity: str) -> tuple[str, ...]:
+    """The levels at which a ranking is evaluated: its own, and those that it is rolled up to."""
+    if is_extraction(granularity):
+        return ("round", "session")
+    return (granularity,) if granularity == "session" else (granularity, "session")
+
+
+@dataclass(frozen=True)
+class Gold:
+    """What is known of the questions of a data set, as the qrels file has it."""
+
+    kinds: Mapping[str, str]
+    faults: Mapping[str, str]
+    by_level: Mapping[str, Mapping[str, Parts]]
+    places: Mapping[str, str]
+    _judged: dict[tuple[str, str], Judged | None] = field(default_factory=dict)
+
+    def judged(self, level: str, key: str, protocol: Protocol) -> Judged | None:
+        """The gold that the protocol of this name counts at a level, laid out once; or None."""
+        if (level, key) not in self._judged:
+            wanted = self.wanted(level, protocol)
+            self._judged[level, key] = lay_out(wanted) if wanted else None
+        return self._judged[level, key]
+
+    def wanted(self, level: str, protocol: Protocol) -> Mapping[str, Parts]:
+        """The gold of the questions that a protocol counts at a level."""
+        left_out = self.left_out(level, protocol)
+        gold = self.by_level[protocol.labelled(level)]
+        return {query_id: parts for query_id, parts in gold.items() if query_id not in left_out}
+
+    def left_out(self, level: str, protocol: Protocol) -> dict[str, str]:
+        """Each question that a protocol does not count at a level, with the reason."""
+        gold = self.by_level[protocol.labelled(level)]
+        reasons = {
+            q: protocol.exclude[kind] for q, kind in self.kinds.items() if kind in protocol.exclude
+        }
+        for query_id in self.kinds:
+            if query_id not in gold and query_id not in reasons:
+                reasons[query_id] = self.faults.get(
+                    query_id, f"no {level} is marked as its evidence"
+                )
+        return reasons
+
+
+def read_gold(profile: str, dataset: str, protocols: Mapping[str, Protocol]) -> Gold:
+    """Read a data set's qrels at every level under every labelling."""
+    path = paths.qrels(profile, dataset)
+    levels = ("session", "round", "turn")
+    named = dict.fromkeys(p.labelled(level) for p in protocols.values() for level in levels)
+    loaded = {level: load_qrels(path, level) for level in named}
+    kinds = next(iter(loaded.values()))[0]
+    by_level = {level: gold for level, (_, gold) in loaded.items()}
+    return Gold(kinds, load_faults(path), by_level, load_places(paths.places(profile, dataset)))
+
+
+def cutoffs(experiment: Experiment, plan: Plan) -> list[int]:
+    """The cut-offs of an experiment.
+
+    One beyond a ranking's length would call a short list a bad one, so that those above the
+    retriever's k are left out; a sweep over a retriever's parameter is evaluated at its k alone.
+    """
+    depth = experiment.parameters["k"]
+    if experiment.vary and experiment.vary not in _KEYS:
+        return [depth]
+    return [k for k in plan.evaluation.ks if k <= depth]
+
+
+def evaluate_run(
+    name: str, experiment: Experiment, run: pd.DataFrame, plan: Plan, gold: Gold
+) -> Iterator[tuple[str, str, str, Values]]:
+    """Per-question metrics of one experiment or sweep: setting, level, protocol, values.
+
+    A protocol under whose labels the data set has no gold at a level is passed over there.
+    """
+    ks, first = cutoffs(experiment, plan), next(iter(plan.evaluation.protocols))
+    few = [k for k in plan.evaluation.protocol_ks if k in ks]
+
+    for setting, variant in experiment.variants().items():
+        granularity = variant.granularity
+        part = run[run["setting"] == setting] if setting else run
+        _check_whole(f"{name} {setting}".strip(), experiment, part, gold)
+        for level in levels_of(granularity):
+            rolled = part if level == granularity else roll_up(part, level, gold.places)
+            if rolled is None:
+                continue
+            ranks = ranks_of(rolled)
+            for key, protocol in plan.evaluation.protocols.items():
+                if (judged := gold.judged(level, key, protocol)) is None:
+                    continue
+                # Sweeps over keys are many: what is kept of them a question is little.
+                brief = key != first or experiment.vary in _KEYS
+                names, at = (
+                    (plan.evaluation.protocol_metrics, few)
+                    if brief
+                    else (plan.evaluation.metrics, ks)
+                )
+                if not at:
+                    continue
+                if protocol.roll_up == "official":
+                    # There is nothing to roll up, or what the released code does not know.
+                    if rolled is part or granularity not in GRANULARITIES:
+                        continue
+                    turns = gold.wanted(granularity, protocol)
+                    found = evaluate_official(part, turns, gold.places, at)
+                    kept = {pair: value for pair, value in found.by.items() if pair[0] in names}
+                    yield setting, level, key, Values(found.query_ids, kept)
+                else:
+                    yield setting, level, key, evaluate(ranks, judged, names, at)
+
+
+def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Gold) -> None:
+    """Refuse a run that is cut short, or was made for other questions or settings.
+
+    Under a floor, or within a window of days, a question may find nothing, and is then missing from
+    a whole run.
+    """
+    asked = set(run["query_id"].unique())
+    odd = asked - set(gold.kinds)
+    if not any(experiment.parameters.get(name, 0) > 0 for name in ("floor", "warm_days")):
+        odd |= set(gold.kinds) - asked
+    if odd:
+        raise MemreproError(
+            f"the run {where} ranks docs for {len(asked)} questions, and {experiment.dataset} "
+            f"has {len(gold.kinds)}; the first that differs is {min(odd)!r}: it is cut short or of "
+            "another edition; delete it and run `dvc repro` again"
+        )
+
+
+def _long(
+    values: Values, kinds: Sequence[str], experiment: str, setting: str, level: str
+) -> pa.Table:
+    """`METRIC_COLUMNS`, one metric and k after the other; texts as codes, for there are millions.
+
+    Args:
+        values: of queries.
+        kinds: of the same queries, in order.
+        experiment: of all rows.
+        setting: of all rows.
+        level: of all rows.
+    """
+    n, n_metrics = len(values.query_ids), len(values.by)
+    same = np.zeros(n * n_metrics, np.int32)
+    one_by_one = np.tile(np.arange(n, dtype=np.int32), n_metrics)
+    columns = {
+        "experiment": _coded([experiment], same),
+        "setting": _coded([setting], same),
+        "level": _coded([level], same),
+        "query_id": _coded(values.query_ids, one_by_one),
+        "kind": _coded(kinds, one_by_one),
+        "metric": _coded([name for name, _ in values.by], np.repeat(np.arange(n_metrics), n)),
+        "k": np.repeat(np.array([k for _, k in values.by], np.int64), n),
+        "value": np.concatenate(list(values.by.values())),
+    }
+    return pa.table({name: columns[name] for name in METRIC_COLUMNS})
+
+
+def _coded(texts: Sequence[str], codes: NDArray[np.integer]) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(
+        pa.array(codes, pa.int32()), pa.array(texts, pa.large_string())
+    )
+
+
+def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
+    """`metrics` a question (texts as categories), `protocols` summed up, and the `exclusions`.
+
+    From the runs and the qrels of a profile alone.
+    """
+    tables: list[pa.Table] = []
+    sums: list[tuple[str, str, str, str, str, int, int, float]] = []
+    ledger: dict[tuple[str, str, str], dict[str, str]] = {}
+    protocols = plan.evaluation.protocols
+    first = next(iter(protocols))
+
+    @cache
+    def gold_of(dataset: str) -> Gold:
+        return read_gold(plan.dataset(dataset).profile, dataset, protocols)
+
+    for name, experiment in {**plan.experiments, **plan.sweeps}.items():
+        if experiment.profile != profile:
+            continue
+        gold = gold_of(experiment.dataset)
+        run = read_table(
+            paths.run(profile, name, experiment.group), ["setting", "query_id", "doc_id"]
+        )
+        counted = False
+        for setting, level, key, values in evaluate_run(name, experiment, run, plan, gold):
+            sums += [
+                (name, setting, level, key, metric, k, len(column), float(column.mean()))
+                for (metric, k), column in values.by.items()
+            ]
+            if key == first:
+                kinds = [gold.kinds[query_id] for query_id in values.query_ids]
+                tables.append(_long(values, kinds, name, setting, level))
+            where = (experiment.dataset, level, key)
+            if where not in ledger:
+                ledger[where] = gold.left_out(level, protocols[key])
+            counted = True
+        if not counted:  # a data set without gold, such as PersonaMem
+            where = (experiment.dataset, experiment.granularity, first)
+            ledger[where] = gold.left_out(experiment.granularity, protocols[first])
+    return {
+        "metrics": pa.concat_tables(tables).unify_dictionaries().to_pandas(),
+        "protocols": pd.DataFrame(sums, columns=PROTOCOL_COLUMNS),
+        "exclusions": pd.DataFrame(
+            [(*where, *pair) for where, reasons in ledger.items() for pair in reasons.items()],
+            columns=LEDGER_COLUMNS,
+        ),
+    }
+
+
+def as_texts(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with its categories as texts, as it is written."""
+    return table.astype(dict.fromkeys(table.select_dtypes("category"), "str"))
+
+
+def run(profile: str) -> Done:
+    """Write a profile's per-question metrics, its protocols and its ledger of exclusions."""
+    plan = load_plan()
+    plan.check_profile(profile)
+    found = evaluate_profile(profile, plan)
+    outputs = paths.evaluated(profile)
+    metrics = found["metrics"]
+    for name, path in outputs.items():
+        write_table(path, as_texts(found[name]))
+    plain = metrics[(metrics["setting"] == "") & (metrics["metric"].isin(["recall_all", "ndcg"]))]
+    summary = plain.pivot_table(
+        index=["experiment", "level"], columns=["metric", "k"], values="value"
+    )
+    folder = paths.results(profile)
+    inputs = sorted(
+        p for sub in ("runs", "qrels", "places") for p in (folder / sub).rglob("*.parquet")
+    )
+    return Done(f"evaluate {profile}", summary.round(4), inputs, list(outputs.values()))

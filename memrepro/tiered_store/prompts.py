@@ -1,8 +1,0 @@
-"""The prompts of `prompts.yaml`, by name: 'extraction' and 'decision'."""
-
-from pathlib import Path
-
-from memrepro.llm.prompt_files import PromptFile
-from memrepro.tiered_store.fact import CATEGORIES
-
-prompt = PromptFile(Path(__file__).with_name("prompts.yaml"), CATEGORIES).prompt

@@ -1,0 +1,301 @@
+"""Fetching, against a server on this machine that behaves well, badly, or not at all."""
+
+import errno
+import hashlib
+import http.server
+import os
+import re
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from memrepro.data import fetch as fetching
+from memrepro.data.fetch import Fetched, check_before_use, fetch, fetch_all, mirror_folder
+from memrepro.data.registry import Registration, RemoteFile
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
+
+BODY = bytes(range(256)) * 1000
+OTHER = b"not what was asked for"
+
+
+@dataclass
+class Site:
+    """A web server's behaviour, and what was asked of it."""
+
+    body: bytes = BODY
+    ranges: bool = True
+    statuses: list[int] = field(default_factory=list)  # answered first, one a request
+    cut_at: int = 0  # the first transfer stops after so many bytes
+    asked: list[str] = field(default_factory=list)  # each request's Range header
+    url: str = ""
+
+    def answer(self, request: http.server.BaseHTTPRequestHandler) -> None:
+        asked = request.headers.get("Range", "")
+        self.asked.append(asked)
+        if self.statuses:
+            request.send_error(self.statuses.pop(0))
+            return
+        start = int(asked.removeprefix("bytes=").rstrip("-")) if asked and self.ranges else 0
+        if asked and self.ranges and start >= len(self.body):
+            request.send_error(416)
+            return
+        rest = self.body[start:]
+        request.send_response(206 if start else 200)
+        if start:
+            end, size = len(self.body) - 1, len(self.body)
+            request.send_header("Content-Range", f"bytes {start}-{end}/{size}")
+        request.send_header("Content-Length", str(len(rest)))
+        request.end_headers()
+        if self.cut_at:
+            rest, self.cut_at = rest[: self.cut_at], 0
+        request.wfile.write(rest)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    site = Site()
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            site.answer(self)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    site.url = f"http://127.0.0.1:{server.server_port}/a.bin"
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(fetching, "PAUSE", 0.001)
+    yield site
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def remote(url: str, body: bytes = BODY) -> RemoteFile:
+    return RemoteFile("set/a.bin", url, hashlib.sha256(body).hexdigest(), len(body))
+
+
+def get(file: RemoteFile, folder: Path, mirror: Path | None = None) -> Path:
+    fetch(file, folder, licence="CC BY 4.0", mirror=mirror)
+    return folder / file.path
+
+
+def put(folder: Path, body: bytes = BODY) -> Path:
+    path = folder / "set" / "a.bin"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(body)
+    return path
+
+
+def refusal(file: RemoteFile, folder: Path, mirror: Path | None = None) -> str:
+    with pytest.raises(MemreproError) as error:
+        get(file, folder, mirror)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_file_is_downloaded_and_then_kept(site: Site, tmp_path: Path) -> None:
+    assert get(remote(site.url), tmp_path) == tmp_path / "set" / "a.bin"
+    assert (tmp_path / "set" / "a.bin").read_bytes() == BODY
+    assert left(tmp_path) == ["a.bin"]
+    get(remote(site.url), tmp_path)
+    assert site.asked == [""]
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_cut_transfer_goes_on_or_starts_over(site: Site, tmp_path: Path, ranges: bool) -> None:
+    site.cut_at, site.ranges = 100_000, ranges
+    assert get(remote(site.url), tmp_path).read_bytes() == BODY
+    assert left(tmp_path) == ["a.bin"]
+    first, second = site.asked
+    assert first == ""
+    # How much of the cut transfer reached the disk is up to the sockets.
+    assert re.fullmatch(r"(bytes=[1-9]\d*-)?", second)
+
+
+@pytest.mark.parametrize(("ranges", "size"), [(True, 1234), (False, 1234), (True, len(BODY))])
+def test_the_part_of_an_earlier_run_is_resumed(
+    site: Site, tmp_path: Path, ranges: bool, size: int
+) -> None:
+    site.ranges = ranges
+    put(tmp_path, BODY[:size]).rename(tmp_path / "set" / "a.bin.part")
+    assert get(remote(site.url), tmp_path).read_bytes() == BODY
+    assert site.asked == [f"bytes={size}-"]
+    assert left(tmp_path) == ["a.bin"]
+
+
+@pytest.mark.parametrize("part", [OTHER, BODY + b"more"])
+def test_a_part_that_is_wrong_is_started_over(site: Site, tmp_path: Path, part: bytes) -> None:
+    put(tmp_path, part).rename(tmp_path / "set" / "a.bin.part")
+    assert get(remote(site.url), tmp_path).read_bytes() == BODY
+    assert site.asked == [f"bytes={len(part)}-", ""]
+
+
+def test_a_wrong_sha256_is_refused_and_nothing_stays(site: Site, tmp_path: Path) -> None:
+    site.body = OTHER
+    said = refusal(remote(site.url), tmp_path)
+    expected, found = (hashlib.sha256(body).hexdigest() for body in (BODY, OTHER))
+    for part in ("set/a.bin", site.url, expected, found, f"{expected[:8]}…", f"{found[:8]}…"):
+        assert part in said
+    assert "run the same command again" in said
+    assert left(tmp_path) == []
+    site.body = BODY
+    assert get(remote(site.url), tmp_path).read_bytes() == BODY
+    assert site.asked == ["", ""]
+
+
+def test_a_busy_server_is_asked_again(site: Site, tmp_path: Path) -> None:
+    site.statuses = [503, 429]
+    assert get(remote(site.url), tmp_path).read_bytes() == BODY
+    assert len(site.asked) == 3
+
+
+def test_a_server_that_stays_busy_is_given_up(site: Site, tmp_path: Path) -> None:
+    site.statuses = [503] * 9
+    assert f"{site.url} answered 503" in refusal(remote(site.url), tmp_path)
+    assert len(site.asked) == fetching.TRIES
+
+
+def test_a_missing_page_is_not_asked_for_twice(site: Site, tmp_path: Path) -> None:
+    site.statuses = [404]
+    said = refusal(remote(site.url), tmp_path)
+    assert f"{site.url} answered 404 Not Found" in said
+    assert "CC BY 4.0" in said
+    assert len(site.asked) == 1
+
+
+def test_the_mirror_comes_first(site: Site, tmp_path: Path) -> None:
+    put(tmp_path / "mirror")
+    put(tmp_path / "data", OTHER).rename(tmp_path / "data" / "set" / "a.bin.part")
+    assert get(remote(site.url), tmp_path / "data", tmp_path / "mirror").read_bytes() == BODY
+    assert not site.asked
+    assert left(tmp_path / "data") == ["a.bin"]
+
+
+def test_a_damaged_mirror_is_named_and_the_network_tried(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = put(tmp_path / "mirror", OTHER)
+    assert get(remote(site.url), tmp_path / "data", tmp_path / "mirror").read_bytes() == BODY
+    assert str(copy) in caplog.text
+    assert copy.read_bytes() == OTHER
+    assert left(tmp_path / "data") == ["a.bin"]
+
+
+def test_if_both_are_wrong_both_are_named(site: Site, tmp_path: Path) -> None:
+    copy = put(tmp_path / "mirror", OTHER)
+    site.body = OTHER * 2
+    said = refusal(remote(site.url), tmp_path / "data", tmp_path / "mirror")
+    for part in (str(copy), site.url, *(hashlib.sha256(OTHER * n).hexdigest() for n in (1, 2))):
+        assert part in said
+    assert left(tmp_path / "data") == []
+
+
+def closed_port() -> str:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as s:
+        return f"http://127.0.0.1:{s.server_port}/a.bin"
+
+
+def test_neither_mirror_nor_network(site: Site, tmp_path: Path) -> None:
+    url = closed_port()
+    said = refusal(remote(url), tmp_path)
+    for part in ("set/a.bin", url, "MEMREPRO_MIRROR is not set", "CC BY 4.0"):
+        assert part in said
+    said = refusal(remote(url), tmp_path, tmp_path)
+    assert f"the mirror {tmp_path} does not hold it" in said
+    assert "it has no public address" in refusal(remote(""), tmp_path)
+    assert left(tmp_path) == []
+
+
+def test_a_changed_file_is_replaced_only_by_the_right_one(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = put(tmp_path, OTHER)
+    site.statuses = [404]
+    refusal(remote(site.url), tmp_path)
+    assert path.read_bytes() == OTHER
+    assert get(remote(site.url), tmp_path).read_bytes() == BODY
+    assert "fetching it anew" in caplog.text
+
+
+def test_an_impossible_address_ends_in_a_sentence(site: Site, tmp_path: Path) -> None:
+    # An address without a host is refused by httpx and must not end in a traceback.
+    assert "could not be" in refusal(remote("http://"), tmp_path)
+    assert "could not be" in refusal(remote("http://[::bad/"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [(errno.EROFS, "read-only"), (errno.EACCES, "read-only"), (errno.ENOSPC, "disk is full")],
+)
+def test_a_folder_that_cannot_be_written(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, remedy: str
+) -> None:
+    # Raised by hand, because root writes into a read-only folder.
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    put(tmp_path / "mirror")
+    monkeypatch.setattr(Path, "replace", refuse)
+    for mirror in (None, tmp_path / "mirror"):
+        said = refusal(remote(site.url), tmp_path / "data", mirror)
+        assert remedy in said
+        assert str(tmp_path / "data" / "set" / "a.bin") in said
+        assert "a.bin" not in left(tmp_path / "data")
+
+
+def a_set(*files: RemoteFile) -> Registration:
+    return Registration("s", "s", "1", "s", "MIT", "s", "", files, compiled=False)
+
+
+def test_a_data_set_says_where_its_files_came_from(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path / "mirror")
+    put(tmp_path / "data").rename(tmp_path / "data" / "set" / "kept.bin")
+    monkeypatch.setenv("MEMREPRO_MIRROR", str(tmp_path / "mirror"))
+    file = remote(site.url)
+    three = a_set(replace(file, path="set/kept.bin"), file, replace(file, path="net.bin"))
+    came = fetch_all(three, tmp_path / "data")
+    assert came == Fetched(kept=1, mirror=1, network=1)
+    assert str(came) == "1 kept, 1 from the mirror, 1 from the network"
+    assert fetch_all(three, tmp_path / "data") == Fetched(kept=3)
+    assert fetch_all(a_set(), tmp_path / "data") == Fetched()
+
+
+def test_a_tampered_or_missing_file_is_found_before_use(tmp_path: Path) -> None:
+    path = put(tmp_path)
+    one = a_set(remote("http://127.0.0.1/a.bin"))
+    check_before_use(one, tmp_path)
+    path.write_bytes(BODY[:-1] + b"!")
+    with pytest.raises(MemreproError, match="was changed after it was fetched") as error:
+        check_before_use(one, tmp_path)
+    assert atomic.sha256(path) in str(error.value)
+    path.unlink()
+    with pytest.raises(MemreproError, match="missing"):
+        check_before_use(one, tmp_path)
+
+
+def test_the_mirror_folder_is_named_by_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEMREPRO_MIRROR", raising=False)
+    assert mirror_folder() is None
+    monkeypatch.setenv("MEMREPRO_MIRROR", "")
+    assert mirror_folder() is None
+    monkeypatch.setenv("MEMREPRO_MIRROR", str(tmp_path))
+    assert mirror_folder() == tmp_path
+    monkeypatch.setenv("MEMREPRO_MIRROR", str(tmp_path / "no"))
+    with pytest.raises(MemreproError, match="not a folder"):
+        mirror_folder()

@@ -1,0 +1,457 @@
+"""LongMemEval's reader: its rules on a small instance, every known fault, one real instance."""
+
+import copy
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.files import atomic
+from memrepro.core import prepared
+from memrepro.data import longmemeval
+from memrepro.errors import (MemreproError)
+
+ROOT = Path(__file__).parents[2]
+MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
+REAL = MIRROR / "longmemeval" / "longmemeval_e47becba.json"
+DATE = "2023/05/20 (Sat) 02:21"
+LEVELS = {
+    f"{level}{labels}" for level in ("session", "round", "turn") for labels in ("", "_official")
+}
+
+
+def user(content, **flags):
+    return {"role": "user", "content": content, **flags}
+
+
+def assistant(content, **flags):
+    return {"role": "assistant", "content": content, **flags}
+
+
+@pytest.fixture
+def instance():
+    return {
+        "question_id": "q1",
+        "question_type": "multi-session",
+        "question": "How many?",
+        "question_date": "2023/05/30 (Tue) 23:40",
+        "answer": "2",
+        "answer_session_ids": ["answer_1", "answer_2"],
+        "haystack_dates": [DATE, "2023/05/21 (Sun) 09:00", DATE],
+        "haystack_session_ids": ["answer_1", "s", "answer_2"],
+        "haystack_sessions": [
+            [
+                user("a", has_answer=False),
+                assistant("b", has_answer=False),
+                user("c", has_answer=True),
+                assistant("d", has_answer=True),
+            ],
+            [assistant("e"), user("f"), user("g"), assistant("h"), assistant("i")],
+            [user("j", has_answer=False), assistant("k", has_answer=True)],
+        ],
+    }
+
+
+def read(*instances, **options):
+    return longmemeval.load_instances(instances, "x", **options)
+
+
+def many(instance, count):
+    """Copies under other ids."""
+    return [copy.deepcopy(instance) | {"question_id": f"q{n}"} for n in range(count)]
+
+
+def session_ids(dataset, memory_id="q1"):
+    return [session.session_id for session in dataset.memories[memory_id].sessions]
+
+
+def test_turns_rounds_and_sessions(instance):
+    memory = read(instance).memories["q1"]
+    assert [(r.round_id, [tuple(turn) for turn in r.turns]) for r in memory.rounds] == [
+        ("answer_1_1", [("answer_1_1", "user", "a"), ("answer_1_2", "assistant", "b")]),
+        ("answer_1_3", [("answer_1_3", "user", "c"), ("answer_1_4", "assistant", "d")]),
+        ("s_1", [("s_1", "assistant", "e")]),
+        ("s_2", [("s_2", "user", "f")]),
+        ("s_3", [("s_3", "user", "g"), ("s_4", "assistant", "h"), ("s_5", "assistant", "i")]),
+        ("answer_2_1", [("answer_2_1", "user", "j"), ("answer_2_2", "assistant", "k")]),
+    ]
+    assert [len(session.rounds) for session in memory.sessions] == [2, 3, 1]
+    assert memory.times == ("2023-05-20T02:21", "2023-05-21T09:00", "2023-05-20T02:21")
+
+
+def test_queries_and_qrels(instance):
+    dataset = read(instance)
+    (query,) = dataset.queries
+    assert (query.query_id, query.memory_id, query.kind) == ("q1", "q1", "multi-session")
+    assert (query.text, query.at) == ("How many?", "2023-05-30T23:40")
+    assert dataset.qrels == {
+        "session": {"q1": (("answer_1",), ("answer_2",))},
+        "session_official": {"q1": (("answer_1",),)},
+        "round": {"q1": (("answer_1_3",), ("answer_2_1",))},
+        "round_official": {"q1": (("answer_1_3",),)},
+        "turn": {"q1": (("answer_1_3",), ("answer_1_4",), ("answer_2_2",))},
+        "turn_official": {"q1": (("answer_1_3",),)},
+    }
+    assert dataset.faults == {}
+    assert dataset.skipped == ()
+
+
+def test_the_official_levels_count_sessions_by_their_id(instance):
+    instance["haystack_sessions"][1][1]["has_answer"] = True
+    dataset = read(instance)
+    assert ("s_2",) in dataset.qrels["turn"]["q1"]
+    assert dataset.qrels["turn_official"] == {"q1": (("answer_1_3",),)}
+    assert dataset.qrels["session_official"] == {"q1": (("answer_1",),)}
+
+
+def test_an_abstention_is_a_kind_and_keeps_its_gold(instance):
+    plain = read(instance)
+    dataset = read(instance | {"question_id": "q1_abs"})
+    assert dataset.queries[0].kind == "abstention"
+    assert dataset.qrels["session"] == {"q1_abs": plain.qrels["session"]["q1"]}
+
+
+def test_a_question_without_answer_sessions(instance):
+    instance["answer_session_ids"] = []
+    dataset = read(instance, instance | {"question_id": "q2_abs"})
+    assert dataset.qrels["session"] == {}
+    assert set(dataset.qrels["round"]) == {"q1", "q2_abs"}
+    assert dataset.faults == {"q1": "it names no answer session"}
+
+
+@pytest.mark.parametrize(("duplicates", "place"), [("first", 0), ("last", 2)])
+@pytest.mark.parametrize(("changed", "said"), [(False, "the same contents"), (True, "other")])
+def test_a_session_that_stands_twice(instance, duplicates, place, changed, said):
+    instance["haystack_session_ids"][2] = "answer_1"
+    instance["answer_session_ids"] = ["answer_1"]
+    instance["haystack_dates"][2] = "2023/05/25 (Thu) 10:00"
+    sessions = instance["haystack_sessions"]
+    sessions[2] = copy.deepcopy(sessions[0])
+    if changed:
+        sessions[2][0]["content"] = "z"
+    dataset = read(instance, duplicates=duplicates)
+    assert session_ids(dataset) == (["answer_1", "s"] if place == 0 else ["s", "answer_1"])
+    memory = dataset.memories["q1"]
+    kept = session_ids(dataset).index("answer_1")
+    assert memory.times[kept] == ("2023-05-20T02:21" if place == 0 else "2023-05-25T10:00")
+    first = memory.sessions[kept].rounds[0].turns[0].text
+    assert first == sessions[place][0]["content"]
+    ((item, reason),) = dataset.skipped
+    assert item == "session 'answer_1' of question 'q1'"
+    assert said in reason
+    assert f"the {duplicates} is read" in reason
+    assert dataset.qrels["session"] == {"q1": (("answer_1",),)}
+
+
+def test_what_duplicates_can_be(instance):
+    with pytest.raises(MemreproError, match="x has duplicates: 'both'; give one of first, last"):
+        read(instance, duplicates="both")
+
+
+def test_a_session_without_turns_is_skipped(instance):
+    instance["haystack_sessions"][1] = []
+    dataset = read(instance)
+    assert session_ids(dataset) == ["answer_1", "answer_2"]
+    assert dataset.skipped == (("session 's' of question 'q1'", "it has no turns"),)
+    assert dataset.faults == {}
+
+
+def test_an_answer_session_without_turns_takes_the_gold_with_it(instance):
+    instance["haystack_sessions"][2] = []
+    dataset = read(instance)
+    assert dataset.faults == {"q1": "its answer session 'answer_2' has no turns"}
+    assert dataset.qrels == {level: {} for level in LEVELS}
+    assert len(dataset.skipped) == 1
+
+
+def test_an_answer_session_that_is_not_there(instance):
+    instance["answer_session_ids"].append("answer_9")
+    dataset = read(instance, instance | {"question_id": "q2", "answer_session_ids": ["answer_1"]})
+    assert dataset.faults == {"q1": "its answer session 'answer_9' is not in its haystack"}
+    assert {level: set(gold) for level, gold in dataset.qrels.items()} == {
+        level: {"q2"} for level in LEVELS
+    }
+
+
+def test_an_empty_copy_of_a_session_loses_nothing(instance):
+    instance["haystack_session_ids"][1] = "answer_2"
+    instance["haystack_sessions"][1] = []
+    dataset = read(instance)
+    assert session_ids(dataset) == ["answer_1", "answer_2"]
+    assert dataset.faults == {}
+
+
+@pytest.mark.parametrize("date", ["30 May", "", None, 3, "2023/05/32 (Tue) 23:40"])
+def test_a_date_that_cannot_be_read_is_left_out(instance, date):
+    instance["haystack_dates"][1] = instance["question_date"] = date
+    dataset = read(instance)
+    assert dataset.memories["q1"].times == ("2023-05-20T02:21", "", "2023-05-20T02:21")
+    assert dataset.queries[0].at == ""
+    items = [item for item, _ in dataset.skipped]
+    assert items == ["date of session 's' of question 'q1'", "date of question 'q1'"]
+    assert all(repr(date) in reason for _, reason in dataset.skipped)
+
+
+def test_half_a_surrogate_pair_is_replaced(instance):
+    instance["haystack_sessions"][0][0]["content"] = "a\ud800é"
+    assert read(instance).memories["q1"].rounds[0].fields["user"] == "a?é"
+
+
+FAULTS = [
+    *((lambda i, key=key: i.pop(key), f"it has no '{key}'") for key in longmemeval._KEYS),
+    (lambda i: i["haystack_dates"].pop(), "3 haystack_session_ids, 2 haystack_dates"),
+    (lambda i: i["haystack_sessions"][0][1].update(role="bot"), "has the role 'bot'"),
+    (lambda i: i["haystack_sessions"][0].__setitem__(1, "hi"), "session 'answer_1' is a str"),
+    (lambda i: i["haystack_sessions"][0][1].pop("content"), "turn 2 of its session 'answer_1'"),
+    (lambda i: i["haystack_sessions"][0][1].update(has_answer="no"), "'no' as 'has_answer'"),
+    (lambda i: i.update(question=3), "a int as 'question'"),
+    (lambda i: i.update(haystack_sessions={}), "a dict as 'haystack_sessions'"),
+    (lambda i: i["answer_session_ids"].append(3), "3 among its answer_session_ids"),
+    (lambda i: i["haystack_session_ids"].__setitem__(0, None), "None among its haystack_sess"),
+    (lambda i: i["haystack_sessions"].__setitem__(0, "t"), "'t' among its haystack_sessions"),
+    (lambda i: [s.clear() for s in i["haystack_sessions"]], "none of its sessions has a turn"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), FAULTS)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_an_instance_that_cannot_be_used_is_skipped(instance, change, said, place):
+    instances = many(instance, 3)
+    change(instances[place])
+    dataset = read(*instances)
+    assert set(dataset.memories) == {"q0", "q1", "q2"} - {f"q{place}"}
+    ((item, reason),) = dataset.skipped
+    name = instances[place].get("question_id", f"number {place + 1}")
+    assert item == f"question {name!r}"
+    assert said in reason
+
+
+def test_the_entry_goes_with_the_next_or_the_last_piece(instance):
+    def broken_at(*places):
+        instances = [None if n in places else i for n, i in enumerate(many(instance, 4))]
+        pieces = longmemeval.pieces_of(instances, "x")
+        return [(p.memory.memory_id, [item for item, _ in p.skipped]) for p in pieces]
+
+    assert broken_at(1, 2) == [
+        ("q0", []),
+        ("q3", ["question 'number 2'", "question 'number 3'"]),
+    ]
+    assert broken_at(0, 3) == [("q1", ["question 'number 1'"]), ("q2", ["question 'number 4'"])]
+
+
+def test_too_many_that_cannot_be_used(instance):
+    def broken(count, total):
+        return [*many(instance, total - count), *[{"question_id": "bad"}] * count]
+
+    assert len(read(*broken(5, 20)).memories) == 15
+    assert len(read(*broken(6, 600)).memories) == 594
+    with pytest.raises(MemreproError, match="x: 6 of 20 questions .* 'bad': it has no 'question_t"):
+        read(*broken(6, 20))
+    with pytest.raises(MemreproError, match="x: none of 2 questions .* 'bad': it has no"):
+        read(*broken(2, 2))
+
+
+def test_a_question_that_stands_twice(instance):
+    with pytest.raises(MemreproError, match="'q1' of 'x' stands twice"):
+        read(instance, copy.deepcopy(instance))
+
+
+def test_the_folder_must_hold_one_file(tmp_path, instance):
+    with pytest.raises(MemreproError, match="found none"):
+        longmemeval.load(tmp_path, "x")
+    atomic.write_json(tmp_path / "below" / "a.json", [instance])
+    assert len(longmemeval.load(tmp_path, "x").queries) == 1
+    atomic.write_json(tmp_path / "b.json", {})
+    with pytest.raises(MemreproError, match=r"found b\.json, a\.json"):
+        longmemeval.load(tmp_path, "x")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b'{"question_id": "q1"}', "begins with '{'"),
+        (b' "text"', "begins with '\"'"),
+        (b"\xff\xfe", "begins with"),
+        (b"", "is not whole JSON: .* after 0 whole instances, not behind byte 0 of 0"),
+        (b"[1, 2", "not behind byte 5 of 5; it is truncated or damaged: delete it and run the"),
+        (b"[] x", "is not whole JSON"),
+        (b'["\xff"]', "is not whole JSON"),
+        (b"[]", "'x' is empty: found 0 memories"),
+    ],
+)
+def test_a_file_that_is_no_json_list(tmp_path, text, said):
+    (tmp_path / "a.json").write_bytes(text)
+    with pytest.raises(MemreproError, match=said) as error:
+        longmemeval.load(tmp_path, "x")
+    assert "\n" not in str(error.value)
+
+
+def test_a_truncated_file_leaves_what_was_there(tmp_path, instance):
+    text = json.dumps(many(instance, 200))
+    raw, out = tmp_path / "raw", tmp_path / "out"
+    raw.mkdir()
+    (raw / "a.json").write_text(text)
+    for _ in prepared.save(longmemeval.stream(raw, "x"), out):
+        pass
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    (raw / "a.json").write_text(text[:-1000])
+    pieces = prepared.save(longmemeval.stream(raw, "x"), out)
+    with pytest.raises(MemreproError, match=f"of {len(text) - 1000}; it is truncated"):
+        for _ in pieces:
+            pass
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_each_piece_comes_before_the_rest_is_read(instance):
+    taken = []
+
+    def instances():
+        for one in many(instance, 10):
+            taken.append(one["question_id"])
+            yield one
+
+    pieces = longmemeval.pieces_of(instances(), "x")
+    assert taken == []
+    for n in range(8):
+        assert next(pieces).memory.memory_id == f"q{n}"
+        assert len(taken) == n + 2
+
+
+def test_a_shared_session_is_stored_once(tmp_path, instance):
+    others = many(instance, 3)
+    others[2]["haystack_sessions"][1][0]["content"] = "another e"
+    for _ in prepared.save(longmemeval.pieces_of(others, "x"), tmp_path):
+        pass
+    rows = {p.stem: len(pd.read_parquet(p)) for p in tmp_path.iterdir()}
+    # 11 turns in three sessions, and the 5 of the one that differs; its text is the only new one.
+    assert rows == {"haystacks": 9, "turns": 11 + 5, "texts": 11 + 1, "queries": 3}
+
+
+# A file cannot hold half a surrogate pair.
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+TURN = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant"]), "content": TEXT},
+    optional={"has_answer": st.none() | st.booleans()},
+)
+SESSIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["answer_1", "answer_2", "a", "b", "c"]),
+        st.sampled_from([DATE, "2023/05/21 (Sun) 09:00", "never"]),
+        st.lists(TURN, max_size=4),
+    ),
+    max_size=5,
+)
+
+
+@st.composite
+def instance_lists(draw):
+    found = []
+    for number in range(draw(st.integers(1, 6))):
+        sessions = draw(SESSIONS)
+        found.append(
+            {
+                "question_id": f"q{number}" + draw(st.sampled_from(["", "_abs"])),
+                "question_type": "multi-session",
+                "question": draw(TEXT),
+                "question_date": draw(st.sampled_from([DATE, "never"])),
+                "answer": draw(TEXT | st.integers(-(2**62), 2**62)),
+                "answer_session_ids": draw(st.lists(st.sampled_from(["answer_1", "a", "z"]))),
+                "haystack_dates": [date for _, date, _ in sessions],
+                "haystack_session_ids": [session_id for session_id, _, _ in sessions],
+                "haystack_sessions": [turns for _, _, turns in sessions],
+            }
+        )
+    return found
+
+
+def outcome(read):
+    try:
+        return read()
+    except MemreproError as error:
+        return str(error)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    instances=instance_lists(),
+    duplicates=st.sampled_from(longmemeval.DUPLICATES),
+    ascii_only=st.booleans(),
+)
+def test_a_stream_is_what_the_list_is(tmp_path_factory, instances, duplicates, ascii_only):
+    folder = tmp_path_factory.mktemp("raw")
+    text = json.dumps(instances, ensure_ascii=ascii_only)
+    (folder / "a.json").write_text(text, encoding="utf-8")
+    expected = outcome(lambda: read(*instances, duplicates=duplicates))
+    assert outcome(lambda: longmemeval.load(folder, "x", duplicates=duplicates)) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(instances=instance_lists(), duplicates=st.sampled_from(longmemeval.DUPLICATES))
+def test_gold_lies_in_the_memory_and_nothing_is_lost_silently(instances, duplicates):
+    dataset = outcome(lambda: read(*instances, duplicates=duplicates))
+    if isinstance(dataset, str):
+        assert "none of" in dataset
+        return
+    for instance in instances:
+        key = instance["question_id"]
+        if key not in dataset.memories:
+            assert any(item == f"question {key!r}" for item, _ in dataset.skipped)
+            continue
+        memory = dataset.memories[key]
+        ids = {
+            "session": {session.session_id for session in memory.sessions},
+            "round": {r.round_id for r in memory.rounds},
+            "turn": {turn.turn_id for r in memory.rounds for turn in r.turns},
+        }
+        for level, gold in dataset.qrels.items():
+            found = {doc_id for part in gold.get(key, ()) for doc_id in part}
+            assert found <= ids[level.removesuffix("_official")]
+        assert key in dataset.qrels["session"] or key in dataset.faults or "_abs" in key
+        left_out = [i for i, _ in dataset.skipped if i.startswith("session ") and f"{key!r}" in i]
+        assert len(memory.sessions) + len(left_out) == len(instance["haystack_sessions"])
+
+
+@pytest.fixture
+def real(tmp_path):
+    if not REAL.is_file():
+        pytest.skip(f"no mirror: {REAL} is missing")
+    shutil.copy(REAL, tmp_path)
+    return longmemeval.load(tmp_path, "longmemeval-e47becba")
+
+
+def test_the_real_instance_s_memory(real):
+    memory = real.memories["e47becba"]
+    assert len(memory.sessions) == len(set(session_ids(real, "e47becba"))) == 53
+    assert len(memory.rounds) == 277
+    turns = [turn for r in memory.rounds for turn in r.turns]
+    assert len(turns) == len({turn.turn_id for turn in turns}) == 550
+    assert sum(len(turn.text) for turn in turns) == 485_494
+    assert [turn.field for turn in turns].count("user") == 273  # 4 rounds have no user
+    first, last = memory.sessions[0], memory.sessions[-1]
+    assert (first.session_id, memory.times[0]) == ("sharegpt_yywfIrx_0", "2023-05-20T02:21")
+    assert first.rounds[0].round_id == first.rounds[0].turns[0].turn_id == "sharegpt_yywfIrx_0_1"
+    assert (last.rounds[-1].round_id, memory.times[-1]) == ("84503ce4_1_11", "2023-05-30T21:40")
+    assert last.rounds[-1].turns[-1].turn_id == "84503ce4_1_12"
+    assert memory.times == tuple(sorted(memory.times))
+
+
+def test_the_real_instance_s_question_and_gold(real):
+    (query,) = real.queries
+    assert query.kind == "single-session-user"
+    assert query.at == "2023-05-30T23:40"
+    session, round_id, answer = "answer_280352e9", "answer_280352e9_5", "answer_280352e9_6"
+    assert {level: gold["e47becba"] for level, gold in real.qrels.items()} == {
+        "session": ((session,),),
+        "session_official": ((session,),),
+        "round": ((round_id,),),
+        "round_official": ((round_id,),),
+        "turn": ((round_id,), (answer,)),
+        "turn_official": ((round_id,),),
+    }
+    assert real.faults == {}
+    assert real.skipped == ()

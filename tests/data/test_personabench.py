@@ -1,0 +1,389 @@
+"""PersonaBench: golden facts of the real files, and the rules on a tiny community of our own."""
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memrepro.core.memory import (Dataset)
+from memrepro.data import personabench
+from memrepro.data.registry import (registration)
+from memrepro.errors import (MemreproError)
+from memrepro.data.fetch import (check_before_use)
+from tests.data.round_trip import (check_round_trip)
+
+ROOT = Path(__file__).parents[2]
+MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
+
+
+def real(name: str) -> Dataset:
+    if missing := [f.path for f in registration(name).files if not (MIRROR / f.path).is_file()]:
+        pytest.skip(f"no mirror with {name}: {MIRROR / missing[0]} is missing")
+    check_before_use(registration(name), MIRROR)
+    return personabench.load(MIRROR, name)
+
+
+@pytest.fixture(scope="module")
+def clean() -> Dataset:
+    return real("personabench-n00")
+
+
+def test_the_counts_of_table_9(clean: Dataset) -> None:
+    docs = {m: len(memory.rounds) for m, memory in clean.memories.items()}
+    assert docs == {"c0-p0": 110, "c0-p1": 90, "c0-p2": 64, "c1-p0": 85, "c1-p1": 84, "c1-p2": 94}
+    asked = Counter(query.memory_id for query in clean.queries)
+    assert [asked[m] for m in docs] == [48, 43, 42, 46, 44, 40]
+    assert Counter(query.kind for query in clean.queries) == {
+        "Basic information": 110,
+        "Social": 53,
+        "Preference easy": 26,
+        "Preference hard": 41,
+        "Subjective": 33,
+    }
+
+
+def test_the_first_tenth_and_last_records(clean: Dataset) -> None:
+    rounds = [r for memory in clean.memories.values() for r in memory.rounds]
+    assert len({r.round_id for r in rounds}) == len(rounds) == 527
+    dated = [
+        (session.session_id, at)
+        for memory in clean.memories.values()
+        for session, at in zip(memory.sessions, memory.times, strict=True)
+    ]
+    assert [dated[i] for i in (0, 9, -1)] == [
+        ("000000000000", "2024-10-14T09:14"),
+        ("000000000031", "2024-10-23T11:35"),
+        ("001002000064", "2024-11-06T18:17"),
+    ]
+    assert [clean.queries[i].query_id for i in (0, 9, -1)] == [
+        "000000000",
+        "000000009",
+        "001002039",
+    ]
+    texts = [next(iter(rounds[i].fields.values())).encode() for i in (0, -1)]
+    assert [hashlib.sha256(text).hexdigest() for text in texts] == [
+        "8ea30c1031b9c6b2bb02de790aba791dc5514d09aace36159d4a195b6d083b39",
+        "c71be7da13b1b9e55b571b844105b343764390a7a692af92523a6efcb310faef",
+    ]
+
+
+def test_every_question_has_gold(clean: Dataset) -> None:
+    gold = clean.qrels["session"]
+    assert list(gold) == [query.query_id for query in clean.queries]
+    assert sum(len(parts) for parts in gold.values()) == 610
+    assert sum(len(part) for parts in gold.values() for part in parts) == 655
+    assert clean.faults == {}
+    assert clean.skipped == ()
+
+
+def by_source(data: Dataset) -> Counter[str]:
+    """How many docs of each source: no id says it, but the key of a doc's content does."""
+    docs = [
+        json.loads(next(iter(r.fields.values()))) for m in data.memories.values() for r in m.rounds
+    ]
+    return Counter(source for doc in docs for source in personabench.SOURCES if source in doc)
+
+
+def test_a_noisier_edition_has_more_docs_and_the_same_questions(clean: Dataset) -> None:
+    noisy = real("personabench-n03")
+    assert by_source(clean) == {
+        "conversation": 422,
+        "user_ai_interaction": 92,
+        "purchase_history": 13,
+    }
+    assert by_source(noisy) == {
+        "conversation": 572,
+        "user_ai_interaction": 148,
+        "purchase_history": 31,
+    }
+    assert sum(len(memory.rounds) for memory in noisy.memories.values()) == 751
+    assert noisy.queries == clean.queries
+    gold = noisy.qrels["session"]
+    assert sum(len(part) for parts in gold.values() for part in parts) == 655
+
+
+@pytest.mark.parametrize("name", ["personabench-n00", "personabench-n03"])
+def test_the_real_data_round_trips(name: str, tmp_path: Path) -> None:
+    check_round_trip(real(name), tmp_path)
+
+
+# A tiny release: two communities with three persons each, who all own the same kinds of docs.
+
+File = list[dict[str, Any]]
+Files = dict[str, File]
+
+
+def community(c: int) -> Files:
+    def ids(p: int, d: int) -> dict[str, str]:
+        return {"session": f"s{d}", "segment_id": f"{c}{p}-{d}"}
+
+    def said(p: int, d: int, day: int) -> dict[str, Any]:
+        turns = [{"role": "me", "content": "Olá", "session": "inner"}]
+        return ids(p, d) | {"time": f"2024/Oct/{day:02}/12:05 PM", "conversation": turns}
+
+    def asked(p: int, q: int, kind: str, difficulty: str = "easy") -> dict[str, Any]:
+        question = {"q_id": f"{c}{p}-q{q}", "question": f"What of {q}?", "answer": "a"}
+        return question | {"type": kind, "difficulty": difficulty}
+
+    people = range(3)
+    names = [f"Person {c}{p}" for p in people]
+    at = {"time": "2024/Jan/02/12:30 AM"}
+
+    def private(data: Callable[[int], list[dict[str, Any]]]) -> File:
+        # In another order than the questions' file: persons are found by name.
+        return [{"Name": names[p], "Data": data(p)} for p in reversed(people)]
+
+    return {
+        "eval_info/eval_info_all.json": [
+            {
+                "Name": names[p],
+                "Eval_Info": {
+                    "qa": [
+                        asked(p, 0, "Preference", "hard"),
+                        asked(p, 1, "Subjective", "hard"),
+                        asked(p, 2, "Social"),
+                    ]
+                },
+            }
+            for p in people
+        ]
+        + [{"Name": "has no documents", "Eval_Info": {"qa": [asked(3, 0, "Social")]}}],
+        "eval_info/qa_gt_context_all_noise_0.0.json": [
+            {
+                "q_id": f"{c}{p}-q{q}",
+                "segment_id": {"tea": [f"{c}{p}-5", f"{c}{p}-1"], "jam": [f"{c}{p}-0"]},
+            }
+            for p in people
+            for q in (0, 1, 2)
+        ],
+        "private_data/noise_0.0/conversation_data_all.json": private(
+            lambda p: [
+                {"Target_name": "A", "Conversations": [said(p, 3, 9), said(p, 1, 1)]},
+                {"Target_name": "B", "Conversations": [said(p, 0, 5)]},
+            ]
+        ),
+        "private_data/noise_0.0/user_ai_interaction_data_all.json": private(
+            lambda p: [ids(p, 5) | at | {"user_ai_interaction": []}]
+        ),
+        "private_data/noise_0.0/purchase_history_data_all.json": private(
+            lambda p: [ids(p, 2) | at | {"purchase_history": []}] if p else []
+        ),
+    }
+
+
+@pytest.fixture
+def tiny() -> list[Files]:
+    return [community(0), community(1)]
+
+
+def load(folder: Path, release: list[Files]) -> Dataset:
+    for c, files in enumerate(release):
+        for name, value in files.items():
+            path = folder / personabench.ROOT / f"community_{c}" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(value), encoding="utf-8")
+    return personabench.load(folder, "personabench-n00")
+
+
+def refusal(folder: Path, release: list[Files]) -> str:
+    with pytest.raises(MemreproError) as error:
+        load(folder, release)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+GOLD = "eval_info/qa_gt_context_all_noise_0.0.json"
+ASKED = "eval_info/eval_info_all.json"
+TALKS = "private_data/noise_0.0/conversation_data_all.json"
+
+
+def test_docs_are_conversations_then_ai_sessions_then_purchases(
+    tmp_path: Path, tiny: list[Files]
+) -> None:
+    data = load(tmp_path, tiny)
+    assert data.name == "personabench-n00"
+    assert list(data.memories) == ["c0-p0", "c0-p1", "c0-p2", "c1-p0", "c1-p1", "c1-p2"]
+    ids = [r.round_id for r in data.memories["c1-p1"].rounds]
+    assert ids == ["11-3", "11-1", "11-0", "11-5", "11-2"]
+    assert len(data.memories["c1-p0"].rounds) == 4
+    for session in data.memories["c1-p1"].sessions:
+        ((turn,),) = [r.turns for r in session.rounds]
+        assert session.rounds[0].round_id == turn.turn_id == session.session_id
+        assert turn.field in personabench.SOURCES
+
+
+def test_a_doc_is_compact_json_without_ids(tmp_path: Path, tiny: list[Files]) -> None:
+    memory = load(tmp_path, tiny).memories["c0-p1"]
+    assert memory.rounds[0].fields == {
+        "conversation": '{"time":"2024/Oct/09/12:05 PM","conversation":'
+        '[{"role":"me","content":"Ol\\u00e1"}]}'
+    }
+    assert (memory.times[0], memory.times[-1]) == ("2024-10-09T12:05", "2024-01-02T00:30")
+
+
+def test_only_preference_is_split_by_difficulty(tmp_path: Path, tiny: list[Files]) -> None:
+    data = load(tmp_path, tiny)
+    assert [q.kind for q in data.queries[:3]] == ["Preference hard", "Subjective", "Social"]
+    assert data.queries[3].query_id == "01-q0"
+    assert data.queries[3].memory_id == "c0-p1"
+    assert data.queries[3].at == ""
+    assert len(data.queries) == 18
+
+
+def test_gold_is_parts_of_alternatives_in_file_order(tmp_path: Path, tiny: list[Files]) -> None:
+    data = load(tmp_path, tiny)
+    assert set(data.qrels) == {"session"}
+    assert data.qrels["session"]["12-q1"] == (("12-5", "12-1"), ("12-0",))
+
+
+def test_a_question_without_gold_has_no_entry(tmp_path: Path, tiny: list[Files]) -> None:
+    gold = tiny[0][GOLD]
+    del gold[0]
+    gold[0]["segment_id"] = {}
+    gold[1]["segment_id"]["jam"] = []
+    data = load(tmp_path, tiny)
+    assert len(data.queries) == 18
+    assert {"00-q0", "00-q1", "00-q2"}.isdisjoint(data.qrels["session"])
+    assert len(data.qrels["session"]) == 15
+    assert data.faults == {
+        "00-q0": "has no ground truth",
+        "00-q1": "has no ground truth",
+        "00-q2": "has a part of its answer that no document answers",
+    }
+
+
+def test_gold_that_is_no_doc_of_the_person(tmp_path: Path, tiny: list[Files]) -> None:
+    tiny[0][GOLD][0]["segment_id"]["jam"] = ["01-0"]
+    data = load(tmp_path, tiny)
+    assert len(data.queries) == 18
+    assert len(data.qrels["session"]) == 17
+    said = "has the ground truth '01-0', which is not a document of c0-p0"
+    assert data.faults == {"00-q0": said}
+
+
+@pytest.mark.parametrize("value", [None, 7, [], {"jam": "00-0"}, {"jam": [["00-0"]]}])
+def test_gold_that_cannot_be_read(tmp_path: Path, tiny: list[Files], value: Any) -> None:
+    tiny[0][GOLD][0]["segment_id"] = value
+    data = load(tmp_path, tiny)
+    assert len(data.qrels["session"]) == 17
+    assert data.faults == {"00-q0": "has a ground truth that cannot be read"}
+
+
+def test_many_mistakes_are_a_broken_release(tmp_path: Path, tiny: list[Files]) -> None:
+    for entry in tiny[0][GOLD][:4]:
+        entry["segment_id"] = None
+    tiny[1][ASKED][0]["Eval_Info"]["qa"][0] = {}
+    assert len(load(tmp_path, tiny).queries) == 17
+    tiny[1][ASKED][0]["Eval_Info"]["qa"][1] = {}
+    said = refusal(tmp_path, tiny)
+    assert "6 of 18 questions cannot be used, the first is '00-q0'" in said
+    # A question without ground truth is the data's own: any number of them may be there.
+    for entry in tiny[0][GOLD]:
+        entry["segment_id"] = {}
+    assert len(load(tmp_path, tiny).faults) == 9
+
+
+def test_gold_twice(tmp_path: Path, tiny: list[Files]) -> None:
+    tiny[1][GOLD].append(tiny[1][GOLD][0])
+    assert "'10-q0' stands twice" in refusal(tmp_path, tiny)
+
+
+def test_a_person_without_private_data(tmp_path: Path, tiny: list[Files]) -> None:
+    del tiny[0][TALKS][0]
+    said = refusal(tmp_path, tiny)
+    assert "no private data of 'Person 02'" in said
+    assert TALKS in said
+
+
+def test_too_few_persons(tmp_path: Path, tiny: list[Files]) -> None:
+    del tiny[0][ASKED][2:]
+    assert "has 2 persons" in refusal(tmp_path, tiny)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "key"),
+    [
+        (ASKED, [0], "Name"),
+        (ASKED, [0, "Eval_Info"], "qa"),
+        (GOLD, [0], "q_id"),
+        (TALKS, [0], "Data"),
+        (TALKS, [0, "Data", 0], "Conversations"),
+        (TALKS, [0, "Data", 0, "Conversations", 0], "segment_id"),
+    ],
+)
+@pytest.mark.parametrize("value", [None, 7])
+def test_a_missing_key_or_wrong_value(
+    tmp_path: Path, tiny: list[Files], name: str, path: list[Any], key: str, value: int | None
+) -> None:
+    entry: Any = tiny[0][name]
+    for step in path:
+        entry = entry[step]
+    if value is None:
+        del entry[key]
+    else:
+        entry[key] = value
+    said = refusal(tmp_path, tiny)
+    assert name in said
+    assert repr(key) in said
+    assert "fetch it anew" in said
+
+
+@pytest.mark.parametrize("said", ["yesterday", None, 7])
+def test_a_time_that_cannot_be_read(tmp_path: Path, tiny: list[Files], said: Any) -> None:
+    tiny[0][TALKS][2]["Data"][0]["Conversations"][0]["time"] = said
+    data = load(tmp_path, tiny)
+    assert data.memories["c0-p0"].times[:2] == ("", "2024-10-01T12:05")
+    reason = f"stays, without a time: {said!r} cannot be read"
+    assert data.skipped == (("document '00-3' of c0-p0", reason),)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ("hm", "is a str and no object"),
+        ({"q_id": 7}, "has the 'q_id' 7 and no text"),
+        ({"question": None}, "has the 'question' None and no text"),
+        ({"question": " "}, "has the 'question' ' ' and no text"),
+        ({"type": ["Social"]}, "has the 'type' ['Social'] and no text"),
+        ({"type": "Weather"}, f"is of kind 'Weather', not one of {personabench.KINDS}"),
+        ({"difficulty": 7}, f"is of kind 'Preference 7', not one of {personabench.KINDS}"),
+    ],
+)
+def test_a_broken_question_is_skipped(
+    tmp_path: Path, tiny: list[Files], entry: Any, said: str
+) -> None:
+    asked = tiny[0][ASKED][0]["Eval_Info"]["qa"]
+    asked[0] = asked[0] | entry if isinstance(entry, dict) else entry
+    data = load(tmp_path, tiny)
+    assert [q.query_id for q in data.queries[:3]] == ["00-q1", "00-q2", "01-q0"]
+    assert data.skipped == (("question 1 of c0-p0", said),)
+
+
+def test_two_documents_or_questions_with_one_id(tmp_path: Path, tiny: list[Files]) -> None:
+    talks = tiny[0][TALKS][2]["Data"][0]["Conversations"]
+    talks[1]["segment_id"] = talks[0]["segment_id"]
+    assert "memory 'c0-p0' holds round '00-3' 2 times" in refusal(tmp_path, tiny)
+    talks[1]["segment_id"] = "00-1"
+    asked = tiny[0][ASKED][0]["Eval_Info"]["qa"]
+    asked[1]["q_id"] = asked[0]["q_id"]
+    assert "'00-q0' of 'personabench-n00' is used twice" in refusal(tmp_path, tiny)
+
+
+def test_a_person_without_documents(tmp_path: Path, tiny: list[Files]) -> None:
+    for name, entries in tiny[0].items():
+        if name.startswith("private_data"):
+            entries[2]["Data"] = []
+    assert "memory 'c0-p0' is empty" in refusal(tmp_path, tiny)
+
+
+def test_a_file_that_is_missing_or_no_list(tmp_path: Path, tiny: list[Files]) -> None:
+    wrong: Any = {}
+    tiny[1][GOLD] = wrong
+    assert "is a dict and not a list" in refusal(tmp_path, tiny)
+    with pytest.raises(MemreproError, match="is missing"):
+        personabench.load(tmp_path, "personabench-n03")

@@ -1,0 +1,177 @@
+"""The registry: what it holds agrees with the mirror's manifest, and mistakes in it are named."""
+
+import csv
+import os
+from pathlib import Path
+
+import pytest
+
+from memrepro.data import registry
+from memrepro.data.registry import (RemoteFile, registration, registrations)
+from memrepro.errors import (MemreproError)
+from memrepro.data.fetch import (MIRROR as MIRROR_VARIABLE)
+from memrepro.data.fetch import (fetch_all)
+
+ROOT = Path(__file__).parents[2]
+MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
+HASH = "0" * 64
+
+ENTRY = f"""
+one:
+  name: a
+  edition: first
+  module: a
+  licence: MIT
+  citation: nobody
+  homepage: https://example.org
+  folder: a/
+  address: https://example.org/files/
+  files:
+    - path: b.json
+      sha256: '{HASH}'
+      bytes: 3
+"""
+
+
+def read(folder: Path, text: str) -> dict[str, registry.Registration]:
+    path = folder / "downloads.yaml"
+    path.write_text(text, encoding="utf-8")
+    return registrations(path)
+
+
+def test_the_data_sets() -> None:
+    known = registrations()
+    assert {
+        "personabench-n00",
+        "personabench-n03",
+        "personabench-n05",
+        "personabench-n07",
+        "longmemeval-oracle",
+        "longmemeval-s",
+        "longmemeval-m",
+        "longmemeval-s-2024-10",
+        "longmemeval-s-rfmem",
+        "longmemeval-e47becba",
+        "sample",
+    } <= set(known)
+    # Two keys may read one edition in two ways, such as a memory with and without what comes later.
+    editions = {(entry.name, entry.edition) for entry in known.values()}
+    assert len({entry.identity for entry in known.values()}) == len(editions)
+    for key, entry in known.items():
+        assert entry.key == key
+        assert entry.licence
+        assert entry.citation
+        assert entry.compiled is not bool(entry.files)
+
+
+@pytest.mark.parametrize(("key", "noise"), [("n00", "0.0"), ("n03", "0.3"), ("n05", "0.5")])
+def test_personabench_has_ten_files_of_its_noise_level(key: str, noise: str) -> None:
+    entry = registration(f"personabench-{key}")
+    assert entry.edition == f"noise-{noise}"
+    assert len(entry.files) == 10
+    assert sum(f"noise_{noise}" in file.path for file in entry.files) == 8
+    assert all("cf1a9550f36d5a5deb9fadcb3919131f8d82cf54" in file.url for file in entry.files)
+
+
+@pytest.mark.parametrize("key", ["longmemeval-s-2024-10", "longmemeval-s-rfmem"])
+def test_an_edition_without_an_address_ends_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    # The mirror may hold the other edition, which has the same path.
+    (tmp_path / "mirror" / "longmemeval").mkdir(parents=True)
+    (tmp_path / "mirror" / "longmemeval" / "longmemeval_s.json").write_text("[]")
+    monkeypatch.setenv(MIRROR_VARIABLE, str(tmp_path / "mirror"))
+    entry = registration(key)
+    with pytest.raises(MemreproError) as error:
+        fetch_all(entry, tmp_path / "raw")
+    said = str(error.value)
+    assert "\n" not in said
+    for part in ("it has no public address; put the file", entry.files[0].sha256, "licence: MIT"):
+        assert part in said
+    assert "network reaches" not in said
+    assert not list((tmp_path / "raw").rglob("*.json"))
+
+
+def test_every_row_of_longmemeval_in_the_manifest_is_registered() -> None:
+    if not (MIRROR / "MANIFEST.csv").is_file():
+        pytest.skip(f"no mirror: {MIRROR / 'MANIFEST.csv'} is missing")
+    with (MIRROR / "MANIFEST.csv").open(newline="", encoding="utf-8") as lines:
+        wanted = {r["sha256"] for r in csv.DictReader(lines) if "longmemeval" in r["dataset"]}
+    known = {file.sha256 for entry in registrations().values() for file in entry.files}
+    assert len(wanted) == 6
+    assert wanted <= known
+
+
+def test_the_files_are_those_of_the_manifest() -> None:
+    manifest = MIRROR / "MANIFEST.csv"
+    if not manifest.is_file():
+        pytest.skip(f"no mirror: {manifest} is missing")
+    with manifest.open(newline="", encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["sha256"]]
+    # Two editions may lie at one path, so the hash is part of the key.
+    by_file = {(row["path"], row["sha256"]): row for row in rows}
+    for entry in registrations().values():
+        for file in entry.files:
+            row = by_file[file.path, file.sha256]
+            assert file.bytes == (int(row["bytes"]) if row["bytes"] else None)
+            assert file.url == (row["url"] if row["url"].startswith("http") else "")
+            assert entry.licence == row["licence"]
+
+
+def test_an_entry(tmp_path: Path) -> None:
+    one = read(tmp_path, ENTRY)["one"]
+    assert one.files == (RemoteFile("a/b.json", "https://example.org/files/b.json", HASH, 3),)
+    assert not one.compiled
+    (no_address,) = read(tmp_path, ENTRY.replace("https://example.org/files/", "''"))["one"].files
+    assert no_address.url == ""
+
+
+def test_the_identity_is_name_edition_and_hashes(tmp_path: Path) -> None:
+    identity = read(tmp_path, ENTRY)["one"].identity
+    same = ENTRY.replace("example.org", "example.com").replace("b.json", "c.json")
+    assert read(tmp_path, same)["one"].identity == identity
+    for old, new in (("name: a", "name: b"), ("first", "second"), (HASH, "1" * 64)):
+        assert read(tmp_path, ENTRY.replace(old, new))["one"].identity != identity
+
+
+def test_an_unknown_data_set_is_answered_with_the_known_ones() -> None:
+    with pytest.raises(MemreproError, match=r"'personabench'.*personabench-n00.*sample"):
+        registration("personabench")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("  licence:", "  license:", "unknown key 'license'"),
+        ("  licence: MIT\n", "", "lacks 'licence'"),
+        ("      bytes: 3", "      size: 3", "unknown key 'size'"),
+        ("      bytes: 3", "      bytes: many", "whole number"),
+        ("b.json", "../b.json", "outside the data folder"),
+        ("b.json", "/etc/b.json", "absolute"),
+        ("folder: a/", "folder: /a/", "outside the data folder"),
+        (HASH, "12", "64 lower-case hex digits"),
+        ("edition: first", "edition: 1.0", "write it as text"),
+        ("  name: a", "  name: a\n  compiled: true", "unknown key 'folder'"),
+        ("  name: a", "  name: a\n  compiled: 'yes'", "true or false"),
+        (ENTRY, "- one", "no data sets by key"),
+        (ENTRY, "one: 1", "as a mapping"),
+    ],
+)
+def test_a_mistake_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in ENTRY
+    with pytest.raises(MemreproError, match=said):
+        read(tmp_path, ENTRY.replace(old, new))
+
+
+def test_no_files_and_a_path_twice_are_refused(tmp_path: Path) -> None:
+    head, file = ENTRY.split("    - ")
+    with pytest.raises(MemreproError, match="no list of files"):
+        read(tmp_path, head)
+    with pytest.raises(MemreproError, match="twice"):
+        read(tmp_path, f"{head}    - {file}    - {file}")
+
+
+@pytest.mark.parametrize("path", ["/a", "../a", "a/../../b", "a\\b", "", "."])
+def test_a_path_out_of_the_folder_is_refused(path: str) -> None:
+    with pytest.raises(MemreproError, match="outside the data folder"):
+        RemoteFile(path, "", HASH, 1)

@@ -1,0 +1,309 @@
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from memrepro.files import atomic
+from memrepro.data import sample
+from memrepro.errors import (MemreproError)
+
+SHARES = {
+    "single-session-user": 70,
+    "single-session-assistant": 56,
+    "single-session-preference": 30,
+    "multi-session": 133,
+    "temporal-reasoning": 133,
+    "knowledge-update": 78,
+}
+DIGEST = """
+import hashlib, json
+from memrepro.data.sample import compile_benchmark
+text = json.dumps(compile_benchmark(seed=5, questions=12, sessions=20))
+print(hashlib.sha256(text.encode()).hexdigest())
+"""
+
+
+def when(date):
+    return datetime.strptime(date, "%Y/%m/%d (%a) %H:%M")
+
+
+def sessions_of(instance):
+    return dict(zip(instance["haystack_session_ids"], instance["haystack_sessions"], strict=True))
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    return sample.compile_benchmark(seed=13, questions=120, sessions=40)
+
+
+@pytest.fixture(scope="module")
+def texts():
+    return atomic.read_yaml(Path(sample.__file__).with_name("sample_texts.yaml"))
+
+
+def test_the_ontology_has_the_papers_164_attributes(texts):
+    assert sum(map(len, texts["ontology"].values())) == 164
+    for topic in texts["topics"]:
+        assert topic["attribute"] in texts["ontology"][topic["category"]]
+
+
+def test_every_topic_can_make_every_question_that_it_has_a_block_for(texts):
+    for topic in texts["topics"]:
+        assert len(topic["asks"] + topic["more"]) >= 4
+        if "many" in topic:
+            assert len(set(topic["many"]["values"])) >= 6
+        assert "absent" in topic or not {"fact", "many", "update"} & set(topic)
+
+
+def test_the_same_on_every_machine():
+    def digest(hash_seed):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-c", DIGEST]
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    text = json.dumps(sample.compile_benchmark(seed=5, questions=12, sessions=20))
+    here = hashlib.sha256(text.encode()).hexdigest()
+    assert here == digest("1") == digest("2")
+    other = sample.compile_benchmark(seed=6, questions=12, sessions=20)
+    assert json.dumps(other) != text
+
+
+def test_the_texts_are_those_of_this_release():
+    instances = sample.compile_benchmark(seed=5, questions=20, sessions=20)
+    # The digest is of the rarest form too, that of a named month.
+    assert "in the month of June" in " ".join(i["question"] for i in instances)
+    digest = hashlib.sha256(json.dumps(instances).encode()).hexdigest()
+    assert digest == "80c4afbdce812e31b8d64944c2274f502d589a147680117f4eb71a94cca91723"
+
+
+def test_types_and_abstention_have_the_real_shares():
+    of_500 = sample.compile_benchmark(seed=1, questions=500, sessions=6)
+    assert Counter(i["question_type"] for i in of_500) == SHARES
+    assert sum(i["question_id"].endswith("_abs") for i in of_500) == 30
+
+
+def test_shares_at_120(benchmark):
+    counts = Counter(i["question_type"] for i in benchmark)
+    for kind, share in SHARES.items():
+        assert abs(counts[kind] - 120 * share / 500) <= 1.5
+    assert 5 <= sum(i["question_id"].endswith("_abs") for i in benchmark) <= 9
+
+
+def test_evidence_sessions_by_type(benchmark):
+    for instance in benchmark:
+        count = len(instance["answer_session_ids"])
+        kind = instance["question_type"]
+        if kind.startswith("single"):
+            assert count == 1
+        elif kind == "knowledge-update":
+            assert count == 2
+        elif kind == "multi-session":
+            assert 2 <= count <= 6
+        else:
+            # One where the question names a month (test_sample_questions.py).
+            assert 1 <= count <= 3
+    many = {len(i["answer_session_ids"]) for i in benchmark}
+    assert max(many) > 3
+
+
+def test_the_evidence_turn_is_flagged_on_the_right_side(benchmark):
+    for instance in benchmark:
+        sessions = sessions_of(instance)
+        for session_id, turns in sessions.items():
+            if session_id not in instance["answer_session_ids"]:
+                assert not any("has_answer" in turn for turn in turns)
+                continue
+            assert all("has_answer" in turn for turn in turns)
+            (role,) = [turn["role"] for turn in turns if turn["has_answer"]]
+            of_assistant = instance["question_type"] == "single-session-assistant"
+            assert role == ("assistant" if of_assistant else "user")
+
+
+def test_evidence_is_mostly_early_but_not_only(benchmark):
+    rounds = [
+        next(i for i, turn in enumerate(turns) if turn["has_answer"]) // 2
+        for instance in benchmark
+        for session_id, turns in sessions_of(instance).items()
+        if session_id in instance["answer_session_ids"]
+    ]
+    assert rounds.count(0) > rounds.count(1) > rounds.count(3) > 0
+
+
+def test_ids(benchmark):
+    pattern = re.compile(
+        r"answer_[0-9a-f]{8}(_[1-6])?|sharegpt_[0-9a-f]{8}_0|ultrachat_\d+|[0-9a-f]{8}_\d"
+    )
+    for instance in benchmark:
+        assert all(pattern.fullmatch(i) for i in instance["haystack_session_ids"])
+        assert re.fullmatch(r"[0-9a-f]{8}(_abs)?", instance["question_id"])
+    assert len({i["question_id"] for i in benchmark}) == 120
+
+
+def test_fillers_are_half_simulated_and_a_quarter_of_each_other_source(benchmark):
+    for instance in benchmark:
+        ids = [i for i in instance["haystack_session_ids"] if not i.startswith("answer_")]
+        tasks = sum(i.startswith("sharegpt_") for i in ids)
+        knowledge = sum(i.startswith("ultrachat_") for i in ids)
+        assert abs(tasks - len(ids) / 4) < 1
+        assert abs(knowledge - len(ids) / 4) < 1
+        assert abs(len(ids) - tasks - knowledge - len(ids) / 2) <= 1
+
+
+def test_a_session_shared_by_haystacks_is_the_same_in_each(benchmark):
+    texts, slots = {}, 0
+    for instance in benchmark:
+        for session_id, turns in sessions_of(instance).items():
+            slots += 1
+            assert texts.setdefault(session_id, turns) == turns
+    assert slots == 120 * 40
+    assert len(texts) <= 900
+
+
+def test_sessions_are_not_copies_of_each_other(benchmark):
+    texts = {}
+    for instance in benchmark:
+        for session_id, turns in sessions_of(instance).items():
+            texts[session_id] = " ".join(turn["content"] for turn in turns)
+    assert len(set(texts.values())) == len(texts)
+    assert not any("{" in text for text in texts.values())
+
+
+def test_knowledge_update_tells_the_old_value_first(benchmark):
+    for instance in benchmark:
+        if instance["question_type"] != "knowledge-update":
+            continue
+        ids = instance["haystack_session_ids"]
+        old, new = instance["answer_session_ids"]
+        assert ids.index(old) < ids.index(new)
+        if "_abs" not in instance["question_id"]:
+            (said,) = [t["content"] for t in sessions_of(instance)[new] if t["has_answer"]]
+            assert instance["answer"] in said
+
+
+def test_days_between_are_those_of_the_time_stamps(benchmark):
+    seen = 0
+    for instance in benchmark:
+        if instance["question_type"] == "temporal-reasoning":
+            ids = instance["haystack_session_ids"]
+            places = [ids.index(i) for i in instance["answer_session_ids"]]
+            assert places == sorted(places)
+            if instance["answer"].endswith(" days"):
+                first, last = (when(instance["haystack_dates"][p]).date() for p in places)
+                assert instance["answer"] == f"{(last - first).days} days"
+                seen += 1
+    assert seen
+
+
+def test_the_user_tells_no_other_fact_of_the_attribute_in_question(benchmark, texts):
+    facts = {t["attribute"]: t["fact"]["ask"] for t in texts["topics"]}
+    says = {t["attribute"]: [s.split("{v}") for s in t["fact"]["say"]] for t in texts["topics"]}
+    for instance in benchmark:
+        if instance["question_type"] != "single-session-user" or "_abs" in instance["question_id"]:
+            continue
+        question = instance["question"]
+        attribute = next(a for a, asks in facts.items() if any(map(question.startswith, asks)))
+        for session_id, turns in sessions_of(instance).items():
+            if session_id in instance["answer_session_ids"]:
+                continue
+            text = " ".join(turn["content"] for turn in turns)
+            for parts in says[attribute]:
+                longest = max(parts, key=len)
+                if "{" not in longest:
+                    assert longest not in text
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10**9),
+    questions=st.integers(1, 30),
+    sessions=st.integers(6, 60),
+)
+def test_any_size_is_well_formed(seed, questions, sessions):
+    instances = sample.compile_benchmark(seed=seed, questions=questions, sessions=sessions)
+    assert len(instances) == questions
+    for instance in instances:
+        ids = instance["haystack_session_ids"]
+        assert len(ids) == len(set(ids)) == sessions
+        assert len(instance["haystack_sessions"]) == len(instance["haystack_dates"]) == sessions
+        dates = [when(date) for date in instance["haystack_dates"]]
+        assert dates == sorted(dates)
+        assert dates[-1] < when(instance["question_date"])
+        assert set(instance["answer_session_ids"]) <= set(ids)
+        for turns in instance["haystack_sessions"]:
+            assert [t["role"] for t in turns] == ["user", "assistant"] * (len(turns) // 2)
+            assert all(turn["content"].strip() for turn in turns)
+
+
+def test_bm25_finds_some_and_not_all(benchmark):
+    found = []
+    for instance in benchmark:
+        if instance["question_id"].endswith("_abs"):
+            continue
+        keys = [
+            " ".join(turn["content"] for turn in turns if turn["role"] == "user")
+            for turns in instance["haystack_sessions"]
+        ]
+        scores = BM25Okapi([key.split(" ") for key in keys]).get_scores(
+            instance["question"].split(" ")
+        )
+        best = sorted(range(len(keys)), key=lambda i: -scores[i])[:5]
+        top = {instance["haystack_session_ids"][i] for i in best}
+        found.append(set(instance["answer_session_ids"]) <= top)
+    assert 0.1 < sum(found) / len(found) < 0.97
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fragment"),
+    [
+        ({"questions": 0, "sessions": 40}, "'questions' is 0"),
+        ({"questions": 5, "sessions": 5}, "'sessions' is 5"),
+    ],
+)
+def test_too_small(sizes, fragment):
+    with pytest.raises(MemreproError, match=fragment):
+        sample.compile_benchmark(seed=1, **sizes)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fragment"),
+    [
+        ({"seed": 1, "questions": 2}, "'sessions' is missing"),
+        ({"seed": 1, "questions": 2, "sessions": 6, "speed": 3}, "'speed' is unknown"),
+        ({"seed": 1, "questions": "2", "sessions": 6}, "'questions' is '2'"),
+    ],
+)
+def test_wrong_parameters(tmp_path, parameters, fragment):
+    with pytest.raises(MemreproError, match=fragment):
+        sample.compile_files(tmp_path, parameters)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_compiled_can_be_loaded(tmp_path):
+    sample.compile_files(tmp_path, {"seed": 3, "questions": 40, "sessions": 8})
+    dataset = sample.load(tmp_path, "sample")
+    pieces = list(sample.stream(tmp_path, "sample"))
+    assert [piece.memory for piece in pieces] == list(dataset.memories.values())
+    assert len(pieces) == 40
+    asked = {query.query_id for query in dataset.queries}
+    assert set(dataset.qrels["round"]) == set(dataset.qrels["session"]) == asked
+    by_assistant = {
+        instance["question_id"]
+        for instance in sample.compile_benchmark(seed=3, questions=40, sessions=8)
+        if instance["question_type"] == "single-session-assistant"
+    }
+    for level in ("session_official", "round_official", "turn_official"):
+        assert asked - set(dataset.qrels[level]) == by_assistant
+    assert dataset.faults == {}
+    assert dataset.skipped == ()

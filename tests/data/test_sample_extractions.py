@@ -1,0 +1,104 @@
+"""The sample's gold facts: each in the text of its round, and one for all that a user tells."""
+
+import pytest
+
+from memrepro.files import atomic
+from memrepro.core.extractions import (Extractions)
+from memrepro.core.prepared import (load, save)
+from memrepro.data import sample
+from memrepro.data.sample_extractions import (extract)
+from memrepro.errors import (MemreproError)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("raw")
+    sample.compile_files(made, {"seed": 3, "questions": 24, "sessions": 16})
+    return made
+
+
+@pytest.fixture(scope="module")
+def dataset(folder):
+    return sample.load(folder, "sample")
+
+
+@pytest.fixture(scope="module")
+def found(folder, dataset):
+    return extract(folder, dataset)
+
+
+def test_only_facts_are_given(found):
+    assert {(t.source, t.kind) for t in found.texts} == {("gold", "fact")}
+    assert (found.dates, found.ranges, found.skipped) == ([], [], [])
+
+
+def test_each_fact_stands_in_its_rounds_user_turn_and_no_round_has_two(found, dataset):
+    rounds = {
+        (session.key, r.round_id): r
+        for memory in dataset.memories.values()
+        for session in memory.sessions
+        for r in session.rounds
+    }
+    places = [(t.session_key, t.round_id) for t in found.texts]
+    assert len(places) == len(set(places))
+    for text in found.texts:
+        assert rounds[text.session_key, text.round_id].fields["user"].startswith(text.text)
+
+
+def test_no_fact_of_the_file_is_lost(found, folder):
+    told = {
+        (session_id, turn["fact"])
+        for instance in atomic.read_json(folder / "sample.json")
+        for session_id, turns in zip(
+            instance["haystack_session_ids"], instance["haystack_sessions"], strict=True
+        )
+        for turn in turns
+        if "fact" in turn
+    }
+    assert {(t.round_id.rpartition("_")[0], t.text) for t in found.texts} == told
+
+
+def test_every_round_in_which_the_user_tells_the_evidence_has_a_fact(found, dataset):
+    told = {t.round_id for t in found.texts}
+    asked = 0
+    for query in dataset.queries:
+        gold = dataset.qrels["round_official"].get(query.query_id, ())  # by the user's turns
+        asked += bool(gold)
+        assert {doc_id for part in gold for doc_id in part} <= told
+    kinds = [query.kind for query in dataset.queries]
+    assert asked >= len(kinds) - kinds.count("single-session-assistant") > 0
+
+
+def test_the_assistants_advice_is_no_fact(found, dataset):
+    told = {t.round_id for t in found.texts}
+    advised = [q.query_id for q in dataset.queries if q.kind == "single-session-assistant"]
+    assert advised
+    for query_id in advised:
+        ((doc_id,),) = dataset.qrels["round"][query_id]
+        assert doc_id not in told
+
+
+def test_every_memory_has_facts_that_are_no_evidence(found, dataset):
+    """A fact alone must not tell what answers."""
+    told = {t.round_id for t in found.texts}
+    for query in dataset.queries:
+        gold = {doc for part in dataset.qrels["round"].get(query.query_id, ()) for doc in part}
+        rounds = {r.round_id for r in dataset.memories[query.memory_id].rounds}
+        assert (told & rounds) - gold
+
+
+def test_a_session_of_many_memories_has_its_facts_once(found, dataset):
+    sessions = [s.key for m in dataset.memories.values() for s in m.sessions]
+    assert len(set(sessions)) < len(sessions)
+    assert len(found.texts) == len(set(found.texts))
+
+
+def test_the_prepared_data_set_has_the_same_facts(found, folder, dataset, tmp_path):
+    list(save(dataset.pieces(), tmp_path / "sample"))
+    again = extract(folder, load(tmp_path / "sample", "sample"))
+    assert Extractions.of(again.texts) == Extractions.of(found.texts)
+
+
+def test_a_missing_file_is_named(tmp_path, dataset):
+    with pytest.raises(MemreproError, match="sample.json is missing"):
+        extract(tmp_path, dataset)

@@ -1,0 +1,303 @@
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memrepro.encode.encoder import EncoderIdentity, HashEncoder
+from memrepro.encode.vectors import VectorStore, embed, vector_key
+from memrepro.errors import MemreproError
+
+BATCH = 8
+
+
+def texts_to_embed(n=400):
+    draw = random.Random(1)
+    return [f"text {i} " + "word " * draw.randrange(60) for i in range(n)]
+
+
+class Logged(HashEncoder):
+    """A hash encoder that writes each text down, on the disk, before it encodes it."""
+
+    def __init__(self, log=None, seconds=0.0, poison=None):
+        super().__init__(32)
+        self.log, self.seconds, self.poison, self.batches = log, seconds, poison, []
+
+    def encode(self, texts, role):
+        self.batches.append(list(texts))
+        if self.log:
+            with self.log.open("a") as file:
+                file.writelines(text.split(" word")[0].strip() + "\n" for text in texts)
+                file.flush()
+                os.fsync(file.fileno())
+        time.sleep(self.seconds)
+        vectors = super().encode(texts, role)
+        if self.poison in texts:
+            vectors[list(texts).index(self.poison)] = np.nan
+        return vectors
+
+
+@pytest.fixture
+def store(tmp_path):
+    with VectorStore(tmp_path / "e.sqlite") as store:
+        yield store
+
+
+IDENTITY = HashEncoder(8).identity
+tricky = st.one_of(
+    st.text(max_size=6),
+    st.sampled_from(['", "', '"]', "a|b", "a\x00b", "\\", '\\"', "", " ", "null", "é", "e\u0301"]),
+)
+identities = st.builds(
+    EncoderIdentity, tricky, tricky, st.integers(0, 2), tricky, st.booleans(), tricky, tricky
+)
+inputs = st.tuples(identities, st.sampled_from(["query", "document"]), tricky, tricky)
+
+
+@given(inputs, inputs)
+def test_keys_are_equal_only_for_equal_inputs(one, two):
+    assert (vector_key(*one) == vector_key(*two)) == (one == two)
+
+
+@given(identities, tricky, tricky, tricky)
+def test_text_never_moves_between_prompt_and_text(identity, a, b, c):
+    if b:
+        assert vector_key(identity, "query", a + b, c) != vector_key(identity, "query", a, b + c)
+
+
+@pytest.mark.parametrize("field", [f.name for f in fields(EncoderIdentity)])
+def test_every_field_of_the_identity_changes_the_key(field):
+    old = asdict(IDENTITY)[field]
+    new = not old if isinstance(old, bool) else old + 1 if isinstance(old, int) else old + "x"
+    changed = replace(IDENTITY, **{field: new})
+    assert vector_key(changed, "query", "", "t") != vector_key(IDENTITY, "query", "", "t")
+
+
+def test_role_changes_the_key_and_the_key_is_pinned():
+    assert vector_key(IDENTITY, "query", "", "t") != vector_key(IDENTITY, "document", "", "t")
+    assert vector_key(IDENTITY, "query", "p", "t").hex()[:16] == "e2212a0f4bbdb5fb"
+
+
+def test_a_lone_surrogate_is_one_sentence():
+    with pytest.raises(MemreproError, match="not valid Unicode"):
+        vector_key(IDENTITY, "query", "", "a\ud800")
+
+
+def test_unique_texts_once_in_the_order_asked(store):
+    encoder = Logged()
+    texts = ["b", "a", "b", "cc", "a"]
+    got = embed(texts, encoder, "document", store)
+    np.testing.assert_array_equal(got, HashEncoder(32).encode(texts, "document"))
+    assert got.dtype == np.float32
+    assert Counter(t for batch in encoder.batches for t in batch) == {"a": 1, "b": 1, "cc": 1}
+    assert (store.found, store.encoded, len(store)) == (0, 3, 3)
+    embed(["a", "d", "d"], encoder, "document", store)
+    assert encoder.batches[-1] == ["d"]
+    assert (store.found, store.encoded) == (1, 4)
+    embed(["a"], encoder, "query", store)
+    assert encoder.batches[-1] == ["a"]
+    assert embed([], encoder, "query", store).shape == (0, 32)
+
+
+def test_batches_go_from_long_to_short_with_ties_by_text(store):
+    encoder = Logged()
+    texts = ["bb", "a", "ccc", "aa", "dddd", "b"]
+    embed(texts, encoder, "document", store, batch_size=2)
+    assert encoder.batches == [["dddd", "ccc"], ["aa", "bb"], ["a", "b"]]
+
+
+def test_many_texts_come_back_right(store):
+    texts = [f"t{i % 1300}" for i in range(3000)]
+    want = HashEncoder(32).encode(texts, "document")
+    np.testing.assert_array_equal(embed(texts, Logged(), "document", store), want)
+    np.testing.assert_array_equal(embed(texts[::-1], Logged(), "document", store), want[::-1])
+    with VectorStore(store.path) as again:
+        np.testing.assert_array_equal(embed(texts, Logged(), "document", again), want)
+        assert (again.found, again.encoded) == (1300, 0)
+
+
+def test_nan_never_enters(store):
+    encoder = Logged(poison="bad")
+    with pytest.raises(MemreproError, match=r"NaN.*3 characters"):
+        embed(["long text", "bad", "x"], encoder, "document", store, batch_size=2)
+    assert len(store) == 0
+    with pytest.raises(MemreproError, match="NaN"):
+        store.add([b"k"], np.array([[np.inf]], np.float32))
+    assert len(store) == 0
+
+
+def test_batches_before_a_failure_are_kept(store):
+    with pytest.raises(MemreproError):
+        embed(["long", "text", "bad"], Logged(poison="bad"), "document", store, batch_size=1)
+    assert len(store) == 2
+
+
+def test_a_wrong_shape_never_enters(store):
+    class Short(HashEncoder):
+        def encode(self, texts, role):
+            return super().encode(texts, role)[:, :-1]
+
+    with pytest.raises(MemreproError, match="shape"):
+        embed(["a"], Short(8), "query", store)
+    assert len(store) == 0
+
+
+@pytest.mark.parametrize(
+    "junk", [b"not a database at all " * 100, b"SQLite format 3\x00" + b"\xff" * 5000]
+)
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path, junk):
+    path = tmp_path / "e.sqlite"
+    path.write_bytes(junk)
+    with pytest.raises(MemreproError, match=r"e\.sqlite is damaged.*delete it"):
+        VectorStore(path)
+    path.unlink()
+    VectorStore(path).close()
+
+
+def test_damaged_pages_are_one_sentence(tmp_path):
+    path = tmp_path / "e.sqlite"
+    with VectorStore(path) as store:
+        embed(texts_to_embed(), HashEncoder(256), "document", store)
+    data = bytearray(path.read_bytes())
+    data[4096:-4096] = random.Random(0).randbytes(len(data) - 8192)
+    path.write_bytes(data)
+    with pytest.raises(MemreproError, match=r"is damaged.*delete it"), VectorStore(path) as store:
+        embed(texts_to_embed(), HashEncoder(256), "document", store)
+
+
+def test_a_flipped_bit_in_a_vector_is_seen(store):
+    embed(["a"], HashEncoder(8), "query", store)
+    value = bytearray(store._db.execute("SELECT value FROM vectors").fetchone()[0])
+    value[5] ^= 1
+    store._db.execute("UPDATE vectors SET value = ?", (bytes(value),))
+    with pytest.raises(MemreproError, match="does not fit its check"):
+        embed(["a"], HashEncoder(8), "query", store)
+
+
+def test_another_schema_is_one_sentence(tmp_path):
+    path = tmp_path / "e.sqlite"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE vectors (id INTEGER)")
+    db.close()
+    with pytest.raises(MemreproError, match="delete it"), VectorStore(path) as store:
+        embed(["a"], HashEncoder(8), "query", store)
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_committed(store):
+    embed(["first"], HashEncoder(512), "document", store)
+    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
+    store._db.execute(f"PRAGMA max_page_count = {pages + 3}")
+    with pytest.raises(MemreproError, match=r"full.*free some space"):
+        embed([f"t{i}" for i in range(64)], HashEncoder(512), "document", store)
+    assert embed(["first"], HashEncoder(512), "document", store).shape == (1, 512)
+    assert store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MemreproError, match="MEMREPRO_CACHE"):
+        VectorStore(tmp_path / "file/e.sqlite")
+
+
+def test_the_default_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "here"))
+    with VectorStore() as store:
+        assert store.path == tmp_path / "here/embeddings.sqlite"
+
+
+def test_one_line_when_no_terminal_and_none_when_nothing_was_made(store, capsys):
+    embed(["a", "b"], HashEncoder(8), "query", store)
+    assert capsys.readouterr().err.startswith("hash-8: 0 vectors found, 2 encoded in ")
+    embed(["a", "b"], HashEncoder(8), "query", store)
+    embed(["c"], HashEncoder(8), "query", store, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+WORKER = """
+import sys
+from pathlib import Path
+from tests.encode.test_vectors import BATCH, Logged, texts_to_embed
+from memrepro.encode.vectors import VectorStore, embed
+path, log = Path(sys.argv[1]), Path(sys.argv[2])
+seconds, step = float(sys.argv[3]), int(sys.argv[4])
+print("ready", flush=True)
+with VectorStore(path) as store:
+    embed(texts_to_embed()[::step], Logged(log, seconds), "document", store, batch_size=BATCH)
+"""
+
+
+def worker(path, log, seconds=0.0, step=1):
+    return subprocess.Popen(
+        [sys.executable, "-c", WORKER, str(path), str(log), str(seconds), str(step)],
+        cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def committed(path):
+    if not path.exists():
+        return 0
+    with sqlite3.connect(path, timeout=30) as db:
+        try:
+            return db.execute("SELECT count(*) FROM vectors").fetchone()[0]
+        except sqlite3.OperationalError:
+            return 0
+
+
+def logged(log):
+    return log.read_text().count("\n") if log.exists() else 0
+
+
+def test_kills_lose_at_most_the_batch_in_flight(tmp_path):
+    path, log, draw = tmp_path / "e.sqlite", tmp_path / "log", random.Random(7)
+    kills, sizes = 6, [0]
+    for _ in range(kills):
+        target = logged(log) + BATCH * draw.randint(2, 5)
+        run = worker(path, log, seconds=0.01)
+        while logged(log) < target:
+            assert run.poll() is None, "the worker was done before it was killed"
+            time.sleep(0.001)
+        time.sleep(draw.uniform(0, 0.02))
+        run.send_signal(signal.SIGKILL)
+        run.wait()
+        sizes.append(committed(path))
+    assert sizes == sorted(sizes), "something committed was lost"
+    assert 0 < sizes[-1] < 400
+    done = worker(path, log)
+    assert done.wait() == 0
+
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    db.close()
+    texts = texts_to_embed()
+    with VectorStore(path) as killed, VectorStore(tmp_path / "whole.sqlite") as whole:
+        want = embed(texts, HashEncoder(32), "document", whole, batch_size=BATCH)
+        got = embed(texts, HashEncoder(32), "document", killed)
+        assert killed.encoded == 0
+    assert got.tobytes() == want.tobytes()
+    # Each kill can cost the one batch in flight, and nothing else is encoded twice.
+    times = Counter(log.read_text().splitlines())
+    assert len(times) == 400
+    assert sum(times.values()) - 400 <= kills * BATCH
+    print(f"committed after each kill: {sizes[1:]}; encoded twice: {sum(times.values()) - 400}")
+
+
+def test_two_processes_at_once(tmp_path):
+    path = tmp_path / "e.sqlite"
+    runs = [worker(path, tmp_path / f"log{i}", seconds=0.002, step=i) for i in (1, 2)]
+    assert [run.wait() for run in runs] == [0, 0]
+    texts = texts_to_embed()
+    with VectorStore(path) as store:
+        got = embed(texts, Logged(), "document", store)
+        assert (store.encoded, len(store)) == (0, 400)
+        assert store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    np.testing.assert_array_equal(got, HashEncoder(32).encode(texts, "document"))

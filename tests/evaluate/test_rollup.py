@@ -1,0 +1,216 @@
+"""Roll-ups: the first-place reading by a loop, the official one against the script's own steps."""
+
+from math import log2
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.errors import MemreproError
+from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
+from memrepro.evaluate.rollup import OFFICIAL, evaluate_official, parent_of, roll_up
+
+PLACES = {"s1_1": "s1", "s1_3": "s1", "s2_1": "s2", "s3_1": "s3", "s3_1/user": "s3"}
+
+
+def run_of(**rankings):
+    rows = [(q, d, r, 1.0) for q, docs in rankings.items() for r, d in enumerate(docs, start=1)]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank", "score"])
+
+
+def read(rolled):
+    """query → docs in order; that the ranks count from 1 is asserted."""
+    for _, part in rolled.groupby("query_id"):
+        assert part["rank"].tolist() == list(range(1, len(part) + 1))
+    return {str(q): part["doc_id"].tolist() for q, part in rolled.groupby("query_id")}
+
+
+def test_the_parent_of_an_extraction_is_what_it_was_taken_from():
+    assert parent_of("s1_1#gold-fact-2") == "s1_1"
+    assert parent_of("s1_1/user") == "s1_1/user"
+
+
+def test_a_session_stands_where_its_first_doc_does():
+    run = run_of(
+        q=["s2_1", "s1_3", "s1_1", "s3_1/user", "s2_1#nlp-fact-1"], other=["s3_1", "s1_1", "s1_3"]
+    )
+    assert read(roll_up(run, "session", PLACES)) == {"q": ["s2", "s1", "s3"], "other": ["s3", "s1"]}
+
+
+def test_extractions_become_their_rounds_or_sessions():
+    run = run_of(q=["s1_3#gold-fact-2", "s2_1#gold-fact-1", "s1_3#gold-fact-1", "s1_1#gold-fact-1"])
+    assert read(roll_up(run, "round", PLACES)) == {"q": ["s1_3", "s2_1", "s1_1"]}
+    assert read(roll_up(run, "session", PLACES)) == {"q": ["s1", "s2"]}
+
+
+def test_extractions_of_sessions_become_sessions_and_no_rounds():
+    run = run_of(q=["s2#nlp-summary-1", "s1#nlp-summary-1", "s2_1#nlp-summary-1"])
+    assert roll_up(run, "round", PLACES) is None
+    assert read(roll_up(run, "session", PLACES)) == {"q": ["s2", "s1"]}
+
+
+def test_a_sweeps_other_columns_stay():
+    run = run_of(q=["s1_1", "s1_3", "s2_1"]).assign(setting="a")
+    rolled = roll_up(run, "session", PLACES)
+    assert list(rolled.columns) == list(run.columns)
+    assert set(rolled["setting"]) == {"a"}
+
+
+@given(st.permutations(sorted(PLACES)), st.integers(1, 5), st.randoms())
+def test_first_place_by_a_loop(docs, depth, random):
+    other = random.sample(docs, len(docs))
+    run = run_of(a=docs[:depth], b=other[:depth])
+    expected = {}
+    for query_id, ranking in (("a", docs[:depth]), ("b", other[:depth])):
+        expected[query_id] = []
+        for doc in ranking:
+            if PLACES[doc] not in expected[query_id]:
+                expected[query_id].append(PLACES[doc])
+    assert read(roll_up(run, "session", PLACES)) == expected
+
+
+@given(st.permutations(sorted(PLACES)), st.integers(1, 5))
+def test_a_deep_run_rolled_up_begins_like_the_whole_ranking(docs, depth):
+    whole = read(roll_up(run_of(q=docs), "session", PLACES))["q"]
+    cut = read(roll_up(run_of(q=docs[:depth]), "session", PLACES))["q"]
+    assert cut == whole[: len(cut)]
+
+
+# The released script, step by step as PROTOCOLS.md tells of it: ids alone, and no gold but them.
+
+
+def script_id(turn, session, has_answer):
+    """The id of a turn in the script's corpus."""
+    corpus_id = f"{session}_{turn}"
+    return corpus_id if "answer" not in session or has_answer else corpus_id.replace(
+        "answer", "noans"
+    )  # fmt: skip
+
+
+def strip(corpus_id):
+    return "_".join(corpus_id.split("_")[:-1])
+
+
+def script(ranked_ids, corpus_ids, k):
+    """recall_all, recall_any and NDCG of the script for one question; `corpus_ids` in any order."""
+    correct = {strip(i) for i in corpus_ids if "answer" in i}
+    ranked = [strip(i) for i in ranked_ids]
+    effective_k = k
+    while effective_k <= len(ranked) and len(set(ranked[:effective_k])) < k:
+        effective_k += 1
+    recalled = set(ranked[:effective_k])
+
+    def dcg(relevances):
+        return sum(
+            relevance / (log2(place) if place > 1 else 1)
+            for place, relevance in enumerate(relevances[:effective_k], start=1)
+        )
+
+    ideal = dcg(sorted((int(strip(i) in correct) for i in corpus_ids), reverse=True))
+    gained = dcg([int(i in correct) for i in ranked])
+    return (
+        float(all(doc in recalled for doc in correct)),
+        float(any(doc in recalled for doc in correct)),
+        gained / ideal,
+    )
+
+
+@st.composite
+def corpora(draw):
+    """Turns as (number, session, has the answer), with at least one gold turn; and a ranking."""
+    sessions = draw(
+        st.lists(
+            st.tuples(st.booleans(), st.lists(st.booleans(), min_size=1, max_size=4)),
+            min_size=1,
+            max_size=7,
+        )
+    )
+    turns = [
+        (2 * number + 1, f"answer_{place}" if is_answer else f"ultra_{place}", is_answer and flag)
+        for place, (is_answer, flags) in enumerate(sessions)
+        for number, flag in enumerate(flags)
+    ]
+    turns.append((9, "answer_x", True))
+    return turns, draw(st.permutations(turns))
+
+
+def ours(turns, ranking, k):
+    """The values of `evaluate_official`, in the order of `OFFICIAL`."""
+    places = {f"{session}_{turn}": session for turn, session, _ in turns}
+    gold = {"q": tuple((f"{s}_{t}",) for t, s, has_answer in turns if has_answer)}
+    run = run_of(q=[f"{session}_{turn}" for turn, session, _ in ranking])
+    found = evaluate_official(run, gold, places, [k]).by
+    assert list(found) == [(name, k) for name in OFFICIAL]
+    return tuple(float(value.item()) for value in found.values())
+
+
+@given(corpora(), st.integers(1, 12))
+@settings(max_examples=300)
+def test_a_whole_ranking_is_evaluated_as_by_the_script(corpus, k):
+    turns, ranking = corpus
+    expected = script([script_id(*t) for t in ranking], [script_id(*t) for t in turns], k)
+    assert ours(turns, ranking, k) == pytest.approx(expected)
+
+
+@given(corpora(), st.integers(1, 12), st.integers(1, 20))
+@settings(max_examples=300)
+def test_a_ranking_that_is_cut_is_equal_where_it_names_k_sessions(corpus, k, depth):
+    """And never better otherwise: the script ranks the whole corpus, so that its k can grow on."""
+    turns, ranking = corpus
+    expected = script([script_id(*t) for t in ranking], [script_id(*t) for t in turns], k)
+    cut = ours(turns, ranking[:depth], k)
+    named = {strip(script_id(*turn)) for turn in ranking[:depth]}
+    if len(named) >= k:
+        assert cut == pytest.approx(expected)
+    else:
+        assert all(c <= e for c, e in zip(cut[:2], expected[:2], strict=True))
+
+
+def test_a_cut_ranking_can_differ_from_the_scripts():
+    # One session fills the two docs kept, so that k = 2 cannot grow as far as the gold turn.
+    turns = [(1, "ultra_0", False), (3, "ultra_0", False), (9, "answer_x", True)]
+    whole = script([script_id(*t) for t in turns], [script_id(*t) for t in turns], 2)
+    assert whole == pytest.approx((1, 1, 1 / log2(3)))
+    assert ours(turns, turns, 2) == pytest.approx(whole)
+    assert ours(turns, turns[:2], 2) == (0, 0, 0)
+
+
+def test_turns_of_a_gold_session_without_the_answer_are_another_session():
+    turns = [(1, "answer_0", False), (3, "ultra_1", False), (5, "answer_0", True)]
+    # The first two name the sessions noans_0 and ultra_1: k = 2 is not grown to the gold turn.
+    assert ours(turns, turns, 2) == (0, 0, 0)
+    assert ours(turns, turns, 3) == pytest.approx((1, 1, 1 / log2(3)))
+    # By first place the gold session stands first.
+    run = run_of(q=["answer_0_1", "ultra_1_3", "answer_0_5"])
+    places = {"answer_0_1": "answer_0", "answer_0_5": "answer_0", "ultra_1_3": "ultra_1"}
+    rolled = roll_up(run, "session", places)
+    found = evaluate(ranks_of(rolled), lay_out({"q": (("answer_0",),)}), ["recall_all"], [1])
+    assert found.by["recall_all", 1].tolist() == [1]
+
+
+@given(corpora())
+def test_a_session_a_turn_is_evaluated_like_any_ranking(corpus):
+    """Where no session has two turns nothing grows: the plain metrics at every k."""
+    turns, ranking = corpus
+    first = {session: (turn, session, flag) for turn, session, flag in reversed(turns)}
+    ranking = [t for t in ranking if t in first.values()]
+    gold = {"q": tuple((f"{s}_{t}",) for t, s, flag in ranking if flag)}
+    run = run_of(q=[f"{session}_{turn}" for turn, session, _ in ranking])
+    for k in range(1, 10):
+        plain = evaluate(ranks_of(run), lay_out(gold), OFFICIAL, [k]).frame()["value"]
+        assert ours(list(first.values()), ranking, k) == pytest.approx(tuple(plain))
+
+
+def test_a_question_missing_from_the_run_scores_zero():
+    gold = {"q": (("s1_1",),), "lost": (("s2_1",),)}
+    table = evaluate_official(run_of(q=["s1_1"]), gold, PLACES, [1, 5]).frame()
+    assert len(table) == 2 * 2 * len(OFFICIAL)
+    assert set(table[table["query_id"] == "lost"]["value"]) == {0}
+    assert set(table[table["query_id"] == "q"]["value"]) == {1}
+
+
+def test_a_doc_without_a_session_is_named():
+    for run, gold in ((run_of(q=["stray"]), "s1_1"), (run_of(q=["s1_1"]), "stray")):
+        with pytest.raises(MemreproError, match="doc 'stray' of query 'q' lies in no session"):
+            evaluate_official(run, {"q": ((gold,),)}, PLACES, [5])

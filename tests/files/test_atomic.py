@@ -1,0 +1,113 @@
+"""Files: atomic, byte-stable, and one sentence for whatever is wrong."""
+
+import errno
+import os
+
+import pandas as pd
+import pytest
+
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
+
+
+def test_tables_round_trip_and_are_byte_stable(tmp_path):
+    frame = pd.DataFrame({"query_id": ["q1", "q2"], "score": [0.5, -1.25], "rank": [1, 2]})
+    for name in ("t.parquet", "t.csv"):
+        atomic.write_table(tmp_path / name, frame)
+        first = (tmp_path / name).read_bytes()
+        atomic.write_table(tmp_path / name, frame)
+        assert (tmp_path / name).read_bytes() == first
+    pd.testing.assert_frame_equal(atomic.read_table(tmp_path / "t.parquet"), frame)
+    assert atomic.read_table(tmp_path / "t.csv")["score"].tolist() == ["0.5", "-1.25"]
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
+    path = tmp_path / "t.csv"
+    atomic.write_text(path, "old\n")
+    with pytest.raises(RuntimeError), atomic.replacing(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old\n"
+    assert os.listdir(tmp_path) == ["t.csv"]
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [(errno.ENOSPC, "the disk is full"), (errno.EROFS, "read-only"), (errno.EACCES, "read-only")],
+)
+def test_full_disk_and_read_only_folder(tmp_path, monkeypatch, number, sentence):
+    path = tmp_path / "results" / "t.csv"
+    atomic.write_text(path, "old\n")
+
+    def refuse(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(atomic.Path, "write_text", refuse)
+    with pytest.raises(MemreproError, match=sentence) as error:
+        atomic.write_text(path, "new\n")
+    assert str(path) in str(error.value)
+    assert "what was there is unchanged" in str(error.value)
+    assert path.read_text() == "old\n"
+    assert os.listdir(path.parent) == ["t.csv"]
+
+
+def test_a_really_full_disk(tmp_path):
+    """/dev/full answers every write with ENOSPC."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    with (
+        pytest.raises(MemreproError, match="the disk is full"),
+        atomic.replacing(tmp_path / "t.csv"),
+        open("/dev/full", "w") as full,
+    ):
+        full.write("x" * 100_000)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (
+            b'[{"a": 1}, {"b": ',
+            "is not valid JSON: .* at line 1 column 18 of 17 bytes; it is trunc",
+        ),
+        (b'"\xe9"', "not UTF-8"),
+    ],
+)
+def test_damaged_json(tmp_path, content, sentence):
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(MemreproError, match=sentence):
+        atomic.read_json(tmp_path / "x.json")
+
+
+def test_damaged_yaml_and_parquet(tmp_path):
+    (tmp_path / "x.yaml").write_text("a: [1")
+    with pytest.raises(MemreproError, match=r"x\.yaml is not valid YAML"):
+        atomic.read_yaml(tmp_path / "x.yaml")
+    (tmp_path / "x.parquet").write_bytes(b"PAR1 no")
+    with pytest.raises(MemreproError, match=r"x\.parquet cannot be read as a table"):
+        atomic.read_table(tmp_path / "x.parquet")
+
+
+@pytest.mark.parametrize(
+    "read", [atomic.read_json, atomic.read_yaml, atomic.read_table, atomic.sha256]
+)
+def test_missing(tmp_path, read):
+    with pytest.raises(MemreproError, match="is missing: run `make repro`"):
+        read(tmp_path / "nothing.json")
+
+
+def test_no_repository(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MemreproError, match="no repository"):
+        atomic.root()
+
+
+@pytest.mark.parametrize("texts", [["b", "a", "b"], []])
+def test_columns_of_texts_are_read_as_categories(tmp_path, texts):
+    table = pd.DataFrame({"name": texts, "number": range(len(texts))})
+    atomic.write_table(tmp_path / "t.parquet", table)
+    found = atomic.read_table(tmp_path / "t.parquet", ["name", "absent"])
+    assert isinstance(found["name"].dtype, pd.CategoricalDtype)
+    assert found["name"].tolist() == texts
+    assert list(found) == ["name", "number"]

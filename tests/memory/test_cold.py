@@ -1,0 +1,469 @@
+"""COLD: facts, their history, what is forgotten, and the way out and in again."""
+
+import json
+import sqlite3
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.errors import MemreproError
+from memrepro.memory import cold
+from memrepro.memory.conflicts import by_rules
+from memrepro.memory.fact import CHANGES, STATUSES, Candidate, Decision
+from memrepro.memory.journal import any_word
+from memrepro.retrieve.tiered.lexical import Lexical
+
+NOW = 100.0
+
+
+def database():
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    cold.create_tables(db)
+    db.execute("BEGIN")
+    return db
+
+
+def said(text, source="s1", at=1.0, confidence=0.9):
+    return Candidate(text, "preference", confidence, (source,), at)
+
+
+def take(db, *candidates, decide=None):
+    return cold.apply(db, candidates, NOW, decide or by_rules())
+
+
+def everything(db):
+    """All bytes of the three tables."""
+    tables = ("facts", "fact_sources", "fact_history")
+    return repr([db.execute(f"SELECT * FROM {table}").fetchall() for table in tables])
+
+
+def texts(found):
+    return sorted(one.text for one in found)
+
+
+TEA, COFFEE = said("I prefer tea.", "s1", 1.0), said("I now prefer coffee.", "s2", 2.0)
+
+
+def test_an_update_keeps_the_old_value():
+    db = database()
+    first, second = take(db, TEA, COFFEE)
+    assert (first.operation, second.operation) == ("add", "update")
+    assert (second.old_id, second.reason) == (first.fact_id, "another of a kind")
+    (coffee,) = cold.facts(db)
+    assert coffee == cold.Fact(second.fact_id, COFFEE.text, "preference", 0.9, ("s2",), 2.0, 2.0,
+                               "active")  # fmt: skip
+    assert texts(cold.facts(db, "superseded")) == [TEA.text]
+    assert cold.history(db, coffee.fact_id) == [first, second]
+    assert cold.history(db, first.fact_id) == [first]
+    assert cold.conflicts(db) == {"s1": 1}
+
+
+def test_a_denial_deletes_and_is_kept():
+    db = database()
+    added, deleted = take(
+        db, said("I have a dog."), said("I don't have a dog any more.", "s2", 2.0)
+    )
+    assert cold.facts(db) == []
+    (gone,) = cold.facts(db, "deleted")
+    assert (gone.text, gone.sources) == ("I have a dog.", ("s1",))
+    assert [c.text for c in cold.history(db, gone.fact_id)] == [added.text, deleted.text]
+    assert cold.conflicts(db) == {"s1": 1}
+
+
+def test_the_same_in_other_words_validates_and_unites_sources():
+    db = database()
+    take(db, said("I live in Rome.", "s1", 1.0, 0.5), said("I'm based in Rome.", "s0", 5.0, 0.9))
+    (fact,) = cold.facts(db)
+    assert (fact.text, fact.sources, fact.confidence) == ("I live in Rome.", ("s0", "s1"), 0.9)
+    assert (fact.created_at, fact.last_validated_at) == (1.0, 5.0)
+    assert cold.conflicts(db) == {}
+
+
+def test_the_order_of_candidates_is_that_of_their_times():
+    one, two = database(), database()
+    take(one, TEA, COFFEE)
+    take(two, COFFEE, TEA)
+    assert everything(one) == everything(two)
+
+
+def test_what_is_said_before_what_it_contradicts_comes_late():
+    db = database()
+    take(db, COFFEE)
+    (late,) = take(db, TEA)
+    assert late.operation == "late"
+    assert texts(cold.facts(db)) == [COFFEE.text]
+    assert texts(cold.facts(db, "superseded")) == [TEA.text]
+    assert cold.conflicts(db) == {"s1": 1}
+    (denial,) = take(db, said("I no longer prefer coffee.", "s0", 1.5))
+    assert denial.operation == "late"
+    assert texts(cold.facts(db)) == [COFFEE.text]
+
+
+def test_a_statement_that_comes_again_changes_nothing():
+    db = database()
+    take(db, TEA, COFFEE, said("I prefer coffee", "s3", 3.0))
+    before = everything(db)
+    assert take(db, said("I prefer coffee", "s3", 3.0), TEA, COFFEE, TEA) == []
+    assert everything(db) == before
+
+
+def test_a_value_that_comes_back_is_a_fact_anew():
+    db = database()
+    take(db, TEA, COFFEE, said("I prefer tea.", "s3", 3.0))
+    (tea,) = cold.facts(db)
+    assert (tea.text, tea.sources) == ("I prefer tea.", ("s3",))
+    assert [c.operation for c in cold.history(db, tea.fact_id)] == ["add", "update", "update"]
+
+
+def test_nothing_is_kept_of_a_transaction_that_is_rolled_back():
+    db = database()
+    before = everything(db)
+    take(db, TEA)
+    db.execute("ROLLBACK")
+    assert everything(db) == before == "[[], [], []]"
+
+
+def test_tables_are_made_once():
+    db = database()
+    take(db, TEA)
+    cold.create_tables(db)
+    assert len(cold.facts(db)) == 1
+
+
+# A person's hand.
+
+
+def test_an_edit_keeps_the_earlier_words_and_prevails_over_what_was_said_before():
+    db = database()
+    take(db, TEA)
+    (tea,) = cold.facts(db)
+    edited = cold.edit(db, tea.fact_id, "I prefer green tea.", 50.0)
+    assert cold.facts(db) == [edited]
+    assert (edited.fact_id, edited.sources, edited.confidence) == (tea.fact_id, ("s1",), 1.0)
+    assert [(c.operation, c.text, c.sources) for c in cold.history(db, tea.fact_id)] == [
+        ("add", "I prefer tea.", ("s1",)), ("edit", "I prefer green tea.", ()),
+    ]  # fmt: skip
+    (late,) = take(db, COFFEE)
+    assert late.operation == "late"
+
+
+def test_a_fact_is_forgotten_with_all_that_it_replaced():
+    db = database()
+    take(db, said("I have a cat.", "s4", 1.0), TEA, COFFEE, said("I prefer coffee", "s3", 3.0))
+    (coffee,) = (fact for fact in cold.facts(db) if "coffee" in fact.text)
+    assert len(cold.forget(db, coffee.fact_id)) == 2
+    left = everything(db)
+    assert "tea" not in left and "coffee" not in left and "s2" not in left  # noqa: PT018
+    assert texts(cold.facts(db)) == ["I have a cat."]
+    with pytest.raises(MemreproError, match=r"no fact '[0-9a-f]{20}': it was forgotten"):
+        cold.forget(db, coffee.fact_id)
+
+
+def test_a_fact_that_gave_way_is_forgotten_alone():
+    db = database()
+    tea, coffee = take(db, TEA, COFFEE)
+    assert cold.forget(db, tea.fact_id) == [tea.fact_id]
+    assert TEA.text not in everything(db)
+    assert tea.fact_id not in everything(db)
+    assert [c.text for c in cold.history(db, coffee.fact_id)] == [COFFEE.text]
+
+
+def test_a_source_is_forgotten_with_what_it_alone_said():
+    db = database()
+    tea, coffee = take(db, TEA, COFFEE)
+    assert cold.forget_source(db, "s2") == [coffee.fact_id]
+    assert "coffee" not in everything(db)
+    # The person knew better by then: what it superseded does not come back.
+    assert cold.facts(db) == []
+    assert [c.fact_id for c in cold.history(db, tea.fact_id)] == [tea.fact_id]
+    assert cold.forget_source(db, "s2") == []
+
+
+def test_a_fact_that_others_say_too_is_told_in_their_words():
+    db = database()
+    take(db, said("I live in Rome.", "s1", 1.0), said("I'm based in Rome.", "s2", 2.0))
+    (old,) = cold.facts(db)
+    assert cold.forget_source(db, "s1") == [old.fact_id]
+    (fact,) = cold.facts(db)
+    assert (fact.text, fact.sources) == ("I'm based in Rome.", ("s2",))
+    assert fact.fact_id != old.fact_id
+    assert "I live in Rome." not in everything(db)
+    assert old.fact_id not in repr(cold.export_rows(db)["facts"])
+    assert cold.forget_source(db, "s2") == [fact.fact_id]
+    assert everything(db) == "[[], [], []]"
+
+
+def test_a_fact_in_the_words_of_another_source_stays():
+    db = database()
+    take(db, said("I live in Rome.", "s1", 1.0), said("I'm based in Rome.", "s2", 2.0))
+    before = cold.facts(db)
+    assert cold.forget_source(db, "s2") == []
+    assert [(f.fact_id, f.text) for f in cold.facts(db)] == [(f.fact_id, f.text) for f in before]
+    assert "based" not in everything(db)
+
+
+def test_a_denial_outlives_what_it_denied():
+    db = database()
+    dog, denial = said("I have a dog."), said("I don't have a dog any more.", "s2", 2.0)
+    added, _ = take(db, dog, denial)
+    assert cold.forget_source(db, "s1") == [added.fact_id]
+    (fact,) = cold.facts(db)
+    assert (fact.text, fact.sources, fact.created_at) == (denial.text, ("s2",), 2.0)
+    # The same words out of a segment that was cut anew do not bring the dog back.
+    (late,) = take(db, dog._replace(sources=("s3",)))
+    assert late.operation == "late"
+    assert cold.facts(db) == [fact]
+
+
+def test_words_that_were_merged_away_go_with_their_source():
+    db = database()
+    add = lambda *_: Decision("add")  # noqa: E731
+    take(db, said("I have a dog", "s1", 1.0), said("I have a dog named Rex", "s2", 2.0), decide=add)
+    rex, dog = sorted(cold.facts(db), key=lambda fact: -len(fact.text))
+    cold.merge(db, rex.fact_id, dog.fact_id, NOW, "alike")
+    assert cold.forget_source(db, "s2") == [rex.fact_id]
+    assert "Rex" not in everything(db)
+    (fact,) = cold.facts(db)
+    assert (fact.text, fact.sources) == ("I have a dog", ("s1",))
+
+
+def test_a_merged_fact_is_forgotten_with_the_one_that_says_the_same():
+    db = database()
+    add = lambda *_: Decision("add")  # noqa: E731
+    take(db, said("I have a dog", "s1", 1.0), said("I own a dog", "s2", 2.0), decide=add)
+    one, other = cold.facts(db)
+    cold.merge(db, one.fact_id, other.fact_id, NOW, "alike")
+    assert cold.forget(db, other.fact_id) == sorted([one.fact_id, other.fact_id])
+    assert everything(db) == "[[], [], []]"
+
+
+# Errors.
+
+
+@pytest.mark.parametrize(
+    ("parts", "rule"),
+    [
+        ({"text": " "}, "text .* words in valid Unicode"),
+        ({"text": "\ud800"}, "text .* words in valid Unicode"),
+        ({"category": "hobby"}, "category of .* 'hobby': it must be one of preference, fact"),
+        ({"confidence": 1.1}, r"confidence of .* 1.1: it must be in 0..1"),
+        ({"confidence": float("nan")}, "confidence"),
+        ({"sources": ()}, r"sources of .* \(\): it must be segments' ids"),
+        ({"sources": ("",)}, "sources"),
+        ({"at": float("inf")}, "at of .* inf: it must be a finite number"),
+    ],
+)
+def test_a_candidate_that_is_none(parts, rule):
+    db = database()
+    with pytest.raises(MemreproError, match=rule):
+        take(db, TEA, TEA._replace(**parts))
+    assert cold.facts(db) == []
+
+
+@pytest.mark.parametrize(
+    "decision", [Decision("merge"), Decision("update", "f9"), Decision("delete"), Decision("noop")]
+)
+def test_a_decision_that_is_none(decision):
+    with pytest.raises(MemreproError, match="must be one of add, update, delete, noop, and of an"):
+        take(database(), TEA, decide=lambda *_: decision)
+
+
+def test_facts_that_are_not_there_or_not_active():
+    db = database()
+    tea, coffee = take(db, TEA, COFFEE)
+    with pytest.raises(MemreproError, match="is superseded: only an active one is edited"):
+        cold.edit(db, tea.fact_id, "x", NOW)
+    with pytest.raises(MemreproError, match="no fact 'f9'"):
+        cold.edit(db, "f9", "x", NOW)
+    with pytest.raises(MemreproError, match="text of a statement"):
+        cold.edit(db, coffee.fact_id, "", NOW)
+    with pytest.raises(MemreproError, match="cannot be merged into"):
+        cold.merge(db, coffee.fact_id, coffee.fact_id, NOW, "")
+    with pytest.raises(MemreproError, match="cannot be merged into"):
+        cold.merge(db, coffee.fact_id, tea.fact_id, NOW, "")
+    with pytest.raises(MemreproError, match="status 'gone': it is one of active, superseded"):
+        cold.facts(db, "gone")
+    assert cold.history(db, "f9") == []
+
+
+# Whatever comes, nothing is lost but what is forgotten.
+
+SENTENCES = [
+    "I prefer tea.", "I now prefer coffee.", "i PREFER tea", "I no longer prefer tea.",
+    "I have a dog.", "I own a dog.", "I don't have a dog any more.", "I have two dogs.",
+    "I live in Rome.", "I moved to Oslo.", "I used to live in Rome.", "I love jazz.",
+    "I hate jazz.", "Ann: I prefer tea.", "I went for a walk.", "?",
+]  # fmt: skip
+SOURCES = ["s1", "s2", "s3"]
+CANDIDATE = st.builds(
+    Candidate,
+    st.sampled_from(SENTENCES),
+    st.just("fact"),
+    st.sampled_from([0.5, 0.9]),
+    st.lists(st.sampled_from(SOURCES), min_size=1, max_size=2).map(tuple),
+    st.integers(0, 4).map(float),
+)
+BATCHES = st.lists(st.lists(CANDIDATE, max_size=5), max_size=5)
+ANY = st.tuples(st.sampled_from(["add", "update", "delete", "noop"]), st.integers(0, 9))
+
+
+def any_decider(choices):
+    """Decide as drawn, about any active fact; 'add' where there is none or no choice is left."""
+    left = iter(choices)
+
+    def decide(candidate, facts):
+        operation, place = next(left, ("add", 0))
+        if operation == "add" or not facts:
+            return Decision("add")
+        ids = sorted(fact.fact_id for fact in facts)
+        return Decision(operation, ids[place % len(ids)], "drawn")
+
+    return decide
+
+
+def consistent(db):
+    """What must hold at all times."""
+    held = {fact.fact_id: fact for status in STATUSES for fact in cold.facts(db, status)}
+    entries = cold.export_rows(db)["fact_history"]
+    for fact in held.values():
+        own = cold.history(db, fact.fact_id)
+        assert any(change.text == fact.text for change in own)
+        assert fact.sources
+        assert set(fact.sources) <= {source for change in own for source in change.sources}
+        assert fact.created_at <= fact.last_validated_at
+    for entry in entries:
+        assert entry["operation"] in CHANGES
+        assert entry["fact_id"] in held
+    return held
+
+
+@settings(max_examples=80, deadline=None)
+@given(BATCHES, st.none() | st.lists(ANY, max_size=25))
+def test_nothing_is_lost_whatever_is_decided(batches, choices):
+    db = database()
+    decide = by_rules() if choices is None else any_decider(choices)
+    for batch in batches:
+        take(db, *batch, decide=decide)
+        held = consistent(db)
+    found = {change.text for fact in held.values() for change in cold.history(db, fact.fact_id)} \
+        if batches else set()  # fmt: skip
+    assert found == {candidate.text for batch in batches for candidate in batch}
+    everything_said = {source for batch in batches for c in batch for source in c.sources}
+    noted = [e["sources"] for e in cold.export_rows(db)["fact_history"]]
+    assert {source for sources in noted for source in sources} == everything_said
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    BATCHES, st.lists(ANY, max_size=25), st.lists(st.sampled_from(SOURCES), max_size=3), st.data()
+)
+def test_what_is_forgotten_is_gone_and_nothing_else(batches, choices, sources, data):
+    db = database()
+    for batch in batches:
+        take(db, *batch, decide=any_decider(choices))
+    while len(active := cold.facts(db)) > 1 and data.draw(st.booleans()):
+        cold.merge(db, active[0].fact_id, active[1].fact_id, NOW, "drawn")
+    kept = [c for batch in batches for c in batch]
+    for source in sources:
+        before = {f.fact_id for status in STATUSES for f in cold.facts(db, status)}
+        gone = cold.forget_source(db, source)
+        held = consistent(db)
+        assert before - set(gone) <= set(held)
+        assert not set(gone) & set(held)
+        kept = [c._replace(sources=set(c.sources) - {source}) for c in kept]
+        kept = [c for c in kept if c.sources]
+        left = everything(db)
+        assert repr(source) not in left and json.dumps(source) not in left  # noqa: PT018
+        entries = cold.export_rows(db)["fact_history"]
+        assert {e["text"] for e in entries} == {c.text for c in kept}
+        assert {f.text for f in held.values()} <= {c.text for c in kept}
+    if held := {f.fact_id for status in STATUSES for f in cold.facts(db, status)}:
+        chosen = data.draw(st.sampled_from(sorted(held)))
+        gone = cold.forget(db, chosen)
+        assert set(consistent(db)) == held - set(gone)
+        assert not any(one in everything(db) for one in gone)
+
+
+# Out and in again.
+
+
+@settings(max_examples=30, deadline=None)
+@given(BATCHES)
+def test_export_and_import_are_a_round_trip(batches):
+    one, two = database(), database()
+    for batch in batches:
+        take(one, *batch)
+    rows = json.loads(json.dumps(cold.export_rows(one)))
+    cold.import_rows(two, rows)
+    assert cold.export_rows(two) == cold.export_rows(one)
+    for status in STATUSES:
+        assert cold.facts(two, status) == cold.facts(one, status)
+    # What comes again after it is known.
+    assert all(take(two, *batch) == [] for batch in batches)
+
+
+def exported():
+    db = database()
+    take(db, TEA, COFFEE)
+    return cold.export_rows(db)
+
+
+@pytest.mark.parametrize(
+    ("table", "parts", "rule"),
+    [
+        ("facts", {"category": "hobby"}, "row 1 of the exported facts cannot be used: category"),
+        ("facts", {"confidence": 2.0}, "confidence"),
+        ("facts", {"confidence": "1"}, "confidence"),
+        ("facts", {"status": "gone"}, "status"),
+        ("facts", {"text": "\ud800"}, "text"),
+        ("facts", {"text": ""}, "text"),
+        ("facts", {"created_at": float("nan")}, "created_at"),
+        ("facts", {"more": 1}, "more"),
+        ("facts", {"successor": "f9"}, "row 1 of the exported facts is of the fact 'f9'"),
+        ("fact_sources", {"fact_id": "f9"}, "row 1 of the exported fact_sources is of the fact"),
+        ("fact_history", {"operation": "drop"}, "operation"),
+        ("fact_history", {"sources": "s1"}, "sources"),
+        ("fact_history", {"old_id": "f9"}, "fact_history is of the fact 'f9'"),
+    ],
+)
+def test_rows_that_are_not_as_exported(table, parts, rule):
+    rows, db = exported(), database()
+    rows[table][0] |= parts
+    with pytest.raises(MemreproError, match=rule):
+        cold.import_rows(db, rows)
+    assert everything(db) == "[[], [], []]"
+
+
+def test_imports_that_cannot_be():
+    rows, db = exported(), database()
+    with pytest.raises(MemreproError, match="have the tables facts: they must be facts, fact_so"):
+        cold.import_rows(db, {"facts": rows["facts"]})
+    with pytest.raises(MemreproError, match="an id twice"):
+        cold.import_rows(db, rows | {"facts": rows["facts"] * 2})
+    take(db, TEA)
+    with pytest.raises(MemreproError, match="holds facts already"):
+        cold.import_rows(db, rows)
+
+
+def test_words_of_active_facts_are_weighed_as_the_measured_retriever_does():
+    db = database()
+    said_so = ["I like tea", "I like green tea and tea", "My cat is Miso", "a Café in Oslo"]
+    ids = [
+        take(db, said(text, f"s{i}"), decide=lambda *_: Decision("add"))[0].fact_id
+        for i, text in enumerate(said_so)
+    ]
+    for query in ("tea", "a cafe", "CAT tea like", "nothing of it", "?!"):
+        expected = Lexical(said_so).scores(query)
+        found = cold.lexical(db, any_word(query))
+        assert set(found) == {key for key, score in zip(ids, expected, strict=True) if score > 0}
+        for key, score in zip(ids, expected, strict=True):
+            assert found.get(key, 0.0) == pytest.approx(score)
+    cold.edit(db, ids[2], "My dog is Rex", 30.0)
+    assert set(cold.lexical(db, any_word("cat dog"))) == {ids[2]}
+    cold.merge(db, ids[1], ids[0], 30.0, "alike")
+    assert set(cold.lexical(db, any_word("tea"))) == {ids[1]}
+    cold.forget(db, ids[1])
+    assert cold.lexical(db, any_word("tea")) == {}
+    left = cold.facts_of(db, [*ids, "none"])
+    assert [fact.fact_id for fact in left] == sorted(ids[2:])

@@ -1,0 +1,121 @@
+"""The command line over a memory: what is typed, what is shown, and what is said to be wrong."""
+
+import argparse
+import json
+
+import pytest
+
+from memrepro.errors import MemreproError
+from memrepro.memory.command import add_commands, read_messages, seconds
+from memrepro.memory.folders import user_folder
+
+LINES = [
+    {"message_id": "m1", "speaker": "user", "at": "2023-05-08T13:56", "text": "I live in Oslo"},
+    {"message_id": "m2", "speaker": "user", "at": 1683554220, "text": "I like\njazz \x1b[31m",
+     "channel": "cli"},
+    {"message_id": "m3", "speaker": "user", "at": "2023-05-08T16:00:00+02:00", "text": "a parrot"},
+    {"message_id": "m4", "speaker": "user", "at": "2023-05-09T10:00Z", "text": "the end"},
+]  # fmt: skip
+NOW = "2023-05-09T12:00"
+ASKED = "2023 05 08 user: I live in Oslo, user: I like jazz 13 14 00"
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers(required=True))
+
+    def typed(command, *rest, user="ann"):
+        parts = ["--user", user, "--root", str(tmp_path / "root"), "--encoder", "hash-64"]
+        arguments = parser.parse_args(["memory", command, *parts, *rest])
+        assert arguments.action(arguments) == 0
+        out = capsys.readouterr().out
+        return json.loads(out) if "--json" in rest else out
+
+    return typed
+
+
+@pytest.fixture
+def filled(run, tmp_path):
+    path = tmp_path / "said.jsonl"
+    path.write_text("\n".join(json.dumps(line) for line in LINES) + "\n\n")
+    assert run("add", str(path), "--json") == [{"stored": 4, "duplicates": 0, "refused": 0}]
+    return run
+
+
+def test_messages_come_in_are_found_and_seen(filled):
+    found = filled("search", ASKED, "--now", NOW, "--json")
+    assert found["step"] == "dense"
+    assert found["items"][0]["message_ids"] == ["m1", "m2", "m3"]
+    shown = filled("search", ASKED, "--now", NOW, "--read")
+    assert "m1, m2, m3" in shown
+    assert "\x1b" not in shown
+    assert "could you remind me?" in filled("search", "zebra", "--now", NOW)
+    messages = filled("list", "messages", "--json")
+    assert [m["message_id"] for m in messages] == ["m1", "m2", "m3", "m4"]
+    assert messages[0]["at"] == "2023-05-08T13:56:00+00:00"
+    assert messages[1]["text"] == LINES[1]["text"]
+    (segment,) = filled("list", "segments", "--json")
+    assert (segment["tier"], segment["accesses"]) == ("warm", 1)
+    counts = {row["counter"]: row["count"] for row in filled("metrics", "--json")}
+    assert (counts["stored"], counts["searches"]) == (4, 2)
+
+
+def test_a_person_is_in_control(filled, tmp_path):
+    assert filled("maintain", "--now", "2023-06-01", "--json")[0]["migrated"] == 2
+    facts = filled("list", "facts", "--json")
+    oslo = next(fact for fact in facts if "Oslo" in fact["text"])
+    filled("edit", "--fact", oslo["fact_id"], "I live in Rome")
+    assert "I live in Rome" in filled("list", "facts")
+    filled("delete", "--fact", oslo["fact_id"])
+    assert "Rome" not in filled("list", "facts")
+    filled("edit", "--message", "m3", "a cat called Miso", "--now", "2023-06-01")
+    filled("export", str(tmp_path / "out.json"))
+    assert filled("import", str(tmp_path / "out.json"), "--json", user="bob") == [
+        {"imported": "4 messages"}
+    ]
+    assert "Miso" in filled("list", "messages", user="bob")
+    filled("pause")
+    more = tmp_path / "more.jsonl"
+    more.write_text(json.dumps({**LINES[0], "message_id": "m9", "text": "more"}))
+    assert filled("add", str(more), "--json")[0]["refused"] == 1
+    filled("resume")
+    assert filled("add", str(more), "--json")[0]["stored"] == 1
+    filled("delete", "--message", "m9", "--message", "m2")
+    between = filled("delete", "--between", "2023-05-08", "2023-05-09", "--json")
+    assert between == [{"deleted": "2 messages"}]
+    assert [m["message_id"] for m in filled("list", "messages", "--json")] == ["m4"]
+    filled("delete", "--everything")
+    assert not user_folder(tmp_path / "root", "ann").exists()
+    with pytest.raises(MemreproError, match="no memory of 'ann'"):
+        filled("delete", "--everything")
+    with pytest.raises(MemreproError, match="there is no memory in"):
+        filled("list", "facts")
+    assert user_folder(tmp_path / "root", "bob").exists()
+
+
+@pytest.mark.parametrize(
+    ("lines", "error"),
+    [
+        ('{"message_id": "m"', "line 1 of .* is no JSON"),
+        ("[1]", "line 1 of .* is no message"),
+        ('\n{"message_id": "m", "speaker": "u", "at": 1}', "line 2 of .* must have message_id"),
+        ('{"message_id": "m", "speaker": "u", "at": 1, "text": "a", "x": 1}', "nothing else"),
+        ('{"message_id": "m", "speaker": "u", "at": "noon", "text": "a"}', "line 1 .*'noon' is no"),
+        ('{"message_id": "m", "speaker": "u", "at": true, "text": "a"}', "True is no time"),
+        (b"\xff", "cannot be read"),
+    ],
+)
+def test_a_line_that_is_no_message_is_named(tmp_path, lines, error):
+    path = tmp_path / "said.jsonl"
+    path.write_bytes(lines if isinstance(lines, bytes) else lines.encode())
+    with pytest.raises(MemreproError, match=error):
+        read_messages(path)
+    with pytest.raises(MemreproError, match="cannot be read"):
+        read_messages(tmp_path / "none")
+
+
+def test_times_are_unix_seconds_or_iso_8601():
+    assert seconds(5) == seconds("5") == 5.0
+    assert seconds("1970-01-01") == seconds("1970-01-01T00:00Z") == 0.0
+    assert seconds("1970-01-01T01:00+01:00") == 0.0

@@ -1,0 +1,193 @@
+"""Merging facts that say the same."""
+
+import sqlite3
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.errors import MemreproError
+from memrepro.memory import cold
+from memrepro.memory.conflicts import apart, same_words
+from memrepro.memory.consolidate import consolidate, merged
+from memrepro.memory.fact import CATEGORIES, Candidate, Decision
+
+
+def add(*_):
+    return Decision("add")
+
+
+def similar(texts, others):
+    """By the words that two texts share (Jaccard)."""
+    rows, columns = (
+        [set(text.casefold().strip(".").split()) for text in some] for some in (texts, others)
+    )
+    return np.array([[len(a & b) / len(a | b) for b in columns] for a in rows])
+
+
+def memory(*told):
+    db = sqlite3.connect(":memory:", isolation_level=None)
+    cold.create_tables(db)
+    db.execute("BEGIN")
+    for text, source, at in told:
+        cold.apply(db, [Candidate(text, "fact", 0.9, (source,), at)], at, add)
+    return db
+
+
+DOG = [("I have a dog.", "s1", 1.0), ("I have a dog named Rex.", "s2", 2.0),
+       ("I walk daily.", "s3", 3.0), ("I have a dog", "s4", 4.0)]  # fmt: skip
+
+
+def test_the_fullest_stays_with_the_sources_of_all_and_the_old_in_its_history():
+    db = memory(*DOG)
+    changes = consolidate(db, similar, 0.6, 9.0)
+    assert [(c.operation, c.text, c.changed_at) for c in changes] == [
+        ("merge", "I have a dog", 9.0),
+        ("merge", "I have a dog.", 9.0),
+    ]
+    rex, walk = sorted(cold.facts(db), key=lambda fact: fact.text)
+    assert (rex.text, rex.sources) == ("I have a dog named Rex.", ("s1", "s2", "s4"))
+    assert (rex.created_at, rex.last_validated_at) == (1.0, 4.0)
+    assert walk.text == "I walk daily."
+    assert {c.text for c in cold.history(db, rex.fact_id)} == {t for t, _, _ in DOG} - {walk.text}
+    assert [f.text for f in cold.facts(db, "merged")] == [
+        f.text for f in sorted(cold.facts(db, "merged"), key=lambda f: f.fact_id)
+    ]
+    # What was merged was not contradicted.
+    assert cold.conflicts(db) == {}
+
+
+def test_a_second_run_merges_nothing():
+    db = memory(*DOG)
+    consolidate(db, similar, 0.6, 9.0)
+    before = cold.export_rows(db)
+    assert consolidate(db, similar, 0.6, 10.0) == []
+    assert cold.export_rows(db) == before
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I have a dog named Rex.", "I have a dog named Bella."),
+        ("I love green olives very much.", "I hate green olives very much."),
+        ("I paid 20 euros for it.", "I paid 30 euros for it."),
+        ("My sister lives in Rome now.", "My brother lives in Rome now."),
+    ],
+)
+def test_what_sounds_alike_and_is_not_the_same_stays(one, other):
+    db = memory((one, "s1", 1.0), (other, "s2", 2.0))
+    assert consolidate(db, similar, 0.1, 9.0) == []
+    assert len(cold.facts(db)) == 2
+
+
+def test_facts_of_two_categories_are_not_merged():
+    db = memory(DOG[0])
+    cold.apply(db, [Candidate("I have a dog", "event", 0.9, ("s4",), 4.0)], 4.0, add)
+    assert consolidate(db, similar, 0.1, 9.0) == []
+
+
+def test_few_facts_ask_for_no_similarities():
+    def unasked(texts, others):
+        raise AssertionError(texts, others)
+
+    assert consolidate(memory(), unasked, 0.5, 9.0) == []
+    assert consolidate(memory(DOG[0]), unasked, 0.5, 9.0) == []
+
+
+def test_similarities_of_another_shape_are_an_error():
+    with pytest.raises(MemreproError, match=r"4 others have the shape \(2, 2\).*\(4, 4\)"):
+        consolidate(memory(*DOG), lambda *_: np.eye(2), 0.5, 9.0)
+
+
+WORDS = st.lists(st.sampled_from(["red", "old", "big", "boat", "tea", "no", "Rome", "7"]),
+                 min_size=1, max_size=4).map(" ".join)  # fmt: skip
+TOLD = st.lists(st.tuples(WORDS, st.sampled_from(["s1", "s2", "s3"]), st.integers(0, 3)),
+                max_size=8, unique=True)  # fmt: skip
+
+
+def state(db):
+    """What the facts are, without the numbers of their history."""
+    return sorted(map(repr, (f for s in ("active", "merged") for f in cold.facts(db, s))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(TOLD, st.randoms(), st.sampled_from([0.2, 0.5, 0.9]))
+def test_order_does_not_count_nothing_is_lost_and_twice_is_once(told, random, threshold):
+    mixed = random.sample(told, len(told))
+    first, second = memory(*told), memory(*mixed)
+    for db in (first, second):
+        consolidate(db, similar, threshold, 9.0)
+    assert state(first) == state(second)
+    assert consolidate(first, similar, threshold, 9.0) == []
+    active = cold.facts(first)
+    line = {c.text for fact in active for c in cold.history(first, fact.fact_id)}
+    assert line == {text for text, _, _ in told}
+    assert {s for fact in active for s in fact.sources} == {s for _, s, _ in told}
+
+
+def plain(db, threshold):
+    """(what stays, what is merged into it, how alike they are), by one matrix of all facts."""
+    held = sorted(
+        cold.facts(db), key=lambda f: (-len(same_words(f.text)), -f.last_validated_at, f.fact_id)
+    )
+    alike = similar([f.text for f in held], [f.text for f in held])
+    staying, pairs = [], []
+    for place, fact in enumerate(held):
+        near = [
+            other
+            for other in staying
+            if alike[other, place] >= threshold
+            and held[other].category == fact.category
+            and not apart(held[other].text, fact.text)
+        ]
+        if near:
+            best = max(near, key=lambda other: (alike[other, place], -other))
+            pairs.append((held[best].fact_id, fact.fact_id, f"similarity {alike[best, place]:.3f}"))
+        else:
+            staying.append(place)
+    return pairs
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.tuples(WORDS, st.sampled_from(CATEGORIES[:2]), st.integers(0, 3)),
+        max_size=30,
+        unique=True,
+    ),
+    st.integers(1, 7),
+    st.sampled_from([0.2, 0.5, 0.9]),
+)
+def test_block_by_block_is_the_same_as_all_at_once(told, block, threshold):
+    db = memory()
+    for text, category, at in told:
+        cold.apply(db, [Candidate(text, category, 0.9, ("s1",), at)], at, add)
+    expected = plain(db, threshold)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("memrepro.memory.consolidate._BLOCK", block)
+        changes = consolidate(db, similar, threshold, 9.0)
+    assert [(c.fact_id, c.old_id, c.reason) for c in changes] == expected
+
+
+def test_memory_grows_with_the_facts_and_not_with_their_square():
+    vectors = np.random.default_rng(1).standard_normal((5000, 16)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    # A hundred come twice: with and without a full stop.
+    texts = [*(f"{n} times" for n in range(4900)), *(f"{n} times." for n in range(100))]
+    row_of = {text: row for row, text in enumerate(texts)}
+    vectors[4900:] = vectors[:100]
+
+    def cosines(some, others):
+        return vectors[[row_of[t] for t in some]] @ vectors[[row_of[t] for t in others]].T
+
+    tracemalloc.start()
+    try:
+        into = merged(texts, cosines, 0.99999)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert {place: best.place for place, best in into.items()} == {4900 + n: n for n in range(100)}
+    # All of the similarities are 100 MB.
+    assert peak < 32 * 2**20

@@ -1,0 +1,317 @@
+"""People's control: what is deleted is in no byte of any file, and what is exported comes back."""
+
+import json
+import os
+from dataclasses import asdict, replace
+
+import pytest
+
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.memory import control
+from memrepro.memory.folders import user_folder
+from memrepro.memory.index import VectorIndex
+from memrepro.memory.journal import Journal
+from memrepro.retrieve.tiered.segments import segment_text
+from tests.memory.store_made import (
+    DAY,
+    HOUR,
+    MINUTE,
+    OLD,
+    SETTINGS,
+    START,
+    all_bytes,
+    chat,
+    check_whole,
+    ids,
+    opened,
+    said,
+)
+
+NOW = START + 2 * HOUR
+RARE, RARE_TOO = "Xyloquartz", "Brimsnaffle"
+
+
+def gone(memory, *words):
+    """No byte of a word is there, nor of its end: FTS5 stores what words begin with once."""
+    data = all_bytes(memory.folder).lower()
+    for word in words:
+        assert word[3:].lower().encode() not in data, word
+
+
+def there(memory, word):
+    return word[3:].lower().encode() in all_bytes(memory.folder).lower()
+
+
+def filled(root, *more, **options):
+    memory = opened(root, **options)
+    memory.add(chat(40))
+    memory.add([said(100, f"I like {RARE} a lot", 300), said(101, f"{RARE} is fine", 301), *more])
+    memory.add(chat(5, first=600))
+    return memory
+
+
+def vectors_with(memory, word):
+    texts = [s.text for s in control.segments(memory) if word in s.text]
+    facts = [f.text for f in control.facts(memory) if word in f.text]
+    return [v.tobytes() for v in HashEncoder().encode([*texts, *facts], "document")]
+
+
+@pytest.mark.parametrize("migrated", [False, True])
+def test_a_deleted_message_is_in_no_byte(tmp_path, migrated):
+    memory = filled(tmp_path)
+    if migrated:
+        memory.maintain(OLD)
+        assert any(RARE in fact.text for fact in control.facts(memory))
+    memory.search(RARE, NOW)
+    vectors = vectors_with(memory, RARE)
+    assert there(memory, RARE)
+    assert vectors
+    assert all(vector in all_bytes(memory.folder) for vector in vectors)
+    control.delete_messages(memory, ["m100", "m101"])
+    gone(memory, RARE)
+    assert not any(vector in all_bytes(memory.folder) for vector in vectors)
+    assert ids(control.messages(memory)) == ids([*chat(40), *chat(5, first=600)])
+    check_whole(memory)
+    assert not any(RARE in item.text for item in memory.search(RARE, NOW).items)
+    memory.close()
+    gone(memory, RARE)
+    # It may be said again.
+    with opened(tmp_path) as memory:
+        assert memory.add([said(100, f"I like {RARE} a lot", 300)]).stored == 1
+
+
+def test_a_message_that_is_not_there_keeps_all_of_them(tmp_path):
+    with filled(tmp_path) as memory:
+        with pytest.raises(MemreproError, match="no message 'zz'"):
+            control.delete_messages(memory, ["m1", "zz"])
+        assert len(control.messages(memory)) == 47
+
+
+def test_a_session_of_time_is_deleted(tmp_path):
+    with filled(tmp_path) as memory:
+        start = START + 300 * MINUTE
+        assert control.delete_between(memory, start, start + MINUTE) == 1
+        assert control.delete_between(memory, start, start + HOUR) == 1
+        assert control.delete_between(memory, start, start + HOUR) == 0
+        gone(memory, RARE)
+        check_whole(memory)
+
+
+@pytest.mark.parametrize("migrated", [False, True])
+def test_an_edited_message_takes_its_segments_and_facts_with_it(tmp_path, migrated):
+    with filled(tmp_path) as memory:
+        now = OLD if migrated else NOW
+        memory.maintain(now)
+        control.edit_message(memory, "m100", f"I like {RARE_TOO}", now)
+        control.edit_message(memory, "m101", "yes", now)
+        gone(memory, RARE)
+        check_whole(memory)
+        segment = next(s for s in control.segments(memory) if "m100" in s.message_ids)
+        assert RARE_TOO in segment.text
+        facts = [fact.text for fact in control.facts(memory)]
+        assert any(RARE_TOO in text for text in facts) == migrated
+        assert any(RARE_TOO in item.text for item in memory.search(f"I like {RARE_TOO}", now).items)
+        memory.add([said(700, "a twin", 0.1)])
+        with pytest.raises(MemreproError, match="'m0' is a copy of another one"):
+            control.edit_message(memory, "m0", "A  twin", now)
+        with pytest.raises(MemreproError, match="text is empty"):
+            control.edit_message(memory, "m1", " ", now)
+        with pytest.raises(MemreproError, match="no message"):
+            control.edit_message(memory, "zz", "a", now)
+
+
+def test_a_fact_is_edited_and_deleted(tmp_path):
+    with filled(tmp_path, said(102, f"I live in {RARE_TOO}", 302)) as memory:
+        memory.maintain(OLD)
+        one = next(f for f in control.facts(memory) if RARE_TOO in f.text)
+        control.edit_fact(memory, one.fact_id, "The user lives in Qwyzzle", OLD)
+        check_whole(memory)
+        answer = memory.search("The user lives in Qwyzzle", OLD)
+        assert answer.items[0].text == "The user lives in Qwyzzle"
+        assert [c.operation for c in control.history(memory, one.fact_id)][-1] == "edit"
+        vectors = vectors_with(memory, "Qwyzzle")
+        control.delete_fact(memory, one.fact_id)
+        gone(memory, "Qwyzzle")
+        assert not any(vector in all_bytes(memory.folder) for vector in vectors)
+        assert there(memory, RARE_TOO)
+        control.delete_messages(memory, ["m102"])
+        gone(memory, RARE_TOO)
+        check_whole(memory)
+        with pytest.raises(MemreproError, match="no fact"):
+            control.delete_fact(memory, one.fact_id)
+
+
+def test_a_deleted_user_leaves_nothing_and_others_stay(tmp_path):
+    filled(tmp_path).close()
+    filled(tmp_path, user="bob").close()
+    with opened(tmp_path), pytest.raises(MemreproError, match="another process is writing"):
+        control.delete_user(tmp_path, "ann")
+    control.delete_user(tmp_path, "ann")
+    assert list(tmp_path.iterdir()) == [user_folder(tmp_path, "bob")]
+    with opened(tmp_path) as memory:
+        assert memory.recent() == []
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing after it runs."""
+
+
+@pytest.mark.parametrize("step", ["rewrite", "scrub", "level"])
+def test_a_deletion_that_was_interrupted_is_finished_at_the_next_opening(
+    tmp_path, monkeypatch, step
+):
+    memory = filled(tmp_path)
+    owner, name = {
+        "rewrite": (VectorIndex, "rewrite"),
+        "scrub": (Journal, "scrub"),
+        "level": (VectorIndex, "level"),
+    }[step]
+
+    def killed(*_):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, killed)
+        with pytest.raises(Killed):
+            control.delete_messages(memory, ["m100", "m101"])
+    os.close(memory._lock)
+    assert there(memory, RARE)
+    with opened(tmp_path) as memory:
+        gone(memory, RARE)
+        check_whole(memory)
+
+
+def test_a_users_deletion_that_was_interrupted_is_finished_at_the_next_opening(
+    tmp_path, monkeypatch
+):
+    filled(tmp_path).close()
+
+    def killed(path, **_):
+        if path.exists():
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(control.shutil, "rmtree", killed)
+        with pytest.raises(Killed):
+            control.delete_user(tmp_path, "ann")
+    assert RARE.encode() in all_bytes(tmp_path)
+    with opened(tmp_path, user="bob"):
+        assert RARE.encode() not in all_bytes(tmp_path)
+
+
+def test_a_reader_that_holds_an_old_state_is_named_and_the_bytes_go_later(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.memory.journal._PATIENT", 200)
+    memory = filled(tmp_path)
+    with opened(tmp_path, mode="read") as reader, reader.journal.snapshot():
+        assert reader.journal.messages()
+        with pytest.raises(MemreproError, match="another process has been reading"):
+            control.delete_messages(memory, ["m100", "m101"])
+        assert "m100" not in ids(control.messages(memory))
+    memory.close()
+    with opened(tmp_path) as memory:
+        gone(memory, RARE)
+
+
+def test_nothing_is_deleted_from_vectors_that_cannot_be_made_anew(tmp_path):
+    class Broken(HashEncoder):
+        broken = False
+
+        def encode(self, texts, role):
+            if self.broken:
+                raise RuntimeError("gone")
+            return super().encode(texts, role)
+
+    encoder = Broken()
+    with filled(tmp_path, encoder=encoder) as memory:
+        vectors = vectors_with(memory, RARE)
+        encoder.broken = True
+        control.delete_messages(memory, ["m100"])
+        assert not any(vector in all_bytes(memory.folder) for vector in vectors)
+        assert memory.search("item3", NOW).step == "lexical"
+        encoder.broken = False
+        memory.maintain(NOW)
+        assert memory.search("I own item3", NOW).step == "dense"
+        check_whole(memory)
+
+
+def test_nothing_comes_in_while_paused(tmp_path):
+    with filled(tmp_path) as memory:
+        control.pause(memory)
+        added = memory.add([said(200, RARE_TOO, 400)])
+        assert asdict(added) == {"stored": 0, "duplicates": 0, "refused": 1}
+    with opened(tmp_path) as memory:
+        assert memory.add([said(200, RARE_TOO, 400)]).refused == 1
+        gone(memory, RARE_TOO)
+        assert memory.search("I own item3", NOW).items
+        control.resume(memory)
+        assert memory.add([said(200, RARE_TOO, 400)]).stored == 1
+        assert memory.metrics()["refused_while_paused"] == 2
+
+
+def test_an_export_comes_back_the_same(tmp_path):
+    settings = replace(SETTINGS, warm_days=0.2)
+    memory = filled(tmp_path / "one", said(102, "I live in Oslo", 302), settings=settings)
+    memory.maintain(START + 0.5 * DAY)
+    memory.search("item3", NOW)
+    control.mark(memory, "m3", 0.5)
+    control.edit_fact(memory, control.facts(memory)[0].fact_id, "edited", NOW)
+    control.export(memory, tmp_path / "one.json")
+    content = json.loads((tmp_path / "one.json").read_text())
+    assert content["format"] == "memrepro tiered memory 1"
+    assert set(content["made_by"]["versions"]) == {"memrepro", "lancedb", "sqlite"}
+    with opened(tmp_path / "two", user="bob", settings=settings) as other:
+        control.import_(other, tmp_path / "one.json")
+        control.export(other, tmp_path / "two.json")
+        assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+        check_whole(other)
+        assert other.recent() == memory.recent()
+        for query in ("I own item3", "live in Oslo", "edited"):
+            assert other.search(query, NOW).items == memory.search(query, NOW).items
+        with pytest.raises(MemreproError, match="is not empty"):
+            control.import_(other, tmp_path / "one.json")
+    memory.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda c: c.update(format="memrepro tiered memory 2"),
+        lambda c: c["tables"].pop("facts"),
+        lambda c: c["tables"]["messages"][0].pop("text"),
+        lambda c: c["tables"]["messages"][0].update(text=None),
+        lambda c: c["tables"]["messages"][0].update(at="yesterday"),
+        lambda c: c["tables"]["messages"].append(c["tables"]["messages"][0]),
+        lambda c: c.pop("notes"),
+        lambda c: c.update(tables=[]),
+    ],
+)
+def test_a_damaged_export_is_refused_and_nothing_kept(tmp_path, damage):
+    with filled(tmp_path / "one") as memory:
+        control.export(memory, tmp_path / "one.json")
+    content = json.loads((tmp_path / "one.json").read_text())
+    damage(content)
+    (tmp_path / "bad.json").write_text(json.dumps(content))
+    with opened(tmp_path / "two") as other:
+        with pytest.raises(MemreproError, match=r"bad\.json|no valid|its time"):
+            control.import_(other, tmp_path / "bad.json")
+        assert control.messages(other) == []
+        assert control.segments(other) == []
+
+
+def test_what_is_remembered_can_be_seen(tmp_path):
+    with filled(tmp_path) as memory:
+        messages = control.messages(memory)
+        assert ids(messages) == ids([*chat(40), said(100, "", 0), said(101, "", 0), *chat(5, 600)])
+        by_id = {m.message_id: m for m in messages}
+        for segment in control.segments(memory):
+            assert segment.text == segment_text([by_id[key] for key in segment.message_ids])
+        with pytest.raises(MemreproError, match=r"in 0\.\.1"):
+            control.mark(memory, "m1", 2)
+        with pytest.raises(MemreproError, match="no message 'zz'"):
+            control.mark(memory, "zz", 1)
+
+
+def test_users_folders_are_for_their_owner_alone(tmp_path):
+    with opened(tmp_path) as memory:
+        assert memory.folder.stat().st_mode & 0o077 == 0

@@ -1,0 +1,416 @@
+"""The memory as its user sees it: what comes in, what is found and why, what time does to it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.memory import control
+from memrepro.memory.hot import Hot
+from memrepro.memory.settings import UNCERTAIN, Settings
+from memrepro.retrieve.tiered.lexical import Lexical
+from memrepro.retrieve.tiered.segments import Message, Segmentation
+from tests.memory.store_made import (
+    DAY,
+    HOUR,
+    MINUTE,
+    OLD,
+    SETTINGS,
+    START,
+    chat,
+    check_whole,
+    ids,
+    opened,
+    said,
+)
+
+TOPICS = {
+    0: ("my cat sleeps", "the cat eats", "cats purr at night"),
+    300: ("the train was late", "trains stop here", "a train ticket is dear"),
+    600: ("we bake bread", "bread needs salt", "salt and bread and the cat"),
+}
+NOW = START + 20 * HOUR
+
+
+def talk(channel="telegram"):
+    return [
+        said(minute + i, text, minute + i, channel)
+        for minute, texts in TOPICS.items()
+        for i, text in enumerate(texts)
+    ]
+
+
+def scores_by_hand(memory, query, now, settings):
+    """Every warm segment's cosine and score, from the document's formulas alone."""
+    segments = [s for s in control.segments(memory) if s.tier == "warm"]
+    encoder = HashEncoder()
+    (asked,) = encoder.encode([query], "query").astype(float)
+    vectors = encoder.encode([s.text for s in segments], "document").astype(float)
+    cosines = vectors @ asked
+    bm25 = Lexical([s.text for s in segments]).scores(query)
+    hybrid = 0.7 * cosines + 0.3 * bm25 / max(bm25.max(), 1e-12)
+    hours = np.array([(now - s.last_access) / 3600 for s in segments])
+    if settings.recency == "buckets":
+        recency = np.array(
+            [next(w for e, w in ((1, 1), (24, 0.9), (168, 0.75), (720, 0.5)) if h <= e)
+             for h in hours]
+        )  # fmt: skip
+    else:
+        recency = (1 - settings.decay_rate) ** hours
+    weights = {"telegram": 1.0, "ide": 0.9, "cli": 0.9}
+    if settings.formula == "memory_bank":
+        scores = hybrid * recency
+    else:
+        scores = (
+            hybrid * [max(weights.get(c, 0.8) for c in s.channels) for s in segments]
+            + recency
+            + [0.2 * s.importance + min(0.02 * s.accesses, 0.1) for s in segments]
+        )
+    return {s.segment_id: (c, v) for s, c, v in zip(segments, cosines, scores, strict=True)}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"recency": "buckets"}, {"formula": "memory_bank"}, {"decay_rate": 0.1}],
+)
+@pytest.mark.parametrize("channel", ["telegram", "ide", "email"])
+def test_scores_are_the_documents_formulas(tmp_path, changed, channel):
+    settings = replace(SETTINGS, threshold=0.0, **changed)
+    with opened(tmp_path, settings=settings) as memory:
+        memory.add([*talk(channel), said(999, "an end", 1100, channel)])
+        control.mark(memory, "m301", 0.5)
+        for query in ("the cat", "train ticket", "bread and salt"):
+            expected = scores_by_hand(memory, query, NOW, settings)
+            answer = memory.search(query, NOW)
+            assert answer.step == "dense"
+            found = [item for item in answer.items if item.tier == "warm"]
+            assert found
+            for item in found:
+                assert item.score == pytest.approx(expected[item.item_id][1], abs=1e-6)
+            # MMR begins with the best.
+            best = max((v, k) for k, (c, v) in expected.items() if c >= 0)
+            if answer.items[0].tier == "warm":
+                assert answer.items[0].item_id == best[1]
+
+
+def test_what_is_not_similar_enough_is_not_given(tmp_path):
+    with opened(tmp_path, settings=replace(SETTINGS, threshold=0.2)) as memory:
+        memory.add([*talk(), said(999, "an end", 1100)])
+        answer = memory.search("train ticket", NOW)
+        assert [item.message_ids for item in answer.items] == [("m300", "m301", "m302")]
+        answer = memory.search("zebra", NOW)
+        assert (answer.step, answer.items, answer.says) == ("dense", (), UNCERTAIN)
+
+
+def test_a_search_refreshes_what_it_gives_for_good(tmp_path):
+    with opened(tmp_path, settings=replace(SETTINGS, threshold=0.2)) as memory:
+        memory.add([*talk(), said(999, "an end", 1100)])
+        for i in range(7):
+            assert len(memory.search("train ticket", NOW + i).items) == 1
+        one = control.segments(memory)[1]
+        assert (one.last_access, one.accesses) == (NOW + 6, 7)
+        assert control.segments(memory)[0].accesses == 0
+        # A clock that goes back does not make it older.
+        memory.search("train ticket", NOW - HOUR)
+        assert control.segments(memory)[1].last_access == NOW + 6
+    with opened(tmp_path, settings=replace(SETTINGS, threshold=0.2), mode="read") as memory:
+        assert control.segments(memory)[1].accesses == 8
+        memory.search("train ticket", NOW)
+        assert control.segments(memory)[1].accesses == 8
+    with opened(tmp_path, settings=replace(SETTINGS, threshold=0.2)) as memory:
+        (item,) = memory.search("train ticket", NOW + 6 + 10 * HOUR).items
+        expected = scores_by_hand(memory, "train ticket", NOW, SETTINGS)[item.item_id]
+        hybrid = 0.7 * expected[0] + 0.3
+        assert item.score == pytest.approx(hybrid + 0.99**10 + 0.1, abs=1e-6)
+
+
+def test_a_sure_match_comes_alone_and_equal_ones_are_cut_to_five(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add([said(i * 100, f"word{i} other{i} third{i}", i * 100) for i in range(9)])
+        texts = [s.text for s in control.segments(memory)]
+        assert len(memory.search(texts[3], NOW).items) == 1
+        assert memory.search(texts[3], NOW).items[0].text == texts[3]
+
+
+def test_messages_of_all_channels_are_merged_by_time_and_copies_dropped(tmp_path):
+    with opened(tmp_path) as memory:
+        late = [said(i, f"text {i}", i, "cli") for i in (8, 2, 4)]
+        assert memory.add(late).stored == 3
+        early = [said(i, f"text {i}", i, "ide") for i in (9, 1, 3)]
+        copy = Message("other", "user", START + 2 * MINUTE + 20, "Text  2", "ide")
+        added = memory.add([*early, copy, *early])
+        assert (added.stored, added.duplicates, added.refused) == (3, 4, 0)
+        assert ids(memory.recent()) == ["m1", "m2", "m3", "m4", "m8", "m9"]
+        assert ids(memory.recent(2)) == ["m8", "m9"]
+        memory.add(chat(40, first=10))
+        assert ids(memory.recent()) == [f"m{i}" for i in range(30, 50)]
+        assert memory.metrics()["duplicates"] == 4
+
+
+def test_hot_lets_the_oldest_go():
+    hot = Hot(3, chat(5))
+    assert ids(hot.last()) == ["m2", "m3", "m4"]
+    assert ids(hot.last(1)) == ["m4"]
+    hot.hold([said(7, "b", 1), said(6, "a", 0), said(8, "same time, later in", 1)])
+    assert ids(hot.last()) == ["m6", "m7", "m8"]
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (Message("a", "user", START, "  "), "its id or text is empty"),
+        (Message("", "user", START, "x"), "its id or text is empty"),
+        (Message("a", "user", float("nan"), "x"), "its time is nan"),
+        (Message("a", "user", float("inf"), "x"), "its time is inf"),
+        (Message("a", "user", 1e12, "x"), "years 1900 to 2099"),
+        (Message("a", "user", None, "x"), "its time is None"),
+        (Message("a", "user", START, "\ud800"), "its text is not valid"),
+        (Message("a", "user", START, b"x"), "its text is not valid"),
+    ],
+)
+def test_what_cannot_be_kept_is_refused_by_name_and_nothing_kept(tmp_path, message, error):
+    with opened(tmp_path) as memory:
+        with pytest.raises(MemreproError, match=error):
+            memory.add([*chat(3), message])
+        assert memory.recent() == []
+        for query in ("", " ", "\udfff"):
+            with pytest.raises(MemreproError, match="has no words"):
+                memory.search(query, NOW)
+        with pytest.raises(MemreproError, match="finite"):
+            memory.search("x", float("nan"))
+
+
+def test_what_was_just_said_is_found_before_it_is_in_a_segment(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add([said(1, "my parrot is called Polly", 0)])
+        (item,) = memory.search("parrot called", START + HOUR).items
+        assert (item.tier, item.message_ids) == ("hot", ("m1",))
+        memory.add([said(2, "another thing", 500)])
+        (item,) = memory.search("parrot called", START + HOUR).items
+        assert item.tier == "warm"
+
+
+def test_seven_days_on_facts_answer_with_their_messages(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add([said(0, "I like jazz", 0), said(1, "I live in Oslo", 1), said(2, "ok", 2)])
+        memory.add([said(3, "the sea is cold", 600), said(4, "the sky is blue", 601)])
+        end = START + 2 * MINUTE + 7 * DAY
+        assert memory.maintain(end).migrated == 0
+        assert memory.maintain(end + 1).migrated == 1
+        assert memory.maintain(end + 1).migrated == 0
+        assert {fact.text for fact in control.facts(memory)} >= {"I like jazz", "I live in Oslo"}
+        answer = memory.search("I live in which city", end + 1)
+        assert (answer.step, answer.items[0].tier) == ("dense", "cold")
+        assert answer.items[0].text == "I live in Oslo"
+        assert answer.items[0].message_ids == ("m0", "m1", "m2")
+        assert len(control.messages(memory)) == 5
+        check_whole(memory)
+        # WARM answers by itself where it is sure.
+        asked = memory.metrics()["cold_consulted"]
+        assert memory.search("the sea is cold, the sky", end + 1).items[0].tier == "warm"
+        assert memory.metrics()["cold_consulted"] == asked
+
+
+def test_a_new_value_takes_the_place_of_the_old_one(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add([said(0, "I live in Oslo", 0), said(1, "I live in Rome now", 6000)])
+        memory.maintain(OLD)
+        (fact,) = control.facts(memory)
+        assert "Rome" in fact.text
+        assert [f.text for f in control.facts(memory, "superseded")] == ["I live in Oslo"]
+        assert [c.operation for c in control.history(memory, fact.fact_id)] == ["add", "update"]
+
+
+def test_migration_goes_on_where_it_was_interrupted(tmp_path):
+    calls = []
+
+    def breaks(segments):
+        calls.append([key for key, *_ in segments])
+        if len(calls) == 2:
+            raise MemreproError("no answer")
+        return []
+
+    with opened(tmp_path, extract=breaks) as memory:
+        memory.add(chat(150))
+        with pytest.raises(MemreproError, match="no answer"):
+            memory.maintain(OLD)
+        check_whole(memory)
+        assert memory.maintain(OLD).migrated == len({k for c in calls for k in c}) - 16
+        assert calls[1] == calls[2]
+        assert sorted({k for c in calls for k in c}) == sorted(memory.journal.keys("cold"))
+        check_whole(memory)
+
+
+def test_a_message_that_comes_late_makes_its_stretch_anew(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add([said(0, "I like jazz", 0), said(2, "I live in Oslo", 2)])
+        memory.maintain(OLD)
+        assert control.segments(memory)[0].tier == "cold"
+        memory.add([said(1, "I play chess", 1)])
+        assert control.facts(memory) == []
+        (segment,) = control.segments(memory)
+        assert (segment.tier, segment.message_ids) == ("warm", ("m0", "m1", "m2"))
+        memory.maintain(OLD)
+        assert {"I like jazz", "I play chess"} <= {f.text for f in control.facts(memory)}
+        check_whole(memory)
+
+
+def test_a_time_in_the_query_limits_the_answer(tmp_path):
+    settings = replace(SETTINGS, threshold=0.9)
+    with opened(tmp_path, settings=settings) as memory:
+        memory.add(
+            [
+                said(0, "we spoke of jam", 0),
+                said(1, "On 3 March 2023 I flew to Oslo", 3 * 24 * 60),
+                said(2, "we spoke of tea", 8 * 24 * 60),
+                said(3, "the end", 9 * 24 * 60),
+            ]
+        )
+        # The jam was on Monday 8 May, the flight told on the 11th, the tea on the 16th.
+        now = START + 9 * DAY
+        assert [i.message_ids for i in memory.search("what did we do last week?", now).items] == [
+            ("m2",)
+        ]
+        assert [i.message_ids for i in memory.search("where was I in March?", now).items] == [
+            ("m1",)
+        ]
+        assert memory.search("where was I in January?", now).items == ()
+        said_then = replace(settings, time_by="dialogue")
+    with opened(tmp_path, settings=said_then) as memory:
+        found = memory.search("what did we do last week?", now).items
+        assert {i.message_ids for i in found} == {("m1",), ("m2",)}
+        memory.maintain(OLD)
+        found = memory.search("what did I do on 11 May 2023?", now).items
+        assert {(i.tier, i.message_ids) for i in found} == {("cold", ("m1",))}
+
+
+def test_a_channel_limits_the_answer(tmp_path):
+    with opened(tmp_path, settings=replace(SETTINGS, threshold=0.1)) as memory:
+        memory.add([said(0, "tea one", 0, "cli"), said(1, "tea two", 600, "ide")])
+        memory.add([said(2, "tea three", 1200, "cli")])
+        assert {i.message_ids for i in memory.search("tea", NOW).items} == {
+            ("m0",), ("m1",), ("m2",)
+        }  # fmt: skip
+        found = memory.search("tea", NOW, channel="cli").items
+        assert {i.message_ids for i in found} == {("m0",), ("m2",)}
+        assert memory.search("tea", NOW, channel="sms").items == ()
+
+
+def test_another_encoder_or_other_rules_make_the_index_anew(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add(chat(30))
+        memory.maintain(NOW)
+    with opened(tmp_path, encoder=HashEncoder(32)) as memory:
+        assert memory.search("own item3", NOW).step == "dense"
+        check_whole(memory)
+    with pytest.raises(MemreproError, match="not of 'hash-64'"):
+        opened(tmp_path, mode="read")
+    pairs = replace(SETTINGS, segmentation=Segmentation(least=2, most=2))
+    with opened(tmp_path, settings=pairs) as memory:
+        assert {len(s.message_ids) for s in control.segments(memory)} == {2}
+        check_whole(memory)
+
+
+def test_nothing_to_read_is_said(tmp_path):
+    with pytest.raises(MemreproError, match="there is no memory in"):
+        opened(tmp_path, mode="read")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"hot": 7}, "hot is 7: it must be at least 8"),
+        ({"recent": 21}, "recent is 21"),
+        ({"alpha": 1.1}, "alpha is 1.1"),
+        ({"decay_rate": 1.0}, "decay_rate"),
+        ({"recency": "none"}, "additive or buckets"),
+        ({"dense_ms": 0}, "dense_ms"),
+        ({"warm_days": 0}, "warm_days"),
+    ],
+)
+def test_settings_that_cannot_be_kept_are_refused(changed, error):
+    with pytest.raises(MemreproError, match=error):
+        replace(Settings(), **changed)
+
+
+def test_the_documents_values_are_the_defaults():
+    s = Settings()
+    assert (s.hot, s.recent, s.decay_rate, s.alpha, s.threshold) == (20, 10, 0.01, 0.7, 0.65)
+    assert (s.mmr_weight, s.warm_days, s.dense_ms, s.recency) == (0.7, 7, 250, "additive")
+    # Measured: at 100,000 vectors an exact search takes more than dense_ms.
+    assert s.index_rows == 50_000
+    assert (s.segmentation.least, s.segmentation.most, s.segmentation.overlap) == (3, 5, 1)
+
+
+def test_acknowledgments_alone_are_kept_and_found_by_no_search(tmp_path):
+    settings = replace(SETTINGS, threshold=-1.0)
+    with opened(tmp_path, settings=settings) as memory:
+        memory.add([said(0, "thanks", 0), said(1, "ok great", 1)])
+        answer = memory.search("thanks", START + HOUR)
+        assert (answer.step, answer.items) == ("dense", ())
+        memory.add([said(2, "we bake bread", 300), said(3, "Ok", 301), said(4, "yes", 900)])
+        silent, warm = control.segments(memory)
+        assert (silent.tier, silent.message_ids) == ("silent", ("m0", "m1"))
+        assert (warm.tier, warm.message_ids) == ("warm", ("m2", "m3"))
+        check_whole(memory)
+        for query in ("thanks", "bread"):
+            assert [i.message_ids for i in memory.search(query, NOW).items] == [("m2", "m3")]
+        memory.index.clear()
+        assert memory.search("thanks", NOW).step == "recent"
+        # Nothing is made of it, and it is not looked at again.
+        memory.maintain(OLD)
+        assert [s.tier for s in control.segments(memory)] == ["silent", "cold", "silent"]
+        check_whole(memory)
+        # What it stands on changes it.
+        control.edit_message(memory, "m1", "I own a parrot", OLD)
+        assert control.segments(memory)[0].tier == "cold"
+        assert any("parrot" in fact.text for fact in control.facts(memory))
+        control.delete_messages(memory, ["m1"])
+        assert control.segments(memory)[0].tier == "silent"
+        assert not any("parrot" in fact.text for fact in control.facts(memory))
+        check_whole(memory)
+
+
+def test_a_change_does_not_read_the_whole_index(tmp_path, monkeypatch):
+    with opened(tmp_path) as memory:
+        memory.add(chat(40))
+        with monkeypatch.context() as patch:
+            patch.delattr("memrepro.memory.index.VectorIndex.ids")
+            memory.add(chat(40, first=40))
+            # A message that comes late replaces segments.
+            memory.add([said(900, "in between", 20.5)])
+        check_whole(memory)
+        assert memory.metrics().get("index_failed", 0) == 0
+        assert any("in between" in s.text for s in control.segments(memory))
+        memory.maintain(OLD)
+        check_whole(memory)
+
+
+def test_old_segments_of_any_length_are_replaced(tmp_path):
+    every = replace(SETTINGS, segmentation=Segmentation(gap_hours=24.0))
+    with opened(tmp_path, settings=every) as memory:
+        memory.add([said(i, f"text {i}", i * 600) for i in range(12)])
+        assert control.segments(memory)
+    # Segments of up to 40 hours, cut by other rules, give way to short ones.
+    with opened(tmp_path) as memory:
+        assert {len(s.message_ids) for s in control.segments(memory)} == {1}
+        check_whole(memory)
+
+
+def test_an_approximate_index_is_used_and_survives_what_comes_and_goes(tmp_path):
+    settings = replace(SETTINGS, index_rows=256)
+    with opened(tmp_path, settings=settings) as memory:
+        memory.add([said(i, f"I own item{i}", i * 100) for i in range(300)])
+        memory.maintain(START + 3 * DAY)
+        table = memory.index._open("segments")
+        assert len(table.list_indices()) == 1
+        memory.add([said(500, "a new parrot", 40_000), said(501, "the end", 41_000)])
+        found = memory.search("new parrot", START + 30 * DAY).items
+        assert found[0].message_ids == ("m500",)
+        control.delete_messages(memory, ["m500", *(f"m{i}" for i in range(100))])
+        memory.maintain(START + 3 * DAY)
+        assert memory.index._open("segments").list_indices() == []
+        check_whole(memory)

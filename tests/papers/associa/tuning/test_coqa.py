@@ -1,0 +1,98 @@
+"""Reading CoQA's file: what is taken, and what is skipped, named and counted."""
+
+import pytest
+
+from memrepro.errors import MemreproError
+from memrepro.papers.associa.tuning.coqa import read_coqa
+from tests.papers.associa.tuning.made import content, write
+
+
+def spoilt(tmp_path, spoil):
+    value = content()
+    spoil(value["data"])
+    return read_coqa(*write(tmp_path / "coqa.json", value))
+
+
+def test_stories_and_questions(tmp_path):
+    coqa = read_coqa(*write(tmp_path / "coqa.json", content()))
+    assert [story.story_id for story in coqa.stories] == ["s2library", "s1oven"]
+    library = coqa.stories[0]
+    assert library.text.startswith("The Harbour Library stands")
+    assert [q.question_id for q in library.questions] == [f"s2library-{n:03d}" for n in range(1, 6)]
+    first, last = library.questions[0], library.questions[-1]
+    assert (first.text, first.answer) == ("Who founded the Harbour Library?", "Ida Marlow")
+    assert first.cue == "Ida Marlow founded it in 1891"
+    assert (last.answer, last.cue) == ("unknown", "")
+    assert (coqa.skipped, coqa.total) == ((), 7)
+
+
+def test_another_file_is_refused_in_one_sentence(tmp_path):
+    path, _ = write(tmp_path / "coqa.json", content())
+    with pytest.raises(MemreproError, match=r"coqa.json has the sha256 .*, and 0{64} is expected"):
+        read_coqa(path, "0" * 64)
+    with pytest.raises(MemreproError, match="none.json is not there: fetch coqa-train-v1.0.json"):
+        read_coqa(tmp_path / "none.json", "0" * 64)
+
+
+@pytest.mark.parametrize("value", [[], {"data": {}}, {"version": "1.0"}])
+def test_a_file_without_stories_is_refused(tmp_path, value):
+    with pytest.raises(MemreproError, match="has no list 'data' of stories"):
+        read_coqa(*write(tmp_path / "coqa.json", value))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "item", "reason"),
+    [
+        (lambda d: d[0]["answers"].pop(1), "s2library-002", "has no answer of its turn"),
+        (
+            lambda d: d[0]["questions"][1].update(input_text=" "),
+            "s2library-002",
+            "has the 'input_text' ' ' and no text",
+        ),
+        (
+            lambda d: d[0]["answers"][1].update(span_text=None),
+            "s2library-002",
+            "has the 'span_text' None and no text",
+        ),
+        (
+            lambda d: d[0]["questions"][1].update(input_text="\ud800?"),
+            "s2library-002",
+            "has a 'input_text' that is not valid Unicode",
+        ),
+        (lambda d: d[1].pop("story"), "story 2", "has the 'story' None and no text"),
+        (lambda d: d[1].update(id="s2library"), "story 2", "has an id that stands before"),
+        (lambda d: d.insert(1, "text"), "story 2", "has the 'id' None and no text"),
+        (
+            lambda d: d[1].update(answers="none"),
+            "story 2",
+            "has the 'answers' str and no list",
+        ),
+        (
+            lambda d: d[1]["questions"][1].update(turn_id=1),
+            "story 2",
+            "has among its 'questions' the turn 1, which is none or a second",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_skipped_and_named(tmp_path, spoil, item, reason):
+    coqa = spoilt(tmp_path, spoil)
+    assert coqa.skipped == ((item, reason),)
+    used = [q.question_id for story in coqa.stories for q in story.questions]
+    assert item not in used
+    assert coqa.total == len(used) + 1
+
+
+def test_a_word_unknown_with_a_place_is_a_cue(tmp_path):
+    coqa = spoilt(
+        tmp_path,
+        lambda d: d[0]["answers"][4].update(span_text="Unknown", span_start=3, span_end=10),
+    )
+    assert coqa.stories[0].questions[-1].cue == "Unknown"
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    def spoil(data):
+        data += [{"id": f"x{n}"} for n in range(6)]
+
+    with pytest.raises(MemreproError, match="6 of 13 questions cannot be used"):
+        spoilt(tmp_path, spoil)

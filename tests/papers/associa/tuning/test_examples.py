@@ -1,0 +1,184 @@
+"""The file of examples: by rule and by a teacher, stable, and read back."""
+
+import json
+from functools import partial
+
+import pytest
+
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.llm.model import Message
+from memrepro.papers.associa.tuning.coqa import read_coqa
+from memrepro.papers.associa.tuning.examples import ask, build, read_examples, write_examples
+from memrepro.papers.associa.tuning.samples import Recipe
+from memrepro.papers.associa.tuning.teacher import answer_text, stands_alone
+from tests.papers.associa.tuning.made import Teacher, content, write
+
+RECIPE = Recipe(nodes=8)
+EMBED = partial(HashEncoder(256).encode, role="document")
+
+
+@pytest.fixture
+def coqa(tmp_path):
+    return read_coqa(*write(tmp_path / "coqa.json", content()))
+
+
+def test_without_a_teacher_only_questions_that_stand_alone_are_used(coqa):
+    built = build(coqa, RECIPE, EMBED)
+    assert built.counts == {
+        "in CoQA": 7,
+        "skipped": 0,
+        "answered by the story": 6,
+        "that can be used": 4,
+        "chosen": 4,
+        "used": 4,
+    }
+    ids = [sample.sample_id for sample in built.samples]
+    assert ids == sorted(ids)
+    queries = ("s1oven-001", "s1oven-002", "s2library-001", "s2library-003")
+    assert ids == [f"{q}-{kind}" for q in queries for kind in ("missing", "sufficient")]
+    assert built.left_out == ()
+
+
+def test_equal_inputs_give_equal_bytes_and_the_seed_other_ones(coqa, tmp_path):
+    made = [
+        write_examples(tmp_path / f"{n}.jsonl", build(coqa, recipe, EMBED).samples)
+        for n, recipe in enumerate((RECIPE, RECIPE, Recipe(nodes=8, seed=1)))
+    ]
+    assert made[0] == made[1] != made[2]
+
+
+def test_fewer_questions_are_some_of_more(coqa):
+    some = build(coqa, Recipe(nodes=8, questions=2), EMBED)
+    assert some.counts["used"] == 2
+    assert set(some.samples) < set(build(coqa, RECIPE, EMBED).samples)
+
+
+def test_lines_are_chats_whose_last_message_is_the_answer(coqa, tmp_path):
+    samples = build(coqa, RECIPE, EMBED).samples
+    path = tmp_path / "examples.jsonl"
+    write_examples(path, samples)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [line["id"] for line in lines] == [sample.sample_id for sample in samples]
+    for line, sample in zip(lines, samples, strict=True):
+        system, user, answer = line["messages"]
+        assert [m["role"] for m in line["messages"]] == ["system", "user", "assistant"]
+        assert "Reply with the JSON alone" in system["content"]
+        assert f"1. {sample.evidence[0]}\n2. {sample.evidence[1]}" in user["content"]
+        assert user["content"].endswith(f"Question: {sample.query}")
+        said = json.loads(answer["content"])
+        if sample.sample_id.endswith("sufficient"):
+            assert answer["content"] == "{}"
+        else:
+            assert said["missing"]
+            assert all(1 <= place <= len(sample.evidence) for place in said["irrelevant"])
+    read = read_examples(path)
+    assert [one.example_id for one in read] == [sample.sample_id for sample in samples]
+    assert read[0].messages[:-1] == ask(samples[0].query, samples[0].evidence)
+
+
+def test_another_prompt_and_answer_can_be_joined(coqa, tmp_path):
+    write_examples(
+        tmp_path / "a.jsonl",
+        build(coqa, RECIPE, EMBED).samples,
+        lambda query, evidence: [Message("user", f"{len(evidence)} {query}")],
+        lambda missing, irrelevant: json.dumps({"lacks": list(missing)} if missing else {}),
+    )
+    first = read_examples(tmp_path / "a.jsonl")[0]
+    assert first.messages[0] == Message("user", "8 Where does the oven come from?")
+    assert "lacks" in json.loads(first.messages[1].content)
+
+
+def reply(prompt):
+    """Restores with 'Indeed:' and names one clue; two answers cannot be used."""
+    text = prompt.messages[-1].content
+    question = text.rpartition("uestion: ")[2]
+    if text.startswith("Text:"):
+        return (
+            "I cannot." if question == "When?" else json.dumps({"question": f"Indeed: {question}"})
+        )
+    if "Felix delivers" in text.rpartition("Clues")[2]:
+        return '{"missing": [], "irrelevant": []}'
+    if "oven" in text.splitlines()[0]:
+        return '{"missing": ["x"], "irrelevant": [99]}'
+    return '```json\n{"missing": ["the founder", "the founder", " "], "irrelevant": [2, 1, 2]}\n```'
+
+
+def test_a_teacher_restores_questions_and_writes_the_negative_answers(coqa):
+    teacher = Teacher(reply)
+    built = build(coqa, RECIPE, EMBED, teacher)
+    used = {sample.query_id for sample in built.samples}
+    assert used == {"s2library-001", "s2library-003", "s2library-004"}
+    assert built.counts["that can be used"] == 6
+    assert built.counts["used"] == 3
+    assert {item: reason.partition(",")[0] for item, reason in built.left_out} == {
+        "s2library-002": "no JSON: 9 characters without an object",
+        "s1oven-002-missing": "misfit: nothing is named as missing",
+        "s1oven-001-missing": "misfit: no piece of evidence 99",
+    }
+    missing, sufficient = built.samples[:2]
+    assert missing.query == sufficient.query == "Indeed: Who founded the Harbour Library?"
+    assert (missing.missing, missing.irrelevant) == (("the founder",), (1, 2))
+    assert (sufficient.missing, sufficient.irrelevant) == ((), ())
+    # A question is shown with what was said before it, and not after.
+    (asked,) = (p for p in teacher.prompts if p.messages[-1].content.endswith("Who rebuilt it?"))
+    told = asked.messages[-1].content
+    assert "Q: What destroyed the west wing?\nA: a fire" in told
+    assert "How many books" not in told
+
+
+def test_no_question_that_can_be_used_is_refused(tmp_path):
+    value = content()
+    for story in value["data"]:
+        for question in story["questions"]:
+            question["input_text"] = "Why is it so?"
+    coqa = read_coqa(*write(tmp_path / "coqa.json", value))
+    with pytest.raises(MemreproError, match="none of the 7 questions gives a sample .* a teacher"):
+        build(coqa, RECIPE, EMBED)
+
+
+@pytest.mark.parametrize(
+    ("question", "alone"),
+    [
+        ("Who founded the Harbour Library?", True),
+        ("Where does Ann's brother live?", True),
+        ("Why?", False),
+        ("Who else came along?", False),
+        ("What did HE do there?", False),
+        ("Who thinks the theatre is theirs?", False),
+        ("What is the other heroine's name?", False),
+        ("Is Theresa in the hall?", True),
+    ],
+)
+def test_a_question_stands_alone_if_it_points_nowhere(question, alone):
+    assert stands_alone(question) is alone
+
+
+def test_nothing_missing_is_an_empty_object():
+    assert answer_text((), (1, 2)) == "{}"
+    assert answer_text(("café",), ()) == '{"missing": ["café"], "irrelevant": []}'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"id": "a"}',
+        "[]",
+        '{"id": "a", "messages": []}',
+        '{"id": 1, "messages": [{"role": "user", "content": "x"}, '
+        '{"role": "assistant", "content": "y"}]}',
+        '{"id": "a", "messages": [{"role": "user", "content": "x"}]}',
+        '{"id": "a", "messages": [{"role": "tool", "content": "x"}, '
+        '{"role": "assistant", "content": "y"}]}',
+        '{"id": "a", "messages": [{"role": "user", "content": 1}, '
+        '{"role": "assistant", "content": "y"}]}',
+    ],
+)
+def test_a_line_that_is_no_example_is_named(tmp_path, line):
+    path = tmp_path / "a.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(MemreproError, match="line 1 is no example"):
+        read_examples(path)
+    path.write_text("")
+    with pytest.raises(MemreproError, match="holds no example"):
+        read_examples(path)

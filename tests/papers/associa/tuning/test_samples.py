@@ -1,0 +1,150 @@
+"""Samples: nodes of a story, the cues T, and what positive and negative samples hold."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics.pairwise import cosine_similarity
+
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.papers.associa.tuning.samples import (
+    Node,
+    Recipe,
+    draw,
+    lacking,
+    nearest,
+    story_nodes,
+    strange,
+    telling,
+)
+from memrepro.retrieve.associa.graph import ENTITY, EVENT, UTTERANCE
+from tests.papers.associa.tuning.made import LIBRARY, OVEN
+
+QUERY, CUE = "Who founded the Harbour Library?", "Ida Marlow founded it in 1891"
+
+
+def located(nodes, cue, count):
+    vectors = HashEncoder(256).encode([*(node.text for node in nodes), cue], "document")
+    return nearest(vectors[:-1], vectors[-1], count).tolist()
+
+
+def test_a_story_is_chunks_events_and_entities():
+    nodes = story_nodes(OVEN, 2)
+    texts = {kind: [n.text for n in nodes if n.kind == kind] for kind in (UTTERANCE, EVENT, ENTITY)}
+    assert (
+        texts[UTTERANCE][0] == "Nora opened a bakery near the station. Her oven came from Lisbon."
+    )
+    # The last chunk of five sentences is one sentence, the same text as its event.
+    assert len(texts[UTTERANCE]) == 3
+    assert len(texts[EVENT]) == 4
+    assert {"Lisbon", "rye bread"} <= set(texts[ENTITY])
+    assert len({node.text for node in nodes}) == len(nodes)
+
+
+@given(st.integers(1, 8), st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_the_nearest_nodes_are_of_highest_cosine(count, n, seed):
+    random = np.random.default_rng(seed)
+    vectors = random.integers(-3, 4, (n, 4)).astype(np.float32)
+    cue = np.array([1, 2, 0, 1], np.float32)
+    found = nearest(vectors, cue, count)
+    peer = cosine_similarity(cue[None], vectors)[0]
+    assert len(found) == min(count, n) == len(set(found.tolist()))
+    np.testing.assert_allclose(peer[found], np.sort(peer)[::-1][: len(found)], atol=1e-6)
+
+
+def test_of_equal_nodes_the_earlier_is_nearer():
+    vectors = np.array([[0, 1], [1, 0], [2, 0], [1, 0]], np.float32)
+    assert nearest(vectors, np.array([1, 0], np.float32), 2).tolist() == [1, 2]
+
+
+def test_what_tells_the_cue_is_more_than_the_nearest_nodes():
+    nodes = [
+        Node(UTTERANCE, "Ida came. Ida Marlow founded it in 1891. Ida left."),
+        Node(EVENT, "Ida came."),
+        Node(EVENT, "Ida Marlow founded it in 1891."),
+        Node(ENTITY, "Ida Marlow"),
+        Node(EVENT, "founded it in 1891"),
+        Node(UTTERANCE, "Nobody knows Ida Marlow, who founded it in 1891."),
+        Node(UTTERANCE, "Rain fell."),
+    ]
+    # The chunk holds the rationale, the event is T, its part is held by T; the entity tells
+    # only where it is the rationale.
+    assert telling(nodes, [2], CUE) == {0, 2, 4}
+    assert telling(nodes, [2], "Ida Marlow") == {0, 2, 3, 4, 5}
+    # Of a chunk of T no event stays.
+    assert telling(nodes, [0], "Ida left") == {0, 1, 2, 4}
+    # By whole words.
+    assert telling([Node(EVENT, "The carpet is red")], [], "car") == frozenset()
+
+
+def test_a_positive_sample_holds_all_cues_and_a_negative_one_none_of_what_tells_them():
+    nodes = story_nodes(LIBRARY, 3)
+    texts = [node.text for node in nodes]
+    recipe = Recipe(nodes=8)
+    cues = located(nodes, CUE, recipe.cues)
+    sufficient, missing = draw("s-001", QUERY, CUE, nodes, cues, recipe)
+    assert (sufficient.sample_id, missing.sample_id) == ("s-001-sufficient", "s-001-missing")
+    assert sufficient.query_id == missing.query_id == "s-001"
+    assert sufficient.cues == missing.cues == tuple(texts[i] for i in cues)
+    assert set(sufficient.cues) <= set(sufficient.evidence)
+    assert (sufficient.missing, sufficient.irrelevant) == ((), ())
+    hidden = {texts[i] for i in telling(nodes, cues, CUE)}
+    assert not hidden & set(missing.evidence)
+    assert not any("1891" in text for text in missing.evidence)
+    for sample in (sufficient, missing):
+        assert len(sample.evidence) == len(set(sample.evidence)) == 8
+        # In the story's order, so that a place tells nothing.
+        assert list(sample.evidence) == sorted(sample.evidence, key=texts.index)
+    assert "Ida Marlow" in missing.missing
+
+
+def test_samples_hang_on_seed_and_question_alone():
+    nodes = story_nodes(LIBRARY, 3)
+    cues = located(nodes, CUE, 3)
+    recipe = Recipe(nodes=8)
+    assert draw("a", QUERY, CUE, nodes, cues, recipe) == draw("a", QUERY, CUE, nodes, cues, recipe)
+    other = draw("b", QUERY, CUE, nodes, cues, recipe)
+    moved = draw("a", QUERY, CUE, nodes, cues, Recipe(nodes=8, seed=1))
+    evidence = {pair[1].evidence for pair in (draw("a", QUERY, CUE, nodes, cues, recipe), other)}
+    assert len(evidence | {moved[1].evidence}) == 3
+
+
+def test_a_small_story_gives_what_it_has_and_one_that_tells_all_gives_nothing():
+    nodes = story_nodes(OVEN, 3)
+    cue = "Her oven came from Lisbon"
+    sufficient, missing = draw("q", "Where?", cue, nodes, located(nodes, cue, 3), Recipe(nodes=99))
+    assert len(sufficient.evidence) == len(nodes)
+    assert len(missing.evidence) < len(nodes)
+    alone = [Node(EVENT, "Rain fell."), Node(UTTERANCE, "Ann slept. Rain fell.")]
+    assert draw("q", "What fell?", "Rain fell.", alone, [0], Recipe()) is None
+
+
+def test_what_is_missing_is_what_no_evidence_names():
+    evidence = ("Tomas Reed rebuilt the wing.", "maps")
+    cue = "She met Ida Marlow and Tomas Reed"
+    assert lacking(QUERY, cue, evidence, ["Brightwater", "maps"]) == (
+        "Harbour Library", "Brightwater", "Ida Marlow",
+    )  # fmt: skip
+    assert lacking("Why so?", "because", evidence, ["maps"]) == ("because",)
+    many = [f"Name{n}" for n in range(9)]
+    assert lacking("Why so?", "because", evidence, many) == tuple(many[:5])
+
+
+def test_what_shares_no_word_with_question_rationale_and_cues_is_irrelevant():
+    evidence = ("Library of Rome", "Felix", "the canal", "Ida")
+    assert strange("Who founded the library?", "Ida did", evidence, ["canal boats"]) == (2,)
+
+
+@pytest.mark.parametrize(
+    ("setting", "rule"),
+    [
+        ({"cues": 0}, "cues is 0: it must be a whole number from 1"),
+        ({"questions": 1.5}, "questions is 1.5"),
+        ({"seed": -1}, "seed is -1: it must be a whole number from 0"),
+        ({"nodes": 2}, "samples of 2 nodes with 3 cues"),
+    ],
+)
+def test_a_recipe_out_of_range_is_refused(setting, rule):
+    with pytest.raises(MemreproError, match=rule):
+        Recipe(**setting)

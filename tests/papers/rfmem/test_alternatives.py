@@ -1,0 +1,245 @@
+"""RF-Mem's Tables 15 to 17: what is planned, and every kind of cell on a few questions by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.files import paths
+from memrepro.files.atomic import write_table
+from memrepro.papers.rfmem.alternatives import (
+    BLOCKS,
+    BOUNDS,
+    SWEEPS,
+    Rows,
+    as_printed,
+    build,
+    checked_claims,
+    claims,
+    ours,
+    routing,
+    routing_cells,
+    swept,
+    table17,
+)
+from memrepro.papers.rfmem.printed import printed_rows
+from memrepro.papers.rfmem.routing import CUTOFFS, ENCODERS, GATE, KINDS
+from memrepro.report.profile import Metrics
+from memrepro.report.tables import show
+from memrepro.study.evaluation import METRIC_COLUMNS
+from memrepro.study.params import load_plan
+
+PATHS = list(dict.fromkeys(path for blocks in BLOCKS.values() for path in blocks.values()))
+QUESTIONS = [f"q{i}" for i in range(8)]
+KIND = dict(zip(QUESTIONS, [k for k in KINDS.values() if k] * 2, strict=True))
+# The last question has no relevant doc: it is routed, and has no recall.
+ASKED = [*QUESTIONS, "q8"]
+
+
+def recall_of(path, k, setting=""):
+    """Eight recalls, another eight for each path, K and setting."""
+    seed = sum(map(ord, path + setting)) + k
+    return np.random.default_rng(seed).integers(0, 5, len(QUESTIONS)) / 4
+
+
+def scores_of(number):
+    """Ten scores whose steps, and so whose entropy, the question's number gives."""
+    return 0.5 - 0.02 * number - 0.01 * number * np.arange(10)
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    lines = []
+
+    def add(experiment, setting, k, values):
+        for query_id, value in zip(QUESTIONS, values, strict=True):
+            lines.append(
+                (experiment, setting, "session", query_id, KIND[query_id], "recall", k, value)
+            )
+
+    for encoder in ENCODERS.values():
+        for k in CUTOFFS:
+            add(f"{encoder.stem}-familiarity", "", k, recall_of("familiarity", k))
+            for path in PATHS:
+                add(f"{encoder.stem}-{path}-k{k}", "", k, recall_of(path, k))
+            for path, (parameter, _) in {**SWEEPS, "recollection": ("alpha", "α")}.items():
+                for setting in ("0.1", "0.2"):
+                    name = f"{encoder.stem}-{path}-k{k}-by-{parameter}"
+                    add(name, setting, k, recall_of(path, k, setting))
+        run = pd.DataFrame(
+            [
+                (query_id, f"d{rank}", rank + 1, score)
+                for number, query_id in enumerate(ASKED)
+                for rank, score in enumerate(scores_of(number))
+            ],
+            columns=["query_id", "doc_id", "rank", "score"],
+        )
+        write_table(paths.run("open", f"{encoder.stem}-familiarity"), run)
+    write_table(paths.metrics("open"), pd.DataFrame(lines, columns=METRIC_COLUMNS))
+    metrics = Metrics("open")
+    return {name: Rows("open", metrics, encoder) for name, encoder in ENCODERS.items()}
+
+
+def gated_by_hand(path, k, setting="", gate=GATE):
+    familiar = [gate.is_familiar(scores_of(i)[:k]) for i in range(len(QUESTIONS))]
+    return np.where(familiar, recall_of("familiarity", k), recall_of(path, k, setting))
+
+
+def test_every_row_is_planned_with_the_settings_that_the_note_names():
+    plan = load_plan()
+    for encoder in ENCODERS.values():
+        for k in CUTOFFS:
+            for path in PATHS:
+                entry = plan.experiment(f"{encoder.stem}-{path}-k{k}")
+                assert (entry.profile, entry.dataset) == ("open", "personabench-n00")
+                given = entry.parameters
+                assert (given["k"], given["beam_width"], given["fanout"]) == (k, 3, k // 5)
+                assert given.get("alpha", {5: 0.9, 10: 0.2}[k]) == {5: 0.9, 10: 0.2}[k]
+                for name, value in {"eps": 0.5, "min_samples": 2, "gamma": 1.0, "neighbours": 3}.items():  # fmt: skip # noqa: E501
+                    assert given.get(name, value) == value
+    for path, (parameter, _) in SWEEPS.items():
+        for k in CUTOFFS:
+            assert plan.experiment(f"rfmem-mpnet-{path}-k{k}-by-{parameter}").vary == parameter
+
+
+def test_the_blocks_are_those_of_the_printed_tables():
+    for table, blocks in BLOCKS.items():
+        shown = list(dict.fromkeys(row.rsplit(", ", 1)[0] for row in printed_rows(table)))
+        assert shown == list(blocks)
+
+
+@pytest.mark.parametrize("table", BLOCKS)
+def test_the_printed_tables_stand_unrun(table):
+    cells = list(as_printed(table))
+    assert len(cells) == 10 * len(printed_rows(table))
+    assert {(c.reproduced, c.verdict) for c in cells} == {("", "not run")}
+    assert {c.metric for c in cells} == {"recall@5", "recall@10"}
+    assert all(c.note for c in cells)
+
+
+def test_our_rows_by_hand(rows):
+    cells = {(c.row, c.column): c for c in ours(rows["mpnet"], "table15")}
+    # Familiarity once, two rows a block; five columns and the gain at either K.
+    assert len(cells) == (1 + 2 * 5) * 2 * 6
+    row = "DBSCAN cluster (KMeans alternative)"
+    for k in CUTOFFS:
+        overall = f"R@{k} Overall"
+        found = cells[f"{row}, RF-Mem", overall]
+        gated = gated_by_hand("dbscan", k)
+        assert (found.reproduced, found.n) == (f"{gated.mean():.4f}", 8)
+        assert cells[f"{row}, Recol.", overall].reproduced == f"{recall_of('dbscan', k).mean():.4f}"
+        social = cells[f"{row}, RF-Mem", f"R@{k} Social"]
+        assert (social.reproduced, social.n) == (f"{gated[[1, 5]].mean():.4f}", 2)
+        before = recall_of("familiarity", k)
+        interval = paired_difference(before, gated)
+        gain = cells[f"{row}, RF-Mem", f"{overall} against Famili."].reproduced
+        assert gain == (
+            f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}], "
+            f"won {(gated > before).sum()}, lost {(gated < before).sum()}"
+        )
+    assert cells["Basic KMeans, Famili.", "R@5 Overall against Famili."].reproduced == ""
+    assert {c.verdict for c in cells.values()} == {"not in the paper"}
+
+
+def test_the_gate_splits_the_questions_by_hand(rows):
+    """Else the tests of gated rows would say nothing."""
+    for k in CUTOFFS:
+        familiar = rows["mpnet"].signals[k]["familiar"]
+        assert familiar.index.tolist() == ASKED
+        assert 0 < familiar[QUESTIONS].sum() < len(QUESTIONS)
+
+
+def test_claims_stand_on_rows_that_are_printed(rows):
+    found = list(claims())
+    assert len(found) == 5 + 2 + 4 + 1 + 2 + 1
+    cells = list(checked_claims(rows))
+    assert len(cells) == len(found) * 2 * 2
+    by = {(c.row, c.column): c for c in cells}
+    spectral = by["D.8: RF-Mem over Recol., Spectral cluster (KMeans alternative)", "mpnet R@5"]
+    assert spectral.reported == f"{0.4651 - 0.4522:+.4f}"
+    mean = (gated_by_hand("spectral", 5) - recall_of("spectral", 5)).mean()
+    assert spectral.reproduced.startswith(f"{mean:+.4f} [")
+    full = by["D.9: full over early stop, RF-Mem, Basic KMeans", "minilm R@10"]
+    assert full.reported == f"{0.6083 - 0.6071:+.4f}"
+    mean = (gated_by_hand("full", 10) - gated_by_hand("recollection", 10)).mean()
+    assert full.reproduced.startswith(f"{mean:+.4f} [")
+    graph = by["D.9: the graph, full, RF-Mem over Famili.", "mpnet R@10"]
+    assert graph.reported == f"{0.5986 - 0.5964:+.4f}"
+    mean = (gated_by_hand("full-graph", 10) - recall_of("familiarity", 10)).mean()
+    assert graph.reproduced.startswith(f"{mean:+.4f} [")
+    assert {c.verdict for c in cells} == {"not comparable"}
+
+
+def test_sweeps_by_hand(rows):
+    cells = {(c.row, c.column): c.reproduced for c in swept(rows["mpnet"])}
+    assert len(cells) == len(SWEEPS) * 2 * 2 * 4
+    assert cells["DBSCAN cluster, ε = 0.2", "R@5 RF-Mem"] == (
+        f"{gated_by_hand('dbscan', 5, '0.2').mean():.4f}"
+    )
+    mean = (recall_of("full", 10, "0.1") - recall_of("familiarity", 10)).mean()
+    gain = cells["Basic KMeans, full, rounds = 0.1", "R@10 Recol. against Famili."]
+    assert gain.startswith(f"{mean:+.4f} [")
+
+
+def test_every_routing_has_the_recall_of_the_gate_at_its_threshold(rows):
+    table = routing(rows)
+    assert set(table["asked"]) == {9}
+    assert set(table["n"]) == {8}
+    for bounds, (high, low) in BOUNDS.items():
+        part = table[(table["bounds"] == bounds) & (table["k"] == 5)]
+        for one in part[part["encoder"] == "mpnet"].itertuples():
+            tau = min(one.high, 1.0)
+            gate = replace(GATE, mean_high=high, mean_low=low, entropy_threshold=tau)
+            assert one.recall == pytest.approx(gated_by_hand("recollection", 5, gate=gate).mean())
+            routed = [gate.is_familiar(scores_of(i)[:5]) for i in range(len(ASKED))]
+            assert one.recollected == len(ASKED) - sum(routed)
+
+
+def test_table_17_judges_mpnet_alone(rows):
+    table = routing(rows)
+    cells = list(table17(table, rows["mpnet"]))
+    by = {(c.row, c.column): c for c in cells}
+    assert {c.verdict for c in cells if c.row in ("multi-qa-MiniLM", "bge-base")} == {"not run"}
+    assert by["mpnet", "Time"].verdict == "not run"
+    for bounds, (high, low) in BOUNDS.items():
+        gate = replace(GATE, mean_high=high, mean_low=low)
+        familiar = sum(gate.is_familiar(scores_of(i)[:5]) for i in range(len(ASKED)))
+        row = f"mpnet, {bounds}, τ = 0.2"
+        found = by[row, "Route→Famili."]
+        assert (found.reproduced, found.reported, found.n) == (str(familiar), "15", 9)
+        assert by[row, "Route→Recol."].reproduced == str(9 - familiar)
+        recall = gated_by_hand("recollection", 5, gate=gate).mean()
+        assert (by[row, "R@5 Overall"].reproduced, by[row, "R@5 Overall"].n) == (f"{recall:.4f}", 8)
+        # The most that can go to recollection is nearest to the printed 248.
+        nearest = by[f"mpnet, {bounds}, τ by the routes", "Route→Recol."]
+        assert nearest.reproduced == str(table[table["bounds"] == bounds]["recollected"].max())
+        assert "after the fact" in nearest.note
+        one = by[f"mpnet, {bounds}, τ by the routes, any α", "R@5 Overall"]
+        # All but those that the mean alone finds familiar are recollected.
+        gate = replace(gate, entropy_threshold=0.0)
+        means = [gated_by_hand("recollection", 5, alpha, gate).mean() for alpha in ("0.1", "0.2")]
+        assert one.reported == "0.4009"
+        assert one.reproduced == f"{min(means, key=lambda m: abs(m - 0.4009)):.4f}"
+        ours_alone = by[f"all-MiniLM-L6-v2, {bounds}, τ = 0.2", "Route→Recol."]
+        assert (ours_alone.reported, ours_alone.verdict) == ("", "not in the paper")
+
+
+def test_the_routing_table_has_both_ends(rows):
+    cells = {(c.row, c.column): c.reproduced for c in routing_cells(routing(rows))}
+    row = f"mpnet, K = 5, {next(iter(BOUNDS))}"
+    assert cells[row, "recall, no entropy familiar"] == f"{recall_of('recollection', 5).mean():.4f}"
+    ends = cells[row, "recall, every entropy familiar"]
+    assert ends == f"{recall_of('familiarity', 5).mean():.4f}"
+    assert cells[row, "recollected, any τ"] == "0 to 9"
+
+
+def test_all_is_written(rows, tmp_path):
+    written = build("open", tmp_path / "out")
+    assert len(written) == 3 * (2 + 4 + 2 + 2 + 1)
+    assert all(path.is_file() for path in written)
+    assert len({path.name for path in written}) == len(written)
+    shown = show(tmp_path / "out", "table16_minilm")
+    assert shown.index.tolist()[0] == "Basic KMeans (Early-Stop), Famili."

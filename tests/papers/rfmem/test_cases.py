@@ -1,0 +1,117 @@
+"""RF-Mem's case studies: which questions are chosen, and that each is drawn as a tree, whole."""
+
+import networkx as nx
+import pandas as pd
+import pytest
+
+from memrepro.files.atomic import read_table
+from memrepro.papers.rfmem.cases import FAMILIAR, FIGURES, GAIN, LOSS, K, build, choose, tree
+from memrepro.papers.rfmem.traces import Traces
+from memrepro.report.tables import show
+from tests.papers.rfmem import toy
+
+DEEP = f"rfmem-mpnet-recollection-k{K}"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    return tmp_path
+
+
+def chosen(recalls, entropies):
+    """Cases of `q0`, `q1`, …: (familiarity, recollection), and the entropy of familiar ones."""
+    both = pd.DataFrame(
+        [(f"q{i}", "kind", *pair) for i, pair in enumerate(recalls)],
+        columns=["query_id", "kind", "familiarity", "recollection"],
+    )
+    gated = pd.DataFrame(
+        [(f"q{i}", "recollection" if e is None else "familiarity", e or 0.3)
+         for i, e in enumerate(entropies)],
+        columns=["query_id", "path", "entropy"],
+    )  # fmt: skip
+    return {case.case: case.query_id for case in choose(both.iloc[::-1], gated.iloc[::-1])}
+
+
+def test_the_rules_by_hand_of_equals_the_first_id():
+    recalls = [(0.5, 0.5), (0.0, 1.0), (0.0, 1.0), (1.0, 0.5), (1.0, 0.5)]
+    assert chosen(recalls, [0.2, None, 0.1, None, 0.1]) == {GAIN: "q1", LOSS: "q3", FAMILIAR: "q2"}
+
+
+def test_no_case_where_no_question_fits():
+    assert chosen([(0.5, 0.5), (0.0, 0.5)], [None, None]) == {GAIN: "q1"}
+    assert chosen([(0.5, 0.5), (0.5, 0.0)], [0.2, None]) == {LOSS: "q1", FAMILIAR: "q0"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_question_is_a_tree_that_holds_all_its_docs(seed):
+    toy.write_gold("personabench-n00", "session", {"q00": ["d01", "d02"], "q01": ["d05"]})
+    asked = toy.requests(seed=seed)
+    toy.write_family(DEEP, asked)
+    traces = Traces("open")
+    one = traces.found[DEEP]
+    direct = traces.familiarity(one)
+    for query_id in asked[0].query_ids:
+        nodes = tree(one, query_id, direct)
+        assert nodes["node"].is_unique
+        alone = nodes[nodes["kind"] == "doc of familiarity alone"]
+        graph = nx.DiGraph()
+        graph.add_nodes_from(set(nodes["node"]) - set(alone["node"]))
+        inside = nodes[nodes["parent"] != ""]
+        graph.add_edges_from(zip(inside["parent"], inside["node"], strict=True))
+        assert nx.is_arborescence(graph)
+        hits = one.hits[one.hits["query_id"] == query_id].set_index("doc_id")
+        docs = nodes[nodes["kind"] == "doc"].set_index("doc_id")
+        assert docs["rank"].to_dict() == hits["rank"].to_dict()
+        assert set(alone["doc_id"]) == set(
+            direct.loc[direct["query_id"] == query_id, "doc_id"]
+        ) - set(hits.index)
+        gold = set(one.gold.loc[one.gold["query_id"] == query_id, "doc_id"])
+        shown = pd.concat([docs.reset_index(), alone])
+        assert {r.doc_id for r in shown.itertuples() if r.relevant} == gold & set(shown["doc_id"])
+        # A doc hangs on the cluster and round that found it; no two lie on one line.
+        for doc_id, row in docs.iterrows():
+            place = hits.loc[doc_id]
+            start = (
+                f"round {place['round']}, branch {place['branch']}" if place["round"] else "query"
+            )
+            assert row["parent"] == f"{start}, cluster {place['cluster']}"
+        assert shown["y"].is_unique
+        # Every branch that was searched is there, but for those below a cluster that is not.
+        searched = one.branches[one.branches["query_id"] == query_id]
+        assert (nodes["kind"] == "branch").sum() == (searched["round"] > 0).sum()
+
+
+def test_familiarity_is_a_flat_tree():
+    toy.write_gold("personabench-n00", "session", {"q00": ["d01"]})
+    asked = toy.requests(seed=1)
+    toy.write_family(DEEP, asked)
+    traces = Traces("open")
+    gated = traces.found[DEEP.replace("recollection", "gated")]
+    familiar = gated.queries.loc[gated.queries["path"] == "familiarity", "query_id"]
+    nodes = tree(gated, familiar.iloc[0], traces.familiarity(gated))
+    assert set(nodes["parent"]) == {"", "query"}
+    assert (nodes["rank"] == nodes["rank_by_familiarity"])[nodes["kind"] == "doc"].all()
+
+
+def test_all_is_written_without_texts_and_what_is_missing_is_not_run(folder):
+    asked = toy.requests(seed=1)
+    ids = asked[0].query_ids
+    toy.write_gold("personabench-n00", "session", {q: ["d01"] for q in ids})
+    toy.write_family(DEEP, asked)
+    recalls = {
+        "rfmem-mpnet-familiarity": dict.fromkeys(ids, 0.5),
+        DEEP: {q: i / len(ids) for i, q in enumerate(ids)},
+    }
+    toy.write_metrics("open", "session", recalls)
+    written = build("open", Traces("open"), folder / "out")
+    names = {path.name for path in written}
+    drawn = {f"{name}_mpnet.{s}" for name in FIGURES.values() for s in ("svg", "png", "csv")}
+    assert drawn < names
+    table = show(folder / "out", "cases")
+    assert table.loc[f"all-mpnet-base-v2: {GAIN}", "question"].startswith(ids[-1])
+    assert table.loc[f"all-mpnet-base-v2: {LOSS}", "question"].startswith(ids[0])
+    assert table.loc["all-MiniLM-L6-v2", "question"] == "not run"
+    nodes = read_table(folder / "out" / "figure18_mpnet.csv")
+    docs = nodes.loc[nodes["kind"].str.startswith("doc"), "doc_id"]
+    assert set(docs) <= set(asked[0].keys.doc_ids)

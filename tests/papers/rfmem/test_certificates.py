@@ -1,0 +1,197 @@
+"""RF-Mem's Appendix F: the formulas, what holds of every list, and what is refuted."""
+
+from math import exp, log
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.special import entr
+
+from memrepro.errors import MemreproError
+from memrepro.papers.rfmem.certificates import (
+    concentration,
+    cost,
+    design_effect,
+    discordant_pairs,
+    entropy_certificate,
+    greatest_entropy,
+    least_entropy,
+    meant_certificate,
+    printed_certificate,
+    probabilities,
+    right_certificate,
+    tails,
+)
+
+LISTS = st.lists(st.floats(-1, 1), min_size=2, max_size=20)
+
+
+def entropy(p):
+    return float(entr(np.array(p)).sum())
+
+
+def scores_of(p, sharpness=1.0):
+    """One list of scores whose tempered softmax is p."""
+    return np.log(np.array([p])) / sharpness
+
+
+def test_probabilities_by_hand():
+    p = probabilities(np.array([[0.5, 0.4]]), 30.0)
+    assert p[0, 0] == pytest.approx(1 / (1 + exp(-3)))
+
+
+@given(LISTS, st.floats(0.1, 60))
+def test_equation_20_holds_and_so_does_its_counterpart(scores, sharpness):
+    p = probabilities(np.array([scores]), sharpness)[0]
+    top = p.max(keepdims=True)
+    assert least_entropy(top)[0] - 1e-9 <= entropy(p) <= greatest_entropy(top, len(p))[0] + 1e-9
+
+
+def test_both_bounds_of_the_entropy_are_reached():
+    assert entropy([0.7, 0.1, 0.1, 0.1]) == pytest.approx(greatest_entropy(np.array([0.7]), 4)[0])
+    assert entropy([0.4, 0.4, 0.2]) == pytest.approx(least_entropy(np.array([0.4]))[0])
+    for n in range(1, 50):
+        assert least_entropy(np.array([1 / n]))[0] == pytest.approx(log(n), abs=1e-9)
+
+
+@given(st.floats(0.001, 1), st.floats(0.001, 1))
+def test_the_least_entropy_falls(first, second):
+    low, high = least_entropy(np.array(sorted([first, second])))
+    assert low >= high - 1e-9
+
+
+@given(LISTS, st.floats(0.1, 60), st.floats(0, 3))
+def test_the_right_certificate_holds(scores, sharpness, threshold):
+    p = probabilities(np.array([scores]), sharpness)[0]
+    assume(entropy(p) <= threshold)
+    assert p.max() >= right_certificate(threshold, len(p)) - 1e-9
+
+
+@given(st.floats(0, 3), st.integers(2, 30))
+def test_the_certificates_in_order(threshold, k):
+    right = right_certificate(threshold, k)
+    assert max(exp(-threshold), 1 / k) <= right + 1e-9
+    assert right <= meant_certificate(threshold, k) + 1e-9 <= 1 + 2e-9
+    assert printed_certificate(threshold, k) == 1.0
+
+
+def test_the_right_certificate_is_reached():
+    # At τ = H(0.4, 0.4, 0.2) no greater bound would do.
+    assert right_certificate(entropy([0.4, 0.4, 0.2]), 5) == pytest.approx(0.4)
+    assert right_certificate(log(3), 10) == pytest.approx(1 / 3)
+    assert right_certificate(0.0, 5) == 1.0
+    assert right_certificate(log(5), 5) == right_certificate(9.0, 5) == 0.2
+
+
+def test_equation_21_as_printed_is_refuted():
+    table = entropy_certificate(scores_of([0.9, 0.1]), 1.0, 0.4).iloc[0]
+    assert table["premise"]
+    assert not table["printed_holds"]
+    assert table["meant_holds"]
+    assert table["right_holds"]
+
+
+def test_equation_21_as_meant_is_refuted():
+    p = np.array([0.5, 0.5] + [1e-12] * 8)
+    table = entropy_certificate(scores_of(p / p.sum(), 30.0), 30.0, log(2) + 1e-6).iloc[0]
+    assert table["premise"]
+    assert table["meant"] == pytest.approx(0.866, abs=2e-3)
+    assert table["top"] == pytest.approx(0.5)
+    assert not table["meant_holds"]
+    assert table["right_holds"]
+    assert table["binds"]
+
+
+def test_a_list_of_equal_scores_binds_nothing():
+    table = entropy_certificate(np.zeros((2, 5)), 30.0, 2.0)
+    assert table["entropy"].tolist() == pytest.approx([log(5)] * 2)
+    assert table["premise"].all()
+    assert table["ceiling_holds"].all()
+    assert not table["binds"].any()
+    assert table["right"].tolist() == [0.2, 0.2]
+
+
+def test_lemma_1_is_refuted():
+    # A smaller entropy with a smaller greatest probability.
+    first, second = [0.5, 0.5, 0, 0, 0], [0.6, 0.1, 0.1, 0.1, 0.1]
+    assert entropy(first) < entropy(second)
+    assert max(first) < max(second)
+    # A greater mean with a greater chance to miss, relevance being a step of the score.
+    scores = np.array([[0.9, 0.1], [0.6, 0.6]])
+    miss = (1 - (scores >= 0.8)).prod(axis=1)
+    assert scores.mean(axis=1).tolist() == sorted(scores.mean(axis=1))
+    assert miss.tolist() == [0, 1]
+
+
+def test_discordant_pairs():
+    assert discordant_pairs(np.array([1, 2, 3.0]), np.array([1, 2, 3.0])) == 0
+    assert discordant_pairs(np.array([1, 2, 3.0]), np.array([3, 2, 1.0])) == 1
+    assert discordant_pairs(np.array([1, 2, 3.0]), np.array([1, 3, 2.0])) == pytest.approx(1 / 3)
+    assert discordant_pairs(np.array([1, 1, 2.0]), np.array([2, 1, 3.0])) == 0
+    assert np.isnan(discordant_pairs(np.ones(3), np.arange(3.0)))
+
+
+def test_concentration_by_hand():
+    table = concentration(np.array([[0.8, 0.6], [0.5, 0.3], [0.1, -0.3], [0.9, 0.9]]), 0.0, 0.6)
+    assert table["premise"].tolist() == [True, False, True, True]
+    assert table["delta"].tolist() == pytest.approx([0.1, 0, 0.1, 0.3])
+    # Variances 0.02 and 0.08: exp(-2·0.01/(2·0.02)) and exp(-2·0.01/(2·0.08)).
+    assert table["bound"].tolist() == pytest.approx([exp(-0.5), 1, exp(-0.125), 0])
+    assert table["sure_bound"].tolist() == pytest.approx([exp(-0.01), 1, exp(-0.01), exp(-0.09)])
+    assert not table["binds"].any()
+
+
+def test_equation_22_holds_of_independent_scores():
+    scores = np.random.default_rng(0).normal(0.3, 0.1, (20_000, 5))
+    assert tails(scores, np.array([0.02, 0.05, 0.1]))["holds"].all()
+    assert design_effect(scores) == pytest.approx(1, abs=0.05)
+
+
+def test_equation_22_is_refuted_by_scores_that_depend():
+    signs = np.repeat([1.0, -1.0], 50)
+    table = tails(np.tile(signs[:, None], (1, 10)), np.array([1.0]))
+    assert table[["below", "above"]].to_numpy().tolist() == [[0.5, 0.5]]
+    assert table["bound"].item() == pytest.approx(exp(-5))
+    assert not table["holds"].item()
+    assert design_effect(np.tile(signs[:, None], (1, 10))) == pytest.approx(10)
+    assert np.isnan(design_effect(np.ones((3, 4))))
+
+
+def test_equation_22_is_refuted_by_the_greatest_of_many_scores():
+    # Independent scores of 100 docs, of which a list shows the 10 greatest: σ² of a list is small.
+    drawn = np.random.default_rng(1).normal(size=(20_000, 100))
+    top = np.sort(drawn, axis=1)[:, -10:]
+    away = top.mean(axis=1) - top.mean()
+    bound = exp(-10 * 0.4**2 / (2 * top.var(axis=1, ddof=1).mean()))
+    assert (away >= 0.4).mean() > 2 * bound
+
+
+@given(st.integers(1, 10), st.integers(1, 10), st.integers(1, 30), st.integers(1, 1000))
+def test_cost(beam, fanout, rounds, n_docs):
+    found = cost(beam, fanout, rounds, n_docs)
+    assert found.path == fanout * (rounds * beam + rounds * (rounds - 1) // 2)
+    assert found.beam == beam * found.path - (beam - 1) * beam * fanout
+    assert found.products >= n_docs
+    assert found.path >= found.first_bound
+
+
+def test_the_printed_complexity_is_refuted():
+    # No constant will do: the sum over the printed order grows with R.
+    ratios = [cost(1, 1, rounds, 100) for rounds in (10, 100, 1000)]
+    assert [round(c.path / c.first_bound, 1) for c in ratios] == [5.5, 50.5, 500.5]
+    assert [round(c.path / c.second_bound, 1) for c in ratios] == [5.0, 50.0, 500.0]
+    assert cost(3, 1, 10, 88) == (75, 219, 2464, 30, 13)
+
+
+def test_errors():
+    with pytest.raises(MemreproError, match=r"scores of shape \(3,\): Appendix F needs"):
+        design_effect(np.ones(3))
+    with pytest.raises(MemreproError, match="K of at least 2"):
+        concentration(np.ones((3, 1)), 0.0, 0.6)
+    with pytest.raises(MemreproError, match="1 of 4 scores are not finite"):
+        probabilities(np.array([[0.1, np.nan], [0.1, 0.2]]), 30.0)
+    with pytest.raises(MemreproError, match="an entropy threshold of -1"):
+        right_certificate(-1, 5)
+    with pytest.raises(MemreproError, match="B=0, F=1, R=1, M=1: each must be at least 1"):
+        cost(0, 1, 1, 1)

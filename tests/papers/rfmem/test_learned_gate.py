@@ -1,0 +1,89 @@
+"""RF-Mem's learned gate: labels, the split in order, the policies by hand, and a rule to learn."""
+
+import numpy as np
+import pytest
+from sklearn.neural_network import MLPClassifier
+
+from memrepro.errors import MemreproError
+from memrepro.papers.rfmem import learned_gate
+from memrepro.papers.rfmem.learned_gate import COLUMNS, label, train_and_test
+
+
+def problem(n=200, seed=0):
+    """Queries of which those of great entropy are won by recollection, and some are ties."""
+    generator = np.random.default_rng(seed)
+    signals = np.stack([generator.uniform(0.2, 0.3, n), generator.uniform(0.1, 0.2, n)], axis=1)
+    recollect = signals[:, 1] > 0.15
+    recalls = np.where(recollect[:, None], [0.0, 1.0], [1.0, 0.0])
+    recalls[::5] = 0.5
+    return signals, recalls, recollect
+
+
+def test_labels():
+    found = label(np.array([0.5, 0.2, 1.0, 0.0]), np.array([0.5, 0.4, 0.5, 0.0]))
+    assert found.tolist() == [-1, 1, 0, -1]
+
+
+def test_the_fixed_policies_by_hand():
+    recalls = np.array([[1.0, 0.0]] * 8 + [[1.0, 0.0], [0.5, 1.0], [0.5, 0.5], [0.0, 1.0]])
+    thresholds = np.array([False] * 8 + [True, True, False, False])
+    table = train_and_test(np.zeros((12, 2)), recalls, thresholds, [0], 1 / 3).set_index("policy")
+    # Of the four last queries three are decided: familiarity, recollection, recollection.
+    assert table["n_test"].tolist() == [4] * 5
+    assert table["n_decided"].tolist() == [3] * 5
+    assert table["n_train"].tolist() == [8] * 5
+    fixed = table.loc[["familiarity", "recollection", "thresholds", "oracle"]]
+    assert fixed["accuracy"].tolist() == pytest.approx([1 / 3, 2 / 3, 1 / 3, 1])
+    assert fixed["recall"].tolist() == pytest.approx([0.5, 0.625, 0.375, 0.875])
+    assert fixed["recollected"].tolist() == pytest.approx([0, 1, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("wins", [(12, 1), (1, 12), (0, 0), (4, 4)])
+def test_too_little_to_learn_from_is_said_by_an_empty_row(wins):
+    recalls = np.array([[1.0, 0.0]] * wins[0] + [[0.0, 1.0]] * wins[1] + [[0.0, 0.0]] * 30)
+    n = len(recalls)
+    table = train_and_test(np.zeros((n, 2)), recalls, np.zeros(n, bool), [0, 1], 0.2)
+    learned = table[table["policy"] == "learned"]
+    assert len(learned) == 1
+    assert learned["n_train"].item() == sum(wins)
+    assert learned[["seed", "accuracy", "recollected", "recall"]].isna().all(axis=None)
+    assert np.isnan(table["accuracy"]).all()  # the test queries are all ties
+
+
+def test_a_rule_is_learned_the_same_each_time():
+    signals, recalls, recollect = problem(300)
+    table = train_and_test(signals, recalls, recollect, range(2), 0.3)
+    assert list(table.columns) == COLUMNS
+    learned = table[table["policy"] == "learned"]
+    assert learned["seed"].tolist() == [0, 1]
+    assert (learned["accuracy"] > 0.8).all()
+    best = table.set_index("policy").loc["oracle", "recall"]
+    assert (learned["recall"] <= best).all()
+    assert table.set_index("policy").loc["thresholds", "accuracy"] == 1.0
+    assert train_and_test(signals, recalls, recollect, range(2), 0.3).equals(table)
+
+
+def test_the_first_queries_train_and_the_last_test():
+    # Queries to test on change nothing that is learned; ties among those to train on do not either.
+    signals, recalls, recollect = problem()
+    before = train_and_test(signals, recalls, recollect, [0], 0.5)
+    other = signals.copy()
+    other[:100:5] = 9.0
+    assert train_and_test(other, recalls, recollect, [0], 0.5).equals(before)
+    assert before["n_test"].unique().tolist() == [100]
+    assert before["n_train"].unique().tolist() == [80]
+
+
+@pytest.mark.parametrize("share", [0.0, 1.5])
+def test_a_share_that_leaves_nothing_is_refused(share):
+    signals, recalls, recollect = problem()
+    with pytest.raises(MemreproError, match="choose a share between 0 and 1"):
+        train_and_test(signals, recalls, recollect, [0], share)
+
+
+def test_the_quicker_network_learns_what_the_librarys_does(monkeypatch):
+    monkeypatch.setattr(learned_gate, "_PASSES", 100)
+    signals, recalls, recollect = problem(60)
+    ours = train_and_test(signals, recalls, recollect, range(2), 0.3)
+    monkeypatch.setattr(learned_gate, "_Network", MLPClassifier)
+    assert train_and_test(signals, recalls, recollect, range(2), 0.3).equals(ours)

@@ -1,0 +1,81 @@
+"""RF-Mem's routing: the signals by hand, and every routing against the gate itself."""
+
+from dataclasses import replace
+from math import exp, inf, log
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from memrepro.files import paths
+from memrepro.files.atomic import write_table
+from memrepro.papers.rfmem.routing import GATE, choose, probes, routings, side_by_side, signals
+from memrepro.retrieve.rfmem.gate import Gate
+
+LISTS = {"a": [0.9, 0.8], "b": [0.4, 0.4], "c": [0.4, 0.3], "d": [0.4, 0.1], "e": [0.1, -0.2]}
+
+
+@pytest.fixture
+def scores():
+    return pd.DataFrame.from_dict(LISTS, orient="index", columns=[1, 2])
+
+
+def entropy(gap, sharpness=30.0):
+    """The mean form of two scores' entropy."""
+    p = 1 / (1 + exp(-sharpness * gap))
+    return -(p * log(p) + (1 - p) * log(1 - p)) / 2
+
+
+def test_probes_are_in_the_runs_order_and_short_lists_end_in_nan(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    run = pd.DataFrame(
+        [("q2", "x", 1, 0.5), ("q2", "y", 2, 0.4), ("q2", "z", 3, 0.3), ("q1", "x", 1, 0.2)],
+        columns=["query_id", "doc_id", "rank", "score"],
+    )
+    write_table(paths.run("open", "some"), run)
+    found = probes("open", "some", 2)
+    assert found.index.tolist() == ["q2", "q1"]
+    assert found.loc["q2"].tolist() == [0.5, 0.4]
+    assert found.loc["q1", 1] == 0.2
+    assert np.isnan(found.loc["q1", 2])
+    assert signals(found, GATE).loc["q1"].tolist() == [0.2, 0.0, True]
+
+
+def test_signals_by_hand(scores):
+    found = signals(scores, GATE)
+    assert found["mean"].tolist() == pytest.approx([0.85, 0.4, 0.35, 0.25, -0.05])
+    gaps = [0.1, 0.0, 0.1, 0.3, 0.3]
+    assert found["entropy"].tolist() == pytest.approx([entropy(g) for g in gaps])
+    assert entropy(0.0) == pytest.approx(log(2) / 2)
+    # Above θ_high; too great an entropy; small; small; below θ_low.
+    assert found["familiar"].tolist() == [True, False, True, True, False]
+
+
+def test_routings_are_all_that_the_gate_can_give(scores):
+    gate = replace(GATE, mean_low=0.0)
+    found = routings(signals(scores, gate), gate)
+    assert [one.recollected for one in found] == [4, 3, 2, 1]
+    edges = [0.0, entropy(0.3), entropy(0.1), entropy(0.0)]
+    assert [one.low for one in found] == pytest.approx(edges)
+    assert found[-1].high == inf
+    for one in found:
+        for tau in (one.high, one.low + 1e-9):
+            at = replace(gate, entropy_threshold=min(tau, 1.0))
+            wanted = [at.is_familiar(np.array(s)) for s in LISTS.values()]
+            assert one.familiar.tolist() == wanted
+
+
+def test_without_a_question_between_the_bounds_there_is_one_routing(scores):
+    gate = Gate(30.0, 0.2, 0.3, 0.29)
+    (one,) = routings(signals(scores, gate), gate)
+    assert (one.low, one.high, one.recollected) == (0.0, inf, 2)
+
+
+def test_each_question_takes_the_value_of_its_path():
+    direct = pd.DataFrame({"query_id": ["a", "b"], "kind": ["x", "y"], "value": [0.1, 0.2]})
+    deliberate = pd.DataFrame({"query_id": ["b", "a"], "kind": ["y", "x"], "value": [0.9, 0.8]})
+    both = side_by_side(direct, deliberate)
+    assert both.columns.tolist() == ["query_id", "kind", "familiarity", "recollection"]
+    # More questions were asked than have a relevant doc.
+    familiar = pd.Series({"c": True, "b": False, "a": True})
+    assert choose(both, familiar).tolist() == [0.1, 0.9]

@@ -1,0 +1,160 @@
+"""Figure 9 from qrels: types, evidence sessions, the evidence's round; Table 8 from topics."""
+
+import pandas as pd
+import pytest
+
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
+from memrepro.papers.benchmark_statistics import (
+    ROUNDS,
+    SESSIONS,
+    TOPICS,
+    TYPES,
+    build,
+    by_topic,
+    by_type,
+    claims,
+    counts,
+    round_number,
+)
+from memrepro.papers.longmemeval.printed import printed
+from memrepro.papers.rfmem.printed import printed_table
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    for name in ("params.yaml", "dvc.yaml"):
+        (tmp_path / name).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def qrels(profile, dataset, questions):
+    """Write qrels: `{query id: (kind, session ids, round ids)}`."""
+    rows = []
+    for query_id, (kind, sessions, rounds) in questions.items():
+        gold = [("session", n, i) for n, i in enumerate(sessions)]
+        gold += [("round", n, i) for n, i in enumerate(rounds)]
+        rows += [(query_id, kind, *row, "") for row in gold or [("", -1, "")]]
+    columns = ["query_id", "kind", "level", "part", "doc_id", "reason"]
+    write_table(paths.qrels(profile, dataset), pd.DataFrame(rows, columns=columns))
+
+
+def panel(data, name):
+    part = data[data["panel"] == name]
+    return dict(zip(part["value"], part["count"], strict=True))
+
+
+FEW = {
+    "q1": ("multi-session", ["s_1", "s_2", "s_3"], ["s_1_1", "s_2_3", "s_3_1", "s_3_6"]),
+    "q2": ("single-session-user", ["a"], ["a_5"]),
+    "q3_abs": ("abstention", [], []),
+}
+
+
+@pytest.mark.parametrize(("position", "number"), [(1, 1), (3, 2), (5, 3), (2, 2), (4, 3), (19, 10)])
+def test_a_rounds_number(position, number):
+    assert round_number(f"answer_1_{position}") == number
+
+
+def test_the_three_panels(project):
+    qrels("full", "longmemeval-s", FEW)
+    data = counts("full", "longmemeval-s")
+    assert panel(data, TYPES) == {"multi-session": 1, "single-session-user": 1, "abstention": 1}
+    assert panel(data, SESSIONS) == {"1": 1, "2": 0, "3": 1}
+    assert panel(data, ROUNDS) == {"1": 2, "2": 1, "3": 1, "4": 1}
+    assert data.groupby("panel")["share"].sum().tolist() == pytest.approx([1, 1, 1])
+
+
+def test_a_data_set_of_another_schema_has_two_panels(project):
+    qrels("open", "locomo", {"q": ("temporal", ["D1"], ["D1:3"])})
+    assert set(counts("open", "locomo")["panel"]) == {TYPES, SESSIONS}
+    written = build("open", "locomo", project / "out")
+    assert [p.name for p in written] == [f"locomo_figure9.{s}" for s in ("svg", "png", "csv")]
+
+
+def test_a_data_set_without_gold_has_its_types(project):
+    qrels("open", "personamem-32k", {"q": ("suggest_new_ideas", [], [])})
+    assert set(counts("open", "personamem-32k")["panel"]) == {TYPES}
+    assert all(p.is_file() for p in build("open", "personamem-32k", project / "out"))
+
+
+def whole_benchmark():
+    """500 questions by the printed counts, two evidence sessions each but for one with six."""
+    kinds = printed("figure9")["without abstention"].drop("all").astype(int)
+    names = [kind for kind, n in kinds.items() for _ in range(n)]
+    questions = {
+        f"q{i}": (kind, [f"q{i}_{s}" for s in range(6 if i == 0 else 2)], [f"q{i}_0_1"])
+        for i, kind in enumerate(names)
+    }
+    return questions | {f"x{i}_abs": ("abstention", [], []) for i in range(30)}
+
+
+def test_the_whole_benchmark_is_judged(project):
+    qrels("full", "longmemeval-s", whole_benchmark())
+    cells = {(c.row, c.column): c for c in by_type("full", "longmemeval-s")}
+    without = {row: c for (row, column), c in cells.items() if column == "without abstention"}
+    assert {c.verdict for c in without.values()} == {"exact"}
+    assert without["multi-session"].reported == without["multi-session"].reproduced == "121"
+    assert cells["all", "with abstention"].reproduced == "500"
+    assert cells["abstention", "with abstention"].verdict == "exact"
+    assert cells["multi-session", "with abstention"].verdict == "not run"
+    assert cells["multi-session", "with abstention"].reported == "133"
+    said = {c.row: (c.reported, c.verdict) for c in claims("full", "longmemeval-s")}
+    assert said["most evidence sessions of a question"] == ("6", "exact")
+    assert said["questions that need several sessions"] == ("most", "direction only")
+    assert said["evidence statements at the beginning of the chat"] == ("most", "direction only")
+
+
+def test_a_missing_question_is_seen(project):
+    questions = whole_benchmark()
+    questions.pop("q0")
+    qrels("full", "longmemeval-s", questions)
+    judged = {c.row: c.verdict for c in by_type("full", "longmemeval-s") if c.reproduced}
+    assert judged["all"] == judged["single-session-user"] == "not reproduced"
+
+
+@pytest.mark.parametrize("dataset", ["sample", "longmemeval-e47becba"])
+def test_what_is_not_the_benchmark_stands_beside_no_printed_number(project, dataset):
+    qrels("sample", dataset, FEW)
+    cells = [*by_type("sample", dataset), *claims("sample", dataset)]
+    assert {c.verdict for c in cells} == {"not comparable"}
+    assert {c.reported for c in cells} == {""}
+
+
+def test_the_committed_sample(tmp_path):
+    written = build("sample", "sample", tmp_path)
+    assert len(written) == 9
+    data = read_table(tmp_path / "sample_figure9.csv")
+    assert data["count"].astype(int)[data["panel"] == TYPES].sum() == 120
+    assert data["count"].astype(int)[data["panel"] == SESSIONS].sum() == 113
+    rounds = panel(data, ROUNDS)
+    assert rounds["1"] == max(rounds.values(), key=int)
+
+
+def topics(counts):
+    table = pd.DataFrame(counts.items(), columns=["topic", "questions"])
+    write_table(paths.topics("open", "personamem-32k"), table)
+
+
+def test_table_8_by_topic(project):
+    shown = {r: s for (r, column), s in printed_table("table8").items() if column == "32k"}
+    topics({topic: int(shown[row]) for row, topic in TOPICS.items() if shown[row] != "–"})
+    cells = {(c.row, c.column): c for c in by_topic("open")}
+    assert len(cells) == 15 * 3
+    assert {c.verdict for (_, column), c in cells.items() if column == "32k"} == {"exact"}
+    assert {c.verdict for (_, column), c in cells.items() if column != "32k"} == {"not run"}
+    assert cells["# of Movie Rec", "32k"].reproduced == "104"
+    none = cells["# of Sports Rec", "32k"]
+    assert (none.reported, none.reproduced) == ("–", "0")
+    assert sum(int(c.reproduced or 0) for c in cells.values()) == 589
+
+
+def test_a_topic_that_lost_a_question_is_seen_and_a_strange_one_is_refused(project):
+    topics({"movieRecommendation": 103, "sportsRecommendation": 1})
+    cells = {c.row: c.verdict for c in by_topic("open") if c.column == "32k"}
+    assert cells["# of Movie Rec"] == cells["# of Sports Rec"] == "not reproduced"
+    topics({"astrology": 1})
+    with pytest.raises(MemreproError, match="topic 'astrology' of personamem-32k is in no row"):
+        list(by_topic("open"))

@@ -1,0 +1,234 @@
+"""The tiered document's transcription: whole, true to its text, and what arithmetic says of it."""
+
+import re
+from importlib import import_module
+from math import log
+from pathlib import Path
+
+import pytest
+
+from memrepro.files.atomic import read_yaml
+from memrepro.papers.tiered.claims import BY_TYPE, MEASURED, UNCHECKABLE
+from memrepro.papers.tiered.consistency import OPEN, checks
+from memrepro.papers.tiered.decay import MONTH, WEEK, age_at, half_lives, rate_for
+from memrepro.papers.tiered.printed import (
+    NAMED,
+    NAMED_IN_STORE,
+    REPORTED,
+    SETTINGS,
+    SURVEYS,
+    notes,
+    printed,
+    said,
+)
+from memrepro.report.compared import FAILS, HOLDS
+from memrepro.retrieve.tiered import scoring
+from memrepro.retrieve.tiered.scoring import additive_recency, combined, half_life
+
+DOCUMENT = Path(__file__).parents[4] / "shared" / "papers" / "003_328e0f776fdaed08.txt"
+CELLS = {
+    "systems": 5 * 3,
+    "models": 6 * 4,
+    "decay": 3 * 2,
+    "buckets": 5,
+    "databases": 5 * 5,
+    "stack": 9 * 2,
+    "parameters": 42 * 3,
+    "interfaces": 3 * 2,
+    "works": 10 * 3,
+    "numbers": 28 * 3,
+    "claims": 30 * 2,
+}
+MARKDOWN_TABLES = {
+    "Open-source implementations provide production-ready patterns": "systems",
+    "Model selection for conversational text": "models",
+    "Time decay formulas that work": "decay",
+    "Vector database recommendation: LanceDB for local-first": "databases",
+    "Technical stack summary": "stack",
+}
+# Columns that are this project's words about what is printed.
+_OURS = {"section", "unit", "fields"}
+
+
+@pytest.fixture(scope="module")
+def sections():
+    """Heading → what stands under it until the next, without bold marks."""
+    if not DOCUMENT.is_file():
+        pytest.skip(f"{DOCUMENT} is not there: the document is not in the repository")
+    text = DOCUMENT.read_text().replace("**", "")
+    parts = re.split(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {h: f"{h}\n{body}" for h, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def test_every_table_is_whole_and_of_strings():
+    tables = read_yaml(REPORTED)
+    assert {name: sum(map(len, printed(name).values())) for name in tables} == CELLS
+    for name, table in tables.items():
+        assert set(table) <= {"source", "section", "columns", "rows", "notes"}
+        assert all(isinstance(cell, str) for row in table["rows"].values() for cell in row), name
+
+
+def test_what_is_printed_stands_where_it_is_said_to(sections):
+    for name, table in read_yaml(REPORTED).items():
+        for row, cells in printed(name).items():
+            section = table.get("section") or cells["section"]
+            assert section in sections, (name, row)
+            for column, shown in cells.items():
+                if column not in _OURS:
+                    assert shown in sections[section], (name, row, column)
+
+
+def test_every_cell_of_the_documents_tables_is_there(sections):
+    for section, name in MARKDOWN_TABLES.items():
+        lines = [line for line in sections[section].splitlines() if line.startswith("|")]
+        split = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+        head, rows = split[0], split[2:]
+        assert printed(name) == {
+            cells[0]: dict(zip(head[1:], cells[1:], strict=True)) for cells in rows
+        }
+    assert sum(body.count("\n| -") for body in sections.values()) == len(MARKDOWN_TABLES)
+
+
+def test_every_number_of_the_document_is_transcribed(sections):
+    """Each number of the text stands in a printed cell, a name or a heading."""
+    known = " ".join(
+        [
+            *sections,
+            *(
+                " ".join([row, *cells.values()])
+                for name in read_yaml(REPORTED)
+                for row, cells in printed(name).items()
+            ),
+        ]
+    )
+    found = set(re.findall(r"\d[\d.,]*\d|\d", known))
+    names = re.compile(r"ada-002|GPT-3|p95|Llama-2|Apache 2\.0|Float32Array")
+    example = re.compile(r"Instead of|Embed:")  # of a chat, with the times of its messages
+    lost = {
+        (number, line)
+        for body in sections.values()
+        for line in body.splitlines()
+        if not example.match(line)
+        for number in re.findall(r"\d[\d.,]*\d|\d", names.sub("", line))
+        if number not in found
+    }
+    assert not lost
+
+
+def test_the_listings_fields_are_the_documents(sections):
+    for row, cells in printed("interfaces").items():
+        body = sections[cells["section"]]
+        if row == "computeMemoryScore":
+            fields = list(dict.fromkeys(re.findall(r"memory\.(\w+)", body)))
+        else:
+            listing = body.split(f"interface {row} {{")[1].split("}")[0]
+            fields = re.findall(r"^\s*(\w+)\??:", listing, flags=re.MULTILINE)
+        assert cells["fields"].split(", ") == fields
+
+
+def test_every_parameter_says_where_it_is_set():
+    assert set(SETTINGS) == set(printed("parameters"))
+    assert set(SURVEYS) < set(read_yaml(REPORTED))
+
+
+@pytest.mark.parametrize("row", sorted(NAMED))
+def test_named_settings_are_the_defaults(row):
+    module, name, value = NAMED[row]
+    place = import_module(module)
+    if name.startswith("CHANNEL_WEIGHTS"):
+        assert place.channel_weight(re.search(r"\[(\w+)\]", name)[1]) == value
+    elif "." in name:
+        assert getattr(getattr(place, name.split(".")[0])(), name.split(".")[1]) == value
+    elif "(" in name:
+        function, argument = re.fullmatch(r"(\w+)\((\w+)\)", name).groups()
+        parameters = import_module("inspect").signature(getattr(place, function)).parameters
+        assert parameters[argument].default == value
+    else:
+        assert getattr(place, name) == value
+    # A setting is within what is printed.
+    numbers = [float(n) for n in re.findall(r"\d+(?:\.\d+)?", said("parameters", row))]
+    shown = value if isinstance(value, tuple) else (value,)
+    assert all(min(numbers) <= float(v) <= max(numbers) for v in shown)
+
+
+@pytest.mark.parametrize("row", sorted(NAMED_IN_STORE))
+def test_settings_of_the_store_are_the_printed_ones(row):
+    settings = pytest.importorskip("memrepro.memory.settings").Settings()
+    name, value, _ = NAMED_IN_STORE[row]
+    assert getattr(settings, name) == value
+    assert f"{value:g}" in said("parameters", row)
+
+
+def test_every_claim_and_number_has_exactly_one_verdict():
+    checked = {check.where for check in checks()}
+    of_runs = {*MEASURED, BY_TYPE}
+    for table in ("claims", "numbers"):
+        for row in printed(table):
+            ways = [row in checked, row in of_runs, row in UNCHECKABLE]
+            assert sum(ways) == 1, row
+    assert {*of_runs, *UNCHECKABLE} <= {*printed("claims"), *printed("numbers")}
+
+
+def test_half_lives():
+    found = {one.rate: one for one in half_lives()}
+    assert found[0.01].hours == pytest.approx(68.9676, abs=1e-4)
+    assert found[0.1].hours == pytest.approx(6.5788, abs=1e-4)
+    assert found[0.001].hours == pytest.approx(692.80, abs=1e-2)
+    assert {rate: one.holds for rate, one in found.items()} == {
+        0.01: False,
+        0.1: True,
+        0.001: True,
+    }
+    assert found[0.01].rate_for_said == pytest.approx(0.0041174, abs=1e-7)
+    for one in found.values():
+        assert half_life(rate_for(one.hours)) == pytest.approx(one.hours)
+        assert additive_recency(one.hours, one.rate) == pytest.approx(0.5)
+    assert pytest.approx(730.5) == MONTH
+    assert float(additive_recency(WEEK, 0.01)) == pytest.approx(0.1848, abs=1e-4)
+
+
+def test_ages():
+    assert age_at(0.1, 0.01) == pytest.approx(log(0.1) / log(0.99))
+    assert age_at(0.05, 0.01) == pytest.approx(298.07, abs=0.01)
+    # A memory just accessed of cosine 0 meets one of cosine 0.5 when that is a half-life old.
+    old = combined(0.5, 1.0, additive_recency(age_at(0.5, 0.01), 0.01))
+    assert float(old) == pytest.approx(float(combined(0.0, 1.0, 1.0)))
+    assert float(combined(1.0, 1.0, 0.0)) == float(combined(0.0, 1.0, 1.0))
+
+
+def test_what_does_not_hold_and_what_is_left_open():
+    words = {check.where: check.words for check in checks()}
+    assert set(words.values()) == {HOLDS, FAILS, OPEN}
+    assert {where for where, verdict in words.items() if verdict == FAILS} == {
+        "half-life at the rate 0.01",
+        "decay at the end of WARM's window",
+        "adaptive retrieval",
+        "fields that the score reads",
+        "two times are stored",
+        "strict filtering",
+        "several granularities in WARM",
+        "LanceDB is one file",
+    }
+    by_where = {check.where: check for check in checks()}
+    assert by_where["fields that the score reads"].found == "it lacks importanceScore, accessCount"
+    top = by_where["score that the thresholds are held against"].found
+    assert "runs to 2.3" in top
+    assert "16.2 h" in top
+    assert len(words) == len(list(checks()))
+    assert all(check.sure and check.expected and check.found for check in checks())
+
+
+def test_the_buckets_are_the_printed_ones():
+    ours = [weight for _, weight in scoring.BUCKETS]
+    assert [float(cells["weight"]) for cells in printed("buckets").values()] == ours
+    assert notes("buckets")
+
+
+def test_a_table_of_lancedb_is_a_folder(tmp_path):
+    lancedb = pytest.importorskip("lancedb")
+    database = lancedb.connect(tmp_path)
+    database.create_table("warm", [{"id": "a", "vector": [0.0, 1.0]}])
+    assert (tmp_path / "warm.lance").is_dir()
+    assert {"data", "_versions", "_transactions"} <= {
+        path.name for path in (tmp_path / "warm.lance").iterdir()
+    }

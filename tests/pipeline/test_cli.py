@@ -1,0 +1,45 @@
+"""The command line: help, tables, JSON, and exit codes."""
+
+import json
+
+import pytest
+
+from memrepro.pipeline import cli
+
+
+def test_help(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["--help"])
+    assert stop.value.code == 0
+    assert "repro" in capsys.readouterr().out
+
+
+def test_datasets_as_table_and_json(capsys, monkeypatch):
+    monkeypatch.delenv("MEMREPRO_MIRROR", raising=False)
+    assert cli.main(["datasets"]) == 0
+    assert "CC BY-NC-SA 4.0" in capsys.readouterr().out
+    assert cli.main(["datasets", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    (noise,) = (row for row in rows if row["data set"] == "personabench-n05")
+    assert noise["edition"] == "noise-0.5"
+    assert noise["files in the mirror"] == "0 of 10"
+
+
+def test_experiments_as_json(capsys):
+    assert cli.main(["experiments", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {"experiment", "data set", "encoder", "retriever"} <= set(rows[0])
+
+
+def test_an_error_is_one_sentence_and_status_one(capsys):
+    assert cli.main(["notebook", "retrieve", "-p", "experiment", "--output", "x.ipynb"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == "memrepro: -p experiment: a parameter is given as name=value\n"
+
+
+def test_unknown_command_and_profile():
+    for arguments in (["reproduce"], ["repro", "huge"], []):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(arguments)
+        assert stop.value.code == 2

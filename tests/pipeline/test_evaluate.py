@@ -1,0 +1,320 @@
+"""Evaluation by protocol, level and setting, on a data set small enough to do by hand."""
+
+from dataclasses import replace
+from math import log2
+
+import pandas as pd
+import pytest
+
+from memrepro.core.memory import Memory, Piece, Query, Round
+from memrepro.core.prepared import save_places, save_qrels
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import write_table
+from memrepro.study.evaluation import (
+    LEDGER_COLUMNS,
+    METRIC_COLUMNS,
+    PROTOCOL_COLUMNS,
+    evaluate_profile,
+    evaluate_run,
+    read_gold,
+)
+from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan, Protocol
+
+MEMORY = Memory.of(
+    "m",
+    ("answer_a", Round.of("answer_a_1", user="u1")),
+    ("answer_a", Round.of("answer_a_3", user="u2")),
+    ("ultra_b", Round.of("ultra_b_1", user="u3")),
+    ("ultra_c", Round.of("ultra_c_1", user="u4")),
+)
+KINDS = {"q1": "fact", "q2": "fact", "abs": "abstention", "sub": "Subjective", "bad": "fact"}
+A, B, C = (("answer_a",),), (("ultra_b",),), (("ultra_c",),)
+LABELS = {
+    "session": {"q1": A, "q2": B, "abs": A, "sub": B},
+    "round": {"q1": (("answer_a_3",),), "q2": (("ultra_b_1",),), "sub": (("ultra_b_1",),)},
+    "session_official": {"q1": A},
+    "round_official": {"q1": (("answer_a_3",),)},
+}
+EXCLUDED = {"Subjective": "not evaluated", "abstention": "was never said"}
+PROTOCOLS = {
+    "stated": Protocol("stated", EXCLUDED),
+    "with-abstention": Protocol("stated", {"Subjective": "not evaluated"}),
+    "official-roll-up": Protocol("official", EXCLUDED, "official"),
+    "official": Protocol("official", EXCLUDED),
+    "lenient": Protocol("lenient", EXCLUDED),
+}
+EVALUATION = Evaluation(
+    ks=(1, 2, 3, 50),
+    metrics=("recall_all", "recall", "ndcg_longmemeval"),
+    protocol_ks=(1, 3),
+    protocol_metrics=("recall_all", "ndcg", "ndcg_longmemeval"),
+    protocols=PROTOCOLS,
+)
+# The same ranking for every question.
+ROUNDS = ("answer_a_1", "ultra_b_1", "answer_a_3", "ultra_c_1")
+
+
+def experiment(granularity="round", k=4, **swept):
+    return Experiment("sample", "toy", granularity, "concat", "bm25", "bm25", {"k": k}, **swept)
+
+
+def plan(sweeps=None, **experiments):
+    entry = DatasetEntry("sample", "toy", {})
+    return Plan({"toy": entry}, {}, experiments, sweeps or {}, {}, EVALUATION)
+
+
+def run_of(docs, **more):
+    rows = [(q, doc, rank) for q in KINDS for rank, doc in enumerate(docs, start=1)]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"]).assign(**more)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    queries = tuple(Query(q, "m", "?", "", kind) for q, kind in KINDS.items())
+    piece = Piece(MEMORY, queries, LABELS, {"bad": "its evidence cannot be read"})
+    chain = save_qrels([piece], paths.qrels("sample", "toy"))
+    list(save_places(chain, paths.places("sample", "toy")))
+    return tmp_path
+
+
+def evaluated(chosen, run, name="x"):
+    """(setting, level, protocol) → {(metric, k): value by question}."""
+    gold = read_gold("sample", "toy", PROTOCOLS)
+    found = {}
+    for setting, level, key, values in evaluate_run(name, chosen, run, plan(x=chosen), gold):
+        assert (setting, level, key) not in found
+        found[setting, level, key] = {
+            place: dict(zip(values.query_ids, column.tolist(), strict=True))
+            for place, column in values.by.items()
+        }
+    return found
+
+
+def test_the_questions_of_each_protocol_by_level():
+    found = evaluated(experiment(), run_of(ROUNDS))
+    asked = {(level, key): set(of["recall_all", 1]) for (_, level, key), of in found.items()}
+    assert asked == {
+        ("round", "stated"): {"q1", "q2"},
+        ("round", "with-abstention"): {"q1", "q2"},  # no round answers what was never said
+        ("round", "official"): {"q1"},
+        ("session", "stated"): {"q1", "q2"},
+        ("session", "with-abstention"): {"q1", "q2", "abs"},
+        ("session", "official-roll-up"): {"q1"},
+        ("session", "official"): {"q1"},
+    }  # and nothing is lenient, as the data set has no such labels
+
+
+def test_the_first_protocol_has_every_metric_and_cut_off_within_the_rankings_length():
+    found = evaluated(experiment(), run_of(ROUNDS))
+    assert set(found["", "round", "stated"]) == {
+        (m, k) for m in EVALUATION.metrics for k in (1, 2, 3)
+    }
+    assert set(found["", "session", "with-abstention"]) == {
+        (m, k) for m in EVALUATION.protocol_metrics for k in (1, 3)
+    }
+    short = evaluated(experiment(k=2), run_of(ROUNDS[:2]))
+    assert {k for _, k in short["", "round", "stated"]} == {1, 2}
+    assert {k for _, k in short["", "round", "official"]} == {1}
+
+
+def test_a_protocol_whose_cut_offs_are_all_beyond_the_ranking_is_passed_over():
+    evaluation = Evaluation((1,), ("recall",), (3,), ("recall",), PROTOCOLS)
+    chosen = experiment(k=1)
+    made = Plan({}, {}, {"x": chosen}, {}, {}, evaluation)
+    gold = read_gold("sample", "toy", PROTOCOLS)
+    found = list(evaluate_run("x", chosen, run_of(ROUNDS[:1]), made, gold))
+    assert {key for _, _, key, _ in found} == {"stated"}
+
+
+def test_the_values_by_hand():
+    found = evaluated(experiment(), run_of(ROUNDS))
+    by_round = found["", "round", "stated"]
+    assert by_round["recall_all", 1] == {"q1": 0, "q2": 0}
+    assert by_round["recall_all", 2] == {"q1": 0, "q2": 1}
+    assert by_round["recall_all", 3] == {"q1": 1, "q2": 1}
+    # Ranks 3 and 2 of the released NDCG.
+    assert by_round["ndcg_longmemeval", 3] == pytest.approx({"q1": 1 / log2(3), "q2": 1})
+    # By first place the sessions are answer_a, ultra_b, ultra_c.
+    by_session = found["", "session", "with-abstention"]
+    assert by_session["recall_all", 1] == {"q1": 1, "q2": 0, "abs": 1}
+    assert by_session["ndcg", 3] == pytest.approx({"q1": 1, "q2": 1 / log2(3), "abs": 1})
+
+
+def test_the_official_roll_up_differs_from_the_official_labels():
+    found = evaluated(experiment(), run_of(ROUNDS))
+    # The first round is of the gold session, but not gold itself: a session `noans`.
+    assert found["", "session", "official-roll-up"]["recall_all", 1] == {"q1": 0}
+    assert found["", "session", "official"]["recall_all", 1] == {"q1": 1}
+    assert found["", "session", "official-roll-up"]["recall_all", 3] == {"q1": 1}
+    assert found["", "session", "official-roll-up"]["ndcg_longmemeval", 3] == pytest.approx(
+        {"q1": 1 / log2(3)}
+    )
+    # The script has one NDCG, its own.
+    assert set(found["", "session", "official-roll-up"]) == {
+        (metric, k) for metric in ("recall_all", "ndcg_longmemeval") for k in (1, 3)
+    }
+    # By rounds there is nothing to roll up.
+    assert ("", "round", "official-roll-up") not in found
+
+
+def test_sessions_as_docs_need_no_roll_up():
+    found = evaluated(experiment("session"), run_of(("ultra_b", "answer_a", "ultra_c")))
+    assert {level for _, level, _ in found} == {"session"}
+    assert ("", "session", "official-roll-up") not in found
+    assert found["", "session", "official"]["recall_all", 1] == {"q1": 0}
+    assert found["", "session", "stated"]["recall_all", 2] == {"q1": 1, "q2": 1}
+
+
+def test_extractions_are_evaluated_as_rounds_and_sessions():
+    docs = ("answer_a_3#gold-fact-2", "answer_a_3#gold-fact-1", "ultra_b_1#gold-fact-1")
+    found = evaluated(experiment("gold-fact", k=3), run_of(docs))
+    assert found["", "round", "stated"]["recall_all", 2] == {"q1": 1, "q2": 1}
+    assert found["", "session", "stated"]["recall_all", 2] == {"q1": 1, "q2": 1}
+    # The released script knows no extractions as docs.
+    assert not [key for key in found if key[2] == "official-roll-up"]
+    assert ("", "session", "official") in found
+
+
+def test_extractions_of_sessions_are_evaluated_as_sessions_alone():
+    docs = ("ultra_b#nlp-summary-1", "answer_a#nlp-summary-1")
+    found = evaluated(experiment("nlp-summary"), run_of(docs))
+    assert {level for _, level, _ in found} == {"session"}
+    assert found["", "session", "stated"]["recall_all", 1] == {"q1": 0, "q2": 1}
+
+
+def two_settings(first, second):
+    runs = [run_of(ROUNDS, setting=first), run_of(ROUNDS[::-1], setting=second)]
+    return pd.concat(runs, ignore_index=True)
+
+
+def test_a_sweep_over_keyings_is_held_to_the_protocols_cut_offs_and_metrics():
+    chosen = experiment(vary="keying", values=("concat", "fielded"))
+    found = evaluated(chosen, two_settings("concat", "fielded"))
+    assert {setting for setting, _, _ in found} == {"concat", "fielded"}
+    for of_setting in found.values():
+        assert {k for _, k in of_setting} == {1, 3}
+        assert {m for m, _ in of_setting} <= set(EVALUATION.protocol_metrics)
+    assert found["concat", "round", "stated"]["recall_all", 3] == {"q1": 1, "q2": 1}
+    # Reversed: ultra_c_1, answer_a_3, ultra_b_1, answer_a_1.
+    assert found["fielded", "round", "stated"]["recall_all", 1] == {"q1": 0, "q2": 0}
+    assert found["fielded", "session", "official-roll-up"]["ndcg_longmemeval", 3] == {"q1": 1}
+
+
+def test_a_sweep_over_a_parameter_is_evaluated_at_its_k():
+    chosen = experiment(vary="k1", values=(1.0, 2.0), k=3)
+    found = evaluated(chosen, two_settings("1.0", "2.0"))
+    assert {setting for setting, _, _ in found} == {"1.0", "2.0"}
+    assert set(found["1.0", "round", "stated"]) == {(m, 3) for m in EVALUATION.metrics}
+
+
+def test_a_setting_that_lacks_questions_is_refused_by_name():
+    chosen = experiment(vary="keying", values=("concat", "fielded"))
+    run = two_settings("concat", "fielded")
+    short = run[(run["setting"] == "concat") | (run["query_id"] != "q2")]
+    with pytest.raises(MemreproError, match="the run x fielded ranks docs for 4 .* is 'q2'"):
+        evaluated(chosen, short)
+    with pytest.raises(MemreproError, match="the run x fielded ranks docs for 0 questions"):
+        evaluated(chosen, run[run["setting"] == "concat"])
+
+
+@pytest.mark.parametrize("limit", [{"floor": 0.3}, {"warm_days": 7}])
+def test_under_a_limit_a_question_may_find_nothing_but_none_may_be_strange(limit):
+    run = run_of(ROUNDS)
+    short = run[run["query_id"] != "q2"]
+    with pytest.raises(MemreproError, match="ranks docs for 4 .* is 'q2'"):
+        evaluated(experiment(), short)
+    limited = replace(experiment(), parameters={"k": 4, **limit})
+    found = evaluated(limited, short)
+    assert found["", "round", "stated"]["recall_all", 3] == {"q1": 1, "q2": 0}
+    strange = pd.concat([short, short[:1].assign(query_id="who")])
+    with pytest.raises(MemreproError, match="is 'who'"):
+        evaluated(limited, strange)
+
+
+def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
+    piece = Piece(MEMORY, tuple(Query(q, "m", "?", "", kind) for q, kind in KINDS.items()), {}, {})
+    chain = save_qrels([piece], paths.qrels("sample", "bare"))
+    list(save_places(chain, paths.places("sample", "bare")))
+    for name in ("plain", "unjudged"):
+        write_table(paths.run("sample", name), run_of(ROUNDS))
+    made = plan(plain=experiment(), unjudged=replace(experiment(), dataset="bare"))
+    made = replace(made, datasets={**made.datasets, "bare": made.dataset("toy")})
+    found = evaluate_profile("sample", made)
+    assert set(found["metrics"]["experiment"]) == {"plain"}
+    ledger = found["exclusions"][found["exclusions"]["dataset"] == "bare"]
+    assert sorted(ledger["query_id"]) == sorted(KINDS)
+    assert set(ledger["level"]) == {"round"}
+    assert set(ledger["protocol"]) == {"stated"}
+
+
+def test_a_profile_as_tables():
+    sweep = experiment(vary="keying", values=("concat", "fielded"), group="all")
+    runs = {"plain": run_of(ROUNDS), "whole": run_of(("answer_a", "ultra_b", "ultra_c"))}
+    for name, run in runs.items():
+        write_table(paths.run("sample", name), run)
+    write_table(paths.run("sample", "keys", "all"), two_settings("concat", "fielded"))
+    other = Experiment("open", "toy", "round", "concat", "bm25", "bm25", {"k": 4})
+    made = plan({"keys": sweep}, plain=experiment(), whole=experiment("session"), other=other)
+    found = evaluate_profile("sample", made)
+    metrics, sums, ledger = (found[name] for name in ("metrics", "protocols", "exclusions"))
+
+    assert list(metrics.columns) == METRIC_COLUMNS
+    assert list(sums.columns) == PROTOCOL_COLUMNS
+    assert list(ledger.columns) == LEDGER_COLUMNS
+    assert set(metrics["experiment"]) == set(sums["experiment"]) == {"plain", "whole", "keys"}
+    assert set(metrics["kind"]) == {"fact"}
+    assert not metrics.duplicated(METRIC_COLUMNS[:-1]).any()
+    assert not sums.duplicated(PROTOCOL_COLUMNS[:-2]).any()
+
+    # What is summed up is the mean over the questions, and n their number.
+    place = ["experiment", "setting", "level", "metric", "k"]
+    means = metrics.groupby(place)["value"].agg(["size", "mean"])
+    stated = sums[sums["protocol"] == "stated"].set_index(place)
+    assert len(stated) == len(means)
+    assert stated["n"].to_dict() == means["size"].to_dict()
+    assert stated["value"].to_dict() == pytest.approx(means["mean"].to_dict())
+    at = sums[(sums["experiment"] == "plain") & (sums["metric"] == "recall_all") & (sums["k"] == 1)]
+    assert {
+        (level, protocol): (n, value)
+        for level, protocol, n, value in zip(
+            at["level"], at["protocol"], at["n"], at["value"], strict=True
+        )
+    } == {
+        ("round", "stated"): (2, 0),
+        ("round", "with-abstention"): (2, 0),
+        ("round", "official"): (1, 0),
+        ("session", "stated"): (2, 0.5),
+        ("session", "with-abstention"): (3, pytest.approx(2 / 3)),
+        ("session", "official-roll-up"): (1, 0),
+        ("session", "official"): (1, 1),
+    }
+
+
+def test_the_ledger_names_each_question_left_out_once_with_its_reason():
+    write_table(paths.run("sample", "plain"), run_of(ROUNDS))
+    ledger = evaluate_profile("sample", plan(plain=experiment()))["exclusions"]
+    assert not ledger.duplicated(LEDGER_COLUMNS[:-1]).any()
+    reasons = {
+        place: dict(zip(part["query_id"], part["reason"], strict=True))
+        for place, part in ledger.groupby(["level", "protocol"])
+    }
+    always = {"sub": "not evaluated", "bad": "its evidence cannot be read"}
+    abstention = {"abs": "was never said"}
+    assert reasons["session", "stated"] == always | abstention
+    assert reasons["session", "with-abstention"] == always
+    assert reasons["round", "with-abstention"] == always | {
+        "abs": "no round is marked as its evidence"
+    }
+    for protocol in ("official-roll-up", "official"):
+        assert reasons["session", protocol] == always | abstention | {
+            "q2": "no session is marked as its evidence"
+        }
+    assert not [place for place in reasons if place[1] == "lenient"]
+    # Every question is counted or named, and none is both.
+    gold = read_gold("sample", "toy", PROTOCOLS)
+    for (level, protocol), left_out in reasons.items():
+        counted = set(gold.wanted(level, PROTOCOLS[protocol]))
+        assert counted | set(left_out) == set(KINDS)
+        assert not counted & set(left_out)

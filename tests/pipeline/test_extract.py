@@ -1,0 +1,112 @@
+"""extract: which source gives what, what is counted, and what is refused."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from memrepro.core.extractions import AskedRange, DatedEvent, Extracted, Extraction, Extractions
+from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, save
+from memrepro.data import sample
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, sha256
+from memrepro.pipeline.stages import extract
+from memrepro.study.params import DatasetEntry, Evaluation, Plan
+from memrepro.text.sources import by_nlp, said_dates
+
+
+@pytest.fixture
+def dataset(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.pipeline.stages.extract.root", lambda: tmp_path)
+    sample.compile_files(paths.raw("toy"), {"seed": 3, "questions": 2, "sessions": 6})
+    list(save(sample.stream(paths.raw("toy"), "toy"), paths.prepared("toy")))
+    return load(paths.prepared("toy"), "toy")
+
+
+def recorded(folder, dataset):
+    """A recorded file with one fact of the first round; its options."""
+    session = next(iter(dataset.memories.values())).sessions[0]
+    line = {"session_id": session.session_id, "kind": "fact", "text": "f"}
+    (folder / "llm.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    return {"file": "llm.jsonl", "sha256": sha256(folder / "llm.jsonl")}
+
+
+def test_each_source_by_its_name(dataset, tmp_path):
+    assert extract.extract("nlp", {}, dataset, "sample") == by_nlp(dataset)
+    gold = extract.extract("gold", {}, dataset, "sample")
+    assert {text.name for text in gold.texts} == {"gold-fact"}
+    options = recorded(tmp_path, dataset)
+    assert [t.name for t in extract.extract("llm", options, dataset, "sample").texts] == [
+        "llm-fact"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "module", "said"),
+    [
+        ("llm", {}, "sample", "source of extractions 'llm' with the options {}: write nlp"),
+        ("llm", {"file": "x"}, "sample", "'llm' with the options {'file': 'x'}"),
+        ("nlp", {"rules": 1}, "sample", "'nlp' with the options {'rules': 1}"),
+        ("gold", {"rules": 1}, "sample", "'gold' with the options {'rules': 1}"),
+        ("recorded", {}, "sample", "'toy' brings no extractions 'recorded' itself"),
+        ("recorded", {}, "personamem", "'toy' brings no extractions 'recorded' itself"),
+        ("llm", {"file": "none", "sha256": "0"}, "sample", "none is missing"),
+    ],
+)
+def test_what_is_refused(dataset, source, options, module, said):
+    with pytest.raises(MemreproError) as error:
+        extract.extract(source, options, dataset, module)
+    assert said in str(error.value)
+
+
+def test_counts():
+    texts = [
+        Extraction("k1", "r1", "x", "fact", "a"),
+        Extraction("k1", "r2", "x", "fact", "b"),
+        Extraction("k1", "", "x", "fact", "c"),
+        Extraction("k2", "", "x", "summary", "d"),
+    ]
+    dates, ranges = [DatedEvent("m", "s", "x", 1, 2)], [AskedRange("q", "m", "x", 1, 2)]
+    found = Extracted("version 1", texts, dates, ranges, [("line 1", "odd"), ("line 2", "odd")])
+    assert extract.counts("x", found) == [
+        ("x", "fact", "round", 2, "version 1"),
+        ("x", "fact", "session", 1, "version 1"),
+        ("x", "summary", "session", 1, "version 1"),
+        ("x", "date", "session", 1, "version 1"),
+        ("x", "range", "query", 1, "version 1"),
+        ("x", "skipped", "item", 2, "version 1"),
+    ]
+    assert [row[3] for row in extract.counts("x", Extracted("v", [], [], [], []))] == [0, 0, 0]
+
+
+def plan(**sources):
+    entry = DatasetEntry("sample", "sample", {}, sources)
+    return Plan({"toy": entry}, {}, {}, {}, {}, Evaluation((), (), (), (), {}))
+
+
+def test_the_stage_writes_all_sources_and_when_sessions_took_place(dataset, tmp_path, monkeypatch):
+    sources = {"gold": {}, "nlp": {}, "llm": recorded(tmp_path, dataset)}
+    monkeypatch.setattr("memrepro.pipeline.stages.extract.load_plan", lambda: plan(**sources))
+    done = extract.run("toy")
+    nlp = by_nlp(dataset)
+    every = [extract.extract(s, o, dataset, "sample") for s, o in sources.items()]
+    texts = [text for one in every for text in one.texts]
+    assert load_extractions(paths.extracted("toy")) == Extractions.of(texts)
+    dates = paths.dates("sample", "toy")
+    assert sum(map(len, load_dates(dates, ["said"]).values())) == len(said_dates(dataset)) == 12
+    assert sum(map(len, load_dates(dates, ["nlp"]).values())) == len(nlp.dates)
+    assert load_ranges(paths.ranges("sample", "toy"), "nlp") == nlp.ranges
+    counted = read_table(paths.extraction_counts("sample", "toy"))
+    pd.testing.assert_frame_equal(counted, done.summary.astype(str))
+    assert list(dict.fromkeys(counted["source"])) == ["gold", "nlp", "llm"]
+
+
+def test_a_data_set_without_sources_has_the_times_of_its_sessions(dataset, monkeypatch):
+    monkeypatch.setattr("memrepro.pipeline.stages.extract.load_plan", lambda: plan())
+    extract.run("toy")
+    assert load_extractions(paths.extracted("toy")).texts == {}
+    assert load_ranges(paths.ranges("sample", "toy"), "nlp") == []
+    assert len(read_table(paths.dates("sample", "toy"))) == 12
+    assert len(read_table(paths.extraction_counts("sample", "toy"))) == 0

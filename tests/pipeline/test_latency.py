@@ -1,0 +1,108 @@
+"""latency: which queries are timed, that each is timed by itself, and what the table says."""
+
+from itertools import count
+
+import numpy as np
+import pytest
+
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.pipeline.stages import latency
+from memrepro.study.retrieval import make_requests, read_vectors
+from tests.pipeline.toy import DEEP, GATE, experiment, plan, prepare
+
+EXPERIMENTS = {
+    "near": experiment("familiarity", k=4),
+    "deep": experiment("recollection", **DEEP),
+    "either": experiment("gated", **DEEP, **GATE),
+}
+
+
+class Watched(HashEncoder):
+    """An encoder that remembers what it was asked for."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def encode(self, texts, role):
+        self.calls.append((tuple(texts), role))
+        return super().encode(texts, role)
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.pipeline.stages.latency.load_plan", lambda: plan(EXPERIMENTS))
+    return prepare()
+
+
+def test_the_queries_that_are_timed_are_spread_over_the_data_set(toy, monkeypatch):
+    ids = [query.query_id for query in toy.queries]
+    assert latency.chosen(toy) == ids
+    monkeypatch.setattr(latency, "QUERIES", 4)
+    assert latency.chosen(toy) == ids[::3]
+
+
+def test_each_request_has_one_query_with_its_own_vector_and_range(toy):
+    one = EXPERIMENTS["near"]
+    requests = make_requests(toy, one, read_vectors(one))
+    found = list(latency.alone(requests, {"m0-q1", "m1-q4"}))
+    assert [tuple(r.query_ids) for r in found] == [("m0-q1",), ("m1-q4",)]
+    assert found[1].keys is requests[1].keys
+    assert np.array_equal(found[1].vectors_of_queries()[0], requests[1].vectors_of_queries()[4])
+    assert found[0].ranges is None
+
+
+def test_a_text_is_encoded_by_itself_and_never_from_a_cache():
+    encoder = Watched()
+    taken = latency.time_encoding(encoder, ["a", "b", "a", "a"])
+    assert taken.shape == (4,)
+    warm_up = [("a",), ("b",), ("a",)]
+    assert encoder.calls == [(t, "query") for t in [*warm_up, ("a",), ("b",), ("a",), ("a",)]]
+
+
+def test_a_querys_time_is_the_median_of_its_repeats(monkeypatch):
+    class Still:
+        def search(self, requests):
+            return []
+
+    # Six searches of one and two ticks: of each query's three the middle counts.
+    ticks = iter([0, 1, 10, 12, 20, 25, 30, 33, 40, 41, 50, 59])
+    monkeypatch.setattr(latency, "perf_counter", lambda: next(ticks))
+    assert latency.time_search(Still(), ["first", "second"], 3).tolist() == [1, 3]
+
+
+def test_milliseconds_of_the_queries():
+    found = latency.row("x", "search", np.arange(1, 101) / 1000, "versions")
+    assert [found[c] for c in ("n", "mean_ms", "p50_ms", "p95_ms")] == [
+        100, "50.500", "50.500", "95.050",
+    ]  # fmt: skip
+    assert found["processor"]
+    assert int(found["threads"]) >= 1
+
+
+def test_the_stage_times_each_experiment_in_both_parts(toy, monkeypatch):
+    encoder = Watched()
+    monkeypatch.setattr("memrepro.pipeline.stages.latency.load_encoder", lambda name: encoder)
+    clock = count()
+    monkeypatch.setattr("memrepro.pipeline.stages.latency.perf_counter", lambda: next(clock) / 1000)
+    done = latency.run("timed")
+    table = read_table(paths.latency("sample", "timed"))
+    assert list(table.columns) == latency.COLUMNS
+    assert table[["experiment", "part"]].values.tolist() == [
+        [name, part] for name in EXPERIMENTS for part in ("encode", "search")
+    ]
+    assert set(table["n"]) == {str(len(toy.queries))}
+    assert set(table["mean_ms"]) == set(table["p95_ms"]) == {"1.000"}
+    assert table["versions"].str.startswith("hashlib, ").sum() == len(EXPERIMENTS)
+    # Once for all experiments.
+    assert len(encoder.calls) == len(toy.queries) + 3
+    assert list(done.outputs) == [paths.latency("sample", "timed")]
+
+
+def test_an_unknown_entry():
+    with pytest.raises(MemreproError, match="unknown latency entry 'nonesuch'"):
+        latency.run("nonesuch")

@@ -1,0 +1,63 @@
+"""prepare: which tables it writes besides the data, and topics where a module names them."""
+
+import csv
+import json
+
+import pytest
+
+from memrepro.data.registry import registration
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.pipeline.stages import prepare
+from memrepro.study.params import load_plan
+
+NAME = "personamem-32k"
+
+
+@pytest.fixture
+def personamem(tmp_path, monkeypatch):
+    """PersonaMem's two files with three questions of our own."""
+    plan = load_plan()
+    monkeypatch.setattr("memrepro.pipeline.stages.prepare.load_plan", lambda: plan)
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.pipeline.stages.prepare.check_before_use", lambda *_: None)
+    questions, contexts = (paths.raw(NAME) / f.path for f in registration(NAME).files)
+    if "context" in questions.name:
+        questions, contexts = contexts, questions
+    questions.parent.mkdir(parents=True)
+    turns = [
+        {"role": "system", "content": "a persona"},
+        {"role": "user", "content": "User: I like tea"},
+        {"role": "assistant", "content": "Assistant: Tea is fine"},
+    ]
+    contexts.write_text(json.dumps({"c": turns}) + "\n")
+    rows = [
+        {
+            "question_id": f"q{n}", "question_type": "kind", "topic": topic,
+            "user_question_or_message": "which drink?", "shared_context_id": "c",
+            "end_index_in_shared_context": 3,
+        }
+        for n, topic in enumerate(("therapy", "bookRecommendation", "therapy"))
+    ]  # fmt: skip
+    with questions.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def test_personamem_has_topics_and_lengths(personamem):
+    done = prepare.run(NAME)
+    topics = read_table(paths.topics("open", NAME))
+    assert topics.values.tolist() == [["therapy", "2"], ["bookRecommendation", "1"]]
+    lengths = read_table(paths.lengths("open", NAME))
+    assert lengths["level"].tolist() == ["session", "round", "query", "query", "query"]
+    assert lengths["doc_id"].tolist() == ["s1", "s1:t1", "q0", "q1", "q2"]
+    assert set(lengths["memory_id"]) == {"c@3"}
+    assert {paths.topics("open", NAME), paths.lengths("open", NAME)} <= set(done.outputs)
+    assert all(path.is_file() for path in done.outputs)
+
+
+def test_a_data_set_without_topics_has_none(tmp_path):
+    found = prepare.topics("locomo", tmp_path, "locomo")
+    assert list(found.columns) == ["topic", "questions"]
+    assert found.empty

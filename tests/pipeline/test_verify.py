@@ -1,0 +1,134 @@
+"""verify: digests, changed cells, and what counts as worse."""
+
+import os
+import shutil
+
+import pandas as pd
+import pytest
+
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import write_table
+from memrepro.provenance import verify
+from memrepro.report.tables import Cell
+
+
+def table(**verdicts):
+    rows = [
+        Cell(row, "c", "recall@5", "0.5000", value, 10, label)
+        for row, (value, label) in verdicts.items()
+    ]
+    return pd.DataFrame(rows, columns=list(Cell._fields)).astype(str)
+
+
+def test_a_better_and_a_worse_verdict():
+    before = table(a=("0.5000", "exact"), b=("0.4000", "not reproduced"), c=("0.5000", "exact"))
+    now = table(a=("0.4900", "not reproduced"), b=("0.5000", "exact"), c=("0.5000", "exact"))
+    changed = verify.changes(now, before).set_index("row")
+    assert changed["worse"].to_dict() == {"a": True, "b": False}
+    assert changed.loc["a", "reproduced before"] == "0.5000"
+
+
+def test_numbers_outside_the_paper_may_not_collapse_either():
+    before = table(a=("0.7876", "not comparable"), b=("0.5000", "not in the paper"))
+    now = table(a=("0.0000", "not comparable"), b=("0.4900", "not in the paper"))
+    changed = verify.changes(now, before).set_index("row")
+    assert changed["worse"].to_dict() == {"a": True, "b": False}  # 0.01 is less than 2 of 10
+
+
+def test_a_number_that_was_not_run_before_is_no_loss():
+    changed = verify.changes(table(a=("0.5000", "not in the paper")), table(a=("", "not run")))
+    assert changed["worse"].tolist() == [False]
+    gone = verify.changes(table(a=("", "not run")), table(a=("0.5000", "not in the paper")))
+    assert gone["worse"].tolist() == [True]
+
+
+def test_a_vanished_cell_is_worse_and_a_new_one_is_not():
+    changed = verify.changes(table(b=("0.5000", "exact")), table(a=("0.5000", "exact"))).set_index(
+        "row"
+    )
+    assert changed["worse"].to_dict() == {"a": True, "b": False}
+
+
+def test_values_digest_ignores_noise_below_the_digits_and_nothing_above(tmp_path):
+    def digest(*values):
+        write_table(tmp_path / "t.parquet", pd.DataFrame({"query_id": ["a", "b"], "value": values}))
+        return verify.values_digest(tmp_path / "t.parquet")
+
+    assert digest(0.12341, -0.000001) == digest(0.1234100001, 0.000001)
+    assert digest(0.12341, 0.0) != digest(0.1235, 0.0)
+
+
+def test_states_of_files():
+    now = {
+        "a": {"bytes": "1"},
+        "b": {"bytes": "2", "values": "v"},
+        "c": {"bytes": "3"},
+        "d": {"bytes": "4"},
+    }
+    then = {
+        "a": {"bytes": "1"},
+        "b": {"bytes": "9", "values": "v"},
+        "c": {"bytes": "9"},
+        "e": {"bytes": "5"},
+    }
+    states = verify.file_states(now, then).set_index("against the last commit")["files"].to_dict()
+    assert states == {"same bytes": 1, "same values": 1, "changed": 1, "new": 1, "gone": 1}
+
+
+@pytest.fixture
+def copy(monkeypatch, tmp_path):
+    """The sample profile's results, where a test may spoil them."""
+    folder = tmp_path / "sample"
+    shutil.copytree(paths.results("sample"), folder)
+    monkeypatch.setattr(paths, "results", lambda profile: folder)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one process, in which this is so
+    return folder
+
+
+def test_an_edited_table_is_found(copy):
+    """A tidy csv in which one digit was changed by hand does not follow from the rankings."""
+    assert verify.check_recomputed("sample") > 5
+    path = copy / "sample" / "overview.csv"
+    whole = path.read_text()
+    forged = whole.replace(",0.4118,17,", ",0.4128,17,", 1)
+    assert forged != whole
+    path.write_text(forged)
+    with pytest.raises(MemreproError, match=r"overview\.csv does not follow from the rankings"):
+        verify.check_recomputed("sample")
+    path.write_text(whole)
+    (copy / "sample" / "overview.md").write_text("forged")
+    with pytest.raises(MemreproError, match=r"overview\.md does not follow from the rankings"):
+        verify.check_recomputed("sample")
+
+
+def test_a_table_that_no_report_writes_is_found(copy):
+    (copy / "sample" / "forgotten.csv").write_text("row\n")
+    with pytest.raises(MemreproError, match=r"forgotten\.csv is written by no report"):
+        verify.check_recomputed("sample")
+
+
+def test_what_has_the_bytes_of_a_known_manifest_is_not_read_for_its_values(copy, monkeypatch):
+    known = verify.manifest("sample")
+    monkeypatch.setattr(verify, "values_digest", lambda path: path.name)
+    assert verify.manifest("sample", known) == known
+    path = copy / "sample" / "overview.csv"
+    path.write_text(path.read_text() + " ")
+    edited = verify.manifest("sample", known)
+    changed = {name for name in known if edited[name] != known[name]}
+    assert changed == {"sample/overview.csv"}
+    assert edited["sample/overview.csv"]["values"] == "overview.csv"
+
+
+def test_a_stray_run_is_found(copy):
+    shutil.copy2(copy / "runs" / "sample-bm25-user.parquet", copy / "runs" / "forgotten.parquet")
+    with pytest.raises(MemreproError, match=r"forgotten\.parquet is of no experiment"):
+        verify.check_recomputed("sample")
+
+
+def test_an_edited_ranking_is_found(copy):
+    run = pd.read_parquet(copy / "runs" / "sample-dense-user.parquet")
+    run["rank"] = run.groupby("query_id")["rank"].transform(lambda r: r.to_numpy()[::-1])
+    write_table(copy / "runs" / "sample-dense-user.parquet", run)
+    with pytest.raises(MemreproError, match=r"\.(csv|parquet) does not follow from the rankings"):
+        verify.check_recomputed("sample")

@@ -1,0 +1,108 @@
+"""Attestations: what they hold, and when two of them agree."""
+
+import copy
+
+import pytest
+
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import write_json
+from memrepro.provenance import attest, environment, verify
+from memrepro.report.tables import Cell, write_cells
+
+
+@pytest.fixture
+def found(toy):
+    folder = paths.results("sample") / "toyreport"
+    cells = [
+        Cell("r", "time", "time", "8ms", "9ms", 1, "not comparable"),
+        Cell("r", "recall", "recall@5", "0.5", "0.5", 1, "exact"),
+    ]
+    write_cells(cells, folder, "timed")
+    return attest.attest()
+
+
+def changed(found, name, **digests):
+    other = copy.deepcopy(found)
+    other["digests"]["sample"][name] |= digests
+    return other
+
+
+def states(first, second):
+    table = attest.files(first, second)
+    return {row.file: row.state for row in table.itertuples() if row.state != attest.SAME_BYTES}
+
+
+def test_the_digests_are_those_of_verify(found):
+    ours = {k: {n: d for n, d in v.items() if n != "unmeasured"}
+            for k, v in found["digests"]["sample"].items()}  # fmt: skip
+    assert ours == verify.manifest("sample")
+    # Where the bytes are those of the written manifest, the values are taken from it.
+    write_json(paths.manifest("sample"), {"metrics.parquet": {**ours["metrics.parquet"],
+                                                              "values": "kept"}})  # fmt: skip
+    assert attest.digests("sample")["metrics.parquet"]["values"] == "kept"
+
+
+def test_verdicts_are_counted_by_paper(found):
+    assert found["verdicts"]["sample"]["toyreport"] == {
+        "exact": 3, "not comparable": 7, "not reproduced": 1, "not run": 1,
+    }  # fmt: skip
+
+
+def test_one_agrees_with_itself_and_not_with_other_values(found):
+    assert attest.agree(found, found)
+    other = changed(found, "metrics.parquet", bytes="x", values="y")
+    assert states(found, other) == {"metrics.parquet": attest.DIFFERS}
+    assert not attest.agree(found, other)
+
+
+def test_other_bytes_of_the_same_values_agree(found):
+    other = changed(found, "metrics.parquet", bytes="x")
+    assert states(found, other) == {"metrics.parquet": attest.SAME_VALUES}
+    assert attest.agree(found, other)
+    other = changed(found, "toyreport/main.md", bytes="x")
+    assert states(found, other) == {"toyreport/main.md": attest.BYTES}
+
+
+def test_a_table_that_differs_in_its_times_alone_is_a_measurement(found):
+    other = changed(found, "toyreport/timed.csv", bytes="x", values="y")
+    assert states(found, other) == {"toyreport/timed.csv": attest.MEASURED}
+    assert attest.agree(found, other)
+    other = changed(found, "toyreport/timed.csv", bytes="x", values="y", unmeasured="z")
+    assert not attest.agree(found, other)
+    assert attest.state("latency/x.csv", {"bytes": "1"}, {"bytes": "2"}) == attest.MEASURED
+
+
+def test_a_missing_file_and_another_verdict_disagree(found):
+    other = copy.deepcopy(found)
+    del other["digests"]["sample"]["metrics.parquet"]
+    assert states(found, other) == {"metrics.parquet": attest.ONLY_FIRST}
+    assert not attest.agree(found, other)
+    other = copy.deepcopy(found)
+    other["verdicts"]["sample"]["toyreport"]["exact"] += 1
+    rows = attest.verdict_changes(found, other).to_dict("records")
+    assert [row["verdict"] for row in rows] == ["exact"]
+    assert not attest.agree(found, other)
+
+
+def test_machines_are_told_apart_and_do_not_disagree(found):
+    other = copy.deepcopy(found)
+    other["environment"]["processor"] = "another"
+    assert attest.machines(found, other)["what"].tolist() == ["processor"]
+    assert attest.agree(found, other)
+
+
+def test_a_file_that_is_no_attestation_is_refused(toy):
+    write_json(toy / "x.json", {"verdicts": {}})
+    with pytest.raises(MemreproError, match="is no attestation: it must have exactly"):
+        attest.read(toy / "x.json")
+
+
+def test_the_packages_are_those_of_the_lock(toy):
+    (toy / "requirements.lock").write_text("numpy==1.0 \\\n    --hash=sha256:1\nno-such==2.0\n")
+    assert environment.locked() == {"no-such": "2.0", "numpy": "1.0"}
+    assert set(environment.packages()) == {"numpy"}
+
+
+def test_git_says_nothing_outside_a_repository(toy):
+    assert environment.git() == {"commit": None, "clean": None}

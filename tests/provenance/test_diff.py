@@ -1,0 +1,82 @@
+"""Two runs held together: counts, interval, ranks and gaps, by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.errors import MemreproError
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.multiple import sign_flip
+from memrepro.provenance import diff, questions
+
+
+def at(experiment, k=1, setting="", protocol=""):
+    return diff.place(experiment, setting, "", "recall_all", k, protocol)
+
+
+def test_won_lost_tied_interval_and_p(toy):
+    found = diff.compare(at("toy-a"), at("toy-b"))
+    assert (found.n, found.won, found.lost, found.tied) == (5, 2, 1, 2)
+    assert found.means == (0.4, 0.6)
+    old, new = np.array([1, 1, 0, 0, 0.0]), np.array([1, 0, 1, 1, 0.0])
+    assert found.interval == paired_difference(old, new)
+    assert found.p == sign_flip(new - old) == 1.0
+    back = diff.compare(at("toy-b"), at("toy-a"))
+    assert (back.won, back.lost) == (found.lost, found.won)
+    assert back.interval.mean == -found.interval.mean
+
+
+def test_the_questions_won_and_lost_with_ranks_and_gaps(toy):
+    rows = diff.questions(at("toy-a"), at("toy-b")).set_index("query_id")
+    assert rows["change"].to_dict() == {"q2": "lost", "q3": "won", "q4": "won"}
+    assert tuple(rows.loc["q2", ["gold_first", "gold_second", "gold"]]) == ("1", "3", "d2")
+    assert rows.loc["q2", "gap_second"] == pytest.approx(0.2)
+    assert rows["gap_first"].isna().to_dict() == {"q2": True, "q3": False, "q4": False}
+    same = diff.questions(at("toy-a"), at("toy-a"))
+    assert same.empty
+
+
+def test_gold_that_is_not_in_the_list_has_no_rank(toy):
+    ranks = questions.gold_ranks(at("toy-swept", setting="0.5")).set_index("query_id")
+    assert ranks["rank"].isna().to_dict()["q4"]
+    assert ranks["gap"].isna().to_dict()["q4"]
+    rows = diff.questions(at("toy-b", 3), at("toy-swept", 3, "0.5")).set_index("query_id")
+    assert rows["change"].to_dict() == {"q4": "lost"}
+    assert rows.loc["q4", "gold_second"] == "-"
+
+
+def test_a_protocol_whose_values_are_not_kept_is_evaluated_again(toy):
+    found = diff.compare(at("toy-a", protocol="with-absent"), at("toy-b", protocol="with-absent"))
+    assert (found.n, found.means[0]) == (6, 0.5)
+
+
+def test_errors_name_what_is_wrong(toy):
+    with pytest.raises(MemreproError, match=r"no setting '': it is a sweep: .* 0\.5, 0\.9"):
+        at("toy-swept")
+    with pytest.raises(MemreproError, match="is no sweep"):
+        at("toy-a", setting="0.5")
+    with pytest.raises(MemreproError, match="unknown experiment 'toy-aa': the nearest .*toy-a"):
+        at("toy-aa")
+    with pytest.raises(MemreproError, match="unknown protocol 'strict': known are stated"):
+        at("toy-a", protocol="strict")
+    with pytest.raises(MemreproError, match="lists 3 docs a question: --k 10"):
+        at("toy-a", k=10)
+    with pytest.raises(MemreproError, match=r"of 5 questions .* of 6 .* 5 of them the same"):
+        diff.compare(at("toy-a"), at("toy-b", protocol="with-absent"))
+
+
+def test_texts_are_shown_from_the_prepared_data(toy):
+    found = diff.texts(at("toy-a"), ["q2"])
+    assert found == {"q2": {"question": "where is q2?", "d2": "user: <b>d2</b>\n"}}
+    (toy / "data" / "prepared" / "toy" / "queries.parquet").unlink()
+    with pytest.raises(MemreproError, match="the texts of toy are not here"):
+        diff.texts(at("toy-a"), ["q2"])
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(0, 1, width=16), min_size=2, max_size=30))
+def test_weightiest_are_in_order_of_their_weight(values):
+    rows = [{"query_id": f"{i}", "shift": value - 0.5} for i, value in enumerate(values)]
+    found = [abs(row["shift"]) for row in questions.weightiest(rows, 5)]
+    assert found == sorted((abs(row["shift"]) for row in rows if row["shift"]), reverse=True)[:10]

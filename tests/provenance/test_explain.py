@@ -1,0 +1,65 @@
+"""Switches that land on a printed value: which, how many were tried, always after the fact."""
+
+import pytest
+
+from memrepro.errors import MemreproError
+from memrepro.provenance import explain, tables
+from memrepro.report.tables import Cell
+
+
+def cell_of(table, row, column):
+    return tables.cells("sample", "toyreport", table)[row, column]
+
+
+def test_a_switch_that_gives_the_printed_value_is_named(toy):
+    """toy-a has 0.4 where 0.600 is printed; at 2 docs it has 3 of 5."""
+    found = explain.explain("sample", "toyreport", "main", cell_of("main", "row toy-a", "all"))
+    landed = {one.switches: one for one in found.landed}
+    assert ("k: 1 → 2",) in landed
+    assert landed["k: 1 → 2",].value == pytest.approx(0.6)
+    assert all(round(one.value, 3) == 0.6 for one in found.landed)
+    assert found.tried == sum(found.by_switches.values()) > len(found.landed)
+    assert max(found.by_switches) <= explain.MOST
+    assert 0 < found.chance <= 1
+    assert found.as_dict()["mark"] == "found after the fact"
+
+
+def test_the_denominator_is_a_switch(toy):
+    """toy-b has 3 of 5; with the excluded question counted as 0 it has 3 of 6."""
+    one = cell_of("main", "row toy-b", "all")._replace(reported="0.5")
+    found = explain.explain("sample", "toyreport", "main", one)
+    texts = [switch for each in found.landed for switch in each.switches]
+    assert any(text.startswith("denominator: 5 → 6") for text in texts)
+
+
+def test_the_fewest_switches_stand_first_among_equals(toy):
+    found = explain.explain("sample", "toyreport", "main", cell_of("main", "row toy-a", "all"))
+    order = [(-one.also, len(one.switches)) for one in found.landed]
+    assert order == sorted(order)
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        (Cell("r", "c", "recall_all@1", "0.5", "", 0, "not run", note="a hub"), "not run.* a hub"),
+        (Cell("r", "c", "recall_all@1", "", "0.5", 5, ""), "printed value '' is no number"),
+    ],
+)
+def test_what_cannot_be_explained_says_why(toy, cell, message):
+    with pytest.raises(MemreproError, match=message):
+        explain.explain("sample", "toyreport", "main", cell)
+
+
+def test_a_number_without_a_run_cannot_be_switched(toy):
+    with pytest.raises(MemreproError, match="no run is behind it"):
+        explain.explain("sample", "toyreport", "other", cell_of("other", "a: b", "size"))
+
+
+@pytest.mark.slow
+def test_the_gated_row_lands_at_a_threshold_in_all_its_cells(committed):
+    """What `table2_gated_closest` finds by least distance, found here among all switches."""
+    one = tables.cells("open", "rfmem", "table2")["mpnet RF-Mem", "R@10 Overall"]
+    found = explain.explain("open", "rfmem", "table2", one)
+    first = found.landed[0]
+    assert (first.also, found.others) == (4, 4)
+    assert first.switches == ("entropy_threshold: τ in (0.166526, 0.167104]",)

@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.core.extractions import Extraction, Extractions
+from memrepro.core.key_builder import make_keys
+from memrepro.core.keys import Request
+from memrepro.core.memory import Memory, Round
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.retrieve import make_retriever
+from memrepro.retrieve.associa import (
+    RETRIEVERS,
+    Associa,
+    Evidence,
+    Settings,
+    WithoutImportance,
+    recall,
+)
+from memrepro.retrieve.associa.association import Prizes, Subgraph
+from memrepro.retrieve.associa.graph import build_from
+from memrepro.retrieve.associa.importance import importance
+from memrepro.retrieve.associa.keying import GraphKeyMaker, graph_of
+
+from .made import memories, tale, vectors_of
+
+ENCODER = HashEncoder()
+KEYING = "user_only+graph:recorded-fact&recorded-event"
+QUESTIONS = ["Who went to Paris with Ann?", "What did Bob paint?", "zzz"]
+
+
+def request(memory, extractions, questions=QUESTIONS):
+    keys = GraphKeyMaker("round", KEYING, extractions).make(memory)
+    keys = keys.with_vectors(ENCODER.encode(keys.unique, "document"))
+    ids = [f"q{i}" for i in range(len(questions))]
+    return Request(keys, ids, questions, ENCODER.encode(questions, "query"))
+
+
+def travels():
+    """A question's evidence that shares no word with it, but an event that does."""
+    memory = Memory.of(
+        "m",
+        ("s1", Round.of("r1", user="It was wonderful there.")),
+        ("s1", Round.of("r2", user="Rain again.")),
+        ("s2", Round.of("r3", user="Reach of campaigns.")),
+        ("s2", Round.of("r4", user="Ten thousand, she told me.")),
+    )
+    one, two = memory.sessions
+    found = [
+        (one, "r1", "Ann visited Rome with Bob."),
+        (two, "r4", "Bob met the influencer."),
+    ]
+    facts = [Extraction(s.key, r, "recorded", "fact", text) for s, r, text in found]
+    nothing = {"recorded-event": {}}
+    return memory, Extractions({**nothing, **Extractions.of(facts).texts})
+
+
+def test_the_papers_settings_are_the_defaults():
+    assert (Settings().top_nodes, Settings().top_edges, Settings().edge_cost) == (15, 15, 0.5)
+
+
+def test_an_utterance_is_found_through_its_event_and_one_more_through_the_entity():
+    asked = request(*travels(), ["Ann Rome"])
+    few = {"top_nodes": 2, "top_edges": 1}
+    (found,) = make_retriever("associa", "associa", {"k": 10, **few}).search([asked])
+    assert found.doc_ids[0] == "r1"
+    assert list(found.scores) == sorted(found.scores, reverse=True)
+    (plain,) = make_retriever("associa", "without_association", {"k": 10}).search([asked])
+    assert len(plain.doc_ids) == 4
+    assert plain.scores[0] < 0.5  # no utterance has a word of the question
+
+
+def test_without_association_is_dense_retrieval_of_the_utterances():
+    memory, extractions = travels()
+    asked = request(memory, extractions)
+    keys = make_keys(memory, "user_only")
+    keys = keys.with_vectors(ENCODER.encode(keys.unique, "document"))
+    usual = Request(keys, asked.query_ids, asked.query_texts, asked.query_vectors)
+    found = make_retriever("associa", "without_association", {"k": 3}).search([asked])
+    assert found == make_retriever("dense", "dense", {"k": 3}).search([usual])
+
+
+@given(memories(), st.sampled_from(["none", "incremental", "clustering"]), st.integers(1, 5))
+@settings(deadline=None, max_examples=30)
+def test_rankings_are_of_docs_of_the_memory_whatever_it_holds(made, merging, k):
+    asked = request(*made)
+    for name in ("associa", "without_importance"):
+        search = RETRIEVERS[name](k=k, merging=merging, merge_threshold=0.8).search
+        found = search([asked])
+        assert [r.query_id for r in found] == asked.query_ids
+        assert found == search([asked])
+        for ranking in found:
+            assert len(ranking.doc_ids) <= k
+            assert set(ranking.doc_ids) <= set(asked.keys.doc_ids)
+
+
+@given(memories())
+@settings(deadline=None, max_examples=20)
+def test_both_rank_the_same_docs_and_importance_is_what_recall_says(made):
+    asked = request(*made)
+    graph = graph_of(asked.keys)
+    for (full, bare), vector in zip(
+        zip(*(RETRIEVERS[n](k=99).search([asked]) for n in ("associa", "without_importance")),
+            strict=True),
+        asked.query_vectors, strict=True,
+    ):  # fmt: skip
+        assert set(full.doc_ids) == set(bare.doc_ids)
+        assert set(bare.scores) <= {0.0, 1.0}
+        evidence = recall(vector, graph, Settings())
+        by_doc = {
+            graph.doc_id(node): rank
+            for node, rank in zip(evidence.nodes, evidence.importance, strict=True)
+            if graph.kinds[node] == 0
+        }
+        assert by_doc == dict(zip(full.doc_ids, full.scores, strict=True))
+        assert evidence.importance.sum() == pytest.approx(1)
+        assert set(evidence.subgraph.nodes) <= set(evidence.nodes)
+
+
+def test_without_importance_an_events_utterance_comes_before_one_that_shares_an_entity():
+    graph = build_from(tale())
+    held = [graph.node_ids.index(i) for i in ("event:i visited paris.", "entity:paris")]
+    subgraph = Subgraph(np.sort(held), np.zeros(0, np.int64), 0.0)
+    prizes = Prizes(np.ones(len(graph.kinds)), np.zeros(len(graph.edges)), 0.5)
+    nodes, ranks = importance(graph, subgraph, prizes.nodes, prizes.costs)
+    scores = WithoutImportance(k=4).node_scores(graph, Evidence(prizes, subgraph, nodes, ranks))
+    by_id = {graph.node_ids[i]: score for i, score in zip(nodes, scores, strict=True)}
+    assert (by_id["utterance:d1"], by_id["utterance:d0"]) == (1, 0)
+
+
+def test_queries_do_not_hang_on_each_other():
+    memory, extractions = travels()
+    whole = Associa(k=4).search([request(memory, extractions)])
+    single = [Associa(k=4).search([request(memory, extractions, [q])])[0] for q in QUESTIONS]
+    assert [(r.doc_ids, r.scores) for r in whole] == [(r.doc_ids, r.scores) for r in single]
+
+
+def test_a_graph_in_pieces_is_recalled_from_one_of_them():
+    graph = build_from(tale())  # d2 hangs on its speaker alone
+    graph = graph.with_vectors(vectors_of(graph))
+    row = graph.node_rows[graph.node_ids.index("event:i visited paris.")]
+    evidence = recall(graph.vectors[row], graph, Settings(top_nodes=1, top_edges=1))
+    assert "utterance:d2" not in [graph.node_ids[i] for i in evidence.nodes]
+    assert "utterance:d1" in [graph.node_ids[i] for i in evidence.nodes]
+
+
+def test_the_empty_graph_recalls_nothing():
+    graph = build_from([]).with_vectors(np.zeros((0, 4), np.float32))
+    evidence = recall(np.ones(4, np.float32), graph, Settings())
+    assert (len(evidence.nodes), len(evidence.importance), evidence.subgraph.value) == (0, 0, 0)
+
+
+def test_other_keys_and_missing_vectors_are_refused():
+    memory, extractions = travels()
+    keys = make_keys(memory, "user_only")
+    with pytest.raises(MemreproError, match="of no memory graph"):
+        Associa(k=4).search([Request(keys, ["q"], ["x"])])
+    keys = GraphKeyMaker("round", KEYING, extractions).make(memory)
+    with pytest.raises(MemreproError, match="have no vectors"):
+        Associa(k=4).search([Request(keys, ["q"], ["x"])])
+    with pytest.raises(MemreproError, match="has no vectors"):
+        Associa(k=4).search([Request(keys, ["q"], ["x"], np.ones((1, 64), np.float32))])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"k": 0}, "k is 0"),
+        ({"k": 5, "top_nodes": 0}, "top_nodes is 0"),
+        ({"k": 5, "edge_cost": "low"}, "must be of type float"),
+        ({"k": 5, "hops": 2}, "unknown parameter 'hops'"),
+    ],
+)
+def test_parameters_are_checked(parameters, said):
+    with pytest.raises(MemreproError, match=said):
+        make_retriever("associa", "associa", parameters)

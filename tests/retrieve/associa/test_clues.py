@@ -1,0 +1,149 @@
+import pytest
+
+from memrepro.core.extractions import Extraction, Extractions
+from memrepro.core.memory import Memory, Round, Session
+from memrepro.errors import MemreproError
+from memrepro.retrieve.associa import written
+from memrepro.retrieve.associa.clues import (
+    SPEAKER,
+    EventClues,
+    Recipe,
+    read_event,
+    read_memory,
+    read_session,
+)
+
+SESSION = Session(
+    "s1",
+    (
+        Round.of("r1", user="I love my new bike.", assistant="Great."),
+        Round.of("r2", user="Tomorrow we meet Ann at the lake.", assistant="Have fun."),
+        Round.of("r3", assistant="Are you there?"),
+    ),
+)
+
+
+def extracted(*found):
+    return Extractions.of(Extraction(SESSION.key, r, "gold", kind, t) for r, kind, t in found)
+
+
+FOUND = extracted(
+    ("r2", "fact", "The user meets Ann."),
+    ("", "event", "A swim in the lake with Ann."),
+    ("", "event", "Nothing in common here."),
+    ("r3", "fact", "Of a round where the user says nothing."),
+)
+
+
+def test_utterances_are_the_docs_with_words_under_the_keying():
+    recipe = Recipe("round", "user_only", ("gold-fact",))
+    found = read_session(SESSION, FOUND, recipe)
+    assert [(c.doc_id, c.text, c.speakers) for c in found] == [
+        ("r1", "I love my new bike.", ("user",)),
+        ("r2", "Tomorrow we meet Ann at the lake.", ("user",)),
+    ]
+    assert [[e.text for e in c.events] for c in found] == [[], ["The user meets Ann."]]
+
+
+def test_a_written_event_brings_its_own_entities_and_relations():
+    told = written.Told(
+        "The user will swim with Ann in June.",
+        (("Ann", "Person/User/Organization"), ("June", "Time")),
+        ((SPEAKER, "will swim with", 0), (0, "swims in", 1)),
+    )
+    text = written.write(told)
+    of_session = extracted(("r2", "event", text))
+    found = read_session(SESSION, of_session, Recipe("round", "user_only", ("gold-event",)))
+    assert found[1].events == (EventClues(told.text, told.entities, told.relations),)
+    # Of several speakers none is the one: what relates the speaker is left out.
+    assert read_event(text, (), ("user", "assistant")).relations == told.relations[1:]
+    nobody = written.write(told._replace(relations=((5, "is", 0),)))
+    with pytest.raises(MemreproError, match="relation 'is' of event .* goes from 5 to 0"):
+        read_event(nobody, (), ("user",))
+
+
+def test_concatenation_has_all_speakers():
+    found = read_session(SESSION, FOUND, Recipe("round", "concat", ("gold-fact",)))
+    assert [c.speakers for c in found] == [("user", "assistant")] * 2 + [("assistant",)]
+    assert found[0].text == "I love my new bike. Great."
+
+
+def test_a_sessions_event_is_grounded_where_most_words_are_shared_else_in_the_first_round():
+    found = read_session(SESSION, FOUND, Recipe("round", "user_only", ("gold-event",)))
+    assert [[e.text for e in c.events] for c in found] == [
+        ["Nothing in common here."],
+        ["A swim in the lake with Ann."],
+    ]
+
+
+def test_a_session_as_utterance_has_the_events_of_all():
+    (found,) = read_session(SESSION, FOUND, Recipe("session", "user_only", ("gold-fact",)))
+    assert found.doc_id == "s1"
+    assert [e.text for e in found.events] == [
+        "The user meets Ann.",
+        "Of a round where the user says nothing.",
+    ]
+
+
+def test_the_time_is_that_of_the_utterances_session():
+    memory = Memory("m", (SESSION,), ("2023-05-08T13:56",))
+    found = read_memory(memory, FOUND, Recipe("round", "user_only", ("gold-fact",)))
+    assert {c.time for c in found} == {"8 May 2023"}
+    memory = Memory("m", (SESSION,), ("",))
+    found = read_memory(memory, FOUND, Recipe("round", "user_only", ("gold-fact",)))
+    assert {c.time for c in found} == {""}
+
+
+def test_i_is_the_speaker_if_there_is_one():
+    event = read_event("I visited Paris.", {"Paris"}, ("user",))
+    assert event.entities == (("Paris", "Place"),)
+    assert event.relations == ((SPEAKER, "I visited Paris", 0),)
+    assert read_event("I visited Paris.", {"Paris"}, ("a", "b")).relations == ()
+
+
+def test_an_entity_named_twice_is_one():
+    event = read_event("Ann met Bob and Bob met Ann.", {"Ann", "Bob"}, ("user",))
+    assert [text for text, _ in event.entities] == ["Ann", "Bob"]
+    assert event.relations == ((0, "Ann met Bob", 1), (1, "Bob met Ann", 0))
+
+
+def test_a_keying_is_read():
+    assert Recipe.parse("round", "user_only+graph:nlp-fact&nlp-event") == Recipe(
+        "round", "user_only", ("nlp-fact", "nlp-event")
+    )
+
+
+@pytest.mark.parametrize(
+    ("granularity", "keying", "said"),
+    [
+        ("turn", "user_only+graph:nlp-fact", "granularity 'turn'"),
+        ("round", "user_only", "write base\\+graph:source-kind"),
+        ("round", "nobody+graph:nlp-fact", "unknown keying 'nobody'"),
+        ("round", "concat+graph:nlp-thing", "unknown extraction 'nlp-thing'"),
+    ],
+)
+def test_a_keying_that_cannot_be_made_is_refused(granularity, keying, said):
+    with pytest.raises(MemreproError, match=said):
+        Recipe.parse(granularity, keying)
+
+
+def test_an_extraction_that_is_not_there_is_refused():
+    with pytest.raises(MemreproError, match="no extraction 'nlp-fact'"):
+        read_session(SESSION, FOUND, Recipe("round", "concat", ("nlp-fact",)))
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ((" ",), "a text is blank"),
+        (("Told.", (("", "Place"),)), "a text is blank"),
+        (("Told.", (("Paris", "City"),)), "has the category 'City'"),
+        (("Told.", (("Paris", "Place"),), ((0, "in", 1),)), "goes from 0 to 1"),
+        (("Told.", (("Paris", "Place"),), ((-2, "in", 0),)), "goes from -2 to 0"),
+        (("Told.", (("Paris", "Place"),), ((0, "in", 0),)), "goes from 0 to 0"),
+        (("Told.", (("Paris", "Place"),), ((-1, " ", 0),)), "have a text"),
+    ],
+)
+def test_a_relation_to_nowhere_and_other_bad_events_are_refused(parts, said):
+    with pytest.raises(MemreproError, match=said):
+        EventClues(*parts)

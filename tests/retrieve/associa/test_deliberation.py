@@ -1,0 +1,330 @@
+"""Deliberating recall: Algorithm 1, its stops, the union, and the deliberator by rule."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.retrieve import make_retriever
+from memrepro.retrieve.associa import Associa, Settings
+from memrepro.retrieve.associa.association import value_of
+from memrepro.retrieve.associa.deliberation import (
+    Asked,
+    Coverage,
+    Deliberated,
+    deliberate,
+    evidence_texts,
+    expand,
+)
+from memrepro.retrieve.associa.evidence import associated, weighed
+from memrepro.retrieve.associa.graph import build_from
+from memrepro.retrieve.associa.importance import page_rank, weights, with_utterances
+from memrepro.retrieve.associa.keying import graph_of
+
+from .made import memories, tale
+from .test_associa import QUESTIONS, request, travels
+
+ENCODER = HashEncoder()
+FEW = {"top_nodes": 2, "top_edges": 1}
+
+
+def embed(texts):
+    return ENCODER.encode(texts, "query")
+
+
+class Script:
+    """Clues by question, one round after the other; then nothing is missing."""
+
+    def __init__(self, clues):
+        self.clues = {query: list(rounds) for query, rounds in clues.items()}
+        self.calls = []
+
+    def missing(self, asked):
+        self.calls.append(list(asked))
+        return [self.clues[one.query].pop(0) if self.clues.get(one.query) else () for one in asked]
+
+
+class Embedded:
+    """What was embedded, call by call."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, texts):
+        self.calls.append(list(texts))
+        return embed(texts)
+
+
+def graph_with_vectors(clues=None):
+    graph = build_from(clues or tale())
+    return graph.with_vectors(ENCODER.encode(graph.texts, "document"))
+
+
+def search(asked, deliberator=None, embedding=embed, **parameters):
+    made = make_retriever("associa", "deliberated", {"k": 10, **parameters})
+    return made.equipped(embedding, deliberator).search(asked)
+
+
+# The algorithm.
+
+
+@given(memories(), st.sampled_from(["none", "incremental"]), st.integers(1, 15))
+@settings(deadline=None, max_examples=25)
+def test_one_round_is_plain_association(made, merging, top):
+    asked = request(*made)
+    own = {"merging": merging, "merge_threshold": 0.8, "top_nodes": top}
+    script = Script({})
+    assert search([asked], script, max_iter=1, **own) == Associa(k=10, **own).search([asked])
+    assert script.calls == []
+
+
+@given(memories())
+@settings(deadline=None, max_examples=20)
+def test_where_nothing_is_missing_it_is_plain_association(made):
+    asked = request(*made)
+    assert search([asked], Script({}), max_iter=4) == Associa(k=10).search([asked])
+
+
+def algorithm_1(graph, question, clues, max_iter, own):
+    """As printed, recursively, in sets of nodes; `clues` is what the deliberator says in turn."""
+    said = iter(clues)
+    query = question
+
+    def found(text):
+        return set(associated(embed([text])[0], graph, own).subgraph.nodes.tolist())
+
+    def step(nodes, iter_time):
+        nonlocal query
+        if iter_time == 0:
+            iter_time += 1
+            nodes = found(query)
+        if iter_time >= max_iter:
+            return nodes
+        missing = next(said, ())
+        if not missing:
+            return nodes
+        before = len(nodes)
+        for clue in missing:
+            query = f"{query} {clue}"
+            nodes = nodes | found(query)
+        return nodes if len(nodes) == before else step(nodes, iter_time + 1)
+
+    return step(set(), 0)
+
+
+CLUES = st.lists(
+    st.lists(
+        st.sampled_from(["Paris", "Bob painted", "8 May 2023", "choir", "zz"]), max_size=3
+    ).map(tuple),
+    max_size=4,
+)
+
+
+@given(memories(), st.lists(CLUES, min_size=3, max_size=3), st.integers(1, 5), st.integers(1, 4))
+@settings(deadline=None, max_examples=60)
+def test_it_finds_the_nodes_of_algorithm_1(made, clues, max_iter, top):
+    asked = request(*made)
+    graph, own = graph_of(asked.keys), Settings(top_nodes=top, top_edges=top)
+    questions = [
+        Deliberated(graph, text, associated(vector, graph, own))
+        for text, vector in zip(asked.query_texts, asked.query_vectors, strict=True)
+    ]
+    script = Script(dict(zip(QUESTIONS, clues, strict=True)))
+    deliberate(questions, script, embed, max_iter, own)
+    for one, said in zip(questions, clues, strict=True):
+        expected = algorithm_1(graph, one.text, said, max_iter, own)
+        assert set(one.found.subgraph.nodes.tolist()) == expected
+    assert len(script.calls) < max_iter
+
+
+def test_clues_are_put_behind_the_query_and_stay_there():
+    graph, own = graph_with_vectors(), Settings(top_nodes=1, top_edges=1)
+    question = "Good night."
+    one = Deliberated(graph, question, associated(embed([question])[0], graph, own))
+    first = evidence_texts(graph, one.found.subgraph)
+    script = Script({question: [("I visited paris.", "What a trip!"), ("We talked of Ann.",)]})
+    embedded = Embedded()
+    deliberate([one], script, embedded, 3, own)
+    two = f"{question} I visited paris."
+    assert embedded.calls == [
+        [two, f"{two} What a trip!"],
+        [f"{two} What a trip! We talked of Ann."],
+    ]
+    # The deliberator sees the question as it was asked, and ever more evidence.
+    assert [call[0].query for call in script.calls] == [question, question]
+    assert script.calls[0][0].evidence == first
+    assert set(first) < set(script.calls[1][0].evidence)
+
+
+def test_a_round_without_a_new_node_is_the_last():
+    graph, own = graph_with_vectors(), Settings()  # 15 prizes cover the whole tale
+    question = "Ann Paris choir"
+    one = Deliberated(graph, question, associated(embed([question])[0], graph, own))
+    before = one.found
+    script = Script({question: [("Ann Paris choir",), ("Ann",), ("Bob",)]})
+    deliberate([one], script, embed, 9, own)
+    assert len(script.calls) == 1
+    assert one.found is before
+
+
+def test_all_questions_are_asked_and_embedded_at_once():
+    one, two = request(*travels()), request(*travels(), ["Rain again?"])
+    script = Script({q: [("Rome",), ("campaigns",)] for q in (*QUESTIONS, "Rain again?")})
+    embedded = Embedded()
+    found = search([one, two], script, embedded, max_iter=2, **FEW)
+    assert [r.query_id for r in found] == [*one.query_ids, *two.query_ids]
+    assert [len(call) for call in script.calls] == [4]
+    assert [len(call) for call in embedded.calls] == [4]
+
+
+def test_blocks_change_no_ranking(monkeypatch):
+    asked = [request(*travels()), request(*travels(), ["Rain again?"]), request(*travels())]
+    whole = search(asked, max_iter=3, **FEW)
+    monkeypatch.setattr("memrepro.retrieve.associa._BLOCK", 1)
+    assert search(asked, max_iter=3, **FEW) == whole
+    assert search([], max_iter=3) == []
+
+
+def test_a_clue_finds_what_the_question_alone_does_not():
+    asked = request(*travels(), ["Where was Ann?"])
+    few = {"top_nodes": 1, "top_edges": 1}
+    (plain,) = search([asked], Script({}), **few)
+    script = Script({"Where was Ann?": [("Bob met the influencer, Bob met the influencer",)]})
+    (more,) = search([asked], script, **few)
+    assert set(plain.doc_ids) < set(more.doc_ids)
+    assert "r4" in set(more.doc_ids) - set(plain.doc_ids)
+    assert list(more.scores) == sorted(more.scores, reverse=True)
+
+
+# The union, and its ranking.
+
+
+@given(memories())
+@settings(deadline=None, max_examples=25)
+def test_the_union_has_the_greatest_prizes_and_the_least_cost(made):
+    asked = request(*made)
+    graph, own = graph_of(asked.keys), Settings(top_nodes=2, top_edges=2)
+    one, two = (associated(vector, graph, own) for vector in asked.query_vectors[:2])
+    both = expand(one, two)
+    new = set(two.subgraph.nodes.tolist()) - set(one.subgraph.nodes.tolist())
+    if not new:
+        assert both is one
+        return
+    assert set(both.subgraph.nodes.tolist()) == {*one.subgraph.nodes, *two.subgraph.nodes}
+    assert set(both.subgraph.edges.tolist()) == {*one.subgraph.edges, *two.subgraph.edges}
+    assert both.prizes.nodes.tolist() == np.fmax(one.prizes.nodes, two.prizes.nodes).tolist()
+    assert (both.prizes.costs <= np.fmin(one.prizes.costs, two.prizes.costs)).all()
+    assert both.subgraph.value == value_of(both.subgraph.nodes, both.subgraph.edges, both.prizes)
+    assert set(expand(two, one).subgraph.nodes.tolist()) <= set(both.subgraph.nodes.tolist())
+    # Equations 11 and 12 over the union and the utterances connected to it.
+    evidence = weighed(both, graph, own)
+    nodes = with_utterances(graph, both.subgraph.nodes)
+    place = {node: number for number, node in enumerate(nodes.tolist())}
+    inside = [n for n, (a, b) in enumerate(graph.edges.tolist()) if a in place and b in place]
+    ends = np.array([[place[i] for i in graph.edges[n].tolist()] for n in inside], np.int64)
+    expected = page_rank(
+        ends.reshape(-1, 2), weights(both.prizes.costs[inside]), both.prizes.nodes[nodes]
+    )
+    np.testing.assert_allclose(evidence.importance, expected)
+    assert evidence.nodes.tolist() == nodes.tolist()
+
+
+def test_evidence_is_each_text_once_in_the_order_of_telling():
+    graph = graph_with_vectors()
+    found = associated(embed(["Ann choir Paris"])[0], graph, Settings()).subgraph
+    texts = evidence_texts(graph, found)
+    assert len(set(texts)) == len(texts)
+    assert list(texts) == sorted(texts, key=lambda t: min(
+        i for i in range(len(graph.kinds)) if graph.text(i) == t
+    ))  # fmt: skip
+    assert set(texts) == {graph.text(node) for node in found.nodes}
+
+
+# The deliberator by rule.
+
+
+@pytest.mark.parametrize(
+    ("query", "evidence", "clues"),
+    [
+        ("When did Caroline visit Oslo?", ("Caroline is here.",), ("visit Oslo",)),
+        ("When did Caroline visit Oslo?", ("caroline", "a VISIT to oslo"), ()),
+        ("Where does the cat of Bo sleep?", (), ("cat sleep",)),
+        ("Who was it?", (), ()),
+        ("", ("a",), ()),
+        ("Oslo, oslo, OSLO and Rome", ("Bergen",), ("Oslo Rome",)),
+        ("Is Oslofjord Oslo?", ("Oslofjord",), ("Oslo",)),  # whole words count
+        ("Wo war Jürgen in Köln?", ("war",), ("Jürgen Köln",)),
+    ],
+)
+def test_the_clue_is_the_content_words_that_no_evidence_has(query, evidence, clues):
+    assert Coverage().missing([Asked(query, evidence)]) == [clues]
+
+
+@given(st.lists(st.tuples(st.text(max_size=30), st.lists(st.text(max_size=9), max_size=3))))
+def test_evidence_with_the_question_itself_is_sufficient(pairs):
+    asked = [Asked(query, tuple(texts)) for query, texts in pairs]
+    found = Coverage().missing(asked)
+    assert len(found) == len(asked)
+    for one, clues in zip(asked, found, strict=True):
+        words = " ".join(clues).split()
+        assert len({w.lower() for w in words}) == len(words)
+        again = Asked(one.query, (*one.evidence, *clues))
+        assert Coverage().missing([again]) == [()]
+
+
+def test_the_default_deliberator_is_the_rule():
+    asked = request(*travels())
+    assert search([asked], max_iter=2, **FEW) == search([asked], Coverage(), max_iter=2, **FEW)
+
+
+# What is refused.
+
+
+def test_unequipped_it_searches_nothing_and_says_what_to_do():
+    made = make_retriever("associa", "deliberated", {"k": 5})
+    assert (made.max_iter, made.top_nodes) == (2, 15)  # §5.2.1
+    with pytest.raises(MemreproError, match="is not equipped: .* by the stage retrieve_graph"):
+        made.search([request(*travels())])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"k": 5, "max_iter": 0}, "max_iter is 0, and must be at least 1"),
+        ({"k": 5, "max_iter": 1.5}, "max_iter is 1.5, and must be of type int"),
+        ({"k": 5, "embed": len}, "unknown parameter 'embed'"),
+        ({"k": 5, "deliberator": "rule"}, "unknown parameter 'deliberator'"),
+    ],
+)
+def test_parameters_are_checked(parameters, said):
+    with pytest.raises(MemreproError, match=said):
+        make_retriever("associa", "deliberated", parameters)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [([], "Fixed answered 0 of 3 questions"), ([(" ",)] * 3, "Fixed gave a blank clue for 'Who")],
+)
+def test_a_deliberator_that_answers_otherwise_is_refused(answers, said):
+    class Fixed:
+        def missing(self, asked):
+            return answers
+
+    with pytest.raises(MemreproError, match=said):
+        search([request(*travels())], Fixed())
+
+
+def test_the_plan_is_read_without_what_takes_seconds():
+    """Each planned retriever is made for checking, so making one must stay light."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from memrepro.retrieve import make_retriever;"
+        "make_retriever('associa', 'deliberated', {'k': 5});"
+        "print([m for m in ('sklearn', 'faiss', 'torch', 'pcst_fast') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

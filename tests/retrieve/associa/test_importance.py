@@ -1,0 +1,133 @@
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.errors import MemreproError
+from memrepro.retrieve.associa.association import Subgraph
+from memrepro.retrieve.associa.graph import EVENT, build_from
+from memrepro.retrieve.associa.importance import importance, page_rank, weights, with_utterances
+
+from .made import tale
+
+NONE = np.zeros((0, 2), np.int64)
+
+
+def test_weights_are_equation_12():
+    found = weights(np.array([0, 0.5, np.e - 1]))
+    np.testing.assert_allclose(found, [1, 1 / (1 + np.log(1.5)), 0.5])
+
+
+@st.composite
+def weighted_graphs(draw):
+    n = draw(st.integers(1, 9))
+    node = st.integers(0, n - 1)
+    edges = draw(st.lists(st.tuples(node, node).filter(lambda e: e[0] != e[1]), max_size=20))
+    costs = draw(st.lists(st.floats(0, 9), min_size=len(edges), max_size=len(edges)))
+    prizes = draw(st.lists(st.integers(0, 15), min_size=n, max_size=n).filter(any))
+    return np.array(edges, np.int64).reshape(-1, 2), np.array(costs), np.array(prizes, float)
+
+
+@given(weighted_graphs(), st.sampled_from([0.0, 0.5, 0.85, 0.95]))
+@settings(deadline=None)
+def test_equals_networkx(graph, damping):
+    edges, costs, prizes = graph
+    found = page_rank(edges, weights(costs), prizes, damping)
+    peer = nx.MultiGraph()
+    peer.add_nodes_from(range(len(prizes)))
+    for (one, other), w in zip(edges.tolist(), weights(costs), strict=True):
+        peer.add_edge(one, other, weight=w)
+    expected = nx.pagerank(
+        peer, damping, personalization=dict(enumerate(prizes)), tol=1e-14, max_iter=10_000
+    )
+    np.testing.assert_allclose(found, [expected[i] for i in range(len(prizes))], atol=1e-9)
+    assert found.sum() == pytest.approx(1)
+
+
+@given(weighted_graphs(), st.sampled_from([0.0, 0.5, 0.85]))
+@settings(deadline=None)
+def test_counted_degrees_solve_equation_11_as_printed(graph, damping):
+    edges, costs, prizes = graph
+    n = len(prizes)
+    w, d = np.zeros((n, n)), np.zeros(n)
+    for (one, other), weight in zip(edges.tolist(), weights(costs), strict=True):
+        w[one, other] += weight
+        w[other, one] += weight
+        d[[one, other]] += 1
+    step = w / np.maximum(d, 1)
+    expected = np.linalg.solve(np.eye(n) - damping * step, (1 - damping) * prizes / prizes.sum())
+    found = page_rank(edges, weights(costs), prizes, damping, "counted")
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert found.sum() <= 1 + 1e-9
+
+
+def test_two_nodes_by_hand():
+    # r0 = α r1 + (1 − α), r1 = α r0: r0 = 1 / (1 + α).
+    found = page_rank(np.array([[0, 1]]), np.ones(1), np.array([7.0, 0]), 0.85)
+    np.testing.assert_allclose(found, [1 / 1.85, 0.85 / 1.85])
+
+
+def test_without_preferences_all_are_equal_and_nothing_gives_nothing():
+    np.testing.assert_allclose(page_rank(NONE, np.zeros(0), np.zeros(4)), [0.25] * 4)
+    assert page_rank(NONE, np.zeros(0), np.zeros(0)).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((np.ones(1), np.array([np.nan, 1])), "a preference is negative or not finite"),
+        ((np.ones(1), np.array([-1.0, 1])), "a preference is negative or not finite: the least is"),
+        ((np.array([np.inf]), np.ones(2)), "a weight is negative or not finite"),
+        ((np.ones(1), np.ones(2), 1.0), "damping is 1.0"),
+        ((np.ones(1), np.ones(2), np.nan), "damping is nan"),
+        ((np.ones(1), np.ones(2), 0.5, "many"), "unknown degree 'many'"),
+    ],
+)
+def test_bad_numbers_are_refused(arguments, said):
+    with pytest.raises(MemreproError, match=said):
+        page_rank(np.array([[0, 1]]), *arguments)
+
+
+def test_a_damping_that_does_not_settle_is_refused():
+    edges = np.array([[0, 1], [1, 2]])
+    with pytest.raises(MemreproError, match="has not settled"):
+        page_rank(edges, np.ones(2), np.array([1.0, 0, 0]), 1 - 1e-9)
+
+
+def test_utterances_come_in_through_events_and_entities_only():
+    graph = build_from(tale())
+    at = graph.node_ids.index
+    d0, d1 = at("utterance:d0"), at("utterance:d1")
+
+    def reached(*names, **kinds):
+        return with_utterances(graph, np.sort([at(name) for name in names]), **kinds).tolist()
+
+    assert reached("entity:paris") == sorted([at("entity:paris"), d0, d1])
+    assert reached("event:i visited paris.") == sorted([at("event:i visited paris."), d1])
+    assert reached("speaker:user") == [at("speaker:user")]
+    assert reached("time:8 may 2023") == [at("time:8 may 2023")]
+    assert reached("entity:paris", kinds=(EVENT,)) == [at("entity:paris")]
+    assert with_utterances(graph, np.zeros(0, np.int64)).tolist() == []
+
+
+def test_an_utterance_is_ranked_through_the_nodes_connected_to_it():
+    graph = build_from(tale())
+    at = graph.node_ids.index
+    event, paris = at("event:i visited paris."), at("entity:paris")
+    prizes = np.zeros(len(graph.kinds))
+    prizes[event] = 1
+    edge = np.flatnonzero((graph.edges == [event, paris]).all(axis=1))
+    costs = np.full(len(graph.edges), 0.5)
+    subgraph = Subgraph(np.sort([event, paris]), edge, 0.0)
+    nodes, found = importance(graph, subgraph, prizes, costs)
+    by_id = {graph.node_ids[i]: r for i, r in zip(nodes, found, strict=True)}
+    assert set(by_id) == {
+        "event:i visited paris.", "entity:paris", "utterance:d0", "utterance:d1",
+    }  # fmt: skip
+    # d1 told the event itself; d0 shares the entity alone.
+    assert by_id["utterance:d1"] > by_id["utterance:d0"] > 0
+    peer = nx.Graph([(event, paris), (event, at("utterance:d1")), (paris, at("utterance:d0"))])
+    peer.add_edge(paris, at("utterance:d1"))
+    expected = nx.pagerank(peer, 0.85, personalization={event: 1}, tol=1e-14, max_iter=1000)
+    np.testing.assert_allclose(found, [expected[i] for i in nodes], atol=1e-9)

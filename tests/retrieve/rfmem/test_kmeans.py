@@ -1,0 +1,68 @@
+"""k-means of many problems against scikit-learn's, label by label."""
+
+import numpy as np
+import pytest
+
+from memrepro.errors import MemreproError
+from memrepro.retrieve.rfmem.kmeans import _cluster_all, cluster, cluster_all
+
+
+def unit(vectors):
+    return (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
+
+
+def problems(kind, generator, n_points, dimension, n_clusters, count=4):
+    """Problems of one shape; those that are degenerate hold equal points."""
+    drawn = generator.normal(size=(count, n_points, dimension))
+    if kind == "grouped":
+        groups = generator.normal(size=(count, 4, dimension))
+        drawn = 0.3 * drawn + groups[:, generator.integers(0, 4, n_points)]
+    elif kind == "alike":
+        drawn = drawn + 2 * generator.normal(size=dimension)
+    elif kind == "repeated":
+        drawn = drawn[:, generator.integers(0, n_points, n_points)]
+    elif kind == "identical":
+        drawn = np.repeat(drawn[:, :1], n_points, axis=1)
+    elif kind == "few":  # fewer distinct points than clusters
+        drawn = drawn[:, generator.integers(0, max(1, n_clusters - 1), n_points)]
+    return unit(drawn)
+
+
+@pytest.mark.parametrize("kind", ["free", "grouped", "alike", "repeated", "identical", "few"])
+def test_equals_scikit_learn(kind):
+    generator = np.random.default_rng(0)
+    for trial in range(40):
+        n_points = int(generator.integers(1, 61 if trial % 4 == 0 else 13))
+        n_clusters = int(generator.integers(1, min(5, n_points) + 1))
+        dimension = int(generator.choice([8, 16, 64, 384, 768]))
+        points = problems(kind, generator, n_points, dimension, n_clusters)
+        found = cluster_all(points, n_clusters, seed=42)
+        for labels, one in zip(found, points, strict=True):
+            np.testing.assert_array_equal(labels, cluster(one, n_clusters, 42), (trial, kind))
+
+
+def test_scikit_learn_is_seldom_asked_and_then_about_equal_points():
+    generator = np.random.default_rng(1)
+    apart = unit(generator.normal(size=(300, 8, 384)))
+    assert _cluster_all(apart, 3, 42)[1].mean() < 0.02
+    assert _cluster_all(np.repeat(apart[:, :1], 8, axis=1), 3, 42)[1].all()
+
+
+def test_as_many_clusters_as_points_and_one_cluster():
+    points = unit(np.random.default_rng(2).normal(size=(50, 3, 64)))
+    labels, asked = _cluster_all(points, 3, 42)
+    assert (np.sort(labels, axis=1) == [0, 1, 2]).all()
+    assert not asked.any()
+    assert (cluster_all(points, 1, 42) == 0).all()
+
+
+def test_other_seeds_draw_other_numbers():
+    points = unit(np.random.default_rng(3).normal(size=(30, 12, 64)))
+    for seed in (0, 7):
+        expected = [cluster(one, 4, seed) for one in points]
+        np.testing.assert_array_equal(cluster_all(points, 4, seed), expected)
+
+
+def test_refuses_more_clusters_than_points():
+    with pytest.raises(MemreproError, match="4 clusters of 3 points"):
+        cluster_all(np.ones((1, 3, 8), np.float32), 4, 0)

@@ -1,0 +1,171 @@
+"""Recollection of many queries against the plain one-query path, its properties, odd inputs."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from memrepro.core.ranking import top_k
+from memrepro.retrieve.rfmem.nearest import Asked, corpus_of, nearest
+from memrepro.retrieve.rfmem.recollection import Settings, recollect
+from memrepro.retrieve.rfmem.reference import recollect_one
+
+VARIANTS = ("released", "printed")
+
+
+def unit(vectors):
+    return (vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)).astype(np.float32)
+
+
+def ask(n_docs, n_queries=5, dimension=32, seed=0):
+    generator = np.random.default_rng(seed)
+    return Asked(
+        unit(generator.normal(size=(n_queries, dimension)) + 0.4),
+        unit(generator.normal(size=(n_docs, dimension)) + 0.4).reshape(-1, dimension),
+        generator.permutation(n_docs).astype(np.uint64),
+    )
+
+
+def make(variant="released", **changed):
+    floor = 0.0 if variant == "released" else -np.inf
+    values = {
+        "k": 10, "beam_width": 3, "fanout": 2, "alpha": 0.5, "rounds": 10, "floor": floor,
+        "seed": 42, "relevance_weight": 0.9,
+    }  # fmt: skip
+    return Settings(variant=variant, **{**values, **changed})
+
+
+def by_query(hits, n_queries):
+    return [hits.doc[hits.query == number].tolist() for number in range(n_queries)]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"k": 5, "fanout": 1, "alpha": 0.9},
+        {"alpha": 0.2},
+        {"k": 30, "beam_width": 4, "fanout": 3},
+        {"beam_width": 1, "rounds": 3},
+        {"floor": 0.2, "seed": 7, "relevance_weight": 0.5},
+        {"k": 200},
+    ],
+)
+def test_equals_the_plain_path_for_many_memories_at_once(variant, changed):
+    asked = [ask(n, seed=n) for n in (90, 7, 1, 300)]
+    settings = make(variant, **changed)
+    hits = recollect(asked, settings)
+    number = 0
+    for one in asked:
+        docs = one.docs.astype(np.float64)
+        for query in one.queries.astype(np.float64):
+            expected = recollect_one(query, docs, one.ties, settings)
+            mine = hits.query == number
+            assert hits.doc[mine].tolist() == list(expected)
+            np.testing.assert_allclose(hits.score[mine], list(expected.values()), atol=1e-9)
+            number += 1
+
+
+def test_nearest_is_top_k_for_each_query():
+    asked = [ask(400, seed=1), ask(3, seed=2), ask(900, seed=3)]
+    for one in asked[::2]:  # equal docs, which tie
+        one.docs[50:60] = one.docs[40]
+        one.docs[7] = one.docs[300]
+    corpus = corpus_of(asked)
+    for n in (1, 6, 80):
+        query, place, _ = nearest(corpus.originals, corpus.memory, corpus, n)
+        for number, vector in enumerate(corpus.originals):
+            one = asked[corpus.memory[number]]
+            scores = np.array([np.dot(doc, vector) for doc in one.docs.astype(np.float64)])
+            docs = place[query == number] - corpus.first[corpus.memory[number]]
+            assert docs.tolist() == top_k(scores, one.ties, n).tolist()
+
+
+@pytest.mark.parametrize("n_docs", [12, 80])
+def test_alpha_of_one_and_one_round_is_familiarity(n_docs):
+    asked = ask(n_docs, n_queries=8)
+    scores = asked.queries.astype(np.float64) @ asked.docs.astype(np.float64).T
+    direct = [top_k(row, asked.ties, 12).tolist() for row in scores]
+    same = {"alpha": 1.0, "rounds": 1, "k": 12, "fanout": 4, "floor": -np.inf}
+    assert by_query(recollect([asked], make("printed", **same)), 8) == direct
+    # As released, docs come in the order of their branches: with one branch it is familiarity's.
+    single = same | {"beam_width": 1, "fanout": 12}
+    assert by_query(recollect([asked], make(**single)), 8) == direct
+    found = by_query(recollect([asked], make(**same)), 8)
+    assert [sorted(docs) for docs in found] == [sorted(docs) for docs in direct]
+
+
+@given(
+    n_docs=st.integers(1, 25), k=st.integers(1, 40), beam=st.integers(1, 4),
+    fanout=st.integers(1, 3), alpha=st.floats(0, 1), seed=st.integers(0, 5),
+    variant=st.sampled_from(VARIANTS),
+)  # fmt: skip
+@hypothesis_settings(max_examples=60, deadline=None)
+def test_never_twice_never_more_than_k(n_docs, k, beam, fanout, alpha, seed, variant):
+    asked = ask(n_docs, seed=seed, dimension=8)
+    settings = make(variant, k=k, beam_width=beam, fanout=fanout, alpha=alpha)
+    for docs in by_query(recollect([asked], settings), 5):
+        assert len(set(docs)) == len(docs) <= min(k, n_docs)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_order_of_the_memory_changes_nothing(variant):
+    asked = ask(70)
+    order = np.random.default_rng(5).permutation(70)
+    moved = Asked(asked.queries, asked.docs[order], asked.ties[order])
+    expected = by_query(recollect([asked], make(variant)), 5)
+    assert [order[docs].tolist() for docs in by_query(recollect([moved], make(variant)), 5)] == (
+        expected
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_equal_docs_come_by_their_tie_keys(variant):
+    one = ask(1, n_queries=2)
+    same = Asked(one.queries, np.repeat(one.docs, 9, axis=0), np.arange(9, 0, -1).astype(np.uint64))
+    for docs in by_query(recollect([same], make(variant, k=5)), 2):
+        assert docs == [8, 7, 6, 5, 4]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_fewer_docs_than_clusters_and_k_above_the_memory(variant):
+    for docs in by_query(recollect([ask(2)], make(variant, k=50, beam_width=5, floor=-1.0)), 5):
+        assert sorted(docs) == [0, 1]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_an_empty_memory_finds_nothing(variant):
+    assert not len(recollect([ask(0)], make(variant)).doc)
+    hits = recollect([ask(0), ask(4), ask(0)], make(variant))
+    assert set(hits.query) == set(range(5, 10))
+
+
+def test_nothing_above_the_floor():
+    assert not len(recollect([ask(20)], make(floor=2.0)).doc)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_searches_make_a_tree(variant):
+    searches = []
+    asked = [ask(90), ask(40, seed=1)]
+    hits = recollect(asked, make(variant, k=12, fanout=1), searches)
+    assert len(searches) > 2
+    first = searches[0]
+    assert set(first.parent) == set(first.cluster) == {-1}
+    np.testing.assert_allclose(first.drift, 1)
+    assert set(first.n_candidates) == set(first.n_clusters) == {3}
+    for before, after in pairwise(searches):
+        known = set(zip(before.query, before.branch, strict=True))
+        assert set(zip(after.query, after.parent, strict=True)) <= known
+        assert set(after.branch) <= {0, 1, 2}
+        assert ((after.drift > 0) & (after.drift < 1)).all()
+        assert (after.n_clusters == np.minimum(3, after.n_candidates)).all()
+    made = {
+        (q, r, b)
+        for one in searches
+        for q, r, b in zip(one.query, one.round, one.branch, strict=True)
+    }
+    assert set(zip(hits.query, hits.round, hits.branch, strict=True)) <= made

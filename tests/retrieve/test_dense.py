@@ -1,0 +1,110 @@
+"""Dense retrieval against the formula, and the factory's errors."""
+
+import numpy as np
+import pytest
+
+from memrepro.core.extractions import Extraction, Extractions
+from memrepro.core.key_builder import KeyMaker, make_keys
+from memrepro.core.keys import Request
+from memrepro.core.memory import Memory, Round, Session
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.retrieve import make_retriever
+
+
+def request(keying="concat"):
+    docs = [("d0", "red car", "blue sky"), ("d1", "green tea", "hot"), ("d2", "red wine", "cold")]
+    memory = Memory.of("m", *((i, Round.of(i, user=u, assistant=a)) for i, u, a in docs))
+    keys = make_keys(memory, keying)
+    encoder = HashEncoder()
+    texts = ["a red car", "hot green tea"]
+    return Request(
+        keys.with_vectors(encoder.encode(keys.unique, "document")),
+        ["q0", "q1"], texts, encoder.encode(texts, "query"),
+    )  # fmt: skip
+
+
+def test_equals_the_sorted_inner_products():
+    asked = request()
+    rankings = make_retriever("dense", "dense", {"k": 2}).search([asked])
+    for index, ranking in enumerate(rankings):
+        scores = asked.keys.vectors[asked.keys.rows] @ asked.query_vectors[index]
+        best = np.argsort(-scores)[:2]
+        assert ranking.doc_ids == tuple(asked.keys.doc_ids[i] for i in best)
+        assert ranking.scores == pytest.approx(scores[best])
+    assert [r.doc_ids[0] for r in rankings] == ["d0", "d1"]
+
+
+def test_fielded_takes_the_better_field():
+    asked = request("fielded")
+    (first, _) = make_retriever("dense", "dense", {"k": 3}).search([asked])
+    by_key = asked.keys.vectors[asked.keys.rows] @ asked.query_vectors[0]
+    expected = by_key.reshape(3, 2).max(axis=1)
+    assert dict(zip(first.doc_ids, first.scores, strict=True)) == pytest.approx(
+        dict(zip(asked.keys.doc_ids, expected, strict=True))
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 0.7, 1.0])
+def test_a_mixture_is_the_weighted_sum_of_both_fields(alpha):
+    asked = request("fielded")
+    parameters = {"k": 3, "field": "user", "alpha": alpha}
+    (first, _) = make_retriever("dense", "mixture", parameters).search([asked])
+    user, assistant = (asked.keys.vectors[asked.keys.rows] @ asked.query_vectors[0]).reshape(3, 2).T
+    expected = alpha * user + (1 - alpha) * assistant
+    assert dict(zip(first.doc_ids, first.scores, strict=True)) == pytest.approx(
+        dict(zip(asked.keys.doc_ids, expected, strict=True)), abs=1e-6
+    )
+
+
+def test_a_mixture_scores_a_doc_with_one_field_by_that_field():
+    memory = Memory.of(
+        "m",
+        ("s", Round.of("both", user="red car", assistant="red car")),
+        ("s", Round.of("silent", assistant="red car")),
+        ("s", Round.of("alone", user="red car")),
+    )
+    keys, encoder = make_keys(memory, "fielded"), HashEncoder()
+    keys = keys.with_vectors(encoder.encode(keys.unique, "document"))
+    asked = Request(keys, ["q"], ["car"], encoder.encode(["car"], "query"))
+    retriever = make_retriever("dense", "mixture", {"k": 3, "field": "user", "alpha": 0.3})
+    (ranking,) = retriever.search([asked])
+    assert len(set(np.round(ranking.scores, 6))) == 1
+
+
+@pytest.mark.parametrize("text", ["user_only", "assistant_only"])
+def test_alpha_one_and_zero_are_the_single_fields(text):
+    alone = make_retriever("dense", "dense", {"k": 3}).search([request(text)])
+    parameters = {"k": 3, "field": "user", "alpha": float(text == "user_only")}
+    mixed = make_retriever("dense", "mixture", parameters).search([request("fielded")])
+    assert [r.doc_ids for r in mixed] == [r.doc_ids for r in alone]
+
+
+def test_rank_merging_takes_the_better_of_two_ranks():
+    session = Session("s", tuple(Round.of(f"d{i}", user=f"own {i}") for i in range(4)))
+    memory = Memory("m", (session,), ("",))
+    # The pool of extracted keys ranks d3, d2; that of the docs' own keys d0, d1, d2, d3.
+    extracted = [Extraction(session.key, f"d{i}", "gold", "fact", f"fact {i}") for i in (2, 3)]
+    maker = KeyMaker("round", "user_only+separate:gold-fact", Extractions.of(extracted))
+    keys = maker.make(memory)
+    score = {"own 0": 0.9, "own 1": 0.8, "own 2": 0.7, "own 3": 0.1, "fact 2": 0.2, "fact 3": 0.3}
+    vectors = np.array([[score[text]] for text in maker.texts], np.float32)
+    asked = Request(keys.with_vectors(vectors), ["q"], ["?"], np.ones((1, 1), np.float32))
+    (ranking,) = make_retriever("dense", "rank_merged", {"k": 3}).search([asked])
+    assert ranking.doc_ids == ("d0", "d3", "d1")  # ranks 1, 1 and 2: own keys before extracted
+    assert ranking.scores == (-1.0, -1.0, -2.0)
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "parameters", "sentence"),
+    [
+        ("sparse", "dense", {}, "unknown method 'sparse'"),
+        ("dense", "densest", {}, "unknown retriever 'densest' of dense"),
+        ("dense", "dense", {"k": 5, "topk": 5}, "unknown parameter 'topk' of dense.dense"),
+        ("dense", "dense", {}, "missing 1 required positional argument: 'k'"),
+        ("bm25", "bm25", {"k": 5, "tokenisation": "bpe"}, "unknown value 'bpe'"),
+    ],
+)
+def test_errors(family, name, parameters, sentence):
+    with pytest.raises(MemreproError, match=sentence):
+        make_retriever(family, name, parameters)

@@ -1,0 +1,221 @@
+"""RF-Mem's alternatives: the paper's own steps as peer, the formulas, the graph, odd inputs."""
+
+from dataclasses import replace
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.core.key_builder import make_keys
+from memrepro.core.keys import Request
+from memrepro.core.memory import Memory, Round
+from memrepro.core.similarity import normalise
+from memrepro.errors import MemreproError
+from memrepro.retrieve.dense import RETRIEVERS as DENSE
+from memrepro.retrieve.rfmem import RETRIEVERS as RFMEM
+from memrepro.retrieve.rfmem_alternatives import (
+    RETRIEVERS,
+    DBSCANRecollection,
+    FullExploration,
+    FullGraphSearch,
+    GatedMixing,
+    GraphSearch,
+    KMeansRecollection,
+    SpectralRecollection,
+)
+
+BUDGET = {"k": 5, "beam_width": 3, "fanout": 2}
+ALPHA = {"dbscan": 0.5, "spectral": 0.5, "full": 0.5}
+
+
+def made(name, **changed):
+    parameters = {**BUDGET, **({"alpha": ALPHA[name]} if name in ALPHA else {}), **changed}
+    return RETRIEVERS[name](**parameters)
+
+
+def request(vectors, queries):
+    ids = [f"d{i}" for i in range(len(vectors))]
+    memory = Memory.of("m", *((i, Round.of(i, user=f"text {i}")) for i in ids))
+    names = [f"q{i}" for i in range(len(queries))]
+    keys = make_keys(memory, "concat").with_vectors(np.asarray(vectors, np.float32))
+    return Request(keys, names, names, np.asarray(queries, np.float32))
+
+
+def random_request(n_docs, seed=0, dimension=16, n_queries=3):
+    generator = np.random.default_rng(seed)
+    return request(
+        normalise(generator.normal(size=(n_docs, dimension)).astype(np.float32) + 0.4),
+        normalise(generator.normal(size=(n_queries, dimension)).astype(np.float32) + 0.4),
+    )
+
+
+def found(retriever, asked):
+    return [ranking.doc_ids for ranking in retriever.search([asked])]
+
+
+def on_circle(*degrees):
+    angles = np.radians(degrees)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("k", "fanout", "alpha", "weight"),
+    [(5, 1, 0.9, 0.9), (10, 2, 0.2, 0.9), (10, 3, 0.5, 1.0), (50, 1, 0.5, 0.9)],
+)
+def test_the_papers_own_steps_give_recollections_rankings(seed, k, fanout, alpha, weight):
+    asked = random_request(60, seed)
+    own = {"k": k, "beam_width": 3, "fanout": fanout, "alpha": alpha, "relevance_weight": weight}
+    loop, peer = (
+        kind(**own).search([asked]) for kind in (KMeansRecollection, RFMEM["recollection"])
+    )
+    for ours, theirs in zip(loop, peer, strict=True):
+        assert ours.doc_ids == theirs.doc_ids
+        assert ours.scores == pytest.approx(theirs.scores, abs=1e-5)
+
+
+@pytest.mark.parametrize("other", ["dbscan", "spectral"])
+def test_no_more_docs_than_clusters_makes_each_doc_a_branch(other):
+    # Of far apart docs DBSCAN's are all noise; B = N = 3 in the one round.
+    asked = random_request(40, 1)
+    changed = {"eps": 1e-3} if other == "dbscan" else {}
+    retriever = made(other, fanout=1, rounds=1, **changed)
+    labels = retriever.cluster(asked.keys.vectors[:3])
+    assert len(set(labels)) == 3
+    one_round = {"beam_width": 3, "fanout": 1, "rounds": 1, "k": 5, "alpha": 0.5}
+    for ours, theirs in zip(
+        found(retriever, asked), found(KMeansRecollection(**one_round), asked), strict=True
+    ):
+        assert set(ours) == set(theirs)
+
+
+def test_dbscan_joins_what_is_near_and_leaves_noise_alone():
+    vectors = on_circle(0, 5, 90, 95, 180, 270)
+    labels = made("dbscan", eps=0.01).cluster(vectors)
+    assert labels[0] == labels[1] != labels[2] == labels[3]
+    assert len({labels[0], labels[2], labels[4], labels[5]}) == 4
+    # 1 - cos 5° = 0.0038: the two are no neighbours below it, and chain as one above 1 - cos 90°.
+    assert len(set(made("dbscan", eps=0.003).cluster(vectors))) == 6
+    assert len(set(made("dbscan", eps=1.01).cluster(vectors))) == 1
+    assert len(set(made("dbscan", eps=0.01, min_samples=3).cluster(vectors))) == 6
+
+
+def test_spectral_finds_two_groups():
+    vectors = on_circle(0, 3, 6, 170, 173, 176)
+    labels = made("spectral", beam_width=2, gamma=4.0).cluster(vectors)
+    assert len(set(labels[:3])) == len(set(labels[3:])) == 1
+    assert labels[0] != labels[3]
+
+
+def test_gated_mixing_by_hand():
+    # Query (1, 0), centroid (0.6, 0.8), original (0, 1): g = σ(0.6).
+    gate = 1 / (1 + exp(-0.6))
+    mixed = np.array([gate + (1 - gate) * 0.6, (1 - gate) * 0.8 + 1])
+    x = [np.array(v, np.float32) for v in ([1, 0], [0.6, 0.8], [0, 1])]
+    assert made("gated-mix").mix(*x) == pytest.approx(mixed / np.linalg.norm(mixed))
+    same = np.array([0.6, 0.8], np.float32)
+    assert made("gated-mix").mix(same, same, same) == pytest.approx(same)
+
+
+def test_full_exploration_is_the_dense_order_of_what_was_explored():
+    asked = random_request(80, 2)
+    own = {"k": 10, "beam_width": 3, "fanout": 1, "alpha": 0.5, "rounds": 3}
+    everything = found(KMeansRecollection(**{**own, "k": 80}), asked)
+    dense = found(DENSE["dense"](k=80), asked)
+    for ranking, explored, order in zip(
+        found(FullExploration(**own), asked), everything, dense, strict=True
+    ):
+        assert ranking == tuple(doc for doc in order if doc in explored)[:10]
+    # A round that lists every doc explores all, and then it is familiarity's ranking.
+    enough = FullExploration(**{**own, "fanout": 27, "floor": -1.0})
+    assert found(enough, asked) == found(DENSE["dense"](k=10), asked)
+
+
+def test_graph_search_visits_in_breadth_first_order():
+    # Docs at 0°, 10°, 22°, 36°, 52°: each one's nearest is the one before it, and 0°'s is 10°.
+    asked = request(on_circle(0, 10, 22, 36, 52), on_circle(60))
+    own = {"k": 5, "beam_width": 1, "fanout": 1, "neighbours": 1}
+    assert found(GraphSearch(**own), asked) == [("d4", "d3", "d2", "d1", "d0")]
+    assert found(GraphSearch(**own, rounds=2), asked) == [("d4", "d3", "d2")]
+    # With two neighbours d4 leads to d3, d2; d3 to d2, d4; d2 to d1, d3.
+    own["neighbours"] = 2
+    assert found(GraphSearch(**own), asked) == [("d4", "d3", "d2", "d1", "d0")]
+    # Two docs of entry come first, by similarity; then what the first of them leads to.
+    own = {"k": 3, "beam_width": 2, "fanout": 1, "neighbours": 1}
+    assert found(GraphSearch(**own), request(on_circle(0, 9, 180, 190), on_circle(95))) == [
+        ("d2", "d1", "d3")
+    ]
+
+
+def test_the_graphs_full_search_is_the_dense_order_of_what_is_reached():
+    asked = random_request(50, 3)
+    own = {"k": 8, "beam_width": 3, "fanout": 1, "neighbours": 2, "rounds": 2}
+    reached = found(GraphSearch(**{**own, "k": 50}), asked)
+    dense = found(DENSE["dense"](k=50), asked)
+    for ranking, docs, order in zip(
+        found(FullGraphSearch(**own), asked), reached, dense, strict=True
+    ):
+        assert ranking == tuple(doc for doc in order if doc in docs)[:8]
+
+
+@pytest.mark.parametrize("name", RETRIEVERS)
+@given(
+    n_docs=st.integers(1, 25), k=st.integers(1, 12), beam=st.integers(1, 4),
+    fanout=st.integers(1, 3), seed=st.integers(0, 5),
+)  # fmt: skip
+@settings(max_examples=15, deadline=None)
+def test_never_twice_never_more_than_k_and_the_same_again(name, n_docs, k, beam, fanout, seed):
+    asked = random_request(n_docs, seed, n_queries=2)
+    retriever = made(name, k=k, beam_width=beam, fanout=fanout)
+    rankings = retriever.search([asked])
+    assert [r.query_id for r in rankings] == asked.query_ids
+    for ranking in rankings:
+        assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) <= min(k, n_docs)
+    assert retriever.search([asked]) == rankings
+
+
+@pytest.mark.parametrize("name", RETRIEVERS)
+def test_odd_memories(name):
+    query = random_request(1, n_queries=1).query_vectors
+    same = request(np.tile(query, (7, 1)), query)
+    assert [len(docs) for docs in found(made(name), same)] == [5]
+    assert found(made(name), request(query, query)) == [("d0",)]
+    # Fewer docs than clusters, and K above the memory's size.
+    few = random_request(2)
+    assert all(set(docs) <= {"d0", "d1"} for docs in found(made(name, k=10), few))
+    assert made(name).search([]) == []
+
+
+@pytest.mark.parametrize("name", ["dbscan", "graph", "full-graph"])
+def test_the_memorys_order_changes_nothing(name):
+    # k-means and the eigensolver draw by position, so that these hold of the others but by chance.
+    asked = random_request(40, 4)
+    order = np.random.default_rng(0).permutation(40)
+    ids = np.array(asked.keys.doc_ids)[order]
+    memory = Memory.of("m", *((i, Round.of(i, user=f"text {i}")) for i in ids))
+    keys = make_keys(memory, "concat").with_vectors(asked.keys.vectors[order])
+    assert found(made(name), replace(asked, keys=keys)) == found(made(name), asked)
+
+
+@pytest.mark.parametrize("name", ["dbscan", "spectral", "gated-mix", "full"])
+def test_docs_below_the_floor_are_not_found(name):
+    asked = request(on_circle(0, 10, 20, 170, 180), on_circle(5))
+    assert set(found(made(name), asked)[0]) == {"d0", "d1", "d2"}
+
+
+def test_the_kinds_are_those_of_the_tables():
+    assert set(RETRIEVERS.values()) == {
+        DBSCANRecollection, SpectralRecollection, GatedMixing, GraphSearch, FullExploration,
+        FullGraphSearch,
+    }  # fmt: skip
+
+
+def test_a_doc_needs_one_vector():
+    memory = Memory.of("m", ("d", Round.of("d", user="u", assistant="a")))
+    keys = make_keys(memory, "fielded").with_vectors(np.ones((2, 2), np.float32))
+    asked = Request(keys, ["q"], ["q"], np.ones((1, 2), np.float32))
+    for name in RETRIEVERS:
+        with pytest.raises(MemreproError, match="doc 'd' has 2 vectors"):
+            made(name).search([asked])

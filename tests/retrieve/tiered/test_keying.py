@@ -1,0 +1,114 @@
+"""Which texts and times the keys of a memory have."""
+
+import numpy as np
+import pytest
+
+from memrepro.core.extractions import Extraction, Extractions
+from memrepro.core.memory import Memory, Round
+from memrepro.errors import MemreproError
+from memrepro.retrieve.tiered.keying import TieredKeyMaker, asked_at, parse, seconds, session_times
+
+TIMES = {"s1": "2023-05-08T13:56", "s2": "2023-05-20T09:00"}
+
+
+def memory(times=TIMES):
+    rounds = [
+        ("s1", Round.of("r1", user="cats purr", assistant="they do")),
+        ("s1", Round.of("r2", user="cats sleep", assistant="a lot")),
+        ("s1", Round.of("r3", user="cats eat", assistant="fish")),
+        ("s2", Round.of("r4", user="boats sail")),
+    ]
+    return Memory.of("m", *rounds, times=times)
+
+
+def extractions():
+    first, second = memory().sessions
+    return Extractions.of(
+        [
+            Extraction(first.key, "r2", "gold", "fact", "cats like sleep"),
+            Extraction(first.key, "r2", "gold", "fact", "cats are lazy"),
+            Extraction(second.key, "r4", "gold", "fact", "boats exist"),
+        ]
+    )
+
+
+def made(granularity, keying, **options):
+    return TieredKeyMaker(granularity, keying, extractions()).make(memory(**options))
+
+
+def listed(keys):
+    pairs = zip(keys.owner, keys.fields, keys.texts, strict=True)
+    return [(keys.doc_ids[owner], name, text) for owner, name, text in pairs]
+
+
+def test_a_segment_is_a_key_of_each_round_in_it():
+    keys = made("round", "tiers:segment&gold-fact")
+    first = (
+        "user: cats purr\nassistant: they do\nuser: cats sleep\nassistant: a lot\nuser: cats eat"
+    )
+    second = "assistant: a lot\nuser: cats eat\nassistant: fish"
+    assert listed(keys) == [
+        ("r1", "warm", first),
+        ("r2", "warm", first),
+        ("r2", "warm", second),
+        ("r2", "cold", "cats like sleep"),
+        ("r2", "cold", "cats are lazy"),
+        ("r3", "warm", first),
+        ("r3", "warm", second),
+        ("r4", "warm", "boats sail"),
+        ("r4", "cold", "boats exist"),
+    ]
+    began, later = seconds(TIMES["s1"]), seconds(TIMES["s2"])
+    assert keys.said.tolist() == [
+        began + 240, began + 240, began + 300, began + 180, began + 180, began + 240, began + 300,
+        later, later,
+    ]  # fmt: skip
+    assert keys.doc_said.tolist() == [began + 60, began + 180, began + 300, later]
+    assert keys.doc_turns.tolist() == [2, 2, 2, 1]
+    # Keys of one unit share its number.
+    same = {(unit, text) for unit, text in zip(keys.units, keys.texts, strict=True)}
+    assert len(same) == len(set(keys.units)) == 6
+
+
+def test_dated_units_show_speakers_and_times():
+    keys = made("session", "tiers:dated-segment")
+    assert listed(keys)[-1] == ("s2", "warm", "[2023-05-20 09:00] user: boats sail")
+    assert listed(keys)[0][2].startswith("[2023-05-08 13:56] user: cats purr\n[2023-05-08 13:57] ")
+    assert keys.doc_turns.tolist() == [6, 1]
+
+
+def test_turns_and_sessions():
+    turns = made("round", "tiers:turn")
+    assert listed(turns)[:3] == [
+        ("r1", "warm", "cats purr"), ("r1", "warm", "they do"), ("r2", "warm", "cats sleep"),
+    ]  # fmt: skip
+    whole = made("session", "tiers:whole&gold-fact")
+    assert [name for _, name, _ in listed(whole)] == ["warm", "cold", "cold", "warm", "cold"]
+    assert listed(whole)[0][2].count("\n") == 5
+
+
+def test_a_turn_in_its_context_is_a_key_of_its_own_round():
+    keys = made("round", "tiers:context")
+    assert [doc for doc, _, _ in listed(keys)] == ["r1", "r1", "r2", "r3", "r3", "r4"]
+    assert listed(keys)[2][2] == "user: cats purr\nassistant: they do\nuser: cats sleep"
+
+
+def test_a_memory_without_times_has_its_sessions_a_day_apart():
+    began = session_times(memory({}))
+    assert np.diff(began).tolist() == [86400.0]
+    assert asked_at("", memory({})) == began[1] + 60
+
+
+def test_when_a_query_is_asked():
+    last = seconds(TIMES["s2"])
+    assert asked_at(TIMES["s2"], memory()) == last + 60  # not before the session's last turn
+    assert asked_at("2023-05-21T00:00", memory()) == seconds("2023-05-21T00:00")
+    assert asked_at("2023-05-10T00:00", memory()) == seconds("2023-05-10T00:00")
+    assert asked_at("", memory()) == last + 60
+
+
+def test_errors():
+    with pytest.raises(MemreproError, match="session 's2' of memory 'm' has no time"):
+        session_times(memory({"s1": TIMES["s1"]}))
+    with pytest.raises(MemreproError, match="with a unit of turn, context, segment"):
+        parse("round", "tiers:page")

@@ -1,0 +1,193 @@
+"""The tiered retriever against a plain reading of the document, one query at a time."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.core.extractions import Extraction, Extractions
+from memrepro.core.keys import Request
+from memrepro.core.memory import Memory, Round
+from memrepro.core.similarity import normalise
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.retrieve import make_retriever
+from memrepro.retrieve.tiered import RECENCIES
+from memrepro.retrieve.tiered.keying import TieredKeyMaker, TimedRequest
+from memrepro.retrieve.tiered.lexical import Lexical
+from memrepro.retrieve.tiered.scoring import additive_recency, bucket_recency, hybrid
+from memrepro.retrieve.tiered.selection import adaptive, mmr
+
+DAY = 86400.0
+WORDS = ["cats", "boats", "rain", "tea", "music", "snow"]
+
+
+def memory(n_sessions=6, days=3):
+    """A session of two or three rounds every `days` days."""
+    rounds, times = [], {}
+    for s in range(n_sessions):
+        times[f"s{s}"] = f"2023-05-{1 + s * days:02d}T10:00"
+        for r in range(2 + s % 2):
+            said = f"{WORDS[s % 6]} {WORDS[(s + r + 1) % 6]} {r}"
+            rounds.append((f"s{s}", Round.of(f"s{s}r{r}", user=said, assistant=f"about {said}")))
+    return Memory.of("m", *rounds, times=times)
+
+
+def facts(held):
+    return Extractions.of(
+        Extraction(session.key, r.round_id, "gold", "fact", f"fact of {r.fields['user']}")
+        for session in held.sessions
+        for r in session.rounds
+    )
+
+
+def asked(queries, at, keying="tiers:segment&gold-fact", granularity="round", held=None):
+    held = held or memory()
+    keys = TieredKeyMaker(granularity, keying, facts(held)).make(held)
+    encoder = HashEncoder(dimension=16)
+    keys = keys.with_vectors(normalise(encoder.encode(keys.unique, "document")))
+    vectors = normalise(encoder.encode(queries, "query"))
+    names = [f"q{i}" for i in range(len(queries))]
+    return TimedRequest(keys, names, queries, vectors, asked=at)
+
+
+def search(request, **parameters):
+    return make_retriever("tiered", "tiered", {"k": 50, **parameters}).search([request])
+
+
+NOW = 1684000000.0  # 2023-05-13, after five of the six sessions
+
+
+def by_the_document(request, number, *, k, alpha, recency, rate, floor, diversity, units, adapted,
+                    warm_days, cold, sure, hot):  # fmt: skip
+    """The docs that a query is given, read from the definition without any sharing."""
+    keys, now = request.keys, request.asked[number]
+    unit_ids = sorted(set(keys.units.tolist()))
+    first = [keys.units.tolist().index(u) for u in unit_ids]
+    said = np.array([keys.said[i] for i in first])
+    warm = np.array([keys.fields[i] == "warm" for i in first])
+    texts = [keys.texts[i] for i in first]
+    vectors = keys.vectors[keys.rows[first]].astype(np.float64)
+    docs = [
+        [int(o) for o, u in zip(keys.owner, keys.units, strict=True) if u == x] for x in unit_ids
+    ]
+    ties = [min(keys.ties[d] for d in of) for of in docs]
+    dense = vectors @ request.query_vectors[number].astype(np.float64)
+    past = said <= now
+    recent = past & ((now - said) <= (warm_days or 1e9) * DAY)
+
+    def similarity(held):
+        if alpha == 1:
+            return dense
+        return hybrid(dense, Lexical(texts).scores(request.query_texts[number], held), alpha)
+
+    held = warm & recent
+    similar = similarity(held)
+    if cold and not (held.any() and dense[held].max() >= sure):
+        older = ~warm & past & ~recent
+        similar = np.where(older, similarity(older), similar)
+        held = held | older
+    hours = (now - said) / 3600
+    score = {
+        "none": similar,
+        "additive": similar + additive_recency(hours, rate),
+        "buckets": similar + bucket_recency(hours),
+        "memory_bank": similar * additive_recency(hours, rate),
+    }[recency]
+    fit = np.flatnonzero(held & (dense >= floor) if floor else held)
+    order = sorted(fit, key=lambda u: (-score[u], ties[u]))
+    n = adaptive(sorted(dense[order], reverse=True)[:units]) if adapted else units
+    if diversity < 1 and order:
+        places = np.array(order)
+        order = places[mmr(score[places], vectors[places], diversity, n)].tolist()
+    order = order[:n]
+    found = [d for u in order for d in sorted(docs[u], key=lambda d: keys.ties[d])]
+    left = hot
+    for doc in sorted(range(len(keys.doc_ids)), key=lambda d: (-keys.doc_said[d], keys.ties[d])):
+        if left > 0 and keys.doc_said[doc] <= now:
+            found.append(doc)
+            left -= keys.doc_turns[doc]
+    return [keys.doc_ids[d] for d in dict.fromkeys(found)][:k]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {
+            "k": st.sampled_from([3, 50]), "alpha": st.sampled_from([0.0, 0.7, 1.0]),
+            "recency": st.sampled_from(RECENCIES), "rate": st.sampled_from([0.0, 0.01, 0.5]),
+            "floor": st.sampled_from([0.0, 0.3]), "diversity": st.sampled_from([0.7, 1.0]),
+            "units": st.sampled_from([2, 5]), "adapted": st.booleans(),
+            "warm_days": st.sampled_from([0.0, 5.0]), "sure": st.sampled_from([0.2, 0.9]),
+            "hot": st.sampled_from([0, 3]),
+        }
+    ),
+    st.booleans(),
+    st.floats(0, 20),
+)  # fmt: skip
+def test_it_is_the_document_read_plainly(parameters, cold, days):
+    parameters["cold"] = cold and parameters["warm_days"] > 0
+    request = asked(["cats and tea", "snow about music", "none of it"], [NOW + days * DAY] * 3)
+    found = search(request, **parameters)
+    for number, ranking in enumerate(found):
+        assert list(ranking.doc_ids) == by_the_document(request, number, **parameters)
+
+
+def test_with_its_defaults_it_ranks_by_similarity():
+    request = asked(["cats rain", "tea"], [NOW + 99 * DAY] * 2, "tiers:turn")
+    scores = request.doc_scores()
+    for ranking, row in zip(search(request), scores, strict=True):
+        order = sorted(range(len(row)), key=lambda d: (-row[d], request.keys.ties[d]))
+        assert list(ranking.doc_ids) == [request.keys.doc_ids[d] for d in order]
+        assert ranking.scores == pytest.approx(sorted(row, reverse=True))
+
+
+@pytest.mark.parametrize("granularity", ["round", "session"])
+def test_what_is_said_after_the_question_is_not_found(granularity):
+    early, late = search(
+        asked(["cats", "cats"], [NOW - 9 * DAY, NOW + 99 * DAY], "tiers:segment", granularity)
+    )
+    assert {d[:2] for d in early.doc_ids} == {"s0", "s1"}
+    assert {d[:2] for d in late.doc_ids} == {f"s{i}" for i in range(6)}
+
+
+def test_cold_answers_for_what_is_older_than_the_window():
+    request = asked(["fact of cats boats 0"], [NOW + 99 * DAY])
+    window = {"warm_days": 7.0, "units": 1, "sure": 0.9}
+    assert search(request, **window)[0].doc_ids == ()
+    assert search(request, **window, cold=True)[0].doc_ids == ("s0r0",)
+
+
+def test_hot_is_given_after_what_was_found():
+    request = asked(["cats boats"], [NOW + 99 * DAY])
+    without = search(request, units=1)[0].doc_ids
+    found = search(request, units=1, hot=4)[0]
+    assert found.doc_ids[: len(without)] == without
+    assert found.doc_ids[len(without) :] == ("s5r2", "s5r1")
+    assert list(found.scores) == sorted(found.scores, reverse=True)
+
+
+def test_what_was_given_is_fresher_for_the_next_question():
+    queries, later = ["cats boats 0", "zzz"], [NOW + 60 * DAY, NOW + 61 * DAY]
+    request = asked(queries, later, "tiers:segment")
+    plain = search(request, recency="additive", units=1)
+    kept = search(request, recency="additive", units=1, reinforced=True)
+    assert kept[0].doc_ids == plain[0].doc_ids
+    assert kept[1].doc_ids == kept[0].doc_ids != plain[1].doc_ids
+
+
+def test_the_order_of_the_memory_and_of_the_queries_decides_nothing():
+    held = memory()
+    turned = Memory("m", held.sessions[::-1], held.times[::-1])
+    queries = ["cats", "boats tea", "about rain 1"]
+    design = {"alpha": 0.7, "recency": "additive", "diversity": 0.7, "units": 5, "hot": 3}
+    one = search(asked(queries, [NOW] * 3, held=held), **design)
+    other = search(asked(queries[::-1], [NOW] * 3, held=turned), **design)
+    assert [r.doc_ids for r in one] == [r.doc_ids for r in other[::-1]]
+
+
+def test_a_request_without_times_is_refused():
+    request = asked(["cats"], [NOW])
+    plain = Request(request.keys, ["q"], ["cats"], request.query_vectors)
+    with pytest.raises(MemreproError, match="give the experiment a keying 'tiers:'"):
+        make_retriever("tiered", "tiered", {"k": 5}).search([plain])

@@ -1,0 +1,184 @@
+import os
+import subprocess
+import sys
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.text import nlp
+from memrepro.text.nlp import VERSION, keyphrases, summary, user_facts
+from memrepro.text.sentences import sentences
+
+SESSION = """Hi! My sister Ines lent me her kayak last May, and I paddled it across Lake Orta.
+By the way, I've been learning to roll the kayak since June, can you recommend a roll drill?
+What is a good dry bag for a kayak trip? I'd like to know the price of a dry bag.
+I am allergic to neoprene, so I wear a wool suit. Thanks for those tips!
+I'll definitely try those drills. A kayak trip with a dry bag sounds great."""
+
+FACTS = [
+    "My sister Ines lent me her kayak last May, and I paddled it across Lake Orta.",
+    "I've been learning to roll the kayak since June",
+    "I am allergic to neoprene, so I wear a wool suit.",
+]
+
+WORDS = (
+    "I we my I'm I've I'd I'll was have bought like this it. went? and by the way, boat. Yes! "
+    "\n can you Is 3. 日本 é 😀 \ud800 \x00 \u2028 - …"
+)
+TEXTS = st.text() | st.lists(st.sampled_from(WORDS.split(" "))).map(" ".join)
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.encode("utf-8", "replace").decode().split())
+
+
+def test_session() -> None:
+    assert user_facts(SESSION) == FACTS
+    assert summary(SESSION) == (
+        "By the way, I've been learning to roll the kayak since June, can you recommend a roll "
+        "drill? What is a good dry bag for a kayak trip? I'd like to know the price of a dry bag."
+    )
+    found = keyphrases(SESSION)
+    assert found[0] == "lake orta"
+    assert {"dry bag", "kayak", "drill"} <= set(found)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "I moved to Turin in 2019.",
+        "i bought a red bicycle yesterday",
+        "I'm left-handed and short.",
+        "I'd already eaten my lunch by noon.",
+        "I'd love to visit Lapland one day.",
+        "I can't eat peanuts at all.",
+        "I’ve had two cats since March.",
+        "We got married in a barn.",
+        "My dog Bruno is nine years old.",
+        "This was my third marathon.",
+        "Just finished painting the garden shed.",
+        "Swimming helps me sleep at night.",
+        "I'll visit my aunt in Oslo next week.",
+        "I think I left school in 1998.",
+        'I have read "Who are you?" many times.',
+    ],
+)
+def test_a_fact(fact: str) -> None:
+    assert user_facts(fact) == [fact]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n ",
+        "I moved.",  # too short to stand alone
+        "Did I tell you that I moved to Turin?",
+        "Can you write a poem about my cat?",
+        "Write a letter saying that I was ill last week.",
+        "You are a pirate and I am your parrot today.",
+        "I'll definitely try those recipes tonight.",
+        "I'm looking for some advice on hiking boots.",
+        "I'd like to know more about volcanoes.",
+        "I appreciate the detailed explanation of tides.",
+        "I had no idea that whales sing.",
+        "I'm so glad to hear about volcanoes!",
+        "I like the idea of a picnic.",
+        "I can help you with the tent.",
+        "We can all make a difference.",
+        "If there is more, let me know soon.",
+        "Whales are larger than any dinosaur.",
+        "My question is about the tax form.",
+        "I have an error in x = {1: 2} here.",
+        "I walked " + "far and " * 80 + "home.",  # longer than any sentence written by hand
+    ],
+)
+def test_not_a_fact(text: str) -> None:
+    assert user_facts(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("Also, by the way, I sold the boat in May.", "I sold the boat in May."),
+        ("I sold the boat and was wondering if taxes apply.", "I sold the boat"),
+        ("2. I sold the boat, what should I do now?", "I sold the boat"),
+        ("I sold the boat. I SOLD the  boat.", "I sold the boat."),
+    ],
+)
+def test_cut_to_the_fact(text: str, fact: str) -> None:
+    assert user_facts(text) == [fact]
+
+
+def test_keyphrases_add_words() -> None:
+    assert keyphrases("High blood pressure. High blood pressure!") == ["high blood pressure"]
+    words = [f"{a}{b}lm" for a in "bcdfghjk" for b in "aeiou"]
+    assert len(keyphrases(". ".join(words))) == nlp.KEYPHRASES
+
+
+def test_summary_short_and_alike() -> None:
+    assert summary("One. Two.\nOne.") == "One. Two."
+    alike = "The red boat sank. The red boat sank! The red boat sank? It is red. A hen laid eggs."
+    assert summary(alike).count("sank") == 1
+    assert summary("word " * 100) == ("word " * 80).strip()
+    assert summary("#\n%\n&\n*") == "# % &"
+
+
+@pytest.mark.parametrize("extract", [keyphrases, summary, user_facts])
+def test_blank(extract) -> None:  # type: ignore[no-untyped-def]
+    assert not extract("")
+    assert not extract(" \n\t\u2028 ")
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_properties(text: str) -> None:
+    facts, phrases, told = user_facts(text), keyphrases(text), summary(text)
+    whole = squeezed(text)
+    assert all(squeezed(fact) in whole for fact in facts)
+    if len(text) <= nlp.SENTENCE_CHARACTERS:
+        found = dict.fromkeys(sentences(text))
+        sizes = range(nlp.SUMMARY_SENTENCES + 1)
+        assert told in {" ".join(some) for n in sizes for some in combinations(found, n)}
+    assert len({f.casefold() for f in facts}) == len(facts)
+    assert len(set(phrases)) == len(phrases) <= nlp.KEYPHRASES
+    assert all(phrase == phrase.lower().strip() != "" for phrase in phrases)
+    keyphrases(SESSION)  # no state between texts
+    assert (user_facts(text), keyphrases(text), summary(text)) == (facts, phrases, told)
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "I am. ", "so, ", "I just also ", "my a ", "\n", "- ", "😀."]
+)
+def test_very_long(unit: str) -> None:
+    text = unit * (100_000 // len(unit))
+    assert len(user_facts(text)) <= 1
+    assert len(keyphrases(text)) <= 1
+    assert len(summary(text)) <= nlp.SUMMARY_SENTENCES * (nlp.SENTENCE_CHARACTERS + 1)
+
+
+def test_same_under_any_hash_seed_and_locale() -> None:
+    code = (
+        "import sys; from memrepro.text.nlp import *; t = sys.stdin.buffer.read().decode();"
+        "print(ascii((keyphrases(t), user_facts(t), summary(t), VERSION)))"
+    )
+    told = set()
+    for seed, locale in (("1", "C"), ("2", "C.UTF-8")):
+        env = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": locale}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=SESSION.encode(),
+            env=env,
+            capture_output=True,
+            check=True,
+        )
+        told.add(done.stdout.decode().strip())
+    assert told == {ascii((keyphrases(SESSION), FACTS, summary(SESSION), VERSION))}
+
+
+def test_version_names_rules_and_libraries() -> None:
+    assert VERSION.startswith(f"memrepro-nlp {nlp.RULES} (sentencex ")
+    assert ", yake " in VERSION
+    assert ", scikit-learn " in VERSION

@@ -1,0 +1,276 @@
+"""Extractions of a whole data set: what hangs on which session, round, time and query."""
+
+import json
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memrepro.core.extractions import AskedRange, DatedEvent, Extraction
+from memrepro.core.memory import Dataset, Memory, Query, Round, Session
+from memrepro.core.prepared import load_extractions, save_extracted
+from memrepro.errors import MemreproError
+from memrepro.files.atomic import sha256
+from memrepro.text import nlp
+from memrepro.text.facts import user_facts
+from memrepro.text.sources import by_nlp, from_file, said_dates, unique_sessions, words
+
+
+def day(text):
+    return date.fromisoformat(text).toordinal()
+
+
+KAYAK = "I bought a red kayak yesterday. Which lake is calm?"
+TEA = "My sister Ines is allergic to green tea."
+S1 = Session(
+    "s1",
+    (
+        Round.of("s1_1", user=KAYAK, assistant="I visited Lake Orta on 3 March 2021."),
+        Round.of("s1_3", user=TEA),
+    ),
+)
+S2 = Session("s2", (Round.of("s2_1", speaker_a="I sold my boat last week.", speaker_b="Why?"),))
+QUERIES = (
+    Query("ranged", "m1", "What did I buy in April 2023?", "2023-05-20T10:00", "a"),
+    Query("plain", "m1", "What did I buy?", "2023-05-20T10:00", "a"),
+    Query("now", "m2", "What did I say today?", "2023-05-20T10:00", "a"),
+    Query("timeless", "m2", "What did I buy in April 2023?", "", "a"),
+)
+DATASET = Dataset(
+    "toy",
+    {
+        "m1": Memory("m1", (S1, S2), ("2023-05-02T10:00", "")),
+        # An equal session, not the same object, as a stream makes it.
+        "m2": Memory("m2", (Session("s1", S1.rounds),), ("2023-05-10T10:00",)),
+    },
+    QUERIES,
+)
+
+
+def texts(found, kind):
+    return [(t.session_key, t.round_id, t.text) for t in found.texts if t.kind == kind]
+
+
+@pytest.fixture(scope="module")
+def extracted():
+    return by_nlp(DATASET)
+
+
+def test_the_users_words_are_read_or_all_where_there_is_no_user():
+    assert words(S1.rounds[0], S1) == KAYAK
+    assert words(S2.rounds[0], S2) == "I sold my boat last week. Why?"
+    opened = Session("s3", (Round.of("s3_1", assistant="I sold a boat."), *S1.rounds))
+    assert words(opened.rounds[0], opened) == ""
+
+
+def test_a_session_in_two_memories_is_read_once(extracted):
+    assert list(unique_sessions(DATASET)) == [S1, S2]
+    assert len(set(extracted.texts)) == len(extracted.texts)
+    assert {t.source for t in extracted.texts} == {"nlp"}
+    assert extracted.version == nlp.VERSION
+
+
+def test_facts_are_of_rounds(extracted):
+    assert texts(extracted, "fact") == [
+        (session.key, r.round_id, fact)
+        for session in (S1, S2)
+        for r in session.rounds
+        for fact in user_facts(words(r, session))
+    ]
+    assert (S1.key, "s1_3", TEA) in texts(extracted, "fact")
+
+
+def test_a_summary_is_of_the_session(extracted):
+    assert texts(extracted, "summary") == [
+        (S1.key, "", nlp.summary(f"{KAYAK} {TEA}")),
+        (S2.key, "", nlp.summary("I sold my boat last week. Why?")),
+    ]
+
+
+def test_keyphrases_are_of_both(extracted):
+    expected = []
+    for session, whole in ((S1, f"{KAYAK} {TEA}"), (S2, words(S2.rounds[0], S2))):
+        expected += [(session.key, "", phrase) for phrase in nlp.keyphrases(whole)]
+        for r in session.rounds:
+            expected += [
+                (session.key, r.round_id, phrase) for phrase in nlp.keyphrases(words(r, session))
+            ]
+    assert texts(extracted, "keyphrase") == expected
+    assert {round_id for _, round_id, _ in expected} >= {"", "s1_1", "s1_3"}
+
+
+def test_an_event_is_a_sentence_of_a_round_once(extracted):
+    # The assistant's date is not the user's, and the session without a time has no "last week".
+    assert texts(extracted, "event") == [(S1.key, "s1_1", "I bought a red kayak yesterday.")]
+
+
+def test_its_date_hangs_on_the_sessions_time_in_each_memory(extracted):
+    assert extracted.dates == [
+        DatedEvent("m1", "s1", "nlp", day("2023-05-01"), day("2023-05-01")),
+        DatedEvent("m2", "s1", "nlp", day("2023-05-09"), day("2023-05-09")),
+    ]
+
+
+def test_what_has_no_time_is_named(extracted):
+    assert extracted.skipped == [("session s2 of m1", "no time"), ("query timeless", "no time")]
+
+
+def test_a_query_asks_for_a_range_unless_it_begins_on_the_day_of_asking(extracted):
+    april = (day("2023-04-01"), day("2023-04-30"))
+    assert extracted.ranges == [AskedRange("ranged", "m1", "nlp", *april)]
+
+
+def test_the_time_that_was_said():
+    assert said_dates(DATASET) == [
+        DatedEvent("m1", "s1", "said", day("2023-05-02"), day("2023-05-02")),
+        DatedEvent("m2", "s1", "said", day("2023-05-10"), day("2023-05-10")),
+    ]
+
+
+# A recorded file.
+
+
+def write(folder, *lines):
+    path = folder / "recorded.jsonl"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def read(folder, *values, dataset=DATASET):
+    path = write(folder, *(json.dumps(value) for value in values))
+    return from_file(dataset, "llm", path, sha256(path))
+
+
+def test_every_kind_of_line_is_read(tmp_path):
+    found = read(
+        tmp_path,
+        {"session_id": "s1", "round_id": "s1_3", "kind": "fact", "text": "f"},
+        {"session_id": "s2", "kind": "summary", "text": "sum"},
+        {"session_id": "s1", "round_id": None, "kind": "event", "text": "e"},
+        {"session_id": "s1", "round_id": "", "kind": "keyphrase", "text": "k"},
+        {"memory_id": "m1", "session_id": "s2", "start": "2023-05-01", "end": "2023-05-03"},
+        {"query_id": "now", "start": "2023-05-01", "end": "2023-05-01"},
+    )
+    assert found.texts == [
+        Extraction(S1.key, "s1_3", "llm", "fact", "f"),
+        Extraction(S2.key, "", "llm", "summary", "sum"),
+        Extraction(S1.key, "", "llm", "event", "e"),
+        Extraction(S1.key, "", "llm", "keyphrase", "k"),
+    ]
+    assert found.dates == [DatedEvent("m1", "s2", "llm", day("2023-05-01"), day("2023-05-03"))]
+    assert found.ranges == [AskedRange("now", "m2", "llm", day("2023-05-01"), day("2023-05-01"))]
+    assert found.skipped == []
+    assert found.version == f"recorded.jsonl {sha256(tmp_path / 'recorded.jsonl')[:16]}"
+
+
+def test_a_line_is_of_every_session_of_its_id(tmp_path):
+    other = Session("s1", (Round.of("s1_1", user="another text"),))
+    memories = {"m1": Memory("m1", (S1,), ("",)), "m3": Memory("m3", (other,), ("",))}
+    dataset = Dataset("toy", memories, (Query("q", "m1", "?", "", "a"),))
+    found = read(
+        tmp_path,
+        {"session_id": "s1", "kind": "summary", "text": "both"},
+        {"session_id": "s1", "round_id": "s1_3", "kind": "fact", "text": "the one with the round"},
+        dataset=dataset,
+    )
+    assert [(t.session_key, t.text) for t in found.texts] == [
+        (S1.key, "both"),
+        (other.key, "both"),
+        (S1.key, "the one with the round"),
+    ]
+
+
+FACT = {"session_id": "s1", "round_id": "s1_1", "kind": "fact", "text": "f"}
+DATE = {"memory_id": "m1", "session_id": "s1", "start": "2023-05-01", "end": "2023-05-03"}
+RANGE = {"query_id": "plain", "start": "2023-05-01", "end": "2023-05-03"}
+
+
+def without(line, key):
+    return {k: v for k, v in line.items() if k != key}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (FACT | {"session_id": "s9"}, "no session 's9' with round 's1_1'"),
+        (FACT | {"round_id": "s2_1"}, "no session 's1' with round 's2_1'"),
+        (FACT | {"round_id": 7}, "no session 's1' with round 7"),
+        (FACT | {"kind": "mood"}, "kind 'mood' is none of fact, keyphrase, summary, event"),
+        (FACT | {"kind": ["fact"]}, "kind ['fact'] is none of"),
+        (FACT | {"text": " "}, "has no text"),
+        (FACT | {"text": None}, "has no text"),
+        (FACT | {"text": "half a pair \ud83d"}, "surrogates not allowed"),
+        (without(FACT, "kind"), "lacks 'kind'"),
+        (without(FACT, "text"), "lacks 'text'"),
+        (without(FACT, "session_id"), "lacks 'session_id'"),
+        (FACT | {"session_id": []}, "unhashable"),
+        (DATE | {"session_id": "s9"}, "no session 's9' in memory 'm1'"),
+        (DATE | {"memory_id": "m2", "session_id": "s2"}, "no session 's2' in memory 'm2'"),
+        (without(DATE, "memory_id"), "lacks 'memory_id'"),
+        (without(DATE, "end"), "lacks 'end'"),
+        (DATE | {"end": "2023-04-30"}, "ends on 2023-04-30, before it starts on 2023-05-01"),
+        (DATE | {"start": "in May"}, "Invalid isoformat string: 'in May'"),
+        (DATE | {"start": None}, "argument must be str"),
+        (RANGE | {"query_id": "none"}, "no query 'none'"),
+        (RANGE | {"query_id": {}}, "unhashable"),
+        (without(RANGE, "start"), "lacks 'start'"),
+        (RANGE | {"end": "2023-02-30"}, "day is out of range"),
+        ([1, 2], "is a list, not a JSON object"),
+        ("query_id", "is a str, not a JSON object"),
+        (None, "is a NoneType, not a JSON object"),
+        (5, "is a int, not a JSON object"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_skipped_with_its_number(tmp_path, line, reason):
+    found = read(tmp_path, FACT, line, RANGE)
+    assert (len(found.texts), len(found.dates), len(found.ranges)) == (1, 0, 1)
+    ((item, why),) = found.skipped
+    assert item == "line 2 of recorded.jsonl"
+    assert reason in why
+
+
+def test_blank_lines_are_counted_in_a_lines_number(tmp_path):
+    path = write(tmp_path, "", json.dumps(FACT), " ", "7")
+    found = from_file(DATASET, "llm", path, sha256(path))
+    assert [item for item, _ in found.skipped] == ["line 4 of recorded.jsonl"]
+    assert len(found.texts) == 1
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["s1", "m1", "2023-05-01", "fact"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from([*FACT, *DATE, *RANGE]), inner, max_size=6)
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.lists(JSON, max_size=6))
+@settings(max_examples=200, deadline=None)
+def test_no_line_is_lost_and_none_crashes(tmp_path_factory, values):
+    folder = tmp_path_factory.mktemp("lines")
+    found = read(folder, *values)
+    assert len(found.texts) + len(found.dates) + len(found.ranges) + len(found.skipped) == len(
+        values
+    )
+    save_extracted(found.texts, folder)
+    assert load_extractions(folder).texts.keys() == {t.name for t in found.texts}
+
+
+def test_another_file_is_refused(tmp_path):
+    path = write(tmp_path, json.dumps(FACT))
+    with pytest.raises(MemreproError, match=r"recorded.jsonl has the sha256 [0-9a-f]{64}, and par"):
+        from_file(DATASET, "llm", path, "0" * 64)
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(MemreproError, match="none.jsonl is missing"):
+        from_file(DATASET, "llm", tmp_path / "none.jsonl", "0" * 64)
+
+
+def test_what_is_not_json_is_refused(tmp_path):
+    path = write(tmp_path, json.dumps(FACT), '{"session_id": "s1"')
+    with pytest.raises(MemreproError, match="recorded.jsonl is not valid JSON at line 2"):
+        from_file(DATASET, "llm", path, sha256(path))
