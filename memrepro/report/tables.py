@@ -19,7 +19,8 @@ class Cell(NamedTuple):
     """One number of a table: what was printed, what came out here, and the verdict on it.
 
     `reported` is the string as printed and `reproduced` has four digits; each is '' where there
-    is none, never 0. `term` is what decided the verdict, `note` what a reader must know besides.
+    is none, never 0. `term` is what decided the verdict, `note` what a reader must know besides,
+    `sources` what the number was computed from (`report.sources`).
     """
 
     row: str
@@ -31,6 +32,7 @@ class Cell(NamedTuple):
     verdict: str
     term: str = ""
     note: str = ""
+    sources: str = ""
 
 
 def number(value: float) -> str:
