@@ -6,8 +6,8 @@ of the csv sees it and `memrepro why` needs no other record:
     run <name>[<setting>] <level> <metric>@<k> <kind>     the values of one ranking, all or one kind
     file <path below results/<profile>>                   any other table
 
-A number with one run and no file is the mean of its values; `sources` of a difference name the
-run before first and the run after second; all else is computed from its sources (the note says how).
+A number with one run and no file is the mean of its values; a difference names the run before
+first and the run after second; all else is computed from its sources, and the note says how.
 """
 
 import re
@@ -75,6 +75,7 @@ def read_sources(text: str) -> list[Source]:
             found.append(RunSource(run, setting, level, metric, int(k), kind or ""))
         else:
             raise MemreproError(
-                f"source {part!r}: it must read 'run NAME[SETTING] LEVEL METRIC@K KIND' or 'file PATH'"
+                f"source {part!r}: it must read 'run NAME[SETTING] LEVEL METRIC@K KIND' or "
+                "'file PATH'"
             )
     return found
