@@ -1,4 +1,4 @@
-"""Makes keys: the docs of a memory's sessions, under a keying."""
+"""Makes keys: the docs of a memory's sessions, under a key scheme."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,28 +15,28 @@ from memrepro.errors import MemreproError
 
 
 @dataclass
-class KeyMaker:
+class PlainKeyBuilder:
     """Makes the keys of many memories; a session that stands in many of them is read once.
 
     Attributes:
         granularity: what a doc is: one of `GRANULARITIES`, or an extraction's name.
-        keying: `base` or `base+mode:extraction`.
+        key_scheme: `base` or `base+mode:extraction`.
         extractions: of the data set.
         texts: the texts of all keys made so far, each once.
 
     Raises:
-        MemreproError: if the granularity or the keying is unknown.
+        MemreproError: if the granularity or the key scheme is unknown.
     """
 
     granularity: str
-    keying: str
+    key_scheme: str
     extractions: Extractions = field(default_factory=lambda: Extractions({}))
     texts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be made."""
-        check_granularity(self.granularity, self.keying)
-        self._spec = KeySpec.parse(self.keying)
+        check_granularity(self.granularity, self.key_scheme)
+        self._spec = KeySpec.parse(self.key_scheme)
         self._place: dict[str, int] = {}
         # All docs and keys, session after session; a session is known by its object, not its text.
         self._number: dict[int, int] = {}
@@ -76,7 +76,7 @@ class KeyMaker:
         """The keys of each memory, without vectors.
 
         Raises:
-            MemreproError: if the keying gives a whole memory no key.
+            MemreproError: if the key scheme gives a whole memory no key.
         """
         held = [np.array([self._number_of(s) for s in m.sessions], np.int64) for m in memories]
         doc_ids, fields = (np.array(x, object) for x in (self._doc_ids, self._fields))
@@ -92,9 +92,9 @@ class KeyMaker:
             keys = _runs(first_key[numbers], n_keys)
             if not len(keys):
                 raise MemreproError(
-                    f"memory {memory.memory_id!r} has no key under the keying {self.keying!r} by "
-                    f"{self.granularity}: its rounds have the fields "
-                    f"{sorted({f for r in memory.rounds for f in r.fields})}; choose another keying"
+                    f"memory {memory.memory_id!r} has no key under the key scheme "
+                    f"{self.key_scheme!r} by {self.granularity}: its rounds have the fields "
+                    f"{sorted({f for r in memory.rounds for f in r.fields})}; choose another"
                 )
             # A session's first doc stands elsewhere in the memory than among all docs.
             moved = np.cumsum(n_docs) - n_docs - first_doc[numbers]
@@ -126,6 +126,6 @@ def _runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.i
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
-def make_keys(memory: Memory, keying: str, granularity: str = "round") -> Keys:
+def make_keys(memory: Memory, key_scheme: str, granularity: str = "round") -> Keys:
     """The keys of one memory without expansion, and without vectors."""
-    return KeyMaker(granularity, keying).make(memory)
+    return PlainKeyBuilder(granularity, key_scheme).make(memory)

@@ -153,15 +153,15 @@ def _print_questions(passport: dict[str, Any], every: bool) -> None:
     rows = passport["questions"]
     if not rows:
         return
-    if passport["weightiest"]:
+    if passport["most_influential"]:
         print("\nquestions that weigh most (shift: what leaving one out changes of the value)\n")
-        print_table(_shown(passport["weightiest"]))
+        print_table(_shown(passport["most_influential"]))
     if rival := passport["rival"]:
         one = rival["difference"]
         print(f"\nagainst {rival['row']}: {one['difference']:+.4f} [{one['low']:+.4f}, "
               f"{one['high']:+.4f}], p = {one['p']:.4f}, won {one['won']}, lost {one['lost']}, "
               f"tied {one['tied']}\n")  # fmt: skip
-        print_table(pd.DataFrame(rival["weightiest"]))
+        print_table(pd.DataFrame(rival["most_influential"]))
     print(f"\nall {len(rows)} questions\n")
     print_table(_shown(rows if every else rows[:_SHOWN]))
     if not every:

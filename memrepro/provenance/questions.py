@@ -107,7 +107,9 @@ def table(place: Place) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def weightiest(rows: list[dict[str, Any]], k: int, key: str = "shift") -> list[dict[str, Any]]:
+def most_influential(
+    rows: list[dict[str, Any]], k: int, key: str = "shift"
+) -> list[dict[str, Any]]:
     """The questions that move a number most; of equals those with a gold doc nearest to rank k.
 
     These are the ones that the least change of the ranking would turn over.

@@ -10,7 +10,7 @@ from memrepro.provenance.places import Place, entry, variant
 from memrepro.report.tables import Cell
 
 # What a passport tells of questions: each of them, those that weigh most, or nothing.
-Questions = Literal["all", "weightiest", "none"]
+Questions = Literal["all", "most_influential", "none"]
 
 
 def cell(
@@ -50,7 +50,7 @@ def cell(
     return passport if tell == "all" else passport | {"questions": []}
 
 
-_NO_QUESTIONS: dict[str, Any] = {"questions": [], "weightiest": [], "rival": None}
+_NO_QUESTIONS: dict[str, Any] = {"questions": [], "most_influential": [], "rival": None}
 
 
 def _described(place: Place) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _retrieving(runs: list[Place]) -> list[str]:
 
 
 def _questions(profile: str, paper: str, table: str, one: Cell, found: Link) -> dict[str, Any]:
-    """Per-question results, the weightiest questions, and the same against the rival."""
+    """Per-question results, the most influential questions, and the same against the rival."""
     if found.way == DIFFERENCE:
         before, after = found.places
         return _NO_QUESTIONS | _against(before, after, "the run that it is held against")
@@ -116,7 +116,10 @@ def _questions(profile: str, paper: str, table: str, one: Cell, found: Link) -> 
         return _NO_QUESTIONS
     place = found.places[0]
     rows = questions.table(place)
-    answer = _NO_QUESTIONS | {"questions": rows, "weightiest": questions.weightiest(rows, place.k)}
+    answer = _NO_QUESTIONS | {
+        "questions": rows,
+        "most_influential": questions.most_influential(rows, place.k),
+    }
     if rival := _rival(profile, paper, table, one, place):
         name, other = rival
         answer["rival"] = _against(other, place, name)["rival"]
@@ -137,7 +140,7 @@ def _against(other: Place, place: Place, name: str) -> dict[str, Any]:
         "questions": rows,
         "rival": {
             "row": name, "place": other.as_dict(), "difference": difference.as_dict(),
-            "weightiest": questions.weightiest(rows, place.k, "share"),
+            "most_influential": questions.most_influential(rows, place.k, "share"),
         },
     }  # fmt: skip
 

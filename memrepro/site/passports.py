@@ -110,7 +110,7 @@ def _said(
 
     The list of all questions gives way to a link to the browser, where they are.
     """
-    tell: Questions = "weightiest" if row["reported"] else "none"
+    tell: Questions = "most_influential" if row["reported"] else "none"
     said = passport(profile, paper, table, row["row"], row["column"], tell)
     kept = {
         key: value

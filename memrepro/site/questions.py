@@ -62,7 +62,7 @@ def _runs(profile: str, dataset: str, plan: Plan) -> Iterator[tuple[str, Experim
     """
     for name, entry in {**plan.experiments, **plan.sweeps}.items():
         mine = entry.profile == profile and entry.dataset == dataset
-        method = entry.vary in ("", "keying", "granularity")
+        method = entry.vary in ("", "key_scheme", "granularity")
         if mine and method and paths.run(profile, name, entry.group).is_file():
             yield name, entry
 

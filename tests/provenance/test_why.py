@@ -113,15 +113,15 @@ def test_a_passport_by_hand(toy):
     assert rows["q1"]["shift"] == pytest.approx((0.4 - 1) / 4)
     assert rows["q3"]["gold"] == [{"part": 0, "doc_id": "d3", "rank": 3, "gap": 0.2}]
     # Of those that weigh most the gold nearest to the cut-off comes first, then the id.
-    weigh = [row["query_id"] for row in passport["weightiest"]]
+    weigh = [row["query_id"] for row in passport["most_influential"]]
     assert weigh == ["q1", "q2", "q5", "q3", "q4"]
     rival = passport["rival"]
     assert rival["row"] == "row toy-b"
     assert [rival["difference"][key] for key in ("won", "lost", "tied")] == [1, 2, 2]
-    short = cell("sample", "toyreport", "main", "row toy-a", "all", tell="weightiest")
+    short = cell("sample", "toyreport", "main", "row toy-a", "all", tell="most_influential")
     assert short == passport | {"questions": []}
     least = cell("sample", "toyreport", "main", "row toy-a", "all", tell="none")
-    assert least == passport | {"questions": [], "weightiest": [], "rival": None}
+    assert least == passport | {"questions": [], "most_influential": [], "rival": None}
 
 
 def test_no_text_of_a_data_set_is_in_a_passport(toy):

@@ -1,8 +1,8 @@
 """Associa: a memory graph, intuitive association, deliberation, and ranked evidence (Associa §4).
 
 `recall` answers one query from a graph; deliberating recall (§4.2.2) does so again with what the
-evidence lacks, and ranks the union of the subgraphs. Docs need a graph keying, see
-`memrepro.retrieve.associa.keying`.
+evidence lacks, and ranks the union of the subgraphs. Docs need a graph key scheme, see
+`memrepro.retrieve.associa.key_builder`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ from memrepro.retrieve.associa.deliberation import (
 from memrepro.retrieve.associa.evidence import Evidence, Settings, associated, recall, weighed
 from memrepro.retrieve.associa.graph import EVENT, Graph
 from memrepro.retrieve.associa.importance import with_utterances
-from memrepro.retrieve.associa.keying import graph_of
+from memrepro.retrieve.associa.key_builder import graph_of
 from memrepro.retrieve.associa.merge import merge
 
 _BLOCK = 1 << 25  # numbers of the graphs and prizes that are deliberated on at once
@@ -94,7 +94,7 @@ class Associa(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class DeliberatedAssocia(Associa):
-    """Associa with deliberating recall (§4.2.2, Algorithm 1), to be equipped before it searches.
+    """Associa with deliberating recall (§4.2.2, Algorithm 1); it needs an encoder to search.
 
     Attributes:
         max_iter: rounds of association at most (§5.2.1: 2); with 1 it is `Associa`.
@@ -102,7 +102,7 @@ class DeliberatedAssocia(Associa):
 
     max_iter: int = 2
 
-    def equipped(self, embed: Embed, deliberator: Deliberator | None = None) -> "Deliberating":
+    def with_encoder(self, embed: Embed, deliberator: Deliberator | None = None) -> "Deliberating":
         """With what no parameter names.
 
         Args:
@@ -118,14 +118,14 @@ class DeliberatedAssocia(Associa):
             MemreproError: always.
         """
         raise MemreproError(
-            "associa.deliberated is not equipped: it embeds queries that it makes itself; run it "
-            "by the stage retrieve_graph, or call equipped(embed, deliberator)"
+            "associa.deliberated has no encoder: it embeds queries that it makes itself; run it "
+            "by the stage retrieve_graph, or call with_encoder(embed, deliberator)"
         )
 
 
 @dataclass(frozen=True)
 class Deliberating:
-    """Associa with deliberating recall, equipped.
+    """Associa with deliberating recall and an encoder.
 
     Attributes:
         associa: the parameters.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from memrepro.core.keys import Request, best_first, ranked
 from memrepro.core.ranking import Ranking
 from memrepro.retrieve.rfmem.gate import Gate
-from memrepro.retrieve.rfmem.nearest import Asked
+from memrepro.retrieve.rfmem.nearest import QueryBatch
 from memrepro.retrieve.rfmem.recollection import Hits, Searches, Settings, recollect
 
 _BLOCK = 1 << 26  # numbers of the docs that are searched in one go
@@ -265,9 +265,10 @@ def _blocks(requests: Sequence[Request]) -> Iterator[list[Request]]:
         yield block
 
 
-def _asked(requests: Sequence[Request]) -> list[Asked]:
+def _asked(requests: Sequence[Request]) -> list[QueryBatch]:
     return [
-        Asked(one.vectors_of_queries(), one.keys.doc_vectors(), one.keys.ties) for one in requests
+        QueryBatch(one.vectors_of_queries(), one.keys.doc_vectors(), one.keys.ties)
+        for one in requests
     ]
 
 

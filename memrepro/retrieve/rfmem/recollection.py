@@ -34,7 +34,7 @@ import numpy as np
 
 from memrepro.core.similarity import Doubles
 from memrepro.retrieve.rfmem.kmeans import Labels, cluster_all
-from memrepro.retrieve.rfmem.nearest import Asked, Corpus, Ints, corpus_of, nearest, within
+from memrepro.retrieve.rfmem.nearest import Corpus, Ints, QueryBatch, corpus_of, nearest, within
 
 Variant = Literal["released", "printed"]
 _BLOCK = 1 << 17  # numbers of docs worked on at once: few enough for a processor's cache
@@ -129,7 +129,7 @@ class _Beam:
 
 
 def recollect(
-    asked: Sequence[Asked], settings: Settings, watched: list[Searches] | None = None
+    asked: Sequence[QueryBatch], settings: Settings, watched: list[Searches] | None = None
 ) -> Hits:
     """What recollection finds for each query, at most k docs, each once.
 

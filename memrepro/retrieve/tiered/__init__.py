@@ -17,7 +17,7 @@ from memrepro.core.keys import Request, ranked
 from memrepro.core.ranking import Ranking
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.retrieve.tiered.keying import TieredKeys, TimedRequest, Units
+from memrepro.retrieve.tiered.key_builder import TieredKeys, TimedRequest, Units
 from memrepro.retrieve.tiered.lexical import Lexical
 from memrepro.retrieve.tiered.scoring import (
     additive_recency,
@@ -94,7 +94,7 @@ class Tiered:
     def _search(self, request: Request) -> list[Ranking]:
         if not isinstance(request, TimedRequest) or not isinstance(request.keys, TieredKeys):
             raise MemreproError(
-                "tiered: these keys or queries have no times: give the experiment a keying 'tiers:'"
+                "tiered: these keys or queries have no times: give the run a key scheme 'tiers:'"
             )
         memory = request.keys.by_unit
         dense = memory.similarities(request)

@@ -1,9 +1,10 @@
 """Turns, segments or sessions as keys, and the facts of COLD, each with the time when it was said.
 
-A keying `tiers:unit` or `tiers:unit&source-kind` makes a doc's keys of all units in which it stands
-(field 'warm'), and of what was extracted from the doc (field 'cold'). A unit is a turn, a turn with
-up to three before it as its context (it stands for its own doc alone), a segment, or a session; the
-text of the last two is a key of several docs. Acknowledgments alone make no context and no segment.
+A key scheme `tiers:unit` or `tiers:unit&source-kind` makes a doc's keys of all units in which it
+stands (field 'warm'), and of what was extracted from the doc (field 'cold'). A unit is a turn, a
+turn with up to three before it as its context (it stands for its own doc alone), a segment, or a
+session; the text of the last two is a key of several docs. Acknowledgments alone make no context
+and no segment.
 
 A dated unit is as `segments.segment_text` has it, speakers and times in the text (the document's
 form). The plain ones have no times, so that a session that stands in many memories is embedded
@@ -154,48 +155,48 @@ class TimedRequest(Request):
     asked: Sequence[float] = ()
 
 
-def parse(granularity: str, keying: str) -> tuple[str, str]:
-    """The unit and the extraction ('' without one) of a keying.
+def parse(granularity: str, key_scheme: str) -> tuple[str, str]:
+    """The unit and the extraction ('' without one) of a key scheme.
 
     Raises:
         MemreproError: if one of them or the granularity is unknown.
     """
-    unit, _, extraction = keying.removeprefix(PREFIX).partition("&")
+    unit, _, extraction = key_scheme.removeprefix(PREFIX).partition("&")
     if (
-        not keying.startswith(PREFIX)
+        not key_scheme.startswith(PREFIX)
         or unit not in UNITS
         or (extraction and not is_extraction(extraction))
         or granularity not in ("round", "session")
     ):
         raise MemreproError(
-            f"keying {keying!r} by {granularity!r}: write {PREFIX}unit or {PREFIX}unit&source-kind "
-            f"with a unit of {', '.join(UNITS)}, by round or session"
+            f"key scheme {key_scheme!r} by {granularity!r}: write {PREFIX}unit or "
+            f"{PREFIX}unit&source-kind with a unit of {', '.join(UNITS)}, by round or session"
         )
     return unit, extraction
 
 
 @dataclass
-class TieredKeyMaker:
-    """Makes the keys of many memories; with the interface of `core.key_maker.KeyMaker`.
+class TieredKeyBuilder:
+    """Makes the keys of many memories; with the interface of `core.key_builder.PlainKeyBuilder`.
 
     Attributes:
         granularity: what a doc is, 'round' or 'session'.
-        keying: see the module.
+        key_scheme: see the module.
         extractions: of the data set.
         texts: the texts of all keys made so far, each once.
 
     Raises:
-        MemreproError: if the granularity or the keying is unknown.
+        MemreproError: if the granularity or the key scheme is unknown.
     """
 
     granularity: str
-    keying: str
+    key_scheme: str
     extractions: Extractions
     texts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be made."""
-        self._unit, self._extraction = parse(self.granularity, self.keying)
+        self._unit, self._extraction = parse(self.granularity, self.key_scheme)
         self._place: dict[str, int] = {}
 
     def make(self, memory: Memory) -> TieredKeys:

@@ -11,8 +11,8 @@ from memrepro.core.keys import Keys
 from memrepro.core.memory import Memory
 
 
-class Maker(Protocol):
-    """Makes the keys of memories under a keying, as `core.key_maker.KeyMaker` does."""
+class KeyBuilder(Protocol):
+    """Makes the keys of memories under a key scheme, as `core.key_builder.PlainKeyBuilder` does."""
 
     @property
     def texts(self) -> list[str]:
@@ -25,5 +25,5 @@ class Maker(Protocol):
         """The index of each doc's session in the memory, shape (n_docs,)."""
 
 
-# Granularity, keying and a data set's extractions → what makes its keys.
-MakerOf = Callable[[str, str, Extractions], Maker]
+# Granularity, key scheme and a data set's extractions → what makes its keys.
+KeyBuilderOf = Callable[[str, str, Extractions], KeyBuilder]

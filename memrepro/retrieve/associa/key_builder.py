@@ -1,10 +1,10 @@
 """A memory graph as keys: how its texts get vectors, and how a retriever that sees keys has it.
 
-A keying `base+graph:source-kind&source-kind` makes a doc's keys of its clues, in this order, the
-field telling what a text is: `utterance`; `speaker` each; `time`; then of each event `event`, its
-entities `entity:<category>`, and its relations `relation:<head>:<tail>`, which count the event's
-entities. The first doc also owns the six edges' labels, `label`. So the texts are embedded like
-any keys, each once, and `clues_of` reads the clues back from the keys alone.
+A key scheme `base+graph:source-kind&source-kind` makes a doc's keys of its clues, in this order,
+the field telling what a text is: `utterance`; `speaker` each; `time`; then of each event `event`,
+its entities `entity:<category>`, and its relations `relation:<head>:<tail>`, which count the
+event's entities. The first doc also owns the six edges' labels, `label`. So the texts are embedded
+like any keys, each once, and `clues_of` reads the clues back from the keys alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,27 +30,27 @@ from memrepro.retrieve.associa.graph import EDGE_KINDS, Graph, build_from
 
 
 @dataclass
-class GraphKeyMaker:
-    """Makes the keys of many memories' graphs; with the interface of `core.key_maker.KeyMaker`.
+class GraphKeyBuilder:
+    """Makes the keys of many memories' graphs; with `core.key_builder.PlainKeyBuilder`'s interface.
 
     Attributes:
         granularity: what a doc is, 'round' or 'session'.
-        keying: `base+graph:source-kind&source-kind`.
+        key_scheme: `base+graph:source-kind&source-kind`.
         extractions: of the data set.
         texts: the texts of all keys made so far, each once.
 
     Raises:
-        MemreproError: if the granularity or the keying is unknown.
+        MemreproError: if the granularity or the key scheme is unknown.
     """
 
     granularity: str
-    keying: str
+    key_scheme: str
     extractions: Extractions
     texts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Refuse what cannot be made."""
-        self._recipe = Recipe.parse(self.granularity, self.keying)
+        self._recipe = Recipe.parse(self.granularity, self.key_scheme)
         self._place: dict[str, int] = {}
         # A session is known by its object, which is kept so that its id() is not used again.
         self._read: dict[int, tuple[Session, list[UtteranceClues]]] = {}
@@ -59,7 +59,7 @@ class GraphKeyMaker:
         """The keys of one memory, without vectors.
 
         Raises:
-            MemreproError: if the keying gives the whole memory no utterance.
+            MemreproError: if the key scheme gives the whole memory no utterance.
         """
         doc_ids: list[str] = []
         fields: list[str] = []
@@ -83,8 +83,9 @@ class GraphKeyMaker:
                 doc_ids.append(doc.round_id)
         if not rows:
             raise MemreproError(
-                f"memory {memory.memory_id!r} has no utterance under the keying {self.keying!r}: "
-                f"its rounds have the fields {sorted({f for r in memory.rounds for f in r.fields})}"
+                f"memory {memory.memory_id!r} has no utterance under the key scheme "
+                f"{self.key_scheme!r}: its rounds have "
+                f"the fields {sorted({f for r in memory.rounds for f in r.fields})}"
             )
         return Keys(
             tuple(doc_ids),
@@ -160,7 +161,7 @@ def _read(doc_id: str, pairs: Sequence[tuple[str, str]]) -> UtteranceClues:
     except (ValueError, IndexError) as error:
         raise MemreproError(
             f"doc {doc_id!r} has the keys {sorted({name for name, _ in pairs})}, which are of no "
-            "memory graph: choose a keying such as user_only+graph:nlp-fact"
+            "memory graph: choose a key scheme such as user_only+graph:nlp-fact"
         ) from error
     made = tuple(EventClues(text, tuple(e), tuple(r)) for text, e, r in events)
     return UtteranceClues(doc_id, said, tuple(speakers), time, made)
