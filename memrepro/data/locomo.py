@@ -19,10 +19,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.tolerance import check_skipped
+from memrepro.errors import MemreproError
 from memrepro.files import atomic
-from memrepro.core.memory import (Dataset, Memory, Parts, Piece, Query, Round, Session, Turn)
-from memrepro.data.tolerance import (check_skipped)
-from memrepro.errors import (MemreproError)
 
 FILE = "locomo/locomo10.json"
 ERRATA = Path(__file__).with_name("errata") / "locomo_audit.yaml"

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import ijson
 
-from memrepro.core.memory import (Dataset, Memory, Parts, Piece, Query, Round, Session, Turn)
-from memrepro.data.tolerance import (check_skipped)
-from memrepro.errors import (MemreproError)
+from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.tolerance import check_skipped
+from memrepro.errors import MemreproError
 
 DUPLICATES = ("first", "last")
 

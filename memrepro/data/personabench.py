@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.registry import registration
+from memrepro.data.tolerance import check_skipped
+from memrepro.errors import MemreproError
 from memrepro.files import atomic
-from memrepro.core.memory import (Dataset, Memory, Parts, Piece, Query, Round, Session, Turn)
-from memrepro.data.registry import (registration)
-from memrepro.data.tolerance import (check_skipped)
-from memrepro.errors import (MemreproError)
 
 # The release's README: documents of three individuals a community; eval_info lists ten.
 PERSONS = 3

@@ -28,11 +28,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from memrepro.files import atomic
 from memrepro.data import longmemeval
-from memrepro.data.sample_questions import (plan_question)
-from memrepro.data.sample_writer import (Session, Topic, Turn, Writer)
-from memrepro.errors import (MemreproError)
+from memrepro.data.sample_questions import plan_question
+from memrepro.data.sample_writer import Session, Topic, Turn, Writer
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
 
 _MOST_EVIDENCE = 6  # Figure 9b: up to six evidence sessions
 _NEAR = 0.5

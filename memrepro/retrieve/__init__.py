@@ -34,7 +34,7 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
     """
     if family not in FAMILIES:
         raise MemreproError(f"unknown method {family!r}: known are {', '.join(FAMILIES)}")
-    known = importlib.import_module(f"memrepro.retrieve.{family}").RETRIEVERS
+    known = importlib.import_module(f"memrepro.retrieve.{family}.retrievers").RETRIEVERS
     if name not in known:
         raise MemreproError(f"unknown retriever {name!r} of {family}: known are {', '.join(known)}")
     allowed = {f.name for f in fields(known[name])}

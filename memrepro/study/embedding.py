@@ -5,7 +5,7 @@ import pandas as pd
 
 from memrepro.core.key_builder import PlainKeyBuilder
 from memrepro.core.prepared import load, load_extractions, text_id
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.files import paths
 from memrepro.files.atomic import write_table

@@ -18,7 +18,8 @@ from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load
 from memrepro.core.similarity import Doubles
-from memrepro.encode.encoder import Encoder, load_encoder
+from memrepro.encode.encoder import Encoder
+from memrepro.encode.load import load_encoder
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.files.progress import bar
