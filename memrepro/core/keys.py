@@ -1,6 +1,6 @@
 """Keys: what a memory is searched by, and the scores of docs through their keys."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,7 +51,7 @@ class Keys:
     def key_scores(self, query_vectors: Floats) -> Doubles:
         """The similarity of each query with each key, shape (n_queries, n_keys).
 
-        In double precision, so that no ranking hangs on the order in which a machine adds; and a
+        In double precision, so that no ranking depends on the order in which a machine adds; and a
         text that is the key of two docs is scored once, so that they tie to the last bit.
         """
         if self.vectors is None:
@@ -162,6 +162,23 @@ def score_all(requests: Sequence[Request]) -> Iterator[tuple[Request, Doubles]]:
                 yield one, scores[start:end, one.keys.rows]
                 start = end
             block, size = [], 0
+
+
+def blocks_of(
+    requests: Sequence[Request], size: Callable[[Request], int], most: int
+) -> Iterator[list[Request]]:
+    """The requests in order, so many at once that their sizes add up to `most`, at least one."""
+    block: list[Request] = []
+    held = 0
+    for request in requests:
+        one = size(request)
+        if block and held + one > most:
+            yield block
+            block, held = [], 0
+        block.append(request)
+        held += one
+    if block:
+        yield block
 
 
 def best_first(request: Request, scores: Doubles, k: int) -> list[Ranking]:

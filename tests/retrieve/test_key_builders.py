@@ -28,8 +28,8 @@ def test_each_key_scheme_has_its_builder(key_scheme, family, builder):
     check_key_scheme("round", key_scheme)
     made = builder("round", key_scheme)
     assert made.texts == []
-    session = Memory.of("m", ("s", Round.of("r1", user="Tea."), Round.of("r2", user="Snow.")))
-    assert made.sessions_of_docs(session).tolist() == [0, 0]
+    said = [("s", Round.of("r1", user="Tea.")), ("t", Round.of("r2", user="Snow."))]
+    assert made.sessions_of_docs(Memory.of("m", *said)).tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,12 @@ from memrepro.core.similarity import normalise
 from memrepro.errors import MemreproError
 from memrepro.retrieve.dense.retrievers import RETRIEVERS as DENSE
 from memrepro.retrieve.rfmem.retrievers import RETRIEVERS as RFMEM
-from memrepro.retrieve.rfmem_alternatives.retrievers import (
-    RETRIEVERS,
+from memrepro.retrieve.rfmem_alternatives.graph import FullGraphSearch, GraphSearch
+from memrepro.retrieve.rfmem_alternatives.retrievers import RETRIEVERS
+from memrepro.retrieve.rfmem_alternatives.steps import (
     DBSCANRecollection,
     FullExploration,
-    FullGraphSearch,
     GatedMixing,
-    GraphSearch,
     KMeansRecollection,
     SpectralRecollection,
 )

@@ -5,12 +5,12 @@ evidence lacks, and ranks the union of the subgraphs. Docs need a graph key sche
 `memrepro.retrieve.associa.key_builder`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from memrepro.core.keys import Request, best_first, ranked, score_all
+from memrepro.core.keys import Request, best_first, blocks_of, ranked, score_all
 from memrepro.core.ranking import Ranking, top_k
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
@@ -140,7 +140,7 @@ class Deliberating:
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
         own, found = self.associa, []
-        for block in _blocks(requests):
+        for block in blocks_of(requests, _size, _BLOCK):
             asked = [
                 (request, query_id, Deliberated(graph, text, associated(vector, graph, own)))
                 for request, graph in [(request, own.graph(request)) for request in block]
@@ -159,20 +159,10 @@ class Deliberating:
         return found
 
 
-def _blocks(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    """The requests in order, so many at once that their graphs fit into memory together."""
-    block: list[Request] = []
-    size = 0
-    for request in requests:
-        dimension = request.vectors_of_queries().shape[1]
-        held = len(request.keys.rows) * (dimension + len(request.query_ids))
-        if block and size + held > _BLOCK:
-            yield block
-            block, size = [], 0
-        block.append(request)
-        size += held
-    if block:
-        yield block
+def _size(request: Request) -> int:
+    """Numbers of a request's graph and prizes."""
+    dimension = request.vectors_of_queries().shape[1]
+    return len(request.keys.rows) * (dimension + len(request.query_ids))
 
 
 @dataclass(frozen=True, kw_only=True)

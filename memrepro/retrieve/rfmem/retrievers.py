@@ -7,7 +7,7 @@ docstring of `memrepro.retrieve.rfmem.recollection` says.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from memrepro.core.keys import Request, best_first, ranked
+from memrepro.core.keys import Request, best_first, blocks_of, ranked
 from memrepro.core.ranking import Ranking
 from memrepro.retrieve.rfmem.gate import Gate
 from memrepro.retrieve.rfmem.nearest import QueryBatch
@@ -83,16 +83,16 @@ class _Recollection(ABC):
         """One ranking a query, in the order of the requests."""
         return [
             ranking
-            for block in _blocks(requests)
-            for ranking in _rankings(block, recollect(_asked(block), self.settings()))
+            for block in blocks_of(requests, _size, _BLOCK)
+            for ranking in _rankings(block, recollect(_batches(block), self.settings()))
         ]
 
     def trace(self, requests: Sequence[Request]) -> Trace:
         """How each query is answered; its hits are the rankings of `search`."""
         queries, branches, hits = [], [], []
-        for block in _blocks(requests):
+        for block in blocks_of(requests, _size, _BLOCK):
             searches: list[Searches] = []
-            found = recollect(_asked(block), self.settings(), searches)
+            found = recollect(_batches(block), self.settings(), searches)
             ids = np.array([name for request in block for name in request.query_ids], object)
             rounds = np.bincount(np.concatenate([np.unique(one.query) for one in searches]))
             queries.append(pd.DataFrame({"query_id": ids, "path": "recollection"}))
@@ -250,22 +250,12 @@ def _values(retriever: object, kind: type) -> dict[str, Any]:
     return {one.name: getattr(retriever, one.name) for one in fields(kind)}
 
 
-def _blocks(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    """The requests, as many at once as memory is good for."""
-    block: list[Request] = []
-    size = 0
-    for request in requests:
-        one = len(request.keys.doc_ids) * request.vectors_of_queries().shape[1]
-        if block and size + one > _BLOCK:
-            yield block
-            block, size = [], 0
-        block.append(request)
-        size += one
-    if block:
-        yield block
+def _size(request: Request) -> int:
+    """Numbers of a request's docs."""
+    return len(request.keys.doc_ids) * request.vectors_of_queries().shape[1]
 
 
-def _asked(requests: Sequence[Request]) -> list[QueryBatch]:
+def _batches(requests: Sequence[Request]) -> list[QueryBatch]:
     return [
         QueryBatch(one.vectors_of_queries(), one.keys.doc_vectors(), one.keys.ties)
         for one in requests
