@@ -70,7 +70,7 @@ def measure_loop(memories: Haystacks) -> dict[str, float]:
 
 
 def measure_runtimes(memories: Haystacks, model: str = ENCODER) -> dict[str, dict[str, float]]:
-    """Torch and OpenVINO by turns, three times, on 128 session texts and on 32 of six joined."""
+    """Torch and OpenVINO alternating, three times, on 128 session texts and on 32 of six joined."""
     distinct = list(dict.fromkeys(text for memory in memories for text in memory))
     joined = [" ".join(distinct[i : i + 6]) for i in range(0, 192, 6)]
     encoders = {

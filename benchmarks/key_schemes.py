@@ -7,7 +7,7 @@ that stands in many of them is one object. Vectors are drawn at random: only the
 Timed from vectors in memory to the run's table: `product` is the matrix product of all queries
 with all unique keys alone, `experiment` is all of it (keys, search, table; each beside it), and
 `loop` takes the questions one by one, as research scripts do: keys of the haystack, its vectors,
-one product. The loop runs once, the others three times by turns, and the best counts; rankings
+one product. The loop runs once, the others three times, alternating, and the best counts; rankings
 must be equal, ties included.
 """
 

@@ -6,7 +6,7 @@ PersonaBench's memories with mpnet's vectors where they have been made (else ran
 size), and random memories of 500 and 5,000 docs. The loop is the reference of the tests,
 `recollection_reference`, in single precision: a product, k-means of scikit-learn for each branch.
 It runs with all threads and with one, which may be faster on so few points; the faster counts. The
-loop, over 24 of the queries, and the batch, over all, run by turns, five times, and the best of
+loop, over 24 of the queries, and the batch, over all, run alternating, five times, and the best of
 each counts. All rankings are compared, rank by rank, with those of the loop in single precision and
 in double. With one thread the processor's time of that thread is counted, else the clock's.
 

@@ -42,7 +42,7 @@ class Extraction(NamedTuple):
 class DatedEvent(NamedTuple):
     """When something told of in a session took place, as proleptic ordinals, both ends counted.
 
-    A date hangs on when the session took place, so it belongs to a memory's session.
+    A date depends on when the session took place, so it belongs to a memory's session.
     """
 
     memory_id: str

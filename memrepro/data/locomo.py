@@ -8,7 +8,7 @@ text and, where it shares an image, a line `[shares <blip_caption>]` (the form o
 
 A question gets no qrels if it names no evidence, if a piece of its evidence cannot be read, or if
 a turn that it names does not exist: what is left of its evidence may not answer it.
-`evidence_faults` says which it is. Other labels stand beside these, at levels of their own: see
+`evidence_faults` says which it is. Other labels are kept apart, at levels of their own: see
 `load`.
 """
 

@@ -21,7 +21,7 @@ class Interval(NamedTuple):
 def paired_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> Interval:
     """The mean of second − first over the same questions, each shape (n,), n at least 1.
 
-    Questions are resampled whole. A resample's mean hangs only on how often each difference was
+    Questions are resampled whole. A resample's mean depends only on how often each difference was
     drawn, so the counts are drawn, and not the questions one by one: the same distribution, at a
     cost that does not grow with n where the metric is 0 or 1. Where all differences are equal the
     interval is that point.

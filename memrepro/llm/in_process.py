@@ -21,7 +21,7 @@ class InProcess:
     """A backend that runs a chat model of transformers: safetensors only, no remote code.
 
     Greedy prompts go in batches with padding on the left, in the order in which they come; a
-    sampled one goes alone, under its own seed, so that its answer hangs on no other prompt.
+    sampled one goes alone, under its own seed, so that its answer depends on no other prompt.
     Generation follows the prompt's parameters alone: of the model's own settings only the tokens
     that end an answer count, no repetition penalty or top-p. A prompt that does not fit the
     model's context with its answer is refused, in an answer with that finish reason. A text in a

@@ -1,4 +1,4 @@
-"""Extractions of a whole data set: what hangs on which session, round, time and query."""
+"""Extractions of a whole data set: what belongs to which session, round, time and query."""
 
 import json
 from datetime import date

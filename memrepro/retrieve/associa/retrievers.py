@@ -161,7 +161,7 @@ class Deliberating:
 
 def _size(request: Request) -> int:
     """Numbers of a request's graph and prizes."""
-    dimension = request.vectors_of_queries().shape[1]
+    dimension = int(request.vectors_of_queries().shape[1])
     return len(request.keys.rows) * (dimension + len(request.query_ids))
 
 

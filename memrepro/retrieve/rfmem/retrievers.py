@@ -252,7 +252,7 @@ def _values(retriever: object, kind: type) -> dict[str, Any]:
 
 def _size(request: Request) -> int:
     """Numbers of a request's docs."""
-    return len(request.keys.doc_ids) * request.vectors_of_queries().shape[1]
+    return len(request.keys.doc_ids) * int(request.vectors_of_queries().shape[1])
 
 
 def _batches(requests: Sequence[Request]) -> list[QueryBatch]:

@@ -137,7 +137,7 @@ def test_queries_do_not_hang_on_each_other():
 
 
 def test_a_graph_in_pieces_is_recalled_from_one_of_them():
-    graph = build_from(tale())  # d2 hangs on its speaker alone
+    graph = build_from(tale())  # d2 is linked by its speaker alone
     graph = graph.with_vectors(vectors_of(graph))
     row = graph.node_rows[graph.node_ids.index("event:i visited paris.")]
     evidence = recall(graph.vectors[row], graph, Settings(top_nodes=1, top_edges=1))

@@ -182,7 +182,7 @@ def test_all_questions_are_asked_and_embedded_at_once():
 def test_blocks_change_no_ranking(monkeypatch):
     asked = [request(*travels()), request(*travels(), ["Rain again?"]), request(*travels())]
     whole = search(asked, max_iter=3, **FEW)
-    monkeypatch.setattr("memrepro.retrieve.associa._BLOCK", 1)
+    monkeypatch.setattr("memrepro.retrieve.associa.retrievers._BLOCK", 1)
     assert search(asked, max_iter=3, **FEW) == whole
     assert search([], max_iter=3) == []
 
