@@ -194,7 +194,7 @@ def test_the_real_data_round_trips(real: Dataset, tmp_path: Path) -> None:
 def test_nine_questions_name_an_id_that_does_not_exist_as_written(
     conversations: list[Conversation],
 ) -> None:
-    # PROTOCOLS.md counts the ids as they are written; six of the nine can be read.
+    # docs/protocols.md, LoCoMo: the ids as they are written; six of the nine can be read.
     written = {
         f"{one.memory.memory_id}-q{index}"
         for one in conversations

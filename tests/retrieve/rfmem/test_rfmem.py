@@ -34,7 +34,7 @@ def request(n_docs, seed=0, dimension=16, n_queries=3, vectors=None):
 
 
 def plain_recollection(x, docs, k, beam_width, fanout, alpha, weight, rounds=10):
-    """The released code's behaviour as PROTOCOLS.md lists it, written as one plain loop."""
+    """The released code (docs/protocols.md, RF-Mem: paper and released code) as one plain loop."""
     beam, seen = [(x, 0.0)], []
     for depth in range(rounds):
         grown = []
