@@ -21,7 +21,7 @@ from memrepro.retrieve.associa.graph import Graph
 from memrepro.retrieve.associa.solver import solve
 
 # Each edge prize is at most this share of the one before, and the cost is lowered by half of what
-# is left to 1 (known practice).
+# is left to 1 (G-Retriever's released code).
 _FALL = 0.99
 _TAKEN = 0.995
 
