@@ -6,7 +6,6 @@ import os
 import shutil
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -218,8 +217,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), FAULTS)
-@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize(("change", "said", "place"), [(*f, n % 3) for n, f in enumerate(FAULTS)])
 def test_an_instance_that_cannot_be_used_is_skipped(instance, change, said, place):
     instances = many(instance, 3)
     change(instances[place])
@@ -237,10 +235,7 @@ def test_the_entry_goes_with_the_next_or_the_last_piece(instance):
         pieces = longmemeval.pieces_of(instances, "x")
         return [(p.memory.memory_id, [item for item, _ in p.skipped]) for p in pieces]
 
-    assert broken_at(1, 2) == [
-        ("q0", []),
-        ("q3", ["question 'number 2'", "question 'number 3'"]),
-    ]
+    assert broken_at(1, 2) == [("q0", []), ("q3", ["question 'number 2'", "question 'number 3'"])]
     assert broken_at(0, 3) == [("q1", ["question 'number 1'"]), ("q2", ["question 'number 4'"])]
 
 
@@ -322,16 +317,6 @@ def test_each_piece_comes_before_the_rest_is_read(instance):
         assert len(taken) == n + 2
 
 
-def test_a_shared_session_is_stored_once(tmp_path, instance):
-    others = many(instance, 3)
-    others[2]["haystack_sessions"][1][0]["content"] = "another e"
-    for _ in prepared.save(longmemeval.pieces_of(others, "x"), tmp_path):
-        pass
-    rows = {p.stem: len(pd.read_parquet(p)) for p in tmp_path.iterdir()}
-    # 11 turns in three sessions, and the 5 of the one that differs; its text is the only new one.
-    assert rows == {"haystacks": 9, "turns": 11 + 5, "texts": 11 + 1, "queries": 3}
-
-
 # A file cannot hold half a surrogate pair.
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 TURN = st.fixed_dictionaries(
@@ -376,7 +361,7 @@ def outcome(read):
         return str(error)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     instances=instance_lists(),
     duplicates=st.sampled_from(longmemeval.DUPLICATES),
@@ -390,7 +375,7 @@ def test_a_stream_is_what_the_list_is(tmp_path_factory, instances, duplicates, a
     assert outcome(lambda: longmemeval.load(folder, "x", duplicates=duplicates)) == expected
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(instances=instance_lists(), duplicates=st.sampled_from(longmemeval.DUPLICATES))
 def test_gold_lies_in_the_memory_and_nothing_is_lost_silently(instances, duplicates):
     dataset = outcome(lambda: read(*instances, duplicates=duplicates))

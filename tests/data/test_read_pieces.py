@@ -74,12 +74,6 @@ def test_a_reader_without_parameters(install, tmp_path):
         list(read_pieces("made_up", tmp_path, "toy", {"x": 1}))
 
 
-@pytest.mark.parametrize("name", ["locomo", "personabench", "personamem", "longmemeval"])
-def test_the_projects_readers_refuse_it_too(name, tmp_path):
-    with pytest.raises(MemreproError, match=f"data set '{name}' has the unknown parameter 'seed'"):
-        list(read_pieces(name, tmp_path, name, {"seed": 1}))
-
-
 def test_the_compilers_parameters_are_not_the_readers(tmp_path):
     parameters = {"seed": 3, "questions": 4, "sessions": 8}
     sample.compile_files(tmp_path, parameters)

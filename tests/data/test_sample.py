@@ -25,10 +25,11 @@ SHARES = {
     "temporal-reasoning": 133,
     "knowledge-update": 78,
 }
-DIGEST = """
+DIGEST = "80c4afbdce812e31b8d64944c2274f502d589a147680117f4eb71a94cca91723"
+PRINTED = """
 import hashlib, json
 from memrepro.data.sample import compile_benchmark
-text = json.dumps(compile_benchmark(seed=5, questions=12, sessions=20))
+text = json.dumps(compile_benchmark(seed=5, questions=20, sessions=20))
 print(hashlib.sha256(text.encode()).hexdigest())
 """
 
@@ -65,40 +66,21 @@ def test_every_topic_can_make_every_question_that_it_has_a_block_for(texts):
         assert "absent" in topic or not {"fact", "many", "update"} & set(topic)
 
 
-def test_the_same_on_every_machine():
-    def digest(hash_seed):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        command = [sys.executable, "-c", DIGEST]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    text = json.dumps(sample.compile_benchmark(seed=5, questions=12, sessions=20))
-    here = hashlib.sha256(text.encode()).hexdigest()
-    assert here == digest("1") == digest("2")
-    other = sample.compile_benchmark(seed=6, questions=12, sessions=20)
-    assert json.dumps(other) != text
-
-
-def test_the_texts_are_those_of_this_release():
+def test_the_texts_are_those_of_this_release_on_every_machine():
     instances = sample.compile_benchmark(seed=5, questions=20, sessions=20)
     # The digest is of the rarest form too, that of a named month.
     assert "in the month of June" in " ".join(i["question"] for i in instances)
-    digest = hashlib.sha256(json.dumps(instances).encode()).hexdigest()
-    assert digest == "80c4afbdce812e31b8d64944c2274f502d589a147680117f4eb71a94cca91723"
+    assert hashlib.sha256(json.dumps(instances).encode()).hexdigest() == DIGEST
+    command, environment = [sys.executable, "-c", PRINTED], {**os.environ, "PYTHONHASHSEED": "7"}
+    assert subprocess.check_output(command, env=environment, text=True).strip() == DIGEST
+    other = sample.compile_benchmark(seed=6, questions=20, sessions=20)
+    assert json.dumps(other) != json.dumps(instances)
 
 
 def test_types_and_abstention_have_the_real_shares():
     of_500 = sample.compile_benchmark(seed=1, questions=500, sessions=6)
     assert Counter(i["question_type"] for i in of_500) == SHARES
     assert sum(i["question_id"].endswith("_abs") for i in of_500) == 30
-
-
-def test_shares_at_120(benchmark):
-    counts = Counter(i["question_type"] for i in benchmark)
-    for kind, share in SHARES.items():
-        assert abs(counts[kind] - 120 * share / 500) <= 1.5
-    assert 5 <= sum(i["question_id"].endswith("_abs") for i in benchmark) <= 9
 
 
 def test_evidence_sessions_by_type(benchmark):
@@ -224,12 +206,8 @@ def test_the_user_tells_no_other_fact_of_the_attribute_in_question(benchmark, te
                     assert longest not in text
 
 
-@settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 10**9),
-    questions=st.integers(1, 30),
-    sessions=st.integers(6, 60),
-)
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**9), questions=st.integers(1, 30), sessions=st.integers(6, 60))
 def test_any_size_is_well_formed(seed, questions, sessions):
     instances = sample.compile_benchmark(seed=seed, questions=questions, sessions=sessions)
     assert len(instances) == questions

@@ -10,8 +10,6 @@ from transformers import AutoTokenizer, Qwen2ForCausalLM
 from memrepro.errors import MemreproError
 from memrepro.llm.in_process import InProcess
 from memrepro.llm.model import ModelIdentity, Parameters, Prompt
-from memrepro.llm.recorded import Recorded, Recording
-from memrepro.llm.records import AnswerStore
 from memrepro.llm.weights import folder_digest
 from tests.llm.tiny import CONTEXT, CONTROL, TEXT, make_model
 
@@ -144,14 +142,6 @@ def test_a_conversation_cannot_write_messages(live):
     assert ask(live, bad)[0].prompt_tokens == len(ids)
 
 
-def test_recorded_and_replayed_without_the_model(folder, live, tmp_path):
-    with AnswerStore(tmp_path / "a.sqlite") as store:
-        model = Recording(store, live, progress=False)
-        answers = model.answer(PROMPTS + PROMPTS[:2])
-        assert (model.asked, model.found) == (len(PROMPTS), 0)
-        assert Recorded(store, model.identity, "e").answer(PROMPTS) == answers[: len(PROMPTS)]
-
-
 # What is loaded.
 
 
@@ -222,11 +212,6 @@ def spoil(folder, target, how):
 def test_a_folder_that_is_no_chat_model_is_refused(folder, tmp_path, how, why):
     with pytest.raises(MemreproError, match=why):
         InProcess(spoil(folder, tmp_path / "spoilt", how), "m", device="cpu")
-
-
-def test_no_folder_is_refused(tmp_path):
-    with pytest.raises(MemreproError, match="holds no language model"):
-        InProcess(tmp_path / "none", "m")
 
 
 def test_a_template_that_takes_no_system_message_is_one_sentence(tmp_path):

@@ -116,21 +116,6 @@ def test_a_value_that_comes_back_is_a_fact_anew():
     assert [c.operation for c in cold.history(db, tea.fact_id)] == ["add", "update", "update"]
 
 
-def test_nothing_is_kept_of_a_transaction_that_is_rolled_back():
-    db = database()
-    before = everything(db)
-    take(db, TEA)
-    db.execute("ROLLBACK")
-    assert everything(db) == before == "[[], [], []]"
-
-
-def test_tables_are_made_once():
-    db = database()
-    take(db, TEA)
-    cold.create_tables(db)
-    assert len(cold.facts(db)) == 1
-
-
 # A person's hand.
 
 
@@ -338,7 +323,7 @@ def consistent(db):
     return held
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(BATCHES, st.none() | st.lists(ANY, max_size=25))
 def test_nothing_is_lost_whatever_is_decided(batches, choices):
     db = database()
@@ -354,7 +339,7 @@ def test_nothing_is_lost_whatever_is_decided(batches, choices):
     assert {source for sources in noted for source in sources} == everything_said
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     BATCHES, st.lists(ANY, max_size=25), st.lists(st.sampled_from(SOURCES), max_size=3), st.data()
 )
@@ -388,7 +373,7 @@ def test_what_is_forgotten_is_gone_and_nothing_else(batches, choices, sources, d
 # Out and in again.
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(BATCHES)
 def test_export_and_import_are_a_round_trip(batches):
     one, two = database(), database()

@@ -1,7 +1,6 @@
 """Conflicts: what the rules decide and how good they are, and a model's choices."""
 
 import json
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -58,21 +57,9 @@ def counted(part):
 
 
 @pytest.mark.parametrize("part", ["seen", "unseen"])
-def test_how_good_the_rules_are(part, capsys):
-    """Prints precision and recall; what was measured is pinned, so that a change is seen."""
-    rows = counted(part)
-    kinds = defaultdict(list)
-    for case in CASES[part]:
-        kinds[case["op"], case["kind"]].append(right(case, decided(case)))
-    with capsys.disabled():
-        print(f"\nrules on conflicts, {part} sentences ({len(CASES[part])})")
-        for op, (good, made, due) in rows.items():
-            print(f"  {op:7} precision {good}/{made} = {good / made:.2f}, recall {good}/{due} = "
-                  f"{good / due:.2f}")  # fmt: skip
-            for (of, kind), hits in sorted(kinds.items()):
-                if of == op:
-                    print(f"    {kind:16} {sum(hits)}/{len(hits)}")
-    assert rows == MEASURED[part]
+def test_how_good_the_rules_are(part):
+    """What was measured is pinned, so that a change is seen."""
+    assert counted(part) == MEASURED[part]
 
 
 def test_the_cases_are_each_once_and_of_all_operations():
@@ -82,17 +69,11 @@ def test_the_cases_are_each_once_and_of_all_operations():
         assert {case["op"] for case in part} == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("case", CASES["seen"] + CASES["unseen"], ids=lambda case: case["new"])
-def test_no_case_gives_up_a_fact_wrongly(case):
+def test_no_case_gives_up_a_fact_wrongly():
     """The rules miss much, but what they supersede or delete is rightly so in every case."""
-    decision = decided(case)
-    if decision.operation in ("update", "delete", "noop"):
-        assert right(case, decision)
-
-
-def test_the_documents_own_example():
-    decision = by_rules()(told("I now prefer coffee"), [fact("user prefers tea")])
-    assert decision == Decision("update", "f0", "another of a kind")
+    for case in CASES["seen"] + CASES["unseen"]:
+        decision = decided(case)
+        assert decision.operation == "add" or right(case, decision), case
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def state(db):
     return sorted(map(repr, (f for s in ("active", "merged") for f in cold.facts(db, s))))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TOLD, st.randoms(), st.sampled_from([0.2, 0.5, 0.9]))
 def test_order_does_not_count_nothing_is_lost_and_twice_is_once(told, random, threshold):
     mixed = random.sample(told, len(told))
@@ -150,7 +150,7 @@ def plain(db, threshold):
     return pairs
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.tuples(WORDS, st.sampled_from(CATEGORIES[:2]), st.integers(0, 3)),

@@ -108,9 +108,7 @@ def test_lines_without_a_date_go_on_and_text_without_any_is_the_users():
         ("user", 5.0, "I like tea.\nAlso rain.")
     ]
     text = "[2023-05-08 13:56] Ann: One.\nTwo.\n[2023-99-08 13:56] Bob: Three."
-    assert list(_lines(text, 5.0)) == [
-        ("Ann", AT, "One.\nTwo.\n[2023-99-08 13:56] Bob: Three."),
-    ]
+    assert list(_lines(text, 5.0)) == [("Ann", AT, "One.\nTwo.\n[2023-99-08 13:56] Bob: Three.")]
 
 
 def test_a_fact_in_the_overlap_of_two_segments_is_said_at_one_time():
@@ -118,7 +116,7 @@ def test_a_fact_in_the_overlap_of_two_segments_is_said_at_one_time():
     assert [c._replace(sources=()) for c in one] == [c._replace(sources=()) for c in two]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["user", "Ann", "assistant"]), st.text()), min_size=1))
 def test_any_talk_gives_candidates_of_the_rules(said):
     found = by_rules()([segment(*said)])
@@ -244,7 +242,7 @@ def test_half_a_surrogate_pair_in_a_segment_is_asked_about_all_the_same(store):
     assert extract.counts["used"] == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda x: (
     st.lists(x, max_size=3) | st.dictionaries(st.sampled_from([*TEA, "facts"]), x)), max_leaves=8
 ).map(json.dumps))  # fmt: skip

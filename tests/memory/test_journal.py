@@ -67,7 +67,7 @@ def test_a_gap_or_the_clock_closes_a_stretch(journal):
 minutes = st.integers(0, 600)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.lists(minutes, max_size=12), max_size=5),
     st.sets(st.integers(0, 30)),

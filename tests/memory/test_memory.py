@@ -72,8 +72,7 @@ def scores_by_hand(memory, query, now, settings):
 
 
 @pytest.mark.parametrize(
-    "changed",
-    [{}, {"recency": "buckets"}, {"formula": "memory_bank"}, {"decay_rate": 0.1}],
+    "changed", [{}, {"recency": "buckets"}, {"formula": "memory_bank"}, {"decay_rate": 0.1}]
 )
 @pytest.mark.parametrize("channel", ["telegram", "ide", "email"])
 def test_scores_are_the_documents_formulas(tmp_path, changed, channel):
@@ -336,15 +335,6 @@ def test_settings_that_cannot_be_kept_are_refused(changed, error):
         replace(Settings(), **changed)
 
 
-def test_the_documents_values_are_the_defaults():
-    s = Settings()
-    assert (s.hot, s.recent, s.decay_rate, s.alpha, s.threshold) == (20, 10, 0.01, 0.7, 0.65)
-    assert (s.mmr_weight, s.warm_days, s.dense_ms, s.recency) == (0.7, 7, 250, "additive")
-    # Measured: at 100,000 vectors an exact search takes more than dense_ms.
-    assert s.index_rows == 50_000
-    assert (s.segmentation.least, s.segmentation.most, s.segmentation.overlap) == (3, 5, 1)
-
-
 def test_acknowledgments_alone_are_kept_and_found_by_no_search(tmp_path):
     settings = replace(SETTINGS, threshold=-1.0)
     with opened(tmp_path, settings=settings) as memory:
@@ -414,3 +404,12 @@ def test_an_approximate_index_is_used_and_survives_what_comes_and_goes(tmp_path)
         memory.maintain(START + 3 * DAY)
         assert memory.index._open("segments").list_indices() == []
         check_whole(memory)
+
+
+def test_the_documents_values_are_the_defaults():
+    s = Settings()
+    assert (s.hot, s.recent, s.decay_rate, s.alpha, s.threshold) == (20, 10, 0.01, 0.7, 0.65)
+    assert (s.mmr_weight, s.warm_days, s.dense_ms, s.recency) == (0.7, 7, 250, "additive")
+    # Measured: at 100,000 vectors an exact search takes more than dense_ms.
+    assert s.index_rows == 50_000
+    assert (s.segmentation.least, s.segmentation.most, s.segmentation.overlap) == (3, 5, 1)

@@ -39,7 +39,7 @@ def test_the_table_is_the_one_that_openai_publishes():
 
 
 @given(st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=12), max_size=8))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_tokens_are_those_of_byte_pair_encoding(words):
     spaced = [f" {word}" if place else word for place, word in enumerate(words)]
     assert count_tokens(["".join(spaced)]) == [sum(map(pieces_of, spaced))]

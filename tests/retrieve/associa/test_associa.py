@@ -47,17 +47,10 @@ def travels():
         ("s2", Round.of("r4", user="Ten thousand, she told me.")),
     )
     one, two = memory.sessions
-    found = [
-        (one, "r1", "Ann visited Rome with Bob."),
-        (two, "r4", "Bob met the influencer."),
-    ]
+    found = [(one, "r1", "Ann visited Rome with Bob."), (two, "r4", "Bob met the influencer.")]
     facts = [Extraction(s.key, r, "recorded", "fact", text) for s, r, text in found]
     nothing = {"recorded-event": {}}
     return memory, Extractions({**nothing, **Extractions.of(facts).texts})
-
-
-def test_the_papers_settings_are_the_defaults():
-    assert (Settings().top_nodes, Settings().top_edges, Settings().edge_cost) == (15, 15, 0.5)
 
 
 def test_an_utterance_is_found_through_its_event_and_one_more_through_the_entity():
@@ -82,7 +75,7 @@ def test_without_association_is_dense_retrieval_of_the_utterances():
 
 
 @given(memories(), st.sampled_from(["none", "incremental", "clustering"]), st.integers(1, 5))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_rankings_are_of_docs_of_the_memory_whatever_it_holds(made, merging, k):
     asked = request(*made)
     for name in ("associa", "without_importance"):
@@ -96,7 +89,7 @@ def test_rankings_are_of_docs_of_the_memory_whatever_it_holds(made, merging, k):
 
 
 @given(memories())
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_both_rank_the_same_docs_and_importance_is_what_recall_says(made):
     asked = request(*made)
     graph = graph_of(asked.keys)
@@ -175,3 +168,7 @@ def test_other_keys_and_missing_vectors_are_refused():
 def test_parameters_are_checked(parameters, said):
     with pytest.raises(MemreproError, match=said):
         make_retriever("associa", "associa", parameters)
+
+
+def test_the_papers_settings_are_the_defaults():
+    assert (Settings().top_nodes, Settings().top_edges, Settings().edge_cost) == (15, 15, 0.5)

@@ -3,10 +3,9 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.core.ranking import tie_keys
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.association import (
     Prizes,
@@ -64,11 +63,6 @@ def test_the_cost_is_lowered_so_that_an_edge_can_be_taken():
     same = prize(graph, np.zeros(len(graph.texts)), 3, 3, 0.5)
     assert same.edge_cost == pytest.approx(0.995 * 1 / len(graph.edges))
     np.testing.assert_array_equal(same.nodes > 0, graph.ties <= np.sort(graph.ties)[2])
-
-
-def test_costs_are_equation_9():
-    found = Prizes(np.zeros(1), np.array([0, 0.2, 0.5, 3]), 0.5).costs
-    np.testing.assert_allclose(found, [0.5, 0.3, 0, 0])
 
 
 def test_a_path_by_hand():
@@ -150,7 +144,6 @@ def test_against_all_connected_subgraphs_of_up_to_ten_nodes(pruning, least):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["strong", "gw"]))
-@settings(deadline=None)
 def test_the_subgraph_is_connected_and_holds_the_ends_of_its_edges(seed, pruning):
     edges, prizes = drawn(np.random.default_rng(seed))
     found = associate(edges, prizes, pruning)
@@ -193,8 +186,6 @@ def test_a_cost_must_be_above_0(cost):
         prize(graph, np.zeros(len(graph.texts)), 3, 3, cost)
 
 
-def test_ties_do_not_hang_on_the_order_of_the_nodes():
-    ids = ["utterance:a", "utterance:b", "utterance:c"]
-    first = node_prizes(np.zeros(3), tie_keys(ids), 2)
-    again = node_prizes(np.zeros(3), tie_keys(ids[::-1]), 2)
-    assert first.tolist() == again[::-1].tolist()
+def test_costs_are_equation_9():
+    found = Prizes(np.zeros(1), np.array([0, 0.2, 0.5, 3]), 0.5).costs
+    np.testing.assert_allclose(found, [0.5, 0.3, 0, 0])

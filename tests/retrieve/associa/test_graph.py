@@ -85,7 +85,7 @@ def test_provenance_leads_to_the_utterances():
 
 
 @given(memories(), st.integers(0, 4))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_inserting_sessions_equals_a_rebuild(made, place):
     memory, extractions = made
     place = min(place, len(memory.sessions) - 1)
@@ -99,7 +99,7 @@ def test_inserting_sessions_equals_a_rebuild(made, place):
 
 
 @given(memories())
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_every_node_comes_from_an_utterance_and_every_event_is_grounded(made):
     memory, extractions = made
     graph = build(memory, extractions, RECIPE)
