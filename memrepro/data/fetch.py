@@ -7,8 +7,6 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
-
 from memrepro.data.registry import Registration, RemoteFile
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
@@ -18,7 +16,7 @@ MIRROR = "MEMREPRO_MIRROR"
 
 TRIES = 4
 PAUSE = 0.5  # seconds before the second try, doubled before each one after it
-TIMEOUT = httpx.Timeout(30.0, connect=10.0)
+CONNECT, TIMEOUT = 10.0, 30.0  # seconds
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later try may not meet
 
 _log = logging.getLogger(__name__)
@@ -168,6 +166,8 @@ def _from_network(file: RemoteFile, target: Path) -> str:
 
 def _download(file: RemoteFile, part: Path) -> str:
     """'' if `part` is now the right file, else why not."""
+    import httpx  # takes a third of a second, which only a download needs
+
     why = ""
     for attempt in range(TRIES):
         if attempt:
@@ -200,11 +200,14 @@ def _download(file: RemoteFile, part: Path) -> str:
 
 def _transfer(file: RemoteFile, part: Path) -> None:
     """Append to `part` what it lacks, or write all of it if the server cannot go on from there."""
+    import httpx
+
     done = _size(part)
+    timeout = httpx.Timeout(TIMEOUT, connect=CONNECT)
     # Not compressed: a range counts the bytes as they travel.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={done}-"} if done else {})
     with httpx.stream(
-        "GET", file.url, headers=headers, follow_redirects=True, timeout=TIMEOUT
+        "GET", file.url, headers=headers, follow_redirects=True, timeout=timeout
     ) as response:
         if done and response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
             return  # nothing comes after what is there: its sha256 decides

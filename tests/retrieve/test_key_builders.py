@@ -8,7 +8,7 @@ from memrepro.core.memory import Memory, Query, Round
 from memrepro.errors import MemreproError
 from memrepro.retrieve import FAMILIES, attach_encoder, make_retriever
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
-from memrepro.retrieve.key_builders import check_key_scheme, family_of, key_builder_for
+from memrepro.retrieve.key_builders import check_key_scheme, family_of, key_builder_for, measure_for
 from memrepro.retrieve.tiered.key_builder import TieredKeyBuilder, TimedRequest
 
 
@@ -30,6 +30,11 @@ def test_each_key_scheme_has_its_builder(key_scheme, family, builder):
     assert made.texts == []
     said = [("s", Round.of("r1", user="Tea.")), ("t", Round.of("r2", user="Snow."))]
     assert made.sessions_of_docs(Memory.of("m", *said)).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("key_scheme", ["concat", "tiers:turn"])
+def test_mere_keys_have_nothing_to_measure(key_scheme):
+    assert measure_for(key_scheme) is None
 
 
 @pytest.mark.parametrize(
