@@ -46,15 +46,13 @@ def instance():
         "haystack_session_ids": ["answer_1", "s", "answer_2"],
         "haystack_sessions": [
             [
-                user("a", has_answer=False),
-                assistant("b", has_answer=False),
-                user("c", has_answer=True),
-                assistant("d", has_answer=True),
+                user("a", has_answer=False), assistant("b", has_answer=False),
+                user("c", has_answer=True), assistant("d", has_answer=True),
             ],
             [assistant("e"), user("f"), user("g"), assistant("h"), assistant("i")],
             [user("j", has_answer=False), assistant("k", has_answer=True)],
         ],
-    }
+    }  # fmt: skip
 
 
 def read(*instances, **options):
@@ -432,12 +430,9 @@ def test_the_real_instance_s_question_and_gold(real):
     assert query.at == "2023-05-30T23:40"
     session, round_id, answer = "answer_280352e9", "answer_280352e9_5", "answer_280352e9_6"
     assert {level: gold["e47becba"] for level, gold in real.qrels.items()} == {
-        "session": ((session,),),
-        "session_official": ((session,),),
-        "round": ((round_id,),),
-        "round_official": ((round_id,),),
-        "turn": ((round_id,), (answer,)),
+        "session": ((session,),), "session_official": ((session,),), "round": ((round_id,),),
+        "round_official": ((round_id,),), "turn": ((round_id,), (answer,)),
         "turn_official": ((round_id,),),
-    }
+    }  # fmt: skip
     assert real.faults == {}
     assert real.skipped == ()

@@ -37,12 +37,9 @@ def test_the_counts_of_table_9(clean):
     asked = Counter(query.memory_id for query in clean.queries)
     assert [asked[m] for m in docs] == [48, 43, 42, 46, 44, 40]
     assert Counter(query.kind for query in clean.queries) == {
-        "Basic information": 110,
-        "Social": 53,
-        "Preference easy": 26,
-        "Preference hard": 41,
+        "Basic information": 110, "Social": 53, "Preference easy": 26, "Preference hard": 41,
         "Subjective": 33,
-    }
+    }  # fmt: skip
 
 
 def test_the_first_tenth_and_last_records(clean):

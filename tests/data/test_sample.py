@@ -18,13 +18,9 @@ from memrepro.errors import MemreproError
 from memrepro.files import atomic
 
 SHARES = {
-    "single-session-user": 70,
-    "single-session-assistant": 56,
-    "single-session-preference": 30,
-    "multi-session": 133,
-    "temporal-reasoning": 133,
-    "knowledge-update": 78,
-}
+    "single-session-user": 70, "single-session-assistant": 56, "single-session-preference": 30,
+    "multi-session": 133, "temporal-reasoning": 133, "knowledge-update": 78,
+}  # fmt: skip
 DIGEST = "80c4afbdce812e31b8d64944c2274f502d589a147680117f4eb71a94cca91723"
 PRINTED = """
 import hashlib, json

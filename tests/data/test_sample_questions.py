@@ -15,11 +15,9 @@ from memrepro.text.temporal import dated_events, starts_when_asked, time_range
 
 MONTHS = list(calendar.month_name)
 FORMS = (
-    ("days", "How many days passed between "),
-    ("first", "Which came first, "),
-    ("order", "In which order "),
-    ("month", "Which "),
-)
+    ("days", "How many days passed between "), ("first", "Which came first, "),
+    ("order", "In which order "), ("month", "Which "),
+)  # fmt: skip
 
 
 def day(stamp):

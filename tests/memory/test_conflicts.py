@@ -35,13 +35,10 @@ def right(case, decision):
 # How good the rules are: operation → (right, decided so, should be so).
 MEASURED = {
     "seen": {
-        "add": (27, 28, 27),
-        "update": (19, 19, 20),
-        "delete": (11, 11, 11),
-        "noop": (7, 7, 7),
+        "add": (27, 28, 27), "update": (19, 19, 20), "delete": (11, 11, 11), "noop": (7, 7, 7),
     },
     "unseen": {"add": (14, 28, 14), "update": (7, 7, 15), "delete": (6, 6, 9), "noop": (5, 5, 8)},
-}
+}  # fmt: skip
 
 
 def counted(part):

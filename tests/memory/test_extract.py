@@ -89,16 +89,10 @@ def test_a_time_of_no_year_dates_nothing():
 @pytest.mark.parametrize(
     "said",
     [
-        "Do I like tea?",
-        "I like it.",
-        "I have a question.",
-        "ok",
-        "",
-        "Tea!",
-        "Please write an essay on tea.",
-        "He lives in Rome.",
+        "Do I like tea?", "I like it.", "I have a question.", "ok", "", "Tea!",
+        "Please write an essay on tea.", "He lives in Rome.",
     ],
-)
+)  # fmt: skip
 def test_what_states_nothing_of_a_life(said):
     assert by_rules()([segment(("user", said))]) == []
 

@@ -152,15 +152,11 @@ def test_a_time_is_compared_with_event_or_dialogue_time(journal):
     take_in(
         journal,
         [
-            said(0, "On 3 March 2023 we flew to Oslo", 0),
-            said(1, "It was cold", 1),
-            said(2, "The hotel was fine", 2),
-            said(3, "We eat fish", 600, "cli"),
-            said(4, "and potatoes", 601),
-            said(5, "and bread", 602),
-            said(6, "later", 1200),
+            said(0, "On 3 March 2023 we flew to Oslo", 0), said(1, "It was cold", 1),
+            said(2, "The hotel was fine", 2), said(3, "We eat fish", 600, "cli"),
+            said(4, "and potatoes", 601), said(5, "and bread", 602), said(6, "later", 1200),
         ],
-    )
+    )  # fmt: skip
     oslo, fish = [s.segment_id for s in journal.segments()]
     may, march = day(START), date(2023, 3, 3)
     in_may = TimeRange(may, may)

@@ -35,19 +35,11 @@ def test_the_nodes_and_the_six_edges_of_a_tale():
     graph = build_from(tale())
     first, second = "event:ann joined a choir in paris.", "event:i visited paris."
     assert list(zip(graph.node_ids, graph.categories, strict=True)) == [
-        ("utterance:d0", ""),
-        ("speaker:user", ""),
-        (first, ""),
-        ("time:8 may 2023", ""),
-        ("entity:ann", "Person/User/Organization"),
-        ("entity:choir", "Other"),
-        ("entity:paris", "Place"),
-        ("utterance:d1", ""),
-        (second, ""),
-        ("time:9 may 2023", ""),
-        ("utterance:d2", ""),
-        ("speaker:assistant", ""),
-    ]
+        ("utterance:d0", ""), ("speaker:user", ""), (first, ""), ("time:8 may 2023", ""),
+        ("entity:ann", "Person/User/Organization"), ("entity:choir", "Other"),
+        ("entity:paris", "Place"), ("utterance:d1", ""), (second, ""), ("time:9 may 2023", ""),
+        ("utterance:d2", ""), ("speaker:assistant", ""),
+    ]  # fmt: skip
     assert [NODE_KINDS[kind] for kind in graph.kinds] == [
         name.partition(":")[0] for name in graph.node_ids
     ]

@@ -25,13 +25,9 @@ def fts5(texts, query):
 
 
 TEXTS = [
-    "The cat sat, the cat slept.",
-    "A dog_and a café!",
-    "cat dog",
-    "",
-    "It's 7.30 o'clock",
+    "The cat sat, the cat slept.", "A dog_and a café!", "cat dog", "", "It's 7.30 o'clock",
     "CAFÉ cat",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,9 @@ def coqa(tmp_path):
 def test_without_a_teacher_only_questions_that_stand_alone_are_used(coqa):
     built = build(coqa, RECIPE, EMBED)
     assert built.counts == {
-        "in CoQA": 7,
-        "skipped": 0,
-        "answered by the story": 6,
-        "that can be used": 4,
-        "chosen": 4,
-        "used": 4,
-    }
+        "in CoQA": 7, "skipped": 0, "answered by the story": 6, "that can be used": 4,
+        "chosen": 4, "used": 4,
+    }  # fmt: skip
     ids = [sample.sample_id for sample in built.samples]
     assert ids == sorted(ids)
     queries = ("s1oven-001", "s1oven-002", "s2library-001", "s2library-003")
@@ -140,16 +136,12 @@ def test_no_question_that_can_be_used_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("question", "alone"),
     [
-        ("Who founded the Harbour Library?", True),
-        ("Where does Ann's brother live?", True),
-        ("Why?", False),
-        ("Who else came along?", False),
-        ("What did HE do there?", False),
+        ("Who founded the Harbour Library?", True), ("Where does Ann's brother live?", True),
+        ("Why?", False), ("Who else came along?", False), ("What did HE do there?", False),
         ("Who thinks the theatre is theirs?", False),
-        ("What is the other heroine's name?", False),
-        ("Is Theresa in the hall?", True),
+        ("What is the other heroine's name?", False), ("Is Theresa in the hall?", True),
     ],
-)
+)  # fmt: skip
 def test_a_question_stands_alone_if_it_points_nowhere(question, alone):
     assert stands_alone(question) is alone
 
