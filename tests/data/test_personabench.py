@@ -363,13 +363,6 @@ def test_two_documents_or_questions_with_one_id(tmp_path, tiny):
     assert "'00-q0' of 'personabench-n00' is used twice" in refusal(tmp_path, tiny)
 
 
-def test_a_person_without_documents(tmp_path, tiny):
-    for name, entries in tiny[0].items():
-        if name.startswith("private_data"):
-            entries[2]["Data"] = []
-    assert "memory 'c0-p0' is empty" in refusal(tmp_path, tiny)
-
-
 def test_a_file_that_is_missing_or_no_list(tmp_path, tiny):
     wrong = {}
     tiny[1][GOLD] = wrong

@@ -226,13 +226,6 @@ def test_a_chat_without_turns_is_no_session(tmp_path):
     assert by_round(data.memories["two@6"]) == [("s2:t3", "s2"), ("s2:t4", "s2")]
 
 
-def test_the_whole_context_has_the_same_rounds_and_more(tmp_path):
-    data = load(tmp_path, whole_context=True)
-    assert list(data.memories) == ["one", "two"]
-    assert [q.memory_id for q in data.queries] == ["one", "two", "one", "one"]
-    assert [r.round_id for r in data.memories["one"].rounds] == ["s1:t1", "s2:t6"]
-
-
 def test_a_line_separator_inside_a_text_is_no_new_line(tmp_path):
     lines = [{"one": FIRST}, {"two": [turn("user", "j"), turn("assistant", "k\u2028l")]}]
     data = load(tmp_path, [row("q", "two", "2")], lines)

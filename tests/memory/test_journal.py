@@ -12,7 +12,7 @@ from memrepro.memory.stretches import recut
 from memrepro.retrieve.tiered.lexical import Lexical
 from memrepro.retrieve.tiered.segments import Message, Segmentation, cut, segment_text
 from memrepro.text.dates import TimeRange
-from tests.memory.store_made import HOUR, MINUTE, START, chat, ids, said
+from tests.memory.store_made import MINUTE, START, chat, ids, said
 
 RULES = Segmentation()
 
@@ -47,21 +47,6 @@ def test_segments_are_those_of_cut_and_an_open_tail_waits(journal):
     ]
     assert [s.text for s in journal.segments()] == [segment_text(messages[a:b]) for a, b in cuts]
     assert all(s.last_access == s.end and s.tier == "warm" for s in journal.segments())
-
-
-def test_a_gap_or_the_clock_closes_a_stretch(journal):
-    take_in(journal, chat(4))
-    assert journal.segments() == []
-    with journal.transaction():
-        journal.put("clock", START + 3 * MINUTE + HOUR)
-        recut(journal, RULES, [])
-    assert journal.segments() == []
-    take_in(journal, [said(9, "much later", 600)])
-    assert [s.message_ids for s in journal.segments()] == [("m0", "m1", "m2", "m3")]
-    with journal.transaction():
-        journal.put("clock", START + 600 * MINUTE + HOUR + 1)
-        recut(journal, RULES, [])
-    assert [s.message_ids for s in journal.segments()][1:] == [("m9",)]
 
 
 minutes = st.integers(0, 600)

@@ -103,11 +103,6 @@ def test_every_node_comes_from_an_utterance_and_every_event_is_grounded(made):
     assert facts == {f"event:{text}" for text in events}
 
 
-def test_the_empty_graph():
-    graph = build_from([])
-    assert (len(graph.kinds), len(graph.edges), len(graph.utterances)) == (0, 0, 0)
-
-
 def test_an_event_told_twice_is_one_with_both_utterances():
     clues = [
         UtteranceClues(d, "x", ("user",), t, (EventClues(text),))

@@ -30,13 +30,6 @@ TEXTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "query", ["cat", "the cat and the café", "7 30", "nothing here", "", "it's"]
-)
-def test_scores_are_those_of_fts5(query):
-    assert Lexical(TEXTS).scores(query) == pytest.approx(fts5(TEXTS, query))
-
-
 some_text = st.text(st.sampled_from("abAB éÉ_.'-1 \n"), max_size=30)
 
 
