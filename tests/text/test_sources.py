@@ -241,7 +241,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=6))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_no_line_is_lost_and_none_crashes(tmp_path_factory, values):
     folder = tmp_path_factory.mktemp("lines")
     found = read(folder, *values)
