@@ -16,7 +16,7 @@ repro: .venv/.installed
 	$(BIN)/memrepro repro $(PROFILE)
 
 test: .venv/.installed
-	$(BIN)/python -m pytest -m "not gpu and not network" --dist loadfile \
+	$(BIN)/python -m pytest -m "not gpu and not network" --dist loadfile --no-loadscope-reorder \
 		-n $$($(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
 
 # Without a PROFILE: of all profiles that have results.
@@ -31,7 +31,7 @@ check: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not slow" tests/test_notebooks.py tests/test_setup.py
+	$(BIN)/python -m pytest -q -m "not slow" tests/pipeline/test_notebooks.py tests/test_setup.py
 
 # A half-made environment is never taken for a whole one: the mark is written last.
 .venv/.installed: requirements.lock requirements-torch.txt pyproject.toml

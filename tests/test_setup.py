@@ -1,6 +1,8 @@
 """The pins: pyproject, lock file, conda environment and docs say the same."""
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -13,7 +15,7 @@ DIRECT = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
 PINS = dict(requirement.split("==") for requirement in DIRECT)
 
 
-def locked() -> dict[str, str]:
+def locked():
     text = (ROOT / "requirements.lock").read_text()
     return dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", text, re.M))
 
@@ -51,3 +53,15 @@ def test_every_direct_dependency_has_its_reason(name):
 
 def test_the_lock_names_no_index():
     assert not re.search(r"https?://|file:", (ROOT / "requirements.lock").read_text())
+
+
+def test_what_takes_seconds_is_loaded_only_where_it_is_used():
+    """A plan is read, and each retriever in it made, before anything is run."""
+    code = (
+        "import sys, memrepro.encode.encoder; from memrepro.retrieve import make_retriever;"
+        "make_retriever('associa', 'deliberated', {'k': 5});"
+        "heavy = {'sklearn', 'faiss', 'torch', 'openvino', 'pcst_fast'};"
+        "print(heavy & set(sys.modules))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"

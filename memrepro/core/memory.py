@@ -252,8 +252,8 @@ class Dataset:
 def whole_session(session: Session) -> tuple[Round, ...]:
     """The session as one doc.
 
-    Its fields are its rounds' fields joined by one space, in order (LongMemEval's session key,
-    PROTOCOLS.md).
+    Its fields are its rounds' fields joined by one space, in order (docs/protocols.md, LongMemEval,
+    session key).
     """
     said: dict[str, list[str]] = {}
     for r in session.rounds:

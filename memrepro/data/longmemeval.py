@@ -1,8 +1,8 @@
 """Reader of LongMemEval's schema: the released files, and the sample compiled like them.
 
-Rules are the official scripts', as PROTOCOLS.md (LongMemEval) records them; where this reader
-keeps more than one of them, each has a name of its own. A file is read one question at a time, so
-that the memory needed does not grow with it (M has 2.7 GB).
+Rules are the official scripts' (docs/protocols.md, LongMemEval); where this reader keeps more than
+one of them, each has a name of its own. A file is read one question at a time, so that the memory
+needed does not grow with it (M has 2.7 GB).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 A doc is one session entry: a conversation with a friend, a session with an AI, or a purchase
 record, as compact JSON without its ids. That form and that choice of persons give RF-Mem's
-Table 9 exactly at noise 0.0: 263 questions and 527 docs (PROTOCOLS.md).
+Table 9 exactly at noise 0.0: 263 questions and 527 docs (docs/protocols.md, PersonaBench).
 """
 
 import json

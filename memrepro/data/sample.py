@@ -47,9 +47,9 @@ load, stream = longmemeval.load, longmemeval.stream
 def compile_benchmark(*, seed: int, questions: int, sessions: int) -> list[dict[str, Any]]:
     """Compile a benchmark: a list of instances in LongMemEval's schema.
 
-    The shares of the six question types and of abstention are LongMemEval's (PROTOCOLS.md). A
-    haystack has `sessions` sessions, evidence and decoys included. The same arguments give the same
-    texts on every machine.
+    The shares of the six question types and of abstention are LongMemEval's (docs/protocols.md,
+    LongMemEval). A haystack has `sessions` sessions, evidence and decoys included. The same
+    arguments give the same texts on every machine.
 
     Raises:
         MemreproError: if a number is too small.

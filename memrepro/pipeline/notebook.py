@@ -1,7 +1,7 @@
 """Runs a notebook with parameters, refuses what papermill lets pass, and makes the result stable.
 
 papermill only warns about a parameter that a notebook does not declare, takes an early exit for
-success, and leaves times, ids and addresses in the file (DESIGN.md, known traps).
+success, and leaves times, ids and addresses in the file (docs/protocols.md, Known traps).
 """
 
 import os

@@ -24,12 +24,6 @@ FIRST, SECOND = SESSION.rounds
 (WHOLE,) = whole_session(SESSION)
 
 
-def test_names():
-    assert FOUND[3].name == "nlp-fact"
-    assert set(EXTRACTIONS.texts) == {"gold-fact", "nlp-fact", "nlp-keyphrase"}
-    assert EXTRACTIONS.of_name("nlp-fact") == {(SESSION.key, "s1_1"): ("by rules",)}
-
-
 BLANK = st.sampled_from(["", " ", "\n\t", " "])
 
 

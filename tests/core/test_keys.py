@@ -146,9 +146,7 @@ def test_one_product_for_all_gives_the_scores_of_each_alone(n_sessions, n_memori
 
 
 @given(
-    st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=20),
-    st.integers(1, 6),
-    st.randoms(),
+    st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=20), st.integers(1, 6), st.randoms()
 )
 def test_max_by_owner_is_the_maximum(scores, n_docs, random):
     owner = np.array([random.randrange(n_docs) for _ in scores])

@@ -1,12 +1,9 @@
 """A data set written as tables and read again: what every reader's data must survive."""
 
-from pathlib import Path
-
 from memrepro.core import prepared
-from memrepro.core.memory import (Dataset)
 
 
-def check_round_trip(data: Dataset, folder: Path) -> None:
+def check_round_trip(data, folder):
     """Save the data set piece by piece, and compare what is read with it."""
     tables, qrels, places = folder / "data", folder / "qrels.parquet", folder / "places.parquet"
     saved = prepared.save_qrels(prepared.save(data.pieces(), tables), qrels)

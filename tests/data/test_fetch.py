@@ -6,7 +6,6 @@ import http.server
 import os
 import re
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -33,7 +32,7 @@ class Site:
     asked: list[str] = field(default_factory=list)  # each request's Range header
     url: str = ""
 
-    def answer(self, request: http.server.BaseHTTPRequestHandler) -> None:
+    def answer(self, request):
         asked = request.headers.get("Range", "")
         self.asked.append(asked)
         if self.statuses:
@@ -56,14 +55,14 @@ class Site:
 
 
 @pytest.fixture
-def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(monkeypatch):
     site = Site()
 
     class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             site.answer(self)
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, format, *args):
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -78,34 +77,34 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     thread.join()
 
 
-def remote(url: str, body: bytes = BODY) -> RemoteFile:
+def remote(url, body=BODY):
     return RemoteFile("set/a.bin", url, hashlib.sha256(body).hexdigest(), len(body))
 
 
-def get(file: RemoteFile, folder: Path, mirror: Path | None = None) -> Path:
+def get(file, folder, mirror=None):
     fetch(file, folder, licence="CC BY 4.0", mirror=mirror)
     return folder / file.path
 
 
-def put(folder: Path, body: bytes = BODY) -> Path:
+def put(folder, body=BODY):
     path = folder / "set" / "a.bin"
     path.parent.mkdir(parents=True)
     path.write_bytes(body)
     return path
 
 
-def refusal(file: RemoteFile, folder: Path, mirror: Path | None = None) -> str:
+def refusal(file, folder, mirror=None):
     with pytest.raises(MemreproError) as error:
         get(file, folder, mirror)
     assert "\n" not in str(error.value)
     return str(error.value)
 
 
-def left(folder: Path) -> list[str]:
+def left(folder):
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_a_file_is_downloaded_and_then_kept(site: Site, tmp_path: Path) -> None:
+def test_a_file_is_downloaded_and_then_kept(site, tmp_path):
     assert get(remote(site.url), tmp_path) == tmp_path / "set" / "a.bin"
     assert (tmp_path / "set" / "a.bin").read_bytes() == BODY
     assert left(tmp_path) == ["a.bin"]
@@ -114,7 +113,7 @@ def test_a_file_is_downloaded_and_then_kept(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_cut_transfer_goes_on_or_starts_over(site: Site, tmp_path: Path, ranges: bool) -> None:
+def test_a_cut_transfer_goes_on_or_starts_over(site, tmp_path, ranges):
     site.cut_at, site.ranges = 100_000, ranges
     assert get(remote(site.url), tmp_path).read_bytes() == BODY
     assert left(tmp_path) == ["a.bin"]
@@ -125,9 +124,7 @@ def test_a_cut_transfer_goes_on_or_starts_over(site: Site, tmp_path: Path, range
 
 
 @pytest.mark.parametrize(("ranges", "size"), [(True, 1234), (False, 1234), (True, len(BODY))])
-def test_the_part_of_an_earlier_run_is_resumed(
-    site: Site, tmp_path: Path, ranges: bool, size: int
-) -> None:
+def test_the_part_of_an_earlier_run_is_resumed(site, tmp_path, ranges, size):
     site.ranges = ranges
     put(tmp_path, BODY[:size]).rename(tmp_path / "set" / "a.bin.part")
     assert get(remote(site.url), tmp_path).read_bytes() == BODY
@@ -136,13 +133,13 @@ def test_the_part_of_an_earlier_run_is_resumed(
 
 
 @pytest.mark.parametrize("part", [OTHER, BODY + b"more"])
-def test_a_part_that_is_wrong_is_started_over(site: Site, tmp_path: Path, part: bytes) -> None:
+def test_a_part_that_is_wrong_is_started_over(site, tmp_path, part):
     put(tmp_path, part).rename(tmp_path / "set" / "a.bin.part")
     assert get(remote(site.url), tmp_path).read_bytes() == BODY
     assert site.asked == [f"bytes={len(part)}-", ""]
 
 
-def test_a_wrong_sha256_is_refused_and_nothing_stays(site: Site, tmp_path: Path) -> None:
+def test_a_wrong_sha256_is_refused_and_nothing_stays(site, tmp_path):
     site.body = OTHER
     said = refusal(remote(site.url), tmp_path)
     expected, found = (hashlib.sha256(body).hexdigest() for body in (BODY, OTHER))
@@ -155,19 +152,19 @@ def test_a_wrong_sha256_is_refused_and_nothing_stays(site: Site, tmp_path: Path)
     assert site.asked == ["", ""]
 
 
-def test_a_busy_server_is_asked_again(site: Site, tmp_path: Path) -> None:
+def test_a_busy_server_is_asked_again(site, tmp_path):
     site.statuses = [503, 429]
     assert get(remote(site.url), tmp_path).read_bytes() == BODY
     assert len(site.asked) == 3
 
 
-def test_a_server_that_stays_busy_is_given_up(site: Site, tmp_path: Path) -> None:
+def test_a_server_that_stays_busy_is_given_up(site, tmp_path):
     site.statuses = [503] * 9
     assert f"{site.url} answered 503" in refusal(remote(site.url), tmp_path)
     assert len(site.asked) == fetching.TRIES
 
 
-def test_a_missing_page_is_not_asked_for_twice(site: Site, tmp_path: Path) -> None:
+def test_a_missing_page_is_not_asked_for_twice(site, tmp_path):
     site.statuses = [404]
     said = refusal(remote(site.url), tmp_path)
     assert f"{site.url} answered 404 Not Found" in said
@@ -175,7 +172,7 @@ def test_a_missing_page_is_not_asked_for_twice(site: Site, tmp_path: Path) -> No
     assert len(site.asked) == 1
 
 
-def test_the_mirror_comes_first(site: Site, tmp_path: Path) -> None:
+def test_the_mirror_comes_first(site, tmp_path):
     put(tmp_path / "mirror")
     put(tmp_path / "data", OTHER).rename(tmp_path / "data" / "set" / "a.bin.part")
     assert get(remote(site.url), tmp_path / "data", tmp_path / "mirror").read_bytes() == BODY
@@ -183,9 +180,7 @@ def test_the_mirror_comes_first(site: Site, tmp_path: Path) -> None:
     assert left(tmp_path / "data") == ["a.bin"]
 
 
-def test_a_damaged_mirror_is_named_and_the_network_tried(
-    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_mirror_is_named_and_the_network_tried(site, tmp_path, caplog):
     copy = put(tmp_path / "mirror", OTHER)
     assert get(remote(site.url), tmp_path / "data", tmp_path / "mirror").read_bytes() == BODY
     assert str(copy) in caplog.text
@@ -193,7 +188,7 @@ def test_a_damaged_mirror_is_named_and_the_network_tried(
     assert left(tmp_path / "data") == ["a.bin"]
 
 
-def test_if_both_are_wrong_both_are_named(site: Site, tmp_path: Path) -> None:
+def test_if_both_are_wrong_both_are_named(site, tmp_path):
     copy = put(tmp_path / "mirror", OTHER)
     site.body = OTHER * 2
     said = refusal(remote(site.url), tmp_path / "data", tmp_path / "mirror")
@@ -202,12 +197,12 @@ def test_if_both_are_wrong_both_are_named(site: Site, tmp_path: Path) -> None:
     assert left(tmp_path / "data") == []
 
 
-def closed_port() -> str:
+def closed_port():
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as s:
         return f"http://127.0.0.1:{s.server_port}/a.bin"
 
 
-def test_neither_mirror_nor_network(site: Site, tmp_path: Path) -> None:
+def test_neither_mirror_nor_network(site, tmp_path):
     url = closed_port()
     said = refusal(remote(url), tmp_path)
     for part in ("set/a.bin", url, "MEMREPRO_MIRROR is not set", "CC BY 4.0"):
@@ -218,9 +213,7 @@ def test_neither_mirror_nor_network(site: Site, tmp_path: Path) -> None:
     assert left(tmp_path) == []
 
 
-def test_a_changed_file_is_replaced_only_by_the_right_one(
-    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_changed_file_is_replaced_only_by_the_right_one(site, tmp_path, caplog):
     path = put(tmp_path, OTHER)
     site.statuses = [404]
     refusal(remote(site.url), tmp_path)
@@ -229,7 +222,7 @@ def test_a_changed_file_is_replaced_only_by_the_right_one(
     assert "fetching it anew" in caplog.text
 
 
-def test_an_impossible_address_ends_in_a_sentence(site: Site, tmp_path: Path) -> None:
+def test_an_impossible_address_ends_in_a_sentence(site, tmp_path):
     # An address without a host is refused by httpx and must not end in a traceback.
     assert "could not be" in refusal(remote("http://"), tmp_path)
     assert "could not be" in refusal(remote("http://[::bad/"), tmp_path)
@@ -239,11 +232,9 @@ def test_an_impossible_address_ends_in_a_sentence(site: Site, tmp_path: Path) ->
     ("number", "remedy"),
     [(errno.EROFS, "read-only"), (errno.EACCES, "read-only"), (errno.ENOSPC, "disk is full")],
 )
-def test_a_folder_that_cannot_be_written(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, remedy: str
-) -> None:
+def test_a_folder_that_cannot_be_written(site, tmp_path, monkeypatch, number, remedy):
     # Raised by hand, because root writes into a read-only folder.
-    def refuse(*args: object, **kwargs: object) -> None:
+    def refuse(*args, **kwargs):
         raise OSError(number, os.strerror(number))
 
     put(tmp_path / "mirror")
@@ -255,13 +246,11 @@ def test_a_folder_that_cannot_be_written(
         assert "a.bin" not in left(tmp_path / "data")
 
 
-def a_set(*files: RemoteFile) -> Registration:
+def a_set(*files):
     return Registration("s", "s", "1", "s", "MIT", "s", "", files, compiled=False)
 
 
-def test_a_data_set_says_where_its_files_came_from(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_set_says_where_its_files_came_from(site, tmp_path, monkeypatch):
     put(tmp_path / "mirror")
     put(tmp_path / "data").rename(tmp_path / "data" / "set" / "kept.bin")
     monkeypatch.setenv("MEMREPRO_MIRROR", str(tmp_path / "mirror"))
@@ -274,7 +263,7 @@ def test_a_data_set_says_where_its_files_came_from(
     assert fetch_all(a_set(), tmp_path / "data") == Fetched()
 
 
-def test_a_tampered_or_missing_file_is_found_before_use(tmp_path: Path) -> None:
+def test_a_tampered_or_missing_file_is_found_before_use(tmp_path):
     path = put(tmp_path)
     one = a_set(remote("http://127.0.0.1/a.bin"))
     check_before_use(one, tmp_path)
@@ -287,9 +276,7 @@ def test_a_tampered_or_missing_file_is_found_before_use(tmp_path: Path) -> None:
         check_before_use(one, tmp_path)
 
 
-def test_the_mirror_folder_is_named_by_the_environment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mirror_folder_is_named_by_the_environment(tmp_path, monkeypatch):
     monkeypatch.delenv("MEMREPRO_MIRROR", raising=False)
     assert mirror_folder() is None
     monkeypatch.setenv("MEMREPRO_MIRROR", "")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memrepro.core.extractions import (DatedEvent, Extraction, Extractions)
-from memrepro.core.prepared import (load, save)
+from memrepro.core.extractions import DatedEvent, Extraction, Extractions
+from memrepro.core.prepared import load, save
 from memrepro.data import locomo
-from memrepro.data.locomo_extractions import (extract, extractions)
-from tests.data.test_locomo import (SAMPLE)
+from memrepro.data.locomo_extractions import extract, extractions
+from tests.data.test_locomo import SAMPLE
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
@@ -43,19 +43,6 @@ def test_the_counts(found):
     assert found.skipped == [("1 recorded entries", "event_summary: without text")]
 
 
-def test_a_fact_stands_once_for_each_round_of_its_turns(found, real):
-    items, _ = extractions(MIRROR)
-    round_of = {
-        (memory_id, turn.turn_id): r.round_id
-        for memory_id, memory in real.memories.items()
-        for r in memory.rounds
-        for turn in r.turns
-    }
-    rounds = [{round_of[i.memory_id, t] for t in i.turn_ids} for i in items if i.turn_ids]
-    assert len(rounds) == 2541
-    assert sum(map(len, rounds)) == 2561
-
-
 def test_every_place_is_one_of_the_data_sets(found, real):
     held = {
         (session.key, round_id)
@@ -66,11 +53,6 @@ def test_every_place_is_one_of_the_data_sets(found, real):
     assert {(t.session_key, t.round_id) for t in found.texts} <= held
     places = {(m, s.session_id) for m, memory in real.memories.items() for s in memory.sessions}
     assert {(d.memory_id, d.session_id) for d in found.dates} <= places
-
-
-def test_every_session_has_one_summary(found, real):
-    summaries = Counter(t.session_key for t in found.texts if t.kind == "summary")
-    assert summaries == {s.key: 1 for m in real.memories.values() for s in m.sessions}
 
 
 def test_every_event_is_dated(found, real):

@@ -5,10 +5,9 @@ from types import ModuleType
 
 import pytest
 
-from memrepro.core.memory import (Dataset, Memory, Piece, Query, Round)
-from memrepro.data import (read_pieces)
-from memrepro.data import sample
-from memrepro.errors import (MemreproError)
+from memrepro.core.memory import Dataset, Memory, Piece, Query, Round
+from memrepro.data import read_pieces, sample
+from memrepro.errors import MemreproError
 
 
 def piece(number, folder, name, **options):
@@ -73,12 +72,6 @@ def test_a_reader_without_parameters(install, tmp_path):
     assert len(list(read_pieces("made_up", tmp_path, "toy", {}))) == 2
     with pytest.raises(MemreproError, match="unknown parameter 'x': known are none"):
         list(read_pieces("made_up", tmp_path, "toy", {"x": 1}))
-
-
-@pytest.mark.parametrize("name", ["locomo", "personabench", "personamem", "longmemeval"])
-def test_the_projects_readers_refuse_it_too(name, tmp_path):
-    with pytest.raises(MemreproError, match=f"data set '{name}' has the unknown parameter 'seed'"):
-        list(read_pieces(name, tmp_path, name, {"seed": 1}))
 
 
 def test_the_compilers_parameters_are_not_the_readers(tmp_path):

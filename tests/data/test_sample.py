@@ -13,22 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from memrepro.files import atomic
 from memrepro.data import sample
-from memrepro.errors import (MemreproError)
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
 
 SHARES = {
-    "single-session-user": 70,
-    "single-session-assistant": 56,
-    "single-session-preference": 30,
-    "multi-session": 133,
-    "temporal-reasoning": 133,
-    "knowledge-update": 78,
-}
-DIGEST = """
+    "single-session-user": 70, "single-session-assistant": 56, "single-session-preference": 30,
+    "multi-session": 133, "temporal-reasoning": 133, "knowledge-update": 78,
+}  # fmt: skip
+DIGEST = "80c4afbdce812e31b8d64944c2274f502d589a147680117f4eb71a94cca91723"
+PRINTED = """
 import hashlib, json
 from memrepro.data.sample import compile_benchmark
-text = json.dumps(compile_benchmark(seed=5, questions=12, sessions=20))
+text = json.dumps(compile_benchmark(seed=5, questions=20, sessions=20))
 print(hashlib.sha256(text.encode()).hexdigest())
 """
 
@@ -65,40 +62,21 @@ def test_every_topic_can_make_every_question_that_it_has_a_block_for(texts):
         assert "absent" in topic or not {"fact", "many", "update"} & set(topic)
 
 
-def test_the_same_on_every_machine():
-    def digest(hash_seed):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        command = [sys.executable, "-c", DIGEST]
-        return subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    text = json.dumps(sample.compile_benchmark(seed=5, questions=12, sessions=20))
-    here = hashlib.sha256(text.encode()).hexdigest()
-    assert here == digest("1") == digest("2")
-    other = sample.compile_benchmark(seed=6, questions=12, sessions=20)
-    assert json.dumps(other) != text
-
-
-def test_the_texts_are_those_of_this_release():
+def test_the_texts_are_those_of_this_release_on_every_machine():
     instances = sample.compile_benchmark(seed=5, questions=20, sessions=20)
     # The digest is of the rarest form too, that of a named month.
     assert "in the month of June" in " ".join(i["question"] for i in instances)
-    digest = hashlib.sha256(json.dumps(instances).encode()).hexdigest()
-    assert digest == "80c4afbdce812e31b8d64944c2274f502d589a147680117f4eb71a94cca91723"
+    assert hashlib.sha256(json.dumps(instances).encode()).hexdigest() == DIGEST
+    command, environment = [sys.executable, "-c", PRINTED], {**os.environ, "PYTHONHASHSEED": "7"}
+    assert subprocess.check_output(command, env=environment, text=True).strip() == DIGEST
+    other = sample.compile_benchmark(seed=6, questions=20, sessions=20)
+    assert json.dumps(other) != json.dumps(instances)
 
 
 def test_types_and_abstention_have_the_real_shares():
     of_500 = sample.compile_benchmark(seed=1, questions=500, sessions=6)
     assert Counter(i["question_type"] for i in of_500) == SHARES
     assert sum(i["question_id"].endswith("_abs") for i in of_500) == 30
-
-
-def test_shares_at_120(benchmark):
-    counts = Counter(i["question_type"] for i in benchmark)
-    for kind, share in SHARES.items():
-        assert abs(counts[kind] - 120 * share / 500) <= 1.5
-    assert 5 <= sum(i["question_id"].endswith("_abs") for i in benchmark) <= 9
 
 
 def test_evidence_sessions_by_type(benchmark):
@@ -129,26 +107,6 @@ def test_the_evidence_turn_is_flagged_on_the_right_side(benchmark):
             (role,) = [turn["role"] for turn in turns if turn["has_answer"]]
             of_assistant = instance["question_type"] == "single-session-assistant"
             assert role == ("assistant" if of_assistant else "user")
-
-
-def test_evidence_is_mostly_early_but_not_only(benchmark):
-    rounds = [
-        next(i for i, turn in enumerate(turns) if turn["has_answer"]) // 2
-        for instance in benchmark
-        for session_id, turns in sessions_of(instance).items()
-        if session_id in instance["answer_session_ids"]
-    ]
-    assert rounds.count(0) > rounds.count(1) > rounds.count(3) > 0
-
-
-def test_ids(benchmark):
-    pattern = re.compile(
-        r"answer_[0-9a-f]{8}(_[1-6])?|sharegpt_[0-9a-f]{8}_0|ultrachat_\d+|[0-9a-f]{8}_\d"
-    )
-    for instance in benchmark:
-        assert all(pattern.fullmatch(i) for i in instance["haystack_session_ids"])
-        assert re.fullmatch(r"[0-9a-f]{8}(_abs)?", instance["question_id"])
-    assert len({i["question_id"] for i in benchmark}) == 120
 
 
 def test_fillers_are_half_simulated_and_a_quarter_of_each_other_source(benchmark):
@@ -224,12 +182,8 @@ def test_the_user_tells_no_other_fact_of_the_attribute_in_question(benchmark, te
                     assert longest not in text
 
 
-@settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 10**9),
-    questions=st.integers(1, 30),
-    sessions=st.integers(6, 60),
-)
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**9), questions=st.integers(1, 30), sessions=st.integers(6, 60))
 def test_any_size_is_well_formed(seed, questions, sessions):
     instances = sample.compile_benchmark(seed=seed, questions=questions, sessions=sessions)
     assert len(instances) == questions

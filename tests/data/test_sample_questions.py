@@ -8,18 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from memrepro.files import atomic
 from memrepro.data import sample
-from memrepro.text.dates import (TimeRange)
-from memrepro.text.temporal import (dated_events, starts_when_asked, time_range)
+from memrepro.files import atomic
+from memrepro.text.dates import TimeRange
+from memrepro.text.temporal import dated_events, starts_when_asked, time_range
 
 MONTHS = list(calendar.month_name)
 FORMS = (
-    ("days", "How many days passed between "),
-    ("first", "Which came first, "),
-    ("order", "In which order "),
-    ("month", "Which "),
-)
+    ("days", "How many days passed between "), ("first", "Which came first, "),
+    ("order", "In which order "), ("month", "Which "),
+)  # fmt: skip
 
 
 def day(stamp):
@@ -119,14 +117,6 @@ def test_the_range_has_the_gold_session_and_not_the_decoy(asked, says):
         assert not starts_when_asked(span, when)
 
 
-def test_the_question_is_asked_in_a_later_month_of_the_same_year(asked, says):
-    for instance, names, gold, sessions, days in asked:
-        (decoy,) = told_in(sessions, says[other(names, instance["answer"])])
-        when = day(instance["question_date"])
-        assert days[gold].year == days[decoy].year == when.year == 2023
-        assert max(days[gold].month, days[decoy].month) < when.month
-
-
 def test_the_decoy_looks_like_a_simulated_filler(asked, says):
     decoys = set()
     for instance, names, gold, sessions, _ in asked:
@@ -139,13 +129,6 @@ def test_the_decoy_looks_like_a_simulated_filler(asked, says):
         assert sum(not i.startswith(("answer", "sharegpt", "ultrachat")) for i in sessions) == 5
         decoys.add(decoy)
     assert len(decoys) == len(asked)
-
-
-def test_a_decoys_id_is_of_no_other_session(asked, temporal, says):
-    held = Counter(i for instance in temporal for i in instance["haystack_session_ids"])
-    for instance, names, _, sessions, _ in asked:
-        (decoy,) = told_in(sessions, says[other(names, instance["answer"])])
-        assert held[decoy] == 1
 
 
 def test_neither_place_nor_order_gives_the_answer_away(asked, says):

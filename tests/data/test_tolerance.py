@@ -2,20 +2,20 @@
 
 import pytest
 
-from memrepro.data.tolerance import (check_skipped)
-from memrepro.errors import (MemreproError)
+from memrepro.data.tolerance import check_skipped
+from memrepro.errors import MemreproError
 
 
 @pytest.mark.parametrize(
     ("skipped", "total"),
     [(0, 0), (0, 10), (5, 5), (5, 10), (5, 100_000), (6, 600), (6, 1986), (10, 1000)],
 )
-def test_a_few_may_be_skipped(skipped: int, total: int) -> None:
+def test_a_few_may_be_skipped(skipped, total):
     check_skipped([("q", "broken")] * skipped, total, "a file")
 
 
 @pytest.mark.parametrize(("skipped", "total"), [(6, 6), (6, 599), (11, 1000), (20, 1999)])
-def test_many_may_not(skipped: int, total: int) -> None:
+def test_many_may_not(skipped, total):
     faults = [(f"q{n}", f"reason {n}") for n in range(skipped)]
     with pytest.raises(MemreproError) as error:
         check_skipped(faults, total, "some.json")

@@ -59,10 +59,9 @@ KIND_OF = {
 
 def make_tokenizer(folder, kind, end_token):
     """Letters and words by greedy longest match, with the architecture's special tokens."""
-    special = {
-        "qwen2": ["<unk>", "<|endoftext|>"],
-        "xlm": ["<s>", "<pad>", "</s>", "<unk>"],
-    }.get(kind, ["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+    special = {"qwen2": ["<unk>", "<|endoftext|>"], "xlm": ["<s>", "<pad>", "</s>", "<unk>"]}.get(
+        kind, ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+    )
     letters = [chr(c) for c in range(33, 127)]
     pieces = [*special, *WORDS, *letters, *(f"##{letter}" for letter in letters)]
     vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
@@ -178,17 +177,23 @@ def test_an_entry_is_the_formula_it_states(tiny, name):
     assert np.allclose(lengths, 1, atol=1e-5) == card.normalise
 
 
-@pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("name", KIND_OF)
+# One entry of each architecture, pooling and head; absolute positions are padded on one side.
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        ("all-minilm-l6-v2", "right"), ("bge-base-en-v1.5", "right"), ("bge-m3", "right"),
+        *itertools.product(
+            ("nomic-embed-text-v1.5", "stella-en-1.5b-v5", "gte-qwen2-7b-instruct"),
+            ("right", "left"),
+        ),
+    ],
+)  # fmt: skip
 def test_batch_and_padding_do_not_matter(tiny, name, side):
-    if side == "left" and KIND_OF[name] in {"bert", "xlm"}:
-        pytest.skip("absolute positions: these models are padded on the right alone")
     card, folder = tiny(name, padding_side=side)
     encoder = load(card, folder, batch_size=16)
     assert encoder._model.tokenizer.padding_side == side
     together = encoder.encode(TEXTS, "document")
     alone = load(card, folder, batch_size=1).encode(TEXTS, "document")
-    print(f"{name}, padded {side}: {np.abs(together - alone).max():.1e}")
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
@@ -204,7 +209,7 @@ def test_attention_is_causal_only_where_the_entry_says_so(tiny):
         assert np.abs(first - second).max() > 1e-3
 
 
-@pytest.mark.parametrize("name", ["contriever", "e5-small-v2", "bge-base-en-v1.5", "bge-m3"])
+@pytest.mark.parametrize("name", ["contriever", "bge-base-en-v1.5", "bge-m3"])
 def test_openvino_agrees_where_it_is_the_default(tiny, name):
     card, folder = tiny(name)
     assert default_runtime(card, "cpu") == "openvino"
@@ -238,11 +243,6 @@ def test_nomic_weights_have_the_hubs_names(tiny):
     # transformers converts them: the file is laid out as nomic's own code wrote it.
     _, folder = tiny("nomic-embed-text-v1.5")
     names = set(load_file(folder / "model.safetensors"))
-    assert {
-        "emb_ln.weight",
-        "encoder.layers.0.attn.Wqkv.weight",
-        "encoder.layers.1.mlp.fc12.weight",
-    }
     assert {"emb_ln.weight", "encoder.layers.0.attn.Wqkv.weight"} <= names
 
 

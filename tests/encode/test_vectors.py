@@ -1,13 +1,9 @@
 import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from dataclasses import asdict, fields, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +13,7 @@ from hypothesis import strategies as st
 from memrepro.encode.encoder import EncoderIdentity, HashEncoder
 from memrepro.encode.vectors import VectorStore, embed, vector_key
 from memrepro.errors import MemreproError
+from tests.forked import forked
 
 BATCH = 8
 
@@ -116,16 +113,6 @@ def test_batches_go_from_long_to_short_with_ties_by_text(store):
     assert encoder.batches == [["dddd", "ccc"], ["aa", "bb"], ["a", "b"]]
 
 
-def test_many_texts_come_back_right(store):
-    texts = [f"t{i % 1300}" for i in range(3000)]
-    want = HashEncoder(32).encode(texts, "document")
-    np.testing.assert_array_equal(embed(texts, Logged(), "document", store), want)
-    np.testing.assert_array_equal(embed(texts[::-1], Logged(), "document", store), want[::-1])
-    with VectorStore(store.path) as again:
-        np.testing.assert_array_equal(embed(texts, Logged(), "document", again), want)
-        assert (again.found, again.encoded) == (1300, 0)
-
-
 def test_nan_never_enters(store):
     encoder = Logged(poison="bad")
     with pytest.raises(MemreproError, match=r"NaN.*3 characters"):
@@ -142,39 +129,6 @@ def test_batches_before_a_failure_are_kept(store):
     assert len(store) == 2
 
 
-def test_a_wrong_shape_never_enters(store):
-    class Short(HashEncoder):
-        def encode(self, texts, role):
-            return super().encode(texts, role)[:, :-1]
-
-    with pytest.raises(MemreproError, match="shape"):
-        embed(["a"], Short(8), "query", store)
-    assert len(store) == 0
-
-
-@pytest.mark.parametrize(
-    "junk", [b"not a database at all " * 100, b"SQLite format 3\x00" + b"\xff" * 5000]
-)
-def test_a_file_that_is_no_database_is_one_sentence(tmp_path, junk):
-    path = tmp_path / "e.sqlite"
-    path.write_bytes(junk)
-    with pytest.raises(MemreproError, match=r"e\.sqlite is damaged.*delete it"):
-        VectorStore(path)
-    path.unlink()
-    VectorStore(path).close()
-
-
-def test_damaged_pages_are_one_sentence(tmp_path):
-    path = tmp_path / "e.sqlite"
-    with VectorStore(path) as store:
-        embed(texts_to_embed(), HashEncoder(256), "document", store)
-    data = bytearray(path.read_bytes())
-    data[4096:-4096] = random.Random(0).randbytes(len(data) - 8192)
-    path.write_bytes(data)
-    with pytest.raises(MemreproError, match=r"is damaged.*delete it"), VectorStore(path) as store:
-        embed(texts_to_embed(), HashEncoder(256), "document", store)
-
-
 def test_a_flipped_bit_in_a_vector_is_seen(store):
     embed(["a"], HashEncoder(8), "query", store)
     value = bytearray(store._db.execute("SELECT value FROM vectors").fetchone()[0])
@@ -182,37 +136,6 @@ def test_a_flipped_bit_in_a_vector_is_seen(store):
     store._db.execute("UPDATE vectors SET value = ?", (bytes(value),))
     with pytest.raises(MemreproError, match="does not fit its check"):
         embed(["a"], HashEncoder(8), "query", store)
-
-
-def test_another_schema_is_one_sentence(tmp_path):
-    path = tmp_path / "e.sqlite"
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE vectors (id INTEGER)")
-    db.close()
-    with pytest.raises(MemreproError, match="delete it"), VectorStore(path) as store:
-        embed(["a"], HashEncoder(8), "query", store)
-
-
-def test_a_full_disk_is_one_sentence_and_keeps_what_was_committed(store):
-    embed(["first"], HashEncoder(512), "document", store)
-    pages = store._db.execute("PRAGMA page_count").fetchone()[0]
-    store._db.execute(f"PRAGMA max_page_count = {pages + 3}")
-    with pytest.raises(MemreproError, match=r"full.*free some space"):
-        embed([f"t{i}" for i in range(64)], HashEncoder(512), "document", store)
-    assert embed(["first"], HashEncoder(512), "document", store).shape == (1, 512)
-    assert store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(MemreproError, match="MEMREPRO_CACHE"):
-        VectorStore(tmp_path / "file/e.sqlite")
-
-
-def test_the_default_place(tmp_path, monkeypatch):
-    monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "here"))
-    with VectorStore() as store:
-        assert store.path == tmp_path / "here/embeddings.sqlite"
 
 
 def test_one_line_when_no_terminal_and_none_when_nothing_was_made(store, capsys):
@@ -223,24 +146,9 @@ def test_one_line_when_no_terminal_and_none_when_nothing_was_made(store, capsys)
     assert capsys.readouterr().err == ""
 
 
-WORKER = """
-import sys
-from pathlib import Path
-from tests.encode.test_vectors import BATCH, Logged, texts_to_embed
-from memrepro.encode.vectors import VectorStore, embed
-path, log = Path(sys.argv[1]), Path(sys.argv[2])
-seconds, step = float(sys.argv[3]), int(sys.argv[4])
-print("ready", flush=True)
-with VectorStore(path) as store:
-    embed(texts_to_embed()[::step], Logged(log, seconds), "document", store, batch_size=BATCH)
-"""
-
-
-def worker(path, log, seconds=0.0, step=1):
-    return subprocess.Popen(
-        [sys.executable, "-c", WORKER, str(path), str(log), str(seconds), str(step)],
-        cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+def work(path, log, seconds=0.0, step=1):
+    with VectorStore(path) as store:
+        embed(texts_to_embed()[::step], Logged(log, seconds), "document", store, batch_size=BATCH)
 
 
 def committed(path):
@@ -259,21 +167,20 @@ def logged(log):
 
 def test_kills_lose_at_most_the_batch_in_flight(tmp_path):
     path, log, draw = tmp_path / "e.sqlite", tmp_path / "log", random.Random(7)
-    kills, sizes = 6, [0]
+    kills, sizes = 5, [0]
     for _ in range(kills):
         target = logged(log) + BATCH * draw.randint(2, 5)
-        run = worker(path, log, seconds=0.01)
+        run = forked(work, path, log, 0.01)
         while logged(log) < target:
-            assert run.poll() is None, "the worker was done before it was killed"
+            assert run.is_alive(), "the worker was done before it was killed"
             time.sleep(0.001)
         time.sleep(draw.uniform(0, 0.02))
-        run.send_signal(signal.SIGKILL)
-        run.wait()
+        run.kill()
+        run.join()
         sizes.append(committed(path))
     assert sizes == sorted(sizes), "something committed was lost"
     assert 0 < sizes[-1] < 400
-    done = worker(path, log)
-    assert done.wait() == 0
+    work(path, log)
 
     db = sqlite3.connect(path)
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -293,8 +200,10 @@ def test_kills_lose_at_most_the_batch_in_flight(tmp_path):
 
 def test_two_processes_at_once(tmp_path):
     path = tmp_path / "e.sqlite"
-    runs = [worker(path, tmp_path / f"log{i}", seconds=0.002, step=i) for i in (1, 2)]
-    assert [run.wait() for run in runs] == [0, 0]
+    runs = [forked(work, path, tmp_path / f"log{i}", 0.002, i) for i in (1, 2)]
+    for run in runs:
+        run.join()
+    assert [run.exitcode for run in runs] == [0, 0]
     texts = texts_to_embed()
     with VectorStore(path) as store:
         got = embed(texts, Logged(), "document", store)

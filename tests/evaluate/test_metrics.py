@@ -16,12 +16,12 @@ from memrepro.evaluate.metrics import METRICS, evaluate, find_gold_ranks, lay_ou
 DOCS = [f"d{i}" for i in range(8)]
 
 
-def run_of(**rankings: list[str]) -> pd.DataFrame:
+def run_of(**rankings):
     rows = [(q, d, r) for q, docs in rankings.items() for r, d in enumerate(docs, start=1)]
     return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank"])
 
 
-def value(name: str, ranking: list[str], parts: list[list[str]], k: int) -> float:
+def value(name, ranking, parts, k):
     gold = {"q": tuple(tuple(part) for part in parts)}
     return float(
         evaluate(ranks_of(run_of(q=ranking)), lay_out(gold), [name], [k]).by[name, k].item()
@@ -55,11 +55,6 @@ def test_alternatives_take_the_best_combination():
     assert value("recall", ["d1", "d3"], [["d5", "d1"], ["d3"]], 2) == 1.0
     assert value("recall_all", ["d5"], [["d5", "d1"], ["d3"]], 2) == 0.0
     assert value("recall", ["d5"], [["d5", "d1"], ["d3"]], 2) == 0.5
-
-
-def test_a_doc_that_answers_both_parts_counts_once():
-    # The combination (d1, d1) is the set {d1}: found whole.
-    assert value("recall", ["d1"], [["d1"], ["d1", "d2"]], 1) == 1.0
 
 
 def test_a_query_missing_from_the_run_scores_zero():
@@ -102,7 +97,7 @@ def test_properties(ranking, parts, k):
     st.lists(st.sampled_from(DOCS), min_size=1, max_size=5, unique=True),
     st.integers(1, 9),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_against_ir_measures(ranking, gold, k):
     run = [ir_measures.ScoredDoc("q", d, 100.0 - i) for i, d in enumerate(ranking)]
     qrels = [ir_measures.Qrel("q", d, 1) for d in gold]

@@ -1,10 +1,16 @@
-"""What the stores of vectors and of answers have in common."""
+"""What the stores of vectors and of answers have in common: many writers, damage, a full disk."""
 
+import random
 import sqlite3
 import threading
 import time
 
+import pytest
+
+from memrepro.encode.vectors import VectorStore
+from memrepro.errors import MemreproError
 from memrepro.files.database import Database
+from memrepro.llm.records import AnswerStore
 
 COLUMNS = "key BLOB PRIMARY KEY, number INTEGER NOT NULL"
 
@@ -13,6 +19,10 @@ def opened(path):
     return Database(
         path, "numbers", COLUMNS, what="store", if_damaged="delete it", synchronous="NORMAL"
     )
+
+
+def rows(first, last):
+    return [(number.to_bytes(500, "big"), number) for number in range(first, last)]
 
 
 def test_opening_waits_for_a_process_that_is_making_the_file(tmp_path):
@@ -54,3 +64,63 @@ def test_many_may_make_a_file_at_once(tmp_path):
         assert not failures
         with opened(path) as store:
             assert len(store) == 6
+
+
+@pytest.mark.parametrize(
+    "junk", [b"not a database at all " * 100, b"SQLite format 3\x00" + b"\xff" * 5000]
+)
+@pytest.mark.parametrize(
+    ("store", "remedy"),
+    [(opened, "delete it"), (VectorStore, "delete it"), (AnswerStore, "move it away")],
+)
+def test_a_file_that_is_no_database_is_one_sentence(tmp_path, store, remedy, junk):
+    path = tmp_path / "a.sqlite"
+    path.write_bytes(junk)
+    with pytest.raises(MemreproError, match=rf"a\.sqlite is damaged.*{remedy}"):
+        store(path)
+    path.unlink()
+    store(path).close()
+
+
+def test_damaged_pages_are_one_sentence(tmp_path):
+    path = tmp_path / "a.sqlite"
+    with opened(path) as store:
+        store.insert(rows(0, 400))
+    data = bytearray(path.read_bytes())
+    data[4096:-4096] = random.Random(0).randbytes(len(data) - 8192)
+    path.write_bytes(data)
+    with pytest.raises(MemreproError, match=r"is damaged.*delete it"), opened(path) as store:
+        list(store.rows("SELECT * FROM numbers"))
+
+
+def test_another_schema_is_one_sentence(tmp_path):
+    path = tmp_path / "a.sqlite"
+    db = sqlite3.connect(path)
+    db.execute("CREATE TABLE numbers (id INTEGER)")
+    db.close()
+    with pytest.raises(MemreproError, match="is damaged.*delete it"), opened(path) as store:
+        store.insert([(b"a", 1)])
+
+
+def test_a_full_disk_is_one_sentence_and_keeps_what_was_committed(tmp_path):
+    with opened(tmp_path / "a.sqlite") as store:
+        store.insert(rows(0, 5))
+        pages = next(store.rows("PRAGMA page_count"))[0]
+        list(store.rows(f"PRAGMA max_page_count = {pages + 3}"))
+        with pytest.raises(MemreproError, match=r"full.*free some space"):
+            store.insert(rows(5, 400))
+        assert len(store) == 5
+        assert list(store.rows("PRAGMA integrity_check")) == [("ok",)]
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(MemreproError, match="can be written in MEMREPRO_CACHE"):
+        opened(tmp_path / "file/a.sqlite")
+
+
+@pytest.mark.parametrize(("store", "name"), [(VectorStore, "embeddings"), (AnswerStore, "answers")])
+def test_the_default_place(tmp_path, monkeypatch, store, name):
+    monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "here"))
+    with store() as made:
+        assert made.path == tmp_path / f"here/{name}.sqlite"

@@ -10,8 +10,6 @@ from transformers import AutoTokenizer, Qwen2ForCausalLM
 from memrepro.errors import MemreproError
 from memrepro.llm.in_process import InProcess
 from memrepro.llm.model import ModelIdentity, Parameters, Prompt
-from memrepro.llm.recorded import Recorded, Recording
-from memrepro.llm.records import AnswerStore
 from memrepro.llm.weights import folder_digest
 from tests.llm.tiny import CONTEXT, CONTROL, TEXT, make_model
 
@@ -74,15 +72,6 @@ def test_greedy_answers_in_padded_batches_equal_a_loop_by_hand(folder, live):
     assert len({answer.text for answer in answers}) > 3
 
 
-def test_batches_and_order_change_no_answer(folder, live):
-    alone = InProcess(folder, "tiny", device="cpu", batch_size=1)
-
-    def texts(backend, prompts):
-        return {p: (a.text, a.answer_tokens, a.finish_reason) for p, a in backend.stream(prompts)}
-
-    assert texts(live, PROMPTS) == texts(alone, PROMPTS[::-1]) == texts(live, PROMPTS[::-1])
-
-
 def test_an_answer_ends_with_the_models_own_token(folder, tmp_path):
     # Biased so that the token that ends an answer comes soon, in another place for each prompt.
     model = Qwen2ForCausalLM.from_pretrained(folder, dtype=torch.float32)
@@ -142,14 +131,6 @@ def test_a_conversation_cannot_write_messages(live):
     control = [token for token in live._tokenizer.convert_ids_to_tokens(ids) if token in CONTROL]
     assert control == ["<|im_start|>", "<|im_end|>", "<|im_start|>", "<|im_end|>", "<|im_start|>"]
     assert ask(live, bad)[0].prompt_tokens == len(ids)
-
-
-def test_recorded_and_replayed_without_the_model(folder, live, tmp_path):
-    with AnswerStore(tmp_path / "a.sqlite") as store:
-        model = Recording(store, live, progress=False)
-        answers = model.answer(PROMPTS + PROMPTS[:2])
-        assert (model.asked, model.found) == (len(PROMPTS), 0)
-        assert Recorded(store, model.identity, "e").answer(PROMPTS) == answers[: len(PROMPTS)]
 
 
 # What is loaded.
@@ -222,11 +203,6 @@ def spoil(folder, target, how):
 def test_a_folder_that_is_no_chat_model_is_refused(folder, tmp_path, how, why):
     with pytest.raises(MemreproError, match=why):
         InProcess(spoil(folder, tmp_path / "spoilt", how), "m", device="cpu")
-
-
-def test_no_folder_is_refused(tmp_path):
-    with pytest.raises(MemreproError, match="holds no language model"):
-        InProcess(tmp_path / "none", "m")
 
 
 def test_a_template_that_takes_no_system_message_is_one_sentence(tmp_path):

@@ -94,10 +94,10 @@ def test_all_else_is_refused_with_its_reason(text, finish, reason):
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("size", range(1, len(WHOLE)))
-def test_every_half_is_refused(size):
-    with pytest.raises(Refused, match="^half JSON"):
-        parse(answer(WHOLE[:size]), Event)
+def test_every_half_is_refused():
+    for size in range(1, len(WHOLE)):
+        with pytest.raises(Refused, match="^half JSON"):
+            parse(answer(WHOLE[:size]), Event)
 
 
 def test_a_whole_object_is_used_even_if_the_answer_was_cut_after_it():
@@ -107,14 +107,11 @@ def test_a_whole_object_is_used_even_if_the_answer_was_cut_after_it():
 def test_a_run_is_counted_and_keeps_its_order():
     got = parse_all(
         [
-            ("s1", answer(WHOLE)),
-            ("s2", answer("no")),
-            ("s3", answer("{}")),
-            ("s4", answer(WHOLE[:-1])),
-            ("s5", answer(WHOLE)),
+            ("s1", answer(WHOLE)), ("s2", answer("no")), ("s3", answer("{}")),
+            ("s4", answer(WHOLE[:-1])), ("s5", answer(WHOLE)),
         ],
         Event,
-    )
+    )  # fmt: skip
     assert list(got.values) == ["s1", "s5"]
     assert got.refused == [
         ("s2", "no JSON: 2 characters without an object, 'no'"),
@@ -151,7 +148,7 @@ JSON = st.recursive(
         max_size=5,
     )
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_none_is_lost_and_none_raises(texts):
     got = parse_all(((str(i), answer(text)) for i, text in enumerate(texts)), Event)
     assert isinstance(got, Parsed)

@@ -31,17 +31,17 @@ from tests.memory.store_made import DAY, HOUR, MINUTE, START, all_bytes, check_w
 SETTINGS = Settings(threshold=0.3, dense_ms=5000, warm_days=0.5, same=0.6)
 
 
-def word(number: int) -> str:
+def word(number):
     """Unlike any other, from its first letters: FTS5 stores what words share once."""
     return "z" + hashlib.sha256(str(number).encode()).hexdigest()[:12]
 
 
-def message(number: int) -> Message:
+def message(number):
     at = START + (number // 6) * 3 * HOUR + (number % 6) * MINUTE
     return Message(f"m{number}", "user", at, f"I like {word(number)}", "cli")
 
 
-def look(memory: TieredMemory, expected: dict) -> None:
+def look(memory, expected):
     """Compare what is there with what was acknowledged, and what was in work when killed."""
     check_whole(memory)
     found = control.messages(memory)
@@ -59,7 +59,7 @@ def look(memory: TieredMemory, expected: dict) -> None:
         assert word(number)[4:].encode() not in left, "bytes of a deleted message are there"
 
 
-def work(root: Path, expected: dict, say, seed: int) -> None:
+def work(root, expected, say, seed):
     memory = TieredMemory(root, "ann", HashEncoder(16), SETTINGS)
     look(memory, expected)
     here = {int(m.message_id[1:]) for m in control.messages(memory)}
@@ -94,7 +94,7 @@ def work(root: Path, expected: dict, say, seed: int) -> None:
             assert answer.step == "dense", answer.failures
 
 
-def child(root: Path, expected: dict, pipe: int, seed: int) -> None:
+def child(root, expected, pipe, seed):
     def say(what, numbers):
         os.write(pipe, (json.dumps([what, numbers]) + "\n").encode())
 
@@ -105,7 +105,7 @@ def child(root: Path, expected: dict, pipe: int, seed: int) -> None:
     os._exit(1)
 
 
-def one_life(root: Path, expected: dict, seed: int, counts: dict) -> None:
+def one_life(root, expected, seed, counts):
     chance = random.Random(seed)
     reading, writing = os.pipe()
     pid = os.fork()
@@ -152,15 +152,15 @@ def one_life(root: Path, expected: dict, seed: int, counts: dict) -> None:
             expected[what] = sorted({*expected[what], *numbers})
 
 
-def main(root: Path, kills: int, roots: int) -> None:
+def main(root, kills, roots):
     warnings.simplefilter("ignore")
     # Loaded here once, so that children begin at once.
     extract.by_rules()([("s", "[2023-05-08 00:00] user: I like tea", START)])
     conflicts.by_rules()
     dated_events("on 3 May", day(START))
-    counts: dict = {"kills": 0}
+    counts = {"kills": 0}
     for turn in range(roots):
-        expected: dict = {"added": [], "adding": [], "deleted": [], "deleting": []}
+        expected = {"added": [], "adding": [], "deleted": [], "deleting": []}
         for life in range(kills // roots):
             one_life(root / str(turn), expected, 1000 * turn + life, counts)
             counts["kills"] += 1

@@ -1,8 +1,5 @@
 """Messages and memories for the tests of the store."""
 
-from collections.abc import Iterable
-from pathlib import Path
-
 from memrepro.encode.encoder import HashEncoder
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import Settings
@@ -16,19 +13,19 @@ SETTINGS = Settings(threshold=0.3, dense_ms=5000)
 OLD = START + 30 * DAY
 
 
-def said(number: int, text: str, minute: float, channel: str = "telegram") -> Message:
+def said(number, text, minute, channel="telegram"):
     return Message(f"m{number}", "user", START + minute * MINUTE, text, channel)
 
 
-def chat(n: int, first: int = 0, every: float = 1.0, text: str = "I own item{i}") -> list[Message]:
+def chat(n, first=0, every=1.0, text="I own item{i}"):
     return [said(i, text.format(i=i), i * every) for i in range(first, first + n)]
 
 
-def opened(root: Path, user: str = "ann", settings: Settings = SETTINGS, **more) -> TieredMemory:
+def opened(root, user="ann", settings=SETTINGS, **more):
     return TieredMemory(root, user, more.pop("encoder", None) or HashEncoder(), settings, **more)
 
 
-def check_whole(memory: TieredMemory) -> None:
+def check_whole(memory):
     """Every final segment is in one tier, and each index has what its tier has, and no more."""
     journal = memory.journal
     warm, cold = journal.keys("warm"), journal.keys("cold")
@@ -53,9 +50,9 @@ def check_whole(memory: TieredMemory) -> None:
     assert not journal.get("behind")
 
 
-def all_bytes(root: Path) -> bytes:
+def all_bytes(root):
     return b"\0".join(path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file())
 
 
-def ids(messages: Iterable[Message]) -> list[str]:
+def ids(messages):
     return [message.message_id for message in messages]

@@ -70,7 +70,7 @@ def test_the_same_segments_in_the_same_order(tmp_path, recency, floor, alpha):
         for query, ranking in zip(QUERIES, rankings, strict=True):
             answer = store.search(query, now)
             assert answer.step == "dense"
-            rounds: list[str] = []
+            rounds = []
             for item in answer.items:
                 docs = {round_of[message_id] for message_id in item.message_ids}
                 rounds += sorted(docs, key=ties.__getitem__)

@@ -116,21 +116,6 @@ def test_a_value_that_comes_back_is_a_fact_anew():
     assert [c.operation for c in cold.history(db, tea.fact_id)] == ["add", "update", "update"]
 
 
-def test_nothing_is_kept_of_a_transaction_that_is_rolled_back():
-    db = database()
-    before = everything(db)
-    take(db, TEA)
-    db.execute("ROLLBACK")
-    assert everything(db) == before == "[[], [], []]"
-
-
-def test_tables_are_made_once():
-    db = database()
-    take(db, TEA)
-    cold.create_tables(db)
-    assert len(cold.facts(db)) == 1
-
-
 # A person's hand.
 
 
@@ -169,17 +154,6 @@ def test_a_fact_that_gave_way_is_forgotten_alone():
     assert [c.text for c in cold.history(db, coffee.fact_id)] == [COFFEE.text]
 
 
-def test_a_source_is_forgotten_with_what_it_alone_said():
-    db = database()
-    tea, coffee = take(db, TEA, COFFEE)
-    assert cold.forget_source(db, "s2") == [coffee.fact_id]
-    assert "coffee" not in everything(db)
-    # The person knew better by then: what it superseded does not come back.
-    assert cold.facts(db) == []
-    assert [c.fact_id for c in cold.history(db, tea.fact_id)] == [tea.fact_id]
-    assert cold.forget_source(db, "s2") == []
-
-
 def test_a_fact_that_others_say_too_is_told_in_their_words():
     db = database()
     take(db, said("I live in Rome.", "s1", 1.0), said("I'm based in Rome.", "s2", 2.0))
@@ -194,15 +168,6 @@ def test_a_fact_that_others_say_too_is_told_in_their_words():
     assert everything(db) == "[[], [], []]"
 
 
-def test_a_fact_in_the_words_of_another_source_stays():
-    db = database()
-    take(db, said("I live in Rome.", "s1", 1.0), said("I'm based in Rome.", "s2", 2.0))
-    before = cold.facts(db)
-    assert cold.forget_source(db, "s2") == []
-    assert [(f.fact_id, f.text) for f in cold.facts(db)] == [(f.fact_id, f.text) for f in before]
-    assert "based" not in everything(db)
-
-
 def test_a_denial_outlives_what_it_denied():
     db = database()
     dog, denial = said("I have a dog."), said("I don't have a dog any more.", "s2", 2.0)
@@ -214,28 +179,6 @@ def test_a_denial_outlives_what_it_denied():
     (late,) = take(db, dog._replace(sources=("s3",)))
     assert late.operation == "late"
     assert cold.facts(db) == [fact]
-
-
-def test_words_that_were_merged_away_go_with_their_source():
-    db = database()
-    add = lambda *_: Decision("add")  # noqa: E731
-    take(db, said("I have a dog", "s1", 1.0), said("I have a dog named Rex", "s2", 2.0), decide=add)
-    rex, dog = sorted(cold.facts(db), key=lambda fact: -len(fact.text))
-    cold.merge(db, rex.fact_id, dog.fact_id, NOW, "alike")
-    assert cold.forget_source(db, "s2") == [rex.fact_id]
-    assert "Rex" not in everything(db)
-    (fact,) = cold.facts(db)
-    assert (fact.text, fact.sources) == ("I have a dog", ("s1",))
-
-
-def test_a_merged_fact_is_forgotten_with_the_one_that_says_the_same():
-    db = database()
-    add = lambda *_: Decision("add")  # noqa: E731
-    take(db, said("I have a dog", "s1", 1.0), said("I own a dog", "s2", 2.0), decide=add)
-    one, other = cold.facts(db)
-    cold.merge(db, one.fact_id, other.fact_id, NOW, "alike")
-    assert cold.forget(db, other.fact_id) == sorted([one.fact_id, other.fact_id])
-    assert everything(db) == "[[], [], []]"
 
 
 # Errors.
@@ -338,7 +281,7 @@ def consistent(db):
     return held
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(BATCHES, st.none() | st.lists(ANY, max_size=25))
 def test_nothing_is_lost_whatever_is_decided(batches, choices):
     db = database()
@@ -354,7 +297,7 @@ def test_nothing_is_lost_whatever_is_decided(batches, choices):
     assert {source for sources in noted for source in sources} == everything_said
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     BATCHES, st.lists(ANY, max_size=25), st.lists(st.sampled_from(SOURCES), max_size=3), st.data()
 )
@@ -388,7 +331,7 @@ def test_what_is_forgotten_is_gone_and_nothing_else(batches, choices, sources, d
 # Out and in again.
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(BATCHES)
 def test_export_and_import_are_a_round_trip(batches):
     one, two = database(), database()

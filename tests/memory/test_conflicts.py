@@ -1,7 +1,6 @@
 """Conflicts: what the rules decide and how good they are, and a model's choices."""
 
 import json
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import yaml
 
 from memrepro.errors import MemreproError
 from memrepro.llm.records import AnswerStore
-from memrepro.memory.conflicts import apart, ask, by_model, by_rules, same_words
+from memrepro.memory.conflicts import apart, ask, by_model, by_rules
 from memrepro.memory.fact import OPERATIONS, Candidate, Decision, Fact
 from tests.papers.associa.llm.scripted import live, replay
 
@@ -36,13 +35,10 @@ def right(case, decision):
 # How good the rules are: operation → (right, decided so, should be so).
 MEASURED = {
     "seen": {
-        "add": (27, 28, 27),
-        "update": (19, 19, 20),
-        "delete": (11, 11, 11),
-        "noop": (7, 7, 7),
+        "add": (27, 28, 27), "update": (19, 19, 20), "delete": (11, 11, 11), "noop": (7, 7, 7),
     },
     "unseen": {"add": (14, 28, 14), "update": (7, 7, 15), "delete": (6, 6, 9), "noop": (5, 5, 8)},
-}
+}  # fmt: skip
 
 
 def counted(part):
@@ -58,21 +54,9 @@ def counted(part):
 
 
 @pytest.mark.parametrize("part", ["seen", "unseen"])
-def test_how_good_the_rules_are(part, capsys):
-    """Prints precision and recall; what was measured is pinned, so that a change is seen."""
-    rows = counted(part)
-    kinds = defaultdict(list)
-    for case in CASES[part]:
-        kinds[case["op"], case["kind"]].append(right(case, decided(case)))
-    with capsys.disabled():
-        print(f"\nrules on conflicts, {part} sentences ({len(CASES[part])})")
-        for op, (good, made, due) in rows.items():
-            print(f"  {op:7} precision {good}/{made} = {good / made:.2f}, recall {good}/{due} = "
-                  f"{good / due:.2f}")  # fmt: skip
-            for (of, kind), hits in sorted(kinds.items()):
-                if of == op:
-                    print(f"    {kind:16} {sum(hits)}/{len(hits)}")
-    assert rows == MEASURED[part]
+def test_how_good_the_rules_are(part):
+    """What was measured is pinned, so that a change is seen."""
+    assert counted(part) == MEASURED[part]
 
 
 def test_the_cases_are_each_once_and_of_all_operations():
@@ -82,17 +66,11 @@ def test_the_cases_are_each_once_and_of_all_operations():
         assert {case["op"] for case in part} == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("case", CASES["seen"] + CASES["unseen"], ids=lambda case: case["new"])
-def test_no_case_gives_up_a_fact_wrongly(case):
+def test_no_case_gives_up_a_fact_wrongly():
     """The rules miss much, but what they supersede or delete is rightly so in every case."""
-    decision = decided(case)
-    if decision.operation in ("update", "delete", "noop"):
-        assert right(case, decision)
-
-
-def test_the_documents_own_example():
-    decision = by_rules()(told("I now prefer coffee"), [fact("user prefers tea")])
-    assert decision == Decision("update", "f0", "another of a kind")
+    for case in CASES["seen"] + CASES["unseen"]:
+        decision = decided(case)
+        assert decision.operation == "add" or right(case, decision), case
 
 
 @pytest.mark.parametrize(
@@ -112,11 +90,6 @@ def test_a_denial_of_several_values_is_added():
     known = [fact("I have a dog named Rex.", 1), fact("I have a dog named Bella.", 2)]
     decision = by_rules()(told("I don't have a dog any more."), known)
     assert decision == Decision("add", reason="a denial that fits several")
-
-
-def test_same_words():
-    assert same_words("It’s  Rome!") == same_words("it's rome")
-    assert same_words("Rome, not Oslo") != same_words("Oslo, not Rome")
 
 
 @pytest.mark.parametrize(
@@ -189,9 +162,6 @@ def test_the_same_words_and_an_empty_memory_are_not_asked_about(store):
     [
         ("update 1", "no JSON"),
         ('{"operation": "update", "fa', "half JSON"),
-        ("{'operation': 'add'}", "bad JSON"),
-        ('{"operation": "add"} {"operation": "noop"}', "two objects"),
-        ('[{"operation": "add"}]', "misfit"),
         ('{"operation": "UPDATE", "fact": 1}', "misfit"),
         ('{"operation": "merge", "fact": 1}', "misfit"),
         ('{"operation": "update", "fact": "1"}', "misfit"),
@@ -202,7 +172,6 @@ def test_the_same_words_and_an_empty_memory_are_not_asked_about(store):
         ('{"operation": "delete"}', "misfit"),
         ('{"operation": "add", "fact": 1}', "misfit"),
         ('{"operation": "delete", "fact": 1, "also": 2}', "misfit"),
-        ("", "no JSON"),
     ],
 )
 def test_an_answer_that_cannot_be_used_adds_and_is_counted(store, said, kind):

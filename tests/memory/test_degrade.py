@@ -163,33 +163,6 @@ def test_a_damaged_journal_leaves_the_messages_in_memory(tmp_path):
     memory.close()
 
 
-# SQLite itself waits ten seconds for such a lock, which none of its own writers takes for long.
-@pytest.mark.slow
-def test_a_journal_that_another_process_locks_against_reading_leaves_the_messages_in_memory(
-    tmp_path,
-):
-    with opened(tmp_path) as memory:
-        memory.add(chat(30))
-        # The bytes of the shared-memory file by which SQLite locks: all of its readers' marks.
-        program = (
-            "import fcntl, sys; f = open(sys.argv[1], 'r+b');"
-            "fcntl.lockf(f, fcntl.LOCK_EX, 5, 123); print('held', flush=True); input()"
-        )
-        command = [sys.executable, "-c", program, str(memory.folder / "memory.sqlite-shm")]
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as other:
-            assert other.stdout.readline() == "held\n"
-            answer = asked(memory)
-            assert answer.step == "recent"
-            assert "lock" in answer.failures[0]
-            other.stdin.write("\n")
-            other.stdin.flush()
-            other.wait()
-        assert asked(memory).step == "dense"
-        assert memory.metrics()["answered_recent"] == 1
-
-
 def test_a_journal_that_another_process_writes_still_answers(tmp_path):
     with opened(tmp_path) as memory:
         memory.add(chat(30))

@@ -89,16 +89,10 @@ def test_a_time_of_no_year_dates_nothing():
 @pytest.mark.parametrize(
     "said",
     [
-        "Do I like tea?",
-        "I like it.",
-        "I have a question.",
-        "ok",
-        "",
-        "Tea!",
-        "Please write an essay on tea.",
-        "He lives in Rome.",
+        "Do I like tea?", "I like it.", "I have a question.", "ok", "", "Tea!",
+        "Please write an essay on tea.", "He lives in Rome.",
     ],
-)
+)  # fmt: skip
 def test_what_states_nothing_of_a_life(said):
     assert by_rules()([segment(("user", said))]) == []
 
@@ -108,9 +102,7 @@ def test_lines_without_a_date_go_on_and_text_without_any_is_the_users():
         ("user", 5.0, "I like tea.\nAlso rain.")
     ]
     text = "[2023-05-08 13:56] Ann: One.\nTwo.\n[2023-99-08 13:56] Bob: Three."
-    assert list(_lines(text, 5.0)) == [
-        ("Ann", AT, "One.\nTwo.\n[2023-99-08 13:56] Bob: Three."),
-    ]
+    assert list(_lines(text, 5.0)) == [("Ann", AT, "One.\nTwo.\n[2023-99-08 13:56] Bob: Three.")]
 
 
 def test_a_fact_in_the_overlap_of_two_segments_is_said_at_one_time():
@@ -118,7 +110,7 @@ def test_a_fact_in_the_overlap_of_two_segments_is_said_at_one_time():
     assert [c._replace(sources=()) for c in one] == [c._replace(sources=()) for c in two]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(["user", "Ann", "assistant"]), st.text()), min_size=1))
 def test_any_talk_gives_candidates_of_the_rules(said):
     found = by_rules()([segment(*said)])
@@ -164,12 +156,7 @@ def test_an_answer_that_is_not_recorded_is_an_error(store):
     ("text", "reason"),
     [
         ("The user prefers tea.", "no JSON"),
-        ("", "no JSON"),
         (WHOLE[:50], "half JSON"),
-        (WHOLE.replace('"', "'"), "bad JSON"),
-        (WHOLE.replace("0.9", "NaN"), "bad JSON"),
-        (f"{WHOLE}\n{WHOLE}", "two objects"),
-        (json.dumps([TEA]), "misfit: an array"),
         ("{}", "misfit: facts: Field required"),
         ('{"facts": null}', "misfit: facts"),
         (changed(text=" "), "misfit: facts.0.text"),
@@ -178,12 +165,9 @@ def test_an_answer_that_is_not_recorded_is_an_error(store):
         (changed(text="\ud800"), "misfit: the object: Invalid JSON"),
         (changed(category="hobby"), "misfit: facts.0.category.*none of preference"),
         (changed(category="Preference"), "misfit: facts.0.category"),
-        (changed(category=None), "misfit: facts.0.category"),
         (changed(confidence=1.2), "misfit: facts.0.confidence"),
-        (changed(confidence=-0.1), "misfit: facts.0.confidence"),
         (changed(confidence="0.9"), "misfit: facts.0.confidence"),
         (changed(confidence=True), "misfit: facts.0.confidence"),
-        (changed(confidence="high"), "misfit: facts.0.confidence"),
         (changed(quote=""), "misfit: facts.0.quote"),
         (changed(user="root"), "misfit: facts.0.user: Extra"),
         (json.dumps({"facts": [TEA, TEA | {"category": "x"}]}), "misfit: facts.1"),
@@ -244,7 +228,7 @@ def test_half_a_surrogate_pair_in_a_segment_is_asked_about_all_the_same(store):
     assert extract.counts["used"] == 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda x: (
     st.lists(x, max_size=3) | st.dictionaries(st.sampled_from([*TEA, "facts"]), x)), max_leaves=8
 ).map(json.dumps))  # fmt: skip

@@ -28,7 +28,7 @@ def own(user_number, n):
     ]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(users, st.integers(6, 14))
 def test_no_search_finds_another_users_words(ids, n):
     with tempfile.TemporaryDirectory() as outside:

@@ -149,10 +149,7 @@ def test_a_kill_while_the_encoder_changes_mixes_no_vectors_and_hides_no_segment(
                 kills += 1
         for encoder, items in zip(encoders, expected, strict=True):
             # One of the two is told that the vectors are not of its encoder.
-            with (
-                suppress(MemreproError),
-                opened(root, encoder=encoder, mode="read") as reader,
-            ):
+            with suppress(MemreproError), opened(root, encoder=encoder, mode="read") as reader:
                 check_search(reader, items)
                 readers += 1
             with opened(copied(root, tmp_path / "two"), encoder=encoder) as memory:

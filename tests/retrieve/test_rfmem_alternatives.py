@@ -17,13 +17,10 @@ from memrepro.retrieve.dense import RETRIEVERS as DENSE
 from memrepro.retrieve.rfmem import RETRIEVERS as RFMEM
 from memrepro.retrieve.rfmem_alternatives import (
     RETRIEVERS,
-    DBSCANRecollection,
     FullExploration,
     FullGraphSearch,
-    GatedMixing,
     GraphSearch,
     KMeansRecollection,
-    SpectralRecollection,
 )
 
 BUDGET = {"k": 5, "beam_width": 3, "fanout": 2}
@@ -60,7 +57,7 @@ def on_circle(*degrees):
     return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(
     ("k", "fanout", "alpha", "weight"),
     [(5, 1, 0.9, 0.9), (10, 2, 0.2, 0.9), (10, 3, 0.5, 1.0), (50, 1, 0.5, 0.9)],
@@ -165,7 +162,7 @@ def test_the_graphs_full_search_is_the_dense_order_of_what_is_reached():
     n_docs=st.integers(1, 25), k=st.integers(1, 12), beam=st.integers(1, 4),
     fanout=st.integers(1, 3), seed=st.integers(0, 5),
 )  # fmt: skip
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8)
 def test_never_twice_never_more_than_k_and_the_same_again(name, n_docs, k, beam, fanout, seed):
     asked = random_request(n_docs, seed, n_queries=2)
     retriever = made(name, k=k, beam_width=beam, fanout=fanout)
@@ -203,13 +200,6 @@ def test_the_memorys_order_changes_nothing(name):
 def test_docs_below_the_floor_are_not_found(name):
     asked = request(on_circle(0, 10, 20, 170, 180), on_circle(5))
     assert set(found(made(name), asked)[0]) == {"d0", "d1", "d2"}
-
-
-def test_the_kinds_are_those_of_the_tables():
-    assert set(RETRIEVERS.values()) == {
-        DBSCANRecollection, SpectralRecollection, GatedMixing, GraphSearch, FullExploration,
-        FullGraphSearch,
-    }  # fmt: skip
 
 
 def test_a_doc_needs_one_vector():

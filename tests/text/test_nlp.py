@@ -4,7 +4,7 @@ import sys
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.text import nlp
@@ -30,11 +30,11 @@ WORDS = (
 TEXTS = st.text() | st.lists(st.sampled_from(WORDS.split(" "))).map(" ".join)
 
 
-def squeezed(text: str) -> str:
+def squeezed(text):
     return " ".join(text.encode("utf-8", "replace").decode().split())
 
 
-def test_session() -> None:
+def test_session():
     assert user_facts(SESSION) == FACTS
     assert summary(SESSION) == (
         "By the way, I've been learning to roll the kayak since June, can you recommend a roll "
@@ -48,24 +48,17 @@ def test_session() -> None:
 @pytest.mark.parametrize(
     "fact",
     [
-        "I moved to Turin in 2019.",
-        "i bought a red bicycle yesterday",
-        "I'm left-handed and short.",
-        "I'd already eaten my lunch by noon.",
-        "I'd love to visit Lapland one day.",
-        "I can't eat peanuts at all.",
-        "I’ve had two cats since March.",
-        "We got married in a barn.",
-        "My dog Bruno is nine years old.",
-        "This was my third marathon.",
-        "Just finished painting the garden shed.",
-        "Swimming helps me sleep at night.",
-        "I'll visit my aunt in Oslo next week.",
-        "I think I left school in 1998.",
+        "I moved to Turin in 2019.", "i bought a red bicycle yesterday",
+        "I'm left-handed and short.", "I'd already eaten my lunch by noon.",
+        "I'd love to visit Lapland one day.", "I can't eat peanuts at all.",
+        "I’ve had two cats since March.", "We got married in a barn.",
+        "My dog Bruno is nine years old.", "This was my third marathon.",
+        "Just finished painting the garden shed.", "Swimming helps me sleep at night.",
+        "I'll visit my aunt in Oslo next week.", "I think I left school in 1998.",
         'I have read "Who are you?" many times.',
     ],
-)
-def test_a_fact(fact: str) -> None:
+)  # fmt: skip
+def test_a_fact(fact):
     assert user_facts(fact) == [fact]
 
 
@@ -95,7 +88,7 @@ def test_a_fact(fact: str) -> None:
         "I walked " + "far and " * 80 + "home.",  # longer than any sentence written by hand
     ],
 )
-def test_not_a_fact(text: str) -> None:
+def test_not_a_fact(text):
     assert user_facts(text) == []
 
 
@@ -108,17 +101,17 @@ def test_not_a_fact(text: str) -> None:
         ("I sold the boat. I SOLD the  boat.", "I sold the boat."),
     ],
 )
-def test_cut_to_the_fact(text: str, fact: str) -> None:
+def test_cut_to_the_fact(text, fact):
     assert user_facts(text) == [fact]
 
 
-def test_keyphrases_add_words() -> None:
+def test_keyphrases_add_words():
     assert keyphrases("High blood pressure. High blood pressure!") == ["high blood pressure"]
     words = [f"{a}{b}lm" for a in "bcdfghjk" for b in "aeiou"]
     assert len(keyphrases(". ".join(words))) == nlp.KEYPHRASES
 
 
-def test_summary_short_and_alike() -> None:
+def test_summary_short_and_alike():
     assert summary("One. Two.\nOne.") == "One. Two."
     alike = "The red boat sank. The red boat sank! The red boat sank? It is red. A hen laid eggs."
     assert summary(alike).count("sank") == 1
@@ -127,14 +120,13 @@ def test_summary_short_and_alike() -> None:
 
 
 @pytest.mark.parametrize("extract", [keyphrases, summary, user_facts])
-def test_blank(extract) -> None:  # type: ignore[no-untyped-def]
+def test_blank(extract):  # type: ignore[no-untyped-def]
     assert not extract("")
     assert not extract(" \n\t\u2028 ")
 
 
-@settings(deadline=None)
 @given(TEXTS)
-def test_properties(text: str) -> None:
+def test_properties(text):
     facts, phrases, told = user_facts(text), keyphrases(text), summary(text)
     whole = squeezed(text)
     assert all(squeezed(fact) in whole for fact in facts)
@@ -149,36 +141,29 @@ def test_properties(text: str) -> None:
     assert (user_facts(text), keyphrases(text), summary(text)) == (facts, phrases, told)
 
 
-@pytest.mark.parametrize(
-    "unit", ["a", "I am. ", "so, ", "I just also ", "my a ", "\n", "- ", "😀."]
-)
-def test_very_long(unit: str) -> None:
+@pytest.mark.parametrize("unit", ["a", "I am. ", "my a ", "😀."])
+def test_very_long(unit):
     text = unit * (100_000 // len(unit))
     assert len(user_facts(text)) <= 1
     assert len(keyphrases(text)) <= 1
     assert len(summary(text)) <= nlp.SUMMARY_SENTENCES * (nlp.SENTENCE_CHARACTERS + 1)
 
 
-def test_same_under_any_hash_seed_and_locale() -> None:
+def test_same_under_another_hash_seed_and_locale():
     code = (
         "import sys; from memrepro.text.nlp import *; t = sys.stdin.buffer.read().decode();"
         "print(ascii((keyphrases(t), user_facts(t), summary(t), VERSION)))"
     )
-    told = set()
-    for seed, locale in (("1", "C"), ("2", "C.UTF-8")):
-        env = {**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": locale}
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            input=SESSION.encode(),
-            env=env,
-            capture_output=True,
-            check=True,
-        )
-        told.add(done.stdout.decode().strip())
-    assert told == {ascii((keyphrases(SESSION), FACTS, summary(SESSION), VERSION))}
+    seed = str(int(os.environ.get("PYTHONHASHSEED") == "1") + 1)
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=SESSION.encode(), capture_output=True, check=True,
+        env={**os.environ, "PYTHONHASHSEED": seed, "LC_ALL": "C"},
+    )  # fmt: skip
+    told = ascii((keyphrases(SESSION), FACTS, summary(SESSION), VERSION))
+    assert run.stdout.decode().strip() == told
 
 
-def test_version_names_rules_and_libraries() -> None:
+def test_version_names_rules_and_libraries():
     assert VERSION.startswith(f"memrepro-nlp {nlp.RULES} (sentencex ")
     assert ", yake " in VERSION
     assert ", scikit-learn " in VERSION

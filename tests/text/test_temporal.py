@@ -21,7 +21,7 @@ from memrepro.text.temporal import (
 THURSDAY = date(2023, 4, 20)
 
 
-def range_of(question: str, asked: date = THURSDAY) -> str | None:
+def range_of(question, asked=THURSDAY):
     """The range as "month-day..month-day", with the years that are not 2023."""
     found = time_range(question, asked)
     if found is None:
@@ -29,7 +29,7 @@ def range_of(question: str, asked: date = THURSDAY) -> str | None:
     return "..".join(str(d).removeprefix("2023-") for d in (found.start, found.end))
 
 
-def days_of(text: str, said: date = THURSDAY) -> list[str]:
+def days_of(text, said=THURSDAY):
     return [
         "..".join(str(d).removeprefix("2023-") for d in dict.fromkeys((e.date_start, e.date_end)))
         for e in dated_events(text, said)
@@ -245,12 +245,8 @@ for text in ("on the Friday two weeks ago", "last month", "on 29 February", "on 
 """
 
 
-@pytest.mark.parametrize(
-    ("zone", "language", "year"),
-    [("Pacific/Kiritimati", "de_DE.UTF-8", 2031), ("America/Los_Angeles", "tr_TR.UTF-8", 1999)],
-)
-def test_clock_zone_and_locale_do_not_matter(zone, language, year):
-    def answers(year: int, **variables: str) -> str:
+def test_clock_zone_and_locale_do_not_matter():
+    def answers(year, **variables):
         return subprocess.run(
             [sys.executable, "-c", PROBE, str(year)], env=os.environ | variables, check=True,
             capture_output=True, encoding="utf-8",
@@ -258,4 +254,5 @@ def test_clock_zone_and_locale_do_not_matter(zone, language, year):
 
     usual = answers(0, TZ="UTC", LANG="C.UTF-8", LC_ALL="C.UTF-8")
     assert usual.count("TimeRange") == 13
-    assert answers(year, TZ=zone, LANG=language, LC_ALL=language) == usual
+    elsewhere = {"TZ": "Pacific/Kiritimati", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8"}
+    assert answers(2031, **elsewhere) == usual

@@ -260,7 +260,7 @@ def _beside(table: str, row: str, column: str, shown: str, metrics: Metrics, pro
         note = "by the deterministic extractor and parser, not by a language model"
         return Cell(row, column, name, shown, text, n, NOT_COMPARABLE, note=note)
     verdict = judge(shown, float(text))
-    note = "the cleaned edition; the paper's is older (PROTOCOLS.md)"
+    note = "the cleaned edition; the paper's is older (docs/protocols.md, LongMemEval)"
     return Cell(row, column, name, shown, text, n, verdict.label, verdict.term, note)
 
 

@@ -98,7 +98,8 @@ class Results:
         return [name for part in self._parts for name in part.settings(experiment)]
 
 
-# The bounds on the mean score; the threshold is swept. λ = 30 in both (PROTOCOLS.md).
+# The bounds on the mean score; the threshold is swept. λ = 30 in both
+# (docs/protocols.md, RF-Mem: paper and released code).
 GATES = {
     "θ of the paper (0.6, 0.0)": Gate(30.0, 0.0, 0.6, 0.0),
     "θ of the code (0.5, 0.2)": Gate(30.0, 0.0, 0.5, 0.2),

@@ -1,7 +1,8 @@
 """latency: how long one query takes to encode, and to search its memory by; a measurement.
 
 What is timed is the retriever as the runs use it, with all that it lays out anew at each call. The
-released code's 'retrieval time' (RF-Mem, Table 1) is both parts together (PROTOCOLS.md).
+released code's 'retrieval time' (RF-Mem, Table 1) is both parts together (docs/protocols.md,
+RF-Mem: paper and released code).
 """
 
 import os

@@ -1,7 +1,7 @@
 """Intuitive association: prizes, virtual nodes and the Steiner tree (Associa §4.2.1).
 
-Prizes follow the known practice of G-Retriever, which the paper builds on (PROTOCOLS.md, 'PCST
-retrieval'): Equation 6 for the nodes, and for the edges the same over distinct similarities.
+Prizes follow G-Retriever's released code, which the paper builds on (docs/protocols.md, PCST
+retrieval): Equation 6 for the nodes, and for the edges the same over distinct similarities.
 
 Equation 9 takes an edge's prize off its cost, and Equation 10 adds the prize and takes the cost
 off; read together they would count it twice. Here it counts once: the value of a subgraph is the
@@ -21,7 +21,7 @@ from memrepro.retrieve.associa.graph import Graph
 from memrepro.retrieve.associa.solver import solve
 
 # Each edge prize is at most this share of the one before, and the cost is lowered by half of what
-# is left to 1 (known practice).
+# is left to 1 (G-Retriever's released code).
 _FALL = 0.99
 _TAKEN = 0.995
 

@@ -1,7 +1,7 @@
 """RF-Mem: familiarity, recollection and the gate between them, as released and as printed.
 
 Source: RF-Mem §2, Appendices B and E, Algorithms 1-3; 'released' follows the released code where it
-differs (PROTOCOLS.md, 'RF-Mem: paper and released code'), 'printed' the paper, read as the
+differs (docs/protocols.md, RF-Mem: paper and released code), 'printed' the paper, read as the
 docstring of `memrepro.retrieve.rfmem.recollection` says.
 """
 

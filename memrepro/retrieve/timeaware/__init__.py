@@ -13,7 +13,7 @@ from memrepro.errors import MemreproError
 
 @dataclass(frozen=True)
 class TimeFiltered:
-    """Dense retrieval, then the official time filter (LongMemEval §5.4; PROTOCOLS.md).
+    """Dense retrieval, then the official time filter (docs/protocols.md, LongMemEval, time filter).
 
     A doc is in range if one of its dates lies in the question's range, widened on both sides. Docs
     out of range are moved behind the others in their old order, not removed. A question that asks

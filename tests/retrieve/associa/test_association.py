@@ -3,10 +3,9 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.core.ranking import tie_keys
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.association import (
     Prizes,
@@ -64,28 +63,6 @@ def test_the_cost_is_lowered_so_that_an_edge_can_be_taken():
     same = prize(graph, np.zeros(len(graph.texts)), 3, 3, 0.5)
     assert same.edge_cost == pytest.approx(0.995 * 1 / len(graph.edges))
     np.testing.assert_array_equal(same.nodes > 0, graph.ties <= np.sort(graph.ties)[2])
-
-
-def test_costs_are_equation_9():
-    found = Prizes(np.zeros(1), np.array([0, 0.2, 0.5, 3]), 0.5).costs
-    np.testing.assert_allclose(found, [0.5, 0.3, 0, 0])
-
-
-def test_a_path_by_hand():
-    # a(3) - b(0) - c(2) - d(0), θ = 1.5: b and c cost 3 and bring 2, so a stays alone; with an edge
-    # prize of 4 on b-c (a virtual node of 2.5) the way is worth it.
-    edges = np.array([[0, 1], [1, 2], [2, 3]])
-    nodes = np.array([3.0, 0, 2, 0])
-    found = associate(edges, Prizes(nodes, np.zeros(3), 1.5))
-    assert (found.nodes.tolist(), found.edges.tolist(), found.value) == ([0], [], 3)
-    found = associate(edges, Prizes(nodes, np.array([0, 4.0, 0]), 1.5))
-    assert (found.nodes.tolist(), found.edges.tolist()) == ([0, 1, 2], [0, 1])
-    assert found.value == pytest.approx(3 + 2 + 4 - 2 * 1.5)
-
-
-def test_both_ends_of_a_virtual_node_are_taken():
-    found = associate(np.array([[0, 1]]), Prizes(np.zeros(2), np.array([2.0]), 0.5))
-    assert (found.nodes.tolist(), found.edges.tolist(), found.value) == ([0, 1], [0], 1.5)
 
 
 def drawn(generator):
@@ -150,7 +127,6 @@ def test_against_all_connected_subgraphs_of_up_to_ten_nodes(pruning, least):
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["strong", "gw"]))
-@settings(deadline=None)
 def test_the_subgraph_is_connected_and_holds_the_ends_of_its_edges(seed, pruning):
     edges, prizes = drawn(np.random.default_rng(seed))
     found = associate(edges, prizes, pruning)
@@ -164,13 +140,6 @@ def test_the_subgraph_is_connected_and_holds_the_ends_of_its_edges(seed, pruning
         prizes.nodes[found.nodes].sum()
         + sum(prizes.edges[e] - prizes.edge_cost for e in found.edges)
     )
-
-
-def test_the_empty_graph_gives_an_empty_subgraph():
-    graph = build_from([]).with_vectors(np.zeros((0, 4), np.float32))
-    prizes = prize(graph, graph.similarities(np.ones(4, np.float32)), 15, 15, 0.5)
-    found = associate(graph.edges, prizes)
-    assert (len(found.nodes), len(found.edges), found.value) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
@@ -193,8 +162,6 @@ def test_a_cost_must_be_above_0(cost):
         prize(graph, np.zeros(len(graph.texts)), 3, 3, cost)
 
 
-def test_ties_do_not_hang_on_the_order_of_the_nodes():
-    ids = ["utterance:a", "utterance:b", "utterance:c"]
-    first = node_prizes(np.zeros(3), tie_keys(ids), 2)
-    again = node_prizes(np.zeros(3), tie_keys(ids[::-1]), 2)
-    assert first.tolist() == again[::-1].tolist()
+def test_costs_are_equation_9():
+    found = Prizes(np.zeros(1), np.array([0, 0.2, 0.5, 3]), 0.5).costs
+    np.testing.assert_allclose(found, [0.5, 0.3, 0, 0])

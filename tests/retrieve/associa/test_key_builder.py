@@ -19,7 +19,7 @@ RECIPE = Recipe.parse("round", KEY_SCHEME)
 
 
 @given(memories())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_keys_carry_the_whole_graph(made):
     memory, extractions = made
     keys = GraphKeyBuilder("round", KEY_SCHEME, extractions).make(memory)
@@ -28,7 +28,7 @@ def test_keys_carry_the_whole_graph(made):
 
 
 @given(memories())
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_each_text_of_the_graph_has_its_vector(made):
     memory, extractions = made
     builder = GraphKeyBuilder("round", KEY_SCHEME, extractions)
@@ -37,18 +37,6 @@ def test_each_text_of_the_graph_has_its_vector(made):
     encoder = HashEncoder()
     graph = graph_of(keys.with_vectors(encoder.encode(builder.texts, "document")))
     assert np.array_equal(graph.vectors, encoder.encode(graph.texts, "document"))
-
-
-@given(memories(), memories())
-@settings(deadline=None, max_examples=20)
-def test_memories_share_their_texts_and_keep_their_own_times(one, two):
-    (memory, extractions), (_, _) = one, two
-    later = Memory("later", memory.sessions, ("2025-02-03",) * len(memory.sessions))
-    builder = GraphKeyBuilder("round", KEY_SCHEME, extractions)
-    first, second = builder.make_all([memory, later])
-    assert first.unique is second.unique
-    assert {c.time for c in clues_of(second)} == {"3 February 2025"}
-    assert clues_of(first) == read_memory(memory, extractions, RECIPE)
 
 
 def test_the_docs_are_those_of_other_key_schemes_also_without_words():
@@ -101,3 +89,15 @@ def test_keys_without_labels_are_refused():
     kept = tuple(f for f in keys.fields if f != "label")
     with pytest.raises(MemreproError, match="an edge's label"):
         graph_of(replace(keys, fields=kept, rows=keys.rows[bare], owner=keys.owner[bare]))
+
+
+@given(memories(), memories())
+@settings(max_examples=20)
+def test_memories_share_their_texts_and_keep_their_own_times(one, two):
+    (memory, extractions), (_, _) = one, two
+    later = Memory("later", memory.sessions, ("2025-02-03",) * len(memory.sessions))
+    builder = GraphKeyBuilder("round", KEY_SCHEME, extractions)
+    first, second = builder.make_all([memory, later])
+    assert first.unique is second.unique
+    assert {c.time for c in clues_of(second)} == {"3 February 2025"}
+    assert clues_of(first) == read_memory(memory, extractions, RECIPE)

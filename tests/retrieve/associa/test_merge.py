@@ -56,7 +56,7 @@ def test_what_is_alike_becomes_one_and_keeps_all_utterances(grouping):
 
 @groupings
 @given(memories(), st.integers(0, 99), st.sampled_from([0.05, 0.3, 0.6, 0.95]))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_merging_keeps_every_utterance_reachable(grouping, made, seed, threshold):
     memory, extractions = made
     graph = build(memory, extractions, RECIPE)
@@ -96,7 +96,6 @@ def test_an_edge_between_two_that_became_one_is_dropped(grouping):
 
 
 @given(st.integers(0, 999), st.integers(1, 20), st.floats(0.1, 0.95))
-@settings(deadline=None)
 def test_later_vectors_move_nothing_that_was_merged_incrementally(seed, n, threshold):
     vectors = normalise(np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32))
     whole = incremental(vectors, threshold)
@@ -110,7 +109,6 @@ def test_later_vectors_move_nothing_that_was_merged_incrementally(seed, n, thres
 
 
 @given(st.integers(0, 999), st.integers(2, 15), st.floats(0.1, 0.95))
-@settings(deadline=None)
 def test_clustering_equals_scipys_average_linkage(seed, n, threshold):
     vectors = normalise(np.random.default_rng(seed).normal(size=(n, 3)).astype(np.float32))
     distances = np.clip(1 - vectors.astype(float) @ vectors.T.astype(float), 0, 2)

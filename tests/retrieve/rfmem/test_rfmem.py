@@ -6,7 +6,7 @@ from math import exp, log
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
@@ -34,7 +34,7 @@ def request(n_docs, seed=0, dimension=16, n_queries=3, vectors=None):
 
 
 def plain_recollection(x, docs, k, beam_width, fanout, alpha, weight, rounds=10):
-    """The released code's behaviour as PROTOCOLS.md lists it, written as one plain loop."""
+    """The released code (docs/protocols.md, RF-Mem: paper and released code) as one plain loop."""
     beam, seen = [(x, 0.0)], []
     for depth in range(rounds):
         grown = []
@@ -72,7 +72,7 @@ def plain_recollection(x, docs, k, beam_width, fanout, alpha, weight, rounds=10)
     return [f"d{i}" for i in seen[:k]]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("k", "fanout", "alpha"), [(5, 1, 0.9), (10, 2, 0.2), (10, 1, 0.5)])
 def test_recollection_equals_the_plain_loop(seed, k, fanout, alpha):
     asked = request(60, seed)
@@ -171,40 +171,7 @@ def test_the_gate_may_probe_under_another_floor_than_it_returns():
         make_retriever("rfmem", "gated", {**own, "probe_floor": "x"})
 
 
-@given(
-    n_docs=st.integers(1, 25), k=st.integers(1, 12), beam=st.integers(1, 4),
-    fanout=st.integers(1, 3), alpha=st.floats(0, 1), seed=st.integers(0, 5),
-)  # fmt: skip
-@settings(max_examples=40, deadline=None)
-def test_never_twice_never_more_than_k(n_docs, k, beam, fanout, alpha, seed):
-    retriever = make_retriever(
-        "rfmem", "recollection", {"k": k, "beam_width": beam, "fanout": fanout, "alpha": alpha}
-    )
-    for ranking in retriever.search([request(n_docs, seed)]):
-        assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) <= min(k, n_docs)
-
-
-def test_identical_vectors_and_a_single_doc():
-    same = np.tile(request(1, n_queries=1).query_vectors, (7, 1))
-    retriever = make_retriever(
-        "rfmem", "recollection", {"k": 5, "beam_width": 3, "fanout": 2, "alpha": 0.5}
-    )
-    for ranking in retriever.search([request(7, vectors=same, n_queries=1)]):
-        assert len(ranking.doc_ids) == 5
-    for ranking in retriever.search([request(1, vectors=same[:1], n_queries=1)]):
-        assert ranking.doc_ids == ("d0",)
-
-
 GATED = {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5, "sharpness": 30.0}
-
-
-@pytest.mark.parametrize("name", ["recollection", "recollection_printed"])
-def test_many_memories_at_once_are_each_by_itself(name):
-    asked = [request(n, seed=n) for n in (60, 2, 25)]
-    retriever = make_retriever("rfmem", name, {"k": 8, "beam_width": 3, "fanout": 2, "alpha": 0.3})
-    together = retriever.search(asked)
-    assert together == [one for r in asked for one in retriever.search([r])]
-    assert retriever.search([]) == []
 
 
 def test_printed_rankings_fall_and_released_ones_need_not():
@@ -250,9 +217,7 @@ def test_the_trace_tells_where_each_hit_was_found(name, high, low, paths):
     deep = set(trace.queries.loc[trace.queries["path"] == "recollection", "query_id"])
     assert set(trace.branches["query_id"]) == deep
     pd.testing.assert_frame_equal(
-        trace.hits[["query_id", "doc_id", "rank", "score"]],
-        to_frame(rankings),
-        check_dtype=False,
+        trace.hits[["query_id", "doc_id", "rank", "score"]], to_frame(rankings), check_dtype=False
     )
     assert set(trace.hits.loc[~trace.hits["query_id"].isin(deep), "round"]) <= {-1}
     places = ["query_id", "round", "branch"]

@@ -1,7 +1,7 @@
 """Where a conversation is cut."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
@@ -62,7 +62,6 @@ words_said = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(words_said, st.lists(st.sampled_from([1.0, 30.0, 61.0]), min_size=40, max_size=40))
 def test_every_turn_stands_in_a_segment_within_the_rules(texts, pauses):
     at, messages = 0.0, []
@@ -80,7 +79,6 @@ def test_every_turn_stands_in_a_segment_within_the_rules(texts, pauses):
         assert all(gap <= 3600 for gap in gaps)
 
 
-@settings(deadline=None)
 @given(words_said, st.integers(0, 40))
 def test_what_is_final_stays_whatever_follows(texts, known):
     messages = said(*texts)

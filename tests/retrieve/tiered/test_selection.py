@@ -31,17 +31,6 @@ def test_mmr_is_its_definition(n, weight, k, seed):
     )
 
 
-def test_mmr_at_one_is_the_order_of_relevance_and_ties_go_to_the_first():
-    vectors = np.eye(3, dtype=np.float32)
-    assert mmr(np.array([0.1, 0.9, 0.5]), vectors, 1.0, 3).tolist() == [1, 2, 0]
-    assert mmr(np.array([0.5, 0.5, 0.5]), vectors, 0.7, 2).tolist() == [0, 1]
-
-
-def test_a_copy_is_left_for_later():
-    vectors = normalise(np.array([[1, 0], [1, 0], [0, 1]], np.float32))
-    assert mmr(np.array([0.9, 0.9, 0.6]), vectors, 0.7, 2).tolist() == [0, 2]
-
-
 @pytest.mark.parametrize(
     ("similarities", "many"),
     [

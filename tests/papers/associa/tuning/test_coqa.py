@@ -62,11 +62,7 @@ def test_a_file_without_stories_is_refused(tmp_path, value):
         (lambda d: d[1].pop("story"), "story 2", "has the 'story' None and no text"),
         (lambda d: d[1].update(id="s2library"), "story 2", "has an id that stands before"),
         (lambda d: d.insert(1, "text"), "story 2", "has the 'id' None and no text"),
-        (
-            lambda d: d[1].update(answers="none"),
-            "story 2",
-            "has the 'answers' str and no list",
-        ),
+        (lambda d: d[1].update(answers="none"), "story 2", "has the 'answers' str and no list"),
         (
             lambda d: d[1]["questions"][1].update(turn_id=1),
             "story 2",

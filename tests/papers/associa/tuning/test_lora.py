@@ -38,15 +38,6 @@ def answer(missing, irrelevant):
     return " ".join(missing) or "{}"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    """A model of this size waits for its threads rather than works."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
     folder = make_model(tmp_path_factory.mktemp("models") / "tiny")
