@@ -16,7 +16,7 @@ repro: .venv/.installed
 	$(BIN)/memrepro repro $(PROFILE)
 
 test: .venv/.installed
-	$(BIN)/python -m pytest -m "not gpu and not network" --dist loadfile \
+	$(BIN)/python -m pytest -m "not gpu and not network" --dist loadfile --no-loadscope-reorder \
 		-n $$($(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
 
 # Without a PROFILE: of all profiles that have results.

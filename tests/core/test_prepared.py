@@ -78,11 +78,8 @@ def test_round_trip(tmp_path):
 def test_each_session_and_each_text_is_stored_once(tmp_path):
     run(PIECES, tmp_path)
     assert {name: rows(tmp_path, name) for name in ("haystacks", "turns", "texts", "queries")} == {
-        "haystacks": 4,
-        "turns": 5,
-        "texts": 4,
-        "queries": 3,
-    }
+        "haystacks": 4, "turns": 5, "texts": 4, "queries": 3,
+    }  # fmt: skip
 
 
 def test_sessions_with_one_id_and_other_texts_are_two(tmp_path):

@@ -54,17 +54,9 @@ def conversations(mirror):
 
 def test_the_counts(real, conversations):
     assert {m: len(memory.rounds) for m, memory in real.memories.items()} == {
-        "conv-26": 214,
-        "conv-30": 188,
-        "conv-41": 340,
-        "conv-42": 323,
-        "conv-43": 349,
-        "conv-44": 343,
-        "conv-47": 355,
-        "conv-48": 347,
-        "conv-49": 260,
-        "conv-50": 292,
-    }
+        "conv-26": 214, "conv-30": 188, "conv-41": 340, "conv-42": 323, "conv-43": 349,
+        "conv-44": 343, "conv-47": 355, "conv-48": 347, "conv-49": 260, "conv-50": 292,
+    }  # fmt: skip
     sessions = [len(memory.sessions) for memory in real.memories.values()]
     assert sessions == [19, 19, 32, 29, 29, 28, 31, 30, 25, 30]
     assert sum(sessions) == 272
@@ -75,11 +67,9 @@ def test_the_counts(real, conversations):
     assert real.skipped == conversations[0].without_turns
     rounds = [r for memory in real.memories.values() for r in memory.rounds]
     assert Counter(tuple(r.fields) for r in rounds) == {
-        ("speaker_a", "speaker_b"): 1538,
-        ("speaker_b", "speaker_a"): 1333,
-        ("speaker_a",): 80,
+        ("speaker_a", "speaker_b"): 1538, ("speaker_b", "speaker_a"): 1333, ("speaker_a",): 80,
         ("speaker_b",): 60,
-    }
+    }  # fmt: skip
     # 1,226 turns share an image; one more has such a line in its own text.
     assert sum(t.count("\n[shares ") for r in rounds for t in r.fields.values()) == 1227
 
@@ -87,12 +77,9 @@ def test_the_counts(real, conversations):
 def test_the_questions(real):
     assert len(real.queries) == 1986
     assert Counter(query.kind for query in real.queries) == {
-        "multi-hop": 282,
-        "temporal": 321,
-        "open-domain": 96,
-        "single-hop": 841,
+        "multi-hop": 282, "temporal": 321, "open-domain": 96, "single-hop": 841,
         "adversarial": 446,
-    }
+    }  # fmt: skip
 
 
 def test_the_first_tenth_and_last_records(real):
@@ -104,11 +91,8 @@ def test_the_first_tenth_and_last_records(real):
         ("D30:23", "D30", "2023-11-17T10:54"),
     ]
     assert [digest(text) for i in (0, -1) for text in rounds[i].fields.values()] == [
-        "6c1b58a978dceea2",
-        "ec05770efa25dbcf",
-        "a7049ac013bc5da2",
-        "b1112e12756742bd",
-    ]
+        "6c1b58a978dceea2", "ec05770efa25dbcf", "a7049ac013bc5da2", "b1112e12756742bd",
+    ]  # fmt: skip
     queries = [real.queries[i] for i in (0, 9, -1)]
     assert [(q.query_id, q.memory_id, q.at, q.kind, digest(q.text)) for q in queries] == [
         ("conv-26-q0", "conv-26", "2023-10-22T09:55", "temporal", "db23cff112433bc3"),
@@ -120,14 +104,11 @@ def test_the_first_tenth_and_last_records(real):
 def test_seven_questions_have_no_qrels(real, conversations):
     faults = evidence_faults(conversations)
     assert faults == {
-        "conv-26-q30": locomo.NO_EVIDENCE,
-        "conv-26-q46": locomo.NO_EVIDENCE,
-        "conv-42-q58": locomo.MISSING,
-        "conv-42-q88": locomo.UNREADABLE,
-        "conv-47-q38": locomo.MISSING,
-        "conv-50-q39": locomo.NO_EVIDENCE,
+        "conv-26-q30": locomo.NO_EVIDENCE, "conv-26-q46": locomo.NO_EVIDENCE,
+        "conv-42-q58": locomo.MISSING, "conv-42-q88": locomo.UNREADABLE,
+        "conv-47-q38": locomo.MISSING, "conv-50-q39": locomo.NO_EVIDENCE,
         "conv-50-q42": locomo.NO_EVIDENCE,
-    }
+    }  # fmt: skip
     every = [query.query_id for query in real.queries]
     for level, parts in (("turn", 2810), ("round", 2782), ("session", 2551)):
         gold = real.qrels[level]
@@ -158,13 +139,10 @@ def test_the_audit_faults_what_its_report_counts(real, mirror):
         table.setdefault(why.removeprefix(f"{locomo.AUDITED}: "), Counter())[kinds[query_id]] += 1
     columns = ("multi-hop", "temporal", "open-domain", "single-hop")
     assert {kind: [row[c] for c in columns] for kind, row in table.items()} == {
-        "hallucination": [20, 3, 6, 4],
-        "temporal error": [1, 18, 1, 6],
-        "attribution error": [0, 2, 0, 22],
-        "ambiguous": [5, 3, 2, 3],
-        "incomplete": [2, 0, 0, 1],
-        "wrong citation": [25, 10, 1, 21],
-    }
+        "hallucination": [20, 3, 6, 4], "temporal error": [1, 18, 1, 6],
+        "attribution error": [0, 2, 0, 22], "ambiguous": [5, 3, 2, 3],
+        "incomplete": [2, 0, 0, 1], "wrong citation": [25, 10, 1, 21],
+    }  # fmt: skip
     both = Counter(query_id.split("-q")[0] for query_id in answers | citations)
     assert [both[m] for m in real.memories] == [27, 7, 12, 22, 17, 10, 15, 13, 16, 17]
 
@@ -201,13 +179,8 @@ def test_nine_questions_name_an_id_that_does_not_exist_as_written(conversations)
     rest = {"conv-42-q58", "conv-42-q88", "conv-47-q38"}
     assert written & set(evidence_faults(conversations)) == rest
     assert written - rest == {
-        "conv-26-q37",
-        "conv-43-q18",
-        "conv-49-q31",
-        "conv-49-q38",
-        "conv-49-q46",
-        "conv-50-q69",
-    }
+        "conv-26-q37", "conv-43-q18", "conv-49-q31", "conv-49-q38", "conv-49-q46", "conv-50-q69",
+    }  # fmt: skip
 
 
 # A tiny file: one conversation with two sessions, and one session that has a date only.
@@ -244,11 +217,8 @@ SAMPLE = {
         "session_12": [],
     },
     "qa": [
-        asked("D10:1", category=1),
-        asked("D2:1", "D2:4", "D10:03", category=5),
-        asked(),
-        asked("D2:1", "D"),
-        asked("D2:1", "D2:9"),
+        asked("D10:1", category=1), asked("D2:1", "D2:4", "D10:03", category=5), asked(),
+        asked("D2:1", "D"), asked("D2:1", "D2:9"),
     ],
     "observation": {
         "session_2_observation": {
@@ -261,7 +231,7 @@ SAMPLE = {
     "event_summary": {
         "events_session_2": {"Ann": ["Ann left", ""], "Bob": [], "date": "7 May, 2023"}
     },
-}
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -439,12 +409,10 @@ def test_extractions(tmp_path, tiny):
         Recorded("c", "event_summary", "D2", (), "speaker_a", "Ann left", "2023-05-07"),
     ]
     assert skipped == {
-        "observation: without turns that exist": 2,
-        "observation: without text": 2,
-        "observation: of a session without turns": 1,
-        "session_summary: without text": 1,
+        "observation: without turns that exist": 2, "observation: without text": 2,
+        "observation: of a session without turns": 1, "session_summary: without text": 1,
         "event_summary: without text": 1,
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("date", ["May", None, 7])
@@ -475,15 +443,12 @@ def test_broken_extractions(tmp_path, tiny, path, key, value, said):
 @pytest.mark.parametrize(
     ("path", "key"),
     [
-        ([], "sample_id"),
-        ([], "conversation"),
-        ([], "qa"),
-        (["conversation"], "speaker_b"),
+        ([], "sample_id"), ([], "conversation"), ([], "qa"), (["conversation"], "speaker_b"),
         (["conversation", "session_2", 1], "dia_id"),
         (["conversation", "session_2", 1], "speaker"),
         (["conversation", "session_2", 1], "text"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("value", [None, 0.5])
 def test_a_missing_key_or_wrong_value(tmp_path, tiny, path, key, value):
     entry = tiny

@@ -45,15 +45,13 @@ def instance():
         "haystack_session_ids": ["answer_1", "s", "answer_2"],
         "haystack_sessions": [
             [
-                user("a", has_answer=False),
-                assistant("b", has_answer=False),
-                user("c", has_answer=True),
-                assistant("d", has_answer=True),
+                user("a", has_answer=False), assistant("b", has_answer=False),
+                user("c", has_answer=True), assistant("d", has_answer=True),
             ],
             [assistant("e"), user("f"), user("g"), assistant("h"), assistant("i")],
             [user("j", has_answer=False), assistant("k", has_answer=True)],
         ],
-    }
+    }  # fmt: skip
 
 
 def read(*instances, **options):
@@ -98,21 +96,6 @@ def test_queries_and_qrels(instance):
     }
     assert dataset.faults == {}
     assert dataset.skipped == ()
-
-
-def test_the_official_levels_count_sessions_by_their_id(instance):
-    instance["haystack_sessions"][1][1]["has_answer"] = True
-    dataset = read(instance)
-    assert ("s_2",) in dataset.qrels["turn"]["q1"]
-    assert dataset.qrels["turn_official"] == {"q1": (("answer_1_3",),)}
-    assert dataset.qrels["session_official"] == {"q1": (("answer_1",),)}
-
-
-def test_an_abstention_is_a_kind_and_keeps_its_gold(instance):
-    plain = read(instance)
-    dataset = read(instance | {"question_id": "q1_abs"})
-    assert dataset.queries[0].kind == "abstention"
-    assert dataset.qrels["session"] == {"q1_abs": plain.qrels["session"]["q1"]}
 
 
 def test_a_question_without_answer_sessions(instance):
@@ -175,14 +158,6 @@ def test_an_answer_session_that_is_not_there(instance):
     assert {level: set(gold) for level, gold in dataset.qrels.items()} == {
         level: {"q2"} for level in LEVELS
     }
-
-
-def test_an_empty_copy_of_a_session_loses_nothing(instance):
-    instance["haystack_session_ids"][1] = "answer_2"
-    instance["haystack_sessions"][1] = []
-    dataset = read(instance)
-    assert session_ids(dataset) == ["answer_1", "answer_2"]
-    assert dataset.faults == {}
 
 
 @pytest.mark.parametrize("date", ["30 May", "", None, 3, "2023/05/32 (Tue) 23:40"])
@@ -431,12 +406,24 @@ def test_the_real_instance_s_question_and_gold(real):
     assert query.at == "2023-05-30T23:40"
     session, round_id, answer = "answer_280352e9", "answer_280352e9_5", "answer_280352e9_6"
     assert {level: gold["e47becba"] for level, gold in real.qrels.items()} == {
-        "session": ((session,),),
-        "session_official": ((session,),),
-        "round": ((round_id,),),
-        "round_official": ((round_id,),),
-        "turn": ((round_id,), (answer,)),
+        "session": ((session,),), "session_official": ((session,),), "round": ((round_id,),),
+        "round_official": ((round_id,),), "turn": ((round_id,), (answer,)),
         "turn_official": ((round_id,),),
-    }
+    }  # fmt: skip
     assert real.faults == {}
     assert real.skipped == ()
+
+
+def test_the_official_levels_count_sessions_by_their_id(instance):
+    instance["haystack_sessions"][1][1]["has_answer"] = True
+    dataset = read(instance)
+    assert ("s_2",) in dataset.qrels["turn"]["q1"]
+    assert dataset.qrels["turn_official"] == {"q1": (("answer_1_3",),)}
+    assert dataset.qrels["session_official"] == {"q1": (("answer_1",),)}
+
+
+def test_an_abstention_is_a_kind_and_keeps_its_gold(instance):
+    plain = read(instance)
+    dataset = read(instance | {"question_id": "q1_abs"})
+    assert dataset.queries[0].kind == "abstention"
+    assert dataset.qrels["session"] == {"q1_abs": plain.qrels["session"]["q1"]}

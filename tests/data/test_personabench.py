@@ -37,12 +37,9 @@ def test_the_counts_of_table_9(clean):
     asked = Counter(query.memory_id for query in clean.queries)
     assert [asked[m] for m in docs] == [48, 43, 42, 46, 44, 40]
     assert Counter(query.kind for query in clean.queries) == {
-        "Basic information": 110,
-        "Social": 53,
-        "Preference easy": 26,
-        "Preference hard": 41,
+        "Basic information": 110, "Social": 53, "Preference easy": 26, "Preference hard": 41,
         "Subjective": 33,
-    }
+    }  # fmt: skip
 
 
 def test_the_first_tenth_and_last_records(clean):
@@ -364,13 +361,6 @@ def test_two_documents_or_questions_with_one_id(tmp_path, tiny):
     asked = tiny[0][ASKED][0]["Eval_Info"]["qa"]
     asked[1]["q_id"] = asked[0]["q_id"]
     assert "'00-q0' of 'personabench-n00' is used twice" in refusal(tmp_path, tiny)
-
-
-def test_a_person_without_documents(tmp_path, tiny):
-    for name, entries in tiny[0].items():
-        if name.startswith("private_data"):
-            entries[2]["Data"] = []
-    assert "memory 'c0-p0' is empty" in refusal(tmp_path, tiny)
 
 
 def test_a_file_that_is_missing_or_no_list(tmp_path, tiny):

@@ -67,20 +67,11 @@ def test_the_questions_of_table_7(prefixes):
 def test_the_topics_of_table_8(prefixes):
     found = personamem.topics(MIRROR, NAME)
     assert found == {
-        "homeDecoration": 3,
-        "familyRelations": 32,
-        "therapy": 2,
-        "travelPlanning": 71,
-        "medicalConsultation": 19,
-        "legalConsultation": 32,
-        "studyConsultation": 35,
-        "datingConsultation": 94,
-        "financialConsultation": 72,
-        "foodRecommendation": 2,
-        "movieRecommendation": 104,
-        "musicRecommendation": 56,
-        "bookRecommendation": 67,
-    }
+        "homeDecoration": 3, "familyRelations": 32, "therapy": 2, "travelPlanning": 71,
+        "medicalConsultation": 19, "legalConsultation": 32, "studyConsultation": 35,
+        "datingConsultation": 94, "financialConsultation": 72, "foodRecommendation": 2,
+        "movieRecommendation": 104, "musicRecommendation": 56, "bookRecommendation": 67,
+    }  # fmt: skip
     assert sum(found.values()) == len(prefixes.queries)
 
 
@@ -106,11 +97,8 @@ def test_the_first_tenth_and_last_records(prefixes):
     placed = [found for memory in prefixes.memories.values() for found in by_round(memory)]
     assert [placed[i] for i in (0, 9, -1)] == [("s1:t1", "s1"), ("s1:t24", "s1"), ("s6:t172", "s6")]
     assert [digest(text) for i in (0, -1) for text in rounds[i].fields.values()] == [
-        "b2487d000424c042",
-        "1da285936d735fbe",
-        "41ccae81343f2aa5",
-        "37ef776c3d470cb3",
-    ]
+        "b2487d000424c042", "1da285936d735fbe", "41ccae81343f2aa5", "37ef776c3d470cb3",
+    ]  # fmt: skip
     queries = [prefixes.queries[i] for i in (0, 9, -1)]
     assert [(q.query_id, q.memory_id[:8], q.memory_id[64:]) for q in queries] == [
         ("acd74206-37dc-4756-94a8-b99a395d9a21", "e898d03f", "@182"),
@@ -146,19 +134,11 @@ def turn(role, text):
 
 
 FIRST = [
-    turn("system", "persona"),
-    turn("user", " a \n"),
-    turn("assistant", "b"),
-    turn("assistant", "c"),
-    turn("system", "persona"),
-    turn("assistant", "d"),
-    turn("user", "e"),
-    turn("user", " "),
-    turn("system", "persona"),
-    turn("user", "f"),
-    turn("assistant", "g"),
+    turn("system", "persona"), turn("user", " a \n"), turn("assistant", "b"),
+    turn("assistant", "c"), turn("system", "persona"), turn("assistant", "d"), turn("user", "e"),
+    turn("user", " "), turn("system", "persona"), turn("user", "f"), turn("assistant", "g"),
     turn("user", "h"),
-]
+]  # fmt: skip
 SECOND = [turn("assistant", "i"), turn("user", "j"), turn("assistant", "k")]
 
 
@@ -232,27 +212,17 @@ def test_every_turn_is_a_doc_of_its_rounds_session(tmp_path):
     docs = [(s.session_id, doc) for s in sessions for doc in GRANULARITIES["turn"](s)]
     # Turn 5 opens the second chat, and turn 9 the third: they are merged into the round before.
     assert [(session_id, doc.round_id, dict(doc.fields)) for session_id, doc in docs] == [
-        ("s1", "s1:t1", {"user": "a"}),
-        ("s1", "s1:t2", {"assistant": "b"}),
-        ("s1", "s1:t3", {"assistant": "c"}),
-        ("s1", "s1:t5", {"assistant": "d"}),
-        ("s2", "s2:t6", {"user": "e"}),
-        ("s2", "s2:t9", {"user": "f"}),
+        ("s1", "s1:t1", {"user": "a"}), ("s1", "s1:t2", {"assistant": "b"}),
+        ("s1", "s1:t3", {"assistant": "c"}), ("s1", "s1:t5", {"assistant": "d"}),
+        ("s2", "s2:t6", {"user": "e"}), ("s2", "s2:t9", {"user": "f"}),
         ("s2", "s2:t10", {"assistant": "g"}),
-    ]
+    ]  # fmt: skip
 
 
 def test_a_chat_without_turns_is_no_session(tmp_path):
     turns = [turn("system", ""), turn("user", " "), turn("system", ""), *SECOND]
     data = load(tmp_path, [row("q", "two", "6")], [{"two": turns}])
     assert by_round(data.memories["two@6"]) == [("s2:t3", "s2"), ("s2:t4", "s2")]
-
-
-def test_the_whole_context_has_the_same_rounds_and_more(tmp_path):
-    data = load(tmp_path, whole_context=True)
-    assert list(data.memories) == ["one", "two"]
-    assert [q.memory_id for q in data.queries] == ["one", "two", "one", "one"]
-    assert [r.round_id for r in data.memories["one"].rounds] == ["s1:t1", "s2:t6"]
 
 
 def test_a_line_separator_inside_a_text_is_no_new_line(tmp_path):

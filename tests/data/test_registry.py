@@ -41,18 +41,10 @@ def read(folder, text):
 def test_the_data_sets():
     known = registrations()
     assert {
-        "personabench-n00",
-        "personabench-n03",
-        "personabench-n05",
-        "personabench-n07",
-        "longmemeval-oracle",
-        "longmemeval-s",
-        "longmemeval-m",
-        "longmemeval-s-2024-10",
-        "longmemeval-s-rfmem",
-        "longmemeval-e47becba",
-        "sample",
-    } <= set(known)
+        "personabench-n00", "personabench-n03", "personabench-n05", "personabench-n07",
+        "longmemeval-oracle", "longmemeval-s", "longmemeval-m", "longmemeval-s-2024-10",
+        "longmemeval-s-rfmem", "longmemeval-e47becba", "sample",
+    } <= set(known)  # fmt: skip
     # Two keys may read one edition in two ways, such as a memory with and without what comes later.
     editions = {(entry.name, entry.edition) for entry in known.values()}
     assert len({entry.identity for entry in known.values()}) == len(editions)

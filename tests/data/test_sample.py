@@ -1,7 +1,6 @@
 import hashlib
 import json
 import os
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -18,13 +17,9 @@ from memrepro.errors import MemreproError
 from memrepro.files import atomic
 
 SHARES = {
-    "single-session-user": 70,
-    "single-session-assistant": 56,
-    "single-session-preference": 30,
-    "multi-session": 133,
-    "temporal-reasoning": 133,
-    "knowledge-update": 78,
-}
+    "single-session-user": 70, "single-session-assistant": 56, "single-session-preference": 30,
+    "multi-session": 133, "temporal-reasoning": 133, "knowledge-update": 78,
+}  # fmt: skip
 DIGEST = "80c4afbdce812e31b8d64944c2274f502d589a147680117f4eb71a94cca91723"
 PRINTED = """
 import hashlib, json
@@ -111,26 +106,6 @@ def test_the_evidence_turn_is_flagged_on_the_right_side(benchmark):
             (role,) = [turn["role"] for turn in turns if turn["has_answer"]]
             of_assistant = instance["question_type"] == "single-session-assistant"
             assert role == ("assistant" if of_assistant else "user")
-
-
-def test_evidence_is_mostly_early_but_not_only(benchmark):
-    rounds = [
-        next(i for i, turn in enumerate(turns) if turn["has_answer"]) // 2
-        for instance in benchmark
-        for session_id, turns in sessions_of(instance).items()
-        if session_id in instance["answer_session_ids"]
-    ]
-    assert rounds.count(0) > rounds.count(1) > rounds.count(3) > 0
-
-
-def test_ids(benchmark):
-    pattern = re.compile(
-        r"answer_[0-9a-f]{8}(_[1-6])?|sharegpt_[0-9a-f]{8}_0|ultrachat_\d+|[0-9a-f]{8}_\d"
-    )
-    for instance in benchmark:
-        assert all(pattern.fullmatch(i) for i in instance["haystack_session_ids"])
-        assert re.fullmatch(r"[0-9a-f]{8}(_abs)?", instance["question_id"])
-    assert len({i["question_id"] for i in benchmark}) == 120
 
 
 def test_fillers_are_half_simulated_and_a_quarter_of_each_other_source(benchmark):

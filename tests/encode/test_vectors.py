@@ -113,16 +113,6 @@ def test_batches_go_from_long_to_short_with_ties_by_text(store):
     assert encoder.batches == [["dddd", "ccc"], ["aa", "bb"], ["a", "b"]]
 
 
-def test_many_texts_come_back_right(store):
-    texts = [f"t{i % 1300}" for i in range(3000)]
-    want = HashEncoder(32).encode(texts, "document")
-    np.testing.assert_array_equal(embed(texts, Logged(), "document", store), want)
-    np.testing.assert_array_equal(embed(texts[::-1], Logged(), "document", store), want[::-1])
-    with VectorStore(store.path) as again:
-        np.testing.assert_array_equal(embed(texts, Logged(), "document", again), want)
-        assert (again.found, again.encoded) == (1300, 0)
-
-
 def test_nan_never_enters(store):
     encoder = Logged(poison="bad")
     with pytest.raises(MemreproError, match=r"NaN.*3 characters"):
@@ -137,16 +127,6 @@ def test_batches_before_a_failure_are_kept(store):
     with pytest.raises(MemreproError):
         embed(["long", "text", "bad"], Logged(poison="bad"), "document", store, batch_size=1)
     assert len(store) == 2
-
-
-def test_a_wrong_shape_never_enters(store):
-    class Short(HashEncoder):
-        def encode(self, texts, role):
-            return super().encode(texts, role)[:, :-1]
-
-    with pytest.raises(MemreproError, match="shape"):
-        embed(["a"], Short(8), "query", store)
-    assert len(store) == 0
 
 
 def test_a_flipped_bit_in_a_vector_is_seen(store):

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import threading
 import time
 from collections import Counter
 from email.utils import formatdate
@@ -15,7 +14,7 @@ from memrepro.errors import MemreproError
 from memrepro.llm.completions import Broken, said_of, seconds_to_wait, to_answer
 from memrepro.llm.endpoint import Endpoint
 from memrepro.llm.model import ModelIdentity, Parameters, Prompt, prompt_key
-from memrepro.llm.pace import Budget, Pace, most_tokens
+from memrepro.llm.pace import Budget, most_tokens
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.shipping import export_records
@@ -290,22 +289,6 @@ def test_no_tokenizer_on_bytes_makes_more_tokens(user, system, maximum):
     prompt = Prompt.of(user, system, Parameters(maximum_tokens=maximum))
     size = sum(len(m.content.encode()) for m in prompt.messages)
     assert most_tokens(prompt) >= size + maximum
-
-
-def test_a_pace_ends_when_it_is_told_to_stop():
-    pace, stop = Pace(None), threading.Event()
-    pace.hold(60)
-    threading.Timer(0.05, stop.set).start()
-    began = time.monotonic()
-    pace.wait(stop)
-    assert time.monotonic() - began < 5
-
-
-def test_leaving_early_asks_for_nothing_more(server):
-    stream = backend(server, concurrency=2).stream(PROMPTS)
-    next(stream)
-    stream.close()
-    assert len(server.asked) <= 3
 
 
 # The key.

@@ -59,13 +59,9 @@ def test_model_revision_role_and_order_change_the_key_and_it_is_pinned():
         prompt_key(identity, prompt)
         for identity in (IDENTITY, ModelIdentity("m", "2"), ModelIdentity("1", "m"))
         for prompt in (
-            PROMPT,
-            Prompt((a, b, a)),
-            Prompt((b, a, a)),
-            Prompt((a, a, a)),
-            Prompt((a, a)),
+            PROMPT, Prompt((a, b, a)), Prompt((b, a, a)), Prompt((a, a, a)), Prompt((a, a)),
         )
-    }
+    }  # fmt: skip
     assert len(keys) == 15
     assert prompt_key(IDENTITY, PROMPT).hex()[:16] == "4e6d883baa9c3161"
 

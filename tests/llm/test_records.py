@@ -247,16 +247,6 @@ def test_records_go_by_file_in_one_order(tmp_path, store):
     assert (tmp_path / "again.jsonl").read_bytes() == out.read_bytes()
 
 
-def test_some_records_go_by_file(tmp_path, store):
-    records = fill(store, 5)
-    out = tmp_path / "out.jsonl"
-    assert export_records(store, out, [records[3].key]).records == 1
-    assert read_record(json.loads(out.read_text())) == records[3]
-    assert export_records(store, out, []).records == 0
-    with pytest.raises(MemreproError, match=r"out\.jsonl was not written: 1 of its 2 answers"):
-        export_records(store, out, [records[3].key, b"x" * 32])
-
-
 def test_an_import_changes_no_answer_that_is_here(tmp_path, store):
     records = fill(store, 2)
     out = tmp_path / "out.jsonl"

@@ -107,14 +107,11 @@ def test_a_whole_object_is_used_even_if_the_answer_was_cut_after_it():
 def test_a_run_is_counted_and_keeps_its_order():
     got = parse_all(
         [
-            ("s1", answer(WHOLE)),
-            ("s2", answer("no")),
-            ("s3", answer("{}")),
-            ("s4", answer(WHOLE[:-1])),
-            ("s5", answer(WHOLE)),
+            ("s1", answer(WHOLE)), ("s2", answer("no")), ("s3", answer("{}")),
+            ("s4", answer(WHOLE[:-1])), ("s5", answer(WHOLE)),
         ],
         Event,
-    )
+    )  # fmt: skip
     assert list(got.values) == ["s1", "s5"]
     assert got.refused == [
         ("s2", "no JSON: 2 characters without an object, 'no'"),

@@ -154,17 +154,6 @@ def test_a_fact_that_gave_way_is_forgotten_alone():
     assert [c.text for c in cold.history(db, coffee.fact_id)] == [COFFEE.text]
 
 
-def test_a_source_is_forgotten_with_what_it_alone_said():
-    db = database()
-    tea, coffee = take(db, TEA, COFFEE)
-    assert cold.forget_source(db, "s2") == [coffee.fact_id]
-    assert "coffee" not in everything(db)
-    # The person knew better by then: what it superseded does not come back.
-    assert cold.facts(db) == []
-    assert [c.fact_id for c in cold.history(db, tea.fact_id)] == [tea.fact_id]
-    assert cold.forget_source(db, "s2") == []
-
-
 def test_a_fact_that_others_say_too_is_told_in_their_words():
     db = database()
     take(db, said("I live in Rome.", "s1", 1.0), said("I'm based in Rome.", "s2", 2.0))
@@ -179,15 +168,6 @@ def test_a_fact_that_others_say_too_is_told_in_their_words():
     assert everything(db) == "[[], [], []]"
 
 
-def test_a_fact_in_the_words_of_another_source_stays():
-    db = database()
-    take(db, said("I live in Rome.", "s1", 1.0), said("I'm based in Rome.", "s2", 2.0))
-    before = cold.facts(db)
-    assert cold.forget_source(db, "s2") == []
-    assert [(f.fact_id, f.text) for f in cold.facts(db)] == [(f.fact_id, f.text) for f in before]
-    assert "based" not in everything(db)
-
-
 def test_a_denial_outlives_what_it_denied():
     db = database()
     dog, denial = said("I have a dog."), said("I don't have a dog any more.", "s2", 2.0)
@@ -199,28 +179,6 @@ def test_a_denial_outlives_what_it_denied():
     (late,) = take(db, dog._replace(sources=("s3",)))
     assert late.operation == "late"
     assert cold.facts(db) == [fact]
-
-
-def test_words_that_were_merged_away_go_with_their_source():
-    db = database()
-    add = lambda *_: Decision("add")  # noqa: E731
-    take(db, said("I have a dog", "s1", 1.0), said("I have a dog named Rex", "s2", 2.0), decide=add)
-    rex, dog = sorted(cold.facts(db), key=lambda fact: -len(fact.text))
-    cold.merge(db, rex.fact_id, dog.fact_id, NOW, "alike")
-    assert cold.forget_source(db, "s2") == [rex.fact_id]
-    assert "Rex" not in everything(db)
-    (fact,) = cold.facts(db)
-    assert (fact.text, fact.sources) == ("I have a dog", ("s1",))
-
-
-def test_a_merged_fact_is_forgotten_with_the_one_that_says_the_same():
-    db = database()
-    add = lambda *_: Decision("add")  # noqa: E731
-    take(db, said("I have a dog", "s1", 1.0), said("I own a dog", "s2", 2.0), decide=add)
-    one, other = cold.facts(db)
-    cold.merge(db, one.fact_id, other.fact_id, NOW, "alike")
-    assert cold.forget(db, other.fact_id) == sorted([one.fact_id, other.fact_id])
-    assert everything(db) == "[[], [], []]"
 
 
 # Errors.

@@ -10,7 +10,7 @@ import yaml
 from memrepro.errors import MemreproError
 from memrepro.llm.records import AnswerStore
 from memrepro.memory.fact import OPERATIONS, Candidate, Decision, Fact
-from memrepro.memory.language.conflicts import apart, ask, by_model, by_rules, same_words
+from memrepro.memory.language.conflicts import apart, ask, by_model, by_rules
 from tests.papers.associa.llm.scripted import live, replay
 
 CASES = yaml.safe_load(Path(__file__).with_name("conflict_cases.yaml").read_text())
@@ -35,13 +35,10 @@ def right(case, decision):
 # How good the rules are: operation → (right, decided so, should be so).
 MEASURED = {
     "seen": {
-        "add": (27, 28, 27),
-        "update": (19, 19, 20),
-        "delete": (11, 11, 11),
-        "noop": (7, 7, 7),
+        "add": (27, 28, 27), "update": (19, 19, 20), "delete": (11, 11, 11), "noop": (7, 7, 7),
     },
     "unseen": {"add": (14, 28, 14), "update": (7, 7, 15), "delete": (6, 6, 9), "noop": (5, 5, 8)},
-}
+}  # fmt: skip
 
 
 def counted(part):
@@ -93,11 +90,6 @@ def test_a_denial_of_several_values_is_added():
     known = [fact("I have a dog named Rex.", 1), fact("I have a dog named Bella.", 2)]
     decision = by_rules()(told("I don't have a dog any more."), known)
     assert decision == Decision("add", reason="a denial that fits several")
-
-
-def test_same_words():
-    assert same_words("It’s  Rome!") == same_words("it's rome")
-    assert same_words("Rome, not Oslo") != same_words("Oslo, not Rome")
 
 
 @pytest.mark.parametrize(
@@ -170,9 +162,6 @@ def test_the_same_words_and_an_empty_memory_are_not_asked_about(store):
     [
         ("update 1", "no JSON"),
         ('{"operation": "update", "fa', "half JSON"),
-        ("{'operation': 'add'}", "bad JSON"),
-        ('{"operation": "add"} {"operation": "noop"}', "two objects"),
-        ('[{"operation": "add"}]', "misfit"),
         ('{"operation": "UPDATE", "fact": 1}', "misfit"),
         ('{"operation": "merge", "fact": 1}', "misfit"),
         ('{"operation": "update", "fact": "1"}', "misfit"),
@@ -183,7 +172,6 @@ def test_the_same_words_and_an_empty_memory_are_not_asked_about(store):
         ('{"operation": "delete"}', "misfit"),
         ('{"operation": "add", "fact": 1}', "misfit"),
         ('{"operation": "delete", "fact": 1, "also": 2}', "misfit"),
-        ("", "no JSON"),
     ],
 )
 def test_an_answer_that_cannot_be_used_adds_and_is_counted(store, said, kind):

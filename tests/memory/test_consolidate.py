@@ -59,14 +59,6 @@ def test_the_fullest_stays_with_the_sources_of_all_and_the_old_in_its_history():
     assert cold.conflicts(db) == {}
 
 
-def test_a_second_run_merges_nothing():
-    db = memory(*DOG)
-    consolidate(db, similar, 0.6, 9.0)
-    before = cold.export_rows(db)
-    assert consolidate(db, similar, 0.6, 10.0) == []
-    assert cold.export_rows(db) == before
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -80,12 +72,6 @@ def test_what_sounds_alike_and_is_not_the_same_stays(one, other):
     db = memory((one, "s1", 1.0), (other, "s2", 2.0))
     assert consolidate(db, similar, 0.1, 9.0) == []
     assert len(cold.facts(db)) == 2
-
-
-def test_facts_of_two_categories_are_not_merged():
-    db = memory(DOG[0])
-    cold.apply(db, [Candidate("I have a dog", "event", 0.9, ("s4",), 4.0)], 4.0, add)
-    assert consolidate(db, similar, 0.1, 9.0) == []
 
 
 def test_few_facts_ask_for_no_similarities():

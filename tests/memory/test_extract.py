@@ -89,16 +89,10 @@ def test_a_time_of_no_year_dates_nothing():
 @pytest.mark.parametrize(
     "said",
     [
-        "Do I like tea?",
-        "I like it.",
-        "I have a question.",
-        "ok",
-        "",
-        "Tea!",
-        "Please write an essay on tea.",
-        "He lives in Rome.",
+        "Do I like tea?", "I like it.", "I have a question.", "ok", "", "Tea!",
+        "Please write an essay on tea.", "He lives in Rome.",
     ],
-)
+)  # fmt: skip
 def test_what_states_nothing_of_a_life(said):
     assert by_rules()([segment(("user", said))]) == []
 
@@ -162,12 +156,7 @@ def test_an_answer_that_is_not_recorded_is_an_error(store):
     ("text", "reason"),
     [
         ("The user prefers tea.", "no JSON"),
-        ("", "no JSON"),
         (WHOLE[:50], "half JSON"),
-        (WHOLE.replace('"', "'"), "bad JSON"),
-        (WHOLE.replace("0.9", "NaN"), "bad JSON"),
-        (f"{WHOLE}\n{WHOLE}", "two objects"),
-        (json.dumps([TEA]), "misfit: an array"),
         ("{}", "misfit: facts: Field required"),
         ('{"facts": null}', "misfit: facts"),
         (changed(text=" "), "misfit: facts.0.text"),
@@ -176,12 +165,9 @@ def test_an_answer_that_is_not_recorded_is_an_error(store):
         (changed(text="\ud800"), "misfit: the object: Invalid JSON"),
         (changed(category="hobby"), "misfit: facts.0.category.*none of preference"),
         (changed(category="Preference"), "misfit: facts.0.category"),
-        (changed(category=None), "misfit: facts.0.category"),
         (changed(confidence=1.2), "misfit: facts.0.confidence"),
-        (changed(confidence=-0.1), "misfit: facts.0.confidence"),
         (changed(confidence="0.9"), "misfit: facts.0.confidence"),
         (changed(confidence=True), "misfit: facts.0.confidence"),
-        (changed(confidence="high"), "misfit: facts.0.confidence"),
         (changed(quote=""), "misfit: facts.0.quote"),
         (changed(user="root"), "misfit: facts.0.user: Extra"),
         (json.dumps({"facts": [TEA, TEA | {"category": "x"}]}), "misfit: facts.1"),

@@ -75,14 +75,6 @@ def test_rewriting_leaves_no_byte_of_what_was_removed(index, tmp_path):
     assert len(index.ids("segments")) == 99
 
 
-def test_many_small_writes_leave_few_fragments(index, tmp_path):
-    for n in range(1, 60):
-        index.level("segments", [f"v{i}" for i in range(n)], vectors_of)
-    table = lancedb.connect(tmp_path / "vectors.lance").open_table("segments")
-    assert table.stats()["fragment_stats"]["num_fragments"] <= 21
-    assert len(index.ids("segments")) == 59
-
-
 def test_many_rows_are_written_in_few_groups_and_encoded_in_batches(index, tmp_path):
     asked = []
 
@@ -175,12 +167,3 @@ def test_a_reader_that_kept_its_connection_sees_tables_written_anew(tmp_path, ap
         assert reader.nearest("segments", vectors_of([f"v{first}"])[0], 1)[0] == [f"v{first}"]
         writer.rewrite()
         assert reader.nearest("segments", vectors_of([f"v{first}"])[0], 1)[0] == [f"v{first}"]
-
-
-def test_a_connection_is_kept_while_nothing_is_written(index):
-    index.level("segments", ["v1"], vectors_of)
-    kept = index._connect()
-    index.nearest("segments", vectors_of(["v1"])[0], 1)
-    assert index._connect() is kept
-    index.level("segments", ["v1", "v2"], vectors_of)
-    assert index._connect() is not kept

@@ -8,7 +8,6 @@ import pytest
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.memory import control
-from memrepro.memory.hot import Hot
 from memrepro.memory.settings import UNCERTAIN, Settings
 from memrepro.retrieve.tiered.lexical import Lexical
 from memrepro.retrieve.tiered.segments import Message, Segmentation
@@ -148,14 +147,6 @@ def test_messages_of_all_channels_are_merged_by_time_and_copies_dropped(tmp_path
         assert memory.metrics()["duplicates"] == 4
 
 
-def test_hot_lets_the_oldest_go():
-    hot = Hot(3, chat(5))
-    assert ids(hot.last()) == ["m2", "m3", "m4"]
-    assert ids(hot.last(1)) == ["m4"]
-    hot.hold([said(7, "b", 1), said(6, "a", 0), said(8, "same time, later in", 1)])
-    assert ids(hot.last()) == ["m6", "m7", "m8"]
-
-
 @pytest.mark.parametrize(
     ("message", "error"),
     [
@@ -210,16 +201,6 @@ def test_seven_days_on_facts_answer_with_their_messages(tmp_path):
         asked = memory.metrics()["cold_consulted"]
         assert memory.search("the sea is cold, the sky", end + 1).items[0].tier == "warm"
         assert memory.metrics()["cold_consulted"] == asked
-
-
-def test_a_new_value_takes_the_place_of_the_old_one(tmp_path):
-    with opened(tmp_path) as memory:
-        memory.add([said(0, "I live in Oslo", 0), said(1, "I live in Rome now", 6000)])
-        memory.maintain(OLD)
-        (fact,) = control.facts(memory)
-        assert "Rome" in fact.text
-        assert [f.text for f in control.facts(memory, "superseded")] == ["I live in Oslo"]
-        assert [c.operation for c in control.history(memory, fact.fact_id)] == ["add", "update"]
 
 
 def test_migration_goes_on_where_it_was_interrupted(tmp_path):
@@ -312,12 +293,6 @@ def test_another_encoder_or_other_rules_make_the_index_anew(tmp_path):
         check_whole(memory)
 
 
-def test_nothing_to_read_is_said(tmp_path):
-    with pytest.raises(MemreproError, match="there is no memory in"):
-        opened(tmp_path, mode="read")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
@@ -376,17 +351,6 @@ def test_a_change_does_not_read_the_whole_index(tmp_path, monkeypatch):
         assert memory.metrics().get("index_failed", 0) == 0
         assert any("in between" in s.text for s in control.segments(memory))
         memory.maintain(OLD)
-        check_whole(memory)
-
-
-def test_old_segments_of_any_length_are_replaced(tmp_path):
-    every = replace(SETTINGS, segmentation=Segmentation(gap_hours=24.0))
-    with opened(tmp_path, settings=every) as memory:
-        memory.add([said(i, f"text {i}", i * 600) for i in range(12)])
-        assert control.segments(memory)
-    # Segments of up to 40 hours, cut by other rules, give way to short ones.
-    with opened(tmp_path) as memory:
-        assert {len(s.message_ids) for s in control.segments(memory)} == {1}
         check_whole(memory)
 
 

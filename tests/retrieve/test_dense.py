@@ -72,14 +72,6 @@ def test_a_mixture_scores_a_doc_with_one_field_by_that_field():
     assert len(set(np.round(ranking.scores, 6))) == 1
 
 
-@pytest.mark.parametrize("text", ["user_only", "assistant_only"])
-def test_alpha_one_and_zero_are_the_single_fields(text):
-    alone = make_retriever("dense", "dense", {"k": 3}).search([request(text)])
-    parameters = {"k": 3, "field": "user", "alpha": float(text == "user_only")}
-    mixed = make_retriever("dense", "mixture", parameters).search([request("fielded")])
-    assert [r.doc_ids for r in mixed] == [r.doc_ids for r in alone]
-
-
 def test_rank_merging_takes_the_better_of_two_ranks():
     session = Session("s", tuple(Round.of(f"d{i}", user=f"own {i}") for i in range(4)))
     memory = Memory("m", (session,), ("",))

@@ -84,21 +84,6 @@ def test_a_span_that_overlaps_the_range_widened_by_two_days_is_in_range(span, fi
     assert docs[0] == first
 
 
-def test_the_scores_are_those_of_the_similarity():
-    asked = request([[(1, 1)], [(10, 10)]], [(10, 10)], [0.9, 0.25])
-    (ranking,) = TimeFiltered(2).search([asked])
-    assert dict(zip(ranking.doc_ids, ranking.scores, strict=True)) == pytest.approx(
-        {"d1": 0.25, "d0": 0.9}
-    )
-
-
-def test_several_memories_keep_their_own_dates():
-    first = request([[(1, 1)], [(10, 10)]], [(10, 10)])
-    second = request([[(10, 10)], [(1, 1)]], [(10, 10)])
-    found = TimeFiltered(2).search([first, second])
-    assert [r.doc_ids for r in found] == [("d1", "d0"), ("d0", "d1")]
-
-
 def test_fielded_keys_are_filtered_by_their_doc():
     encoder = HashEncoder()
     memory = Memory.of(

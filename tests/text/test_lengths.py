@@ -88,13 +88,6 @@ def test_a_doc_is_as_long_as_what_concat_embeds(tmp_path):
     assert found["m", "t0", "round"] == (7, 2, 2)
 
 
-def test_one_id_in_two_memories_has_two_lengths(tmp_path):
-    pieces = [piece("m", *rounds(("one", "two"))), piece("n", *rounds(("one two", "three four")))]
-    found = saved(pieces, tmp_path)
-    assert found["m", "s0", "round"][1] == 2
-    assert found["n", "s0", "round"][1] == 4
-
-
 def test_a_level_of_too_many_docs_is_left_out_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(lengths, "MOST_DOCS", 3)
     pieces = [piece(m, *rounds(("a", "b"), ("c", "d"))) for m in ("m", "n", "o")]

@@ -48,23 +48,16 @@ def test_session():
 @pytest.mark.parametrize(
     "fact",
     [
-        "I moved to Turin in 2019.",
-        "i bought a red bicycle yesterday",
-        "I'm left-handed and short.",
-        "I'd already eaten my lunch by noon.",
-        "I'd love to visit Lapland one day.",
-        "I can't eat peanuts at all.",
-        "I’ve had two cats since March.",
-        "We got married in a barn.",
-        "My dog Bruno is nine years old.",
-        "This was my third marathon.",
-        "Just finished painting the garden shed.",
-        "Swimming helps me sleep at night.",
-        "I'll visit my aunt in Oslo next week.",
-        "I think I left school in 1998.",
+        "I moved to Turin in 2019.", "i bought a red bicycle yesterday",
+        "I'm left-handed and short.", "I'd already eaten my lunch by noon.",
+        "I'd love to visit Lapland one day.", "I can't eat peanuts at all.",
+        "I’ve had two cats since March.", "We got married in a barn.",
+        "My dog Bruno is nine years old.", "This was my third marathon.",
+        "Just finished painting the garden shed.", "Swimming helps me sleep at night.",
+        "I'll visit my aunt in Oslo next week.", "I think I left school in 1998.",
         'I have read "Who are you?" many times.',
     ],
-)
+)  # fmt: skip
 def test_a_fact(fact):
     assert user_facts(fact) == [fact]
 

@@ -122,13 +122,6 @@ def test_without_importance_an_events_utterance_comes_before_one_that_shares_an_
     assert (by_id["utterance:d1"], by_id["utterance:d0"]) == (1, 0)
 
 
-def test_queries_do_not_hang_on_each_other():
-    memory, extractions = travels()
-    whole = Associa(k=4).search([request(memory, extractions)])
-    single = [Associa(k=4).search([request(memory, extractions, [q])])[0] for q in QUESTIONS]
-    assert [(r.doc_ids, r.scores) for r in whole] == [(r.doc_ids, r.scores) for r in single]
-
-
 def test_a_graph_in_pieces_is_recalled_from_one_of_them():
     graph = build_from(tale())  # d2 is linked by its speaker alone
     graph = graph.with_vectors(vectors_of(graph))
@@ -136,12 +129,6 @@ def test_a_graph_in_pieces_is_recalled_from_one_of_them():
     evidence = recall(graph.vectors[row], graph, Settings(top_nodes=1, top_edges=1))
     assert "utterance:d2" not in [graph.node_ids[i] for i in evidence.nodes]
     assert "utterance:d1" in [graph.node_ids[i] for i in evidence.nodes]
-
-
-def test_the_empty_graph_recalls_nothing():
-    graph = build_from([]).with_vectors(np.zeros((0, 4), np.float32))
-    evidence = recall(np.ones(4, np.float32), graph, Settings())
-    assert (len(evidence.nodes), len(evidence.importance), evidence.subgraph.value) == (0, 0, 0)
 
 
 def test_other_keys_and_missing_vectors_are_refused():

@@ -65,23 +65,6 @@ def test_the_cost_is_lowered_so_that_an_edge_can_be_taken():
     np.testing.assert_array_equal(same.nodes > 0, graph.ties <= np.sort(graph.ties)[2])
 
 
-def test_a_path_by_hand():
-    # a(3) - b(0) - c(2) - d(0), θ = 1.5: b and c cost 3 and bring 2, so a stays alone; with an edge
-    # prize of 4 on b-c (a virtual node of 2.5) the way is worth it.
-    edges = np.array([[0, 1], [1, 2], [2, 3]])
-    nodes = np.array([3.0, 0, 2, 0])
-    found = associate(edges, Prizes(nodes, np.zeros(3), 1.5))
-    assert (found.nodes.tolist(), found.edges.tolist(), found.value) == ([0], [], 3)
-    found = associate(edges, Prizes(nodes, np.array([0, 4.0, 0]), 1.5))
-    assert (found.nodes.tolist(), found.edges.tolist()) == ([0, 1, 2], [0, 1])
-    assert found.value == pytest.approx(3 + 2 + 4 - 2 * 1.5)
-
-
-def test_both_ends_of_a_virtual_node_are_taken():
-    found = associate(np.array([[0, 1]]), Prizes(np.zeros(2), np.array([2.0]), 0.5))
-    assert (found.nodes.tolist(), found.edges.tolist(), found.value) == ([0, 1], [0], 1.5)
-
-
 def drawn(generator):
     """A graph of up to 10 nodes, perhaps in pieces and with parallel edges, and its prizes."""
     n = int(generator.integers(1, 11))
@@ -157,13 +140,6 @@ def test_the_subgraph_is_connected_and_holds_the_ends_of_its_edges(seed, pruning
         prizes.nodes[found.nodes].sum()
         + sum(prizes.edges[e] - prizes.edge_cost for e in found.edges)
     )
-
-
-def test_the_empty_graph_gives_an_empty_subgraph():
-    graph = build_from([]).with_vectors(np.zeros((0, 4), np.float32))
-    prizes = prize(graph, graph.similarities(np.ones(4, np.float32)), 15, 15, 0.5)
-    found = associate(graph.edges, prizes)
-    assert (len(found.nodes), len(found.edges), found.value) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])

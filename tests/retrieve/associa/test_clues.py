@@ -101,12 +101,6 @@ def test_i_is_the_speaker_if_there_is_one():
     assert read_event("I visited Paris.", {"Paris"}, ("a", "b")).relations == ()
 
 
-def test_an_entity_named_twice_is_one():
-    event = read_event("Ann met Bob and Bob met Ann.", {"Ann", "Bob"}, ("user",))
-    assert [text for text, _ in event.entities] == ["Ann", "Bob"]
-    assert event.relations == ((0, "Ann met Bob", 1), (1, "Bob met Ann", 0))
-
-
 def test_a_key_scheme_is_read():
     assert Recipe.parse("round", "user_only+graph:nlp-fact&nlp-event") == Recipe(
         "round", "user_only", ("nlp-fact", "nlp-event")
@@ -125,11 +119,6 @@ def test_a_key_scheme_is_read():
 def test_a_key_scheme_that_cannot_be_made_is_refused(granularity, key_scheme, said):
     with pytest.raises(MemreproError, match=said):
         Recipe.parse(granularity, key_scheme)
-
-
-def test_an_extraction_that_is_not_there_is_refused():
-    with pytest.raises(MemreproError, match="no extraction 'nlp-fact'"):
-        read_session(SESSION, FOUND, Recipe("round", "concat", ("nlp-fact",)))
 
 
 @pytest.mark.parametrize(

@@ -151,17 +151,6 @@ def test_clues_are_put_behind_the_query_and_stay_there():
     assert set(first) < set(script.calls[1][0].evidence)
 
 
-def test_a_round_without_a_new_node_is_the_last():
-    graph, own = graph_with_vectors(), Settings()  # 15 prizes cover the whole tale
-    question = "Ann Paris choir"
-    one = Deliberated(graph, question, associated(embed([question])[0], graph, own))
-    before = one.found
-    script = Script({question: [("Ann Paris choir",), ("Ann",), ("Bob",)]})
-    deliberate([one], script, embed, 9, own)
-    assert len(script.calls) == 1
-    assert one.found is before
-
-
 def test_all_questions_are_asked_and_embedded_at_once():
     one, two = request(*travels()), request(*travels(), ["Rain again?"])
     script = Script({q: [("Rome",), ("campaigns",)] for q in (*QUESTIONS, "Rain again?")})
@@ -178,17 +167,6 @@ def test_blocks_change_no_ranking(monkeypatch):
     monkeypatch.setattr("memrepro.retrieve.associa.retrievers._BLOCK", 1)
     assert search(asked, max_iter=3, **FEW) == whole
     assert search([], max_iter=3) == []
-
-
-def test_a_clue_finds_what_the_question_alone_does_not():
-    asked = request(*travels(), ["Where was Ann?"])
-    few = {"top_nodes": 1, "top_edges": 1}
-    (plain,) = search([asked], Script({}), **few)
-    script = Script({"Where was Ann?": [("Bob met the influencer, Bob met the influencer",)]})
-    (more,) = search([asked], script, **few)
-    assert set(plain.doc_ids) < set(more.doc_ids)
-    assert "r4" in set(more.doc_ids) - set(plain.doc_ids)
-    assert list(more.scores) == sorted(more.scores, reverse=True)
 
 
 # The union, and its ranking.

@@ -123,16 +123,6 @@ def test_the_order_of_the_memory_changes_nothing(variant):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_equal_docs_come_by_their_tie_keys(variant):
-    one = ask(1, n_queries=2)
-    same = QueryBatch(
-        one.queries, np.repeat(one.docs, 9, axis=0), np.arange(9, 0, -1).astype(np.uint64)
-    )
-    for docs in by_query(recollect([same], make(variant, k=5)), 2):
-        assert docs == [8, 7, 6, 5, 4]
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
 def test_an_empty_memory_finds_nothing(variant):
     assert not len(recollect([ask(0)], make(variant)).doc)
     hits = recollect([ask(0), ask(4), ask(0)], make(variant))

@@ -53,16 +53,11 @@ def test_a_segment_is_a_key_of_each_round_in_it():
     )
     second = "assistant: a lot\nuser: cats eat\nassistant: fish"
     assert listed(keys) == [
-        ("r1", "warm", first),
-        ("r2", "warm", first),
-        ("r2", "warm", second),
-        ("r2", "cold", "cats like sleep"),
-        ("r2", "cold", "cats are lazy"),
-        ("r3", "warm", first),
-        ("r3", "warm", second),
-        ("r4", "warm", "boats sail"),
+        ("r1", "warm", first), ("r2", "warm", first), ("r2", "warm", second),
+        ("r2", "cold", "cats like sleep"), ("r2", "cold", "cats are lazy"),
+        ("r3", "warm", first), ("r3", "warm", second), ("r4", "warm", "boats sail"),
         ("r4", "cold", "boats exist"),
-    ]
+    ]  # fmt: skip
     began, later = seconds(TIMES["s1"]), seconds(TIMES["s2"])
     assert keys.said.tolist() == [
         began + 240, began + 240, began + 300, began + 180, began + 180, began + 240, began + 300,

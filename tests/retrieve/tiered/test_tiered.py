@@ -133,15 +133,6 @@ def test_it_is_the_document_read_plainly(parameters, cold, days):
         assert list(ranking.doc_ids) == by_the_document(request, number, **parameters)
 
 
-def test_with_its_defaults_it_ranks_by_similarity():
-    request = asked(["cats rain", "tea"], [NOW + 99 * DAY] * 2, "tiers:turn")
-    scores = request.doc_scores()
-    for ranking, row in zip(search(request), scores, strict=True):
-        order = sorted(range(len(row)), key=lambda d: (-row[d], request.keys.ties[d]))
-        assert list(ranking.doc_ids) == [request.keys.doc_ids[d] for d in order]
-        assert ranking.scores == pytest.approx(sorted(row, reverse=True))
-
-
 @pytest.mark.parametrize("granularity", ["round", "session"])
 def test_what_is_said_after_the_question_is_not_found(granularity):
     early, late = search(

@@ -7,11 +7,10 @@ import pytest
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
-from memrepro.llm.model import Message
 from memrepro.papers.associa.tuning.coqa import read_coqa
 from memrepro.papers.associa.tuning.examples import ask, build, read_examples, write_examples
 from memrepro.papers.associa.tuning.samples import Recipe
-from memrepro.papers.associa.tuning.teacher import answer_text, stands_alone
+from memrepro.papers.associa.tuning.teacher import stands_alone
 from tests.papers.associa.tuning.made import Teacher, content, write
 
 RECIPE = Recipe(nodes=8)
@@ -26,13 +25,9 @@ def coqa(tmp_path):
 def test_without_a_teacher_only_questions_that_stand_alone_are_used(coqa):
     built = build(coqa, RECIPE, EMBED)
     assert built.counts == {
-        "in CoQA": 7,
-        "skipped": 0,
-        "answered by the story": 6,
-        "that can be used": 4,
-        "chosen": 4,
-        "used": 4,
-    }
+        "in CoQA": 7, "skipped": 0, "answered by the story": 6, "that can be used": 4,
+        "chosen": 4, "used": 4,
+    }  # fmt: skip
     ids = [sample.sample_id for sample in built.samples]
     assert ids == sorted(ids)
     queries = ("s1oven-001", "s1oven-002", "s2library-001", "s2library-003")
@@ -46,12 +41,6 @@ def test_equal_inputs_give_equal_bytes_and_the_seed_other_ones(coqa, tmp_path):
         for n, recipe in enumerate((RECIPE, RECIPE, Recipe(nodes=8, seed=1)))
     ]
     assert made[0] == made[1] != made[2]
-
-
-def test_fewer_questions_are_some_of_more(coqa):
-    some = build(coqa, Recipe(nodes=8, questions=2), EMBED)
-    assert some.counts["used"] == 2
-    assert set(some.samples) < set(build(coqa, RECIPE, EMBED).samples)
 
 
 def test_lines_are_chats_whose_last_message_is_the_answer(coqa, tmp_path):
@@ -75,18 +64,6 @@ def test_lines_are_chats_whose_last_message_is_the_answer(coqa, tmp_path):
     read = read_examples(path)
     assert [one.example_id for one in read] == [sample.sample_id for sample in samples]
     assert read[0].messages[:-1] == ask(samples[0].query, samples[0].evidence)
-
-
-def test_another_prompt_and_answer_can_be_joined(coqa, tmp_path):
-    write_examples(
-        tmp_path / "a.jsonl",
-        build(coqa, RECIPE, EMBED).samples,
-        lambda query, evidence: [Message("user", f"{len(evidence)} {query}")],
-        lambda missing, irrelevant: json.dumps({"lacks": list(missing)} if missing else {}),
-    )
-    first = read_examples(tmp_path / "a.jsonl")[0]
-    assert first.messages[0] == Message("user", "8 Where does the oven come from?")
-    assert "lacks" in json.loads(first.messages[1].content)
 
 
 def reply(prompt):
@@ -140,23 +117,14 @@ def test_no_question_that_can_be_used_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("question", "alone"),
     [
-        ("Who founded the Harbour Library?", True),
-        ("Where does Ann's brother live?", True),
-        ("Why?", False),
-        ("Who else came along?", False),
-        ("What did HE do there?", False),
+        ("Who founded the Harbour Library?", True), ("Where does Ann's brother live?", True),
+        ("Why?", False), ("Who else came along?", False), ("What did HE do there?", False),
         ("Who thinks the theatre is theirs?", False),
-        ("What is the other heroine's name?", False),
-        ("Is Theresa in the hall?", True),
+        ("What is the other heroine's name?", False), ("Is Theresa in the hall?", True),
     ],
-)
+)  # fmt: skip
 def test_a_question_stands_alone_if_it_points_nowhere(question, alone):
     assert stands_alone(question) is alone
-
-
-def test_nothing_missing_is_an_empty_object():
-    assert answer_text((), (1, 2)) == "{}"
-    assert answer_text(("café",), ()) == '{"missing": ["café"], "irrelevant": []}'
 
 
 @pytest.mark.parametrize(
