@@ -95,7 +95,8 @@ class KeySpec:
         if plus and (mode not in MODES or not colon or not is_extraction(extraction)):
             raise MemreproError(
                 f"key scheme {key_scheme!r} has the expansion {expansion!r}: "
-                f"write mode:source-kind, with a mode of {', '.join(MODES)} and a kind of {', '.join(KINDS)}"
+                f"write mode:source-kind, with a mode of {', '.join(MODES)} "
+                f"and a kind of {', '.join(KINDS)}"
             )
         return KeySpec(base, mode, extraction)
 

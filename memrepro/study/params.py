@@ -282,8 +282,8 @@ def _embedding(kind: str, key: str, entry: object) -> Embedding:
             if family_of(key_scheme) != kind.removesuffix("embeddings").removesuffix("_"):
                 raise MemreproError(
                     f"params.yaml: {kind}.{key} has the key scheme {key_scheme!r}: those with "
-                    "+graph: stand in graph_embeddings, those with tiers: in tiered_embeddings, all others "
-                    "in embeddings"
+                    "+graph: stand in graph_embeddings, those with tiers: in tiered_embeddings, "
+                    "all others in embeddings"
                 )
     return replace(embedding, keys={g: tuple(ks) for g, ks in embedding.keys.items()})
 

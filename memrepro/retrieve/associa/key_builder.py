@@ -1,10 +1,10 @@
 """A memory graph as keys: how its texts get vectors, and how a retriever that sees keys has it.
 
-A key scheme `base+graph:source-kind&source-kind` makes a doc's keys of its clues, in this
-order, the field telling what a text is: `utterance`; `speaker` each; `time`; then of each event
-`event`, its entities `entity:<category>`, and its relations `relation:<head>:<tail>`, which count the event's
-entities. The first doc also owns the six edges' labels, `label`. So the texts are embedded like
-any keys, each once, and `clues_of` reads the clues back from the keys alone.
+A key scheme `base+graph:source-kind&source-kind` makes a doc's keys of its clues, in this order,
+the field telling what a text is: `utterance`; `speaker` each; `time`; then of each event `event`,
+its entities `entity:<category>`, and its relations `relation:<head>:<tail>`, which count the
+event's entities. The first doc also owns the six edges' labels, `label`. So the texts are embedded
+like any keys, each once, and `clues_of` reads the clues back from the keys alone.
 """
 
 from collections.abc import Iterator, Sequence

@@ -2,8 +2,9 @@
 
 A key scheme `tiers:unit` or `tiers:unit&source-kind` makes a doc's keys of all units in which it
 stands (field 'warm'), and of what was extracted from the doc (field 'cold'). A unit is a turn, a
-turn with up to three before it as its context (it stands for its own doc alone), a segment, or a session; the
-text of the last two is a key of several docs. Acknowledgments alone make no context and no segment.
+turn with up to three before it as its context (it stands for its own doc alone), a segment, or a
+session; the text of the last two is a key of several docs. Acknowledgments alone make no context
+and no segment.
 
 A dated unit is as `segments.segment_text` has it, speakers and times in the text (the document's
 form). The plain ones have no times, so that a session that stands in many memories is embedded
