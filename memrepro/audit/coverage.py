@@ -11,7 +11,8 @@ import pandas as pd
 
 from memrepro.audit.consistency import of_documents
 from memrepro.audit.finding import FAILS, HOLDS
-from memrepro.audit.ledger import DOCUMENTS, Entry, printed_entries
+from memrepro.audit.documents import documents
+from memrepro.audit.ledger import Entry, printed_entries
 from memrepro.audit.tables import PROSE
 from memrepro.audit.verdicts import JUDGED, NOT_COMPARABLE, NOT_RUN
 from memrepro.files import paths
@@ -110,7 +111,7 @@ def covered(profile: str) -> pd.DataFrame:
     """
     numbers = [entry for entry in printed_entries() if entry.kind != "word"]
     followed, found = _recomputed(), []
-    for document in DOCUMENTS:
+    for document in documents():
         known = Cells(cells(profile, document))
         reported = (paths.results(profile) / document).is_dir()
         none = "no table has it" if reported else f"no report on the profile {profile!r}"
@@ -140,7 +141,7 @@ def by_outcome(found: pd.DataFrame) -> pd.DataFrame:
     The last rows are of all documents; an outcome that none has is there with 0.
     """
     counts = found.groupby(["document", "outcome"]).size().unstack(fill_value=0)
-    counts = counts.reindex(index=list(DOCUMENTS), columns=list(OUTCOMES), fill_value=0)
+    counts = counts.reindex(index=list(documents()), columns=list(OUTCOMES), fill_value=0)
     counts.loc["all"] = counts.sum()
     rows = [
         (str(document), outcome, int(n))
@@ -154,7 +155,7 @@ def by_reason(found: pd.DataFrame) -> pd.DataFrame:
     """The same by reason, the most frequent first: `document, outcome, reason, numbers`."""
     keys = ["document", "outcome", "reason"]
     counts = found.groupby(keys, sort=False).size().rename("numbers").reset_index()
-    place = counts["document"].map(DOCUMENTS.index)
+    place = counts["document"].map(documents().index)
     ordered = counts.assign(place=place).sort_values(
         ["place", "numbers", "outcome", "reason"], ascending=[True, False, True, True]
     )
