@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 from memrepro.audit import formulas, shapes, shares, twice, unstated, wholes
-from memrepro.audit.finding import Finding
 from memrepro.audit.documents import documents, tables
+from memrepro.audit.finding import Finding
 from memrepro.audit.tables import Table
 
 # Rule → what it asks of all tables of one document.

@@ -60,9 +60,7 @@ def _entry(document: str, table: str, papers: Path) -> Mapping[str, Any]:
     return dict(known[table])
 
 
-def printed_rows(
-    document: str, table: str, papers: Path = PAPERS
-) -> dict[str, dict[str, str]]:
+def printed_rows(document: str, table: str, papers: Path = PAPERS) -> dict[str, dict[str, str]]:
     """A printed table: row → column → string.
 
     Raises:

@@ -43,7 +43,8 @@ KEYS: Mapping[str, str] = {
     "encoder": "the same",
     "setting": "the same",
     "to_the_digit": "true where a round number, too, is meant to its last digit",
-    "without_run": "{verdict, why, rows: {row: why}}: why no run stands beside its cells",
+    "without_run": "why no run stands beside its cells: {verdict, why}; where they differ, "
+    "columns: {column: verdict} and rows: {row: why}; here: {column: {row: what is set here}}",
     "names": "row or column, or a part of its name → what it is called elsewhere",
 }
 PROSE = "printed"  # the column of a table of what prose says
