@@ -181,9 +181,8 @@ def _further(row: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Ite
         names = {"row": of, "column": column}
         value = evaluate(entry["is"], tables, f"check {row!r}", names)
         agrees, _, why = compared(shown, value)
+        told, why = (None, "") if entry.get("open") else (agrees, why)
         name, source = row.format(**names), entry.get("note") or "; ".join(entry["is"])
-        if entry.get("open"):
-            agrees, why = None, ""
         yield NumberCheck(
             name,
             column,
@@ -191,7 +190,7 @@ def _further(row: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Ite
             shown,
             float(value.at[0]),
             entry.get("n", 1),
-            agrees,
+            told,
             why,
             source,
         )

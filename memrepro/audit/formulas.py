@@ -48,6 +48,10 @@ def _span(*ends: Sequence[float]) -> Span:
     return Span(low, at, high)
 
 
+def _same(values: NDArray[np.float64]) -> Span:
+    return Span(values, values, values)
+
+
 def _exactly(value: float) -> Span:
     return _span([value], [value], [value])
 
@@ -105,7 +109,7 @@ class Formula:
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
                 first, second = (self._value(side, names).at for side in (left, right))
                 holds = np.asarray(_COMPARISONS[type(op)](first, second), float)
-                return Span(*[np.atleast_1d(holds)] * 3)
+                return _same(np.atleast_1d(holds))
             case ast.Call(func=ast.Name(id=name), args=[inner]):
                 return _called(name, self._value(inner, names), inner)
             case ast.Call(func=ast.Name(id="max"), args=[left, right]):
@@ -141,9 +145,9 @@ def _called(name: str, value: Span, inner: ast.expr) -> Span:
         case "items":
             return _exactly(sum(len(shown.split(", ")) for _, _, shown in value.cells))
         case "round":
-            return Span(*[np.rint(value.at)] * 3)
+            return _same(np.rint(value.at))
         case "log":
-            return Span(*(np.log(end) for end in value[:3]))
+            return Span(np.log(value.low), np.log(value.at), np.log(value.high))
     raise MemreproError(f"formula has the function {name!r}: known are {', '.join(_FUNCTIONS)}")
 
 
