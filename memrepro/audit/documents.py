@@ -11,13 +11,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from memrepro.audit.tables import Table, table_of
+from memrepro.audit.tables import NO_TABLES, Table, table_of
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
 
 PAPERS = Path(__file__).parents[1] / "papers"
 _FILE = "printed.yaml"
-_NO_TABLES = ("document", "checks")
 
 
 def documents(papers: Path = PAPERS) -> tuple[str, ...]:
@@ -44,7 +43,7 @@ def tables(document: str, papers: Path = PAPERS) -> tuple[Table, ...]:
     """
     path = str(papers / document / _FILE)
     entries = _whole_file(papers, document).items()
-    return tuple(table_of(document, t, e, path) for t, e in entries if t not in _NO_TABLES)
+    return tuple(table_of(document, t, e, path) for t, e in entries if t not in NO_TABLES)
 
 
 def checks(document: str, papers: Path = PAPERS) -> Mapping[str, Any]:
@@ -54,8 +53,8 @@ def checks(document: str, papers: Path = PAPERS) -> Mapping[str, Any]:
 
 def _entry(document: str, table: str, papers: Path) -> Mapping[str, Any]:
     known = _whole_file(papers, document)
-    if table not in known or table in _NO_TABLES:
-        tables_known = ", ".join(name for name in known if name not in _NO_TABLES)
+    if table not in known or table in NO_TABLES:
+        tables_known = ", ".join(name for name in known if name not in NO_TABLES)
         raise MemreproError(f"{document} prints no table {table!r}: known are {tables_known}")
     return dict(known[table])
 
