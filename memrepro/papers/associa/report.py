@@ -6,9 +6,9 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.papers.associa import claims, consistency, diagrams, graphs, here, printed
+from memrepro.papers.associa import claims, diagrams, graphs, here
 from memrepro.papers.associa.here import STUDIES, TABLE1, Runs
-from memrepro.report import figures
+from memrepro.report import checks, figures
 from memrepro.report.profile import Metrics, Views, exclusion_cells
 from memrepro.report.tables import write_cells
 from memrepro.study.params import load_plan
@@ -57,8 +57,7 @@ def build(profile: str, folder: Path) -> list[Path]:
     """Write Associa's tables and figures of a profile into a folder; return their paths."""
     metrics, plan = Metrics(profile), load_plan()
     written = [
-        *printed.build(folder),
-        *write_cells(consistency.consistency(), folder, "consistency"),
+        *checks.build("associa", folder),
         *diagrams.build(folder),
     ]
     for study in STUDIES[profile]:

@@ -7,17 +7,19 @@ from typing import NamedTuple
 import pandas as pd
 from IPython.display import display
 
+from memrepro.audit.documents import printed_notes, printed_rows
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers import benchmark_statistics
-from memrepro.papers.longmemeval import printed as longmemeval_printed
 from memrepro.papers.longmemeval import time
+from memrepro.report import checks
 from memrepro.report.profile import Metrics, Views, difference, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.study.params import load_plan
 
-_VIEWS = Views("longmemeval")
+_DOCUMENT = "longmemeval"
+_VIEWS = Views(_DOCUMENT)
 show_table, show_figure = _VIEWS.table, _VIEWS.figure
 LEVELS = ("session", "round")
 COLUMNS = (("recall_all", 5), ("ndcg", 5), ("recall_all", 10), ("ndcg", 10))
@@ -230,8 +232,8 @@ def printed(table: str, metrics: Metrics, profile: str) -> Iterator[Cell]:
     one: only `K = V` is judged, by all stated labels and the released NDCG, and the note says so.
     Table 4 is about the temporal questions alone.
     """
-    notes = longmemeval_printed.notes(table)
-    for row, cells in longmemeval_printed.printed(table).iterrows():
+    notes = printed_notes(_DOCUMENT, table)
+    for row, cells in printed_rows(_DOCUMENT, table).items():
         for column, shown in cells.items():
             cell = _beside(table, str(row), str(column), shown, metrics, profile)
             yield cell._replace(note="; ".join([cell.note, *notes]))
@@ -317,7 +319,7 @@ def show_printed_twice(profile: str) -> pd.DataFrame:
 def build(profile: str, folder: Path) -> list[Path]:
     """Write LongMemEval's tables and figures of a profile into a folder; return their paths."""
     metrics = Metrics(profile)
-    written = longmemeval_printed.build(folder)
+    written = checks.build(_DOCUMENT, folder)
     for table in ("table3", "table4", "table9", "table10"):
         written += write_cells(printed(table, metrics, profile), folder, table)
     for dataset in _datasets(profile):

@@ -7,16 +7,17 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from memrepro.audit.documents import printed_table
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.tiered.here import SWEEPS, Runs, swept
-from memrepro.papers.tiered.printed import said
 from memrepro.report import figures
 from memrepro.report.tables import Cell
 
 _METRICS = ("recall_all", "recall_any", "ndcg")
-TIMEOUT = float(said("parameters", "fallback, time of the vector search").removesuffix("ms"))
+_PARAMETERS = printed_table("tiered", "parameters")
+TIMEOUT = float(_PARAMETERS["fallback, time of the vector search", "printed"].removesuffix("ms"))
 
 
 def _draw_sweep(data: pd.DataFrame, what: str, title: str) -> Figure:

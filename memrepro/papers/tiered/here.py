@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from memrepro.audit.documents import printed_rows
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.tiered.decay import span
-from memrepro.papers.tiered.printed import printed
 from memrepro.report.profile import Metrics, difference
 from memrepro.report.tables import Cell, number
 from memrepro.retrieve.tiered.scoring import half_life
@@ -344,7 +344,9 @@ def models(runs: Runs) -> Iterator[Cell]:
     name = f"{TOP5[0]}@{TOP5[1]}"
     note = "Top-5 accuracy is recall_any@5; the document's shares are of another task"
     tasks = runs.study.tasks
-    encoders = dict.fromkeys([*(e for task in tasks for e in task.runs), MPNET, *printed("models")])
+    encoders = dict.fromkeys(
+        [*(e for task in tasks for e in task.runs), MPNET, *printed_rows("tiered", "models")]
+    )
     values = {
         (encoder, task.title): runs.at(*task.runs[encoder], task.level, *TOP5)
         for task in tasks

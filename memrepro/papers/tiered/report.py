@@ -8,14 +8,13 @@ import pandas as pd
 from memrepro.papers.tiered import (
     claims,
     compare,
-    consistency,
     decay,
     diagram,
     figures,
     here,
-    printed,
 )
 from memrepro.papers.tiered.here import STUDIES, SWEEPS, Runs, Study
+from memrepro.report import checks
 from memrepro.report.profile import Metrics, Views, exclusion_cells
 from memrepro.report.tables import Cell, write_cells
 from memrepro.study.params import load_plan
@@ -44,12 +43,11 @@ def build(profile: str, folder: Path) -> list[Path]:
     """Write the tiered document's tables and figures into a folder; return their paths."""
     metrics, plan = Metrics(profile), load_plan()
     written = [
-        *printed.build(folder),
+        *checks.build("tiered", folder),
         *diagram.build(folder),
         *write_cells(decay.cells(), folder, "decay"),
         *write_cells(decay.outweighed(), folder, "outweighed"),
         *decay.draw(folder),
-        *write_cells(consistency.consistency(), folder, "consistency"),
         *write_cells(figures.latency(profile), folder, "latency"),
         *figures.draw_latency(profile, folder, "latency_drawn"),
     ]
