@@ -4,8 +4,6 @@ Times lie in the latency files, which one machine wrote; lengths in the files th
 searches in the traces. Nothing here is measured anew.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,48 +11,42 @@ import pandas as pd
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.rfmem.traces import Traces, familiarity_of
+from memrepro.papers.rfmem.cells import file_of, ranking_of
+from memrepro.papers.rfmem.traces import Traces
+from memrepro.report.sources import FileSource, Source
 from memrepro.study.params import Experiment
 
 
-@dataclass(frozen=True)
-class Timed:
-    """One part of an experiment's latency, in milliseconds a query.
-
-    Attributes:
-        n: queries that were timed.
-        mean: of them.
-        p50: the median.
-        p95: the 95th percentile.
-    """
+class Timed(NamedTuple):
+    """One part of an experiment's latency, in milliseconds a query: how many, mean, percentiles."""
 
     n: int
     mean: float
     p50: float
     p95: float
-
-
-class Family(NamedTuple):
-    """The three paths over the same keys, by experiment; familiarity's run may be longer than K."""
-
-    familiarity: str
-    recollection: str
-    gated: str
-    k: int
+    source: FileSource
 
 
 class Costs:
     """The costs of a report's experiments; each is None, or empty, where it was not recorded."""
 
     def __init__(self, traces: Traces) -> None:
-        self.traces = traces
-        self.plan = traces.plan
+        self.traces, self.plan = traces, traces.plan
         self._returned: dict[tuple[str, int], pd.DataFrame | None] = {}
         self._lengths: dict[str, pd.DataFrame | None] = {}
 
     def entry(self, name: str) -> Experiment:
         """An experiment of `params.yaml`."""
         return self.plan.experiments[name]
+
+    def depth(self, name: str) -> int:
+        """An experiment's K."""
+        return int(self.entry(name).parameters["k"])
+
+    def is_planned(self, name: str) -> bool:
+        """Whether a profile of this report plans it."""
+        entry = self.plan.experiments.get(name)
+        return entry is not None and entry.profile in self.traces.profiles
 
     @cached_property
     def times(self) -> dict[tuple[str, str], Timed]:
@@ -68,7 +60,8 @@ class Costs:
                 for experiment, part, n, values in zip(
                     table["experiment"], table["part"], table["n"], numbers, strict=True
                 ):
-                    found[experiment, part] = Timed(int(n), *values)
+                    source = file_of(path, entry.profile)
+                    found[experiment, part] = Timed(int(n), *values, source)
         return found
 
     def time(self, name: str, *parts: str) -> float | None:
@@ -86,11 +79,8 @@ class Costs:
 
     def memories(self, dataset: str) -> pd.DataFrame | None:
         """`memory_id, words, tokens` by query id: whose memory it asks, and its own length."""
-        lengths = self.lengths(dataset)
-        if lengths is None:
-            return None
-        asked = lengths[lengths["level"] == "query"].set_index("doc_id")
-        return asked[["memory_id", "words", "tokens"]]
+        asked = self.docs(dataset, "query")
+        return None if asked is None else asked.set_index("doc_id")
 
     def docs(self, dataset: str, level: str) -> pd.DataFrame | None:
         """`memory_id, doc_id, words, tokens` of a data set's docs at a level."""
@@ -129,25 +119,29 @@ class Costs:
 
     def searches(self, name: str) -> float | None:
         """Searches of the memory a query: 1 by familiarity, and by the gate 1 for its probe."""
-        entry = self.entry(name)
-        if entry.retriever in ("familiarity", "dense"):
+        if self.entry(name).retriever in ("familiarity", "dense"):
             return 1.0
         if name not in self.traces.found:
             return None
         one = self.traces.found[name]
         return len(one.branches) / len(one.queries) + (1.0 if one.is_gated else 0.0)
 
-    def families(self) -> Iterator[Family]:
-        """The experiments on the same keys, of one K and variant, in the plan's order."""
-        for name, entry in self.plan.experiments.items():
-            if name not in self.plan.traced or entry.profile not in self.profiles:
-                continue
-            gated = name.replace("recollection", "gated")
-            direct = familiarity_of(self.plan, entry)
-            if gated != name and gated in self.plan.traced and direct:
-                yield Family(direct, name, gated, int(entry.parameters["k"]))
+    def timed(self, *names: str) -> list[Source]:
+        """The latency files of experiments as the sources of a number."""
+        parts = ((name, part) for name in names for part in ("encode", "search"))
+        return [self.times[one].source for one in parts if one in self.times]
 
-    @property
-    def profiles(self) -> tuple[str, ...]:
-        """Whose experiments these are."""
-        return self.traces.profiles
+    def counted(self, *names: str) -> list[Source]:
+        """The rankings of experiments and their data set's lengths as the sources of a number."""
+        return [one for name in names
+                for one in (ranking_of(name), self.measured(self.entry(name).dataset))]  # fmt: skip
+
+    def measured(self, dataset: str) -> FileSource:
+        """A data set's lengths as the source of a number."""
+        profile = self.plan.dataset(dataset).profile
+        return file_of(paths.lengths(profile, dataset), profile)
+
+    def traced(self, name: str) -> list[Source]:
+        """What says how often an experiment searched, as the sources of a number."""
+        found = self.traces.found.get(name)
+        return [*found.sources("queries", "branches")] if found else [ranking_of(name)]

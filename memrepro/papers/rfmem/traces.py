@@ -6,13 +6,15 @@ A trace holds ids and numbers, no text; `memrepro.retrieve.rfmem.Trace` says wha
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import pandas as pd
 
-from memrepro.audit.verdicts import NOT_RUN
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.papers.rfmem.cells import file_of, missing
+from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell
 from memrepro.study.params import Experiment, Plan, load_plan
 
@@ -50,6 +52,21 @@ class Traced:
         """Whether familiarity answers some of the queries."""
         return self.entry.retriever.startswith("gated")
 
+    @property
+    def form(self) -> str:
+        """Which form of the entropy the gate has."""
+        return "sum" if self.entry.retriever.endswith("printed") else "mean"
+
+    def sources(self, *parts: str) -> list[FileSource]:
+        """Tables of the trace, or 'qrels', as the sources of a number."""
+        folder = paths.trace(self.entry.profile, self.name)
+        return [
+            file_of(paths.qrels(self.gold_profile, self.entry.dataset), self.gold_profile)
+            if part == "qrels"
+            else file_of(folder / f"{part}.parquet", self.entry.profile)
+            for part in parts
+        ]
+
     @cached_property
     def gold(self) -> pd.DataFrame:
         """`query_id, doc_id`: each relevant doc of each query once; empty where none is marked."""
@@ -71,6 +88,15 @@ class Traced:
     def deep_hits(self) -> pd.DataFrame:
         """The rows of `hits` that recollection found."""
         return self.hits[self.hits["round"] >= 0]
+
+
+class Family(NamedTuple):
+    """The three paths over the same keys, by experiment; familiarity's run may be longer than K."""
+
+    familiarity: str
+    recollection: str
+    gated: str
+    k: int
 
 
 class Traces:
@@ -110,6 +136,16 @@ class Traces:
         run = read_table(path)
         return run[run["rank"] <= one.k]
 
+    def families(self) -> Iterator["Family"]:
+        """The experiments on the same keys, of one K and variant, in the plan's order."""
+        for name, entry in self.plan.experiments.items():
+            if name not in self.plan.traced or entry.profile not in self.profiles:
+                continue
+            gated = name.replace("recollection", "gated")
+            direct = familiarity_of(self.plan, entry)
+            if gated != name and gated in self.plan.traced and direct:
+                yield Family(direct, name, gated, int(entry.parameters["k"]))
+
     def not_run(self, column: str, only: str = "") -> Iterator[Cell]:
         """A cell for each experiment without a trace, with the reason.
 
@@ -119,13 +155,13 @@ class Traces:
         """
         for name, why in self.missing.items():
             if self.plan.experiments[name].retriever.startswith(only):
-                yield Cell(name, column, "trace", "", "", 0, NOT_RUN, note=why)
+                yield missing(name, column, "trace", why)
 
 
 def or_none(cells: Iterable[Cell], column: str) -> list[Cell]:
     """The cells, or where there are none one that says so: the table is written in any case."""
     why = "params.yaml plans no such experiment for this profile"
-    return list(cells) or [Cell("none", column, "plan", "", "", 0, NOT_RUN, note=why)]
+    return list(cells) or [missing("none", column, "plan", why)]
 
 
 def familiarity_of(plan: Plan, entry: Experiment) -> str:
