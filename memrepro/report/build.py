@@ -56,9 +56,12 @@ def _claims(document: Document, runs: Runs, study: Spec, folder: Path) -> list[P
     prefix = f"{study['stem']}_" if "stem" in study else ""
     found = claims.all_compared()
     title = str(study.get("title", document.name))
+    differences: list[Path] = []
+    if claims.metrics:
+        called, name = document.claims["called"], f"{prefix}differences"
+        differences += write_cells(difference_cells(found, called), folder, name)
+        differences += draw_differences(found, claims.metrics, title, folder, f"{name}_drawn")
     return [
-        *write_cells(difference_cells(found, document.claims["called"]), folder,
-                     f"{prefix}differences"),
-        *draw_differences(found, claims.metrics, title, folder, f"{prefix}differences_drawn"),
+        *differences,
         *([] if study.get("rest") else write_cells(claims.cells(), folder, f"{prefix}claims")),
     ]  # fmt: skip

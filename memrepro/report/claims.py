@@ -19,6 +19,7 @@ of these in their place:
 
         unchecked: why not
         reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading, never 'exact'
+        check: name                    # `analysis.check(runs, claim)` yields its cells
         cases: name                    # a function of `analysis`: runs, study → `ClaimCase`s
 """
 
@@ -180,6 +181,8 @@ class Claims:
                 yield from self._unchecked(claim, said)
             elif "reading" in claim:
                 yield from _by_reading(claim, said)
+            elif "check" in claim:
+                yield from self.document.call("check")(self.runs, {**self.study, **claim})
             elif "cases" in claim:
                 cases = list(self.document.call(claim["cases"])(self.runs, self.study))
                 yield from case_cells(claim["row"], said, cases, self.data["note"])

@@ -19,6 +19,9 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
     minus: {…}     the cell is the mean less these values' mean
     docs: true     the cell counts the docs that a query is given
     call: name     the cell is text, by a function of the document's `analysis` of the spec
+    computed: name of a table: by a function of `analysis`: runs, table → cells that take the place
+                   of those of the same row and column, or follow them
+    printed_row    the printed row beside a row, where it is called otherwise
     each           'setting' of a row: one row a setting that was run (`{setting}`, `{spelled}`);
                    'kind' of a column: one column a kind of question (`{kind}`)
     over           entry → values: rows are repeated for each
@@ -30,7 +33,7 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
     optional       true leaves a row out whose run is not planned
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -75,6 +78,9 @@ class Tables:
             yield from exclusion_cells(self.runs.profile, fill("{dataset}", table))
         elif what == "protocols":
             yield from self._protocols(table)
+        elif "computed" in table:
+            computed = self.document.call(table["computed"])(self.runs, table)
+            yield from put_in(self._cells(table), computed)
         else:
             yield from self._cells(table)
 
@@ -87,7 +93,8 @@ class Tables:
             if row_spec.get("optional") and self._unplanned(row_spec):
                 continue
             for name, spec in self._settings(label, row_spec):
-                yield from self._row(name, spec, table, printed.get(name, {}))
+                shown = printed.get(spec.get("printed_row", name), {})
+                yield from self._row(name, spec, table, shown)
             yield from self._beside(label, table)
 
     def _rows(self, table: Spec, printed: Printed) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -260,6 +267,13 @@ class Tables:
                         name, column, column, "", number(value), n, NOT_COMPARABLE,
                         sources=write_sources(source),
                     )  # fmt: skip
+
+
+def put_in(cells: Iterable[Cell], computed: Iterable[Cell]) -> list[Cell]:
+    """Computed cells in the places of those of the same row and column, further ones after them."""
+    found = {(cell.row, cell.column): cell for cell in computed}
+    kept = [found.pop((cell.row, cell.column), cell) for cell in cells]
+    return [*kept, *found.values()]
 
 
 CellFunction = Callable[[Spec], str]

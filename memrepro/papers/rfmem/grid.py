@@ -7,7 +7,8 @@ recollection follows from two runs, at every threshold, without searching again.
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -273,9 +274,16 @@ class Grid:
         return pairs, at.reshape(len(pairs), -1)
 
 
-def grids_of(profile: str, metrics: Metrics) -> list[Grid]:
-    """Every encoder at every K."""
-    return [Grid(encoder, k, profile, metrics) for encoder in ENCODERS for k in CUTOFFS]
+def grids_of(profile: str) -> list[Grid]:
+    """Every encoder at every K, read once for one state of the metrics."""
+    path = paths.metrics(profile)
+    return list(_grids(profile, path, path.stat().st_mtime_ns if path.is_file() else 0))
+
+
+@lru_cache(maxsize=2)
+def _grids(profile: str, path: Path, changed: int) -> tuple[Grid, ...]:
+    metrics = Metrics(profile)
+    return tuple(Grid(encoder, k, profile, metrics) for encoder in ENCODERS for k in CUTOFFS)
 
 
 class Chosen(NamedTuple):
