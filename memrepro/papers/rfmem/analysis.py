@@ -8,7 +8,7 @@ from pathlib import Path
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, root
+from memrepro.files.atomic import read_table
 from memrepro.papers.rfmem import (
     alternatives,
     cases,
@@ -23,8 +23,7 @@ from memrepro.papers.rfmem import (
 )
 from memrepro.papers.rfmem.cells import file_of, judged, printed_rows
 from memrepro.papers.rfmem.grid import ENCODERS, grids_of
-from memrepro.papers.rfmem.measured import Costs
-from memrepro.papers.rfmem.traces import Traces, or_none
+from memrepro.papers.rfmem.traces import Costs, Traces, or_none
 from memrepro.report.document import Document
 from memrepro.report.profile import Metrics
 from memrepro.report.runs import Runs
@@ -44,7 +43,7 @@ def _costs(place: Path, profiles: tuple[str, ...]) -> Costs:
 
 def costs_of(profile: str) -> Costs:
     """The costs of a profile's experiments, read once."""
-    return _costs(root(), tuple(DOCUMENT.profiles(profile)))
+    return _costs(paths.results(profile), tuple(DOCUMENT.profiles(profile)))
 
 
 def times(runs: Runs, _: Spec) -> Iterator[Cell]:

@@ -18,6 +18,7 @@ from memrepro.papers.rfmem.cells import missing, ranking_of, row_cells
 from memrepro.papers.rfmem.grid import Grid
 from memrepro.papers.rfmem.traces import Traced, Traces
 from memrepro.report import figures
+from memrepro.report.sources import Source
 from memrepro.report.tables import Cell, number, write_cells
 
 # At K = 5 the printed row needs α = 0.9, where queries hardly move.
@@ -259,7 +260,7 @@ def build(grids: Sequence[Grid], traces: Traces, folder: Path) -> list[Path]:
                 "entropy": number(entropy),
                 "the gate's path": path,
             }
-            sources = [*grid.sources("familiarity", "recollection"), *gated.sources("queries"),
+            sources: list[Source] = [*grid.sources("familiarity", "recollection"), *gated.sources("queries"),
                        *one.sources("queries", "branches", "hits"),
                        ranking_of(grid.run("familiarity"))]  # fmt: skip
             cells += row_cells(f"{title}: {case.case}", "case", texts, 1, _NOTE, sources,

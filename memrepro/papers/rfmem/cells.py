@@ -69,10 +69,15 @@ def file_of(path: Path, profile: str) -> FileSource:
     return FileSource(str(path.relative_to(paths.results(profile))))
 
 
+def run_path(name: str) -> Path:
+    """The file of the rankings of a run or of a whole sweep."""
+    entry = load_plan().experiment(name)
+    return paths.run(entry.profile, name, entry.group)
+
+
 def ranking_of(name: str) -> FileSource:
     """The rankings of a run or of a whole sweep as the source of a number."""
-    entry = load_plan().experiment(name)
-    return file_of(paths.run(entry.profile, name, entry.group), entry.profile)
+    return file_of(run_path(name), load_plan().experiment(name).profile)
 
 
 def row_cells(

@@ -130,9 +130,7 @@ def better_path(grids: tuple[Grid, ...], claim: Claim) -> Iterator[Cell]:
     against = sum(mean < 0 and known for mean, known in told)
     clear = sum(one.interval.low > 0 if sign > 0 else one.interval.high < 0 for one in found)
     count, raw = len(found), [one.p for one in found]
-    label = (
-        "exact" if sure == count else "direction only" if right == count else "not reproduced"
-    )
+    label = "exact" if sure == count else "direction only" if right == count else "not reproduced"
     yield from _row(claim, label, min(one.n for one in found), {
         "questions": ", ".join(map(str, sorted({one.n for one in found}))),
         "comparisons": f"{count} of the family's {len(every)}",

@@ -22,8 +22,7 @@ from memrepro.papers.rfmem.cells import (
     row_cells,
     share,
 )
-from memrepro.papers.rfmem.measured import Costs
-from memrepro.papers.rfmem.traces import Family, or_none
+from memrepro.papers.rfmem.traces import Costs, Family, or_none
 from memrepro.report.profile import Metrics, difference
 from memrepro.report.sources import RunSource, Source, write_sources
 from memrepro.report.tables import Cell, number, write_cells
@@ -340,8 +339,15 @@ def recall_cells(costs: Costs, metrics: Metrics, dataset: str) -> Iterator[Cell]
                 kinds = found[name].groupby("kind", sort=True)["value"]
                 for kind, part in [("", found[name]["value"]), *kinds] if name not in seen else ():
                     texts = {f"R@{k} {kind or 'overall'}": number(part.mean())}
-                    yield from row_cells(name, f"recall@{k}", texts, len(part), _ELSEWHERE,
-                                         [of[name]._replace(kind=str(kind))], NOT_COMPARABLE)
+                    yield from row_cells(
+                        name,
+                        f"recall@{k}",
+                        texts,
+                        len(part),
+                        _ELSEWHERE,
+                        [of[name]._replace(kind=str(kind))],
+                        NOT_COMPARABLE,
+                    )
             for name, rival, path in (
                 (family.recollection, family.familiarity, "familiarity"),
                 (family.gated, family.familiarity, "familiarity"),

@@ -11,8 +11,7 @@ from typing import Any
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.papers.rfmem.cells import numeric, printed_rows
 from memrepro.papers.rfmem.grid import CUTOFFS, Grid
-from memrepro.papers.rfmem.measured import Costs
-from memrepro.papers.rfmem.traces import Family
+from memrepro.papers.rfmem.traces import Costs, Family
 from memrepro.report.claims import ClaimCase, case_cells
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.tables import Cell
@@ -108,7 +107,7 @@ def stronger_recollects_more(costs: Costs, grids: Grids) -> Found:
         found: list[tuple[str, float, int, list[Source]]] = []
         for grid in (grid for grid in grids if grid.k == k):
             if one := costs.traces.found.get(grid.run("gated")):
-                sources = [*grid.sources("familiarity"), *one.sources("queries")]
+                sources: list[Source] = [*grid.sources("familiarity"), *one.sources("queries")]
                 recall = float(grid.familiarity.mean())
                 found.append((grid.encoder.title, recall, len(one.recollected), sources))
         for (one_name, a, n, first), (name, b, m, second) in itertools.combinations(found, 2):
@@ -138,7 +137,7 @@ CHECKS: Mapping[str, Callable[[Costs, Grids], Found]] = {
 
 
 def checked(costs: Costs, grids: Grids, claim: Mapping[str, Any], note: str) -> Iterator[Cell]:
-    """A claim of `claims.yaml` by its cases; one on times is not judged: they may fall otherwise."""
+    """A claim of `claims.yaml` by its cases; one on times, which may fall otherwise, is not judged."""
     found = list(CHECKS[claim["check"]](costs, grids))
     sources = write_sources(source for _, own in found for source in own)
     for cell in case_cells(claim["row"], claim["said"], [case for case, _ in found], note):

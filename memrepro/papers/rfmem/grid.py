@@ -20,7 +20,7 @@ from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.rfmem.cells import ranking_of, recall_of
+from memrepro.papers.rfmem.cells import ranking_of, recall_of, run_path
 from memrepro.report.profile import Metrics
 from memrepro.report.sources import FileSource, RunSource
 from memrepro.retrieve.rfmem.gate import Gate
@@ -76,16 +76,13 @@ ENCODERS = (
 )
 
 
-def probes(
-    profile: str, experiment: str, k: int, group: str = "", setting: str = ""
-) -> pd.DataFrame:
+def probes(experiment: str, k: int, setting: str = "") -> pd.DataFrame:
     """The first k scores of each question: a row a question in the run's order, a column a rank.
 
-    A list shorter than k, which a floor can leave, ends in NaN. With a group, of a sweep at a
-    setting.
+    A list shorter than k, which a floor can leave, ends in NaN. With a setting, of a sweep's run.
     """
-    run = read_table(paths.run(profile, experiment, group))
-    run = run[run["setting"] == setting] if group else run
+    run = read_table(run_path(experiment))
+    run = run[run["setting"] == setting] if setting else run
     table = run[run["rank"] <= k].pivot(index="query_id", columns="rank", values="score")
     return table.loc[run["query_id"].unique()]
 
@@ -140,13 +137,11 @@ class Grid:
     Attributes:
         encoder: whose runs.
         k: the paper's K.
-        profile: whose runs.
-        metrics: the profile's.
+        metrics: of the profile whose runs these are.
     """
 
     encoder: Encoder
     k: int
-    profile: str
     metrics: Metrics
 
     def run(self, path: str, parameter: str = "") -> str:
@@ -237,7 +232,7 @@ class Grid:
     @cached_property
     def asked(self) -> pd.DataFrame:
         """The gate's signals and choice of every question asked, in the run's order."""
-        return signals(probes(self.profile, self.run("familiarity"), self.k), GATE)
+        return signals(probes(self.run("familiarity"), self.k), GATE)
 
     @cached_property
     def signals(self) -> pd.DataFrame:
@@ -283,7 +278,7 @@ def grids_of(profile: str) -> list[Grid]:
 @lru_cache(maxsize=2)
 def _grids(profile: str, path: Path, changed: int) -> tuple[Grid, ...]:
     metrics = Metrics(profile)
-    return tuple(Grid(encoder, k, profile, metrics) for encoder in ENCODERS for k in CUTOFFS)
+    return tuple(Grid(encoder, k, metrics) for encoder in ENCODERS for k in CUTOFFS)
 
 
 class Chosen(NamedTuple):

@@ -1,4 +1,4 @@
-"""RF-Mem's learned gate (D.6) on PersonaBench: a small network on the two signals, beside thresholds.
+"""RF-Mem's learned gate (D.6) on PersonaBench: a network on the two signals, beside thresholds.
 
 Tables 12 to 14 are about the right answers of a reader, and stand as printed. Here the label of a
 question is the path of the higher recall@K, and what a policy reaches is recall@K.

@@ -1,4 +1,4 @@
-"""How far RF-Mem's gains on PersonaBench depend on its hyper-parameters, and on choosing them there.
+"""How far RF-Mem's gains on PersonaBench depend on its hyper-parameters, and on their choice.
 
 Source: RF-Mem Table 2 and Appendices D.2 to D.5. Every gain is over familiarity on the same
 questions. 'Here' is the released code's variant at the settings of Table 2's rows: B = 3 and, at
@@ -24,7 +24,6 @@ from memrepro.papers.rfmem.cells import (
     signed,
     within,
 )
-from memrepro.papers.rfmem.figures import save_lines
 from memrepro.papers.rfmem.grid import (
     CUTOFFS,
     ENCODERS,
@@ -42,6 +41,7 @@ from memrepro.papers.rfmem.grid import (
 )
 from memrepro.papers.rfmem.thresholds import closest
 from memrepro.report import figures
+from memrepro.report.panels import save_panels
 from memrepro.report.sources import Source
 from memrepro.report.tables import Cell, number
 
@@ -312,13 +312,13 @@ def draw_all(grids: Sequence[Grid], folder: Path) -> list[Path]:
     spread = sweep_table(grids, "α", "B", "F", "seed")
     return [
         *figure14(grids, folder),
-        *save_lines(sweep_table(grids, "B", "F"), folder, "figure15", x="value", y="gain",
+        *save_panels(sweep_table(grids, "B", "F"), folder, "figure15", x="value", y="gain",
                     hue="encoder", col="k", row="parameter", levels=zero),
-        *save_lines(sweep_table(grids, "α"), folder, "figure16", x="value", y="gain", hue="k",
+        *save_panels(sweep_table(grids, "α"), folder, "figure16", x="value", y="gain", hue="k",
                     palette="colorblind", col="encoder", levels=zero),
-        *save_lines(cuts, folder, "figure17", x="cutoff", y="recall", hue="path", style="run",
+        *save_panels(cuts, folder, "figure17", x="cutoff", y="recall", hue="path", style="run",
                     col="encoder"),
-        *save_lines(spread, folder, "gain_spread", kind="scatter", x="parameter", y="gain",
+        *save_panels(spread, folder, "gain_spread", kind="scatter", x="parameter", y="gain",
                     hue="encoder", style="encoder", col="k",
                     levels={k: {**zero[k], **own[k]} for k in CUTOFFS}),
     ]  # fmt: skip

@@ -35,7 +35,6 @@ from memrepro.report.profile import Metrics
 from memrepro.report.sources import RunSource, Source
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.retrieve.rfmem.gate import Gate
-from memrepro.study.params import load_plan
 
 
 class Study(NamedTuple):
@@ -116,7 +115,6 @@ class Lists:
         """The gate's signals and choice, by query."""
         return signals(self.scores, self.study.gate)
 
-
     @property
     def source(self) -> Source:
         """Of what the scores alone say."""
@@ -127,12 +125,10 @@ class Lists:
         yield from row_cells(self.row, "theory", texts, n or len(self.scores), note, [self.source])
 
 
-def lists_of(profile: str, study: Study) -> Iterator[Lists]:
+def lists_of(study: Study) -> Iterator[Lists]:
     """A study's lists at every cut-off."""
-    group = load_plan().experiment(study.experiment).group
     for k in CUTOFFS:
-        scores = probes(profile, study.experiment, k, group, study.setting)
-        yield Lists(study, k, scores.dropna())
+        yield Lists(study, k, probes(study.experiment, k, study.setting).dropna())
 
 
 def _share(mask: object) -> str:
@@ -295,8 +291,18 @@ def _draw_signals(data: pd.DataFrame, study: Study) -> Figure:
     figure = Figure(figsize=(13, 3.6 * len(groups)), layout="constrained")
     axes = figure.subplots(len(groups), 3, squeeze=False)
     for (scatter, *bars), (k, part) in zip(axes, groups, strict=True):
-        sns.scatterplot(part, x="mean score", y="entropy", hue="path", style="path", s=18,
-                        hue_order=_PATHS, style_order=_PATHS, ax=scatter, rasterized=True)
+        sns.scatterplot(
+            part,
+            x="mean score",
+            y="entropy",
+            hue="path",
+            style="path",
+            s=18,
+            hue_order=_PATHS,
+            style_order=_PATHS,
+            ax=scatter,
+            rasterized=True,
+        )
         scatter.set_ylabel(f"entropy, K = {k}")
         for axis, (column, thresholds), across in zip(bars, lines.items(), "vh", strict=True):
             sns.histplot(part, x=column, bins=30, color="grey", element="step", ax=axis)
@@ -325,7 +331,7 @@ def signals_figure(study: Study, all_lists: list[Lists], folder: Path) -> list[P
 
 def build(profile: str, metrics: Metrics, folder: Path) -> list[Path]:
     """Write the tables and figures of the signals and of Appendix F; return the paths."""
-    by_study = {study: list(lists_of(profile, study)) for study in STUDIES}
+    by_study = {study: list(lists_of(study)) for study in STUDIES}
     every = [one for lists in by_study.values() for one in lists]
     tables = {
         "signals": (cell for one in every for cell in signal_cells(one)),

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from memrepro.audit.verdicts import NOT_RUN
-from memrepro.papers.rfmem import figures
 from memrepro.papers.rfmem.cells import judged, missing, printed_rows, recall_of, row_cells, share
 from memrepro.papers.rfmem.grid import CUTOFFS, GATES, KINDS, TAU, Grid, Routing, routings
+from memrepro.report.panels import save_panels
 from memrepro.report.tables import Cell, number
 from memrepro.retrieve.rfmem.gate import Gate
 
@@ -87,7 +86,7 @@ def _against_printed(data: pd.DataFrame, x: str, folder: Path, name: str) -> lis
             for p in ("Famili.", "Recol.", "RF-Mem")}
         for k in CUTOFFS
     }  # fmt: skip
-    return figures.save_lines(
+    return save_panels(
         data, folder, name, x=x, y="overall recall", hue="curve", col="k", levels=lines
     )
 
@@ -114,7 +113,7 @@ def routing_table(grids: Sequence[Grid]) -> pd.DataFrame:
 
 def _released(table: pd.DataFrame) -> pd.Series:
     """Of the routings of one gate that at the released τ."""
-    return table[(table["low"] < TAU) & (TAU <= table["high"])].iloc[0]
+    return table[(table["low"] < TAU) & (table["high"] >= TAU)].iloc[0]
 
 
 def table17(table: pd.DataFrame, grids: Sequence[Grid], time: Cell) -> Iterator[Cell]:
@@ -222,7 +221,7 @@ def routing_figure(table: pd.DataFrame, folder: Path) -> list[Path]:
     # A threshold that gives the routing; from the greatest entropy on nothing changes.
     shown = data.assign(τ=data["high"].where(np.isfinite(data["high"]), 1.02 * data["low"]))
     shown = shown.melt(["k", "encoder", "τ"], ["share recollected", "recall"], "what")
-    return figures.save_lines(
+    return save_panels(
         data, folder, "routing_by_threshold", shown, x="τ", y="value", hue="encoder", col="k",
         row="what", drawstyle="steps-pre",
     )  # fmt: skip

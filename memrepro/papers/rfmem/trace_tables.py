@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from memrepro.papers.rfmem.cells import ranking_of, row_cells, share
-from memrepro.papers.rfmem.figures import save_lines
 from memrepro.papers.rfmem.traces import Traced, Traces, familiarity_of, or_none, pairs_of
+from memrepro.report.panels import save_panels
 from memrepro.report.sources import Source
 from memrepro.report.tables import Cell, number, write_cells
 
@@ -217,7 +217,7 @@ def rounds_figure(pairs: Sequence[tuple[Traced, Traced]], folder: Path) -> list[
             parts.append(table.assign(experiment=released.name, variant=variant))
     data = pd.concat(parts, ignore_index=True)
     shown = data.melt(["experiment", "variant", "round"], ["returned", "gold", "drift"], "what")
-    return save_lines(data, folder, "trace_rounds_figure", shown, x="round", y="value",
+    return save_panels(data, folder, "trace_rounds_figure", shown, x="round", y="value",
                       hue="what", style="variant", col="experiment", col_wrap=4)  # fmt: skip
 
 

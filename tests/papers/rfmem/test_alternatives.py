@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from memrepro.papers.rfmem.routing import CUTOFFS, ENCODERS, GATE, KINDS
 
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
@@ -25,7 +26,6 @@ from memrepro.papers.rfmem.alternatives import (
     table17,
 )
 from memrepro.papers.rfmem.printed import printed_rows
-from memrepro.papers.rfmem.routing import CUTOFFS, ENCODERS, GATE, KINDS
 from memrepro.report.profile import Metrics
 from memrepro.report.tables import show
 from memrepro.study.evaluation import METRIC_COLUMNS

@@ -5,13 +5,13 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from memrepro.papers.rfmem.further import recall_cells
+from memrepro.papers.rfmem.measured import Costs
 
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem import cost, cost_claims
-from memrepro.papers.rfmem.further import recall_cells
-from memrepro.papers.rfmem.measured import Costs
 from memrepro.papers.rfmem.printed import build as build_printed
 from memrepro.papers.rfmem.printed import printed_rows
 from memrepro.papers.rfmem.traces import Traces

@@ -3,9 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem.learned import (
     SEEDS,
     TEST_SHARE,
@@ -15,8 +12,11 @@ from memrepro.papers.rfmem.learned import (
     policy_cells,
     questions,
 )
-from memrepro.papers.rfmem.printed import printed_rows
 from memrepro.papers.rfmem.routing import CUTOFFS, ENCODERS
+
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
+from memrepro.papers.rfmem.printed import printed_rows
 from memrepro.report.profile import Metrics
 from memrepro.study.evaluation import METRIC_COLUMNS
 

@@ -1,7 +1,8 @@
 """RF-Mem's statistics tables 7 to 10: whole, and right by their own sums."""
 
-from memrepro.papers.rfmem.printed import arithmetic, printed_table
 from memrepro.papers.rfmem.report import table10
+
+from memrepro.papers.rfmem.printed import arithmetic, printed_table
 
 
 def test_what_is_printed_is_whole():

@@ -5,10 +5,10 @@ from math import exp, log
 import numpy as np
 import pandas as pd
 import pytest
+from memrepro.papers.rfmem.routing import CUTOFFS, GATE
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.rfmem.routing import CUTOFFS, GATE
 from memrepro.papers.rfmem.theory import (
     STUDIES,
     Lists,
