@@ -260,7 +260,8 @@ def build(grids: Sequence[Grid], traces: Traces, folder: Path) -> list[Path]:
                 "entropy": number(entropy),
                 "the gate's path": path,
             }
-            sources: list[Source] = [*grid.sources("familiarity", "recollection"), *gated.sources("queries"),
+            sources: list[Source] = [
+                       *grid.sources("familiarity", "recollection"), *gated.sources("queries"),
                        *one.sources("queries", "branches", "hits"),
                        ranking_of(grid.run("familiarity"))]  # fmt: skip
             cells += row_cells(f"{title}: {case.case}", "case", texts, 1, _NOTE, sources,

@@ -1,35 +1,24 @@
 """What RF-Mem's tables are built from: printed numbers, rows of cells, and where they come from."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from memrepro.audit.printed import parse
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, judge
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import Interval
 from memrepro.files import paths
-from memrepro.files.atomic import read_yaml
+from memrepro.report.printed import Printed, printed_table
 from memrepro.report.sources import FileSource, RunSource, Source, write_sources
 from memrepro.report.tables import Cell
 from memrepro.study.params import load_plan
 
-_PRINTED = Path(__file__).with_name("printed.yaml")
+FOLDER = Path(__file__).parent
 
 
-@cache
-def _tables() -> dict[str, Any]:
-    return dict(read_yaml(_PRINTED))
-
-
-def printed_rows(table: str) -> dict[str, dict[str, str]]:
+def printed_rows(table: str) -> Printed:
     """A table as printed: row → column → string."""
-    entry = _tables()[table]
-    return {
-        str(row): dict(zip(entry["columns"], cells, strict=True))
-        for row, cells in entry["rows"].items()
-    }
+    return printed_table(FOLDER, table)
 
 
 def numeric(shown: str) -> float:

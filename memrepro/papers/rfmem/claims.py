@@ -1,10 +1,12 @@
-"""What RF-Mem claims of its two paths and its hyper-parameters, against the runs on PersonaBench.
+"""What RF-Mem claims of its paths, its hyper-parameters and its cost, against what was run.
 
-Source: RF-Mem §3.3 and Appendices D.2 to D.5. Each function checks one kind of claim of
-`claims.yaml`. All comparisons of one path with another are one family: their p-values are of paired
-sign flips, corrected by Holm's method.
+Source: RF-Mem §3.2, §3.3 and Appendices D.2 to D.5, D.10 and E. Each function checks one kind of
+claim of `claims.yaml`. All comparisons of one path with another are one family: their p-values are
+of paired sign flips, corrected by Holm's method. Claims on cost are checked case by case; of time
+the search alone counts, as encoding a query is the same for all three paths.
 """
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -15,9 +17,11 @@ from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.bootstrap import Interval, paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.papers.rfmem.cells import row_cells, signed, within
-from memrepro.papers.rfmem.grid import KINDS, SWEEPS, TAU, TAUS, Grid
+from memrepro.papers.rfmem.cells import numeric, printed_rows, row_cells, signed, within
+from memrepro.papers.rfmem.grid import CUTOFFS, KINDS, SWEEPS, TAU, TAUS, Grid
 from memrepro.papers.rfmem.sensitivity import RECOLLECTION, Row, rows_of
+from memrepro.papers.rfmem.traces import Costs, Family
+from memrepro.report.claims import ClaimCase, case_cells
 from memrepro.report.sources import RunSource, Source, write_sources
 from memrepro.report.tables import Cell, verdict_cells
 
@@ -55,11 +59,6 @@ class Compared(NamedTuple):
     lost: int
     p: float
     corrected: float = np.nan
-
-    @property
-    def place(self) -> str:
-        """Of which encoder and cut-off."""
-        return f"{self.row.grid.encoder.name} R@{self.row.grid.k}"
 
     @property
     def sources(self) -> list[RunSource]:
@@ -142,7 +141,7 @@ def better_path(grids: tuple[Grid, ...], claim: Claim) -> Iterator[Cell]:
         ),
         "after Holm": f"{sure} for, {against} against",
         "what came out": "; ".join(
-            f"{one.place}{_what(one, claim)} {signed(one.interval.mean)} {within(one.interval)}, "
+            f"{_what(one, claim)} {signed(one.interval.mean)} {within(one.interval)}, "
             f"won {one.won}, lost {one.lost}, n {one.n}" for one in found
         ),
     }, [source for one in found for source in one.sources],
@@ -151,7 +150,8 @@ def better_path(grids: tuple[Grid, ...], claim: Claim) -> Iterator[Cell]:
 
 def _what(one: Compared, claim: Claim) -> str:
     column = f" {one.column}" if len(claim["columns"]) > 1 else ""
-    return column + (f" over {one.rival}" if len(claim["rivals"]) > 1 else "")
+    rival = f" over {one.rival}" if len(claim["rivals"]) > 1 else ""
+    return f"{one.row.grid.encoder.name} R@{one.row.grid.k}{column}{rival}"
 
 
 def settings_of(grid: Grid, claim: Claim) -> Doubles:
@@ -247,11 +247,10 @@ def _untested(
         "in this direction": right,
         "what came out": "; ".join(came_out),
     }
-    parameter = claim.get("parameter", "τ")
     sources: list[Source] = [
         one for grid in grids for one in grid.sources("familiarity", "recollection")
     ]
-    if ending := SWEEPS.get(parameter, ("",))[0]:
+    if ending := SWEEPS.get(claim.get("parameter", ""), ("",))[0]:
         sources += [grid.swept("recollection", ending) for grid in grids]
     yield from _row(claim, label, n, texts, sources, words)
 
@@ -268,3 +267,136 @@ def _row(
     head = Cell(claim["row"], "verdict", "claim", claim.get("said", ""), words or WORDS[label], n,
                 label, texts["in this direction"], _NOTE, write_sources(sources))  # fmt: skip
     yield from verdict_cells(head, texts)
+
+
+Grids = Sequence[Grid]
+# A case, and what its numbers come from.
+Found = Iterator[tuple[ClaimCase, Sequence[Source]]]
+
+
+def _families(costs: Costs) -> list[Family]:
+    """The experiments on data of the paper."""
+    ours = ("persona", "longmemeval")
+    every = costs.traces.families()
+    return [one for one in every if costs.entry(one.recollection).dataset.startswith(ours)]
+
+
+def _times(costs: Costs) -> Iterator[tuple[Family, float, float, float, list[Source]]]:
+    """The families of which all three paths were timed, with milliseconds a search."""
+    for family in _families(costs):
+        direct, deep, gated = (costs.time(name, "search") for name in family[:3])
+        if direct is not None and deep is not None and gated is not None:
+            yield family, direct, deep, gated, costs.timed(*family[:3])
+
+
+def between_in_time(costs: Costs, _: Grids) -> Found:
+    """The gate is at least as slow as familiarity, and at most as slow as recollection."""
+    for family, direct, deep, gated, sources in _times(costs):
+        text = f"{direct:.2f} ≤ {gated:.2f} ≤ {deep:.2f} ms"
+        yield ClaimCase(family.gated, text, direct <= gated <= deep), sources
+
+
+def twice_as_slow(costs: Costs, _: Grids) -> Found:
+    """With encoding, as the paper times, recollection takes at most twice familiarity's time."""
+    for family, direct, deep, _gated, sources in _times(costs):
+        encoding = costs.time(family.recollection, "encode") or 0.0
+        whole = (encoding + deep) / (encoding + direct)
+        text = f"{whole:.2f}× with encoding, {deep / direct:.2f}× alone"
+        yield ClaimCase(family.recollection, text, 1 < whole <= 2), sources
+
+
+def searches_between(costs: Costs, _: Grids) -> Found:
+    """The gate searches less often than recollection, its probe counted."""
+    for family in _families(costs):
+        deep, gated = (costs.searches(n) for n in (family.recollection, family.gated))
+        if deep is not None and gated is not None:
+            sources = [*costs.traced(family.recollection), *costs.traced(family.gated)]
+            text = f"{gated:.2f} of {deep:.2f} a query"
+            yield ClaimCase(family.gated, text, gated < deep), sources
+
+
+def _token_ratios(costs: Costs) -> Iterator[tuple[Family, float, float, list[Source]]]:
+    """PersonaMem's tokens, question and docs, by recollection and gate over familiarity's."""
+    for family in _families(costs):
+        asked = costs.memories(costs.entry(family.gated).dataset)
+        counted = [costs.returned(name, family.k) for name in family[:3]]
+        if not family.gated.startswith("personamem") or asked is None:
+            continue
+        means = [float((asked["tokens"] + c["tokens"]).mean()) for c in counted if c is not None]
+        if len(means) == 3:
+            yield family, means[1] / means[0], means[2] / means[0], costs.counted(*family[:3])
+
+
+def tokens_alike(costs: Costs, _: Grids) -> Found:
+    """The gate's tokens differ from familiarity's by no more than they do anywhere in Table 1."""
+    tokens = {row: cells["Avg. Tokens"] for row, cells in printed_rows("table1").items()}
+    most = max(
+        numeric(tokens[f"{size}, RF-Mem (ours)"]) / numeric(tokens[f"{size}, Dense Retrieval"]) - 1
+        for size in ("32K", "128K", "1M")
+    )
+    for family, _deep, gated, sources in _token_ratios(costs):
+        text = f"{gated:.3f}×, in Table 1 at most {1 + most:.3f}×"
+        yield ClaimCase(family.gated, text, abs(gated - 1) <= most), sources
+
+
+def tokens_between(costs: Costs, _: Grids) -> Found:
+    """The gate's tokens lie between familiarity's and recollection's, as in all of Table 1."""
+    for family, deep, gated, sources in _token_ratios(costs):
+        holds = min(1.0, deep) <= gated <= max(1.0, deep)
+        yield (
+            ClaimCase(family.gated, f"gate {gated:.3f}×, recollection {deep:.3f}×", holds),
+            sources,
+        )
+
+
+def familiarity_is_default(costs: Costs, _: Grids) -> Found:
+    """More than half of the questions take familiarity."""
+    for family in _families(costs):
+        if one := costs.traces.found.get(family.gated):
+            share = float((one.queries["path"] == "familiarity").mean())
+            yield ClaimCase(family.gated, f"{share:.1%}", share > 0.5), one.sources("queries")
+
+
+def stronger_recollects_more(costs: Costs, grids: Grids) -> Found:
+    """Of two encoders the one with the higher recall by familiarity recollects more questions."""
+    for k in CUTOFFS:
+        found: list[tuple[str, float, int, list[Source]]] = []
+        for grid in (grid for grid in grids if grid.k == k):
+            if one := costs.traces.found.get(grid.run("gated")):
+                sources: list[Source] = [*grid.sources("familiarity"), *one.sources("queries")]
+                recall = float(grid.familiarity.mean())
+                found.append((grid.encoder.title, recall, len(one.recollected), sources))
+        for (one_name, a, n, first), (name, b, m, second) in itertools.combinations(found, 2):
+            text = f"{one_name} {a:.4f}, {n} recollected; {name} {b:.4f}, {m}"
+            yield ClaimCase(f"K = {k}", text, (a > b) == (n > m)), [*first, *second]
+
+
+def stops_early(costs: Costs, _: Grids) -> Found:
+    """Every recollected query stops with K docs before its rounds are used up."""
+    for family in _families(costs):
+        if one := costs.traces.found.get(family.recollection):
+            limit = int(one.entry.parameters.get("rounds", 10))
+            most = int(one.recollected["rounds"].max())
+            whole = int((one.deep_hits.groupby("query_id").size() >= one.k).sum())
+            text = f"{whole} of {len(one.queries)} with {one.k} docs, {most} rounds at most"
+            holds = whole == len(one.queries) and most < limit
+            yield ClaimCase(one.name, text, holds), one.sources("queries", "hits")
+
+
+COST_CHECKS: Mapping[str, Callable[[Costs, Grids], Found]] = {
+    check.__name__: check
+    for check in (
+        between_in_time, twice_as_slow, searches_between, tokens_alike, tokens_between,
+        familiarity_is_default, stronger_recollects_more, stops_early,
+    )
+}  # fmt: skip
+
+
+def on_cost(costs: Costs, grids: Grids, claim: Claim, note: str) -> Iterator[Cell]:
+    """A claim on cost by its cases; one on times, which may change, is not judged."""
+    found = list(COST_CHECKS[claim["check"]](costs, grids))
+    sources = write_sources(source for _, own in found for source in own)
+    for cell in case_cells(claim["row"], claim["said"], [case for case, _ in found], note):
+        if cell.verdict and claim.get("measured") and found:
+            cell = cell._replace(verdict=NOT_COMPARABLE)
+        yield cell._replace(sources=sources)

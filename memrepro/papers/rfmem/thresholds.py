@@ -3,7 +3,7 @@
 The paper does not print τ. What is chosen after looking at the printed numbers says so.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -157,14 +157,14 @@ def table17(table: pd.DataFrame, grids: Sequence[Grid], time: Cell) -> Iterator[
         yield from _routed(by_encoder["minilm"], f"{bounds}, τ = 0.2", one, {})
 
 
-def _by_alpha(bounds: str, gate: Gate, grid: Grid, printed: dict[str, str]) -> Cell:
+def _by_alpha(bounds: str, gate: Gate, grid: Grid, printed: Mapping[str, str]) -> Cell:
     """Recall nearest to the printed, over the α that were run, of τ that routes as printed."""
     every = routings(grid.asked, gate)
     one = min(every, key=lambda routing: abs(routing.recollected - int(printed["Route→Recol."])))
     place = grid.asked.index.get_indexer(pd.Index(grid.questions["query_id"]))
     shown = printed["R@5 Overall"]
     found = {a: float(grid.gated(recall, one.familiar[place]).mean())
-             for a, recall in grid.sweeps["α"].items()}  # fmt: skip
+             for a, recall in grid.sweep("recollection", "alpha").items()}  # fmt: skip
     best = min(found, key=lambda alpha: abs(found[alpha] - float(shown)))
     row = f"mpnet, {bounds}, τ by the routes, any α"
     note = f"{row}: nearest of {len(found)} α is {best}"
@@ -174,7 +174,7 @@ def _by_alpha(bounds: str, gate: Gate, grid: Grid, printed: dict[str, str]) -> C
 
 
 def _routed(
-    grid: Grid, name: str, one: pd.Series, shown: dict[str, str], remark: str = ""
+    grid: Grid, name: str, one: pd.Series, shown: Mapping[str, str], remark: str = ""
 ) -> Iterator[Cell]:
     row, asked = f"{grid.encoder.name}, {name}", int(one["asked"])
     direct, deep = asked - int(one["recollected"]), int(one["recollected"])
