@@ -247,9 +247,8 @@ def _untested(
         "in this direction": right,
         "what came out": "; ".join(came_out),
     }
-    sources: list[Source] = [
-        one for grid in grids for one in grid.sources("familiarity", "recollection")
-    ]
+    both = ("familiarity", "recollection")
+    sources: list[Source] = [one for grid in grids for one in grid.sources(*both)]
     if ending := SWEEPS.get(claim.get("parameter", ""), ("",))[0]:
         sources += [grid.swept("recollection", ending) for grid in grids]
     yield from _row(claim, label, n, texts, sources, words)
@@ -270,7 +269,6 @@ def _row(
 
 
 Grids = Sequence[Grid]
-# A case, and what its numbers come from.
 Found = Iterator[tuple[ClaimCase, Sequence[Source]]]
 
 
