@@ -29,8 +29,8 @@ from memrepro.papers.associa.here import (
     Runs,
 )
 from memrepro.papers.associa.printed import text
-from memrepro.report import compared
-from memrepro.report.compared import FAILS, HOLDS, Compared, compare_rows, correct, verdict
+from memrepro.report import compared_rows as compared
+from memrepro.report.compared_rows import FAILS, HOLDS, Compared, compare_rows, correct, verdict
 from memrepro.report.tables import Cell, verdict_cells
 
 

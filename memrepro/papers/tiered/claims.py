@@ -42,7 +42,7 @@ from memrepro.papers.tiered.here import (
     Study,
 )
 from memrepro.papers.tiered.printed import printed, said
-from memrepro.report.compared import verdict
+from memrepro.report.compared_rows import verdict
 from memrepro.report.tables import Cell, number
 
 _SEGMENTS_WIN = (

@@ -1,6 +1,7 @@
 """RF-Mem's static tables, and the arithmetic between its printed numbers."""
 
 import pytest
+from memrepro.papers.rfmem.report import KINDS, Results
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
@@ -18,7 +19,6 @@ from memrepro.papers.rfmem.printed import (
     share_counts,
     shares,
 )
-from memrepro.papers.rfmem.report import KINDS, Results
 from memrepro.report.tables import show
 
 
