@@ -76,10 +76,10 @@ DYNAMIC = {
     "sweep": ["memrepro.retrieve.rfmem"],
     "retrieve-lexical": ["memrepro.retrieve.bm25"],
     "sweep-lexical": ["memrepro.retrieve.bm25"],
-    "report": ["memrepro.papers.rfmem.report"],
-    "report-full": ["memrepro.papers.rfmem.report"],
-    "verify": ["memrepro.papers.rfmem.report"],
-    "verify-full": ["memrepro.papers.rfmem.report"],
+    "report": ["memrepro.papers.rfmem.analysis"],
+    "report-full": ["memrepro.papers.rfmem.analysis"],
+    "verify": ["memrepro.papers.rfmem.analysis"],
+    "verify-full": ["memrepro.papers.rfmem.analysis"],
 }
 
 
