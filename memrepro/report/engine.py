@@ -247,7 +247,7 @@ class Tables:
         source: list[Source] = [FileSource(path.name)]
         for label, row in as_specs(table["rows"], self.document.named):
             spec = filled({**table, **row}, self.runs.planned)
-            chosen = (frame["experiment"] == spec["run"]) & (
+            chosen = (frame["experiment"] == spec.get("run", "")) & (
                 frame["setting"] == (spec.get("setting") or "")
             )
             fields = ("level", "protocol", "metric", "k", "n", "value")

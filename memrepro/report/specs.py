@@ -45,7 +45,7 @@ def as_specs(entries: Any, named: Mapping[str, Spec]) -> list[tuple[str, dict[st
     """Rows or columns: label → spec; a list names entries of `runs` or metrics such as `ndcg@5`."""
     if isinstance(entries, Mapping):
         return [(str(label), as_spec(entry, named)) for label, entry in entries.items()]
-    return [(one, dict(named.get(one, {}))) for one in entries or ()]
+    return [(str(one), dict(named.get(one, {}))) for one in entries or ()]
 
 
 def metric_of(label: str) -> dict[str, Any]:

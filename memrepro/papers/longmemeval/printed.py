@@ -176,9 +176,8 @@ def _by_design(table: str) -> dict[tuple[str, str, str], str]:
 
 
 def build(folder: Path) -> list[Path]:
-    """Write the static tables, the checks and what is printed twice; return the paths."""
-    written = [p for t in STATIC for p in write_cells(as_printed(t), folder, t)]
-    written += write_cells(arithmetic(), folder, "arithmetic")
+    """Write the checks and what is printed twice; return the paths."""
+    written = write_cells(arithmetic(), folder, "arithmetic")
     twice = folder / "printed_twice.csv"
     write_table(twice, printed_twice())
     return [*written, twice]
