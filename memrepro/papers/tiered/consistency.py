@@ -11,7 +11,7 @@ from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.files.atomic import read_yaml
 from memrepro.papers.tiered.decay import WINDOW, age_at, half_lives, span
 from memrepro.papers.tiered.printed import REPORTED, printed, said
-from memrepro.report.compared_rows import FAILS, HOLDS
+from memrepro.report.compared import FAILS, HOLDS
 from memrepro.report.tables import Cell, verdict_cells
 from memrepro.retrieve.tiered.scoring import (
     BUCKETS,
