@@ -14,8 +14,8 @@
         equal: true                    # the claim is that they are the same; not tested
         family: paths                  # comparisons corrected together; all of a study without it
 
-A claim without `row` and `said` only adds its comparisons to the family. What no comparison can test has one
-of these in their place:
+A claim without `row` and `said` only adds its comparisons to the family. What no comparison can
+test has one of these in their place:
 
         unchecked: why not
         reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading, never 'exact'

@@ -88,9 +88,7 @@ class Runs:
         if not path.is_file() or not asked:
             return None
         if run not in self._tables:
-            self._tables = {
-                run: read_table(path)
-            }  # the last one: a sweep is asked setting by setting
+            self._tables = {run: read_table(path)}
         table = self._tables[run]
         if setting and "setting" in table:
             table = table[table["setting"] == setting]

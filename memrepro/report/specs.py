@@ -130,7 +130,7 @@ def why_not(runs: Runs, spec: Spec) -> str:
 
 
 def spell(setting: str, rules: Sequence[Sequence[str]]) -> str:
-    """A setting by the first rule whose pattern fits the whole of it; else a number's short form."""
+    """A setting by the first rule whose pattern fits the whole of it; else a number in short."""
     for pattern, replacement in rules:
         if re.fullmatch(pattern, setting):
             return re.sub(pattern, replacement, setting)
