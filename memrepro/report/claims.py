@@ -18,7 +18,8 @@ A claim without `row` and `said` only adds its comparisons to the family. What n
 test has one of these in their place:
 
         unchecked: why not
-        reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading, never 'exact'
+        checked: name      # the check of that row in `checks` of printed.yaml, which has that name
+        reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading
         cases: name                    # a function of `analysis`: runs, study → `ClaimCase`s
 """
 
@@ -28,10 +29,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
-from memrepro.report.compared import FAILS, HOLDS, Compared, compare_values, correct, verdict
+from memrepro.audit.tables import PROSE
+from memrepro.audit.verdicts import BY_READING, NOT_COMPARABLE, NOT_RUN
+from memrepro.report.checks import cells_by_row
+from memrepro.report.compared import FAILS, HOLDS, Compared, compare_rows, correct, verdict
 from memrepro.report.document import Document
-from memrepro.report.printed import printed_prose
 from memrepro.report.runs import Runs
 from memrepro.report.sources import write_sources
 from memrepro.report.specs import (
@@ -46,7 +48,6 @@ from memrepro.report.specs import (
 )
 from memrepro.report.tables import Cell, verdict_cells
 
-BY_READING = "by reading"
 UNCHECKED = "cannot be checked here"
 
 
@@ -153,7 +154,7 @@ class Claims:
                 continue
             sources = tuple(place_of(spec).source for spec in specs if not spec.get("call"))
             sides = (pair.better.name, pair.worse.name)
-            yield compare_values(sides, pair.kind, metric, (now, before), sources)
+            yield compare_rows(*sides, metric, now, before, pair.kind, sources)
 
     def _values(self, spec: Spec) -> pd.DataFrame | None:
         """The values of a side: of its run, or by a function of the document's analysis."""
@@ -179,6 +180,8 @@ class Claims:
                 continue
             if "unchecked" in claim:
                 yield from self._unchecked(claim, said)
+            elif "checked" in claim:
+                yield from cells_by_row(self.document.name, claim["checked"])[claim["row"]]
             elif "reading" in claim:
                 yield from _by_reading(claim, said)
             elif "cases" in claim:
@@ -195,7 +198,10 @@ class Claims:
 
     def _said(self, claim: Mapping[str, Any]) -> str:
         said = claim.get("said", "")
-        return printed_prose(self.document.folder, *said) if isinstance(said, list) else str(said)
+        if isinstance(said, list):
+            table, row = said
+            return self.document.printed(table)[row][PROSE]
+        return str(said)
 
     def _unchecked(self, claim: Mapping[str, Any], said: str) -> Iterator[Cell]:
         row = claim["row"]

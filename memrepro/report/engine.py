@@ -40,7 +40,6 @@ from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
-from memrepro.report.printed import Printed, printed_notes, printed_table
 from memrepro.report.profile import difference, exclusion_cells
 from memrepro.report.runs import Place, Runs
 from memrepro.report.sources import FileSource, Source, write_sources
@@ -82,18 +81,19 @@ class Tables:
             yield from self._cells(table)
 
     def _cells(self, table: Spec) -> Iterator[Cell]:
-        printed: Printed = {}
+        printed: Mapping[str, Mapping[str, str]] = {}
         if "printed" in table:
-            printed = printed_table(self.document.folder, table["printed"])
+            printed = self.document.printed(table["printed"])
         for label, row in self._rows(table, printed):
             row_spec = {**table, **row}
             if row_spec.get("optional") and self._unplanned(row_spec):
                 continue
             for name, spec in self._settings(label, row_spec):
                 yield from self._row(name, spec, table, printed.get(name, {}))
-            yield from self._beside(label, table)
 
-    def _rows(self, table: Spec, printed: Printed) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _rows(
+        self, table: Spec, printed: Mapping[str, Mapping[str, str]]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         rows = as_specs(table.get("rows", dict.fromkeys(printed)), self.document.named)
         for choice in loops(table.get("over", {})):
             for label, row in rows:
@@ -232,14 +232,7 @@ class Tables:
         """What `printed.yaml` notes of a printed table, where the table asks for it."""
         if not spec.get("notes"):
             return []
-        return printed_notes(self.document.folder, spec["printed"])
-
-    def _beside(self, label: str, table: Spec) -> Iterator[Cell]:
-        """A column of words beside a printed row, such as where a parameter is set here."""
-        for column, words in table.get("beside", {}).items():
-            note = table.get("note", table.get("why", ""))
-            note = "; ".join(filter(None, [note, *self._notes(table)]))
-            yield Cell(label, column, "setting", "", words[label], 0, "", note=note)
+        return self.document.printed_notes(spec["printed"])
 
     def _protocols(self, table: Spec) -> Iterator[Cell]:
         """Rows that were run, under every protocol by every level, with the number of questions."""

@@ -7,16 +7,16 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from memrepro.audit.documents import printed_rows
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report import figures
-from memrepro.report.printed import printed_prose
 from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell
 
-_FALLBACK = ("parameters", "fallback, time of the vector search")
-TIMEOUT = float(printed_prose(Path(__file__).parent, *_FALLBACK).removesuffix("ms"))
+_FALLBACK = printed_rows("tiered", "parameters")["fallback, time of the vector search"]
+TIMEOUT = float(_FALLBACK["printed"].removesuffix("ms"))
 _NAME = "tiered-scale"
 
 
