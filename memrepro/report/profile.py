@@ -1,18 +1,18 @@
 """What every report needs of a profile: its excluded questions, and views for its notebook."""
 
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from IPython.display import Image, Markdown, display
+from IPython.display import Image, Markdown
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell, show
 
 
@@ -21,10 +21,12 @@ def exclusion_cells(profile: str, name: str) -> list[Cell]:
     ledger = read_table(paths.exclusions(profile))
     ledger = ledger[ledger["dataset"].str.startswith(name)]
     groups: Any = ledger.groupby(["dataset", "level", "protocol", "reason"], sort=True).size()
+    source = str(FileSource(paths.exclusions(profile).name))
     return [
-        Cell(f"{dataset} by {level}, {protocol}", reason, "questions", "", str(n), n, "")
+        Cell(f"{dataset} by {level}, {protocol}", reason, "questions", "", str(n), n, "",
+             sources=source)
         for (dataset, level, protocol, reason), n in groups.items()
-    ]
+    ]  # fmt: skip
 
 
 class Metrics:
@@ -40,6 +42,14 @@ class Metrics:
     def settings(self, experiment: str) -> list[str]:
         """The settings of an experiment that were run, in order; none if it was not."""
         return list(dict.fromkeys(key[1] for key in self._places if key[0] == experiment))
+
+    def questions(self, experiment: str, setting: str, level: str) -> frozenset[str]:
+        """The questions of an experiment that were evaluated by a level; none if it was not."""
+        names, codes = self._names["query_id"]
+        for key, rows in self._places.items():
+            if key[:3] == (experiment, setting, level):
+                return frozenset(names.take(codes[rows]))
+        return frozenset()
 
     def values(
         self, experiment: str, level: str, metric: str, k: int, setting: str = ""
@@ -109,18 +119,6 @@ def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
     )
 
 
-class Study(Protocol):
-    """A data set under an encoder that a paper is run on: what its files and tables are called."""
-
-    @property
-    def stem(self) -> str:
-        """What the names of its files begin with."""
-
-    @property
-    def title(self) -> str:
-        """For people."""
-
-
 class Views:
     """The written tables and figures of one paper, for its notebook."""
 
@@ -141,13 +139,3 @@ class Views:
         if not path.is_file():
             return Markdown(f"`{name}` is not drawn: what it shows has not been run")  # type: ignore[no-untyped-call]
         return Image(filename=path)  # type: ignore[no-untyped-call]
-
-    def tables(self, profile: str, item: str, studies: Iterable[Study]) -> pd.DataFrame:
-        """A table of several studies, one below the other."""
-        return pd.concat({s.title: self.table(profile, f"{s.stem}_{item}") for s in studies})
-
-    def show_figures(self, profile: str, item: str, studies: Iterable[Study]) -> None:
-        """Show a figure of several studies, one below the other."""
-        display(  # type: ignore[no-untyped-call]
-            *(self.figure(profile, f"{s.stem}_{item}") for s in studies)
-        )

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from memrepro.audit.documents import printed_rows
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
@@ -18,7 +19,6 @@ from memrepro.papers.benchmark_statistics import (
     counts,
     round_number,
 )
-from memrepro.papers.longmemeval.printed import printed
 from memrepro.papers.rfmem.printed import printed_table
 
 
@@ -82,8 +82,9 @@ def test_a_data_set_without_gold_has_its_types(project):
 
 def whole_benchmark():
     """500 questions by the printed counts, two evidence sessions each but for one with six."""
-    kinds = printed("figure9")["without abstention"].drop("all").astype(int)
-    names = [kind for kind, n in kinds.items() for _ in range(n)]
+    shown = printed_rows("longmemeval", "figure9")
+    kinds = {kind: int(cells["without abstention"]) for kind, cells in shown.items()}
+    names = [kind for kind, n in kinds.items() if kind != "all" for _ in range(n)]
     questions = {
         f"q{i}": (kind, [f"q{i}_{s}" for s in range(6 if i == 0 else 2)], [f"q{i}_0_1"])
         for i, kind in enumerate(names)

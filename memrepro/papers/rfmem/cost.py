@@ -155,7 +155,7 @@ def table13(costs: Costs) -> Iterator[Cell]:
 
 
 def computed(costs: Costs) -> dict[str, Iterable[Cell]]:
-    """Table → what of it a run has, for `rfmem_printed.build`."""
+    """Table → what of it a run has, for `report.checks.build`."""
     return {"table1": table1(costs), "table13": table13(costs)}
 
 

@@ -22,19 +22,17 @@ from memrepro.papers.rfmem import (
     cost_claims,
     further,
     learned,
-    prose,
     sensitivity,
     theory,
     trace_tables,
 )
-from memrepro.papers.rfmem import printed as rfmem_printed
 from memrepro.papers.rfmem.measured import Costs
 from memrepro.papers.rfmem.printed import count, printed_table
 from memrepro.papers.rfmem.routing import CUTOFFS as CUTOFFS
 from memrepro.papers.rfmem.routing import KINDS as KINDS
 from memrepro.papers.rfmem.routing import probes, signals
 from memrepro.papers.rfmem.traces import Traces, or_none
-from memrepro.report import figures
+from memrepro.report import checks, figures
 from memrepro.report.profile import Metrics, Views, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.retrieve.rfmem.gate import Gate
@@ -345,8 +343,7 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(table8("open"), folder, "table8"),
         *write_cells(table9("open"), folder, "table9"),
         *write_cells(table10(), folder, "table10"),
-        *rfmem_printed.build(folder, cost.computed(costs)),
-        *prose.build(folder),
+        *checks.build("rfmem", folder, cost.computed(costs)),
         *sensitivity.build("open", folder),
         *alternatives.build("open", folder, times["mpnet RF-Mem", 5]),
         *theory.build("open", folder),

@@ -12,9 +12,9 @@ from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem import cost, cost_claims
 from memrepro.papers.rfmem.further import recall_cells
 from memrepro.papers.rfmem.measured import Costs
-from memrepro.papers.rfmem.printed import build as build_printed
 from memrepro.papers.rfmem.printed import printed_rows
 from memrepro.papers.rfmem.traces import Traces
+from memrepro.report import checks
 from memrepro.report.profile import Metrics
 from memrepro.report.tables import show
 from tests.papers.rfmem import toy
@@ -134,7 +134,7 @@ def test_table_1_counts_the_question_and_the_docs(personamem, folder):
     assert cells[row, "Retri Time"].verdict == "not run"
     memory = cost.tokens_of_memories(personamem, "24193.2")
     assert (memory.reproduced, memory.verdict) == (f"{whole:.1f}", "not comparable")
-    build_printed(folder / "out", cost.computed(personamem))
+    checks.build("rfmem", folder / "out", cost.computed(personamem))
     table = show(folder / "out", "table1")
     assert table.loc["32K, Zero Memory", "Avg. Tokens"] == "7.0 (printed 464.6, not comparable)"
     assert table.loc["32K, Zero Memory", "Overall"] == "printed 0.3854, not run"
