@@ -87,9 +87,9 @@ def printed_table(document: str, table: str) -> dict[tuple[str, str], str]:
     return {(row, column): shown for row, cells in rows.items() for column, shown in cells.items()}
 
 
-def printed_notes(document: str, table: str) -> list[str]:
+def printed_notes(document: str, table: str, papers: Path = PAPERS) -> list[str]:
     """What a reader must know of a table's printed numbers."""
-    return list(_entry(document, table, PAPERS).get("notes", ()))
+    return list(_entry(document, table, papers).get("notes", ()))
 
 
 def without_run(document: str) -> dict[str, Mapping[str, Any]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from memrepro.report import charts
+from memrepro.report import charts, checks
 from memrepro.report.claims import Claims
 from memrepro.report.compared import difference_cells, draw_differences
 from memrepro.report.document import Document
@@ -19,6 +19,8 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
     """Write the tables and figures of a document into a folder; return their paths."""
     runs = Runs(document.profiles(profile), load_plan())
     tables, written = Tables(document, runs), []
+    if document.is_packaged:
+        written += checks.build(document.name, folder)
     for name, entry in document.tables.items():
         for study in repeated(document, profile, entry):
             written += write_cells(tables.cells(name, study), folder, file_name(entry, name, study))

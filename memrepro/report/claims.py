@@ -6,7 +6,7 @@
     note: …
     claims:
       - row: "§3.3: recollection helps"
-        said: Recollection is stronger # or [table, row] of printed.yaml, or nothing
+        said: Recollection is stronger # or [table, row] of printed.yaml, which names the row too
         better: recollection           # a name of `runs` of tables.yaml, or a spec; or a list
         worse: [familiarity]           # each better row is compared with each worse one
         over: {k: [5, 10]}             # … for each value
@@ -14,11 +14,12 @@
         equal: true                    # the claim is that they are the same; not tested
         family: paths                  # comparisons corrected together; all of a study without it
 
-A claim without `row` only adds its comparisons to the family. What no comparison can test has one
-of these in their place:
+A claim without `row` and `said` only adds its comparisons to the family. What no comparison can
+test has one of these in their place:
 
         unchecked: why not
-        reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading, never 'exact'
+        checked: name      # the check of that row in `checks` of printed.yaml, which has that name
+        reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading
         check: name                    # `analysis.check(runs, claim)` yields its cells
         cases: name                    # a function of `analysis`: runs, study → `ClaimCase`s
 """
@@ -29,10 +30,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
-from memrepro.report.compared import FAILS, HOLDS, Compared, compare_values, correct, verdict
+from memrepro.audit.tables import PROSE
+from memrepro.audit.verdicts import BY_READING, NOT_COMPARABLE, NOT_RUN
+from memrepro.report.checks import cells_by_row
+from memrepro.report.compared import FAILS, HOLDS, Compared, compare_rows, correct, verdict
 from memrepro.report.document import Document
-from memrepro.report.printed import printed_prose
 from memrepro.report.runs import Runs
 from memrepro.report.sources import write_sources
 from memrepro.report.specs import (
@@ -47,7 +49,6 @@ from memrepro.report.specs import (
 )
 from memrepro.report.tables import Cell, verdict_cells
 
-BY_READING = "by reading"
 UNCHECKED = "cannot be checked here"
 
 
@@ -154,7 +155,7 @@ class Claims:
                 continue
             sources = tuple(place_of(spec).source for spec in specs if not spec.get("call"))
             sides = (pair.better.name, pair.worse.name)
-            yield compare_values(sides, pair.kind, metric, (now, before), sources)
+            yield compare_rows(*sides, metric, now, before, pair.kind, sources)
 
     def _values(self, spec: Spec) -> pd.DataFrame | None:
         """The values of a side: of its run, or by a function of the document's analysis."""
@@ -174,11 +175,14 @@ class Claims:
     def cells(self) -> Iterator[Cell]:
         """The claims, one a row: the verdict here, and what it rests on."""
         for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
-            if "row" not in claim or (claim.get("optional") and not self._any(pairs)):
-                continue
             said = self._said(claim)
+            claim = {"row": _row_of(claim), **claim}
+            if not claim["row"] or (claim.get("optional") and not self._any(pairs)):
+                continue
             if "unchecked" in claim:
                 yield from self._unchecked(claim, said)
+            elif "checked" in claim:
+                yield from cells_by_row(self.document.name, claim["checked"])[claim["row"]]
             elif "reading" in claim:
                 yield from _by_reading(claim, said)
             elif "check" in claim:
@@ -197,7 +201,10 @@ class Claims:
 
     def _said(self, claim: Mapping[str, Any]) -> str:
         said = claim.get("said", "")
-        return printed_prose(self.document.folder, *said) if isinstance(said, list) else str(said)
+        if isinstance(said, list):
+            table, row = said
+            return self.document.printed(table)[row][PROSE]
+        return str(said)
 
     def _unchecked(self, claim: Mapping[str, Any], said: str) -> Iterator[Cell]:
         row = claim["row"]
@@ -246,6 +253,12 @@ class Claims:
             "found": shown,
             "how sure": "; ".join(filter(None, [sure, about])),
         }
+
+
+def _row_of(claim: Mapping[str, Any]) -> str:
+    """The row of a claim whose words stand in `printed.yaml`."""
+    said = claim.get("said")
+    return str(said[1]) if isinstance(said, list) else ""
 
 
 def _least(found: Sequence[Compared]) -> dict[str, Compared]:

@@ -66,31 +66,34 @@ class Compared(NamedTuple):
         return int(self.interval.low > 0) - int(self.interval.high < 0)
 
 
-def compare_values(
-    sides: tuple[str, str],
-    kind: str,
+def compare_rows(
+    better: str,
+    worse: str,
     metric: str,
-    values: tuple[pd.DataFrame, pd.DataFrame],
+    now: pd.DataFrame,
+    before: pd.DataFrame,
+    kind: str = "",
     sources: tuple[Source, ...] = (),
 ) -> Compared:
     """One comparison, before the correction.
 
     Args:
-        sides: the better row of a claim, and the worse one.
-        kind: of the questions; '' for all.
+        better: the row that a claim calls better.
+        worse: the other.
         metric: with its k.
-        values: `query_id, kind, value` of the better row and of the worse one.
+        now: `query_id, kind, value` of the better row.
+        before: the same of the worse one.
+        kind: of the questions; '' for all.
         sources: of the worse row, then of the better one.
 
     Raises:
         MemreproError: if they are of different questions.
     """
-    now, before = values
     shown = difference(before, now)
     both = before.merge(now, on="query_id", suffixes=(" before", " now"))
     old, new = (both[f"value {when}"].to_numpy() for when in ("before", "now"))
     interval, p = paired_difference(old, new), sign_flip(new - old)
-    return Compared(*sides, kind, metric, shown, interval, len(both), p, sources=sources)
+    return Compared(better, worse, kind, metric, shown, interval, len(both), p, sources=sources)
 
 
 def correct(family: Sequence[Compared]) -> list[Compared]:

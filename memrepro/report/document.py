@@ -9,11 +9,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from memrepro.audit.documents import PAPERS, printed_notes, printed_rows
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
 from memrepro.report.specs import Spec
-
-PAPERS = Path(__file__).parents[1] / "papers"
 
 
 class Document:
@@ -41,13 +40,26 @@ class Document:
         """Whose runs a profile's report stands on."""
         return list(self._data.get("profiles", {}).get(profile, [profile]))
 
+    def printed(self, table: str) -> dict[str, dict[str, str]]:
+        """A table as printed: row → column → string."""
+        return printed_rows(self.name, table, self.folder.parent)
+
+    def printed_notes(self, table: str) -> list[str]:
+        """What a reader must know of a table's printed numbers."""
+        return printed_notes(self.name, table, self.folder.parent)
+
+    @property
+    def is_packaged(self) -> bool:
+        """Whether it is one of this package, whose printed numbers the audit checks too."""
+        return self.folder.parent == PAPERS
+
     @cached_property
     def analysis(self) -> ModuleType | None:
         """The document's `analysis.py`, if it has one."""
         path = self.folder / "analysis.py"
         if not path.is_file():
             return None
-        if self.folder.parent == PAPERS:
+        if self.is_packaged:
             return importlib.import_module(f"memrepro.papers.{self.name}.analysis")
         spec = importlib.util.spec_from_file_location(f"_analysis_of_{self.name}", path)
         assert spec is not None  # the file is there

@@ -31,6 +31,7 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
     profiles, elsewhere    where a table is run, and the reason for all other profiles
     missing        'omit' leaves a cell out that was not run, in place of 'not run' with the reason
     optional       true leaves a row out whose run is not planned
+    by profile     profile → what the table says on it instead
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -42,7 +43,6 @@ from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
-from memrepro.report.printed import Printed, printed_notes, printed_table
 from memrepro.report.profile import difference, exclusion_cells
 from memrepro.report.runs import Place, Runs
 from memrepro.report.sources import FileSource, Source, write_sources
@@ -61,6 +61,7 @@ from memrepro.report.specs import (
 from memrepro.report.tables import Cell, number
 
 AS_PRINTED = "as printed"
+_NOT_SWEPT = {"metrics": {"called_metric": "metrics"}}
 ABSENT = "-"  # printed where a table has no number
 
 
@@ -73,6 +74,7 @@ class Tables:
     def cells(self, name: str, study: Spec) -> Iterator[Cell]:
         """The cells of a table of `tables.yaml` on a study."""
         table = {**study, **self.document.tables[name]}
+        table |= table.get("by profile", {}).get(self.runs.profile, {})
         what = table.get("what", "runs")
         if what == "exclusions":
             yield from exclusion_cells(self.runs.profile, fill("{dataset}", table))
@@ -85,9 +87,9 @@ class Tables:
             yield from self._cells(table)
 
     def _cells(self, table: Spec) -> Iterator[Cell]:
-        printed: Printed = {}
+        printed: Mapping[str, Mapping[str, str]] = {}
         if "printed" in table:
-            printed = printed_table(self.document.folder, table["printed"])
+            printed = self.document.printed(table["printed"])
         for label, row in self._rows(table, printed):
             row_spec = {**table, **row}
             if row_spec.get("optional") and self._unplanned(row_spec):
@@ -97,7 +99,9 @@ class Tables:
                 yield from self._row(name, spec, table, shown)
             yield from self._beside(label, table)
 
-    def _rows(self, table: Spec, printed: Printed) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _rows(
+        self, table: Spec, printed: Mapping[str, Mapping[str, str]]
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
         rows = as_specs(table.get("rows", dict.fromkeys(printed)), self.document.named)
         for choice in loops(table.get("over", {})):
             for label, row in rows:
@@ -119,7 +123,7 @@ class Tables:
             spec = {**row, "run": run, "setting": setting, "spelled": spelled}
             yield fill(label, spec), spec
         if not settings and row.get("missing") != "omit":
-            yield fill(str(row.get("called", label)), row), {**row, "columns": {"metrics": None}}
+            yield fill(str(row.get("called", label)), row), {**row, "columns": _NOT_SWEPT}
 
     def _row(self, row: str, spec: Spec, table: Spec, printed: Mapping[str, str]) -> Iterator[Cell]:
         columns = as_specs(spec.get("columns", dict.fromkeys(printed)), self.document.named)
@@ -220,13 +224,12 @@ class Tables:
         """How many docs a query is given; nothing where there is no run."""
         if why_not(self.runs, spec):
             return
-        run, setting, _, metric, k, _ = place_of(spec)
-        level = spec["planned"].granularity
-        if (docs := self.runs.docs(run, setting, level, metric, k)) is None:
+        docs = self.runs.docs(spec["run"], str(spec.get("setting") or ""))
+        if docs is None:
             return
         yield cell._replace(
             metric="docs", reproduced=f"{docs:.1f}", verdict=NOT_COMPARABLE,
-            note=self._note(spec, cell.row), sources=write_sources([self.runs.file(run)]),
+            note=self._note(spec, cell.row), sources=write_sources([self.runs.file(spec["run"])]),
         )  # fmt: skip
 
     def _note(self, spec: Spec, row: str) -> str:
@@ -237,14 +240,7 @@ class Tables:
         """What `printed.yaml` notes of a printed table, where the table asks for it."""
         if not spec.get("notes"):
             return []
-        return printed_notes(self.document.folder, spec["printed"])
-
-    def _beside(self, label: str, table: Spec) -> Iterator[Cell]:
-        """A column of words beside a printed row, such as where a parameter is set here."""
-        for column, words in table.get("beside", {}).items():
-            note = table.get("note", table.get("why", ""))
-            note = "; ".join(filter(None, [note, *self._notes(table)]))
-            yield Cell(label, column, "setting", "", words[label], 0, "", note=note)
+        return self.document.printed_notes(spec["printed"])
 
     def _protocols(self, table: Spec) -> Iterator[Cell]:
         """Rows that were run, under every protocol by every level, with the number of questions."""
@@ -254,7 +250,7 @@ class Tables:
         source: list[Source] = [FileSource(path.name)]
         for label, row in as_specs(table["rows"], self.document.named):
             spec = filled({**table, **row}, self.runs.planned)
-            chosen = (frame["experiment"] == spec["run"]) & (
+            chosen = (frame["experiment"] == spec.get("run", "")) & (
                 frame["setting"] == (spec.get("setting") or "")
             )
             fields = ("level", "protocol", "metric", "k", "n", "value")

@@ -6,14 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-
-from memrepro.evaluate.bootstrap import paired_difference
-from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.associa import claims
-from memrepro.papers.associa import here as associa_here
-from memrepro.papers.associa import report as associa
 from memrepro.papers.associa.claims import CLAIMS
 from memrepro.papers.associa.here import (
     ASSOCIA,
@@ -33,6 +25,14 @@ from memrepro.papers.associa.here import (
     UNTUNED,
     Runs,
 )
+
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
+from memrepro.papers.associa import claims
+from memrepro.papers.associa import here as associa_here
+from memrepro.papers.associa import report as associa
 from memrepro.report import figures
 from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
 from memrepro.report.profile import Metrics

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from memrepro.papers.longmemeval.report import COLUMNS, DESIGNS, LEVELS, STUDIES, TABLE9
 
 from memrepro.audit.documents import printed_table
 from memrepro.core.extractions import DatedEvent, QueryRange
@@ -13,7 +14,6 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.papers.longmemeval import report as longmemeval
 from memrepro.papers.longmemeval import time
-from memrepro.papers.longmemeval.report import COLUMNS, DESIGNS, LEVELS, STUDIES, TABLE9
 from memrepro.report.profile import Metrics, difference
 from memrepro.retrieve.timeaware.retrievers import TimeFiltered
 from memrepro.study.evaluation import METRIC_COLUMNS

@@ -7,10 +7,10 @@ from math import log
 from pathlib import Path
 
 import pytest
+from memrepro.papers.tiered.claims import BY_TYPE, MEASURED, UNCHECKABLE
 
 from memrepro.audit import documents
 from memrepro.audit.checks import checks_of
-from memrepro.papers.tiered.claims import BY_TYPE, MEASURED, UNCHECKABLE
 from memrepro.papers.tiered.decay import MONTH, WEEK, age_at, half_lives, rate_for
 from memrepro.retrieve.tiered import scoring
 from memrepro.retrieve.tiered.scoring import additive_recency, combined, half_life

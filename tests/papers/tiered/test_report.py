@@ -7,16 +7,6 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-
-from memrepro.audit.documents import printed_rows
-from memrepro.evaluate.bootstrap import paired_difference
-from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.tiered import claims as tiered_claims
-from memrepro.papers.tiered import compare, decay, here
-from memrepro.papers.tiered import figures as tiered_figures
-from memrepro.papers.tiered import report as tiered
 from memrepro.papers.tiered.claims import FURTHER, MEASURED, UNCHECKABLE, UNCHECKED
 from memrepro.papers.tiered.compare import Pair
 from memrepro.papers.tiered.here import (
@@ -40,6 +30,16 @@ from memrepro.papers.tiered.here import (
     WHOLE,
     Runs,
 )
+
+from memrepro.audit.documents import printed_rows
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
+from memrepro.papers.tiered import claims as tiered_claims
+from memrepro.papers.tiered import compare, decay, here
+from memrepro.papers.tiered import figures as tiered_figures
+from memrepro.papers.tiered import report as tiered
 from memrepro.report import figures
 from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
 from memrepro.report.profile import Metrics

@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
+from memrepro.audit.documents import printed_rows
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.benchmark_statistics import (
+from memrepro.papers.longmemeval.statistics import (
     ROUNDS,
     SESSIONS,
     TYPES,
@@ -15,7 +16,6 @@ from memrepro.papers.benchmark_statistics import (
     counts,
     round_number,
 )
-from memrepro.papers.longmemeval.printed import printed
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from memrepro.audit.documents import printed_rows
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
-from memrepro.papers.longmemeval.printed import printed
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number, write_cells
 

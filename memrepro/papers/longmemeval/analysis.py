@@ -1,0 +1,15 @@
+"""What LongMemEval's report has beside tables of runs: statistics and time ranges."""
+
+from pathlib import Path
+
+from memrepro.papers.longmemeval import statistics, time
+from memrepro.report.document import Document
+
+
+def build(profile: str, folder: Path) -> list[Path]:
+    """Write what is counted in each data set."""
+    written: list[Path] = []
+    for dataset in dict.fromkeys(s["dataset"] for s in Document.of("longmemeval").studies(profile)):
+        written += statistics.build(profile, dataset, folder)
+        written += time.build(profile, dataset, folder)
+    return written
