@@ -97,7 +97,6 @@ class Tables:
             for name, spec in self._settings(label, row_spec):
                 shown = printed.get(spec.get("printed_row", name), {})
                 yield from self._row(name, spec, table, shown)
-            yield from self._beside(label, table)
 
     def _rows(
         self, table: Spec, printed: Mapping[str, Mapping[str, str]]

@@ -3,22 +3,20 @@
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from memrepro.audit import documents
 from memrepro.audit.printed import parse
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, judge
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import Interval
 from memrepro.files import paths
-from memrepro.report.printed import Printed, printed_table
 from memrepro.report.sources import FileSource, RunSource, Source, write_sources
 from memrepro.report.tables import Cell
 from memrepro.study.params import load_plan
 
-FOLDER = Path(__file__).parent
 
-
-def printed_rows(table: str) -> Printed:
+def printed_rows(table: str) -> dict[str, dict[str, str]]:
     """A table as printed: row → column → string."""
-    return printed_table(FOLDER, table)
+    return documents.printed_rows("rfmem", table)
 
 
 def numeric(shown: str) -> float:
