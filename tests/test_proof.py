@@ -9,19 +9,21 @@ import pytest
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.rfmem.report import (
-    CUTOFFS,
-    GATES,
-    KINDS,
-    Results,
-    closest,
-    printed_table,
-    thresholds,
-)
+from memrepro.papers.rfmem.cells import printed_rows
+from memrepro.papers.rfmem.grid import GATES, KINDS, grids_of, routings
+from memrepro.papers.rfmem.thresholds import closest
+from memrepro.report.profile import Metrics
 from memrepro.study.evaluation import as_texts, evaluate_profile, evaluate_run, read_gold
 from memrepro.study.params import load_plan
 
 ROOT = Path(__file__).parents[1]
+
+
+def printed_table(name):
+    """A table as printed: (row, column) → string."""
+    return {(r, c): s for r, cells in printed_rows(name).items() for c, s in cells.items()}
+
+
 PRINTED = printed_table("table2")
 EXPERIMENTS = {
     ("mpnet Famili.", 5): "rfmem-mpnet-familiarity",
@@ -68,40 +70,47 @@ def test_the_committed_metrics_follow_from_the_rankings(plan):
     pd.testing.assert_frame_equal(as_texts(again), kept)
 
 
+def mpnet():
+    """Its recalls and routings at K = 5 and 10."""
+    return [grid for grid in grids_of("open") if grid.encoder.short == "mpnet"]
+
+
 def test_the_printed_gated_row_is_met_in_all_ten_cells():
-    results = Results("open")
     gate = GATES["θ of the paper (0.6, 0.0)"]
-    for k in CUTOFFS:
-        routing = closest(results, thresholds(results, k, gate), k)
+    for grid in mpnet():
+        routing = closest(grid, routings(grid.signals, gate, every=True))
+        recall = grid.gated(grid.recollection, routing.familiar)
         for column, kind in KINDS.items():
-            shown = f"{results.mean_of(routing.recall, kind):.4f}"
-            assert shown == PRINTED["mpnet RF-Mem", f"R@{k} {column}"]
+            shown = f"{recall[grid.of_kind(kind)].mean():.4f}"
+            assert shown == PRINTED["mpnet RF-Mem", f"R@{grid.k} {column}"]
 
 
 def test_the_routings_are_those_of_the_gated_retriever():
     """The gated run at τ = 0.2 has the recall of the routing whose interval holds 0.2."""
-    results = Results("open")
-    for k in CUTOFFS:
-        routings = thresholds(results, k, GATES["θ of the paper (0.6, 0.0)"])
-        (at,) = (r for r in routings if r.low < 0.2 <= r.high)
-        gated = results.by_question(f"rfmem-mpnet-gated-k{k}", k)
-        assert at.recall.tolist() == gated.tolist()
-        assert len(routings) > 200
+    for grid in mpnet():
+        every = routings(grid.signals, GATES["θ of the paper (0.6, 0.0)"], every=True)
+        (at,) = (r for r in every if r.low < 0.2 <= r.high)
+        assert grid.gated(grid.recollection, at.familiar).tolist() == grid.recall("gated").tolist()
+        assert len(every) > 200
 
 
 def test_no_other_routing_than_the_listed_ones():
     """A fine grid of thresholds gives no recall that the list does not hold."""
-    results = Results("open")
-    gate = GATES["θ of the code (0.5, 0.2)"]
+    grid, gate = mpnet()[0], GATES["θ of the code (0.5, 0.2)"]
     run = read_table(paths.run("open", "rfmem-mpnet-familiarity"))
-    listed = {tuple(r.recall) for r in thresholds(results, 5, gate)}
-    direct = results.by_question("rfmem-mpnet-familiarity", 5)
-    deliberate = results.by_question("rfmem-mpnet-recollection-k5", 5)
+    listed = {
+        tuple(grid.gated(grid.recollection, r.familiar))
+        for r in routings(grid.signals, gate, every=True)
+    }
+    direct, deliberate = (
+        Metrics("open").values(name, "session", "recall", 5).set_index("query_id")["value"]
+        for name in ("rfmem-mpnet-familiarity", "rfmem-mpnet-recollection-k5")
+    )
     probes = run[run["rank"] <= 5].groupby("query_id")["score"].agg(list)
     for threshold in np.linspace(0.0, 0.33, 60):
         at = replace(gate, entropy_threshold=float(threshold))
         familiar = [at.is_familiar(np.asarray(probes[q])) for q in direct.index]
-        assert tuple(np.where(familiar, direct, deliberate)) in listed
+        assert tuple(np.where(familiar, direct, deliberate.loc[direct.index])) in listed
 
 
 def test_the_printed_statistics_add_up():

@@ -1,4 +1,4 @@
-"""A benchmark's questions and their evidence, counted: LongMemEval's Figure 9, RF-Mem's Table 8.
+"""A benchmark's questions and their evidence, counted: LongMemEval's Figure 9.
 
 Figure 9 comes from qrels; it has (a) the question types, (b) the number of evidence sessions a
 question has, and (c) the place of the evidence within its session; abstentions are left out of
@@ -15,38 +15,16 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.audit.documents import printed_rows
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.core.prepared import load_qrels
-from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_table
-from memrepro.papers.rfmem.printed import count, printed_table
+from memrepro.papers.longmemeval.printed import printed
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number, write_cells
 
-_DOCUMENT = "longmemeval"  # whose Figure 9 it is
 TYPES, SESSIONS, ROUNDS = "question type", "evidence sessions", "round of the evidence"
 _AXES = {TYPES: "questions", SESSIONS: "questions", ROUNDS: "evidence statements"}
 _COLUMNS = ["panel", "value", "count", "share"]
-# Table 8's rows -> the data's topics.
-TOPICS = {
-    "# of Home Decoration": "homeDecoration",
-    "# of Family Relations": "familyRelations",
-    "# of Therapy": "therapy",
-    "# of Travel Plan": "travelPlanning",
-    "# of Medical Consult": "medicalConsultation",
-    "# of Legal Consult": "legalConsultation",
-    "# of Study Consult": "studyConsultation",
-    "# of Dating Consult": "datingConsultation",
-    "# of Financial Consult": "financialConsultation",
-    "# of Food Rec": "foodRecommendation",
-    "# of Movie Rec": "movieRecommendation",
-    "# of Music Rec": "musicRecommendation",
-    "# of Book Rec": "bookRecommendation",
-    "# of Sports Rec": "sportsRecommendation",
-    "# of Online Shopping": "onlineShopping",
-}
 _MERGED = "the qrels keep abstention as a kind of its own, whatever its question type was"
 
 
@@ -121,22 +99,19 @@ def by_type(profile: str, dataset: str) -> Iterator[Cell]:
     kinds, _ = load_qrels(paths.qrels(profile, dataset), "session")
     here = Counter(kinds.values())
     abstentions = here.pop("abstention", 0)
-    shown = printed_rows(_DOCUMENT, "figure9")
-    types = [kind for kind in shown if kind != "all"]
+    shown = printed("figure9")
+    types = [str(kind) for kind in shown.index if kind != "all"]
     types += [kind for kind in here if kind not in types]
     # Row, and what there is of it with and without abstentions.
     table: list[tuple[str, int | None, int | None]] = [(kind, None, here[kind]) for kind in types]
     table += [("abstention", abstentions, None), ("all", len(kinds), sum(here.values()))]
-    text = printed_rows(_DOCUMENT, "figure9_text")
-    columns = list(shown["all"])
-    told = [text["abstention questions"]["printed"], ""]
-    shown["abstention"] = dict(zip(columns, told, strict=True))
+    shown.loc["abstention"] = [printed("figure9_text")["printed"]["abstention questions"], ""]
     for row, *values in table:
-        for column, value in zip(columns, values, strict=True):
-            whole = is_whole_benchmark(dataset) and row in shown
-            known = shown[row][column] if whole else ""
+        for column, value in zip(shown.columns, values, strict=True):
+            whole = is_whole_benchmark(dataset) and row in shown.index
+            known = str(shown.loc[row, column]) if whole else ""
             if value is not None or known:
-                yield _count(row, column, known, value)
+                yield _count(row, str(column), known, value)
 
 
 def _count(row: str, column: str, known: str, value: int | None) -> Cell:
@@ -144,27 +119,6 @@ def _count(row: str, column: str, known: str, value: int | None) -> Cell:
         return Cell(row, column, "questions", known, "", 0, NOT_RUN, note=_MERGED)
     label, term = judge(known, value) if known else (NOT_COMPARABLE, "")
     return Cell(row, column, "questions", known, str(value), value, label, term)
-
-
-def by_topic(profile: str) -> Iterator[Cell]:
-    """RF-Mem, Table 8: PersonaMem's questions by topic; only the 32k corpus is in the mirror.
-
-    Raises:
-        MemreproError: if a topic of the data stands in no row of the table.
-    """
-    table = read_table(paths.topics(profile, "personamem-32k"))
-    here = dict(zip(table["topic"], table["questions"].astype(int), strict=True))
-    if strange := sorted(set(here) - set(TOPICS.values())):
-        raise MemreproError(f"topic {strange[0]!r} of personamem-32k is in no row of Table 8")
-    for (row, column), shown in printed_table("table8").items():
-        if column != "32k":
-            why = "the corpus is not in the mirror"
-            yield Cell(row, column, "count", shown, "", 0, NOT_RUN, note=why)
-        elif shown == "–":
-            none = count(row, column, "0", here.get(TOPICS[row], 0))
-            yield none._replace(reported=shown, note="the dash is read as no question")
-        else:
-            yield count(row, column, shown, here.get(TOPICS[row], 0))
 
 
 def claims(profile: str, dataset: str) -> Iterator[Cell]:
@@ -184,9 +138,9 @@ def claims(profile: str, dataset: str) -> Iterator[Cell]:
             f"{most}; the beginning is read as the first round",
         ),
     ]
-    text = printed_rows(_DOCUMENT, "figure9_text")
+    text = printed("figure9_text")["printed"]
     for row, value, n, note in checked:
-        shown, label, term = text[row]["printed"], NOT_COMPARABLE, ""
+        shown, label, term = str(text[row]), NOT_COMPARABLE, ""
         if not is_whole_benchmark(dataset):
             shown = ""
         elif shown == "most":

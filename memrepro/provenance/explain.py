@@ -19,11 +19,10 @@ from memrepro.audit.verdicts import NOT_RUN
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.papers.rfmem.grid import ENCODERS, load
+from memrepro.papers.rfmem.grid import grids_of
 from memrepro.provenance.links import link
 from memrepro.provenance.places import Place, catalogue, entry, places, plan, variant
 from memrepro.provenance.tables import cells
-from memrepro.report.profile import Metrics
 from memrepro.report.tables import Cell
 from memrepro.study.plan import Experiment
 
@@ -208,14 +207,13 @@ def _run_switches(own: Experiment, other: Experiment) -> Iterator[str]:
 def _gated(own: Place) -> Iterator[Try]:
     """RF-Mem's gated row at every routing that some τ gives, and at α and τ of a grid.
 
-    They follow from the runs of familiarity and recollection (`report.rfmem_grid`).
+    They follow from the runs of familiarity and recollection (`papers.rfmem.grid`).
     """
-    name = next(
-        (k for k, e in ENCODERS.items() if own.experiment == f"{e.stem}-gated-k{own.k}"), ""
-    )
-    if not name or own.metric != "recall":
+    grids = grids_of(entry(own.experiment).profile)
+    place = (own.experiment, own.k, own.metric)
+    grid = next((one for one in grids if (one.run("gated"), one.k, "recall") == place), None)
+    if grid is None:
         return
-    grid = load(entry(own.experiment).profile, Metrics(entry(own.experiment).profile), name, own.k)
     chosen = grid.of_kind(own.kind or None)
     n = int(chosen.sum())
     for routing, recall in zip(grid.routings, grid.over_tau(), strict=True):

@@ -1,9 +1,8 @@
-"""Two rows on the same questions: the difference, its p-value, the verdict, as cells and drawn.
+"""Two runs on the same questions: the difference, its p-value, and whether it is significant.
 
-All comparisons that are made together are one family: p-values are of paired sign flips, corrected
-by Holm's method. A claim of better 'holds here' where each comparison is above 0 by its interval
-and after the correction; it 'does not hold here' where one is below 0 so; otherwise it is
-'undecided'.
+Comparisons that are made together are one family: p-values are of paired sign flips, corrected by
+Holm's method. A claim of better 'holds here' where each comparison is above 0 by its interval and
+after the correction; it 'does not hold here' where one is below 0 so; otherwise it is 'undecided'.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,67 +19,78 @@ from memrepro.evaluate.bootstrap import Interval, paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
 from memrepro.report import figures
 from memrepro.report.profile import difference
+from memrepro.report.sources import Source, write_sources
 from memrepro.report.tables import Cell
 
-_LEVEL = 0.05
+LEVEL = 0.05
 HOLDS, FAILS, UNDECIDED = "holds here", "does not hold here", "undecided"
 
 
 class Compared(NamedTuple):
-    """One row less another on the same questions, by one metric.
+    """The better row of a claim against the worse one on the same questions, by one metric.
 
     Attributes:
         better: the row that a claim calls better.
         worse: the other.
+        kind: of the questions; '' for all.
         metric: with its k.
         shown: the difference, its interval and the questions won and lost.
         interval: of the difference.
         n: questions.
         p: of paired sign flips, two-sided; NaN where the claim is of equality and not tested.
         corrected: p after Holm's correction.
+        sources: of the worse row, then of the better one.
     """
 
     better: str
     worse: str
+    kind: str
     metric: str
     shown: str
     interval: Interval
     n: int
     p: float
     corrected: float = nan
+    sources: tuple[Source, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.better} less {self.worse}" + (f", {self.kind}" if self.kind else "")
 
     @property
     def sign(self) -> int:
-        """1 or −1 where the difference is told from chance, else 0."""
-        if not self.corrected < _LEVEL:
+        """1 or −1 where the difference is significant, else 0."""
+        if not self.corrected < LEVEL:
             return 0
         return int(self.interval.low > 0) - int(self.interval.high < 0)
 
 
-# Each with its name in tables and figures.
-Named = Sequence[tuple[str, Compared]]
-
-
-def compare_rows(
-    better: str, worse: str, metric: str, now: pd.DataFrame, before: pd.DataFrame
+def compare_values(
+    sides: tuple[str, str],
+    kind: str,
+    metric: str,
+    values: tuple[pd.DataFrame, pd.DataFrame],
+    sources: tuple[Source, ...] = (),
 ) -> Compared:
     """One comparison, before the correction.
 
     Args:
-        better: the row that a claim calls better.
-        worse: the other.
+        sides: the better row of a claim, and the worse one.
+        kind: of the questions; '' for all.
         metric: with its k.
-        now: `query_id, kind, value` of the better row.
-        before: the same of the worse one.
+        values: `query_id, kind, value` of the better row and of the worse one.
+        sources: of the worse row, then of the better one.
 
     Raises:
         MemreproError: if they are of different questions.
     """
+    now, before = values
     shown = difference(before, now)
     both = before.merge(now, on="query_id", suffixes=(" before", " now"))
     old, new = (both[f"value {when}"].to_numpy() for when in ("before", "now"))
-    interval = paired_difference(old, new)
-    return Compared(better, worse, metric, shown, interval, len(both), sign_flip(new - old))
+    interval, p = paired_difference(old, new), sign_flip(new - old)
+    return Compared(*sides, kind, metric, shown, interval, len(both), p, sources=sources)
 
 
 def correct(family: Sequence[Compared]) -> list[Compared]:
@@ -95,37 +105,39 @@ def verdict(found: Sequence[Compared]) -> str:
     return FAILS if -1 in signs else HOLDS if set(signs) == {1} else UNDECIDED
 
 
-def differences(named: Named, made: str) -> Iterator[Cell]:
+def difference_cells(found: Sequence[Compared], called: str) -> Iterator[Cell]:
     """Each comparison: its difference, and its p-value before and after the correction.
 
     Args:
-        named: the comparisons.
-        made: what the note calls those that have a p-value, such as 'tested'.
+        found: the comparisons.
+        called: what the note calls those that have a p-value, such as 'tested'.
     """
-    count = sum(not isnan(one.p) for _, one in named)
-    note = f"p: paired sign flips, two-sided; Holm's correction over all {count} that are {made}"
-    for row, one in named:
+    count = sum(not isnan(one.p) for one in found)
+    note = f"p: paired sign flips, two-sided; Holm's correction over all {count} that are {called}"
+    for one in found:
         shown = {one.metric: one.shown}
         if not isnan(one.p):
             shown[f"{one.metric}, p → after Holm"] = f"{one.p:.4f} → {one.corrected:.4f}"
         for column, words in shown.items():
-            yield Cell(row, column, one.metric, "", words, one.n, NOT_COMPARABLE, note=note)
+            yield Cell(
+                one.name, column, one.metric, "", words, one.n, NOT_COMPARABLE, note=note,
+                sources=write_sources(one.sources),
+            )  # fmt: skip
 
 
-def draw(
-    named: Named, panels: Sequence[str], width: float, title: str, folder: Path, name: str
+def draw_differences(
+    found: Sequence[Compared], panels: Sequence[str], title: str, folder: Path, name: str
 ) -> list[Path]:
     """Each comparison's difference with its interval; written with its data.
 
     Args:
-        named: the comparisons; nothing is drawn of none.
+        found: the comparisons; nothing is drawn of none.
         panels: metrics with their k, a panel each.
-        width: of the figure in inches.
         title: of the data.
         folder: where the figure goes.
         name: of its files.
     """
-    rows = [(label, one.metric, *one.interval, one.n) for label, one in named]
+    rows = [(one.name, one.metric, *one.interval, one.n) for one in found]
     columns = ["comparison", "metric", "difference", "low", "high", "n"]
     data = pd.DataFrame(rows, columns=columns)
     if data.empty:
@@ -133,8 +145,8 @@ def draw(
 
     def picture() -> Figure:
         names = list(dict.fromkeys(data["comparison"]))
-        figure = Figure(figsize=(width, 0.34 * len(names) + 1.6), layout="constrained")
-        axes = figure.subplots(1, len(panels), sharey=True)
+        figure = Figure(figsize=(16, 0.34 * len(names) + 1.6), layout="constrained")
+        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         colour = sns.color_palette("colorblind", 1).as_hex()[0]
         for axis, metric in zip(axes, panels, strict=True):
             part = data[data["metric"] == metric]

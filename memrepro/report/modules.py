@@ -1,20 +1,39 @@
-"""Which module builds a report: a document's own, or the audit's, which is about all of them."""
+"""Which report a name stands for: a document's, of its data, or one that is code of its own."""
 
 import importlib
+import importlib.util
 from pathlib import Path
 from typing import Protocol, cast
+
+from memrepro.report.build import build_report
+from memrepro.report.document import Document
 
 _AUDIT = "audit"
 
 
 class ReportModule(Protocol):
-    """A module that builds one report."""
+    """What builds one report."""
 
     def build(self, profile: str, folder: Path) -> list[Path]:
         """Write the report's tables and figures into a folder; return their paths."""
 
 
+class DocumentReport:
+    """The report of a document that is data."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    def build(self, profile: str, folder: Path) -> list[Path]:
+        """Write the report's tables and figures into a folder; return their paths."""
+        return build_report(self.document, profile, folder)
+
+
 def report_module(paper: str) -> ReportModule:
-    """The module whose `build` writes a report: `memrepro.papers.<paper>.report`."""
-    name = "memrepro.report.audit" if paper == _AUDIT else f"memrepro.papers.{paper}.report"
-    return cast(ReportModule, importlib.import_module(name))
+    """What writes a report: the audit's module, `memrepro.papers.<paper>.report`, or data alone."""
+    if paper == _AUDIT:
+        return cast(ReportModule, importlib.import_module("memrepro.report.audit"))
+    name = f"memrepro.papers.{paper}.report"
+    if importlib.util.find_spec(name):
+        return cast(ReportModule, importlib.import_module(name))
+    return DocumentReport(Document.of(paper))

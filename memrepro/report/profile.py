@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell, show
 
 
@@ -21,10 +22,12 @@ def exclusion_cells(profile: str, name: str) -> list[Cell]:
     ledger = read_table(paths.exclusions(profile))
     ledger = ledger[ledger["dataset"].str.startswith(name)]
     groups: Any = ledger.groupby(["dataset", "level", "protocol", "reason"], sort=True).size()
+    source = str(FileSource(paths.exclusions(profile).name))
     return [
-        Cell(f"{dataset} by {level}, {protocol}", reason, "questions", "", str(n), n, "")
+        Cell(f"{dataset} by {level}, {protocol}", reason, "questions", "", str(n), n, "",
+             sources=source)
         for (dataset, level, protocol, reason), n in groups.items()
-    ]
+    ]  # fmt: skip
 
 
 class Metrics:
@@ -109,18 +112,6 @@ def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
     )
 
 
-class Study(Protocol):
-    """A data set under an encoder that a paper is run on: what its files and tables are called."""
-
-    @property
-    def stem(self) -> str:
-        """What the names of its files begin with."""
-
-    @property
-    def title(self) -> str:
-        """For people."""
-
-
 class Views:
     """The written tables and figures of one paper, for its notebook."""
 
@@ -142,11 +133,11 @@ class Views:
             return Markdown(f"`{name}` is not drawn: what it shows has not been run")  # type: ignore[no-untyped-call]
         return Image(filename=path)  # type: ignore[no-untyped-call]
 
-    def tables(self, profile: str, item: str, studies: Iterable[Study]) -> pd.DataFrame:
+    def tables(self, profile: str, item: str, studies: Iterable[Any]) -> pd.DataFrame:
         """A table of several studies, one below the other."""
         return pd.concat({s.title: self.table(profile, f"{s.stem}_{item}") for s in studies})
 
-    def show_figures(self, profile: str, item: str, studies: Iterable[Study]) -> None:
+    def show_figures(self, profile: str, item: str, studies: Iterable[Any]) -> None:
         """Show a figure of several studies, one below the other."""
         display(  # type: ignore[no-untyped-call]
             *(self.figure(profile, f"{s.stem}_{item}") for s in studies)

@@ -1,25 +1,21 @@
-"""Figure 9 from qrels: types, evidence sessions, the evidence's round; Table 8 from topics."""
+"""Figure 9 from qrels: types, evidence sessions, the evidence's round."""
 
 import pandas as pd
 import pytest
 
-from memrepro.audit.documents import printed_rows
-from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.benchmark_statistics import (
     ROUNDS,
     SESSIONS,
-    TOPICS,
     TYPES,
     build,
-    by_topic,
     by_type,
     claims,
     counts,
     round_number,
 )
-from memrepro.papers.rfmem.printed import printed_table
+from memrepro.papers.longmemeval.printed import printed
 
 
 @pytest.fixture
@@ -82,9 +78,8 @@ def test_a_data_set_without_gold_has_its_types(project):
 
 def whole_benchmark():
     """500 questions by the printed counts, two evidence sessions each but for one with six."""
-    shown = printed_rows("longmemeval", "figure9")
-    kinds = {kind: int(cells["without abstention"]) for kind, cells in shown.items()}
-    names = [kind for kind, n in kinds.items() if kind != "all" for _ in range(n)]
+    kinds = printed("figure9")["without abstention"].drop("all").astype(int)
+    names = [kind for kind, n in kinds.items() for _ in range(n)]
     questions = {
         f"q{i}": (kind, [f"q{i}_{s}" for s in range(6 if i == 0 else 2)], [f"q{i}_0_1"])
         for i, kind in enumerate(names)
@@ -132,30 +127,3 @@ def test_the_committed_sample(tmp_path):
     assert data["count"].astype(int)[data["panel"] == SESSIONS].sum() == 113
     rounds = panel(data, ROUNDS)
     assert rounds["1"] == max(rounds.values(), key=int)
-
-
-def topics(counts):
-    table = pd.DataFrame(counts.items(), columns=["topic", "questions"])
-    write_table(paths.topics("open", "personamem-32k"), table)
-
-
-def test_table_8_by_topic(project):
-    shown = {r: s for (r, column), s in printed_table("table8").items() if column == "32k"}
-    topics({topic: int(shown[row]) for row, topic in TOPICS.items() if shown[row] != "–"})
-    cells = {(c.row, c.column): c for c in by_topic("open")}
-    assert len(cells) == 15 * 3
-    assert {c.verdict for (_, column), c in cells.items() if column == "32k"} == {"exact"}
-    assert {c.verdict for (_, column), c in cells.items() if column != "32k"} == {"not run"}
-    assert cells["# of Movie Rec", "32k"].reproduced == "104"
-    none = cells["# of Sports Rec", "32k"]
-    assert (none.reported, none.reproduced) == ("–", "0")
-    assert sum(int(c.reproduced or 0) for c in cells.values()) == 589
-
-
-def test_a_topic_that_lost_a_question_is_seen_and_a_strange_one_is_refused(project):
-    topics({"movieRecommendation": 103, "sportsRecommendation": 1})
-    cells = {c.row: c.verdict for c in by_topic("open") if c.column == "32k"}
-    assert cells["# of Movie Rec"] == cells["# of Sports Rec"] == "not reproduced"
-    topics({"astrology": 1})
-    with pytest.raises(MemreproError, match="topic 'astrology' of personamem-32k is in no row"):
-        list(by_topic("open"))

@@ -8,7 +8,6 @@ from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
-from memrepro.audit.documents import printed_rows
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.papers.associa.here import (
     APART,
@@ -29,8 +28,9 @@ from memrepro.papers.associa.here import (
     WORDS,
     Runs,
 )
-from memrepro.report import compared
-from memrepro.report.compared import FAILS, HOLDS, Compared, compare_rows, correct, verdict
+from memrepro.papers.associa.printed import text
+from memrepro.report import compared_rows as compared
+from memrepro.report.compared_rows import FAILS, HOLDS, Compared, compare_rows, correct, verdict
 from memrepro.report.tables import Cell, verdict_cells
 
 
@@ -148,9 +148,8 @@ def claims(runs: Runs, made: Sequence[Compared]) -> Iterator[Cell]:
     by_pair: dict[tuple[str, str], list[Compared]] = {}
     for one in made:
         by_pair.setdefault((one.better, one.worse), []).append(one)
-    shown = printed_rows("associa", "text_claims")
     for claim in CLAIMS:
-        said = shown[claim.said]["printed"] if claim.said else ""
+        said = text(claim.said, "text_claims") if claim.said else ""
         missing = dict.fromkeys(
             why for pair in claim.pairs for row in pair if (why := runs.why_not(row))
         )

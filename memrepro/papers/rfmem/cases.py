@@ -4,7 +4,7 @@ Source: RF-Mem D.7. The paper's cases are of PersonaMem, which has no relevant d
 its texts. Here a case is chosen by recall, and shows ids alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +13,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
-from memrepro.papers.rfmem.routing import ENCODERS, side_by_side
+from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.papers.rfmem.cells import missing, ranking_of, row_cells
+from memrepro.papers.rfmem.grid import Grid
 from memrepro.papers.rfmem.traces import Traced, Traces
 from memrepro.report import figures
-from memrepro.report.profile import Metrics
+from memrepro.report.sources import Source
 from memrepro.report.tables import Cell, number, write_cells
 
 # At K = 5 the printed row needs α = 0.9, where queries hardly move.
@@ -42,15 +43,7 @@ _ROW = 0.27  # inches that a row of the figure takes
 
 
 class Case(NamedTuple):
-    """A chosen question.
-
-    Attributes:
-        case: key of `RULES`.
-        query_id: its id.
-        kind: of question.
-        familiarity: recall by familiarity.
-        recollection: recall by recollection.
-    """
+    """A chosen question: the key of `RULES`, its id and kind, and its recall by either path."""
 
     case: str
     query_id: str
@@ -70,15 +63,13 @@ def choose(both: pd.DataFrame, gated: pd.DataFrame) -> Iterator[Case]:
     gain = (both["recollection"] - both["familiarity"]).round(9)
     known = both.merge(gated[["query_id", "path", "entropy"]], on="query_id")
     familiar = known[known["path"] == "familiarity"]
-    places: dict[str, Any] = {}
-    if gain.max() > 0:
-        places[GAIN] = both[gain == gain.max()].iloc[0]
-    if gain.min() < 0:
-        places[LOSS] = both[gain == gain.min()].iloc[0]
-    if len(familiar):
-        places[FAMILIAR] = familiar[familiar["entropy"] == familiar["entropy"].min()].iloc[0]
-    for case, row in places.items():
-        yield Case(case, row.query_id, row.kind, float(row.familiarity), float(row.recollection))
+    for case, rows in {
+        GAIN: both[(gain == gain.max()) & (gain > 0)],
+        LOSS: both[(gain == gain.min()) & (gain < 0)],
+        FAMILIAR: familiar[familiar["entropy"] == familiar["entropy"].min()],
+    }.items():
+        for one in rows.head(1).itertuples(index=False):
+            yield Case(case, one.query_id, one.kind, one.familiarity, one.recollection)
 
 
 class _Tree:
@@ -217,50 +208,49 @@ def rows_of_docs(nodes: pd.DataFrame) -> Any:
     return nodes[nodes["kind"].str.startswith("doc")].itertuples(index=False)
 
 
-def _draw_titled(title: str, nodes: pd.DataFrame) -> Figure:
-    height = _ROW * (float(nodes["y"].max()) + 4) + 0.6
-    drawn = Figure(figsize=(1.25 * (float(nodes["x"].max()) + 4.5), height), layout="constrained")
-    axis = drawn.subplots()
-    draw(axis, nodes)
-    axis.set_title(title, fontsize=10, loc="left")
-    return drawn
-
-
 def figure(title: str, nodes: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     """Draw a tree and write it with its nodes."""
-    return figures.save(lambda: _draw_titled(title, nodes), nodes, folder, name)
+
+    def picture() -> Figure:
+        size = 1.25 * (float(nodes["x"].max()) + 4.5), _ROW * (float(nodes["y"].max()) + 4) + 0.6
+        drawn = Figure(figsize=size, layout="constrained")
+        axis = drawn.subplots()
+        draw(axis, nodes)
+        axis.set_title(title, fontsize=10, loc="left")
+        return drawn
+
+    return figures.save(picture, nodes, folder, name)
 
 
-def build(profile: str, traces: Traces, folder: Path) -> list[Path]:
+def build(grids: Sequence[Grid], traces: Traces, folder: Path) -> list[Path]:
     """Write the chosen cases of each encoder as a table, and a figure each; return the paths."""
-    metrics, cells, written = Metrics(profile), list[Cell](), list[Path]()
-    for short, encoder in ENCODERS.items():
-        names = [f"{encoder.stem}-{path}-k{K}" for path in ("recollection", "gated")]
-        direct = None
-        if all(name in traces.found for name in names):
-            deep, gated = (traces.found[name] for name in names)
-            direct = traces.familiarity(deep)
-        if direct is None:
-            why = "; ".join(filter(None, map(traces.why_not, names))) or "familiarity was not run"
-            cells.append(Cell(encoder.title, "question", "case", "", "", 0, NOT_RUN, note=why))
+    cells, written = list[Cell](), list[Path]()
+    for grid in (grid for grid in grids if grid.k == K):
+        title, names = grid.encoder.title, [grid.run(path) for path in ("recollection", "gated")]
+        if absent := list(filter(None, map(traces.why_not, names))):
+            cells.append(missing(title, "question", "case", "; ".join(absent)))
             continue
-        both = side_by_side(
-            encoder.recall(metrics, "familiarity", K), encoder.recall(metrics, "recollection", K)
-        )
+        deep, gated = (traces.found[name] for name in names)
+        direct = traces.familiarity(deep)
+        if direct is None:
+            cells.append(missing(title, "question", "case", "familiarity was not run"))
+            continue
+        both = grid.questions.assign(familiarity=grid.familiarity, recollection=grid.recollection)
         for case in choose(both, gated.queries):
             one = gated if case.case == FAMILIAR else deep
             nodes = tree(one, case.query_id, direct)
             recalls = f"{number(case.familiarity)} → {number(case.recollection)}"
-            title = (
-                f"{encoder.title}, question {case.query_id} ({case.kind}): {case.case}\n"
+            heading = (
+                f"{title}, question {case.query_id} ({case.kind}): {case.case}\n"
                 f"recall@{K} by familiarity → by recollection: {recalls}\n"
                 "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
             )
-            written += figure(title, nodes, folder, f"{FIGURES[case.case]}_{short}")
+            name = f"{FIGURES[case.case]}_{grid.encoder.short}"
+            written += figure(heading, nodes, folder, name)
             known = gated.queries[gated.queries["query_id"] == case.query_id]
             ((path, mean, entropy),) = known[["path", "mean", "entropy"]].to_numpy().tolist()
             (rounds,) = one.queries.loc[one.queries["query_id"] == case.query_id, "rounds"]
-            for column, text in {
+            texts = {
                 "rule": RULES[case.case],
                 "question": case.query_id,
                 "kind": case.kind,
@@ -269,7 +259,11 @@ def build(profile: str, traces: Traces, folder: Path) -> list[Path]:
                 "mean score": number(mean),
                 "entropy": number(entropy),
                 "the gate's path": path,
-            }.items():
-                row = f"{encoder.title}: {case.case}"
-                cells.append(Cell(row, column, "case", "", text, 1, NOT_COMPARABLE, note=_NOTE))
+            }
+            sources: list[Source] = [
+                       *grid.sources("familiarity", "recollection"), *gated.sources("queries"),
+                       *one.sources("queries", "branches", "hits"),
+                       ranking_of(grid.run("familiarity"))]  # fmt: skip
+            cells += row_cells(f"{title}: {case.case}", "case", texts, 1, _NOTE, sources,
+                               NOT_COMPARABLE)  # fmt: skip
     return [*write_cells(cells, folder, "cases"), *written]

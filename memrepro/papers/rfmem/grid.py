@@ -1,11 +1,14 @@
-"""RF-Mem's recall question by question over its hyper-parameters, and choices among them.
+"""RF-Mem on PersonaBench, question by question: recall by either path, and what the gate chooses.
 
-All of it follows from runs of familiarity and recollection: which path the gate takes depends on
-the familiarity scores alone, so that no run of its own is needed at each τ.
+Which path the gate takes depends on the familiarity scores alone, so that the gated row of any
+recollection follows from two runs, at every threshold, without searching again.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -15,17 +18,30 @@ from sklearn.model_selection import KFold, LeaveOneGroupOut
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import Interval
-from memrepro.papers.rfmem import routing
-from memrepro.papers.rfmem.routing import GATE, Routing, routings, signals
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.papers.rfmem.cells import ranking_of, recall_of, run_path
 from memrepro.report.profile import Metrics
+from memrepro.report.sources import FileSource, RunSource
+from memrepro.retrieve.rfmem.gate import Gate
 from memrepro.study.params import load_plan
 
-# Row of a table → encoder; the paper's MiniLM is another one (multi-qa-MiniLM-L6-cos-v1).
-ENCODERS = {
-    "mpnet": routing.ENCODERS["mpnet"],
-    "all-MiniLM-L6-v2": routing.ENCODERS["minilm"],
+# Column of the paper's tables -> the data's kind of question.
+KINDS = {
+    "Basic": "Basic information",
+    "Social": "Social",
+    "Pref Easy": "Preference easy",
+    "Pref Hard": "Preference hard",
+    "Overall": None,
 }
+CUTOFFS = (5, 10)
+TAU = 0.2  # the released code's default, on the mean form of H; the paper prints none
+# The bounds on the mean score that the paper (Appendix B) and the released code have.
+GATES = {
+    "θ of the paper (0.6, 0.0)": Gate(30.0, TAU, mean_high=0.6, mean_low=0.0),
+    "θ of the code (0.5, 0.2)": Gate(30.0, TAU, mean_high=0.5, mean_low=0.2),
+}
+GATE = next(iter(GATES.values()))
 # Hyper-parameter → ending of its sweep's name, and its name in params.yaml.
 SWEEPS = {
     "α": ("alpha", "alpha"),
@@ -40,45 +56,210 @@ Bools = NDArray[np.bool_]
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
-@dataclass(frozen=True)
-class Grid:
-    """One encoder at one K: recall@K of the same n questions by either path.
+class Encoder(NamedTuple):
+    """An encoder whose runs are on PersonaBench, noise level 0.0, by sessions.
 
     Attributes:
-        encoder: key of `ENCODERS`.
-        k: the paper's K.
-        questions: `query_id, kind, user`, n rows.
-        routings: every routing of the gate, in order of τ; `familiar` in the questions' order.
-        familiarity: recall by familiarity, shape (n,).
-        recollection: recall by recollection at the experiment's own settings, shape (n,).
-        own: hyper-parameter → the experiment's own value of it.
-        sweeps: hyper-parameter → value → recall by recollection, shape (n,).
+        short: in the names of tables and of runs.
+        name: in the rows of tables; the paper's MiniLM is another (multi-qa-MiniLM-L6-cos-v1).
+        title: its whole name.
     """
 
-    encoder: str
+    short: str
+    name: str
+    title: str
+
+
+ENCODERS = (
+    Encoder("mpnet", "mpnet", "all-mpnet-base-v2"),
+    Encoder("minilm", "all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
+)
+
+
+def probes(experiment: str, k: int, setting: str = "") -> pd.DataFrame:
+    """The first k scores of each question: a row a question in the run's order, a column a rank.
+
+    A list shorter than k, which a floor can leave, ends in NaN. With a setting, of a sweep's run.
+    """
+    run = read_table(run_path(experiment))
+    run = run[run["setting"] == setting] if setting else run
+    table = run[run["rank"] <= k].pivot(index="query_id", columns="rank", values="score")
+    return table.loc[run["query_id"].unique()]
+
+
+def signals(scores: pd.DataFrame, gate: Gate) -> pd.DataFrame:
+    """The gate's two signals by question, and its choice: `mean, entropy, familiar`."""
+    lists = [row[~np.isnan(row)] for row in scores.to_numpy()]
+    rows = [(float(s.mean()), gate.entropy(s), gate.is_familiar(s)) for s in lists]
+    return pd.DataFrame(rows, columns=["mean", "entropy", "familiar"], index=scores.index)
+
+
+class Routing(NamedTuple):
+    """One routing of questions, given by every entropy threshold τ with low < τ ≤ high."""
+
+    low: float
+    high: float
+    familiar: Bools
+
+    @property
+    def middle(self) -> float:
+        """A threshold that gives it."""
+        return (self.low + self.high) / 2 if np.isfinite(self.high) else 1.5 * self.low
+
+    @property
+    def recollected(self) -> int:
+        """How many questions take the recollection path."""
+        return int((~self.familiar).sum())
+
+
+def routings(found: pd.DataFrame, gate: Gate, every: bool = False) -> list[Routing]:
+    """Every routing that some τ gives, in order of τ; from `signals`, whatever τ they were at.
+
+    Args:
+        found: the signals.
+        gate: whose bounds on the mean score count.
+        every: a step at each entropy, also where the mean score alone decides.
+    """
+    mean, entropy = found["mean"].to_numpy(), found["entropy"].to_numpy()
+    sure = mean >= gate.mean_high
+    open_to_entropy = ~sure & (mean > gate.mean_low)
+    steps = sorted(set(entropy[open_to_entropy | every].tolist()))
+    return [
+        Routing(low, high, sure | (open_to_entropy & (entropy < high)))
+        for low, high in itertools.pairwise([0.0, *steps, float("inf")])
+    ]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """One encoder at one K: recall@K of the same n questions, all those with a relevant doc.
+
+    Attributes:
+        encoder: whose runs.
+        k: the paper's K.
+        metrics: of the profile whose runs these are.
+    """
+
+    encoder: Encoder
     k: int
-    questions: pd.DataFrame
-    routings: Sequence[Routing]
-    familiarity: Doubles
-    recollection: Doubles
-    own: Mapping[str, str]
-    sweeps: Mapping[str, Mapping[str, Doubles]]
+    metrics: Metrics
 
-    def familiar(self, tau: float) -> Bools:
-        """Which questions take familiarity at a threshold, shape (n,)."""
-        return next(r.familiar.to_numpy(bool) for r in self.routings if tau <= r.high)
+    def run(self, path: str, parameter: str = "") -> str:
+        """The name of a path's run, such as 'familiarity' or 'dbscan', or of its sweep."""
+        if path == "familiarity":
+            return f"rfmem-{self.encoder.short}-familiarity"
+        name = f"rfmem-{self.encoder.short}-{path}-k{self.k}"
+        return f"{name}-by-{parameter}" if parameter else name
 
-    def gated(self, recollection: Doubles, tau: float) -> Doubles:
-        """Recall of the gated method at a threshold, shape of `recollection`: (n,) or (…, n)."""
-        return np.where(self.familiar(tau), self.familiarity, recollection)
+    def recall(self, path: str, parameter: str = "", setting: str = "") -> Doubles:
+        """Recall of a path, in a sweep at a setting, shape (n,).
+
+        Raises:
+            MemreproError: if the run is of other questions than familiarity's.
+        """
+        name = self.run(path, parameter)
+        found = self.metrics.values(name, "session", "recall", self.k, setting)
+        if found["query_id"].tolist() != self.questions["query_id"].tolist():
+            raise MemreproError(f"{name} {setting!r} is not of familiarity's questions")
+        return found["value"].to_numpy()
+
+    def sweep(self, path: str, parameter: str) -> dict[str, Doubles]:
+        """Setting → recall of a path's sweep."""
+        settings = self.metrics.settings(self.run(path, parameter))
+        return {setting: self.recall(path, parameter, setting) for setting in settings}
+
+    def sources(self, *names: str, kind: str | None = None) -> list[RunSource]:
+        """Recall of some paths as the sources of a number."""
+        return [recall_of(self.run(name), self.k, kind) for name in names]
+
+    def swept(self, path: str, parameter: str) -> FileSource:
+        """All rankings of a path's sweep as the source of a number."""
+        return ranking_of(self.run(path, parameter))
+
+    @cached_property
+    def questions(self) -> pd.DataFrame:
+        """`query_id, kind, user` of the n questions; a question's id begins with its user's."""
+        found = self.metrics.values(self.run("familiarity"), "session", "recall", self.k)
+        return found[["query_id", "kind"]].assign(user=found["query_id"].str[:6])
+
+    def of_kind(self, kind: str | None) -> Bools:
+        """Which questions are of a kind (None: all), shape (n,)."""
+        kinds = self.questions["kind"].to_numpy()
+        return np.ones(len(kinds), bool) if kind is None else np.asarray(kinds == kind)
+
+    def frame(self, recall: Doubles) -> pd.DataFrame:
+        """Recall as `query_id, kind, value`."""
+        return self.questions[["query_id", "kind"]].assign(value=recall)
+
+    @cached_property
+    def familiarity(self) -> Doubles:
+        """Recall by familiarity, shape (n,)."""
+        return self.recall("familiarity")
+
+    @cached_property
+    def recollection(self) -> Doubles:
+        """Recall by recollection at the experiment's own settings, shape (n,)."""
+        return self.recall("recollection")
+
+    @cached_property
+    def own(self) -> Mapping[str, str]:
+        """Hyper-parameter → the recollection's own value of it."""
+        parameters = load_plan().experiment(self.run("recollection")).parameters
+        # 42 is scikit-learn's random_state in the released code, and the retriever's default.
+        return {p: str(parameters.get(key, 42)) for p, (_, key) in SWEEPS.items()}
+
+    @cached_property
+    def sweeps(self) -> Mapping[str, Mapping[str, Doubles]]:
+        """Hyper-parameter → value → recall by recollection.
+
+        Raises:
+            MemreproError: if a sweep at the experiment's own setting differs from the experiment.
+        """
+        found = {p: self.sweep("recollection", ending) for p, (ending, _) in SWEEPS.items()}
+        for p, by_value in found.items():
+            own = by_value.get(self.own[p])
+            if own is None or not np.array_equal(own, self.recollection):
+                raise MemreproError(
+                    f"the sweep of {self.run('recollection')} over {p} does not hold its run at "
+                    f"{self.own[p]}: run `dvc repro`"
+                )
+        return found
 
     def stacked(self, parameter: str) -> Doubles:
         """Recall by recollection over a sweep, shape (values, n)."""
         return np.stack(list(self.sweeps[parameter].values()))
 
+    @cached_property
+    def asked(self) -> pd.DataFrame:
+        """The gate's signals and choice of every question asked, in the run's order."""
+        return signals(probes(self.run("familiarity"), self.k), GATE)
+
+    @cached_property
+    def signals(self) -> pd.DataFrame:
+        """The same of the n questions, in their order."""
+        return self.asked.loc[self.questions["query_id"]]
+
+    @cached_property
+    def routings(self) -> Sequence[Routing]:
+        """Every routing of the n questions by the paper's bounds, in order of τ."""
+        return routings(self.signals, GATE)
+
+    def routing(self, tau: float) -> Routing:
+        """The routing at a threshold."""
+        return next(one for one in self.routings if tau <= one.high)
+
+    def familiar(self, tau: float) -> Bools:
+        """Which questions take familiarity at a threshold, shape (n,)."""
+        return self.routing(tau).familiar
+
+    def gated(self, recollection: Doubles, familiar: Bools | float = TAU) -> Doubles:
+        """Recall of the gated method, at a threshold or of a routing; (n,) or (…, n)."""
+        chosen = self.familiar(familiar) if isinstance(familiar, float) else familiar
+        return np.where(chosen, self.familiarity, recollection)
+
     def over_tau(self) -> Doubles:
         """Recall of the gated method at every routing, shape (routings, n)."""
-        return np.stack([self.gated(self.recollection, r.high) for r in self.routings])
+        return np.stack([self.gated(self.recollection, r.familiar) for r in self.routings])
 
     def over_alpha_and_tau(self) -> tuple[list[tuple[str, float]], Doubles]:
         """Every pair of α and `TAUS`, α by α, and the gated recall at it, shape (pairs, n)."""
@@ -87,62 +268,17 @@ class Grid:
         pairs = [(alpha, float(tau)) for alpha in self.sweeps["α"] for tau in TAUS]
         return pairs, at.reshape(len(pairs), -1)
 
-    def of_kind(self, kind: str | None) -> Bools:
-        """Which questions are of a kind (None: all), shape (n,)."""
-        kinds = self.questions["kind"].to_numpy()
-        return np.ones(len(kinds), bool) if kind is None else np.asarray(kinds == kind)
+
+def grids_of(profile: str) -> list[Grid]:
+    """Every encoder at every K, read once for one state of the metrics."""
+    path = paths.metrics(profile)
+    return list(_grids(profile, path, path.stat().st_mtime_ns if path.is_file() else 0))
 
 
-def signed(value: float) -> str:
-    """A difference at four digits, with its sign; one that rounds to zero is +0.0000."""
-    return f"{round(value, 4) + 0.0:+.4f}"
-
-
-def within(interval: Interval) -> str:
-    """The interval's ends."""
-    return f"[{signed(interval.low)}, {signed(interval.high)}]"
-
-
-def user_of(query_id: str) -> str:
-    """The user whom a PersonaBench question asks about: community and person, three digits each."""
-    return query_id[:6]
-
-
-def load(profile: str, metrics: Metrics, encoder: str, k: int) -> Grid:
-    """The grid of an encoder from the runs and metrics of a profile.
-
-    Raises:
-        MemreproError: if two runs are of different questions, or a sweep at the experiment's own
-            setting differs from the experiment.
-    """
-    one = ENCODERS[encoder]
-    base = one.recall(metrics, "familiarity", k)
-
-    def recall(experiment: str, setting: str = "") -> Doubles:
-        found = metrics.values(experiment, "session", "recall", k, setting)
-        if found["query_id"].tolist() != base["query_id"].tolist():
-            raise MemreproError(f"{experiment} {setting!r} is not of familiarity's questions")
-        return found["value"].to_numpy()
-
-    name = f"{one.stem}-recollection-k{k}"
-    parameters = load_plan().experiment(name).parameters
-    # 42 is scikit-learn's random_state in the released code, and the retriever's default.
-    own = {p: str(parameters.get(key, 42)) for p, (_, key) in SWEEPS.items()}
-    sweeps = {
-        p: {s: recall(f"{name}-by-{end}", s) for s in metrics.settings(f"{name}-by-{end}")}
-        for p, (end, _) in SWEEPS.items()
-    }
-    whole = recall(name)
-    for p, by_value in sweeps.items():
-        if own[p] not in by_value or not np.array_equal(by_value[own[p]], whole):
-            raise MemreproError(
-                f"the sweep of {name} over {p} does not hold its run at {own[p]}: run `dvc repro`"
-            )
-    found = signals(one.probes(profile, k), GATE).loc[base["query_id"]]
-    questions = base[["query_id", "kind"]].assign(user=base["query_id"].map(user_of))
-    return Grid(
-        encoder, k, questions, routings(found, GATE), base["value"].to_numpy(), whole, own, sweeps
-    )
+@lru_cache(maxsize=2)
+def _grids(profile: str, path: Path, changed: int) -> tuple[Grid, ...]:
+    metrics = Metrics(profile)
+    return tuple(Grid(encoder, k, metrics) for encoder in ENCODERS for k in CUTOFFS)
 
 
 class Chosen(NamedTuple):

@@ -4,19 +4,17 @@ Source: RF-Mem §2.1 to 2.3, Algorithms 1 and 3. What is counted over branches a
 queries that took recollection.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from memrepro.audit.verdicts import NOT_IN_PAPER
-from memrepro.papers.rfmem.traces import Traced, Traces, or_none, pairs_of
-from memrepro.report import figures
+from memrepro.papers.rfmem.cells import ranking_of, row_cells, share
+from memrepro.papers.rfmem.traces import Traced, Traces, familiarity_of, or_none, pairs_of
+from memrepro.report.panels import save_panels
+from memrepro.report.sources import Source
 from memrepro.report.tables import Cell, number, write_cells
 
 LATER = 4  # rounds from this one on are shown together
@@ -36,13 +34,11 @@ _VARIANTS = (
 )
 
 
-def _share(part: int, whole: int) -> str:
-    """`67 of 230 (29.1%)`."""
-    return f"{part} of {whole} ({part / whole:.1%})" if whole else "of none"
-
-
-def _cell(row: str, column: str, text: str, n: int, note: str) -> Cell:
-    return Cell(row, column, "trace", "", text, n, NOT_IN_PAPER, note=note)
+def _cells(
+    one: Traced, texts: Mapping[str, str], n: int, note: str, *parts: str, row: str = ""
+) -> Iterator[Cell]:
+    """Cells of an experiment from the named tables of its trace."""
+    yield from row_cells(row or one.name, "trace", texts, n, note, one.sources(*parts))
 
 
 def routing_cells(one: Traced) -> Iterator[Cell]:
@@ -53,9 +49,8 @@ def routing_cells(one: Traced) -> Iterator[Cell]:
     sure, unsure = queries["mean"] >= high, queries["mean"] <= low
     between = ~sure & ~unsure & queries["mean"].notna()
     tau = one.entry.parameters["entropy_threshold"]
-    form = "sum" if one.entry.retriever.endswith("printed") else "mean"
-    note = f"{one.name}: θ_low = {low}, θ_high = {high}, τ = {tau} on the {form} form of H"
-    for column, mask in {
+    note = f"{one.name}: θ_low = {low}, θ_high = {high}, τ = {tau} on the {one.form} form of H"
+    masks = {
         "Famili.": familiar,
         "Recol.": ~familiar,
         "mean ≥ θ_high: Famili.": sure,
@@ -63,8 +58,9 @@ def routing_cells(one: Traced) -> Iterator[Cell]:
         "between, H high: Recol.": between & ~familiar,
         "mean ≤ θ_low: Recol.": unsure,
         "no doc found: Recol.": queries["mean"].isna(),
-    }.items():
-        yield _cell(one.name, column, _share(int(mask.sum()), n), n, note)
+    }
+    texts = {column: share(int(mask.sum()), n) for column, mask in masks.items()}
+    yield from _cells(one, texts, n, note, "queries")
 
 
 def search_cells(one: Traced) -> Iterator[Cell]:
@@ -72,29 +68,30 @@ def search_cells(one: Traced) -> Iterator[Cell]:
     deep, branches = one.recollected, one.branches
     n = len(deep)
     if not n:
-        yield _cell(one.name, "recollected", "0", 0, _SEARCHED)
+        yield from _cells(one, {"recollected": "0"}, 0, _SEARCHED, "queries")
         return
     returned = one.deep_hits.groupby("query_id").size().reindex(deep["query_id"], fill_value=0)
     full = returned.to_numpy() >= one.k
     limit = ~full & (deep["rounds"].to_numpy() >= int(one.entry.parameters.get("rounds", 10)))
     rounds = deep["rounds"]
-    for column, text in {
+    texts = {
         "recollected": str(n),
         "rounds a query": f"{rounds.mean():.2f}, at most {rounds.max()}",
         "searches a query": f"{len(branches) / n:.2f}",
         "candidates a search": f"{branches['n_candidates'].mean():.2f}",
         "clusters a search": f"{branches['n_clusters'].mean():.2f}",
-        "searches without a candidate": _share(
+        "searches without a candidate": share(
             int((branches["n_candidates"] == 0).sum()), len(branches)
         ),
-    }.items():
-        yield _cell(one.name, column, text, n, _SEARCHED)
-    for column, mask in {
+    }
+    yield from _cells(one, texts, n, _SEARCHED, "queries", "branches")
+    stops = {
         "stopped at K docs": full,
         "ran dry": ~full & ~limit,
         "cut off after R rounds": limit,
-    }.items():
-        yield _cell(one.name, column, _share(int(mask.sum()), n), n, _STOPS)
+    }
+    texts = {column: share(int(mask.sum()), n) for column, mask in stops.items()}
+    yield from _cells(one, texts, n, _STOPS, "queries", "hits")
 
 
 def by_round(one: Traced) -> pd.DataFrame:
@@ -144,47 +141,41 @@ def round_cells(one: Traced) -> Iterator[Cell]:
             "clusters a branch": f"{row.clusters:.2f}",
             "drift": number(row.drift),
             "drift, 95th percentile": number(row.drift_p95),
-            "docs returned": _share(row.returned, returned),
-            "relevant docs": _share(row.gold, gold) if len(one.gold) else "none marked",
+            "docs returned": share(row.returned, returned),
+            "relevant docs": share(row.gold, gold) if len(one.gold) else "none marked",
         }
-        for column, text in texts.items():
-            yield _cell(name, column, text, row.queries, note)
+        yield from _cells(one, texts, row.queries, note, "branches", "hits", "qrels", row=name)
 
 
-def gold_cells(one: Traced, direct: pd.DataFrame | None) -> Iterator[Cell]:
-    """Where recollection found the relevant docs, and what of that familiarity has too.
-
-    Args:
-        one: the experiment.
-        direct: familiarity's top K, or None.
-    """
+def gold_cells(one: Traced, traces: Traces) -> Iterator[Cell]:
+    """Where recollection found the relevant docs, and what of that familiarity has too."""
     gold = one.gold[one.gold["query_id"].isin(one.recollected["query_id"])]
     if gold.empty:
-        yield _cell(one.name, "relevant docs", "none marked", 0, _GOLD)
+        yield from _cells(one, {"relevant docs": "none marked"}, 0, _GOLD, "qrels")
         return
     keys = ["query_id", "doc_id"]
     found = gold.merge(one.deep_hits[[*keys, "round"]], on=keys, how="left")
     later, n = found["round"] >= 1, len(gold)
     texts = {
         "relevant docs": str(n),
-        "found": _share(int(found["round"].notna().sum()), n),
-        "found in round 0": _share(int((found["round"] == 0).sum()), n),
-        "found after round 0": _share(int(later.sum()), n),
+        "found": share(int(found["round"].notna().sum()), n),
+        "found in round 0": share(int((found["round"] == 0).sum()), n),
+        "found after round 0": share(int(later.sum()), n),
     }
-    if direct is not None:
+    sources: list[Source] = [*one.sources("queries", "hits", "qrels")]
+    if (direct := traces.familiarity(one)) is not None:
+        sources.append(ranking_of(familiarity_of(traces.plan, one.entry)))
         known = found.merge(direct[keys].assign(direct=True), on=keys, how="left")
         seen = known["direct"].notna().to_numpy()
         new = found["round"].notna().to_numpy() & ~seen
         texts |= {
-            "found by familiarity": _share(int(seen.sum()), n),
-            "after round 0, not by familiarity": _share(int((later.to_numpy() & ~seen).sum()), n),
+            "found by familiarity": share(int(seen.sum()), n),
+            "after round 0, not by familiarity": share(int((later.to_numpy() & ~seen).sum()), n),
             "gained, lost against familiarity": (
                 f"{new.sum()}, {(seen & found['round'].isna().to_numpy()).sum()}"
             ),
         }
-    asked = gold["query_id"].nunique()
-    for column, text in texts.items():
-        yield _cell(one.name, column, text, asked, _GOLD)
+    yield from row_cells(one.name, "trace", texts, gold["query_id"].nunique(), _GOLD, sources)
 
 
 def variant_cells(released: Traced, printed: Traced) -> Iterator[Cell]:
@@ -201,43 +192,18 @@ def variant_cells(released: Traced, printed: Traced) -> Iterator[Cell]:
     order = np.array([a != b for a, b in pairs], bool) & ~other
     deep = (both["path"] == "recollection").to_numpy() & ~moved
     shared = [len({*a} & {*b}) / max(len({*a} | {*b}), 1) for a, b in pairs]
-    row = f"{released.name} against {printed.name}"
-    for column, text in {
-        "another path": _share(int(moved.sum()), n),
-        "another set": _share(int(other.sum()), n),
-        "same set, another order": _share(int(order.sum()), n),
-        "the same ranking": _share(int((~other & ~order).sum()), n),
-        "both recollect": _share(int(deep.sum()), n),
-        "another set there": _share(int((other & deep).sum()), int(deep.sum())),
+    texts = {
+        "another path": share(int(moved.sum()), n),
+        "another set": share(int(other.sum()), n),
+        "same set, another order": share(int(order.sum()), n),
+        "the same ranking": share(int((~other & ~order).sum()), n),
+        "both recollect": share(int(deep.sum()), n),
+        "another set there": share(int((other & deep).sum()), int(deep.sum())),
         "docs in common (intersection over union)": number(float(np.mean(shared))),
-    }.items():
-        yield _cell(row, column, text, n, _VARIANTS)
-
-
-def _draw_rounds(data: pd.DataFrame, pairs: Sequence[tuple[Traced, Traced]]) -> Figure:
-    figure = Figure(figsize=(3.6 * len(pairs) + 1.5, 7), layout="constrained")
-    axes = figure.subplots(2, len(pairs), sharex=True, sharey="row", squeeze=False)
-    shown = {"returned": "docs returned", "gold": "relevant docs found"}
-    for (top, bottom), (released, _) in zip(axes.T, pairs, strict=True):
-        part = data[data["experiment"] == released.name]
-        long = part.melt(["round", "variant"], list(shown), "what", "share").replace(shown)
-        order = {"style_order": ["released", "printed"], "markers": True, "errorbar": None}
-        sns.lineplot(long, x="round", y="share", hue="what", style="variant", ax=top, **order)
-        sns.lineplot(part, x="round", y="drift", style="variant", color="black", ax=bottom, **order)
-        sns.lineplot(part, x="round", y="drift_p95", style="variant", color="grey", legend=False,
-                     ax=bottom, **order)  # fmt: skip
-        top.set_title(released.name.replace("-recollection", "\nrecollection"), fontsize=10)
-        top.set_ylabel("share of all rounds'")
-        bottom.set_ylabel("1 − cosine (grey: 95th percentile)")
-        bottom.set_xlabel(f"round ({LATER}: and later)")
-        bottom.set_ylim(bottom=0)
-        bottom.xaxis.set_major_locator(MaxNLocator(integer=True))
-        for axis in (top, bottom):
-            if released is not pairs[0][0]:
-                axis.get_legend().remove()
-            else:
-                axis.legend(fontsize=8)
-    return figure
+    }
+    sources = [*released.sources("queries", "hits"), *printed.sources("queries", "hits")]
+    row = f"{released.name} against {printed.name}"
+    yield from row_cells(row, "trace", texts, n, _VARIANTS, sources)
 
 
 def rounds_figure(pairs: Sequence[tuple[Traced, Traced]], folder: Path) -> list[Path]:
@@ -250,51 +216,30 @@ def rounds_figure(pairs: Sequence[tuple[Traced, Traced]], folder: Path) -> list[
                 table[column] = table[column] / max(int(table[column].sum()), 1)
             parts.append(table.assign(experiment=released.name, variant=variant))
     data = pd.concat(parts, ignore_index=True)
-    return figures.save(lambda: _draw_rounds(data, pairs), data, folder, "trace_rounds_figure")
+    shown = data.melt(["experiment", "variant", "round"], ["returned", "gold", "drift"], "what")
+    return save_panels(data, folder, "trace_rounds_figure", shown, x="round", y="value",
+                      hue="what", style="variant", col="experiment", col_wrap=4)  # fmt: skip
 
 
 def build(traces: Traces, folder: Path) -> list[Path]:
     """Write the tables of the traces, and the figure of their rounds; return the paths."""
     found = list(traces.found.values())
     pairs = list(pairs_of(traces.found))
-    deep = [one for one in found if not one.is_gated]
     tables: dict[str, tuple[str, list[Cell]]] = {
-        "trace_routing": (
-            "Recol.",
-            [
-                *(cell for one in found if one.is_gated for cell in routing_cells(one)),
-                *traces.not_run("Recol.", "gated"),
-            ],
-        ),
-        "trace_searches": (
-            "recollected",
-            [
-                *(cell for one in found for cell in search_cells(one)),
-                *traces.not_run("recollected"),
-            ],
-        ),
-        "trace_rounds": (
-            "queries",
-            [
-                *(cell for one in deep for cell in round_cells(one)),
-                *traces.not_run("queries", "recollection"),
-            ],
-        ),
-        "trace_gold": (
-            "relevant docs",
-            [
-                *(cell for one in found for cell in gold_cells(one, traces.familiarity(one))),
-                *traces.not_run("relevant docs"),
-            ],
-        ),
-        "trace_variants": (
-            "another path",
-            [
-                *(cell for pair in pairs for cell in variant_cells(*pair)),
-                *([] if pairs else traces.not_run("another path")),
-            ],
-        ),
-    }
+        "trace_routing": ("Recol.", [
+            *_every(routing_cells, found, gated=True), *traces.not_run("Recol.", "gated")]),
+        "trace_searches": ("recollected", [
+            *_every(search_cells, found), *traces.not_run("recollected")]),
+        "trace_rounds": ("queries", [
+            *_every(round_cells, found, gated=False),
+            *traces.not_run("queries", "recollection")]),
+        "trace_gold": ("relevant docs", [
+            *(cell for one in found for cell in gold_cells(one, traces)),
+            *traces.not_run("relevant docs")]),
+        "trace_variants": ("another path", [
+            *(cell for pair in pairs for cell in variant_cells(*pair)),
+            *([] if pairs else traces.not_run("another path"))]),
+    }  # fmt: skip
     written = [
         path
         for name, (column, cells) in tables.items()
@@ -302,3 +247,12 @@ def build(traces: Traces, folder: Path) -> list[Path]:
     ]
     drawn = [pair for pair in pairs if not pair[0].is_gated]
     return [*written, *(rounds_figure(drawn, folder) if drawn else [])]
+
+
+def _every(
+    cells_of: Callable[[Traced], Iterator[Cell]], found: Sequence[Traced], gated: bool | None = None
+) -> Iterator[Cell]:
+    """The cells of each trace, or of the gated ones or the others alone."""
+    for one in found:
+        if gated is None or one.is_gated == gated:
+            yield from cells_of(one)

@@ -1,18 +1,21 @@
-"""The traces of RF-Mem's experiments: how each query was answered, beside the runs.
+"""What was recorded of RF-Mem's experiments beside the runs: traces, times and lengths.
 
-A trace holds ids and numbers, no text; `memrepro.retrieve.rfmem.Trace` says what its columns are.
+A trace says how each query was answered, in ids and numbers (`memrepro.retrieve.rfmem.Trace`).
+Times lie in the latency files, which one machine wrote, and lengths in what `prepare` writes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import pandas as pd
 
-from memrepro.audit.verdicts import NOT_RUN
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.papers.rfmem.cells import file_of, missing, ranking_of, run_path
+from memrepro.report.sources import FileSource, Source
 from memrepro.report.tables import Cell
 from memrepro.study.params import Experiment, Plan, load_plan
 
@@ -50,6 +53,21 @@ class Traced:
         """Whether familiarity answers some of the queries."""
         return self.entry.retriever.startswith("gated")
 
+    @property
+    def form(self) -> str:
+        """Which form of the entropy the gate has."""
+        return "sum" if self.entry.retriever.endswith("printed") else "mean"
+
+    def sources(self, *parts: str) -> list[FileSource]:
+        """Tables of the trace, or 'qrels', as the sources of a number."""
+        folder = paths.trace(self.entry.profile, self.name)
+        return [
+            file_of(paths.qrels(self.gold_profile, self.entry.dataset), self.gold_profile)
+            if part == "qrels"
+            else file_of(folder / f"{part}.parquet", self.entry.profile)
+            for part in parts
+        ]
+
     @cached_property
     def gold(self) -> pd.DataFrame:
         """`query_id, doc_id`: each relevant doc of each query once; empty where none is marked."""
@@ -71,6 +89,15 @@ class Traced:
     def deep_hits(self) -> pd.DataFrame:
         """The rows of `hits` that recollection found."""
         return self.hits[self.hits["round"] >= 0]
+
+
+class Family(NamedTuple):
+    """The three paths over the same keys, by experiment; familiarity's run may be longer than K."""
+
+    familiarity: str
+    recollection: str
+    gated: str
+    k: int
 
 
 class Traces:
@@ -104,11 +131,20 @@ class Traces:
     def familiarity(self, one: Traced) -> pd.DataFrame | None:
         """The run that an experiment's gate looks at, at its K; None where it was not run."""
         name = familiarity_of(self.plan, one.entry)
-        path = paths.run(one.entry.profile, name)
-        if not name or not path.is_file():
+        if not name or not run_path(name).is_file():
             return None
-        run = read_table(path)
+        run = read_table(run_path(name))
         return run[run["rank"] <= one.k]
+
+    def families(self) -> Iterator["Family"]:
+        """The experiments on the same keys, of one K and variant, in the plan's order."""
+        for name, entry in self.plan.experiments.items():
+            if name not in self.plan.traced or entry.profile not in self.profiles:
+                continue
+            gated = name.replace("recollection", "gated")
+            direct = familiarity_of(self.plan, entry)
+            if gated != name and gated in self.plan.traced and direct:
+                yield Family(direct, name, gated, int(entry.parameters["k"]))
 
     def not_run(self, column: str, only: str = "") -> Iterator[Cell]:
         """A cell for each experiment without a trace, with the reason.
@@ -119,13 +155,13 @@ class Traces:
         """
         for name, why in self.missing.items():
             if self.plan.experiments[name].retriever.startswith(only):
-                yield Cell(name, column, "trace", "", "", 0, NOT_RUN, note=why)
+                yield missing(name, column, "trace", why)
 
 
 def or_none(cells: Iterable[Cell], column: str) -> list[Cell]:
     """The cells, or where there are none one that says so: the table is written in any case."""
     why = "params.yaml plans no such experiment for this profile"
-    return list(cells) or [Cell("none", column, "plan", "", "", 0, NOT_RUN, note=why)]
+    return list(cells) or [missing("none", column, "plan", why)]
 
 
 def familiarity_of(plan: Plan, entry: Experiment) -> str:
@@ -154,3 +190,134 @@ def pairs_of(found: Mapping[str, Traced]) -> Iterator[tuple[Traced, Traced]]:
     for one in found.values():
         if not one.entry.retriever.endswith("printed") and setting(one) in printed:
             yield one, printed[setting(one)]
+
+
+class Timed(NamedTuple):
+    """One part of an experiment's latency, in milliseconds a query: how many, mean, percentiles."""
+
+    n: int
+    mean: float
+    p50: float
+    p95: float
+    source: FileSource
+
+
+class Costs:
+    """The costs of a report's experiments; each is None, or empty, where it was not recorded."""
+
+    def __init__(self, traces: Traces) -> None:
+        self.traces, self.plan = traces, traces.plan
+        self._returned: dict[tuple[str, int], pd.DataFrame | None] = {}
+        self._lengths: dict[str, pd.DataFrame | None] = {}
+
+    def entry(self, name: str) -> Experiment:
+        """An experiment of `params.yaml`."""
+        return self.plan.experiments[name]
+
+    def depth(self, name: str) -> int:
+        """An experiment's K."""
+        return int(self.entry(name).parameters["k"])
+
+    def is_planned(self, name: str) -> bool:
+        """Whether a profile of this report plans it."""
+        entry = self.plan.experiments.get(name)
+        return entry is not None and entry.profile in self.traces.profiles
+
+    @cached_property
+    def times(self) -> dict[tuple[str, str], Timed]:
+        """(experiment, part) → its time; the parts are 'encode' and 'search'."""
+        found: dict[tuple[str, str], Timed] = {}
+        for name, entry in self.plan.latency.items():
+            path = paths.latency(entry.profile, name)
+            if entry.profile in self.traces.profiles and path.is_file():
+                table = read_table(path)
+                numbers = table[["mean_ms", "p50_ms", "p95_ms"]].astype(float).to_numpy().tolist()
+                for experiment, part, n, values in zip(
+                    table["experiment"], table["part"], table["n"], numbers, strict=True
+                ):
+                    mean, p50, p95 = values
+                    source = file_of(path, entry.profile)
+                    found[experiment, part] = Timed(int(n), mean, p50, p95, source)
+        return found
+
+    def time(self, name: str, *parts: str) -> float | None:
+        """The mean milliseconds of the parts of an experiment together."""
+        found = [self.times.get((name, part)) for part in parts]
+        known = [one.mean for one in found if one is not None]
+        return sum(known) if len(known) == len(parts) else None
+
+    def lengths(self, dataset: str) -> pd.DataFrame | None:
+        """The lengths of a data set's docs and queries, as `memrepro.text.lengths` has them."""
+        if dataset not in self._lengths:
+            path = paths.lengths(self.plan.dataset(dataset).profile, dataset)
+            self._lengths[dataset] = read_table(path) if path.is_file() else None
+        return self._lengths[dataset]
+
+    def memories(self, dataset: str) -> pd.DataFrame | None:
+        """`memory_id, words, tokens` by query id: whose memory it asks, and its own length."""
+        asked = self.docs(dataset, "query")
+        return None if asked is None else asked.set_index("doc_id")
+
+    def docs(self, dataset: str, level: str) -> pd.DataFrame | None:
+        """`memory_id, doc_id, words, tokens` of a data set's docs at a level."""
+        lengths = self.lengths(dataset)
+        if lengths is None:
+            return None
+        return lengths.loc[lengths["level"] == level, ["memory_id", "doc_id", "words", "tokens"]]
+
+    def run(self, name: str, k: int) -> pd.DataFrame | None:
+        """`query_id, doc_id, rank, score, memory_id`: the first k docs of an experiment."""
+        entry = self.entry(name)
+        path = run_path(name)
+        memories = self.memories(entry.dataset)
+        if memories is None or not path.is_file():
+            return None
+        run = read_table(path)
+        run = run[run["rank"] <= k]
+        return run.assign(memory_id=memories["memory_id"].reindex(run["query_id"]).to_numpy())
+
+    def returned(self, name: str, k: int) -> pd.DataFrame | None:
+        """`docs, words, tokens` of the first k docs, by query id; 0 of a query that found none."""
+        if (name, k) not in self._returned:
+            self._returned[name, k] = self._count(name, k)
+        return self._returned[name, k]
+
+    def _count(self, name: str, k: int) -> pd.DataFrame | None:
+        entry = self.entry(name)
+        run = self.run(name, k)
+        docs = self.docs(entry.dataset, entry.granularity)
+        memories = self.memories(entry.dataset)
+        if run is None or docs is None or memories is None or docs.empty:
+            return None
+        known = run.merge(docs, on=["memory_id", "doc_id"], how="left", validate="m:1")
+        sums = known.assign(docs=1).groupby("query_id")[["docs", "words", "tokens"]].sum()
+        return sums.reindex(memories.index, fill_value=0)
+
+    def searches(self, name: str) -> float | None:
+        """Searches of the memory a query: 1 by familiarity, and by the gate 1 for its probe."""
+        if self.entry(name).retriever in ("familiarity", "dense"):
+            return 1.0
+        if name not in self.traces.found:
+            return None
+        one = self.traces.found[name]
+        return len(one.branches) / len(one.queries) + (1.0 if one.is_gated else 0.0)
+
+    def timed(self, *names: str) -> list[Source]:
+        """The latency files of experiments as the sources of a number."""
+        parts = ((name, part) for name in names for part in ("encode", "search"))
+        return [self.times[one].source for one in parts if one in self.times]
+
+    def counted(self, *names: str) -> list[Source]:
+        """The rankings of experiments and their data set's lengths as the sources of a number."""
+        return [one for name in names
+                for one in (ranking_of(name), self.measured(self.entry(name).dataset))]  # fmt: skip
+
+    def measured(self, dataset: str) -> FileSource:
+        """A data set's lengths as the source of a number."""
+        profile = self.plan.dataset(dataset).profile
+        return file_of(paths.lengths(profile, dataset), profile)
+
+    def traced(self, name: str) -> list[Source]:
+        """What says how often an experiment searched, as the sources of a number."""
+        found = self.traces.found.get(name)
+        return [*found.sources("queries", "branches")] if found else [ranking_of(name)]

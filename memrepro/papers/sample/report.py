@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.rfmem import cost, further, trace_tables
-from memrepro.papers.rfmem.measured import Costs
-from memrepro.papers.rfmem.traces import Traces, or_none
+from memrepro.papers.rfmem import cost, trace_tables
+from memrepro.papers.rfmem.traces import Costs, Traces, or_none
 from memrepro.report import figures
 from memrepro.report.profile import Metrics, Views, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
@@ -69,7 +68,7 @@ def build(profile: str, folder: Path) -> list[Path]:
     sessions = list(by_type(metrics))
     traces = Traces(profile)
     costs = Costs(traces)
-    recalls = or_none(further.recall_cells(costs, Metrics(profile), "sample"), "R@5 overall")
+    recalls = or_none(cost.recall_cells(costs, Metrics(profile), "sample"), "R@5 overall")
     return [
         *write_cells(sessions, folder, "overview"),
         *write_cells(cutoffs(metrics), folder, "cutoffs"),

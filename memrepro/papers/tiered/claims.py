@@ -1,17 +1,17 @@
 """What the tiered document claims: each with a verdict here, or the reason why there is none.
 
-A claim is checked by comparing runs, or by arithmetic and the document's own words (the checks of
-`printed.yaml`), or it cannot be checked here. Every row of `numbers` and `claims` has exactly one
-of the three.
+A claim is checked by comparing runs, or by arithmetic and the document's own words
+(`tiered_consistency`), or it cannot be checked here. Every row of `numbers` and `claims` in
+`tiered.yaml` has exactly one of the three.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from memrepro.audit.documents import printed_rows
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.tiered.compare import Compares, Pair
+from memrepro.papers.tiered.consistency import UNCHECKED, checks
 from memrepro.papers.tiered.here import (
     BUCKETS,
     CONTEXT,
@@ -41,11 +41,10 @@ from memrepro.papers.tiered.here import (
     Runs,
     Study,
 )
-from memrepro.report.checks import cells_by_row
-from memrepro.report.compared import verdict
+from memrepro.papers.tiered.printed import printed, said
+from memrepro.report.compared_rows import verdict
 from memrepro.report.tables import Cell, number
 
-UNCHECKED = "cannot be checked here"
 _SEGMENTS_WIN = (
     Pair(SEGMENT, TURN), Pair(SEGMENT, WHOLE), Pair(SEGMENT_S, TURN_S), Pair(SEGMENT_S, WHOLE_S),
 )  # fmt: skip
@@ -164,27 +163,25 @@ def pairs(runs: Runs) -> list[Pair]:
 
 def claims(runs: Runs, compared: Compares) -> Iterator[Cell]:
     """Each claim and number of the prose: the verdict here, and what it rests on."""
-    checked = cells_by_row("tiered", "consistency")
+    checked = {check.where: check for check in checks()}
     of_runs = measured(runs.study)
     beside = dict(_beside(runs))
     for table in ("claims", "numbers"):
-        for row, cells in printed_rows("tiered", table).items():
-            shown = cells["printed"]
+        for row in printed(table):
             if row in of_runs:
-                yield from _measured(runs, compared, row, shown, *of_runs[row])
+                yield from _measured(runs, compared, row, said(table, row), *of_runs[row])
             elif row in checked:
-                yield from checked[row]
+                yield from checked[row].cells()
             else:
-                yield from _unchecked(row, shown, beside.get(row, ""))
+                yield from _unchecked(row, said(table, row), beside.get(row, ""))
     for row, found in FURTHER.items():
         if any(pair in compared for pair in found):
             yield from _measured(runs, compared, row, "", found, "")
 
 
 def _unchecked(row: str, shown: str, beside: str) -> Iterator[Cell]:
-    why = UNCHECKABLE[row]
-    yield Cell(row, "verdict", "claim", shown, UNCHECKED, 0, NOT_COMPARABLE, note=why)
-    yield Cell(row, "how sure", "claim", "", why, 0, "")
+    yield Cell(row, "verdict", "claim", shown, UNCHECKED, 0, NOT_COMPARABLE)
+    yield Cell(row, "how sure", "claim", "", UNCHECKABLE[row], 0, "")
     if beside:
         yield Cell(row, "found", "claim", "", beside, 0, "")
 

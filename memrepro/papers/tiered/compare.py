@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memrepro.papers.tiered.here import DESIGNS, GIVEN, TESTED, Runs
-from memrepro.report import compared
-from memrepro.report.compared import Compared, compare_rows, correct
+from memrepro.report import compared_rows as compared
+from memrepro.report.compared_rows import Compared, compare_rows, correct
 from memrepro.report.tables import Cell
 
 _PANELS = (*TESTED, GIVEN)

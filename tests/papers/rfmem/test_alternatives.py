@@ -9,28 +9,19 @@ import pytest
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
-from memrepro.papers.rfmem.alternatives import (
-    BLOCKS,
-    BOUNDS,
-    SWEEPS,
-    Rows,
-    as_printed,
-    build,
-    checked_claims,
-    claims,
-    ours,
-    routing,
-    routing_cells,
-    swept,
-    table17,
-)
-from memrepro.papers.rfmem.printed import printed_rows
-from memrepro.papers.rfmem.routing import CUTOFFS, ENCODERS, GATE, KINDS
-from memrepro.report.profile import Metrics
-from memrepro.report.tables import show
+from memrepro.papers.rfmem.alternatives import checked_claims, ours, swept
+from memrepro.papers.rfmem.analysis import DOCUMENT
+from memrepro.papers.rfmem.cells import printed_rows
+from memrepro.papers.rfmem.grid import CUTOFFS, ENCODERS, GATE, GATES, KINDS, grids_of
+from memrepro.papers.rfmem.thresholds import routing_cells, routing_table, table17
+from memrepro.report.tables import Cell
 from memrepro.study.evaluation import METRIC_COLUMNS
 from memrepro.study.params import load_plan
 
+TABLES = DOCUMENT.tables
+BLOCKS = TABLES["alternatives_claims"]["paths"]
+SWEEPS = TABLES["alternatives_by_parameter"]["sweeps"]
+STEMS = [f"rfmem-{encoder.short}" for encoder in ENCODERS]
 PATHS = list(dict.fromkeys(path for blocks in BLOCKS.values() for path in blocks.values()))
 QUESTIONS = [f"q{i}" for i in range(8)]
 KIND = dict(zip(QUESTIONS, [k for k in KINDS.values() if k] * 2, strict=True))
@@ -60,14 +51,14 @@ def rows(tmp_path, monkeypatch):
                 (experiment, setting, "session", query_id, KIND[query_id], "recall", k, value)
             )
 
-    for encoder in ENCODERS.values():
+    for stem in STEMS:
         for k in CUTOFFS:
-            add(f"{encoder.stem}-familiarity", "", k, recall_of("familiarity", k))
+            add(f"{stem}-familiarity", "", k, recall_of("familiarity", k))
             for path in PATHS:
-                add(f"{encoder.stem}-{path}-k{k}", "", k, recall_of(path, k))
-            for path, (parameter, _) in {**SWEEPS, "recollection": ("alpha", "α")}.items():
+                add(f"{stem}-{path}-k{k}", "", k, recall_of(path, k))
+            for path, (_, parameter, _) in {**SWEEPS, "recollection": ("", "alpha", "α")}.items():
                 for setting in ("0.1", "0.2"):
-                    name = f"{encoder.stem}-{path}-k{k}-by-{parameter}"
+                    name = f"{stem}-{path}-k{k}-by-{parameter}"
                     add(name, setting, k, recall_of(path, k, setting))
         run = pd.DataFrame(
             [
@@ -77,10 +68,9 @@ def rows(tmp_path, monkeypatch):
             ],
             columns=["query_id", "doc_id", "rank", "score"],
         )
-        write_table(paths.run("open", f"{encoder.stem}-familiarity"), run)
+        write_table(paths.run("open", f"{stem}-familiarity"), run)
     write_table(paths.metrics("open"), pd.DataFrame(lines, columns=METRIC_COLUMNS))
-    metrics = Metrics("open")
-    return {name: Rows("open", metrics, encoder) for name, encoder in ENCODERS.items()}
+    return grids_of("open")
 
 
 def gated_by_hand(path, k, setting="", gate=GATE):
@@ -90,17 +80,17 @@ def gated_by_hand(path, k, setting="", gate=GATE):
 
 def test_every_row_is_planned_with_the_settings_that_the_note_names():
     plan = load_plan()
-    for encoder in ENCODERS.values():
+    for stem in STEMS:
         for k in CUTOFFS:
             for path in PATHS:
-                entry = plan.experiment(f"{encoder.stem}-{path}-k{k}")
+                entry = plan.experiment(f"{stem}-{path}-k{k}")
                 assert (entry.profile, entry.dataset) == ("open", "personabench-n00")
                 given = entry.parameters
                 assert (given["k"], given["beam_width"], given["fanout"]) == (k, 3, k // 5)
                 assert given.get("alpha", {5: 0.9, 10: 0.2}[k]) == {5: 0.9, 10: 0.2}[k]
                 for name, value in {"eps": 0.5, "min_samples": 2, "gamma": 1.0, "neighbours": 3}.items():  # fmt: skip # noqa: E501
                     assert given.get(name, value) == value
-    for path, (parameter, _) in SWEEPS.items():
+    for path, (_, parameter, _) in SWEEPS.items():
         for k in CUTOFFS:
             assert plan.experiment(f"rfmem-mpnet-{path}-k{k}-by-{parameter}").vary == parameter
 
@@ -111,17 +101,8 @@ def test_the_blocks_are_those_of_the_printed_tables():
         assert shown == list(blocks)
 
 
-@pytest.mark.parametrize("table", BLOCKS)
-def test_the_printed_tables_stand_unrun(table):
-    cells = list(as_printed(table))
-    assert len(cells) == 10 * len(printed_rows(table))
-    assert {(c.reproduced, c.verdict) for c in cells} == {("", "not run")}
-    assert {c.metric for c in cells} == {"recall@5", "recall@10"}
-    assert all(c.note for c in cells)
-
-
 def test_our_rows_by_hand(rows):
-    cells = {(c.row, c.column): c for c in ours(rows["mpnet"], "table15")}
+    cells = {(c.row, c.column): c for c in ours(rows, TABLES["table15_mpnet"])}
     # Familiarity once, two rows a block; five columns and the gain at either K.
     assert len(cells) == (1 + 2 * 5) * 2 * 6
     row = "DBSCAN cluster (KMeans alternative)"
@@ -146,16 +127,16 @@ def test_our_rows_by_hand(rows):
 
 def test_the_gate_splits_the_questions_by_hand(rows):
     """Else the tests of gated rows would say nothing."""
-    for k in CUTOFFS:
-        familiar = rows["mpnet"].signals[k]["familiar"]
+    for grid in rows[:2]:
+        familiar = grid.asked["familiar"]
         assert familiar.index.tolist() == ASKED
         assert 0 < familiar[QUESTIONS].sum() < len(QUESTIONS)
 
 
 def test_claims_stand_on_rows_that_are_printed(rows):
-    found = list(claims())
+    found = TABLES["alternatives_claims"]["claims"]
     assert len(found) == 5 + 2 + 4 + 1 + 2 + 1
-    cells = list(checked_claims(rows))
+    cells = list(checked_claims(rows, TABLES["alternatives_claims"]))
     assert len(cells) == len(found) * 2 * 2
     by = {(c.row, c.column): c for c in cells}
     spectral = by["D.8: RF-Mem over Recol., Spectral cluster (KMeans alternative)", "mpnet R@5"]
@@ -174,7 +155,9 @@ def test_claims_stand_on_rows_that_are_printed(rows):
 
 
 def test_sweeps_by_hand(rows):
-    cells = {(c.row, c.column): c.reproduced for c in swept(rows["mpnet"])}
+    cells = {
+        (c.row, c.column): c.reproduced for c in swept(rows, TABLES["alternatives_by_parameter"])
+    }
     assert len(cells) == len(SWEEPS) * 2 * 2 * 4
     assert cells["DBSCAN cluster, ε = 0.2", "R@5 RF-Mem"] == (
         f"{gated_by_hand('dbscan', 5, '0.2').mean():.4f}"
@@ -185,27 +168,26 @@ def test_sweeps_by_hand(rows):
 
 
 def test_every_routing_has_the_recall_of_the_gate_at_its_threshold(rows):
-    table = routing(rows)
+    table = routing_table(rows)
     assert set(table["asked"]) == {9}
     assert set(table["n"]) == {8}
-    for bounds, (high, low) in BOUNDS.items():
+    for bounds, gate in GATES.items():
         part = table[(table["bounds"] == bounds) & (table["k"] == 5)]
         for one in part[part["encoder"] == "mpnet"].itertuples():
-            tau = min(one.high, 1.0)
-            gate = replace(GATE, mean_high=high, mean_low=low, entropy_threshold=tau)
-            assert one.recall == pytest.approx(gated_by_hand("recollection", 5, gate=gate).mean())
-            routed = [gate.is_familiar(scores_of(i)[:5]) for i in range(len(ASKED))]
+            at = replace(gate, entropy_threshold=min(one.high, 1.0))
+            assert one.recall == pytest.approx(gated_by_hand("recollection", 5, gate=at).mean())
+            routed = [at.is_familiar(scores_of(i)[:5]) for i in range(len(ASKED))]
             assert one.recollected == len(ASKED) - sum(routed)
 
 
 def test_table_17_judges_mpnet_alone(rows):
-    table = routing(rows)
-    cells = list(table17(table, rows["mpnet"]))
+    table = routing_table(rows)
+    time = Cell("mpnet RF-Mem", "R@5 Time", "time", "8.33ms", "", 0, "not run")
+    cells = list(table17(table, rows, time))
     by = {(c.row, c.column): c for c in cells}
     assert {c.verdict for c in cells if c.row in ("multi-qa-MiniLM", "bge-base")} == {"not run"}
     assert by["mpnet", "Time"].verdict == "not run"
-    for bounds, (high, low) in BOUNDS.items():
-        gate = replace(GATE, mean_high=high, mean_low=low)
+    for bounds, gate in GATES.items():
         familiar = sum(gate.is_familiar(scores_of(i)[:5]) for i in range(len(ASKED)))
         row = f"mpnet, {bounds}, τ = 0.2"
         found = by[row, "Route→Famili."]
@@ -228,18 +210,25 @@ def test_table_17_judges_mpnet_alone(rows):
 
 
 def test_the_routing_table_has_both_ends(rows):
-    cells = {(c.row, c.column): c.reproduced for c in routing_cells(routing(rows))}
-    row = f"mpnet, K = 5, {next(iter(BOUNDS))}"
+    cells = {(c.row, c.column): c.reproduced for c in routing_cells(routing_table(rows), rows)}
+    row = f"mpnet, K = 5, {next(iter(GATES))}"
     assert cells[row, "recall, no entropy familiar"] == f"{recall_of('recollection', 5).mean():.4f}"
     ends = cells[row, "recall, every entropy familiar"]
     assert ends == f"{recall_of('familiarity', 5).mean():.4f}"
     assert cells[row, "recollected, any τ"] == "0 to 9"
 
 
-def test_all_is_written(rows, tmp_path):
-    written = build("open", tmp_path / "out")
-    assert len(written) == 3 * (2 + 4 + 2 + 2 + 1)
-    assert all(path.is_file() for path in written)
-    assert len({path.name for path in written}) == len(written)
-    shown = show(tmp_path / "out", "table16_minilm")
-    assert shown.index.tolist()[0] == "Basic KMeans (Early-Stop), Famili."
+def test_every_number_names_its_runs(rows):
+    table = routing_table(rows)
+    found = [
+        *ours(rows, TABLES["table16_mpnet"]),
+        *checked_claims(rows, TABLES["alternatives_claims"]),
+        *swept(rows, TABLES["alternatives_by_parameter"]),
+        *routing_cells(table, rows),
+    ]
+    assert all(c.sources for c in found)
+    (one,) = (c for c in found if c.row.startswith("D.8.4") and c.column == "minilm R@10")
+    assert one.sources == (
+        "run rfmem-minilm-graph-k10[] session recall@10 + "
+        "run rfmem-minilm-recollection-k10[] session recall@10"
+    )

@@ -6,6 +6,7 @@ import pytest
 
 from memrepro.files.atomic import read_table
 from memrepro.papers.rfmem.cases import FAMILIAR, FIGURES, GAIN, LOSS, K, build, choose, tree
+from memrepro.papers.rfmem.grid import grids_of
 from memrepro.papers.rfmem.traces import Traces
 from memrepro.report.tables import show
 from tests.papers.rfmem import toy
@@ -104,7 +105,7 @@ def test_all_is_written_without_texts_and_what_is_missing_is_not_run(folder):
         DEEP: {q: i / len(ids) for i, q in enumerate(ids)},
     }
     toy.write_metrics("open", "session", recalls)
-    written = build("open", Traces("open"), folder / "out")
+    written = build(grids_of("open"), Traces("open"), folder / "out")
     names = {path.name for path in written}
     drawn = {f"{name}_mpnet.{s}" for name in FIGURES.values() for s in ("svg", "png", "csv")}
     assert drawn < names

@@ -9,17 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.rfmem import sensitivity
-from memrepro.papers.rfmem.claims import Arm, compare, plain_words
+from memrepro.papers.rfmem import claims, sensitivity
+from memrepro.papers.rfmem.analysis import DOCUMENT
+from memrepro.papers.rfmem.cells import printed_rows, signed
 from memrepro.papers.rfmem.grid import (
     ENCODERS,
     FOLDS,
+    GATE,
+    KINDS,
     REPEATS,
     SWEEPS,
     TAUS,
@@ -27,17 +29,18 @@ from memrepro.papers.rfmem.grid import (
     best,
     chosen,
     folds,
+    grids_of,
     left_out_users,
-    load,
-    signed,
-    user_of,
+    signals,
 )
-from memrepro.papers.rfmem.printed import printed_rows
-from memrepro.papers.rfmem.routing import GATE, KINDS, routings, signals
-from memrepro.report.profile import Metrics
-from memrepro.report.tables import show
+from memrepro.papers.rfmem.sensitivity import Row
+from memrepro.papers.rfmem.thresholds import closest
+from memrepro.report.tables import write_cells
 from memrepro.study.evaluation import METRIC_COLUMNS
 
+FIXED = "fixed: α = 0.8, τ = 0.2, the released defaults"
+OURS = "fixed: as Table 2's rows here"
+CLAIMS = {claim["row"]: claim for claim in DOCUMENT.claims["claims"]}
 USERS = ("000000", "000001", "001000")
 KIND = [kind for kind in KINDS.values() if kind]
 QUERIES = [f"{user}{number:03d}" for user in USERS for number in range(4)]
@@ -55,7 +58,7 @@ def probes(seed=3):
     return pd.DataFrame(scores, index=QUERIES, columns=range(1, 6))
 
 
-def grid(encoder="mpnet", k=5, seed=0):
+def grid(encoder=ENCODERS[0], k=5, seed=0, **given):
     """A grid of random recalls; α = 1 is familiarity, as in the method."""
     rng = np.random.default_rng(seed)
     direct, deep = rng.choice([0, 0.5, 1.0], (2, N))
@@ -64,16 +67,21 @@ def grid(encoder="mpnet", k=5, seed=0):
     sweeps = {"α": alphas} | {
         p: {v: rng.choice([0, 0.5, 1.0], N) for v in "12"} | {"3": deep} for p in ("B", "F", "seed")
     }
-    own = {"α": "0.9", "B": "3", "F": "3", "seed": "3"}
-    questions = pd.DataFrame(
-        {
+    made = {
+        "questions": pd.DataFrame({
             "query_id": QUERIES,
             "kind": [KIND[i % 4] for i in range(N)],
-            "user": map(user_of, QUERIES),
-        }
-    )
-    found = routings(signals(probes(), GATE), GATE)
-    return Grid(encoder, k, questions, found, direct, deep, own, sweeps)
+            "user": [query[:6] for query in QUERIES],
+        }),
+        "signals": signals(probes(), GATE),
+        "familiarity": direct,
+        "recollection": deep,
+        "own": {"α": "0.9", "B": "3", "F": "3", "seed": "3"},
+        "sweeps": sweeps,
+    }  # fmt: skip
+    one = Grid(encoder, k, None)
+    one.__dict__.update(made | given)
+    return one
 
 
 # The grid
@@ -94,7 +102,7 @@ def test_a_low_threshold_recollects_and_a_high_one_does_not():
     assert one.over_tau()[0].tolist() == low.tolist()
     assert one.over_tau()[-1].tolist() == high.tolist()
     # Between two neighbouring routings exactly one question changes its path.
-    paths_of = [r.familiar.to_numpy(bool) for r in one.routings]
+    paths_of = [r.familiar for r in one.routings]
     assert all((now & ~before).sum() == 1 for before, now in pairwise(paths_of))
 
 
@@ -106,12 +114,6 @@ def test_every_pair_of_alpha_and_tau_is_the_gated_recall_at_it():
         assert recall.tolist() == one.gated(one.sweeps["α"][alpha], tau).tolist()
     assert pairs[0] == ("0.0", 0.0)
     assert pairs[-1] == ("1.0", 0.35)
-
-
-def test_the_users_are_those_of_table_9():
-    kinds, _ = load_qrels(paths.qrels("open", "personabench-n00"), "session")
-    counted = pd.Series([user_of(q) for q in kinds]).value_counts().sort_index().tolist()
-    assert counted == [int(printed_rows("table9")[str(u)]["# of Queries"]) for u in range(1, 7)]
 
 
 # Choosing
@@ -128,7 +130,7 @@ def test_each_user_is_answered_at_the_others_choice():
 
 
 def test_the_questions_of_a_user_never_choose_for_themselves():
-    users = [user_of(q) for q in QUERIES]
+    users = [q[:6] for q in QUERIES]
     splits = list(left_out_users(users))
     assert len(splits) == len(USERS)
     for train, test in splits:
@@ -148,7 +150,7 @@ def test_folds_test_each_question_once_a_partition_and_are_the_same_each_time():
 
 @given(RECALLS)
 def test_a_fair_choice_is_no_better_than_the_best_of_each_user(recalls):
-    users = np.array([user_of(q) for q in QUERIES])
+    users = np.array([q[:6] for q in QUERIES])
     found = chosen(recalls, left_out_users(list(users)))
     for user in USERS:
         own = recalls[:, users == user].mean(axis=1)
@@ -198,7 +200,7 @@ def test_the_papers_gains_stand_beside_its_encoder_alone():
     assert printed["mpnet Recol., R@10 Overall", "gain"].reported == "+0.0194"
     assert printed["mpnet RF-Mem, R@10 Pref Easy", "gain"].reported == "-0.0417"
     assert printed["mpnet RF-Mem, τ as printed, R@10 Overall", "gain"].reported == "+0.0220"
-    other = cells(sensitivity.gains(sensitivity.rows_of(grid("all-MiniLM-L6-v2"))))
+    other = cells(sensitivity.gains(sensitivity.rows_of(grid(ENCODERS[1]))))
     assert {c.reported for c in other.values()} == {""}
     assert {c.verdict for c in other.values()} == {"not in the paper", ""}
     assert not [row for row, _ in other if "as printed" in row]
@@ -207,7 +209,7 @@ def test_the_papers_gains_stand_beside_its_encoder_alone():
 def test_the_printed_row_is_found_where_it_is_hidden():
     """Of the routings, the one whose recalls are nearest to the printed row."""
     one = grid()
-    found = sensitivity.as_printed(one)
+    found = closest(one, one.routings)
     printed = printed_rows("table2")["mpnet RF-Mem"]
 
     def distance(recall):
@@ -232,15 +234,15 @@ def test_how_the_settings_were_chosen():
     text = found[row, "chosen on the other users"].reproduced
     assert text.startswith(f"{fair.recall.mean():.4f}, {signed((fair.recall - base).mean())} [")
     released = one.sweeps["α"]["0.8"].mean()
-    assert found[row, sensitivity._FIXED].reproduced.startswith(f"{released:.4f}, ")
-    assert found[row, sensitivity._OURS].reproduced.startswith(f"{one.recollection.mean():.4f}, ")
+    assert found[row, FIXED].reproduced.startswith(f"{released:.4f}, ")
+    assert found[row, OURS].reproduced.startswith(f"{one.recollection.mean():.4f}, ")
     ends = found[row, "gain: test questions → users → folds"].reproduced.split(" → ")
     assert ends[:2] == [signed(top - base.mean()), signed((fair.recall - base).mean())]
-    gated = found["mpnet RF-Mem, R@5", sensitivity._FIXED].reproduced
+    gated = found["mpnet RF-Mem, R@5", FIXED].reproduced
     assert gated.startswith(f"{one.gated(one.sweeps['α']['0.8'], 0.2).mean():.4f}, ")
     assert {c.n for c in found.values()} == {N}
     # The mean over rows is the mean of their gains.
-    mean = found["mean gain of these 2 rows", sensitivity._OURS].reproduced
+    mean = found["mean gain of these 2 rows", OURS].reproduced
     gains = [one.recollection - base, one.gated(one.recollection, 0.2) - base]
     assert mean.startswith(signed(np.mean(gains)))
 
@@ -261,21 +263,28 @@ def test_each_user_at_the_others_choice():
 # The claims
 
 
-def masks(one):
-    return {column: one.of_kind(kind) for column, kind in KINDS.items()}
-
-
 def test_all_comparisons_are_one_family():
     one = grid()
-    found = compare(sensitivity.arms(sensitivity.rows_of(one)), masks(one))
+    found = claims.family((one,))
     assert len(found) == (1 + 2 + 2) * 5
     assert [c.corrected for c in found] == holm([c.p for c in found])
-    first = found[0]
-    part = one.recollection[masks(one)["Basic"]] - one.familiarity[masks(one)["Basic"]]
+    mask, first = one.of_kind(KINDS["Basic"]), found[0]
+    part = (one.recollection - one.familiarity)[mask]
     assert (first.column, first.n, first.p) == ("Basic", 3, sign_flip(part))
     assert (first.won, first.lost) == ((part > 0).sum(), (part < 0).sum())
-    rivals = [(c.arm.path, c.arm.rival) for c in found if c.column == "Overall"]
+    rivals = [(c.row.path, c.rival) for c in found if c.column == "Overall"]
     assert rivals[:3] == [("Recol.", "Famili."), ("RF-Mem", "Famili."), ("RF-Mem", "Recol.")]
+
+
+def better_path(monkeypatch, row, path, *pairs):
+    """A claim's cells where the family is one path against rivals, at recalls that are given."""
+    one = grid(questions=pd.DataFrame({"kind": ["Social"] * len(pairs[0][1])}))
+    family = [claims.compare(Row(one, path, difference, {}), rival, 0 * difference, "Overall")
+              for rival, difference in pairs]  # fmt: skip
+    corrected = holm([c.p for c in family])
+    family = [c._replace(corrected=p) for c, p in zip(family, corrected, strict=True)]
+    monkeypatch.setattr(claims, "family", lambda grids: family)
+    return cells(claims.better_path((one,), CLAIMS[row]))
 
 
 @pytest.mark.parametrize(
@@ -287,42 +296,44 @@ def test_all_comparisons_are_one_family():
         (np.full(40, -0.5), "not reproduced"),
     ],
 )
-def test_the_verdict_on_a_claim(difference, verdict):
-    arm = Arm("mpnet", 5, "Recol.", "Famili.", difference)
-    found = compare([arm], {"Overall": np.ones(40, bool)})
-    claim = cells(plain_words(found, [grid()]))[
-        "§3.3: recollection improves over familiarity", "verdict"
-    ]
+def test_the_verdict_on_a_claim(monkeypatch, difference, verdict):
+    row = "§3.3: recollection improves over familiarity"
+    claim = better_path(monkeypatch, row, "Recol.", ("Famili.", difference))[row, "verdict"]
     assert (claim.verdict, claim.n) == (verdict, 40)
     assert claim.reported == "Recollection is stronger"
 
 
-def test_no_worse_is_also_equal():
-    arms = [Arm("mpnet", 5, "RF-Mem", rival, np.zeros(9)) for rival in ("Famili.", "Recol.")]
-    found = cells(plain_words(compare(arms, {"Overall": np.ones(9, bool)}), [grid()]))
+def test_no_worse_is_also_equal(monkeypatch):
     row = "§3.3: RF-Mem at τ = 0.2 is no worse than either path"
+    pairs = [(rival, np.zeros(9)) for rival in ("Famili.", "Recol.")]
+    found = better_path(monkeypatch, row, "RF-Mem", *pairs)
     assert found[row, "verdict"].verdict == "direction only"
     assert found[row, "in this direction"].reproduced == "2 of 2"
 
 
 def test_robust_is_what_never_falls_below_familiarity():
-    one = grid()
-    base, better = one.familiarity * 0.5, one.familiarity * 0.5 + 0.25
+    base = grid().familiarity * 0.5
+    better = base + 0.25
     row = "D.2 to D.5: recollection gains at every B"
 
     def verdict(*recalls):
         by_value = {str(i): recall for i, recall in enumerate(recalls, start=1)}
-        made = Grid(
-            one.encoder, one.k, one.questions, one.routings, base, better, one.own,
-            {**one.sweeps, "B": by_value},
-        )  # fmt: skip
-        found = cells(plain_words([], [made]))
+        made = grid(familiarity=base, recollection=better, sweeps={"B": by_value})
+        found = cells(claims.robust((made,), CLAIMS[row]))
         return found[row, "verdict"].verdict, found[row, "in this direction"].reproduced
 
     assert verdict(better, better) == ("exact", "2 of 2, 0 against")
     assert verdict(better, base) == ("exact", "1 of 2, 0 against")
     assert verdict(better + 0.25, base) == ("direction only", "1 of 2, 0 against")
     assert verdict(better, base - 0.25) == ("not reproduced", "1 of 2, 1 against")
+
+
+def test_every_claim_names_a_check_that_finds_it():
+    for row, claim in CLAIMS.items():
+        if claim["check"] in claims.CHECKS:
+            found = list(claims.CHECKS[claim["check"]]((grid(), grid(k=10)), claim))
+            assert {c.row for c in found} == {row}
+            assert all(c.sources for c in found)
 
 
 # From files
@@ -348,15 +359,16 @@ def written(tmp_path, monkeypatch):
         "F": list("12345"),
         "seed": [*"012345678", "42"],
     }
-    for encoder in ENCODERS.values():
-        add(f"{encoder.stem}-familiarity", "", 10, rng.choice([0, 0.5, 1.0], N))
+    for encoder in ENCODERS:
+        stem = f"rfmem-{encoder.short}"
+        add(f"{stem}-familiarity", "", 10, rng.choice([0, 0.5, 1.0], N))
         scores = probes().melt(ignore_index=False, var_name="rank", value_name="score")
         run = scores.rename_axis("query_id").reset_index().assign(doc_id="d")
-        write_table(paths.run("open", f"{encoder.stem}-familiarity"), run)
+        write_table(paths.run("open", f"{stem}-familiarity"), run)
         for k, own in ((5, ("0.9", "3", "1", "42")), (10, ("0.2", "3", "2", "42"))):
-            name, whole = f"{encoder.stem}-recollection-k{k}", rng.choice([0, 0.5, 1.0], N)
+            name, whole = f"{stem}-recollection-k{k}", rng.choice([0, 0.5, 1.0], N)
             add(name, "", k, whole)
-            add(f"{encoder.stem}-gated-k{k}", "", k, whole)
+            add(f"{stem}-gated-k{k}", "", k, whole)
             for (parameter, values), mine in zip(settings.items(), own, strict=True):
                 for value in values:
                     recall = whole if value == mine else rng.choice([0, 0.5, 1.0], N)
@@ -371,8 +383,13 @@ def written(tmp_path, monkeypatch):
     return write
 
 
+def load(place):
+    return grids_of("open")[place]
+
+
 def test_a_grid_from_files(written):
-    one = load("open", Metrics("open"), "mpnet", 10)
+    one = load(1)
+    assert (one.encoder.short, one.k) == ("mpnet", 10)
     assert one.own == {"α": "0.2", "B": "3", "F": "2", "seed": "42"}
     assert {p: len(v) for p, v in one.sweeps.items()} == {"α": 11, "B": 5, "F": 5, "seed": 10}
     assert one.questions["user"].unique().tolist() == list(USERS)
@@ -386,22 +403,29 @@ def test_a_sweep_that_is_not_of_its_experiment_is_refused(written):
     place &= table["setting"] == "3"
     written(table.assign(value=table["value"].where(~place, 0.123)))
     with pytest.raises(MemreproError, match=r"over B does not hold its run at 3"):
-        load("open", Metrics("open"), "mpnet", 5)
+        _ = load(0).sweeps
+
+
+def test_runs_of_other_questions_are_refused(written):
+    table = written()
+    written(table[(table["experiment"] != "rfmem-mpnet-recollection-k5") | (table.index % 2 == 0)])
+    with pytest.raises(MemreproError, match="is not of familiarity's questions"):
+        _ = load(0).recollection
 
 
 @pytest.mark.slow
-def test_all_is_written_twice_the_same(written, tmp_path):
-    first = sensitivity.build("open", tmp_path / "a")
-    tables, drawn = 5, 5
-    assert len(first) == 3 * (tables + drawn)
-    again = sensitivity.build("open", tmp_path / "b")
+def test_all_is_drawn_twice_the_same(written, tmp_path):
+    grids = grids_of("open")
+    first, again = (sensitivity.draw_all(grids, tmp_path / name) for name in "ab")
+    assert len(first) == 3 * 5
     for one, other in zip(first, again, strict=True):
         assert one.name == other.name
         assert one.suffix == ".png" or one.read_bytes() == other.read_bytes()
     assert len(read_table(tmp_path / "a" / "figure14.csv")) == 4 * 11 * len(TAUS)
     assert len(read_table(tmp_path / "a" / "figure15.csv")) == 4 * 2 * 5
     assert len(read_table(tmp_path / "a" / "figure16.csv")) == 4 * 11
-    assert len(show(tmp_path / "a", "gains")) == (2 * 3 + 2 * 2) * 5
-    words = show(tmp_path / "a", "plain_words")
-    assert len(words) == 5 + 9 + 4
-    assert words["verdict"].ne("").all()
+    rows = [row for one in grids for row in sensitivity.rows_of(one)]
+    assert len({c.row for c in sensitivity.gains(rows)}) == (2 * 3 + 2 * 2) * 5
+    written_cells = [*sensitivity.gains(rows), *sensitivity.chosen_fairly(grids)]
+    assert all(c.sources for c in written_cells)
+    write_cells(sensitivity.chosen_by_user(grids), tmp_path, "by_user")

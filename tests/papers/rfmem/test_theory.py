@@ -8,7 +8,8 @@ import pytest
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.rfmem.routing import CUTOFFS, GATE
+from memrepro.papers.rfmem.cells import run_path
+from memrepro.papers.rfmem.grid import CUTOFFS
 from memrepro.papers.rfmem.theory import (
     STUDIES,
     Lists,
@@ -26,7 +27,8 @@ from memrepro.report.tables import show
 from memrepro.study.evaluation import METRIC_COLUMNS
 from memrepro.study.params import load_plan
 
-STUDY = Study("here", "Here", "some-run", "", "", "session", GATE)
+RUN = "rfmem-mpnet-familiarity"
+STUDY = Study("here", "Here", RUN)
 # Two sure lists, one even list, and one below θ_low = 0.
 LISTS = {"a": [0.5, 0.1], "b": [0.4, 0.1], "c": [0.3, 0.3], "d": [-0.1, -0.1]}
 
@@ -50,7 +52,6 @@ def test_studies_are_planned_runs_of_similarities():
     plan = load_plan()
     for study in STUDIES:
         planned = plan.experiment(study.experiment)
-        assert planned.group == study.group
         entry = planned.variants()[study.setting]
         assert entry.profile == "open"
         assert entry.retriever in ("familiarity", "dense")
@@ -65,10 +66,10 @@ def test_short_lists_are_left_out(tmp_path, monkeypatch):
     rows = [("whole", "d", rank, 0.1) for rank in range(1, 11)]
     rows += [("short", "d", rank, 0.1) for rank in range(1, 8)]
     write_table(
-        paths.run("open", "some-run"),
+        paths.run("open", RUN),
         pd.DataFrame(rows, columns=["query_id", "doc_id", "rank", "score"]),
     )
-    found = {one.k: one.scores.index.tolist() for one in lists_of("open", STUDY)}
+    found = {one.k: one.scores.index.tolist() for one in lists_of(STUDY)}
     assert found == {5: ["whole", "short"], 10: ["whole"]}
 
 
@@ -117,7 +118,7 @@ def test_concentration_by_hand(few):
 def test_monotonicity_by_hand(few, tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     # d has no relevant doc. Mean: a 0.3, b 0.25, c 0.3; the error of the surest list.
-    rows = [("some-run", "", "session", q, "kind", "recall_all", 2, v)
+    rows = [(RUN, "", "session", q, "kind", "recall_all", 2, v)
             for q, v in (("a", 0.0), ("b", 1.0), ("c", 1.0))]  # fmt: skip
     write_table(paths.metrics("open"), pd.DataFrame(rows, columns=METRIC_COLUMNS))
     cells = {c.column: c for c in monotonicity_cells(few, Metrics("open"))}
@@ -150,8 +151,8 @@ def test_all_is_written(tmp_path, monkeypatch):
         scores = np.sort(np.random.default_rng(number).uniform(0, 0.7, (6, 10)))[:, ::-1]
         lines = [(f"q{i}", f"d{j}", j + 1, scores[i, j]) for i in range(6) for j in range(10)]
         run = pd.DataFrame(lines, columns=["query_id", "doc_id", "rank", "score"])
-        run = run.assign(setting=study.setting) if study.group else run
-        where = study.experiment, study.group
+        run = run.assign(setting=study.setting) if study.setting else run
+        where = run_path(study.experiment)
         runs[where] = pd.concat([runs[where], run]) if where in runs else run
         rows += [
             (study.experiment, study.setting, study.level, f"q{i}", "kind", "recall_all", k,
@@ -159,11 +160,11 @@ def test_all_is_written(tmp_path, monkeypatch):
             for i in range(5)
             for k in CUTOFFS
         ]  # fmt: skip
-    for (experiment, group), run in runs.items():
-        write_table(paths.run("open", experiment, group), run)
+    for path, run in runs.items():
+        write_table(path, run)
     write_table(paths.metrics("open"), pd.DataFrame(rows, columns=METRIC_COLUMNS))
     write_table(paths.statistics("open", "personabench-n00"), pd.DataFrame({"sessions": [5]}))
-    written = build("open", tmp_path / "out")
+    written = build("open", Metrics("open"), tmp_path / "out")
     drawn = [study for study in STUDIES if study.key]
     assert len(written) == 3 * (5 + len(drawn))
     assert all(path.is_file() for path in written)

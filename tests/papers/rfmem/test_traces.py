@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from memrepro.files import paths
-from memrepro.files.atomic import read_table
+from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem.trace_tables import (
     build,
     by_round,
@@ -93,8 +93,12 @@ def test_rounds_by_hand(by_hand):
 
 
 def test_gold_by_hand(by_hand):
-    direct = pd.DataFrame({"query_id": ["q0", "q0", "q1"], "doc_id": ["a", "x", "c"]})
-    cells = list(gold_cells(by_hand, direct))
+    found = [("q0", "a", 1), ("q0", "x", 2), ("q1", "c", 1), ("q1", "b", 6)]
+    direct = pd.DataFrame(found, columns=["query_id", "doc_id", "rank"])
+    traces = Traces("open")
+    assert "found by familiarity" not in texts(gold_cells(by_hand, traces))
+    write_table(paths.run("open", "rfmem-mpnet-familiarity"), direct)
+    cells = list(gold_cells(by_hand, traces))
     assert texts(cells) == {
         "relevant docs": "4",
         "found": "2 of 4 (50.0%)",
@@ -105,12 +109,22 @@ def test_gold_by_hand(by_hand):
         "gained, lost against familiarity": "1, 1",
     }
     assert {c.n for c in cells} == {2}
-    assert "found by familiarity" not in texts(gold_cells(by_hand, None))
+    assert {c.sources for c in cells} == {
+        " + ".join(
+            f"file {path}"
+            for path in (
+                f"traces/{DEEP}/queries.parquet",
+                f"traces/{DEEP}/hits.parquet",
+                "qrels/personabench-n00.parquet",
+                "runs/rfmem-mpnet-familiarity.parquet",
+            )
+        )
+    }
 
 
 def test_a_data_set_without_gold_says_so(by_hand):
     toy.write_gold("personabench-n00", "session", {"q0": [], "q1": []})
-    assert texts(gold_cells(by_hand, None)) == {"relevant docs": "none marked"}
+    assert texts(gold_cells(by_hand, Traces("open"))) == {"relevant docs": "none marked"}
     assert by_round(by_hand)["gold"].tolist() == [0, 0]
 
 

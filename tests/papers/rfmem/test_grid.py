@@ -9,7 +9,7 @@ import pytest
 
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
-from memrepro.papers.rfmem.routing import GATE, choose, probes, routings, side_by_side, signals
+from memrepro.papers.rfmem.grid import GATE, probes, routings, signals
 from memrepro.retrieve.rfmem.gate import Gate
 
 LISTS = {"a": [0.9, 0.8], "b": [0.4, 0.4], "c": [0.4, 0.3], "d": [0.4, 0.1], "e": [0.1, -0.2]}
@@ -32,8 +32,8 @@ def test_probes_are_in_the_runs_order_and_short_lists_end_in_nan(tmp_path, monke
         [("q2", "x", 1, 0.5), ("q2", "y", 2, 0.4), ("q2", "z", 3, 0.3), ("q1", "x", 1, 0.2)],
         columns=["query_id", "doc_id", "rank", "score"],
     )
-    write_table(paths.run("open", "some"), run)
-    found = probes("open", "some", 2)
+    write_table(paths.run("open", "rfmem-mpnet-familiarity"), run)
+    found = probes("rfmem-mpnet-familiarity", 2)
     assert found.index.tolist() == ["q2", "q1"]
     assert found.loc["q2"].tolist() == [0.5, 0.4]
     assert found.loc["q1", 1] == 0.2
@@ -71,11 +71,13 @@ def test_without_a_question_between_the_bounds_there_is_one_routing(scores):
     assert (one.low, one.high, one.recollected) == (0.0, inf, 2)
 
 
-def test_each_question_takes_the_value_of_its_path():
-    direct = pd.DataFrame({"query_id": ["a", "b"], "kind": ["x", "y"], "value": [0.1, 0.2]})
-    deliberate = pd.DataFrame({"query_id": ["b", "a"], "kind": ["y", "x"], "value": [0.9, 0.8]})
-    both = side_by_side(direct, deliberate)
-    assert both.columns.tolist() == ["query_id", "kind", "familiarity", "recollection"]
-    # More questions were asked than have a relevant doc.
-    familiar = pd.Series({"c": True, "b": False, "a": True})
-    assert choose(both, familiar).tolist() == [0.1, 0.9]
+def test_a_step_at_every_entropy_changes_no_routing(scores):
+    gate = replace(GATE, mean_low=0.0)
+    found = signals(scores, gate)
+    every = routings(found, gate, every=True)
+    assert [one.low for one in every] == sorted({0.0, *found["entropy"]})
+    few = {tuple(one.familiar) for one in routings(found, gate)}
+    assert {tuple(one.familiar) for one in every} == few
+    for one in every:
+        at = replace(gate, entropy_threshold=one.middle)
+        assert one.familiar.tolist() == [at.is_familiar(np.array(s)) for s in LISTS.values()]

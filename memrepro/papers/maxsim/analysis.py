@@ -1,0 +1,74 @@
+"""What max-sim's report has beside tables: α against the maximum, questions won and lost."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.files.atomic import write_table
+from memrepro.papers.maxsim import diagram
+from memrepro.report import figures
+from memrepro.report.document import Document
+from memrepro.report.runs import Runs
+from memrepro.report.specs import Spec, filled, place_of
+from memrepro.study.params import load_plan
+
+_COUNTED = {"level": "round", "metric": "recall_all", "k": 10}
+BASELINE, OURS = "first field only", "fielded max-sim"
+DOCUMENT = Document.of("maxsim")
+
+
+def _values(runs: Runs, study: Spec, row: str) -> pd.DataFrame | None:
+    spec = {**study, **_COUNTED, **DOCUMENT.named[row]}
+    return runs.values(place_of(filled(spec, runs.planned)))
+
+
+def won_and_lost(runs: Runs, study: Spec) -> pd.DataFrame:
+    """The questions that max-sim wins and loses against the baseline: `query_id, kind, change`."""
+    before, now = (_values(runs, study, row) for row in (BASELINE, OURS))
+    assert before is not None
+    assert now is not None
+    both = before.merge(now, on=["query_id", "kind"], suffixes=(" before", " now"))
+    gain = both["value now"] - both["value before"]
+    both["change"] = np.select([gain > 0, gain < 0], ["won", "lost"], "same")
+    return both.loc[both["change"] != "same", ["query_id", "kind", "change"]]
+
+
+def _draw_mixture(data: pd.DataFrame, best: float, title: str) -> Figure:
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axis = figure.subplots()
+    sns.lineplot(data, x="alpha", y="recall_all@10", marker="o", label="linear mixture", ax=axis)
+    axis.axhline(best, linestyle="--", color="grey", label="fielded max-sim")
+    axis.set_xlabel("α, the weight of the first field")
+    axis.set_title(f"{title}: recall_all@10 by α")
+    axis.legend()
+    return figure
+
+
+def _by_alpha(runs: Runs, study: Spec, folder: Path) -> list[Path]:
+    """Recall of the linear mixture at every α, beside that of max-sim, overall (§4.3)."""
+    run, rows = f"{study['stem']}-by-alpha", []
+    for setting in runs.settings(run):
+        found = runs.values(place_of({**_COUNTED, "run": run, "setting": setting}))
+        assert found is not None
+        rows.append((float(setting), float(found["value"].mean()), len(found)))
+    data = pd.DataFrame(rows, columns=["alpha", "recall_all@10", "n"])
+    ours = _values(runs, study, OURS)
+    assert ours is not None
+    best = float(ours["value"].mean())
+    data["fielded max-sim"] = best
+    name = f"{study['stem']}_by_alpha"
+    return figures.save(lambda: _draw_mixture(data, best, study["title"]), data, folder, name)
+
+
+def build(profile: str, folder: Path) -> list[Path]:
+    """Write the diagram, the sweep over α and the questions won and lost; return the paths."""
+    runs, written = Runs([profile], load_plan()), diagram.build(folder)
+    for study in DOCUMENT.studies(profile):
+        written += _by_alpha(runs, study, folder)
+        path = folder / f"{study['stem']}_won_and_lost.csv"
+        write_table(path, won_and_lost(runs, study))
+        written.append(path)
+    return written

@@ -1,0 +1,94 @@
+"""What RF-Mem's tables are built from: printed numbers, rows of cells, and where they come from."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from memrepro.audit.printed import parse
+from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, judge
+from memrepro.errors import MemreproError
+from memrepro.evaluate.bootstrap import Interval
+from memrepro.files import paths
+from memrepro.report.printed import Printed, printed_table
+from memrepro.report.sources import FileSource, RunSource, Source, write_sources
+from memrepro.report.tables import Cell
+from memrepro.study.params import load_plan
+
+FOLDER = Path(__file__).parent
+
+
+def printed_rows(table: str) -> Printed:
+    """A table as printed: row → column → string."""
+    return printed_table(FOLDER, table)
+
+
+def numeric(shown: str) -> float:
+    """The number in a printed string such as '3.14ms'.
+
+    Raises:
+        MemreproError: if there is none.
+    """
+    found = parse(shown)
+    if found is None:
+        raise MemreproError(f"printed.yaml: {shown!r} prints no number")
+    return float(found.value)
+
+
+def share(part: int, whole: int) -> str:
+    """`67 of 230 (29.1%)`."""
+    return f"{part} of {whole} ({part / whole:.1%})" if whole else "of none"
+
+
+def signed(value: float) -> str:
+    """A difference at four digits, with its sign; one that rounds to zero is +0.0000."""
+    return f"{round(value, 4) + 0.0:+.4f}"
+
+
+def within(interval: Interval) -> str:
+    """The interval's ends."""
+    return f"[{signed(interval.low)}, {signed(interval.high)}]"
+
+
+def recall_of(run: str, k: int, kind: str | None = None, setting: str = "") -> RunSource:
+    """The recall@k of a run by sessions as the source of a number; of all kinds without one."""
+    return RunSource(run, setting, "session", "recall", k, kind or "")
+
+
+def file_of(path: Path, profile: str) -> FileSource:
+    """A file of a profile's results as the source of a number."""
+    return FileSource(str(path.relative_to(paths.results(profile))))
+
+
+def run_path(name: str) -> Path:
+    """The file of the rankings of a run or of a whole sweep."""
+    entry = load_plan().experiment(name)
+    return paths.run(entry.profile, name, entry.group)
+
+
+def ranking_of(name: str) -> FileSource:
+    """The rankings of a run or of a whole sweep as the source of a number."""
+    return file_of(run_path(name), load_plan().experiment(name).profile)
+
+
+def row_cells(
+    row: str, metric: str, texts: Mapping[str, str], n: int, note: str = "",
+    sources: Iterable[Source] = (), verdict: str = NOT_IN_PAPER,
+) -> Iterator[Cell]:  # fmt: skip
+    """Cells of one row that stand beside no printed number: column → text."""
+    told = write_sources(sources)
+    for column, text in texts.items():
+        yield Cell(row, column, metric, "", text, n, verdict, note=note, sources=told)
+
+
+def judged(
+    row: str, column: str, metric: str, shown: str, text: str, value: float, n: int,
+    note: str = "", sources: Iterable[Source] = (),
+) -> Cell:  # fmt: skip
+    """A cell held against the printed string; '' if the paper prints none."""
+    label, term = judge(shown, value) if shown else (NOT_IN_PAPER, "")
+    told = write_sources(sources)
+    return Cell(row, column, metric, shown, text, n, label, term, note, told)
+
+
+def missing(row: str, column: str, metric: str, why: str, shown: str = "") -> Cell:
+    """A cell that was not run, and why."""
+    return Cell(row, column, metric, shown, "", 0, NOT_RUN, note=why)

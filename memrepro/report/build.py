@@ -1,0 +1,67 @@
+"""A document's report: its tables, claims and figures of data, then its own analyses."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from memrepro.report import charts
+from memrepro.report.claims import Claims
+from memrepro.report.compared import difference_cells, draw_differences
+from memrepro.report.document import Document
+from memrepro.report.engine import Tables
+from memrepro.report.runs import Runs
+from memrepro.report.specs import Spec, fill
+from memrepro.report.tables import write_cells
+from memrepro.study.params import load_plan
+
+
+def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
+    """Write the tables and figures of a document into a folder; return their paths."""
+    runs = Runs(document.profiles(profile), load_plan())
+    tables, written = Tables(document, runs), []
+    for name, entry in document.tables.items():
+        for study in repeated(document, profile, entry):
+            written += write_cells(tables.cells(name, study), folder, file_name(entry, name, study))
+    for name, entry in document.figures.items():
+        for study in repeated(document, profile, entry):
+            stem = file_name(entry, name, study)
+            written += charts.draw(document, runs, {**study, **entry}, folder, stem)
+    for study in document.studies(profile) if document.claims else ():
+        written += _claims(document, runs, study, folder)
+    if document.analysis is not None and hasattr(document.analysis, "build"):
+        written += document.analysis.build(profile, folder)
+    return written
+
+
+def repeated(document: Document, profile: str, entry: Mapping[str, Any]) -> Iterator[Spec]:
+    """The studies over which a table is repeated: all, one a data set, or the first alone."""
+    studies = document.studies(profile)
+    per = entry.get("per")
+    if per == "data set":
+        studies = list({study["dataset"]: study for study in reversed(studies)}.values())[::-1]
+    elif per != "study":
+        studies = studies[:1]
+    yield from (study for study in studies if not study.get("rest") or entry.get("rest"))
+
+
+def file_name(entry: Mapping[str, Any], name: str, study: Spec) -> str:
+    """What a table's files are called on a study."""
+    if entry.get("per") == "study":
+        return fill("{stem}_", study) + name
+    return fill("{dataset}_", study) + name if entry.get("per") == "data set" else name
+
+
+def _claims(document: Document, runs: Runs, study: Spec, folder: Path) -> list[Path]:
+    claims = Claims(document, runs, study)
+    prefix = f"{study['stem']}_" if "stem" in study else ""
+    found = claims.all_compared()
+    title = str(study.get("title", document.name))
+    differences: list[Path] = []
+    if claims.metrics:
+        called, name = document.claims["called"], f"{prefix}differences"
+        differences += write_cells(difference_cells(found, called), folder, name)
+        differences += draw_differences(found, claims.metrics, title, folder, f"{name}_drawn")
+    return [
+        *differences,
+        *([] if study.get("rest") else write_cells(claims.cells(), folder, f"{prefix}claims")),
+    ]  # fmt: skip

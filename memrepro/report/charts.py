@@ -1,0 +1,82 @@
+"""Figures of runs as data: bars of rows by kind of question, and lines over a sweep's settings.
+
+figures:
+by_type: {per: study, what: bars, rows: [BM25, …], metric: recall_all, k: 5, called: retriever}
+by_alpha: {per: study, what: lines, run: "{stem}-alpha", metrics: [ndcg@5], called: α}
+"""
+
+from pathlib import Path
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.errors import MemreproError
+from memrepro.report import figures
+from memrepro.report.document import Document
+from memrepro.report.runs import Runs
+from memrepro.report.specs import Spec, as_specs, filled, metric_of, place_of, why_not
+
+
+def draw(document: Document, runs: Runs, entry: Spec, folder: Path, name: str) -> list[Path]:
+    """Write a figure with its data; nothing where none of its runs was made."""
+    if entry["what"] == "bars":
+        return _bars(document, runs, entry, folder, name)
+    if entry["what"] == "lines":
+        return _lines(runs, entry, folder, name)
+    raise MemreproError(f"figure {name}: `what` is {entry['what']!r}; known are bars and lines")
+
+
+def _bars(document: Document, runs: Runs, entry: Spec, folder: Path, name: str) -> list[Path]:
+    """The mean of a metric by row and kind of question."""
+    rows, metric, called = [], f"{entry['metric']}@{entry['k']}", entry["called"]
+    for label, row in as_specs(entry["rows"], document.named):
+        spec = filled({**entry, **row}, runs.planned)
+        found = None if why_not(runs, spec) else runs.values(place_of(spec))
+        if found is not None:
+            for kind, part in found.groupby("kind", sort=True):
+                rows.append((label, kind, float(part["value"].mean()), len(part)))
+    if not rows:
+        return []
+    data = pd.DataFrame(rows, columns=[called, "question type", metric, "n"])
+
+    def picture() -> Figure:
+        figure = Figure(figsize=(entry.get("width", 10), 4.2), layout="constrained")
+        axis = figure.subplots()
+        sns.barplot(data, x="question type", y=metric, hue=called, ax=axis)
+        axis.set_title(f"{entry['title']}: {metric} by question type")
+        axis.set_ylim(0, 1)
+        axis.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
+        return figure
+
+    return figures.save(picture, data, folder, name)
+
+
+def _lines(runs: Runs, entry: Spec, folder: Path, name: str) -> list[Path]:
+    """Metrics over the settings of a sweep, the document's setting marked."""
+    spec = filled(entry, runs.planned)
+    settings, called, rows = runs.settings(spec["run"]), entry["called"], []
+    for setting in settings if spec["run"] in runs.planned else ():
+        for metric in entry["metrics"]:
+            of = filled({**spec, **metric_of(metric), "setting": setting}, runs.planned)
+            found = runs.values(place_of(of))
+            if found is not None:
+                mean = float(found["value"].mean())
+                rows.append((float(setting), metric, mean, len(found)))
+    if not rows:
+        return []
+    data = pd.DataFrame(rows, columns=[called, "metric", "value", "n"])
+
+    def picture() -> Figure:
+        figure = Figure(figsize=(7, 4), layout="constrained")
+        axis = figure.subplots()
+        sns.lineplot(data, x=called, y="value", hue="metric", style="metric", markers=True, ax=axis)
+        if "marked" in entry:
+            axis.axvline(entry["marked"], color="0.5", linestyle=":", label="the document's")
+        if entry.get("log"):
+            axis.set_xscale("symlog", linthresh=min(data.loc[data[called] > 0, called]))
+        axis.set_title(f"{entry['title']}: by {called}")
+        axis.legend(fontsize=9)
+        return figure
+
+    return figures.save(picture, data, folder, name)

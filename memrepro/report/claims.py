@@ -1,0 +1,308 @@
+"""One engine for claims: `claims.yaml` names what a document says and what compares with what.
+
+    level: round                       # as in `tables.yaml`, of every comparison
+    metrics: [recall_all@5, ndcg@10]   # by which rows are compared
+    layout: metrics                    # a column a metric; or 'words', or 'directions'
+    note: …
+    claims:
+      - row: "§3.3: recollection helps"
+        said: Recollection is stronger # or [table, row] of printed.yaml, or nothing
+        better: recollection           # a name of `runs` of tables.yaml, or a spec; or a list
+        worse: [familiarity]           # each better row is compared with each worse one
+        over: {k: [5, 10]}             # … for each value
+        pairs: [[a, b], [c, d, kind]]  # or pair by pair, on all questions or those of a kind
+        equal: true                    # the claim is that they are the same; not tested
+        family: paths                  # comparisons corrected together; all of a study without it
+
+A claim without `row` only adds its comparisons to the family. What no comparison can test has one
+of these in their place:
+
+        unchecked: why not
+        reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading, never 'exact'
+        check: name                    # `analysis.check(runs, claim)` yields its cells
+        cases: name                    # a function of `analysis`: runs, study → `ClaimCase`s
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import nan
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.report.compared import FAILS, HOLDS, Compared, compare_values, correct, verdict
+from memrepro.report.document import Document
+from memrepro.report.printed import printed_prose
+from memrepro.report.runs import Runs
+from memrepro.report.sources import write_sources
+from memrepro.report.specs import (
+    Spec,
+    as_spec,
+    fill,
+    filled,
+    loops,
+    metric_of,
+    place_of,
+    why_not,
+)
+from memrepro.report.tables import Cell, verdict_cells
+
+BY_READING = "by reading"
+UNCHECKED = "cannot be checked here"
+
+
+class Side(NamedTuple):
+    """A row of a claim: its name, and the spec of its values."""
+
+    name: str
+    spec: Spec
+
+
+class Pair(NamedTuple):
+    """Two rows, of which a claim calls the first better, on all questions or on those of a kind."""
+
+    better: Side
+    worse: Side
+    kind: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from others."""
+        return self.better.name, self.worse.name, self.kind
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        kind = f", {self.kind}" if self.kind else ""
+        return f"{self.better.name} less {self.worse.name}{kind}"
+
+
+class ClaimCase(NamedTuple):
+    """One case of a claim: what it is of, what came out, and whether the claim holds in it."""
+
+    case: str
+    text: str
+    holds: bool
+
+
+class Claims:
+    """The claims of a document on a study."""
+
+    def __init__(self, document: Document, runs: Runs, study: Spec) -> None:
+        self.document, self.runs, self.study = document, runs, study
+        self.data = document.claims
+        self.metrics: list[str] = list(self.data["metrics"])
+        self._pairs = [self._pairs_of(claim) for claim in self.data["claims"]]
+        self.compared = self._compare()
+
+    def _side(self, entry: Any, choice: Spec) -> Side:
+        level = {"level": self.data["level"]} if "level" in self.data else {}
+        spec = {**level, **self.study, **choice, **as_spec(entry, self.document.named)}
+        name = entry if isinstance(entry, str) else str(spec["called"])
+        return Side(fill(name, spec), filled(spec, self.runs.planned))
+
+    def _pairs_of(self, claim: Mapping[str, Any]) -> list[Pair]:
+        """The pairs of a claim, but those on kinds of question that the data lack."""
+        result = []
+        for choice in loops(claim.get("over", {})):
+            of = {**self.study, **choice}
+            for better, worse, *kind in self._entries(claim):
+                kinds = [fill(one, of) for one in kind]
+                if kinds and not kinds[0]:
+                    continue  # the data have no questions of that kind
+                result.append(Pair(self._side(better, choice), self._side(worse, choice), *kinds))
+        return result
+
+    def _entries(self, claim: Mapping[str, Any]) -> list[Sequence[Any]]:
+        if "pairs" in claim:
+            return list(claim["pairs"])
+        better, worse = (claim.get(side, []) for side in ("better", "worse"))
+        sides = [one if isinstance(one, list) else [one] for one in (better, worse)]
+        return [(one, other) for one in sides[0] for other in sides[1]]
+
+    def _compare(self) -> dict[tuple[str, str, str], list[Compared]]:
+        """Every comparison of rows that were run, by pair; those of equality are not tested."""
+        families: dict[str, dict[tuple[str, str, str], Pair]] = {}
+        same: dict[tuple[str, str, str], Pair] = {}
+        for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
+            of = same if claim.get("equal") else families.setdefault(claim.get("family", ""), {})
+            of |= {pair.key: pair for pair in pairs if pair.key not in of}
+        result: dict[tuple[str, str, str], list[Compared]] = {}
+        for family in families.values():
+            made = [(key, one) for key, pair in family.items() for one in self._of_pair(pair)]
+            for (key, _), one in zip(made, correct([one for _, one in made]), strict=True):
+                result.setdefault(key, []).append(one)
+        for key, pair in same.items():
+            result[key] = [one._replace(p=nan) for one in self._of_pair(pair)]
+        return result
+
+    def _of_pair(self, pair: Pair) -> Iterator[Compared]:
+        """Two rows by each metric that both have; nothing where one was not run."""
+        if any(self.why_not(side) for side in (pair.better, pair.worse)):
+            return
+        for metric in self.metrics:
+            if metric in self.data.get("both", {}):  # only where both rows have that mark
+                mark = self.data["both"][metric]
+                if not (pair.better.spec.get(mark) and pair.worse.spec.get(mark)):
+                    continue
+            specs = [
+                {**side.spec, **metric_of(metric), "kind": pair.kind or side.spec.get("kind", "")}
+                for side in (pair.worse, pair.better)
+            ]
+            before, now = (self._values(spec) for spec in specs)
+            if before is None or now is None or before.empty:
+                continue
+            sources = tuple(place_of(spec).source for spec in specs if not spec.get("call"))
+            sides = (pair.better.name, pair.worse.name)
+            yield compare_values(sides, pair.kind, metric, (now, before), sources)
+
+    def _values(self, spec: Spec) -> pd.DataFrame | None:
+        """The values of a side: of its run, or by a function of the document's analysis."""
+        if spec.get("call"):
+            found: pd.DataFrame = self.document.call(spec["call"])(self.runs, spec)
+            return found
+        return self.runs.values(place_of(spec))
+
+    def why_not(self, side: Side) -> str:
+        """Why a row has no values; '' where it has."""
+        return "" if side.spec.get("call") else why_not(self.runs, side.spec)
+
+    def all_compared(self) -> list[Compared]:
+        """Every comparison, in order."""
+        return [one for found in self.compared.values() for one in found]
+
+    def cells(self) -> Iterator[Cell]:
+        """The claims, one a row: the verdict here, and what it rests on."""
+        for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
+            if "row" not in claim or (claim.get("optional") and not self._any(pairs)):
+                continue
+            said = self._said(claim)
+            if "unchecked" in claim:
+                yield from self._unchecked(claim, said)
+            elif "reading" in claim:
+                yield from _by_reading(claim, said)
+            elif "check" in claim:
+                yield from self.document.call("check")(self.runs, {**self.study, **claim})
+            elif "cases" in claim:
+                cases = list(self.document.call(claim["cases"])(self.runs, self.study))
+                yield from case_cells(claim["row"], said, cases, self.data["note"])
+            else:
+                yield from self._tested(claim, said, pairs)
+
+    def _any(self, pairs: Sequence[Pair]) -> bool:
+        return any(
+            all(side.spec.get("run") in self.runs.planned for side in (pair.better, pair.worse))
+            for pair in pairs
+        )
+
+    def _said(self, claim: Mapping[str, Any]) -> str:
+        said = claim.get("said", "")
+        return printed_prose(self.document.folder, *said) if isinstance(said, list) else str(said)
+
+    def _unchecked(self, claim: Mapping[str, Any], said: str) -> Iterator[Cell]:
+        row = claim["row"]
+        yield Cell(row, "verdict", "claim", said, UNCHECKED, 0, NOT_COMPARABLE)
+        yield Cell(row, "how sure", "claim", "", claim["unchecked"], 0, "")
+        if "beside" in claim:
+            found = self.document.call(claim["beside"])(self.runs, self.study)
+            if found:
+                yield Cell(row, "found", "claim", "", found, 0, "")
+
+    def _tested(self, claim: Mapping[str, Any], said: str, pairs: Sequence[Pair]) -> Iterator[Cell]:
+        """A claim that runs check, or 'not run' with the reason."""
+        row, note = claim["row"], self.data["note"]
+        found = [one for pair in pairs for one in self.compared.get(pair.key, ())]
+        missing = dict.fromkeys(
+            why for pair in pairs for side in pair[:2] if (why := self.why_not(side))
+        )
+        words = self.data.get("layout") == "words"
+        if missing or not found:
+            why = "; ".join(missing) or "no questions of that kind"
+            head = Cell(row, "verdict", "claim", said, "", 0, NOT_RUN, note=why)
+            yield head._replace(note=f"{row}: {why}") if words else head
+            if words:
+                yield Cell(row, "how sure", "claim", "", why, 0, "")
+            return
+        answer = _same(found) if claim.get("equal") else verdict(found)
+        sources = write_sources(source for one in found for source in one.sources)
+        n = max(one.n for one in found)
+        head = Cell(row, "verdict", "claim", said, answer, n, NOT_COMPARABLE, note=note,
+                    sources=sources)  # fmt: skip
+        texts = self._in_words(claim, pairs, found) if words else _by_metric(claim, found)
+        yield from verdict_cells(head, texts)
+
+    def _in_words(
+        self, claim: Mapping[str, Any], pairs: Sequence[Pair], found: Sequence[Compared]
+    ) -> dict[str, str]:
+        several = len(pairs) > 1
+        shown = "; ".join(
+            f"{metric} {one.shown}" + (f" ({one.better} less {one.worse})" if several else "")
+            for metric, one in _least(found).items()
+        )
+        sure = f"{_counts(found)} comparisons for, open and against, after Holm's correction"
+        about = fill(claim.get("about", ""), self.study)
+        return {
+            "expected": "; ".join(f"{pair.name} above 0" for pair in pairs),
+            "found": shown,
+            "how sure": "; ".join(filter(None, [sure, about])),
+        }
+
+
+def _least(found: Sequence[Compared]) -> dict[str, Compared]:
+    """Metric → the comparison that speaks least for the claim."""
+    return {
+        metric: min(
+            (one for one in found if one.metric == metric), key=lambda one: one.interval.mean
+        )
+        for metric in dict.fromkeys(one.metric for one in found)
+    }
+
+
+def _counts(found: Sequence[Compared]) -> str:
+    signs = [one.sign for one in found]
+    return ", ".join(str(signs.count(sign)) for sign in (1, 0, -1))
+
+
+def _by_metric(claim: Mapping[str, Any], found: Sequence[Compared]) -> dict[str, str]:
+    """A column a metric, with the comparison that speaks least for the claim."""
+    if claim.get("equal"):
+        return {one.metric: one.shown for one in found}
+    shown = {"for, open, against": _counts(found)}
+    for metric, least in _least(found).items():
+        several = sum(one.metric == metric for one in found) > 1
+        shown[metric] = least.shown + f" ({least.better} less {least.worse})" * several
+    return shown
+
+
+def _same(found: Sequence[Compared]) -> str:
+    """The verdict on a claim of equality: no question's value differs."""
+    return FAILS if any(one.interval != (0, 0, 0) for one in found) else HOLDS
+
+
+def _by_reading(claim: Mapping[str, Any], said: str) -> Iterator[Cell]:
+    """What a person judged by reading; it counts as no reproduced number."""
+    reading = claim["reading"]
+    head = Cell(claim["row"], "verdict", "claim", said, reading["verdict"], 1, BY_READING)
+    texts = {"expected": reading["expected"], "found": reading["found"]}
+    yield from verdict_cells(head, {**texts, "how sure": reading["sure"]})
+
+
+def case_cells(row: str, said: str, cases: Sequence[ClaimCase], note: str) -> Iterator[Cell]:
+    """A claim that is checked case by case: it holds if all its cases do."""
+    if not cases:
+        why = "what it is about was not recorded: run `dvc repro`"
+        yield Cell(row, "verdict", "claim", said, "", 0, NOT_RUN, note=why)
+        return
+    held = sum(case.holds for case in cases)
+    label = "exact" if held == len(cases) else "not reproduced"
+    term, n = f"{held} of {len(cases)} cases", len(cases)
+    answer = "holds" if held == len(cases) else "does not hold here"
+    head = Cell(row, "verdict", "claim", said, answer, n, label, term, note)
+    texts = {
+        "cases": f"{held} of {len(cases)}",
+        "what came out": "; ".join(f"{case.case}: {case.text}" for case in cases),
+    }
+    yield from verdict_cells(head, texts)
+
+
+CaseFunction = Callable[[Runs, Spec], Iterator[ClaimCase]]

@@ -1,0 +1,152 @@
+"""Two rows on the same questions: the difference, its p-value, the verdict, as cells and drawn.
+
+All comparisons that are made together are one family: p-values are of paired sign flips, corrected
+by Holm's method. A claim of better 'holds here' where each comparison is above 0 by its interval
+and after the correction; it 'does not hold here' where one is below 0 so; otherwise it is
+'undecided'.
+"""
+
+from collections.abc import Iterator, Sequence
+from math import isnan, nan
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.evaluate.bootstrap import Interval, paired_difference
+from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.report import figures
+from memrepro.report.profile import difference
+from memrepro.report.tables import Cell
+
+_LEVEL = 0.05
+HOLDS, FAILS, UNDECIDED = "holds here", "does not hold here", "undecided"
+
+
+class Compared(NamedTuple):
+    """One row less another on the same questions, by one metric.
+
+    Attributes:
+        better: the row that a claim calls better.
+        worse: the other.
+        metric: with its k.
+        shown: the difference, its interval and the questions won and lost.
+        interval: of the difference.
+        n: questions.
+        p: of paired sign flips, two-sided; NaN where the claim is of equality and not tested.
+        corrected: p after Holm's correction.
+    """
+
+    better: str
+    worse: str
+    metric: str
+    shown: str
+    interval: Interval
+    n: int
+    p: float
+    corrected: float = nan
+
+    @property
+    def sign(self) -> int:
+        """1 or −1 where the difference is told from chance, else 0."""
+        if not self.corrected < _LEVEL:
+            return 0
+        return int(self.interval.low > 0) - int(self.interval.high < 0)
+
+
+# Each with its name in tables and figures.
+Named = Sequence[tuple[str, Compared]]
+
+
+def compare_rows(
+    better: str, worse: str, metric: str, now: pd.DataFrame, before: pd.DataFrame
+) -> Compared:
+    """One comparison, before the correction.
+
+    Args:
+        better: the row that a claim calls better.
+        worse: the other.
+        metric: with its k.
+        now: `query_id, kind, value` of the better row.
+        before: the same of the worse one.
+
+    Raises:
+        MemreproError: if they are of different questions.
+    """
+    shown = difference(before, now)
+    both = before.merge(now, on="query_id", suffixes=(" before", " now"))
+    old, new = (both[f"value {when}"].to_numpy() for when in ("before", "now"))
+    interval = paired_difference(old, new)
+    return Compared(better, worse, metric, shown, interval, len(both), sign_flip(new - old))
+
+
+def correct(family: Sequence[Compared]) -> list[Compared]:
+    """Comparisons that are made together, each with its p-value after Holm's correction."""
+    corrected = holm([one.p for one in family])
+    return [one._replace(corrected=p) for one, p in zip(family, corrected, strict=True)]
+
+
+def verdict(found: Sequence[Compared]) -> str:
+    """One of `HOLDS`, `FAILS` and `UNDECIDED`: whether each better row does better."""
+    signs = [one.sign for one in found]
+    return FAILS if -1 in signs else HOLDS if set(signs) == {1} else UNDECIDED
+
+
+def differences(named: Named, made: str) -> Iterator[Cell]:
+    """Each comparison: its difference, and its p-value before and after the correction.
+
+    Args:
+        named: the comparisons.
+        made: what the note calls those that have a p-value, such as 'tested'.
+    """
+    count = sum(not isnan(one.p) for _, one in named)
+    note = f"p: paired sign flips, two-sided; Holm's correction over all {count} that are {made}"
+    for row, one in named:
+        shown = {one.metric: one.shown}
+        if not isnan(one.p):
+            shown[f"{one.metric}, p → after Holm"] = f"{one.p:.4f} → {one.corrected:.4f}"
+        for column, words in shown.items():
+            yield Cell(row, column, one.metric, "", words, one.n, NOT_COMPARABLE, note=note)
+
+
+def draw(
+    named: Named, panels: Sequence[str], width: float, title: str, folder: Path, name: str
+) -> list[Path]:
+    """Each comparison's difference with its interval; written with its data.
+
+    Args:
+        named: the comparisons; nothing is drawn of none.
+        panels: metrics with their k, a panel each.
+        width: of the figure in inches.
+        title: of the data.
+        folder: where the figure goes.
+        name: of its files.
+    """
+    rows = [(label, one.metric, *one.interval, one.n) for label, one in named]
+    columns = ["comparison", "metric", "difference", "low", "high", "n"]
+    data = pd.DataFrame(rows, columns=columns)
+    if data.empty:
+        return []
+
+    def picture() -> Figure:
+        names = list(dict.fromkeys(data["comparison"]))
+        figure = Figure(figsize=(width, 0.34 * len(names) + 1.6), layout="constrained")
+        axes = figure.subplots(1, len(panels), sharey=True)
+        colour = sns.color_palette("colorblind", 1).as_hex()[0]
+        for axis, metric in zip(axes, panels, strict=True):
+            part = data[data["metric"] == metric]
+            places = [names.index(one) for one in part["comparison"]]
+            ends = [part["difference"] - part["low"], part["high"] - part["difference"]]
+            axis.errorbar(part["difference"], places, xerr=ends, fmt="o", color=colour, capsize=3)
+            axis.axvline(0, color="0.5", linestyle="--", linewidth=1)
+            axis.set_title(metric, fontsize=11)
+            axis.grid(axis="y", visible=False)
+        axes[0].set_yticks(range(len(names)), names, fontsize=9)
+        axes[0].invert_yaxis()
+        figure.suptitle(f"{title}: differences with 95 % paired bootstrap intervals", fontsize=12)
+        return figure
+
+    return figures.save(picture, data, folder, name)

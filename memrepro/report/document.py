@@ -1,0 +1,74 @@
+"""A document's folder: its tables and claims as data, its studies, and its own analyses."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from memrepro.errors import MemreproError
+from memrepro.files.atomic import read_yaml
+from memrepro.report.specs import Spec
+
+PAPERS = Path(__file__).parents[1] / "papers"
+
+
+class Document:
+    """One folder below `papers`: `printed.yaml`, `tables.yaml`, `claims.yaml`, `analysis.py`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.name = folder, folder.name
+        self._data: Mapping[str, Any] = _read(folder / "tables.yaml")
+        self.tables: Mapping[str, Spec] = self._data.get("tables", {})
+        self.named: Mapping[str, Spec] = self._data.get("runs", {})
+        self.spell: list[list[str]] = self._data.get("spell", [])
+        self.figures: Mapping[str, Spec] = self._data.get("figures", {})
+        self.claims: Mapping[str, Any] = _read(folder / "claims.yaml")
+
+    @classmethod
+    def of(cls, paper: str) -> "Document":
+        """A document of this package by its stem."""
+        return cls(PAPERS / paper)
+
+    def studies(self, profile: str) -> list[Spec]:
+        """What the tables are repeated over on a profile; one without names where none is named."""
+        return list(self._data.get("studies", {}).get(profile, [{}]))
+
+    def profiles(self, profile: str) -> list[str]:
+        """Whose runs a profile's report stands on."""
+        return list(self._data.get("profiles", {}).get(profile, [profile]))
+
+    @cached_property
+    def analysis(self) -> ModuleType | None:
+        """The document's `analysis.py`, if it has one."""
+        path = self.folder / "analysis.py"
+        if not path.is_file():
+            return None
+        if self.folder.parent == PAPERS:
+            return importlib.import_module(f"memrepro.papers.{self.name}.analysis")
+        spec = importlib.util.spec_from_file_location(f"_analysis_of_{self.name}", path)
+        assert spec is not None  # the file is there
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+
+    def call(self, name: str) -> Callable[..., Any]:
+        """A function of the document's analysis.
+
+        Raises:
+            MemreproError: if there is none of that name.
+        """
+        found = getattr(self.analysis, name, None)
+        if found is None:
+            raise MemreproError(f"{self.name}: analysis.py has no function {name!r}")
+        function: Callable[..., Any] = found
+        return function
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    return dict(read_yaml(path)) if path.is_file() else {}

@@ -1,0 +1,279 @@
+"""One engine for tables: `tables.yaml` of a document's folder names rows, columns and runs.
+
+    studies:                     # profile → what tables are repeated over, with its own names
+      open: [{title: LoCoMo, stem: locomo-minilm, dataset: locomo}]
+    runs:                        # names for rows and claims: run, setting, level, note
+      BM25: {run: "{stem}-bm25", about: "words in lower case"}
+    tables:
+      table1:
+        per: study               # or data set; without it one table, of the first study
+        printed: table1          # of printed.yaml: where a row and column are printed
+        level: round             # anything may stand at the table, a row or a column
+        rows: [BM25, {…}]        # names of `runs`, or label → spec
+        columns: [recall_all@5]  # metrics, or label → spec
+
+A cell's spec is what its study, table, row and column say, later ones on top (`report.specs`):
+
+    run, setting, level, metric, k, kind    the values whose mean stands in the cell
+    before: {…}    the cell is the paired difference from these values, with its interval
+    minus: {…}     the cell is the mean less these values' mean
+    docs: true     the cell counts the docs that a query is given
+    call: name     the cell is text, by a function of the document's `analysis` of the spec
+    computed: name of a table: by a function of `analysis`: runs, table → cells that take the place
+                   of those of the same row and column, or follow them
+    printed_row    the printed row beside a row, where it is called otherwise
+    each           'setting' of a row: one row a setting that was run (`{setting}`, `{spelled}`);
+                   'kind' of a column: one column a kind of question (`{kind}`)
+    over           entry → values: rows are repeated for each
+    verdict        of the cell; without one a printed number is judged
+    note, about    a note; one that begins with the row's name
+    why            of a cell without a run: the reason why there is none; nothing is computed
+    profiles, elsewhere    where a table is run, and the reason for all other profiles
+    missing        'omit' leaves a cell out that was not run, in place of 'not run' with the reason
+    optional       true leaves a row out whose run is not planned
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.report.document import Document
+from memrepro.report.printed import Printed, printed_notes, printed_table
+from memrepro.report.profile import difference, exclusion_cells
+from memrepro.report.runs import Place, Runs
+from memrepro.report.sources import FileSource, Source, write_sources
+from memrepro.report.specs import (
+    Spec,
+    as_specs,
+    beside,
+    fill,
+    filled,
+    loops,
+    metric_of,
+    place_of,
+    spell,
+    why_not,
+)
+from memrepro.report.tables import Cell, number
+
+AS_PRINTED = "as printed"
+ABSENT = "-"  # printed where a table has no number
+
+
+class Tables:
+    """The tables of a document on a profile."""
+
+    def __init__(self, document: Document, runs: Runs) -> None:
+        self.document, self.runs = document, runs
+
+    def cells(self, name: str, study: Spec) -> Iterator[Cell]:
+        """The cells of a table of `tables.yaml` on a study."""
+        table = {**study, **self.document.tables[name]}
+        what = table.get("what", "runs")
+        if what == "exclusions":
+            yield from exclusion_cells(self.runs.profile, fill("{dataset}", table))
+        elif what == "protocols":
+            yield from self._protocols(table)
+        elif "computed" in table:
+            computed = self.document.call(table["computed"])(self.runs, table)
+            yield from put_in(self._cells(table), computed)
+        else:
+            yield from self._cells(table)
+
+    def _cells(self, table: Spec) -> Iterator[Cell]:
+        printed: Printed = {}
+        if "printed" in table:
+            printed = printed_table(self.document.folder, table["printed"])
+        for label, row in self._rows(table, printed):
+            row_spec = {**table, **row}
+            if row_spec.get("optional") and self._unplanned(row_spec):
+                continue
+            for name, spec in self._settings(label, row_spec):
+                shown = printed.get(spec.get("printed_row", name), {})
+                yield from self._row(name, spec, table, shown)
+            yield from self._beside(label, table)
+
+    def _rows(self, table: Spec, printed: Printed) -> Iterator[tuple[str, dict[str, Any]]]:
+        rows = as_specs(table.get("rows", dict.fromkeys(printed)), self.document.named)
+        for choice in loops(table.get("over", {})):
+            for label, row in rows:
+                yield label, {**choice, **row}
+
+    def _unplanned(self, spec: Spec) -> bool:
+        return filled(spec, self.runs.planned).get("run") not in self.runs.planned
+
+    def _settings(self, label: str, row: Spec) -> Iterator[tuple[str, Spec]]:
+        """A row, or one for each setting of its run."""
+        if row.get("each") != "setting":
+            yield fill(label, {**row, "row": label}) if "{" in label else label, row
+            return
+        run = fill(row["run"], row)
+        settings = self.runs.settings(run)
+        skipped = {fill(one, row) for one in row.get("skip", ())}
+        for setting in [one for one in settings if one not in skipped]:
+            spelled = spell(setting, row.get("spell", self.document.spell))
+            spec = {**row, "run": run, "setting": setting, "spelled": spelled}
+            yield fill(label, spec), spec
+        if not settings and row.get("missing") != "omit":
+            yield fill(str(row.get("called", label)), row), {**row, "columns": {"metrics": None}}
+
+    def _row(self, row: str, spec: Spec, table: Spec, printed: Mapping[str, str]) -> Iterator[Cell]:
+        columns = as_specs(spec.get("columns", dict.fromkeys(printed)), self.document.named)
+        for label, column in columns:
+            own = {**metric_of(label), **{k: v for k, v in spec.items() if k != "each"}, **column}
+            if own.get("each") == "kind":
+                yield from self._kinds(row, label, own, table)
+                continue
+            name = fill(label, own) if "{" in label else label
+            yield from self._cell(row, name, own, printed.get(name))
+
+    def _kinds(self, row: str, label: str, spec: Spec, table: Spec) -> Iterator[Cell]:
+        """A cell for each kind of question that the row's values have."""
+        found = filled({**spec, "row": row}, self.runs.planned)
+        values = None if why_not(self.runs, found) else self.runs.values(place_of(found))
+        for kind in [] if values is None else sorted(values["kind"].unique()):
+            name = fill(label, {**found, "kind": kind})
+            yield from self._cell(row, name, {**spec, "kind": kind}, None)
+
+    def _cell(self, row: str, column: str, spec: Spec, shown: str | None) -> Iterator[Cell]:
+        """One cell; none where it is left out."""
+        spec = filled({**spec, "row": row}, self.runs.planned)
+        metric = str(spec.get("metric") or AS_PRINTED)
+        name = f"{metric}@{spec['k']}" if spec.get("k") and spec.get("metric") else metric
+        cell = Cell(row, column, str(spec.get("called_metric", name)), shown or "", "", 0, NOT_RUN)
+        if spec.get("docs"):
+            yield from self._docs(cell, spec)
+        elif spec.get("call"):
+            text = self.document.call(spec["call"])(spec)
+            yield cell._replace(reproduced=text, verdict=NOT_COMPARABLE, note=self._note(spec, row))
+        elif not spec.get("run") and shown == "":
+            return  # nothing is printed there
+        elif reason := self._reason(spec, shown):
+            if spec.get("missing") != "omit" or not spec.get("run"):
+                verdict = spec.get("verdict", NOT_RUN) if not spec.get("run") else NOT_RUN
+                absent = cell.reported == ABSENT and spec.get("run")
+                yield cell._replace(
+                    reported="" if absent else cell.reported, verdict=verdict, note=reason
+                )
+        else:
+            yield self._computed(cell, spec)
+
+    def _reason(self, spec: Spec, shown: str | None) -> str:
+        """Why a cell has no computed number; '' where it has one."""
+        if not spec.get("run"):
+            reasons = [spec.get("why", ""), spec.get("because", "")]
+        elif shown == ABSENT:
+            reasons = ["not given in the paper"]
+        elif self.runs.profile not in spec.get("profiles", [self.runs.profile]):
+            reasons = [spec["elsewhere"]]
+        else:
+            reasons = [self._unevaluated(spec)]
+            if not reasons[0]:
+                return ""
+        return "; ".join([str(one) for one in reasons if one] + self._notes(spec))
+
+    def _unevaluated(self, spec: Spec) -> str:
+        """Why the runs of a cell have no values."""
+        for one in self._sides(spec):
+            if why := why_not(self.runs, one):
+                return why
+            if self.runs.values(place_of(one)) is None:
+                return f"{spec['row']}: not evaluated at {one['k']}"
+        return ""
+
+    def _sides(self, spec: Spec) -> list[Spec]:
+        """The cell's own spec, and that of what it is compared with."""
+        others = [beside(spec, key, self.document.named) for key in ("before", "minus")]
+        return [spec, *(filled(one, self.runs.planned) for one in others if one)]
+
+    def _computed(self, cell: Cell, spec: Spec) -> Cell:
+        """A cell with its number or difference, n, verdict, note and sources."""
+        own, *others = [place_of(one) for one in self._sides(spec)]
+        now = self._values(own)
+        note = self._note(spec, cell.row)
+        if spec.get("before"):
+            text, sources = difference(self._values(others[0]), now), [others[0], own]
+        else:
+            value = float(now["value"].mean())
+            if others:
+                value -= float(self._values(others[0])["value"].mean())
+            text, sources = number(value), [own, *others]
+        cell = cell._replace(
+            reproduced=text, n=len(now), verdict=str(spec.get("verdict", NOT_COMPARABLE)),
+            note=note, sources=write_sources(one.source for one in sources),
+        )  # fmt: skip
+        if cell.reported and "verdict" not in spec:
+            verdict = judge(cell.reported, value)
+            cell = cell._replace(verdict=verdict.label, term=verdict.term)
+        return cell
+
+    def _values(self, place: Place) -> pd.DataFrame:
+        found = self.runs.values(place)
+        assert found is not None  # `_reason` has asked
+        return found
+
+    def _docs(self, cell: Cell, spec: Spec) -> Iterator[Cell]:
+        """How many docs a query is given; nothing where there is no run."""
+        if why_not(self.runs, spec):
+            return
+        run, setting, _, metric, k, _ = place_of(spec)
+        level = spec["planned"].granularity
+        if (docs := self.runs.docs(run, setting, level, metric, k)) is None:
+            return
+        yield cell._replace(
+            metric="docs", reproduced=f"{docs:.1f}", verdict=NOT_COMPARABLE,
+            note=self._note(spec, cell.row), sources=write_sources([self.runs.file(run)]),
+        )  # fmt: skip
+
+    def _note(self, spec: Spec, row: str) -> str:
+        about = f"{row}: {spec['about']}" if spec.get("about") else ""
+        return "; ".join(filter(None, [spec.get("note", ""), about, *self._notes(spec)]))
+
+    def _notes(self, spec: Spec) -> list[str]:
+        """What `printed.yaml` notes of a printed table, where the table asks for it."""
+        if not spec.get("notes"):
+            return []
+        return printed_notes(self.document.folder, spec["printed"])
+
+    def _beside(self, label: str, table: Spec) -> Iterator[Cell]:
+        """A column of words beside a printed row, such as where a parameter is set here."""
+        for column, words in table.get("beside", {}).items():
+            note = table.get("note", table.get("why", ""))
+            note = "; ".join(filter(None, [note, *self._notes(table)]))
+            yield Cell(label, column, "setting", "", words[label], 0, "", note=note)
+
+    def _protocols(self, table: Spec) -> Iterator[Cell]:
+        """Rows that were run, under every protocol by every level, with the number of questions."""
+        path = paths.protocols(self.runs.profile)
+        frame = read_table(path)
+        wanted = {(m["metric"], m["k"]) for m in map(metric_of, table["columns"])}
+        source: list[Source] = [FileSource(path.name)]
+        for label, row in as_specs(table["rows"], self.document.named):
+            spec = filled({**table, **row}, self.runs.planned)
+            chosen = (frame["experiment"] == spec["run"]) & (
+                frame["setting"] == (spec.get("setting") or "")
+            )
+            fields = ("level", "protocol", "metric", "k", "n", "value")
+            for level, protocol, metric, k, n, value in zip(
+                *(frame.loc[chosen, field].tolist() for field in fields), strict=True
+            ):
+                if (metric, k) in wanted:
+                    name, column = f"{label}; by {level}, {protocol}, n = {n}", f"{metric}@{k}"
+                    yield Cell(
+                        name, column, column, "", number(value), n, NOT_COMPARABLE,
+                        sources=write_sources(source),
+                    )  # fmt: skip
+
+
+def put_in(cells: Iterable[Cell], computed: Iterable[Cell]) -> list[Cell]:
+    """Computed cells in the places of those of the same row and column, further ones after them."""
+    found = {(cell.row, cell.column): cell for cell in computed}
+    kept = [found.pop((cell.row, cell.column), cell) for cell in cells]
+    return [*kept, *found.values()]
+
+
+CellFunction = Callable[[Spec], str]

@@ -1,0 +1,99 @@
+"""The runs of a profile as tables and claims ask for them: values, or why there are none."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.report.profile import Metrics
+from memrepro.report.sources import FileSource, RunSource
+from memrepro.study.params import Experiment, Plan
+
+
+class Place(NamedTuple):
+    """The values of one ranking: which run and setting, what is counted, and the metric.
+
+    Attributes:
+        run: the experiment's name.
+        setting: in a sweep; '' otherwise.
+        level: 'session' or 'round'.
+        metric: such as 'recall_all'.
+        k: the cut-off.
+        kind: the kind of question; '' for all.
+    """
+
+    run: str
+    setting: str
+    level: str
+    metric: str
+    k: int
+    kind: str = ""
+
+    @property
+    def name(self) -> str:
+        """The metric with its k."""
+        return f"{self.metric}@{self.k}"
+
+    @property
+    def source(self) -> RunSource:
+        """For a cell's sources."""
+        return RunSource(*self)
+
+
+class Runs:
+    """The evaluated runs of one profile, or of several, the first that has a run first."""
+
+    def __init__(self, profiles: Sequence[str], plan: Plan) -> None:
+        self.profile = profiles[-1]
+        self._profiles = {name: Metrics(name) for name in profiles}
+        self.planned: Mapping[str, Experiment] = {**plan.experiments, **plan.sweeps}
+
+    def _of(self, run: str) -> tuple[str, Metrics]:
+        found = [(n, m) for n, m in self._profiles.items() if run in m.experiments]
+        return found[0] if found else next(iter(self._profiles.items()))
+
+    def settings(self, run: str) -> list[str]:
+        """The settings of a run that were evaluated, in order; [''] where it is no sweep."""
+        return self._of(run)[1].settings(run)
+
+    def why_not(self, run: str, setting: str = "") -> str:
+        """Why a run has no values under a setting; '' where it has."""
+        if run not in self.planned:
+            return f"{run} is not in params.yaml"
+        if setting not in self.settings(run):
+            return f"{' '.join([run, setting]).strip()} has not been run"
+        return ""
+
+    def values(self, place: Place) -> pd.DataFrame | None:
+        """`query_id, kind, value`; None where the run was not evaluated so.
+
+        Evaluation leaves cut-offs out that are beyond a run's list.
+        """
+        run, setting, level, metric, k, kind = place
+        try:
+            found = self._of(run)[1].values(run, level, metric, k, setting)
+        except MemreproError:
+            return None
+        return found[found["kind"] == kind] if kind else found
+
+    def docs(self, run: str, setting: str, level: str, metric: str, k: int) -> float | None:
+        """How many docs a query is given, on average; None where the run's file is not there."""
+        path = self._path(run)
+        asked = self.values(Place(run, setting, level, metric, k))
+        if not path.is_file() or asked is None or asked.empty:
+            return None
+        table = read_table(path)
+        if setting and "setting" in table:
+            table = table[table["setting"] == setting]
+        return float(table["query_id"].isin(asked["query_id"]).sum()) / len(asked)
+
+    def _path(self, run: str) -> Any:
+        return paths.run(self._of(run)[0], run, self.planned[run].group)
+
+    def file(self, run: str) -> FileSource:
+        """The file of a run's rankings, for a cell's sources."""
+        profile = self._of(run)[0]
+        return FileSource(self._path(run).relative_to(paths.results(profile)).as_posix())

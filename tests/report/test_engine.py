@@ -1,0 +1,259 @@
+"""The engines of tables and claims: a document is a folder of data and nothing else."""
+
+import textwrap
+
+import pandas as pd
+import pytest
+
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.errors import MemreproError
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
+from memrepro.report import build, figures
+from memrepro.report.claims import BY_READING
+from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
+from memrepro.report.document import Document
+from memrepro.report.modules import DocumentReport
+from memrepro.report.sources import RunSource, read_sources
+from memrepro.report.specs import as_specs, fill, loops, spell
+from memrepro.study.evaluation import LEDGER_COLUMNS, METRIC_COLUMNS, PROTOCOL_COLUMNS
+from memrepro.study.plan import Evaluation, Experiment, Plan
+
+N = 40
+# Run and setting → the share of questions that it gets right, the first ones.
+RIGHT = {("toy-plain", ""): 0.5, ("toy-better", ""): 1.0, ("toy-sweep", "1"): 0.25,
+         ("toy-sweep", "2"): 0.75}  # fmt: skip
+FILES = {
+    "printed.yaml": """
+        table1:
+          columns: [R@5, R@5 hard, Accuracy]
+          rows:
+            Plain: ['0.50', '0.40', '0.9']
+            Ours: ['1.000', '1.0', '-']
+            Theirs: ['0.7', '0.7', '0.7']
+          notes: [the second column is hard]
+        prose:
+          columns: [printed]
+          rows:
+            '§1: ours wins': [ours is better]
+        """,
+    "tables.yaml": """
+        studies:
+          sample: [{title: Toy, stem: toy, dataset: toy}]
+        runs:
+          plain: {run: '{stem}-plain'}
+          better: {run: '{stem}-better', about: with more}
+          lost: {run: '{stem}-lost'}
+        tables:
+          table1:
+            printed: table1
+            level: session
+            k: 5
+            notes: true
+            rows: {Plain: plain, Ours: better, Theirs: {why: nobody has it}}
+            columns:
+              R@5: {metric: recall_all}
+              R@5 hard: {metric: recall_all, kind: hard}
+              Accuracy: {metric: accuracy, k: null, run: null, why: needs a reader}
+          exclusions: {what: exclusions}
+          protocols: {what: protocols, rows: [plain], columns: [recall_all@5]}
+          here:
+            per: study
+            level: session
+            rows:
+              plain: plain
+              better: better
+              lost: lost
+              better − plain: {as: better, before: plain}
+              by how much: {as: better, minus: plain}
+            columns:
+              recall_all@5: {}
+              '{kind} R@5': {each: kind, metric: recall_all, k: 5}
+          sweep:
+            per: study
+            level: session
+            rows: {'{called} {spelled}': {run: toy-sweep, each: setting, called: x}}
+            spell: [['1', one]]
+            columns: [recall_all@5]
+          printed_only: {printed: prose, verdict: not comparable, why: words}
+        figures:
+          bars: {per: study, what: bars, level: session, metric: recall_all, k: 5, called: row,
+                 rows: [plain]}
+          lines: {per: study, what: lines, level: session, run: toy-sweep, called: x,
+                  metrics: [recall_all@5]}
+        """,
+    "claims.yaml": """
+        level: session
+        metrics: [recall_all@5]
+        called: tested
+        note: a toy
+        claims:
+          - {row: ours wins, said: [prose, '§1: ours wins'], better: better, worse: [plain]}
+          - {row: plain wins, better: plain, worse: [better]}
+          - {row: plain is plain, better: plain, worse: [plain], equal: true}
+          - {row: lost wins, better: lost, worse: [plain]}
+          - row: the sweep's end wins
+            pairs: [[{run: toy-sweep, setting: '2', called: end}, plain, '{hard}']]
+            over: {hard: [hard, easy]}
+          - {row: no one knows, unchecked: no data}
+          - {row: it is nice, reading: {verdict: holds, expected: nice, found: nice, sure: by eye}}
+          - {row: cases hold, cases: some_cases}
+        """,
+    "analysis.py": '''
+        """The toy's own analysis."""
+
+        from memrepro.report.claims import ClaimCase
+
+
+        def some_cases(runs, study):
+            yield ClaimCase(study["stem"], "one", True)
+            yield ClaimCase("two", "two", False)
+
+
+        def build(profile, folder):
+            path = folder / "more.csv"
+            path.write_text(profile)
+            return [path]
+        ''',
+}  # fmt: skip
+
+
+def experiment(name):
+    return Experiment("sample", "toy", "session", "whole", "dense", "toy", {"k": 50})
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A document's folder and its runs' metrics, both outside the package."""
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    folder = tmp_path / "papers" / "toy"
+    folder.mkdir(parents=True)
+    for name, text in FILES.items():
+        (folder / name).write_text(textwrap.dedent(text))
+    rows = [
+        (run, setting, "session", f"q{i:02}", "hard" if i % 2 else "easy", "recall_all", 5,
+         float(i < share * N))
+        for (run, setting), share in RIGHT.items()
+        for i in range(N)
+    ]  # fmt: skip
+    write_table(paths.metrics("sample"), pd.DataFrame(rows, columns=METRIC_COLUMNS))
+    sums = [("toy-plain", "", "session", "stated", "recall_all", 5, N, 0.5)]
+    write_table(paths.protocols("sample"), pd.DataFrame(sums, columns=PROTOCOL_COLUMNS))
+    ledger = [("toy", "session", "stated", "q99", "no evidence")]
+    write_table(paths.exclusions("sample"), pd.DataFrame(ledger, columns=LEDGER_COLUMNS))
+    names = dict.fromkeys([run for run, _ in RIGHT])
+    plan = Plan({}, {}, {n: experiment(n) for n in names}, {}, {}, Evaluation((), (), (), (), {}))
+    monkeypatch.setattr(build, "load_plan", lambda: plan)
+    return Document(folder)
+
+
+@pytest.fixture
+def tables(toy, tmp_path):
+    """The toy's report: name → (row, column) → cell."""
+    out = tmp_path / "out"
+    out.mkdir()
+    with figures.data_only():
+        written = DocumentReport(toy).build("sample", out)
+    assert all(path.is_file() for path in written)
+    assert {path.parent for path in written} == {out}
+    frames = {p.stem: read_table(p) for p in written if p.suffix == ".csv" and p.stem != "more"}
+    assert (out / "more.csv") in written
+    return {
+        name: {(c["row"], c["column"]): c for c in frame.astype(str).to_dict("records")}
+        if "verdict" in frame
+        else frame
+        for name, frame in frames.items()
+    }
+
+
+def test_a_printed_cell_is_judged_and_names_its_run(tables):
+    cell = tables["table1"]["Plain", "R@5"]
+    assert (cell["reported"], cell["reproduced"], cell["n"]) == ("0.50", "0.5000", str(N))
+    assert (cell["verdict"], cell["note"]) == ("exact", "the second column is hard")
+    assert read_sources(cell["sources"]) == [RunSource("toy-plain", "", "session", "recall_all", 5)]
+    hard = tables["table1"]["Plain", "R@5 hard"]
+    assert (hard["n"], hard["verdict"]) == (str(N // 2), "not reproduced")
+    assert read_sources(hard["sources"])[0].kind == "hard"
+
+
+def test_a_cell_without_a_run_says_why(tables):
+    accuracy, absent = (tables["table1"][row, "Accuracy"] for row in ("Plain", "Ours"))
+    assert (accuracy["metric"], accuracy["verdict"]) == ("accuracy", NOT_RUN)
+    assert accuracy["note"] == "needs a reader; the second column is hard"
+    assert (absent["reported"], absent["sources"]) == ("-", "")
+    theirs = tables["table1"]["Theirs", "R@5"]
+    assert theirs["note"].startswith("nobody has it")
+    lost = tables["toy_here"]["lost", "recall_all@5"]
+    assert (lost["verdict"], lost["note"]) == (NOT_RUN, "toy-lost is not in params.yaml")
+    assert ("lost", "hard R@5") not in tables["toy_here"]
+
+
+def test_differences_name_the_run_before_first(tables):
+    cell = tables["toy_here"]["better − plain", "recall_all@5"]
+    mean, low, high = paired_difference(*(pd.Series([float(i < s * N) for i in range(N)]).to_numpy()
+                                          for s in (0.5, 1.0)))  # fmt: skip
+    assert cell["reproduced"] == f"{mean:+.4f} [{low:+.4f}, {high:+.4f}], won 20, lost 0"
+    assert [source.run for source in read_sources(cell["sources"])] == ["toy-plain", "toy-better"]
+    assert tables["toy_here"]["by how much", "recall_all@5"]["reproduced"] == "0.5000"
+    assert cell["note"] == "better − plain: with more"
+
+
+def test_rows_by_setting_and_columns_by_kind(tables):
+    assert {row: c["reproduced"] for (row, _), c in tables["toy_sweep"].items()} == {
+        "x one": "0.2500", "x 2": "0.7500",
+    }  # fmt: skip
+    assert {column for _, column in tables["toy_here"]} == {
+        "recall_all@5", "easy R@5", "hard R@5",
+    }  # fmt: skip
+
+
+def test_words_exclusions_and_protocols(tables):
+    words = tables["printed_only"]["§1: ours wins", "printed"]
+    assert (words["reported"], words["verdict"], words["note"]) == (
+        "ours is better", NOT_COMPARABLE, "words",
+    )  # fmt: skip
+    ((_, excluded),) = tables["exclusions"].items()
+    assert (excluded["reproduced"], excluded["sources"]) == ("1", "file exclusions.csv")
+    ((row, _),) = tables["protocols"]
+    assert row == f"plain; by session, stated, n = {N}"
+
+
+def test_claims_get_a_verdict_or_the_reason_why_not(tables):
+    verdicts = {row: cell for (row, col), cell in tables["toy_claims"].items() if col == "verdict"}
+    assert {row: cell["reproduced"] for row, cell in verdicts.items()} == {
+        "ours wins": HOLDS, "plain wins": FAILS, "plain is plain": HOLDS, "lost wins": "",
+        "the sweep's end wins": UNDECIDED, "no one knows": "cannot be checked here",
+        "it is nice": "holds", "cases hold": "does not hold here",
+    }  # fmt: skip
+    assert verdicts["ours wins"]["reported"] == "ours is better"
+    assert verdicts["lost wins"]["verdict"] == NOT_RUN
+    assert verdicts["it is nice"]["verdict"] == BY_READING
+    runs = [source.run for source in read_sources(verdicts["ours wins"]["sources"])]
+    assert runs == ["toy-plain", "toy-better"]
+
+
+def test_a_family_is_corrected_together(tables):
+    found = tables["toy_differences"]
+    tested = [cell for (_, column), cell in found.items() if column.endswith("after Holm")]
+    assert len(tested) == 4  # two claims of better, and one on two kinds
+    assert "over all 4 that are tested" in tested[0]["note"]
+    raw, corrected = map(float, tested[0]["reproduced"].split(" → "))
+    assert corrected == pytest.approx(4 * raw, abs=2e-4)
+
+
+def test_figures_are_of_the_runs(tables):
+    assert list(tables["toy_lines"]["value"].astype(float)) == [0.25, 0.75]
+    assert list(tables["toy_bars"]["recall_all@5"].astype(float)) == [0.5, 0.5]
+
+
+def test_specs():
+    named = {"a": {"run": "r"}}
+    assert as_specs(["a", "ndcg@5"], named) == [("a", {"run": "r"}), ("ndcg@5", {})]
+    assert list(loops({"k": [5, 10], "of": [{"x": 1, "y": 2}]})) == [
+        {"k": 5, "x": 1, "y": 2}, {"k": 10, "x": 1, "y": 2},
+    ]  # fmt: skip
+    assert fill("{a}-{k}", {"a": "{b}", "b": "c", "k": 5}) == "c-5"
+    with pytest.raises(MemreproError, match="'d' is none of a"):
+        fill("{d}", {"a": 1})
+    assert spell("x+merge:fact", [[r"(\w+)\+merge:(.*)", r"V + \2"]]) == "V + fact"
