@@ -6,7 +6,7 @@
     note: …
     claims:
       - row: "§3.3: recollection helps"
-        said: Recollection is stronger # or [table, row] of printed.yaml, or nothing
+        said: Recollection is stronger # or [table, row] of printed.yaml, which names the row too
         better: recollection           # a name of `runs` of tables.yaml, or a spec; or a list
         worse: [familiarity]           # each better row is compared with each worse one
         over: {k: [5, 10]}             # … for each value
@@ -14,8 +14,8 @@
         equal: true                    # the claim is that they are the same; not tested
         family: paths                  # comparisons corrected together; all of a study without it
 
-A claim without `row` only adds its comparisons to the family. What no comparison can test has one
-of these in their place:
+A claim without `row` and `said` only adds its comparisons to the family. What no comparison can
+test has one of these in their place:
 
         unchecked: why not
         reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading, never 'exact'
@@ -174,9 +174,10 @@ class Claims:
     def cells(self) -> Iterator[Cell]:
         """The claims, one a row: the verdict here, and what it rests on."""
         for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
-            if "row" not in claim or (claim.get("optional") and not self._any(pairs)):
-                continue
             said = self._said(claim)
+            claim = {"row": _row_of(claim), **claim}
+            if not claim["row"] or (claim.get("optional") and not self._any(pairs)):
+                continue
             if "unchecked" in claim:
                 yield from self._unchecked(claim, said)
             elif "reading" in claim:
@@ -246,6 +247,12 @@ class Claims:
             "found": shown,
             "how sure": "; ".join(filter(None, [sure, about])),
         }
+
+
+def _row_of(claim: Mapping[str, Any]) -> str:
+    """The row of a claim whose words stand in `printed.yaml`."""
+    said = claim.get("said")
+    return str(said[1]) if isinstance(said, list) else ""
 
 
 def _least(found: Sequence[Compared]) -> dict[str, Compared]:
