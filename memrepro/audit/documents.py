@@ -31,7 +31,8 @@ def _order(papers: Path, document: str) -> int:
 
 @cache
 def _whole_file(papers: Path, document: str) -> Mapping[str, Any]:
-    return dict(read_yaml(papers / document / _FILE))
+    path = papers / document / _FILE
+    return dict(read_yaml(path)) if path.is_file() else {}
 
 
 @cache
@@ -87,18 +88,9 @@ def printed_table(document: str, table: str) -> dict[tuple[str, str], str]:
     return {(row, column): shown for row, cells in rows.items() for column, shown in cells.items()}
 
 
-def printed_notes(document: str, table: str) -> list[str]:
+def printed_notes(document: str, table: str, papers: Path = PAPERS) -> list[str]:
     """What a reader must know of a table's printed numbers."""
-    return list(_entry(document, table, PAPERS).get("notes", ()))
-
-
-def without_run(document: str) -> dict[str, Mapping[str, Any]]:
-    """Tables that no run stands beside: their `without_run`, see `tables.KEYS`."""
-    return {
-        table.name: table.reading["without_run"]
-        for table in tables(document)
-        if "without_run" in table.reading
-    }
+    return list(_entry(document, table, papers).get("notes", ()))
 
 
 @cache

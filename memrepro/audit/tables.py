@@ -43,8 +43,6 @@ KEYS: Mapping[str, str] = {
     "encoder": "the same",
     "setting": "the same",
     "to_the_digit": "true where a round number, too, is meant to its last digit",
-    "without_run": "why no run stands beside its cells: {verdict, why}; where they differ, "
-    "columns: {column: verdict} and rows: {row: why}; here: {column: {row: what is set here}}",
     "names": "row or column, or a part of its name → what it is called elsewhere",
 }
 NO_TABLES = ("document", "checks")  # keys of a file that are of no table, see `documents`

@@ -18,7 +18,7 @@ A claim without `row` and `said` only adds its comparisons to the family. What n
 test has one of these in their place:
 
         unchecked: why not
-        reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading, never 'exact'
+        checked: consistency           # it is a row of that table of `checks` in printed.yaml
         check: name                    # `analysis.check(runs, claim)` yields its cells
         cases: name                    # a function of `analysis`: runs, study → `ClaimCase`s
 """
@@ -30,6 +30,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.errors import MemreproError
+from memrepro.report.checks import check_cells
 from memrepro.report.compared import FAILS, HOLDS, Compared, compare_values, correct, verdict
 from memrepro.report.document import Document
 from memrepro.report.printed import printed_prose
@@ -47,7 +49,6 @@ from memrepro.report.specs import (
 )
 from memrepro.report.tables import Cell, verdict_cells
 
-BY_READING = "by reading"
 UNCHECKED = "cannot be checked here"
 
 
@@ -180,8 +181,8 @@ class Claims:
                 continue
             if "unchecked" in claim:
                 yield from self._unchecked(claim, said)
-            elif "reading" in claim:
-                yield from _by_reading(claim, said)
+            elif "checked" in claim:
+                yield from self._checked(claim)
             elif "check" in claim:
                 yield from self.document.call("check")(self.runs, {**self.study, **claim})
             elif "cases" in claim:
@@ -189,6 +190,15 @@ class Claims:
                 yield from case_cells(claim["row"], said, cases, self.data["note"])
             else:
                 yield from self._tested(claim, said, pairs)
+
+    def _checked(self, claim: Mapping[str, Any]) -> Iterator[Cell]:
+        """A claim that is one of the document's checks of printed numbers and words."""
+        document, row = self.document, claim["row"]
+        cells = check_cells(document.name, claim["checked"], document.folder.parent)
+        found = [cell for cell in cells if cell.row == row]
+        if not found:
+            raise MemreproError(f"{document.name}: no check {row!r} in {claim['checked']!r}")
+        yield from found
 
     def _any(self, pairs: Sequence[Pair]) -> bool:
         return any(
@@ -284,14 +294,6 @@ def _by_metric(claim: Mapping[str, Any], found: Sequence[Compared]) -> dict[str,
 def _same(found: Sequence[Compared]) -> str:
     """The verdict on a claim of equality: no question's value differs."""
     return FAILS if any(one.interval != (0, 0, 0) for one in found) else HOLDS
-
-
-def _by_reading(claim: Mapping[str, Any], said: str) -> Iterator[Cell]:
-    """What a person judged by reading; it counts as no reproduced number."""
-    reading = claim["reading"]
-    head = Cell(claim["row"], "verdict", "claim", said, reading["verdict"], 1, BY_READING)
-    texts = {"expected": reading["expected"], "found": reading["found"]}
-    yield from verdict_cells(head, {**texts, "how sure": reading["sure"]})
 
 
 def case_cells(row: str, said: str, cases: Sequence[ClaimCase], note: str) -> Iterator[Cell]:

@@ -3,9 +3,8 @@
 import pytest
 
 from memrepro.audit import documents
-from memrepro.audit.documents import printed_notes, printed_rows, printed_table, without_run
+from memrepro.audit.documents import printed_notes, printed_rows, printed_table
 from memrepro.errors import MemreproError
-from memrepro.report.checks import printed_cells
 
 # Some cells of each table, read again in the paper: document → (table, row, column, string).
 GOLDEN = {
@@ -89,17 +88,6 @@ def test_golden_cells(document):
 def test_a_table_that_is_not_printed_is_an_error():
     with pytest.raises(MemreproError, match="prints no table 'table99': known are table1"):
         printed_rows("maxsim", "table99")
-
-
-@pytest.mark.parametrize("document", GOLDEN)
-def test_every_cell_that_is_not_run_says_why(document):
-    for table in without_run(document):
-        cells = [cell for cell in printed_cells(document, table) if cell.metric == "as printed"]
-        shown = {place: s for place, s in printed_table(document, table).items() if s}
-        assert {(cell.row, cell.column): cell.reported for cell in cells} == shown
-        assert {cell.reproduced for cell in cells} == {""}
-        assert {cell.verdict for cell in cells} <= {"not run", "not comparable"}
-        assert all(cell.note for cell in cells)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.associa import consistency, diagrams
+from memrepro.papers.associa import diagrams
 from memrepro.report.document import Document
 from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell, write_cells
@@ -38,10 +38,9 @@ def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
 
 
 def build(profile: str, folder: Path) -> list[Path]:
-    """Write the graphs' sizes, the checks of printed numbers and the diagrams."""
+    """Write the graphs' sizes and the diagrams."""
     plan = load_plan()
     written = [
-        *write_cells(consistency.consistency(), folder, "consistency"),
         *diagrams.build(folder),
     ]
     for study in Document.of("associa").studies(profile):

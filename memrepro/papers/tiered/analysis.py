@@ -4,7 +4,7 @@ from pathlib import Path
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.tiered import consistency, decay, diagram, latency
+from memrepro.papers.tiered import decay, diagram, latency
 from memrepro.report.document import Document
 from memrepro.report.engine import Tables
 from memrepro.report.runs import Runs
@@ -44,13 +44,12 @@ def encoding_times(runs: Runs, study: Spec) -> str:
 
 
 def build(profile: str, folder: Path) -> list[Path]:
-    """Write the drawing, the decay's arithmetic, the checks of printed words, and latency."""
+    """Write the drawing, the decay's arithmetic, and latency."""
     return [
         *diagram.build(folder),
         *write_cells(decay.cells(), folder, "decay"),
         *write_cells(decay.outweighed(), folder, "outweighed"),
         *decay.draw(folder),
-        *write_cells(consistency.consistency(), folder, "consistency"),
         *write_cells(latency.latency(profile), folder, "latency"),
         *latency.draw_latency(profile, folder, "latency_drawn"),
     ]

@@ -15,7 +15,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.audit.verdicts import NOT_IN_PAPER
+from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_IN_PAPER
 from memrepro.errors import MemreproError
 from memrepro.report import figures
 from memrepro.report.printed import printed_table
@@ -27,7 +27,7 @@ HOUR, DAY, WEEK = 1.0, 24.0, 168.0
 MONTH = 365.25 * DAY / 12  # a year's twelfth
 _UNITS = {"hour": HOUR, "day": DAY, "week": WEEK, "month": MONTH}
 WINDOW = 7 * DAY  # WARM
-_LABEL = {True: "exact", False: "not reproduced"}
+_LABEL = {True: AGREES, False: DIFFERS}
 
 
 class HalfLife(NamedTuple):
