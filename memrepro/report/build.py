@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from memrepro.report import charts
+from memrepro.report import charts, checks
 from memrepro.report.claims import Claims
 from memrepro.report.compared import difference_cells, draw_differences
 from memrepro.report.document import Document
@@ -28,6 +28,7 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
             written += charts.draw(document, runs, {**study, **entry}, folder, stem)
     for study in document.studies(profile) if document.claims else ():
         written += _claims(document, runs, study, folder)
+    written += checks.build(document.name, folder, document.folder.parent)
     if document.analysis is not None and hasattr(document.analysis, "build"):
         written += document.analysis.build(profile, folder)
     return written

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from memrepro.papers.longmemeval.printed import printed
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
@@ -15,7 +16,6 @@ from memrepro.papers.benchmark_statistics import (
     counts,
     round_number,
 )
-from memrepro.papers.longmemeval.printed import printed
 
 
 @pytest.fixture

@@ -33,7 +33,6 @@ from memrepro.papers.associa.here import (
     UNTUNED,
     Runs,
 )
-from memrepro.papers.associa.printed import WHY, not_run, printed
 from memrepro.report import figures
 from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
 from memrepro.report.profile import Metrics
@@ -111,20 +110,6 @@ def test_rows_name_experiments_of_their_data_set_and_rounds(profile, plan):
 def test_a_row_of_the_tables_is_a_row_of_ours():
     assert {*TABLE1, *TABLE3.values()} <= set(ROWS)
     assert {row for c in CLAIMS for pair in c.pairs for row in pair} <= set(ROWS)
-
-
-@pytest.mark.parametrize("table", sorted(WHY))
-def test_no_printed_cell_is_run_and_each_says_why(table):
-    cells = list(not_run(table))
-    assert {(c.row, c.column): c.reported for c in cells} == {
-        (row, column): shown
-        for row, by_column in printed(table).items()
-        for column, shown in by_column.items()
-    }
-    assert {c.verdict for c in cells} == {"not run"}
-    assert {c.reproduced for c in cells} == {""}
-    assert all(c.note.startswith("LongMemEval's files are not in the mirror") for c in cells)
-    assert {c.metric for c in cells} == {f"{metric}@{k}" for metric, k in COLUMNS}
 
 
 def test_rows_that_were_run_and_rows_that_were_not(made):
