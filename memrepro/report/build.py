@@ -64,5 +64,5 @@ def _claims(document: Document, runs: Runs, study: Spec, folder: Path) -> list[P
         differences += draw_differences(found, claims.metrics, title, folder, f"{name}_drawn")
     return [
         *differences,
-        *([] if study.get("rest") else write_cells(claims.cells(), folder, f"{prefix}claims")),
+        *([] if study.get("rest") else write_cells(claims.cells(), folder, prefix + document.claims.get("table", "claims"))),
     ]  # fmt: skip
