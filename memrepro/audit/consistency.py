@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 from memrepro.audit import formulas, shapes, shares, twice, unstated, wholes
+from memrepro.audit.documents import documents, tables
 from memrepro.audit.finding import Finding
-from memrepro.audit.ledger import DOCUMENTS, tables
 from memrepro.audit.tables import Table
 
 # Rule → what it asks of all tables of one document.
@@ -57,5 +57,5 @@ def findings(found: Sequence[Table]) -> list[Finding]:
 
 @cache
 def of_documents() -> tuple[Finding, ...]:
-    """The findings over the five documents."""
-    return tuple(findings([table for document in DOCUMENTS for table in tables(document)]))
+    """The findings over the documents."""
+    return tuple(findings([table for document in documents() for table in tables(document)]))

@@ -1,34 +1,61 @@
-"""Coverage: which printed numbers a report here accounts for, with what outcome and why.
+"""Coverage: what became of each printed number, and why.
 
-The ledger is joined with the tables under `results/<profile>/<document>/`.
+The ledger is joined with the tables under `results/<profile>/<document>/` and with what follows
+from other printed numbers. Of several things that can be said of a number the first of `OUTCOMES`
+counts.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pandas as pd
 
 from memrepro.audit.consistency import of_documents
+from memrepro.audit.documents import documents
 from memrepro.audit.finding import FAILS, HOLDS
-from memrepro.audit.ledger import DOCUMENTS, Entry, printed_entries
+from memrepro.audit.ledger import Entry, printed_entries
 from memrepro.audit.tables import PROSE
-from memrepro.audit.verdicts import JUDGED, NOT_COMPARABLE, NOT_RUN
+from memrepro.audit.verdicts import (
+    AGREES,
+    BY_READING,
+    DIFFERS,
+    JUDGED,
+    NOT_COMPARABLE,
+    NOT_RUN,
+)
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 
-AGREES, DIFFERS = "agrees with other printed numbers", "differs from other printed numbers"
-NO_TABLE = "in no table here"
-# A verdict is of a run or of the data; what printed numbers say of each other stands apart.
-OUTCOMES = (*JUDGED, AGREES, DIFFERS, NOT_COMPARABLE, NOT_RUN, NO_TABLE)
-# What cells are called that were computed from printed numbers alone, whatever their verdict says.
-_OF_PRINTED = {
-    "as printed", "text", "cases", "claim", "consistency", "share", "mean of parts",
-    "arithmetic on printed numbers",
+RUN_EXACT = "reproduced by a run (exact)"
+RUN_WITHIN = "reproduced by a run (within tolerance)"
+RUN_DIFFERS = "run and different"
+DATASET = "dataset statistic"
+ARITHMETIC_AGREES = "arithmetic on printed numbers (agrees)"
+ARITHMETIC_DIFFERS = "arithmetic on printed numbers (differs)"
+NOT_CHECKABLE = "not checkable"
+OUTCOMES = (
+    RUN_EXACT,
+    RUN_WITHIN,
+    RUN_DIFFERS,
+    DATASET,
+    ARITHMETIC_AGREES,
+    ARITHMETIC_DIFFERS,
+    BY_READING,
+    NOT_COMPARABLE,
+    NOT_RUN,
+    NOT_CHECKABLE,
+)
+_OF_VERDICT = {
+    JUDGED[0]: RUN_EXACT, JUDGED[1]: RUN_WITHIN, JUDGED[2]: RUN_DIFFERS, JUDGED[3]: RUN_DIFFERS,
+    AGREES: ARITHMETIC_AGREES, DIFFERS: ARITHMETIC_DIFFERS, BY_READING: BY_READING,
 }  # fmt: skip
+# The metrics of cells that count a data set's questions, docs or tokens.
+_OF_DATA = {"count", "questions"}
 _AMOUNT = re.compile(r" \d+(?= digits)")
 # The rules that say of one number whether it follows from others.
 _FOLLOWS = ("recomputed", "half-life")
+_NOWHERE = "nothing here computes it, and no other printed number gives it"
 
 
 class Match(NamedTuple):
@@ -70,63 +97,58 @@ def cells(profile: str, document: str) -> list[Place]:
 class Cells:
     """The cells of a document's report, to be looked up by a printed number."""
 
-    def __init__(self, places: list[Place]) -> None:
-        self._places = places
-        # The first of equal ones counts.
-        self._by_place = {(p.table, p.row, p.column): p for p in reversed(places)}
-        self._by_row = {(p.row, p.reported): p for p in reversed(places)}
+    def __init__(self, places: Iterable[Place]) -> None:
+        self._by_place: dict[tuple[str, str, str], list[Place]] = {}
+        self._by_row: dict[tuple[str, str], list[Place]] = {}
+        for one in places:
+            self._by_place.setdefault((one.table, one.row, one.column), []).append(one)
+            self._by_row.setdefault((one.row, one.reported), []).append(one)
 
-    def of(self, entry: Entry) -> Match | None:
-        """The cell of a printed number: of the table of that name, or a check of that row's name.
-
-        A number of the prose stands under its row's name in a report's checks, and one of a figure
-        behind the figure's name.
-        """
-        found = self._by_place.get((entry.table, entry.row, entry.column))
-        if found is None and entry.column == PROSE:
-            found = self._by_row.get((entry.row, entry.printed))
-        if found is None and entry.table.startswith("figure"):
-            named = (p for p in self._places if p.row.endswith(f": {entry.row}"))
-            found = next((p for p in named if p.reported == entry.printed), None)
-        return None if found is None else _match(found)
+    def of(self, entry: Entry) -> list[Match]:
+        """What the cells of a printed number say: of its table, and of prose those of its row."""
+        found = list(self._by_place.get((entry.table, entry.row, entry.column), ()))
+        if entry.column == PROSE:
+            found += self._by_row.get((entry.row, entry.printed), ())
+        return [_match(one) for one in found]
 
 
 def _match(cell: Place) -> Match:
-    if cell.verdict not in JUDGED:
-        # A note's first clause is the reason; what follows are findings about the table.
-        return Match(cell.table, cell.verdict, cell.note.split("; ")[0].split(": ")[0])
-    if cell.metric in _OF_PRINTED:
-        agrees = cell.verdict != JUDGED[-1]
-        return Match(cell.table, AGREES if agrees else DIFFERS, "a check of the paper's report")
-    # Without its amount, so that reasons can be counted.
-    return Match(cell.table, cell.verdict, _AMOUNT.sub(" the printed", cell.term).split(" by ")[0])
+    # A note's first clause is the reason; what follows are findings about the table.
+    why = cell.note.split("; ")[0].split(": ")[0]
+    outcome = _OF_VERDICT.get(cell.verdict, cell.verdict or NOT_COMPARABLE)
+    if cell.verdict in JUDGED:
+        # Without its amount, so that reasons can be counted.
+        why = _AMOUNT.sub(" the printed", cell.term).split(" by ")[0]
+        if cell.metric in _OF_DATA:
+            outcome = DATASET if outcome in (RUN_EXACT, RUN_WITHIN) else outcome
+            why = f"a statistic of the data, {why}" if outcome == RUN_DIFFERS else why
+    elif cell.verdict in _OF_VERDICT:
+        why = "a check of the document's report"
+    return Match(cell.table, outcome if outcome in OUTCOMES else NOT_COMPARABLE, why)
 
 
 def covered(profile: str) -> pd.DataFrame:
-    """Every printed number with what accounts for it: the ledger's columns and those of `Match`.
+    """Every printed number with what became of it: the ledger's columns and those of `Match`.
 
-    Words are left out. A number that no report has is held against what follows from other printed
-    ones by a formula.
+    Words are left out.
     """
     numbers = [entry for entry in printed_entries() if entry.kind != "word"]
     followed, found = _recomputed(), []
-    for document in DOCUMENTS:
+    for document in documents():
         known = Cells(cells(profile, document))
-        reported = (paths.results(profile) / document).is_dir()
-        none = "no table has it" if reported else f"no report on the profile {profile!r}"
         for entry in (one for one in numbers if one.document == document):
-            match = known.of(entry)
             where = entry.row if entry.column == PROSE else f"{entry.row}, {entry.column}"
-            outcome = followed.get((document, entry.table, where), "")
-            if match is None and outcome:
-                match = Match("", outcome, "recomputed by a formula")
-            found.append((*entry, *(match or Match("", NO_TABLE, none))))
+            said = known.of(entry)
+            if outcome := followed.get((document, entry.table, where)):
+                said.insert(0, Match("", outcome, "recomputed by a formula"))
+            best = min(said, key=lambda one: OUTCOMES.index(one.outcome), default=None)
+            found.append((*entry, *(best or Match("", NOT_CHECKABLE, _NOWHERE))))
     return pd.DataFrame(found, columns=[*Entry._fields, *Match._fields])
 
 
 def _recomputed() -> dict[tuple[str, str, str], str]:
     """Document, table and place → whether a number follows from others."""
-    outcomes = {HOLDS: AGREES, FAILS: DIFFERS}
+    outcomes = {HOLDS: ARITHMETIC_AGREES, FAILS: ARITHMETIC_DIFFERS}
     return {
         (one.document, one.table, one.where): outcomes[one.words]
         for one in of_documents()
@@ -135,37 +157,27 @@ def _recomputed() -> dict[tuple[str, str, str], str]:
 
 
 def by_outcome(found: pd.DataFrame) -> pd.DataFrame:
-    """How many numbers each document has of each outcome: `document, outcome, numbers`.
+    """How many numbers each document has of each outcome: `document, outcome, n`.
 
     The last rows are of all documents; an outcome that none has is there with 0.
     """
     counts = found.groupby(["document", "outcome"]).size().unstack(fill_value=0)
-    counts = counts.reindex(index=list(DOCUMENTS), columns=list(OUTCOMES), fill_value=0)
+    counts = counts.reindex(index=list(documents()), columns=list(OUTCOMES), fill_value=0)
     counts.loc["all"] = counts.sum()
     rows = [
         (str(document), outcome, int(n))
         for document, line in zip(counts.index, counts.to_numpy(), strict=True)
         for outcome, n in zip(OUTCOMES, line, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["document", "outcome", "numbers"])
+    return pd.DataFrame(rows, columns=["document", "outcome", "n"])
 
 
 def by_reason(found: pd.DataFrame) -> pd.DataFrame:
-    """The same by reason, the most frequent first: `document, outcome, reason, numbers`."""
+    """The same by reason, the most frequent first: `document, outcome, reason, n`."""
     keys = ["document", "outcome", "reason"]
-    counts = found.groupby(keys, sort=False).size().rename("numbers").reset_index()
-    place = counts["document"].map(DOCUMENTS.index)
+    counts = found.groupby(keys, sort=False).size().rename("n").reset_index()
+    place = counts["document"].map(documents().index)
     ordered = counts.assign(place=place).sort_values(
-        ["place", "numbers", "outcome", "reason"], ascending=[True, False, True, True]
+        ["place", "n", "outcome", "reason"], ascending=[True, False, True, True]
     )
-    return ordered[[*keys, "numbers"]].reset_index(drop=True)
-
-
-def without_term(profile: str) -> Iterator[tuple[str, int, int]]:
-    """Tables with judged cells that name no term: path, how many, of how many judged."""
-    for path in sorted(paths.results(profile).glob("*/*.csv")):
-        frame = read_table(path)
-        if {"verdict", "term"} <= set(frame.columns):
-            judged = frame[frame["verdict"].isin(JUDGED)]
-            if lacking := int((judged["term"] == "").sum()):
-                yield f"{path.parent.name}/{path.name}", lacking, len(judged)
+    return ordered[[*keys, "n"]].reset_index(drop=True)

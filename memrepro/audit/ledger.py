@@ -1,25 +1,16 @@
-"""The ledger: every printed number of the documents as one list, with where it stands.
-
-`memrepro/papers/<document>/printed.yaml` has the tables, `printed_text.yaml` what else is
-printed, and `readings.yaml`
-beside this module what a table leaves to its caption: data set, encoder, n.
-"""
+"""The ledger: every printed number of the documents as one list, with where it stands."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
+from memrepro.audit.documents import documents, patterns, tables
 from memrepro.audit.printed import KINDS, kind_of
-from memrepro.audit.tables import Table, table_of
-from memrepro.files.atomic import read_yaml
+from memrepro.audit.tables import Table
 
-DOCUMENTS = ("maxsim", "longmemeval", "associa", "tiered", "rfmem")
-PAPERS = Path(__file__).parents[1] / "papers"
-_READINGS = Path(__file__).with_name("readings.yaml")
 _METRICS = {
     "recall": r"(?<!deliberating )recall|\bR@",
     "ndcg": r"ndcg",
@@ -28,40 +19,14 @@ _METRICS = {
     "time": r"\btime\b|latency|\(ms\)",
 }
 _K = re.compile(r"(?:@|\bTop-)(\d+)", re.I)
-_DATASETS = {
-    "LongMemEval-S": r"longmemeval[-_]s\b",
-    "LongMemEval-M": r"longmemeval[-_]m\b",
-    "LongMemEval": r"longmemeval",
-    "PersonaMem-32k": r"personamem[- ]32k|\b32k\b",
-    "PersonaMem-128k": r"personamem[- ]128k|\b128k\b",
-    "PersonaMem-1M": r"personamem[- ]1m|\b1m\b",
-    "PersonaBench": r"personabench",
-    "LoCoMo": r"locomo",
-    "CoQA": r"coqa",
-}
-_ENCODERS = {
-    "Stella": r"stella",
-    "Contriever": r"contriever",
-    "multi-qa-MiniLM": r"multi-qa-minilm",
-    "all-MiniLM": r"all-minilm",
-    "mpnet": r"mpnet",
-    "bge-base": r"bge-base",
-    "BGE": r"\bbge\b",
-    "BM25": r"bm25",
-}
-# What is no setting, since it has a place of its own.
-_KNOWN = re.compile(
-    "|".join(
-        [
-            r"\b(?:recall|ndcg|r|top)[@-]\d+",
-            r"\boverall\b",
-            *_METRICS.values(),
-            *_DATASETS.values(),
-            *_ENCODERS.values(),
-        ]
-    ),
-    re.I,
-)
+
+
+@cache
+def _known() -> re.Pattern[str]:
+    """What is no setting, since it has a place of its own."""
+    own = [r"\b(?:recall|ndcg|r|top)[@-]\d+", r"\boverall\b", *_METRICS.values()]
+    named = [*patterns("datasets").values(), *patterns("encoders").values()]
+    return re.compile("|".join([*own, *named]), re.I)
 
 
 class Entry(NamedTuple):
@@ -70,7 +35,7 @@ class Entry(NamedTuple):
     Attributes:
         document: stem of the paper.
         where: table or section, for people.
-        table: name in `memrepro/reported/`.
+        table: name in the document's `printed.yaml`.
         row: as in that file.
         column: the same.
         printed: the string as printed.
@@ -98,23 +63,6 @@ class Entry(NamedTuple):
     n: int
 
 
-@cache
-def tables(document: str) -> tuple[Table, ...]:
-    """A document's tables: those of its report, then what else it prints.
-
-    Raises:
-        MemreproError: if a file is not in the format.
-    """
-    readings: Mapping[str, Any] = read_yaml(_READINGS).get(document) or {}
-    found = []
-    for path in (PAPERS / document / name for name in ("printed.yaml", "printed_text.yaml")):
-        if path.is_file():
-            for name, entry in read_yaml(path).items():
-                merged = {**entry, **readings.get(name, {})}
-                found.append(table_of(document, name, merged, str(path)))
-    return tuple(found)
-
-
 def entries(found: Iterable[Table]) -> Iterator[Entry]:
     """The cells of tables, in their order; an empty cell and a dash print nothing."""
     for table in found:
@@ -130,8 +78,8 @@ def entry_of(table: Table, row: str, column: str, shown: str) -> Entry:
     beside = f"{heads} | {given.get('setting', '')}"
     found_k = _K.search(heads)
     metric = _first(_METRICS, heads) or str(given.get("metric", ""))
-    dataset = _first(_DATASETS, beside) or str(given.get("dataset", ""))
-    encoder = _first(_ENCODERS, heads) or str(given.get("encoder", ""))
+    dataset = _first(patterns("datasets"), beside) or str(given.get("dataset", ""))
+    encoder = _first(patterns("encoders"), heads) or str(given.get("encoder", ""))
     return Entry(
         table.document,
         table.source,
@@ -163,7 +111,7 @@ def _setting(heads: list[str], given: str) -> str:
     """The parts of row and column that name neither metric, cut-off, data set nor encoder."""
     parts = set()
     for part in ", ".join([*heads, given]).split(", "):
-        left = re.sub(r"\s+", " ", _KNOWN.sub(" ", part)).strip(" _-@").lower()
+        left = re.sub(r"\s+", " ", _known().sub(" ", part)).strip(" _-@").lower()
         # What a name of a model leaves, such as a version, is no setting.
         if left not in ("", "printed") and not re.fullmatch(r"v?\d[\w. ]*", left):
             parts.add(left)
@@ -172,8 +120,8 @@ def _setting(heads: list[str], given: str) -> str:
 
 @cache
 def printed_entries() -> tuple[Entry, ...]:
-    """Every printed number and word of the five documents."""
-    printed = [t for d in DOCUMENTS for t in tables(d) if not t.reading.get("beside")]
+    """Every printed number and word of the documents."""
+    printed = [t for d in documents() for t in tables(d) if not t.reading.get("beside")]
     return tuple(entries(printed))
 
 

@@ -42,8 +42,10 @@ KEYS: Mapping[str, str] = {
     "dataset": "the same",
     "encoder": "the same",
     "setting": "the same",
+    "to_the_digit": "true where a round number, too, is meant to its last digit",
     "names": "row or column, or a part of its name → what it is called elsewhere",
 }
+NO_TABLES = ("document", "checks")  # keys of a file that are of no table, see `documents`
 PROSE = "printed"  # the column of a table of what prose says
 _NEEDED = ("columns", "rows")
 # Columns of a table of claims that say of what or where, and print no number of their own.
@@ -138,6 +140,7 @@ def read_tables(path: Path, document: str = "") -> list[Table]:
     return [
         table_of(document or path.stem, str(name), entry, str(path))
         for name, entry in entries.items()
+        if name not in NO_TABLES
     ]
 
 

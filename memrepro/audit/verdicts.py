@@ -6,6 +6,8 @@ from typing import NamedTuple
 NOT_RUN = "not run"
 NOT_COMPARABLE = "not comparable"
 NOT_IN_PAPER = "not in the paper"
+# Of printed numbers and words among themselves, with no run: by arithmetic, or by a person.
+AGREES, DIFFERS, BY_READING = "agrees", "differs", "by reading"
 # Those that judge a number, from best to worst, for telling when one got worse.
 JUDGED = ("exact", "within tolerance", "direction only", "not reproduced")
 

@@ -36,6 +36,8 @@ class Whole(NamedTuple):
         sizes: of the parts, or None where one is not stated.
         assumed: whether the parts go by their names alone.
         counted: whether each question counts 0 or 1.
+        row: where it stands.
+        column: the same.
     """
 
     name: str
@@ -44,6 +46,8 @@ class Whole(NamedTuple):
     sizes: Sequence[int] | None
     assumed: bool
     counted: bool
+    row: str
+    column: str
 
 
 def columns_of(table: Table) -> dict[str, list[str]]:
@@ -74,6 +78,34 @@ def _kinds(table: Table, column: str) -> set[str]:
     return {kind_of(s, column) for s in shown if s.strip() not in ("", "-", "–")}
 
 
+def is_whole(table: Table, row: str, column: str) -> bool:
+    """Whether a cell stands in a column or a row of wholes."""
+    return column in columns_of(table) or bool(_WHOLE.fullmatch(row))
+
+
+class WholeCheck(NamedTuple):
+    """A whole whose parts' sizes are stated: their mean, whether that is it, and if not, why."""
+
+    whole: Whole
+    value: float
+    holds: bool
+    why: str
+
+
+def each_whole(table: Table) -> Iterator[WholeCheck]:
+    """Every whole whose parts' sizes are stated, with the mean of its parts."""
+    for whole in (*in_rows(table), *in_columns(table)):
+        if whole.sizes:
+            parts = list(whole.parts.values())
+            right = _right(parts, whole.sizes) if whole.counted else None
+            if right is None:
+                means = zip(parts, whole.sizes, strict=True)
+                right = sum(float(_number(part).value) * n for part, n in means)  # type: ignore[assignment]
+            holds = _holds(whole)
+            why = "" if holds else "; ".join(_explanations(whole))
+            yield WholeCheck(whole, float(right or 0) / sum(whole.sizes), holds, why)
+
+
 def in_rows(table: Table) -> Iterator[Whole]:
     """The wholes of each row, where whole and parts are numbers."""
     for column, parts in columns_of(table).items():
@@ -87,6 +119,7 @@ def in_rows(table: Table) -> Iterator[Whole]:
             yield Whole(
                 f"{row}, {column}", cells[column], shown, known if whole else None,
                 column not in table.reading.get("whole", {}), not table.reading.get("partial"),
+                row, column,
             )  # fmt: skip
 
 
@@ -102,7 +135,9 @@ def in_columns(table: Table) -> Iterator[Whole]:
             if entry.kind == "share" and all(sizes) and len(shown) > 1:
                 known = [n for n in sizes if n]
                 counted = not table.reading.get("partial")
-                yield Whole(f"{row}, {column}", entry.printed, shown, known, False, counted)
+                yield Whole(
+                    f"{row}, {column}", entry.printed, shown, known, False, counted, row, column
+                )
 
 
 def weighted(table: Table) -> Iterator[Finding]:

@@ -15,13 +15,14 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from memrepro.audit.documents import printed_rows
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
-from memrepro.papers.longmemeval.printed import printed
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number, write_cells
 
+_DOCUMENT = "longmemeval"  # whose Figure 9 it is
 TYPES, SESSIONS, ROUNDS = "question type", "evidence sessions", "round of the evidence"
 _AXES = {TYPES: "questions", SESSIONS: "questions", ROUNDS: "evidence statements"}
 _COLUMNS = ["panel", "value", "count", "share"]
@@ -99,19 +100,22 @@ def by_type(profile: str, dataset: str) -> Iterator[Cell]:
     kinds, _ = load_qrels(paths.qrels(profile, dataset), "session")
     here = Counter(kinds.values())
     abstentions = here.pop("abstention", 0)
-    shown = printed("figure9")
-    types = [str(kind) for kind in shown.index if kind != "all"]
+    shown = printed_rows(_DOCUMENT, "figure9")
+    types = [kind for kind in shown if kind != "all"]
     types += [kind for kind in here if kind not in types]
     # Row, and what there is of it with and without abstentions.
     table: list[tuple[str, int | None, int | None]] = [(kind, None, here[kind]) for kind in types]
     table += [("abstention", abstentions, None), ("all", len(kinds), sum(here.values()))]
-    shown.loc["abstention"] = [printed("figure9_text")["printed"]["abstention questions"], ""]
+    text = printed_rows(_DOCUMENT, "figure9_text")
+    columns = list(shown["all"])
+    told = [text["abstention questions"]["printed"], ""]
+    shown["abstention"] = dict(zip(columns, told, strict=True))
     for row, *values in table:
-        for column, value in zip(shown.columns, values, strict=True):
-            whole = is_whole_benchmark(dataset) and row in shown.index
-            known = str(shown.loc[row, column]) if whole else ""
+        for column, value in zip(columns, values, strict=True):
+            whole = is_whole_benchmark(dataset) and row in shown
+            known = shown[row][column] if whole else ""
             if value is not None or known:
-                yield _count(row, str(column), known, value)
+                yield _count(row, column, known, value)
 
 
 def _count(row: str, column: str, known: str, value: int | None) -> Cell:
@@ -138,9 +142,9 @@ def claims(profile: str, dataset: str) -> Iterator[Cell]:
             f"{most}; the beginning is read as the first round",
         ),
     ]
-    text = printed("figure9_text")["printed"]
+    text = printed_rows(_DOCUMENT, "figure9_text")
     for row, value, n, note in checked:
-        shown, label, term = str(text[row]), NOT_COMPARABLE, ""
+        shown, label, term = text[row]["printed"], NOT_COMPARABLE, ""
         if not is_whole_benchmark(dataset):
             shown = ""
         elif shown == "most":

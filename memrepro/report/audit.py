@@ -13,7 +13,7 @@ from memrepro.audit.finding import FAILS, HOLDS, Finding
 from memrepro.audit.ledger import counts
 from memrepro.audit.printed import KINDS
 from memrepro.audit.tables import PROSE
-from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_COMPARABLE
 from memrepro.files.atomic import read_table, write_table
 from memrepro.report import figures
 from memrepro.report.profile import Views
@@ -21,7 +21,7 @@ from memrepro.report.tables import Cell, write_cells
 
 _VIEWS = Views("audit")
 show_table, show_figure = _VIEWS.table, _VIEWS.figure
-_LABELS = {HOLDS: "exact", FAILS: "not reproduced"}
+_LABELS = {HOLDS: AGREES, FAILS: DIFFERS}
 
 
 def ledger_cells() -> Iterator[Cell]:
@@ -35,9 +35,9 @@ def ledger_cells() -> Iterator[Cell]:
 def coverage_cells(found: pd.DataFrame) -> Iterator[Cell]:
     """How many numbers each document prints, and how many have each outcome."""
     for document, part in coverage.by_outcome(found).groupby("document", sort=False):
-        total = int(part["numbers"].sum())
+        total = int(part["n"].sum())
         yield Cell(str(document), "numbers", "numbers", "", str(total), total, "")
-        for outcome, n in part[["outcome", "numbers"]].to_numpy():
+        for outcome, n in part[["outcome", "n"]].to_numpy():
             yield Cell(str(document), outcome, "numbers", "", str(n), total, "")
 
 
@@ -49,13 +49,13 @@ def reason_cells(found: pd.DataFrame) -> Iterator[Cell]:
 
 
 def unaccounted_cells(found: pd.DataFrame) -> Iterator[Cell]:
-    """The numbers that no table of a report accounts for and no formula gives."""
-    left = found[found["outcome"] == coverage.NO_TABLE]
+    """The numbers that nothing here computes and no other printed number gives."""
+    left = found[found["outcome"] == coverage.NOT_CHECKABLE]
     for entry in left.to_dict("records"):
         column = "" if entry["column"] == PROSE else f", {entry['column']}"
         row = f"{entry['document']}, {entry['table']}: {entry['row']}{column}"
         shown, why = entry["printed"], entry["reason"]
-        yield Cell(row, PROSE, entry["metric"], shown, "", 0, coverage.NO_TABLE, note=why)
+        yield Cell(row, PROSE, entry["metric"], shown, "", 0, coverage.NOT_CHECKABLE, note=why)
 
 
 def consistency_cells(found: Iterable[Finding]) -> Iterator[Cell]:
@@ -103,11 +103,11 @@ def _drawn(found: pd.DataFrame, folder: Path) -> list[Path]:
     """Bars of the outcomes by document, each as a share of its numbers."""
     data = coverage.by_outcome(found)
     data = data[data["document"] != "all"].copy()
-    data["share"] = data["numbers"] / data.groupby("document")["numbers"].transform("sum")
+    data["share"] = data["n"] / data.groupby("document")["n"].transform("sum")
     return figures.save(lambda: _draw_bars(data), data, folder, "verdicts")
 
 
-_HATCHES = ("", "//", "..", "xx", "++", "--", "\\\\", "oo", "")
+_HATCHES = ("", "//", "..", "xx", "++", "--", "\\\\", "oo", "**", "")
 
 
 def failing(profile: str) -> pd.DataFrame:
@@ -120,9 +120,13 @@ def failing(profile: str) -> pd.DataFrame:
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the audit's tables and figure into a folder; return their paths."""
     found, findings = coverage.covered(profile), of_documents()
-    numbers, said = folder / "numbers.csv", folder / "findings.csv"
-    write_table(numbers, found)
-    write_table(said, pd.DataFrame(findings, columns=list(Finding._fields)))
+    made = {
+        "numbers": found,
+        "counts": coverage.by_outcome(found),
+        "findings": pd.DataFrame(findings, columns=list(Finding._fields)),
+    }
+    for name, frame in made.items():
+        write_table(folder / f"{name}.csv", frame)
     return [
         *write_cells(ledger_cells(), folder, "ledger"),
         *write_cells(coverage_cells(found), folder, "coverage"),
@@ -130,6 +134,5 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(unaccounted_cells(found), folder, "unaccounted"),
         *write_cells(consistency_cells(findings), folder, "consistency"),
         *_drawn(found, folder),
-        numbers,
-        said,
+        *(folder / f"{name}.csv" for name in made),
     ]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from memrepro.report import charts
+from memrepro.report import charts, checks
 from memrepro.report.claims import Claims
 from memrepro.report.compared import difference_cells, draw_differences
 from memrepro.report.document import Document
@@ -28,6 +28,7 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
             written += charts.draw(document, runs, {**study, **entry}, folder, stem)
     for study in document.studies(profile) if document.claims else ():
         written += _claims(document, runs, study, folder)
+    written += checks.build(document.name, folder, document.folder.parent)
     if document.analysis is not None and hasattr(document.analysis, "build"):
         written += document.analysis.build(profile, folder)
     return written
@@ -56,12 +57,13 @@ def _claims(document: Document, runs: Runs, study: Spec, folder: Path) -> list[P
     prefix = f"{study['stem']}_" if "stem" in study else ""
     found = claims.all_compared()
     title = str(study.get("title", document.name))
+    name = str(document.claims.get("table", "claims"))
     differences: list[Path] = []
     if claims.metrics:
-        called, name = document.claims["called"], f"{prefix}differences"
-        differences += write_cells(difference_cells(found, called), folder, name)
-        differences += draw_differences(found, claims.metrics, title, folder, f"{name}_drawn")
+        called, stem = document.claims["called"], f"{prefix}differences"
+        differences += write_cells(difference_cells(found, called), folder, stem)
+        differences += draw_differences(found, claims.metrics, title, folder, f"{stem}_drawn")
     return [
         *differences,
-        *([] if study.get("rest") else write_cells(claims.cells(), folder, f"{prefix}claims")),
+        *([] if study.get("rest") else write_cells(claims.cells(), folder, prefix + name)),
     ]  # fmt: skip

@@ -4,9 +4,10 @@
     metrics: [recall_all@5, ndcg@10]   # by which rows are compared
     layout: metrics                    # a column a metric; or 'words', or 'directions'
     note: …
+    table: tested_claims               # what the table is called, if not 'claims'
     claims:
       - row: "§3.3: recollection helps"
-        said: Recollection is stronger # or [table, row] of printed.yaml, or nothing
+        said: Recollection is stronger # or [table, row] of printed.yaml, which names the row too
         better: recollection           # a name of `runs` of tables.yaml, or a spec; or a list
         worse: [familiarity]           # each better row is compared with each worse one
         over: {k: [5, 10]}             # … for each value
@@ -14,11 +15,11 @@
         equal: true                    # the claim is that they are the same; not tested
         family: paths                  # comparisons corrected together; all of a study without it
 
-A claim without `row` only adds its comparisons to the family. What no comparison can test has one
-of these in their place:
+A claim without `row` and `said` only adds its comparisons to the family. What no comparison can
+test has one of these in their place:
 
         unchecked: why not
-        reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading, never 'exact'
+        checked: consistency           # it is a row of that table of `checks` in printed.yaml
         check: name                    # `analysis.check(runs, claim)` yields its cells
         cases: name                    # a function of `analysis`: runs, study → `ClaimCase`s
 """
@@ -30,6 +31,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.errors import MemreproError
+from memrepro.report.checks import check_cells
 from memrepro.report.compared import FAILS, HOLDS, Compared, compare_values, correct, verdict
 from memrepro.report.document import Document
 from memrepro.report.printed import printed_prose
@@ -47,7 +50,6 @@ from memrepro.report.specs import (
 )
 from memrepro.report.tables import Cell, verdict_cells
 
-BY_READING = "by reading"
 UNCHECKED = "cannot be checked here"
 
 
@@ -174,13 +176,14 @@ class Claims:
     def cells(self) -> Iterator[Cell]:
         """The claims, one a row: the verdict here, and what it rests on."""
         for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
-            if "row" not in claim or (claim.get("optional") and not self._any(pairs)):
-                continue
             said = self._said(claim)
+            claim = {"row": _row_of(claim), **claim}
+            if not claim["row"] or (claim.get("optional") and not self._any(pairs)):
+                continue
             if "unchecked" in claim:
                 yield from self._unchecked(claim, said)
-            elif "reading" in claim:
-                yield from _by_reading(claim, said)
+            elif "checked" in claim:
+                yield from self._checked(claim)
             elif "check" in claim:
                 yield from self.document.call("check")(self.runs, {**self.study, **claim})
             elif "cases" in claim:
@@ -188,6 +191,15 @@ class Claims:
                 yield from case_cells(claim["row"], said, cases, self.data["note"])
             else:
                 yield from self._tested(claim, said, pairs)
+
+    def _checked(self, claim: Mapping[str, Any]) -> Iterator[Cell]:
+        """A claim that is one of the document's checks of printed numbers and words."""
+        document, row = self.document, claim["row"]
+        cells = check_cells(document.name, claim["checked"], document.folder.parent)
+        found = [cell for cell in cells if cell.row == row]
+        if not found:
+            raise MemreproError(f"{document.name}: no check {row!r} in {claim['checked']!r}")
+        yield from found
 
     def _any(self, pairs: Sequence[Pair]) -> bool:
         return any(
@@ -248,6 +260,12 @@ class Claims:
         }
 
 
+def _row_of(claim: Mapping[str, Any]) -> str:
+    """The row of a claim whose words stand in `printed.yaml`."""
+    said = claim.get("said")
+    return str(said[1]) if isinstance(said, list) else ""
+
+
 def _least(found: Sequence[Compared]) -> dict[str, Compared]:
     """Metric → the comparison that speaks least for the claim."""
     return {
@@ -277,14 +295,6 @@ def _by_metric(claim: Mapping[str, Any], found: Sequence[Compared]) -> dict[str,
 def _same(found: Sequence[Compared]) -> str:
     """The verdict on a claim of equality: no question's value differs."""
     return FAILS if any(one.interval != (0, 0, 0) for one in found) else HOLDS
-
-
-def _by_reading(claim: Mapping[str, Any], said: str) -> Iterator[Cell]:
-    """What a person judged by reading; it counts as no reproduced number."""
-    reading = claim["reading"]
-    head = Cell(claim["row"], "verdict", "claim", said, reading["verdict"], 1, BY_READING)
-    texts = {"expected": reading["expected"], "found": reading["found"]}
-    yield from verdict_cells(head, {**texts, "how sure": reading["sure"]})
 
 
 def case_cells(row: str, said: str, cases: Sequence[ClaimCase], note: str) -> Iterator[Cell]:

@@ -31,6 +31,7 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
     profiles, elsewhere    where a table is run, and the reason for all other profiles
     missing        'omit' leaves a cell out that was not run, in place of 'not run' with the reason
     optional       true leaves a row out whose run is not planned
+    by profile     profile → what the table says on it instead
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -61,6 +62,7 @@ from memrepro.report.specs import (
 from memrepro.report.tables import Cell, number
 
 AS_PRINTED = "as printed"
+_NOT_SWEPT = {"metrics": {"called_metric": "metrics"}}
 ABSENT = "-"  # printed where a table has no number
 
 
@@ -73,6 +75,7 @@ class Tables:
     def cells(self, name: str, study: Spec) -> Iterator[Cell]:
         """The cells of a table of `tables.yaml` on a study."""
         table = {**study, **self.document.tables[name]}
+        table |= table.get("by profile", {}).get(self.runs.profile, {})
         what = table.get("what", "runs")
         if what == "exclusions":
             yield from exclusion_cells(self.runs.profile, fill("{dataset}", table))
@@ -119,7 +122,7 @@ class Tables:
             spec = {**row, "run": run, "setting": setting, "spelled": spelled}
             yield fill(label, spec), spec
         if not settings and row.get("missing") != "omit":
-            yield fill(str(row.get("called", label)), row), {**row, "columns": {"metrics": None}}
+            yield fill(str(row.get("called", label)), row), {**row, "columns": _NOT_SWEPT}
 
     def _row(self, row: str, spec: Spec, table: Spec, printed: Mapping[str, str]) -> Iterator[Cell]:
         columns = as_specs(spec.get("columns", dict.fromkeys(printed)), self.document.named)
@@ -220,13 +223,12 @@ class Tables:
         """How many docs a query is given; nothing where there is no run."""
         if why_not(self.runs, spec):
             return
-        run, setting, _, metric, k, _ = place_of(spec)
-        level = spec["planned"].granularity
-        if (docs := self.runs.docs(run, setting, level, metric, k)) is None:
+        docs = self.runs.docs(spec["run"], str(spec.get("setting") or ""))
+        if docs is None:
             return
         yield cell._replace(
             metric="docs", reproduced=f"{docs:.1f}", verdict=NOT_COMPARABLE,
-            note=self._note(spec, cell.row), sources=write_sources([self.runs.file(run)]),
+            note=self._note(spec, cell.row), sources=write_sources([self.runs.file(spec["run"])]),
         )  # fmt: skip
 
     def _note(self, spec: Spec, row: str) -> str:
@@ -254,7 +256,7 @@ class Tables:
         source: list[Source] = [FileSource(path.name)]
         for label, row in as_specs(table["rows"], self.document.named):
             spec = filled({**table, **row}, self.runs.planned)
-            chosen = (frame["experiment"] == spec["run"]) & (
+            chosen = (frame["experiment"] == spec.get("run", "")) & (
                 frame["setting"] == (spec.get("setting") or "")
             )
             fields = ("level", "protocol", "metric", "k", "n", "value")

@@ -1,13 +1,12 @@
 """What every report needs of a profile: its excluded questions, and views for its notebook."""
 
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from IPython.display import Image, Markdown, display
+from IPython.display import Image, Markdown
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
@@ -43,6 +42,14 @@ class Metrics:
     def settings(self, experiment: str) -> list[str]:
         """The settings of an experiment that were run, in order; none if it was not."""
         return list(dict.fromkeys(key[1] for key in self._places if key[0] == experiment))
+
+    def questions(self, experiment: str, setting: str, level: str) -> frozenset[str]:
+        """The questions of an experiment that were evaluated by a level; none if it was not."""
+        names, codes = self._names["query_id"]
+        for key, rows in self._places.items():
+            if key[:3] == (experiment, setting, level):
+                return frozenset(names.take(codes[rows]))
+        return frozenset()
 
     def values(
         self, experiment: str, level: str, metric: str, k: int, setting: str = ""
@@ -132,13 +139,3 @@ class Views:
         if not path.is_file():
             return Markdown(f"`{name}` is not drawn: what it shows has not been run")  # type: ignore[no-untyped-call]
         return Image(filename=path)  # type: ignore[no-untyped-call]
-
-    def tables(self, profile: str, item: str, studies: Iterable[Any]) -> pd.DataFrame:
-        """A table of several studies, one below the other."""
-        return pd.concat({s.title: self.table(profile, f"{s.stem}_{item}") for s in studies})
-
-    def show_figures(self, profile: str, item: str, studies: Iterable[Any]) -> None:
-        """Show a figure of several studies, one below the other."""
-        display(  # type: ignore[no-untyped-call]
-            *(self.figure(profile, f"{s.stem}_{item}") for s in studies)
-        )

@@ -1,7 +1,8 @@
 """The runs of a profile as tables and claims ask for them: values, or why there are none."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -50,6 +51,7 @@ class Runs:
         self.profile = profiles[-1]
         self._profiles = {name: Metrics(name) for name in profiles}
         self.planned: Mapping[str, Experiment] = {**plan.experiments, **plan.sweeps}
+        self._tables: dict[str, pd.DataFrame] = {}
 
     def _of(self, run: str) -> tuple[str, Metrics]:
         found = [(n, m) for n, m in self._profiles.items() if run in m.experiments]
@@ -79,18 +81,20 @@ class Runs:
             return None
         return found[found["kind"] == kind] if kind else found
 
-    def docs(self, run: str, setting: str, level: str, metric: str, k: int) -> float | None:
+    def docs(self, run: str, setting: str) -> float | None:
         """How many docs a query is given, on average; None where the run's file is not there."""
-        path = self._path(run)
-        asked = self.values(Place(run, setting, level, metric, k))
-        if not path.is_file() or asked is None or asked.empty:
+        path, metrics = self._path(run), self._of(run)[1]
+        asked = metrics.questions(run, setting, self.planned[run].granularity)
+        if not path.is_file() or not asked:
             return None
-        table = read_table(path)
+        if run not in self._tables:
+            self._tables = {run: read_table(path)}
+        table = self._tables[run]
         if setting and "setting" in table:
             table = table[table["setting"] == setting]
-        return float(table["query_id"].isin(asked["query_id"]).sum()) / len(asked)
+        return float(table["query_id"].isin(asked).sum()) / len(asked)
 
-    def _path(self, run: str) -> Any:
+    def _path(self, run: str) -> Path:
         return paths.run(self._of(run)[0], run, self.planned[run].group)
 
     def file(self, run: str) -> FileSource:

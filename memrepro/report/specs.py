@@ -1,8 +1,8 @@
 """What a table's or claim's data say of a cell: merged, and their templates filled in.
 
 A spec is a mapping. Those of the study, the table, the row and the column are laid over each other,
-the later ones on top; a string may name any other entry as `{entry}`, and the experiment that a run
-is planned as by `{planned.…}`.
+the later ones on top; a string may name any other entry as `{entry}`, the experiment that a run is
+planned as by `{planned.…}`, and its parameters in words by `{planned_parameters}`.
 """
 
 import re
@@ -15,10 +15,12 @@ from memrepro.report.runs import Place, Runs
 from memrepro.study.params import Experiment
 
 Spec = Mapping[str, Any]
+_NUMBER = r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?"
 _METRIC = re.compile(r"(\w+)@(\d+)")
 _PLANNED = "{planned"
 _DEPTH = 4  # a template may name another one so often
 _NESTED = ("before", "minus")
+_RAW = "as written"  # a filled spec, before its templates were filled in
 
 
 def as_spec(entry: Any, named: Mapping[str, Spec]) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def as_specs(entries: Any, named: Mapping[str, Spec]) -> list[tuple[str, dict[st
     """Rows or columns: label → spec; a list names entries of `runs` or metrics such as `ndcg@5`."""
     if isinstance(entries, Mapping):
         return [(str(label), as_spec(entry, named)) for label, entry in entries.items()]
-    return [(one, dict(named.get(one, {}))) for one in entries or ()]
+    return [(str(one), dict(named.get(one, {}))) for one in entries or ()]
 
 
 def metric_of(label: str) -> dict[str, Any]:
@@ -82,13 +84,15 @@ def fill(text: str, spec: Spec) -> str:
 
 def filled(spec: Spec, planned: Mapping[str, Experiment]) -> dict[str, Any]:
     """A spec with its templates filled in; those of a run that is not planned stay."""
-    spec = dict(spec)
+    spec = {**spec, _RAW: spec}
     if isinstance(spec.get("run"), str):
         spec["run"] = fill(spec["run"], spec)
     if spec.get("run") in planned:
         one = planned[spec["run"]]
-        spec |= {"planned": one}
-        spec["parameters"] = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
+        spec["planned"] = one
+        spec["planned_parameters"] = ", ".join(
+            f"{k} {value}" for k, value in one.parameters.items()
+        )
     for key, value in spec.items():
         if isinstance(value, str) and not (_PLANNED in value and "planned" not in spec):
             spec[key] = fill(value, spec)
@@ -99,7 +103,7 @@ def beside(spec: Spec, key: str, named: Mapping[str, Spec]) -> dict[str, Any] | 
     """The spec of what a cell is compared with, under `before` or `minus`; None without one."""
     if not spec.get(key):
         return None
-    rest = {name: value for name, value in spec.items() if name not in _NESTED}
+    rest = {name: value for name, value in spec.get(_RAW, spec).items() if name not in _NESTED}
     return {**rest, **as_spec(spec[key], named)}
 
 
@@ -126,8 +130,8 @@ def why_not(runs: Runs, spec: Spec) -> str:
 
 
 def spell(setting: str, rules: Sequence[Sequence[str]]) -> str:
-    """A setting as a table's rules spell it: the first pattern that fits the whole of it."""
+    """A setting by the first rule whose pattern fits the whole of it; else a number in short."""
     for pattern, replacement in rules:
         if re.fullmatch(pattern, setting):
             return re.sub(pattern, replacement, setting)
-    return setting
+    return f"{float(setting):g}" if re.fullmatch(_NUMBER, setting) else setting

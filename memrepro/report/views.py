@@ -32,7 +32,7 @@ class DocumentViews(Views):
         stems = self._stems(profile, item, ".csv")
         return pd.concat({title: self.table(profile, name) for title, name in stems.items()})
 
-    def show_figures(self, profile: str, item: str) -> None:  # type: ignore[override]
+    def show_figures(self, profile: str, item: str) -> None:
         """A repeated figure, study below study."""
         stems = self._stems(profile, item, ".png")
         display(*(self.figure(profile, name) for name in stems.values()))  # type: ignore[no-untyped-call]

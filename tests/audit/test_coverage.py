@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
-from memrepro.audit import coverage
+from memrepro.audit import counts, coverage
 from memrepro.audit.ledger import Entry
 from memrepro.audit.verdicts import NOT_RUN
+from memrepro.errors import MemreproError
 
 
 def place(table, row, column, reported, verdict, metric="recall@5", term="", note=""):
@@ -21,8 +22,10 @@ CELLS = coverage.Cells(
         place("table1", "ours", "R@5", "0.50", "exact", term="rounded to 2 digits"),
         place("table1", "ours", "R@9", "0.51", "not reproduced", term="differs by 0.04"),
         place("table1", "theirs", "R@5", "0.40", NOT_RUN, note="no reader: needs GPT; a finding"),
-        place("text", "§3: gain", "value", "+0.10", "not reproduced", metric="text"),
-        place("arithmetic", "Figure 2: ours", "value", "0.9", "exact", metric="consistency"),
+        place("table8", "topics", "32k", "40", "exact", metric="count", term="rounded to 0 digits"),
+        place("text", "§3: gain", "value", "+0.10", "differs", metric="text"),
+        place("consistency", "§3: page", "verdict", "+0.30", "by reading", metric="claim"),
+        place("claims", "§3: page", "verdict", "+0.30", "not comparable", metric="claim"),
     ]
 )
 
@@ -30,23 +33,25 @@ CELLS = coverage.Cells(
 @pytest.mark.parametrize(
     ("of", "outcome", "reason"),
     [
-        (entry("table1", "ours", "R@5", "0.50"), "exact", "rounded to the printed digits"),
-        (entry("table1", "ours", "R@9", "0.51"), "not reproduced", "differs"),
+        (entry("table1", "ours", "R@5", "0.50"), "reproduced by a run (exact)",
+         "rounded to the printed digits"),
+        (entry("table1", "ours", "R@9", "0.51"), "run and different", "differs"),
         (entry("table1", "theirs", "R@5", "0.40"), NOT_RUN, "no reader"),
-        (entry("text", "§3: gain", "printed", "+0.10"), coverage.DIFFERS,
-         "a check of the paper's report"),
-        (entry("figure2", "ours", "Accuracy", "0.9"), coverage.AGREES,
-         "a check of the paper's report"),
+        (entry("table8", "topics", "32k", "40"), "dataset statistic",
+         "rounded to the printed digits"),
+        (entry("text", "§3: gain", "printed", "+0.10"),
+         "arithmetic on printed numbers (differs)", "a check of the document's report"),
+        (entry("text", "§3: page", "printed", "+0.30"), "by reading",
+         "a check of the document's report"),
     ],
 )  # fmt: skip
 def test_where_a_number_is_accounted_for(of, outcome, reason):
-    found = CELLS.of(of)
-    assert (found.outcome, found.reason) == (outcome, reason)
+    assert (outcome, reason) == CELLS.of(of)[0][1:]
 
 
 def test_a_number_elsewhere_is_no_match():
-    assert CELLS.of(entry("table2", "ours", "R@5", "0.50")) is None
-    assert CELLS.of(entry("text", "§3: gain", "printed", "+0.20")) is None
+    assert CELLS.of(entry("table2", "ours", "R@5", "0.50")) == []
+    assert CELLS.of(entry("text", "§3: gain", "printed", "+0.20")) == []
 
 
 @pytest.fixture
@@ -67,18 +72,24 @@ def project(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_every_number_has_an_outcome(project):
+def test_every_number_has_one_outcome_and_the_counts_say_how_many(project):
     found = coverage.covered("open")
     outcomes = coverage.by_outcome(found)
     assert set(found["outcome"]) <= set(coverage.OUTCOMES)
-    assert outcomes.loc[outcomes["document"] == "all", "numbers"].sum() == len(found)
-    of = outcomes[outcomes["document"] == "maxsim"].set_index("outcome")["numbers"]
-    assert (of["exact"], of[NOT_RUN]) == (2, 1)
-    assert of[coverage.AGREES] == 35
-    assert coverage.by_reason(found)["numbers"].sum() == len(found)
-    rfmem = found[(found["document"] == "rfmem") & (found["outcome"] == coverage.NO_TABLE)]
-    assert set(rfmem["reason"]) == {"no report on the profile 'open'"}
+    assert outcomes.loc[outcomes["document"] == "all", "n"].sum() == len(found) == 2002
+    path = project / "results" / "open" / "audit" / "counts.csv"
+    path.parent.mkdir()
+    outcomes.to_csv(path, index=False)
+    of = counts.counts_of("maxsim")
+    assert list(of) == list(coverage.OUTCOMES)
+    assert (of[coverage.RUN_EXACT], of[NOT_RUN], of[coverage.ARITHMETIC_AGREES]) == (2, 1, 35)
+    assert coverage.by_reason(found)["n"].sum() == len(found)
+    assert counts.counts_sentence("maxsim") == (
+        "Of 85 printed numbers: 2 reproduced by a run (2 exact, 0 within tolerance); 35 checked by "
+        "arithmetic on printed numbers (35 agree, 0 differ); 1 not run; 47 not checkable."
+    )
 
 
-def test_judged_cells_without_a_term_are_named(project):
-    assert list(coverage.without_term("open")) == [("maxsim/table1.csv", 1, 2)]
+def test_counts_of_what_is_not_there_are_an_error(project):
+    with pytest.raises(MemreproError, match="run `dvc repro`"):
+        counts.load_counts()

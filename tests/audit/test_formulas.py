@@ -43,6 +43,12 @@ def test_a_difference_holds_within_what_rounding_leaves_open(shown, words):
         ("two", "count(a)", "table1 | * | B"),
         ("more than 0.3", "min(a)", "table1 | * | *"),
         ("-0.92", "log(a)", "table1 | base | B"),
+        ("0.25", "(1 - a) ** 2", "table1 | ours | B"),
+        ("1", "round(a)", "table1 | ours | A"),
+        ("two", "distinct(a)", "table1 | * | B"),
+        ("four", "items(a)", "table1 | * | *"),
+        ("one", "count(a > 0.45)", "table1 | * | B"),
+        ("0.5", "max(a, 0.2)", "table1 | ours | B"),
     ],
 )
 def test_functions(shown, formula, reference):
@@ -55,6 +61,13 @@ def test_a_round_number_is_held_to_its_place():
     assert (rough.words, rough.sure) == (HOLDS, WEAK)
     off = said("about 200%", "100 * a / b", OURS, BASE)
     assert (off.words, off.sure) == (FAILS, LIKELY)
+
+
+def test_a_number_that_was_cut_off_agrees_and_says_so():
+    off = said("103", "100 * a / b", OURS, BASE)
+    near = said("104", "100 * a / b", OURS, BASE)
+    assert (off.words, near.words, near.sure) == (FAILS, HOLDS, LIKELY)
+    assert near.why == "less than one unit of the last digit away, as if cut off"
 
 
 def test_a_table_of_claims_says_which_cell_each_number_is():

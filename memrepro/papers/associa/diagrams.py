@@ -6,8 +6,10 @@ and Appendix B.
 
 from pathlib import Path
 
-from memrepro.papers.associa.printed import printed
 from memrepro.report.diagram import Arrow, Box, Diagram, write
+from memrepro.report.printed import printed_table
+
+_FOLDER = Path(__file__).parent
 
 FIGURE1 = Diagram(
     "figure1",
@@ -56,10 +58,10 @@ _NODES = {
 def _figure2() -> Diagram:
     """The schema: a node a type, an arrow an edge; a relation joins two entities."""
     arrows = []
-    for edge in printed("schema").values():
+    for edge in printed_table(_FOLDER, "schema").values():
         end = edge["to"] if edge["to"] != edge["from"] else f"another {edge['to']}"
         arrows.append(Arrow(edge["from"], end, edge["label"].strip("<|>")))
-    kinds = [entry["category"] for entry in printed("categories").values()]
+    kinds = [entry["category"] for entry in printed_table(_FOLDER, "categories").values()]
     listed = "an entity is one of\n" + ",\n".join(", ".join(kinds[i : i + 3]) for i in (0, 3, 6))
     nodes = (Box(n, n, n.removeprefix("another "), x, y) for n, (x, y) in _NODES.items())
     return Diagram(

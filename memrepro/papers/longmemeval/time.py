@@ -1,4 +1,4 @@
-"""Time-aware retrieval: which questions got a range, how often it was wrong, and what it moved."""
+"""Time-aware retrieval: which questions got a range, and how often it was wrong."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +9,7 @@ from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.prepared import load_dates, load_qrels, load_ranges
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.profile import Metrics, difference
 from memrepro.report.tables import Cell, number, write_cells
-from memrepro.study.params import load_plan
 
 MARGIN = 2  # days on both sides, as the official filter widens a range
 _DATES = {
@@ -69,32 +67,6 @@ def ranges(profile: str, dataset: str) -> Iterator[Cell]:
                 wrong = number(float((part["inside"] < part["gold"]).mean()))
                 column = f"wrong by {name}"
                 yield Cell(kind, column, "share", "", wrong, len(part), NOT_COMPARABLE)
-
-
-def filtered(metrics: Metrics, stem: str, base: str, temporal: str) -> Iterator[Cell]:
-    """Table 4's rows: with and without the time filter, on the temporal questions and on all."""
-    plan = load_plan()
-    for level in ("session", "round"):
-        plain, timed = f"{stem}-{level}-keys", f"{stem}-{level}-time"
-        dates = " and ".join(plan.experiment(timed).dates)
-        for setting in metrics.settings(timed):
-            design = "K = V" if setting == base else f"K = V + {setting.partition(':')[2]}"
-            for k in (5, 10):
-                before, now = (
-                    metrics.values(e, level, "recall_all", k, setting) for e in (plain, timed)
-                )
-                for who in (temporal, "all questions"):
-                    old, new = (
-                        v if who == "all questions" else v[v["kind"] == who] for v in (before, now)
-                    )
-                    row = f"Value = {level}, {design}, {who}"
-                    name = f"recall_all@{k}"
-                    for column, text in (
-                        (name, number(old["value"].mean())),
-                        (f"{name}, filtered by {dates}", number(new["value"].mean())),
-                        (f"{name}, change", difference(old, new)),
-                    ):
-                        yield Cell(row, column, name, "", text, len(new), NOT_COMPARABLE)
 
 
 def build(profile: str, dataset: str, folder: Path) -> list[Path]:

@@ -15,18 +15,19 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.audit.verdicts import NOT_IN_PAPER
+from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_IN_PAPER
 from memrepro.errors import MemreproError
-from memrepro.papers.tiered.printed import printed
 from memrepro.report import figures
+from memrepro.report.printed import printed_table
 from memrepro.report.tables import Cell
 from memrepro.retrieve.tiered.scoring import additive_recency, bucket_recency, half_life
 
+_FOLDER = Path(__file__).parent
 HOUR, DAY, WEEK = 1.0, 24.0, 168.0
 MONTH = 365.25 * DAY / 12  # a year's twelfth
 _UNITS = {"hour": HOUR, "day": DAY, "week": WEEK, "month": MONTH}
 WINDOW = 7 * DAY  # WARM
-_LABEL = {True: "exact", False: "not reproduced"}
+_LABEL = {True: AGREES, False: DIFFERS}
 
 
 class HalfLife(NamedTuple):
@@ -74,7 +75,7 @@ def half_lives() -> list[HalfLife]:
         MemreproError: if a printed half-life is no count of hours, days, weeks or months.
     """
     found = []
-    for rate, cells in printed("decay").items():
+    for rate, cells in printed_table(_FOLDER, "decay").items():
         text = cells["Half-life"]
         match = re.fullmatch(r"~(\d+) (hour|day|week|month)s?", text)
         if not match:
@@ -99,7 +100,9 @@ def cells() -> Iterator[Cell]:
         "half-life: ln 2 / −ln(1 − rate) hours; it holds where it rounds to the printed number of "
         "units, a month being a twelfth of a year; recency is (1 − rate)^hours"
     )
-    for one, (row, shown) in zip(half_lives(), printed("decay").items(), strict=True):
+    for one, (row, shown) in zip(
+        half_lives(), printed_table(_FOLDER, "decay").items(), strict=True
+    ):
         term = f"{one.hours / one.unit:.2f} of the printed unit rounds to "
         term += str(round(one.hours / one.unit))
         yield Cell(row, "half-life", "arithmetic", one.said, span(one.hours), 1,

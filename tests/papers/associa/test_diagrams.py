@@ -3,9 +3,9 @@
 import networkx as nx
 import pytest
 
+from memrepro.audit.documents import printed_rows
 from memrepro.files.atomic import read_table
 from memrepro.papers.associa.diagrams import build, diagrams
-from memrepro.papers.associa.printed import printed
 from memrepro.report.diagram import data
 
 BY_NAME = {diagram.name: diagram for diagram in diagrams()}
@@ -28,7 +28,7 @@ def test_figure_2_is_the_schema():
     }
     assert found == {
         (edge["from"], edge["label"].strip("<|>"), edge["to"])
-        for edge in printed("schema").values()
+        for edge in printed_rows("associa", "schema").values()
     }
 
 
@@ -52,4 +52,6 @@ def test_written_with_their_data_and_byte_stable(tmp_path):
     assert set(table["what"]) == {"box", "arrow"}
     assert len(table) == len(BY_NAME["figure3"].boxes) + len(BY_NAME["figure3"].arrows)
     drawn = (tmp_path / "one" / "figure2.svg").read_text()
-    assert all(edge["label"].strip("<|>") in drawn for edge in printed("schema").values())
+    assert all(
+        edge["label"].strip("<|>") in drawn for edge in printed_rows("associa", "schema").values()
+    )

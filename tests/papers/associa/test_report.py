@@ -6,14 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-
-from memrepro.evaluate.bootstrap import paired_difference
-from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.associa import claims
-from memrepro.papers.associa import here as associa_here
-from memrepro.papers.associa import report as associa
 from memrepro.papers.associa.claims import CLAIMS
 from memrepro.papers.associa.here import (
     ASSOCIA,
@@ -33,7 +25,14 @@ from memrepro.papers.associa.here import (
     UNTUNED,
     Runs,
 )
-from memrepro.papers.associa.printed import WHY, not_run, printed
+
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
+from memrepro.papers.associa import claims
+from memrepro.papers.associa import here as associa_here
+from memrepro.papers.associa import report as associa
 from memrepro.report import figures
 from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
 from memrepro.report.profile import Metrics
@@ -111,20 +110,6 @@ def test_rows_name_experiments_of_their_data_set_and_rounds(profile, plan):
 def test_a_row_of_the_tables_is_a_row_of_ours():
     assert {*TABLE1, *TABLE3.values()} <= set(ROWS)
     assert {row for c in CLAIMS for pair in c.pairs for row in pair} <= set(ROWS)
-
-
-@pytest.mark.parametrize("table", sorted(WHY))
-def test_no_printed_cell_is_run_and_each_says_why(table):
-    cells = list(not_run(table))
-    assert {(c.row, c.column): c.reported for c in cells} == {
-        (row, column): shown
-        for row, by_column in printed(table).items()
-        for column, shown in by_column.items()
-    }
-    assert {c.verdict for c in cells} == {"not run"}
-    assert {c.reproduced for c in cells} == {""}
-    assert all(c.note.startswith("LongMemEval's files are not in the mirror") for c in cells)
-    assert {c.metric for c in cells} == {f"{metric}@{k}" for metric, k in COLUMNS}
 
 
 def test_rows_that_were_run_and_rows_that_were_not(made):

@@ -1,76 +1,19 @@
-"""LongMemEval's transcription: whole, true to its own shared rows, and what stands out in it."""
+"""What stands out in LongMemEval's tables, and what the sample takes from them."""
 
 from pathlib import Path
 
-import pytest
+import pandas as pd
 
 from memrepro import data
+from memrepro.audit.documents import printed_rows
 from memrepro.files.atomic import read_yaml
-from memrepro.papers.longmemeval.printed import REPORTED, notes, printed, printed_twice
 
-CELLS = {
-    "table1": 7 * 9,
-    "table2": 10 * 6,
-    "figure3a": 5,
-    "table3": 12 * 10,
-    "table4": 6 * 8,
-    "table5": 14,
-    "table6": 8 * 2,
-    "table7": 4 * 4,
-    "table9": 12 * 8,
-    "table10": 12 * 10,
-    "table11": 4 * 4,
-    "figure9": 7 * 2,
-    "figure9_text": 6,
-    "text": 8,
-}
-# Some of each table, read again in the paper.
-GOLDEN = [
-    ("table1", "DialSim (Kim et al., 2024)", "MR", "✓**"),
-    ("table2", "LD-Agent (Li et al., 2024)", "Query", "keyphrase"),
-    ("table3", "Value = Round, K = V + keyphrase", "L3.1 70B Top-10", "0.620"),
-    ("table3", "Value = Session, K = fact", "Recall@10", "0.814"),
-    ("table4", "(2) w/ Query Expansion (GPT-4o)", "Value = Round, Recall@10", "0.722"),
-    ("table6", "abstention", "Llama-3.1-8B-instruct", "0.90 (27/30)"),
-    ("table7", "Coze, GPT-3.5-turbo", "TR", "0.043"),
-    ("table9", "K = V, Contriever", "Value = round, Recall@10", "0.747"),
-    ("table9", "K = V + summary, BM25", "Value = round, NDCG@5", "-"),
-    ("table10", "Value = Session, K = V + keyphrase (RM)", "L3.1 8B Top-5", "0.492"),
-    ("table11", "Example 2", "Question Date", "2023/04/27"),
-]
 SAMPLE = read_yaml(Path(data.__file__).with_name("sample_texts.yaml"))
 
 
-def test_every_table_is_whole_and_of_strings():
-    tables = read_yaml(REPORTED)
-    assert {name: printed(name).size for name in tables} == CELLS
-    for name, table in tables.items():
-        assert set(table) <= {"source", "columns", "rows", "notes"}
-        assert all(isinstance(cell, str) for row in table["rows"].values() for cell in row), name
-
-
-@pytest.mark.parametrize(("table", "row", "column", "cell"), GOLDEN)
-def test_golden_cells(table, row, column, cell):
-    assert printed(table).loc[row, column] == cell
-
-
-def test_shared_rows_agree_but_for_the_listed():
-    twice = printed_twice()
-    # K = V: 2 units x 10 columns; V + fact and V + keyphrase too; V + summary by session alone.
-    assert len(twice) == 7 * 10
-    assert ((twice["table3"] == twice["table10"]) | (twice["table3"] == "")).all()
-    differing = twice[twice["agree"] == "no"]
-    assert set(zip(differing["value"], differing["key"], differing["metric"], strict=True)) == {
-        *(
-            (value, "K = V", f"{metric}@{k}")
-            for value in ("round", "session")
-            for metric in ("Recall", "NDCG")
-            for k in (5, 10)
-        ),
-        ("session", "K = V + fact", "NDCG@5"),
-        ("session", "K = V + fact", "NDCG@10"),
-    }
-    assert all(cell in " ".join(notes("table9")) for cell in differing["table9"])
+def printed(table):
+    """A table as printed: strings, by row and column."""
+    return pd.DataFrame.from_dict(printed_rows("longmemeval", table), orient="index")
 
 
 def test_what_stands_out_between_recall_and_ndcg():

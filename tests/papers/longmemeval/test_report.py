@@ -2,7 +2,9 @@
 
 import pandas as pd
 import pytest
+from memrepro.papers.longmemeval.report import COLUMNS, DESIGNS, LEVELS, STUDIES, TABLE9
 
+from memrepro.audit.documents import printed_table
 from memrepro.core.extractions import DatedEvent, QueryRange
 from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save_dates, save_qrels, save_ranges
@@ -10,9 +12,8 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
-from memrepro.papers.longmemeval import printed, time
 from memrepro.papers.longmemeval import report as longmemeval
-from memrepro.papers.longmemeval.report import COLUMNS, DESIGNS, LEVELS, STUDIES, TABLE9
+from memrepro.papers.longmemeval import time
 from memrepro.report.profile import Metrics, difference
 from memrepro.retrieve.timeaware import TimeFiltered
 from memrepro.study.evaluation import METRIC_COLUMNS
@@ -20,10 +21,9 @@ from memrepro.study.params import load_plan
 
 TABLES = ("table3", "table4", "table9", "table10")
 PRINTED = [
-    (table, str(row), str(column), shown)
+    (table, row, column, shown)
     for table in TABLES
-    for row, cells in printed.printed(table).iterrows()
-    for column, shown in cells.items()
+    for (row, column), shown in printed_table("longmemeval", table).items()
 ]
 RETRIEVAL = [cell for cell in PRINTED if "@" in cell[2] and cell[3] != "-"]
 STUDY = next(study for study in STUDIES["full"] if study.stem == "lme-m-stella")

@@ -1,44 +1,22 @@
-"""The tiered document's transcription: whole, true to its text, and what arithmetic says of it."""
+"""The tiered document's transcription: true to its text, its parameters are those of the code."""
 
 import re
 from importlib import import_module
+from inspect import signature
 from math import log
 from pathlib import Path
 
 import pytest
-
-from memrepro.files.atomic import read_yaml
 from memrepro.papers.tiered.claims import BY_TYPE, MEASURED, UNCHECKABLE
-from memrepro.papers.tiered.consistency import OPEN, checks
+
+from memrepro.audit import documents
+from memrepro.audit.checks import checks_of
 from memrepro.papers.tiered.decay import MONTH, WEEK, age_at, half_lives, rate_for
-from memrepro.papers.tiered.printed import (
-    NAMED,
-    NAMED_IN_STORE,
-    REPORTED,
-    SETTINGS,
-    SURVEYS,
-    notes,
-    printed,
-    said,
-)
-from memrepro.report.compared import FAILS, HOLDS
 from memrepro.retrieve.tiered import scoring
 from memrepro.retrieve.tiered.scoring import additive_recency, combined, half_life
 
 DOCUMENT = Path(__file__).parents[4] / "shared" / "papers" / "003_328e0f776fdaed08.txt"
-CELLS = {
-    "systems": 5 * 3,
-    "models": 6 * 4,
-    "decay": 3 * 2,
-    "buckets": 5,
-    "databases": 5 * 5,
-    "stack": 9 * 2,
-    "parameters": 42 * 3,
-    "interfaces": 3 * 2,
-    "works": 10 * 3,
-    "numbers": 28 * 3,
-    "claims": 30 * 2,
-}
+TABLES = {table.name: table for table in documents.tables("tiered")}
 MARKDOWN_TABLES = {
     "Open-source implementations provide production-ready patterns": "systems",
     "Model selection for conversational text": "models",
@@ -48,6 +26,11 @@ MARKDOWN_TABLES = {
 }
 # Columns that are this project's words about what is printed.
 _OURS = {"section", "unit", "fields"}
+
+
+def printed(table):
+    """A table as printed: row → column → string."""
+    return documents.printed_rows("tiered", table)
 
 
 @pytest.fixture(scope="module")
@@ -60,18 +43,10 @@ def sections():
     return {h: f"{h}\n{body}" for h, body in zip(parts[1::2], parts[2::2], strict=True)}
 
 
-def test_every_table_is_whole_and_of_strings():
-    tables = read_yaml(REPORTED)
-    assert {name: sum(map(len, printed(name).values())) for name in tables} == CELLS
-    for name, table in tables.items():
-        assert set(table) <= {"source", "section", "columns", "rows", "notes"}
-        assert all(isinstance(cell, str) for row in table["rows"].values() for cell in row), name
-
-
 def test_what_is_printed_stands_where_it_is_said_to(sections):
-    for name, table in read_yaml(REPORTED).items():
+    for name, table in TABLES.items():
         for row, cells in printed(name).items():
-            section = table.get("section") or cells["section"]
+            section = table.reading.get("section") or cells["section"]
             assert section in sections, (name, row)
             for column, shown in cells.items():
                 if column not in _OURS:
@@ -96,7 +71,7 @@ def test_every_number_of_the_document_is_transcribed(sections):
             *sections,
             *(
                 " ".join([row, *cells.values()])
-                for name in read_yaml(REPORTED)
+                for name in TABLES
                 for row, cells in printed(name).items()
             ),
         ]
@@ -126,41 +101,43 @@ def test_the_listings_fields_are_the_documents(sections):
         assert cells["fields"].split(", ") == fields
 
 
+SET_HERE = documents.without_run("tiered")["parameters"]["here"]["set here"]
+# Row → module, name and value, of those that are set by a name of the code.
+NAMED = {
+    row: found.groups()
+    for row, text in SET_HERE.items()
+    if (found := re.match(r"(memrepro[\w.]+): (\S+) = (\([^)]*\)|[\w.]+)", text))
+}
+
+
 def test_every_parameter_says_where_it_is_set():
-    assert set(SETTINGS) == set(printed("parameters"))
-    assert set(SURVEYS) < set(read_yaml(REPORTED))
+    assert set(SET_HERE) == set(printed("parameters"))
+    assert len(NAMED) == 28
 
 
 @pytest.mark.parametrize("row", sorted(NAMED))
-def test_named_settings_are_the_defaults(row):
-    module, name, value = NAMED[row]
+def test_named_settings_are_the_defaults_and_within_what_is_printed(row):
+    module, name, shown = NAMED[row]
     place = import_module(module)
     if name.startswith("CHANNEL_WEIGHTS"):
-        assert place.channel_weight(re.search(r"\[(\w+)\]", name)[1]) == value
+        value = place.channel_weight(re.search(r"\[(\w+)\]", name)[1])
     elif "." in name:
-        assert getattr(getattr(place, name.split(".")[0])(), name.split(".")[1]) == value
+        value = getattr(getattr(place, name.split(".")[0])(), name.split(".")[1])
     elif "(" in name:
         function, argument = re.fullmatch(r"(\w+)\((\w+)\)", name).groups()
-        parameters = import_module("inspect").signature(getattr(place, function)).parameters
-        assert parameters[argument].default == value
+        value = signature(getattr(place, function)).parameters[argument].default
     else:
-        assert getattr(place, name) == value
-    # A setting is within what is printed.
-    numbers = [float(n) for n in re.findall(r"\d+(?:\.\d+)?", said("parameters", row))]
-    shown = value if isinstance(value, tuple) else (value,)
-    assert all(min(numbers) <= float(v) <= max(numbers) for v in shown)
-
-
-@pytest.mark.parametrize("row", sorted(NAMED_IN_STORE))
-def test_settings_of_the_store_are_the_printed_ones(row):
-    settings = pytest.importorskip("memrepro.memory.settings").Settings()
-    name, value, _ = NAMED_IN_STORE[row]
-    assert getattr(settings, name) == value
-    assert f"{value:g}" in said("parameters", row)
+        value = getattr(place, name)
+    assert str(value) == shown
+    # '1.0 - 0.01' is a difference of two.
+    numbers = re.findall(r"\d+(?:\.\d+)?", printed("parameters")[row]["printed"])
+    values = value if isinstance(value, tuple) else (value,)
+    low, high = min(map(float, numbers)), max(map(float, numbers))
+    assert all(low <= float(one) <= high for one in values)
 
 
 def test_every_claim_and_number_has_exactly_one_verdict():
-    checked = {check.where for check in checks()}
+    checked = {check.row for check in checks_of("tiered", "consistency")}
     of_runs = {*MEASURED, BY_TYPE}
     for table in ("claims", "numbers"):
         for row in printed(table):
@@ -196,32 +173,26 @@ def test_ages():
     assert float(combined(1.0, 1.0, 0.0)) == float(combined(0.0, 1.0, 1.0))
 
 
-def test_what_does_not_hold_and_what_is_left_open():
-    words = {check.where: check.words for check in checks()}
-    assert set(words.values()) == {HOLDS, FAILS, OPEN}
-    assert {where for where, verdict in words.items() if verdict == FAILS} == {
-        "half-life at the rate 0.01",
-        "decay at the end of WARM's window",
-        "adaptive retrieval",
-        "fields that the score reads",
-        "two times are stored",
-        "strict filtering",
-        "several granularities in WARM",
-        "LanceDB is one file",
-    }
-    by_where = {check.where: check for check in checks()}
-    assert by_where["fields that the score reads"].found == "it lacks importanceScore, accessCount"
-    top = by_where["score that the thresholds are held against"].found
-    assert "runs to 2.3" in top
-    assert "16.2 h" in top
-    assert len(words) == len(list(checks()))
-    assert all(check.sure and check.expected and check.found for check in checks())
+def test_what_a_person_judged():
+    checks = {check.row: check for check in checks_of("tiered", "consistency")}
+    read = {row: check for row, check in checks.items() if check.by_reading}
+    assert {row for row, check in read.items() if check.words == "does not hold"} == {
+        "adaptive retrieval", "fields that the score reads", "two times are stored",
+        "strict filtering", "several granularities in WARM", "LanceDB is one file",
+    }  # fmt: skip
+    assert {check.words for check in read.values()} == {"holds", "does not hold", "left open"}
+    assert all(check.sure and check.expected and check.found for check in read.values())
+    # The numbers in what was found are those of the code that runs.
+    top = read["score that the thresholds are held against"].found
+    assert f"{age_at(0.85, 0.01):.1f} h" in top
+    assert f"runs to {float(combined(1.0, 1.0, 1.0, 1.0, 5)):.1f}" in top
+    recency = 1 - float(additive_recency(WEEK, 0.01))
+    assert f"spans {recency:.2f};" in read["recency beside similarity in the additive score"].found
 
 
 def test_the_buckets_are_the_printed_ones():
     ours = [weight for _, weight in scoring.BUCKETS]
     assert [float(cells["weight"]) for cells in printed("buckets").values()] == ours
-    assert notes("buckets")
 
 
 def test_a_table_of_lancedb_is_a_folder(tmp_path):

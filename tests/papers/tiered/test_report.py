@@ -7,18 +7,8 @@ import nbformat
 import numpy as np
 import pandas as pd
 import pytest
-
-from memrepro.evaluate.bootstrap import paired_difference
-from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.tiered import claims as tiered_claims
-from memrepro.papers.tiered import compare, decay, here
-from memrepro.papers.tiered import figures as tiered_figures
-from memrepro.papers.tiered import report as tiered
-from memrepro.papers.tiered.claims import FURTHER, MEASURED, UNCHECKABLE
+from memrepro.papers.tiered.claims import FURTHER, MEASURED, UNCHECKABLE, UNCHECKED
 from memrepro.papers.tiered.compare import Pair
-from memrepro.papers.tiered.consistency import UNCHECKED
 from memrepro.papers.tiered.here import (
     COLUMNS,
     DESIGN,
@@ -40,7 +30,16 @@ from memrepro.papers.tiered.here import (
     WHOLE,
     Runs,
 )
-from memrepro.papers.tiered.printed import printed
+
+from memrepro.audit.documents import printed_rows
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
+from memrepro.papers.tiered import claims as tiered_claims
+from memrepro.papers.tiered import compare, decay, here
+from memrepro.papers.tiered import figures as tiered_figures
+from memrepro.papers.tiered import report as tiered
 from memrepro.report import figures
 from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
 from memrepro.report.profile import Metrics
@@ -149,7 +148,7 @@ def test_claims_name_rows_and_the_documents_claims():
     pairs = [pair for found, _ in MEASURED.values() for pair in found]
     pairs += [pair for found in FURTHER.values() for pair in found]
     assert {row for pair in pairs for row in pair[:2]} <= set(ROWS)
-    assert set(MEASURED) <= set(printed("claims"))
+    assert set(MEASURED) <= set(printed_rows("tiered", "claims"))
 
 
 def test_rows_that_were_run_and_rows_that_were_not(made):
@@ -220,7 +219,7 @@ def test_models(made, plan):
     cells = {(c.row, c.column): c for c in here.models(runs)}
     assert (cells[MINILM, task.title].reproduced, cells[MINILM, task.title].n) == ("0.7500", 4)
     rows = {row for row, _ in cells}
-    assert rows == {MINILM, MPNET, *printed("models")}
+    assert rows == {MINILM, MPNET, *printed_rows("tiered", "models")}
     assert cells["E5-small", task.title].verdict == "not run"
     assert {c.reported for c in cells.values()} == {""}
     found = {(c.row, c.column): c for c in tiered_claims.claims(runs, {})}
@@ -244,7 +243,7 @@ def test_claims_hold_do_not_hold_are_undecided_or_were_not_run(made):
     for row in UNCHECKABLE:
         assert words[row] == UNCHECKED
         assert cells[row, "how sure"].reproduced == UNCHECKABLE[row]
-    assert set(words) >= {*printed("claims"), *printed("numbers")}
+    assert set(words) >= {*printed_rows("tiered", "claims"), *printed_rows("tiered", "numbers")}
 
 
 def test_segments_that_win_everywhere(made):

@@ -1,4 +1,4 @@
-"""The tiered design's figures of what was run: sweeps, and latency by tier and size."""
+"""What the tiered store's steps take by tier and size, as a table and drawn."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,48 +10,18 @@ from matplotlib.figure import Figure
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.tiered.here import SWEEPS, Runs, swept
-from memrepro.papers.tiered.printed import said
 from memrepro.report import figures
+from memrepro.report.printed import printed_prose
+from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell
 
-_METRICS = ("recall_all", "recall_any", "ndcg")
-TIMEOUT = float(said("parameters", "fallback, time of the vector search").removesuffix("ms"))
-
-
-def _draw_sweep(data: pd.DataFrame, what: str, title: str) -> Figure:
-    called = SWEEPS[what].called
-    figure = Figure(figsize=(7, 4), layout="constrained")
-    axis = figure.subplots()
-    sns.lineplot(data, x=called, y="value", hue="metric", style="metric", markers=True, ax=axis)
-    axis.axvline(SWEEPS[what].printed, color="0.5", linestyle=":", label="the document's")
-    if what in ("rate", "window"):
-        axis.set_xscale("symlog", linthresh=min(data.loc[data[called] > 0, called]))
-    axis.set_title(f"{title}: by {called}")
-    axis.legend(fontsize=9)
-    return figure
-
-
-def sweep(runs: Runs, what: str, folder: Path, name: str) -> list[Path]:
-    """A sweep's metrics by setting, the recommended one marked; nothing where it was not run."""
-    one, settings = swept(runs, what)
-    if one is None or not settings:
-        return []
-    called, experiment = SWEEPS[what].called, SWEEPS[what].name.format(stem=runs.study.stem)
-    k = one.parameters["k"]
-    rows = []
-    for setting in settings:
-        for metric in _METRICS:
-            found = runs.at(experiment, setting, one.granularity, metric, k)
-            if found is not None:
-                mean, n = float(found["value"].mean()), len(found)
-                rows.append((float(setting), f"{metric}@{k}", mean, n))
-    data = pd.DataFrame(rows, columns=[called, "metric", "value", "n"])
-    return figures.save(lambda: _draw_sweep(data, what, runs.study.title), data, folder, name)
+_FALLBACK = ("parameters", "fallback, time of the vector search")
+TIMEOUT = float(printed_prose(Path(__file__).parent, *_FALLBACK).removesuffix("ms"))
+_NAME = "tiered-scale"
 
 
 def _scale(profile: str) -> pd.DataFrame | None:
-    path = paths.results(profile) / "latency" / "tiered-scale.parquet"
+    path = paths.scale(profile, _NAME)
     return read_table(path) if path.is_file() else None
 
 
@@ -66,17 +36,18 @@ def latency(profile: str) -> Iterator[Cell]:
         f"the document's chain falls back after {TIMEOUT:.0f} ms of vector search; a measurement "
         "of one machine"
     )
+    source = str(FileSource(f"latency/{_NAME}.parquet"))
     columns = ["store", "segments", "step", "p50_ms", "p95_ms"]
     for store, segments, step, p50, p95 in table[columns].itertuples(index=False):
         row, shown = f"{store}, {step}", f"{p50:.2f} / {p95:.2f}"
         column = f"{segments} segments, p50 / p95 ms"
-        yield Cell(row, column, "latency", "", shown, 0, NOT_IN_PAPER, note=note)
+        yield Cell(row, column, "latency", "", shown, 0, NOT_IN_PAPER, note=note, sources=source)
     weights = ["ingest_s_per_1000", "memory_mb", "disk_mb"]
     whole = table[["store", "segments", *weights]].drop_duplicates(["store", "segments"])
     for store, segments, ingest, memory, disk in whole.itertuples(index=False):
         row, column = f"{store}, weight", f"{segments} segments, p50 / p95 ms"
         shown = f"{ingest:.2f} s per 1,000 taken in; {memory:.0f} MB in memory; {disk:.1f} MB"
-        yield Cell(row, column, "size", "", shown, 0, NOT_IN_PAPER, note=note)
+        yield Cell(row, column, "size", "", shown, 0, NOT_IN_PAPER, note=note, sources=source)
 
 
 def _draw_steps(data: pd.DataFrame) -> Figure:

@@ -1,0 +1,49 @@
+"""What Associa's report has beside tables of runs: how large the graphs are (§4.1), diagrams."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.papers.associa import diagrams
+from memrepro.report.document import Document
+from memrepro.report.sources import FileSource
+from memrepro.report.tables import Cell, write_cells
+from memrepro.study.params import Plan, load_plan
+
+_NOTE = (
+    "a memory's mean, fewest and most; events, entities and relations are merged where their "
+    "similarity is above the threshold of the experiments, which the paper does not name"
+)
+
+
+def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
+    """A row a key scheme and way of merging, a column a kind of node or edge."""
+    for name, entry in plan.embeddings.items():
+        if not entry.is_graph or (entry.profile, entry.dataset) != (profile, dataset):
+            continue
+        path = paths.graphs(profile, name)
+        if not path.is_file():
+            yield Cell(name, "nodes", "size", "", "", 0, NOT_RUN, note="the graphs were not made")
+            continue
+        source = str(FileSource(path.relative_to(paths.results(profile)).as_posix()))
+        for one in read_table(path).to_dict("records"):
+            n = int(one["memories"])
+            shown = f"{int(one['total']) / n:.1f} ({one['least']} to {one['most']})"
+            row = f"{one['key_scheme']}, merging {one['merging']}"
+            yield Cell(
+                row, one["what"], "size", "", shown, n, NOT_IN_PAPER, note=_NOTE, sources=source
+            )
+
+
+def build(profile: str, folder: Path) -> list[Path]:
+    """Write the graphs' sizes and the diagrams."""
+    plan = load_plan()
+    written = [
+        *diagrams.build(folder),
+    ]
+    for study in Document.of("associa").studies(profile):
+        cells = graph_cells(profile, study["dataset"], plan)
+        written += write_cells(cells, folder, f"{study['stem']}_graphs")
+    return written
