@@ -20,6 +20,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from memrepro.audit import consistency, documents
@@ -104,19 +105,21 @@ class Pair(NamedTuple):
 Check = NumberCheck | ClaimCheck
 
 
-def check_tables(document: str) -> list[str]:
+def check_tables(document: str, papers: Path = documents.PAPERS) -> list[str]:
     """The tables of checks that a document's report has; without that of what is printed twice."""
-    return [name for name, kinds in documents.checks(document).items() if "twice" not in kinds]
+    return [
+        name for name, kinds in documents.checks(document, papers).items() if "twice" not in kinds
+    ]
 
 
-def checks_of(document: str, name: str) -> list[Check]:
+def checks_of(document: str, name: str, papers: Path = documents.PAPERS) -> list[Check]:
     """The checks of one table of a document's report.
 
     Raises:
         MemreproError: naming the row of a formula that cannot be computed.
     """
-    tables, found = documents.tables(document), list[Check]()
-    for kind, entries in documents.checks(document)[name].items():
+    tables, found = documents.tables(document, papers), list[Check]()
+    for kind, entries in documents.checks(document, papers)[name].items():
         match kind:
             case "formulas":
                 found += _by_formulas([t for t in tables if t.name in entries], tables)
@@ -138,10 +141,10 @@ def checks_of(document: str, name: str) -> list[Check]:
     return found
 
 
-def printed_again(document: str) -> list[Pair]:
+def printed_again(document: str, papers: Path = documents.PAPERS) -> list[Pair]:
     """What a document prints twice, as its file pairs it."""
-    tables, found = documents.tables(document), []
-    for kinds in documents.checks(document).values():
+    tables, found = documents.tables(document, papers), []
+    for kinds in documents.checks(document, papers).values():
         for entry in kinds.get("twice", ()):
             for names in _each(entry.get("each")):
                 one, two = (cells_of(tables, ref, names).cells for ref in entry["pair"])

@@ -58,12 +58,13 @@ def _claims(document: Document, runs: Runs, study: Spec, folder: Path) -> list[P
     prefix = f"{study['stem']}_" if "stem" in study else ""
     found = claims.all_compared()
     title = str(study.get("title", document.name))
+    name = str(document.claims.get("table", "claims"))
     differences: list[Path] = []
     if claims.metrics:
-        called, name = document.claims["called"], f"{prefix}differences"
-        differences += write_cells(difference_cells(found, called), folder, name)
-        differences += draw_differences(found, claims.metrics, title, folder, f"{name}_drawn")
+        called, stem = document.claims["called"], f"{prefix}differences"
+        differences += write_cells(difference_cells(found, called), folder, stem)
+        differences += draw_differences(found, claims.metrics, title, folder, f"{stem}_drawn")
     return [
         *differences,
-        *([] if study.get("rest") else write_cells(claims.cells(), folder, f"{prefix}claims")),
+        *([] if study.get("rest") else write_cells(claims.cells(), folder, prefix + name)),
     ]  # fmt: skip

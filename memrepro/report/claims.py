@@ -4,6 +4,7 @@
     metrics: [recall_all@5, ndcg@10]   # by which rows are compared
     layout: metrics                    # a column a metric; or 'words', or 'directions'
     note: …
+    table: tested_claims               # what the table is called, if not 'claims'
     claims:
       - row: "§3.3: recollection helps"
         said: Recollection is stronger # or [table, row] of printed.yaml, which names the row too

@@ -21,6 +21,7 @@ def save_panels(
     shown: pd.DataFrame | None = None,
     levels: Mapping[Any, Mapping[str, float]] | None = None,
     kind: str = "line",
+    same_scale: bool = False,
     **mapping: Any,
 ) -> list[Path]:
     """Write data and draw them as lines or points, a panel a value of a column; return the paths.
@@ -32,6 +33,7 @@ def save_panels(
         shown: what is drawn, if it has another shape than what is written.
         levels: value of the column of panels → label → a height at which a line is drawn.
         kind: 'line' or 'scatter'.
+        same_scale: whether all panels have one vertical scale.
         mapping: which column stands for what, as in `seaborn.relplot`.
     """
 
@@ -39,18 +41,18 @@ def save_panels(
         options: dict[str, Any] = {"errorbar": None} if kind == "line" else {}
         if kind == "line" and "drawstyle" not in mapping:
             options |= {"markers": True} if "style" in mapping else {"marker": "o"}
-        sharing = {"sharey": "row" if "row" in mapping else True, "sharex": False}
         grid = sns.relplot(
             data if shown is None else shown, kind=kind, height=3.4, aspect=1.4,
-            facet_kws=sharing, **options, **mapping,
+            facet_kws={"sharex": False, "sharey": same_scale}, **options, **mapping,
         )  # fmt: skip
         for place, axis in grid.axes_dict.items():
             column = place[-1] if isinstance(place, tuple) else place
             lines = (levels or {}).get(column, {}).items()
             for number, (label, height) in enumerate(lines):
                 axis.axhline(height, color="black", ls=_DASHES[number % 3], lw=1)
-                axis.annotate(label, (1, height), xycoords=("axes fraction", "data"), fontsize=7,
-                              ha="right", va="bottom")  # fmt: skip
+                # Levels may lie close to each other: their labels stand side by side.
+                axis.annotate(label, (1 - 0.3 * (number % 3), height), fontsize=7, ha="right",
+                              va="bottom", xycoords=("axes fraction", "data"))  # fmt: skip
         plt.close(grid.figure)  # a notebook would show it a second time
         figure: Figure = grid.figure
         return figure

@@ -50,8 +50,8 @@ def made(tmp_path, monkeypatch):
     (tmp_path / "toy" / "printed.yaml").write_text(MADE)
     tables = documents.tables("toy", tmp_path)
     listed = documents.checks("toy", tmp_path)
-    monkeypatch.setattr(documents, "tables", lambda document: tables)
-    monkeypatch.setattr(documents, "checks", lambda document: listed)
+    monkeypatch.setattr(documents, "tables", lambda *_: tables)
+    monkeypatch.setattr(documents, "checks", lambda *_: listed)
     return {check.row: check for check in checks.checks_of("toy", "all")}
 
 

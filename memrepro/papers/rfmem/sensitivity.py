@@ -313,12 +313,12 @@ def draw_all(grids: Sequence[Grid], folder: Path) -> list[Path]:
     return [
         *figure14(grids, folder),
         *save_panels(sweep_table(grids, "B", "F"), folder, "figure15", x="value", y="gain",
-                    hue="encoder", col="k", row="parameter", levels=zero),
+                    hue="encoder", col="k", row="parameter", levels=zero, same_scale=True),
         *save_panels(sweep_table(grids, "α"), folder, "figure16", x="value", y="gain", hue="k",
-                    palette="colorblind", col="encoder", levels=zero),
+                    palette="colorblind", col="encoder", levels=zero, same_scale=True),
         *save_panels(cuts, folder, "figure17", x="cutoff", y="recall", hue="path", style="run",
-                    col="encoder"),
+                    col="encoder", same_scale=True),
         *save_panels(spread, folder, "gain_spread", kind="scatter", x="parameter", y="gain",
-                    hue="encoder", style="encoder", col="k",
+                    hue="encoder", style="encoder", col="k", same_scale=True,
                     levels={k: {**zero[k], **own[k]} for k in CUTOFFS}),
     ]  # fmt: skip

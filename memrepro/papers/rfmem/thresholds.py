@@ -87,8 +87,9 @@ def _against_printed(data: pd.DataFrame, x: str, folder: Path, name: str) -> lis
         for k in CUTOFFS
     }  # fmt: skip
     return save_panels(
-        data, folder, name, x=x, y="overall recall", hue="curve", col="k", levels=lines
-    )
+        data, folder, name, x=x, y="overall recall", hue="curve", col="k", levels=lines,
+        drawstyle="default",
+    )  # fmt: skip
 
 
 def routing_table(grids: Sequence[Grid]) -> pd.DataFrame:

@@ -80,7 +80,8 @@ def whole_benchmark():
     """500 questions by the printed counts, two evidence sessions each but for one with six."""
     shown = printed_rows("longmemeval", "figure9")
     kinds = {kind: int(cells["without abstention"]) for kind, cells in shown.items()}
-    names = [kind for kind, n in kinds.items() if kind != "all" for _ in range(n)]
+    del kinds["all"]
+    names = [kind for kind, n in kinds.items() for _ in range(n)]
     questions = {
         f"q{i}": (kind, [f"q{i}_{s}" for s in range(6 if i == 0 else 2)], [f"q{i}_0_1"])
         for i, kind in enumerate(names)
