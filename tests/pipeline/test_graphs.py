@@ -9,7 +9,7 @@ from memrepro.core.prepared import load, load_extractions
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.associa.graphs import graph_cells
+from memrepro.papers.associa.analysis import graph_cells
 from memrepro.pipeline.stages import graphs
 from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS
 from memrepro.retrieve.associa.keying import GraphKeyMaker, graph_of
