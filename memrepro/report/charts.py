@@ -74,7 +74,7 @@ def _lines(runs: Runs, entry: Spec, folder: Path, name: str) -> list[Path]:
         if "marked" in entry:
             axis.axvline(entry["marked"], color="0.5", linestyle=":", label="the document's")
         if entry.get("log"):
-            axis.set_xscale("symlog", linthresh=min(data[called][data[called] > 0]))
+            axis.set_xscale("symlog", linthresh=float(data[called][data[called] > 0].min()))
         axis.set_title(f"{entry['title']}: by {called}")
         axis.legend(fontsize=9)
         return figure
