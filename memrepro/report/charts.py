@@ -66,6 +66,7 @@ def _lines(runs: Runs, entry: Spec, folder: Path, name: str) -> list[Path]:
     if not rows:
         return []
     data = pd.DataFrame(rows, columns=[called, "metric", "value", "n"])
+    least = min((row[0] for row in rows if row[0] > 0), default=1.0)
 
     def picture() -> Figure:
         figure = Figure(figsize=(7, 4), layout="constrained")
@@ -74,7 +75,7 @@ def _lines(runs: Runs, entry: Spec, folder: Path, name: str) -> list[Path]:
         if "marked" in entry:
             axis.axvline(entry["marked"], color="0.5", linestyle=":", label="the document's")
         if entry.get("log"):
-            axis.set_xscale("symlog", linthresh=min(data[called][data[called] > 0]))
+            axis.set_xscale("symlog", linthresh=least)
         axis.set_title(f"{entry['title']}: by {called}")
         axis.legend(fontsize=9)
         return figure

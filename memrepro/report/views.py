@@ -3,6 +3,7 @@
 import pandas as pd
 from IPython.display import display
 
+from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
 from memrepro.report.profile import Views
 
@@ -13,15 +14,18 @@ class DocumentViews(Views):
     def _stems(self, profile: str, item: str, suffix: str) -> dict[str, str]:
         """Title → name of the files, of the studies and data sets that have the item."""
         studies = Document.of(self.paper).studies(profile)
-        names = {str(s["title"]): f"{s['stem']}_{item}" for s in studies}
-        names |= {str(s["dataset"]): f"{s['dataset']}_{item}" for s in studies}
+        names = {f"{s['stem']}_{item}": str(s["title"]) for s in studies}
+        names = {**{f"{s['dataset']}_{item}": str(s["dataset"]) for s in studies}, **names}
         folder = self.folder(profile)
-        have = {t: n for t, n in names.items() if (folder / f"{n}{suffix}").is_file()}
-        return {title: name for name, title in {n: t for t, n in reversed(have.items())}.items()}
+        return {t: n for n, t in names.items() if (folder / f"{n}{suffix}").is_file()}
 
     def show_table(self, profile: str, name: str) -> pd.DataFrame:
         """A table, wide."""
         return self.table(profile, name)
+
+    def show_data(self, profile: str, name: str) -> pd.DataFrame:
+        """A table that has no cells, as it lies in its file."""
+        return read_table(self.folder(profile) / f"{name}.csv")
 
     def show_figure(self, profile: str, name: str) -> object:
         """A figure, or a line that says why there is none."""

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from memrepro.papers.associa.graphs import graph_cells
 
 from memrepro.audit.verdicts import NOT_RUN
 from memrepro.core.prepared import load, load_extractions
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.papers.associa.analysis import graph_cells
 from memrepro.pipeline.stages import graphs
 from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of

@@ -5,13 +5,12 @@ import textwrap
 import pandas as pd
 import pytest
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.audit.verdicts import BY_READING, NOT_COMPARABLE, NOT_RUN
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.report import build, figures
-from memrepro.report.claims import BY_READING
 from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
 from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
@@ -123,10 +122,17 @@ def experiment(name):
     return Experiment("sample", "toy", "session", "whole", "dense", "toy", {"k": 50})
 
 
-@pytest.fixture
-def toy(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
     """A document's folder and its runs' metrics, both outside the package."""
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    tmp_path = tmp_path_factory.mktemp("toy")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+        yield write_toy(tmp_path, monkeypatch)
+
+
+def write_toy(tmp_path, monkeypatch):
+    """Write the toy's folder, its metrics and its plan."""
     folder = tmp_path / "papers" / "toy"
     folder.mkdir(parents=True)
     for name, text in FILES.items():
@@ -148,10 +154,10 @@ def toy(tmp_path, monkeypatch):
     return Document(folder)
 
 
-@pytest.fixture
-def tables(toy, tmp_path):
+@pytest.fixture(scope="module")
+def tables(toy):
     """The toy's report: name → (row, column) → cell."""
-    out = tmp_path / "out"
+    out = toy.folder / "out"
     out.mkdir()
     with figures.data_only():
         written = DocumentReport(toy).build("sample", out)

@@ -9,6 +9,7 @@ from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.prepared import load_dates, load_qrels, load_ranges
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.report.sources import FileSource, write_sources
 from memrepro.report.tables import Cell, number, write_cells
 
 MARGIN = 2  # days on both sides, as the official filter widens a range
@@ -71,4 +72,9 @@ def ranges(profile: str, dataset: str) -> Iterator[Cell]:
 
 def build(profile: str, dataset: str, folder: Path) -> list[Path]:
     """Write the table of ranges of a data set; return the paths."""
-    return write_cells(ranges(profile, dataset), folder, f"{dataset}_ranges")
+    read = (paths.qrels, paths.ranges, paths.dates)
+    root = paths.results(profile)
+    files = [of(profile, dataset).relative_to(root).as_posix() for of in read]
+    sources = write_sources(map(FileSource, files))
+    cells = (cell._replace(sources=sources) for cell in ranges(profile, dataset))
+    return write_cells(cells, folder, f"{dataset}_ranges")
