@@ -43,7 +43,7 @@ def _lines(table: Table) -> list[Line]:
 
 
 def _block(head: str, heads: Sequence[str]) -> str:
-    """A head's last part where another table's heads are those alone: 'longmemeval s, recall@5'."""
+    """A head's last part where another table's heads are those alone: 'data set, recall@5'."""
     tail = head.rsplit(", ", 1)[-1]
     return tail if tail in heads else head
 
