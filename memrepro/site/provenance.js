@@ -8,7 +8,7 @@
   const HEADS = { reported: "printed", term: "what decided", from: "where it comes from", files: "other tables" };
   const titled = (key) => HEADS[key] ?? String(key).replaceAll("_", " ");
   const nothing = (value) => value === null || value === undefined || value === "" ||
-    (typeof value === "object" && !Object.keys(value).length);
+    (typeof value === "object" && !(value instanceof Node) && !Object.keys(value).length);
   const scroll = (table) => make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "rows" }, table);
 
   const rowsOf = (rows) => {

@@ -134,9 +134,9 @@ def test_the_provenance_of_a_number(tab):
     browser.run("window.dispatchEvent(new Event('beforeprint'))")  # opens what is folded
     text = browser.run("document.querySelector('main').innerText")
     for part in (
-        "sample-bm25-user", HOSTILE[1], "computed again, is the number",
-        "Most influential questions",
-        "Compared with sample-dense-user", "python -m memrepro why sample:overview:", "Environment",
+        "sample-bm25-user", HOSTILE[1], "computed again, is the number", "● exact",
+        "every question of this run", "Most influential questions", "Environment",
+        "Compared with sample-dense-user", "python -m memrepro why sample:overview:",
     ):  # fmt: skip
         assert part in text, part
     assert browser.run("document.querySelectorAll('details:not([open])').length") == 0
