@@ -22,13 +22,15 @@ from memrepro.files import paths
 from memrepro.provenance.links import link
 from memrepro.provenance.places import Place, entry, evaluated, plan, variant
 from memrepro.provenance.tables import cells
-from memrepro.report.modules import document_parts
+from memrepro.report.parts import document_parts
 from memrepro.report.tables import Cell
 from memrepro.study.plan import Experiment
 
 AFTER = "found after the fact"
 MOST = 3  # switches at once: with more, some mean or other equals any number
-_NOT_SWITCHES = ("profile", "encoder", "method", "vary", "values", "group", "parameters")
+_NOT_SWITCHES = (
+    "profile", "encoder", "method", "vary", "values", "group", "study", "traced", "parameters",
+)  # fmt: skip
 
 
 class Try(NamedTuple):

@@ -87,7 +87,7 @@ def evaluated_by(place: Place) -> str:
 
     It reads every run of its profile, whose stages are not this number's.
     """
-    return maker(paths.exclusions(entry(place.experiment).profile).relative_to(root()).as_posix())
+    return maker(paths.protocols(entry(place.experiment).profile).relative_to(root()).as_posix())
 
 
 def commands(names: list[str]) -> list[dict[str, str]]:

@@ -73,8 +73,8 @@ def entry(experiment: str) -> Experiment:
 
 
 def is_evaluated(profile: str) -> bool:
-    """Whether a profile has results: its evaluation writes the ledger of excluded questions."""
-    return paths.exclusions(profile).is_file()
+    """Whether a profile has results: its evaluation writes the sums of all protocols."""
+    return paths.protocols(profile).is_file()
 
 
 def profiles_of(profile: str) -> tuple[str, ...]:

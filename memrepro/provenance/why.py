@@ -11,7 +11,7 @@ from memrepro.provenance.places import Place, entry, variant
 from memrepro.report.tables import Cell
 
 # What is told of questions: each of them, the most influential, or nothing.
-Questions = Literal["all", "influential", "none"]
+Questions = Literal["all", "most_influential", "none"]
 _NO_QUESTIONS: dict[str, Any] = {"questions": [], "most_influential": [], "rival": None}
 
 

@@ -120,7 +120,7 @@ def _build(profiles: list[str], plan: Plan) -> Path:
 def _of_profile(profile: str) -> list[Path]:
     """What a profile's numbers are computed from: rankings, gold and the parameters."""
     of = [paths.results(one) for one in profiles_of(profile)]
-    names = ("runs", "qrels", "places", "exclusions.csv", "latency")
+    names = ("runs", "data", "qrels", "places", "exclusions.csv", "protocols.parquet", "latency")
     return [root() / "params.yaml", *(folder / name for folder in of for name in names)]
 
 
@@ -144,7 +144,7 @@ def _questions(
 
 def _drawings(groups: Groups, site: Site, profiles: list[str], plan: Plan) -> list[Link]:
     """What documents draw of single questions; it is made of the data, where they are here."""
-    inputs = [root() / "params.yaml", root() / "data"]
+    inputs = [root() / "params.yaml", root() / "data" / "prepared", root() / "data" / "vectors"]
     inputs += [paths.results(profile) / "runs" for profile in profiles]
     return groups.make("drawings", inputs, lambda: drawings.write(site, profiles, plan), profiles)
 

@@ -141,6 +141,7 @@ def view(
     copied = {
         suffix: relative(site.copy(path, f"{profile}/files/{paper}/{path.name}"), here)
         for suffix, path in item.files.items()
+        if not (suffix == "png" and "svg" in item.files)  # as large again; it is in results/
     }
     view: dict[str, Any] = {
         "name": item.name,

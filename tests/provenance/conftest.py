@@ -110,7 +110,10 @@ LOCK = {
         "evaluate@sample": {
             "cmd": "python -m memrepro notebook evaluate",
             "deps": [{"path": "results/sample/runs", "md5": "4.dir"}],
-            "outs": [{"path": "results/sample/exclusions.csv", "md5": "5"}],
+            "outs": [
+                {"path": "results/sample/exclusions.csv", "md5": "5"},
+                {"path": "results/sample/protocols.parquet", "md5": "6"},
+            ],
         },
         "report@toy": {
             "cmd": "python -m memrepro notebook toy",

@@ -113,7 +113,7 @@ def test_the_provenance_of_a_cell_by_hand(toy):
     rival = told["rival"]
     assert rival["row"] == "row toy-b"
     assert [rival["difference"][key] for key in ("won", "lost", "tied")] == [1, 2, 2]
-    short = cell("sample", "toyreport", "main", "row toy-a", "all", tell="influential")
+    short = cell("sample", "toyreport", "main", "row toy-a", "all", tell="most_influential")
     assert short == told | {"questions": []}
     least = cell("sample", "toyreport", "main", "row toy-a", "all", tell="none")
     assert least == told | {"questions": [], "most_influential": [], "rival": None}

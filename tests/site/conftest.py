@@ -85,6 +85,8 @@ def _results():
     write_table(paths.metrics("sample"), pd.DataFrame(metrics, columns=METRIC_COLUMNS))
     columns = ["dataset", "level", "protocol", "query_id", "reason"]
     write_table(paths.exclusions("sample"), pd.DataFrame(columns=columns))
+    columns = ["experiment", "setting", "level", "protocol", "metric", "k", "n", "value"]
+    write_table(paths.protocols("sample"), pd.DataFrame(columns=columns))
     folder = paths.trace("sample", "sample-rfmem-gated")
     ids = [f"q{n:02}" for n in range(QUESTIONS)]
     gates = {"query_id": ids, "path": "recollection", "mean": 0.25, "entropy": 0.5, "rounds": 1}
