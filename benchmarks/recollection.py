@@ -24,13 +24,13 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from memrepro.core.key_builder import KeyMaker
+from memrepro.core.key_builder import PlainKeyBuilder
 from memrepro.core.prepared import load, text_id
 from memrepro.core.similarity import normalise
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.retrieve.rfmem.nearest import Asked
+from memrepro.retrieve.rfmem.nearest import QueryBatch
 from memrepro.retrieve.rfmem.recollection import Settings, recollect
 from memrepro.retrieve.rfmem.reference import recollect_one
 from memrepro.study.params import load_plan
@@ -45,7 +45,7 @@ SETTINGS = {
 QUESTION = "Which restaurant did I say I wanted to go to for my birthday?"
 
 
-def drawn(n_memories: int, n_docs: int, n_queries: int, dimension: int) -> list[Asked]:
+def drawn(n_memories: int, n_docs: int, n_queries: int, dimension: int) -> list[QueryBatch]:
     """Random memories; vectors have a common part, as those of texts have."""
     generator = np.random.default_rng(n_docs)
 
@@ -53,12 +53,14 @@ def drawn(n_memories: int, n_docs: int, n_queries: int, dimension: int) -> list[
         return normalise(generator.normal(size=(n, dimension)).astype(np.float32) + 0.5)
 
     return [
-        Asked(vectors(n_queries), vectors(n_docs), generator.permutation(n_docs).astype(np.uint64))
+        QueryBatch(
+            vectors(n_queries), vectors(n_docs), generator.permutation(n_docs).astype(np.uint64)
+        )
         for _ in range(n_memories)
     ]
 
 
-def personabench() -> tuple[str, list[Asked]]:
+def personabench() -> tuple[str, list[QueryBatch]]:
     """The real memories, or random ones of their number and size."""
     experiment = load_plan().experiment(EXPERIMENT)
     try:
@@ -66,19 +68,19 @@ def personabench() -> tuple[str, list[Asked]]:
         vectors = read_vectors(experiment)
     except MemreproError:
         return "6 memories of 88 docs, random", drawn(6, 88, 44, 768)
-    maker = KeyMaker(experiment.granularity, experiment.keying)
+    builder = PlainKeyBuilder(experiment.granularity, experiment.key_scheme)
     asked = []
     for memory_id, memory in dataset.memories.items():
-        keys = maker.make(memory)
+        keys = builder.make(memory)
         docs = np.stack([vectors["document"][text_id(text)] for text in keys.texts])
         texts = [query.text for query in dataset.queries if query.memory_id == memory_id]
         queries = np.stack([vectors["query"][text_id(text)] for text in texts])
-        asked.append(Asked(queries, docs, keys.ties))
+        asked.append(QueryBatch(queries, docs, keys.ties))
     sizes = sorted(len(one.docs) for one in asked)
     return f"PersonaBench, {len(asked)} of {sizes[0]} to {sizes[-1]} docs", asked
 
 
-def batch(asked: Sequence[Asked], settings: Settings) -> list[list[int]]:
+def batch(asked: Sequence[QueryBatch], settings: Settings) -> list[list[int]]:
     """The docs of each query, all queries at once."""
     hits = recollect(asked, settings)
     n_queries = sum(len(one.queries) for one in asked)
@@ -86,7 +88,9 @@ def batch(asked: Sequence[Asked], settings: Settings) -> list[list[int]]:
     return [hits.doc[a:b].tolist() for a, b in pairwise(ends)]
 
 
-def loop(asked: Sequence[Asked], settings: Settings, kind: type = np.float32) -> list[list[int]]:
+def loop(
+    asked: Sequence[QueryBatch], settings: Settings, kind: type = np.float32
+) -> list[list[int]]:
     """The docs of each query, one query after the other."""
     found = []
     for one in asked:
@@ -109,15 +113,15 @@ def ranks_that_differ(one: Sequence[Sequence[int]], other: Sequence[Sequence[int
     )
 
 
-def measure(name: str, asked: Sequence[Asked], chosen: str, variant: str) -> dict[str, object]:
+def measure(name: str, asked: Sequence[QueryBatch], chosen: str, variant: str) -> dict[str, object]:
     """Queries a second of each path, and how far their rankings differ."""
     floor = 0.0 if variant == "released" else -np.inf
     settings = Settings(
         beam_width=3, rounds=10, floor=floor, seed=42, variant=variant, relevance_weight=0.9,
         **SETTINGS[chosen],
     )  # fmt: skip
-    few = [Asked(a.queries[: FEW // len(asked)], a.docs, a.ties) for a in asked]
-    ways: dict[str, tuple[Sequence[Asked], Callable[[], list[list[int]]]]] = {
+    few = [QueryBatch(a.queries[: FEW // len(asked)], a.docs, a.ties) for a in asked]
+    ways: dict[str, tuple[Sequence[QueryBatch], Callable[[], list[list[int]]]]] = {
         "loop": (few, lambda: loop(few, settings)),
         "loop, one thread": (few, lambda: with_one_thread(lambda: loop(few, settings))),
         "batch": (asked, lambda: batch(asked, settings)),
@@ -149,14 +153,14 @@ def measure(name: str, asked: Sequence[Asked], chosen: str, variant: str) -> dic
     }
 
 
-def latency(name: str, asked: Sequence[Asked]) -> dict[str, object]:
+def latency(name: str, asked: Sequence[QueryBatch]) -> dict[str, object]:
     """Milliseconds of one query by itself, the median of 50."""
     settings = Settings(
         beam_width=3, rounds=10, floor=0.0, seed=42, variant="released", relevance_weight=0.9,
         **SETTINGS["K=10, F=2, α=0.2"],
     )  # fmt: skip
     first = asked[0]
-    single = [Asked(first.queries[i : i + 1], first.docs, first.ties) for i in range(40)]
+    single = [QueryBatch(first.queries[i : i + 1], first.docs, first.ties) for i in range(40)]
     taken = []
     for number in range(50):
         one = single[number % len(single)]

@@ -52,7 +52,7 @@ class DatedEvent(NamedTuple):
     end: int
 
 
-class AskedRange(NamedTuple):
+class QueryRange(NamedTuple):
     """The dates that a query asks about, as proleptic ordinals, both ends counted."""
 
     query_id: str
@@ -146,5 +146,5 @@ class Extracted(NamedTuple):
     version: str
     texts: list[Extraction]
     dates: list[DatedEvent]
-    ranges: list[AskedRange]
+    ranges: list[QueryRange]
     skipped: list[tuple[str, str]]

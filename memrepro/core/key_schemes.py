@@ -1,6 +1,6 @@
-"""Keyings: which texts of a doc are its keys, and how extractions expand them.
+"""Key schemes: which texts of a doc are its keys, and how extractions expand them.
 
-A keying is a base, the fields that are keys, and perhaps an expansion of them by what was
+A key scheme is a base, the fields that are keys, and perhaps an expansion of them by what was
 extracted from the doc, written `base+mode:extraction`, such as `user_only+merge:nlp-fact`.
 A key remembers the field that it was made of, so that a rule may weigh the fields.
 """
@@ -13,11 +13,11 @@ from memrepro.core.memory import GRANULARITIES, Round, Session
 from memrepro.errors import MemreproError
 
 # A doc's keys: (field, text), each field at most once.
-Keying = Callable[[Round], Sequence[tuple[str, str]]]
+KeyScheme = Callable[[Round], Sequence[tuple[str, str]]]
 EXPANSION = "expansion"  # the field of a key that was extracted
 
 
-def only(field: str) -> Keying:
+def only(field: str) -> KeyScheme:
     """One field's words alone (max-sim document, Eq. 1; LongMemEval §5.1: the user's)."""
     return lambda doc: [(field, doc.fields[field])] if field in doc.fields else []
 
@@ -33,7 +33,7 @@ def fielded(doc: Round) -> Sequence[tuple[str, str]]:
 
 
 # LoCoMo's two fields are its two speakers.
-KEYINGS: Mapping[str, Keying] = {
+KEY_SCHEMES: Mapping[str, KeyScheme] = {
     "user_only": only("user"),
     "assistant_only": only("assistant"),
     "speaker_a_only": only("speaker_a"),
@@ -75,27 +75,28 @@ MODES = (*_MODES, *(f"split-{mode}" for mode in _MODES))
 
 @dataclass(frozen=True)
 class KeySpec:
-    """A keying's parts: the base, and the mode and name of its expansion ('' without one)."""
+    """A key scheme's parts: the base, and the mode and name of its expansion ('' without one)."""
 
     base: str
     mode: str = ""
     extraction: str = ""
 
     @staticmethod
-    def parse(keying: str) -> "KeySpec":
+    def parse(key_scheme: str) -> "KeySpec":
         """Read `base` or `base+mode:source-kind`.
 
         Raises:
             MemreproError: if the base, the mode or the kind is unknown.
         """
-        base, plus, expansion = keying.partition("+")
+        base, plus, expansion = key_scheme.partition("+")
         mode, colon, extraction = expansion.partition(":")
-        if base not in KEYINGS:
-            raise MemreproError(f"unknown keying {base!r}: known are {', '.join(KEYINGS)}")
+        if base not in KEY_SCHEMES:
+            raise MemreproError(f"unknown key scheme {base!r}: known are {', '.join(KEY_SCHEMES)}")
         if plus and (mode not in MODES or not colon or not is_extraction(extraction)):
             raise MemreproError(
-                f"keying {keying!r} has the expansion {expansion!r}: write mode:source-kind, with "
-                f"a mode of {', '.join(MODES)} and a kind of {', '.join(KINDS)}"
+                f"key scheme {key_scheme!r} has the expansion {expansion!r}: "
+                f"write mode:source-kind, with a mode of {', '.join(MODES)} "
+                f"and a kind of {', '.join(KINDS)}"
             )
         return KeySpec(base, mode, extraction)
 
@@ -103,7 +104,7 @@ class KeySpec:
         self, doc: Round, session: Session, extractions: Extractions
     ) -> Sequence[tuple[str, str]]:
         """The (field, text) pairs of a doc of a session."""
-        keys = KEYINGS[self.base](doc)
+        keys = KEY_SCHEMES[self.base](doc)
         if not self.mode:
             return keys
         extracted = extractions.of_doc(self.extraction, session, doc)
@@ -119,21 +120,21 @@ def is_extraction(name: str) -> bool:
     return bool(source) and kind in KINDS
 
 
-def check_granularity(granularity: str, keying: str) -> None:
-    """Refuse a granularity or keying that is unknown, or two that do not go together."""
-    mode = KeySpec.parse(keying).mode
+def check_granularity(granularity: str, key_scheme: str) -> None:
+    """Refuse a granularity or key scheme that is unknown, or two that do not go together."""
+    mode = KeySpec.parse(key_scheme).mode
     if granularity not in GRANULARITIES and not is_extraction(granularity):
         raise MemreproError(
             f"unknown granularity {granularity!r}: known are {', '.join(GRANULARITIES)}, and an "
             f"extraction's name such as 'nlp-fact'"
         )
-    if is_extraction(granularity) and keying != "concat":
+    if is_extraction(granularity) and key_scheme != "concat":
         raise MemreproError(
-            f"granularity {granularity!r} under the keying {keying!r}: an extraction has no "
-            "speaker; choose the keying 'concat'"
+            f"granularity {granularity!r} under the key scheme {key_scheme!r}: an extraction has "
+            "no speaker; choose the key scheme 'concat'"
         )
     if granularity == "turn" and mode:
         raise MemreproError(
-            f"granularity 'turn' under the keying {keying!r}: extractions are of rounds and "
-            "sessions, not of turns; choose a keying without expansion"
+            f"granularity 'turn' under the key scheme {key_scheme!r}: extractions are of rounds "
+            "and sessions, not of turns; choose a key scheme without expansion"
         )

@@ -81,7 +81,7 @@ class Keys:
             raise MemreproError(
                 f"doc {self.doc_ids[int(np.argmax(counts != 1))]!r} has "
                 f"{0 if self.vectors is None else counts[int(np.argmax(counts != 1))]} vectors: "
-                "this retriever needs one a doc; choose the keying 'concat' or 'user_only'"
+                "this retriever needs one a doc; choose the key scheme 'concat' or 'user_only'"
             )
         return self.vectors[self.rows]
 

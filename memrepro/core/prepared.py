@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from memrepro.core.extractions import AskedRange, DatedEvent, Extraction, Extractions
+from memrepro.core.extractions import DatedEvent, Extraction, Extractions, QueryRange
 from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_table, table_writer, write_table
@@ -209,9 +209,9 @@ def save_dates(dates: Iterable[DatedEvent], path: Path) -> None:
     _save_spans(dates, DatedEvent._fields, path)
 
 
-def save_ranges(ranges: Iterable[AskedRange], path: Path) -> None:
+def save_ranges(ranges: Iterable[QueryRange], path: Path) -> None:
     """Write the dates that queries ask about."""
-    _save_spans(ranges, AskedRange._fields, path)
+    _save_spans(ranges, QueryRange._fields, path)
 
 
 def _save_spans(rows: Iterable[tuple[Any, ...]], columns: Sequence[str], path: Path) -> None:
@@ -235,6 +235,6 @@ def load_dates(path: Path, sources: Sequence[str]) -> dict[tuple[str, str], list
     return found
 
 
-def load_ranges(path: Path, source: str) -> list[AskedRange]:
+def load_ranges(path: Path, source: str) -> list[QueryRange]:
     """The dates that queries ask about by a source."""
-    return [row for row in map(AskedRange._make, _rows(read_table(path))) if row.source == source]
+    return [row for row in map(QueryRange._make, _rows(read_table(path))) if row.source == source]

@@ -73,7 +73,7 @@ def ranks_of(run: pd.DataFrame) -> Ranks:
 
 
 @dataclass(frozen=True)
-class Hits:
+class GoldRanks:
     """Where the gold of each combination came out; the arrays that all metrics share.
 
     Attributes:
@@ -98,14 +98,14 @@ class Hits:
         """The best combination of each query, shape (n_queries,)."""
         return np.maximum.reduceat(per_combination.astype(np.float64), self.first_combination)
 
-    def each(self) -> Iterator["Hits"]:
+    def each(self) -> Iterator["GoldRanks"]:
         """The hits of each query alone, in order."""
         combinations = [*self.first_combination.tolist(), len(self.sizes)]
         golds = [*self.first_gold.tolist(), len(self.ranks)]
         for query_id, start, end in zip(
             self.query_ids, combinations[:-1], combinations[1:], strict=True
         ):
-            yield Hits(
+            yield GoldRanks(
                 (query_id,),
                 np.zeros(1, np.int64),
                 self.first_gold[start:end] - golds[start],
@@ -137,7 +137,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Judged:
-    """The gold docs of queries, laid out once for many runs; arrays as in `Hits`.
+    """The gold docs of queries, laid out once for many runs; arrays as in `GoldRanks`.
 
     Attributes:
         docs: the id of each gold doc, shape (n_gold,).
@@ -194,9 +194,9 @@ def lay_out(gold: Mapping[str, Parts]) -> Judged:
     )
 
 
-def find_hits(ranks: Ranks, judged: Judged) -> Hits:
+def find_gold_ranks(ranks: Ranks, judged: Judged) -> GoldRanks:
     """The ranks of the gold docs in a run."""
-    return Hits(
+    return GoldRanks(
         judged.query_ids,
         judged.first_combination,
         judged.first_gold,
@@ -205,38 +205,38 @@ def find_hits(ranks: Ranks, judged: Judged) -> Hits:
     )
 
 
-def recall_all(hits: Hits, k: int) -> Floats:
+def recall_all(gold_ranks: GoldRanks, k: int) -> Floats:
     """1 where every gold doc is in the top k (LongMemEval's official recall_all@k)."""
-    return hits.best(hits.total(hits.ranks <= k) == hits.sizes)
+    return gold_ranks.best(gold_ranks.total(gold_ranks.ranks <= k) == gold_ranks.sizes)
 
 
-def recall_any(hits: Hits, k: int) -> Floats:
+def recall_any(gold_ranks: GoldRanks, k: int) -> Floats:
     """1 where at least one gold doc is in the top k (LongMemEval's official recall_any@k)."""
-    return hits.best(hits.total(hits.ranks <= k) > 0)
+    return gold_ranks.best(gold_ranks.total(gold_ranks.ranks <= k) > 0)
 
 
-def recall(hits: Hits, k: int) -> Floats:
+def recall(gold_ranks: GoldRanks, k: int) -> Floats:
     """The share of gold docs in the top k (PersonaBench's Recall, best combination)."""
-    return hits.best(hits.total(hits.ranks <= k) / hits.sizes)
+    return gold_ranks.best(gold_ranks.total(gold_ranks.ranks <= k) / gold_ranks.sizes)
 
 
-def _ndcg(hits: Hits, k: int, discount: Callable[[Floats], Floats]) -> Floats:
-    gains = np.where(hits.ranks <= k, 1.0 / discount(hits.ranks), 0.0)
+def _ndcg(gold_ranks: GoldRanks, k: int, discount: Callable[[Floats], Floats]) -> Floats:
+    gains = np.where(gold_ranks.ranks <= k, 1.0 / discount(gold_ranks.ranks), 0.0)
     ideal = np.cumsum(1.0 / discount(np.arange(1.0, max(k, 1) + 1)))
-    return hits.best(hits.total(gains) / ideal[np.minimum(hits.sizes, k) - 1])
+    return gold_ranks.best(gold_ranks.total(gains) / ideal[np.minimum(gold_ranks.sizes, k) - 1])
 
 
-def ndcg(hits: Hits, k: int) -> Floats:
+def ndcg(gold_ranks: GoldRanks, k: int) -> Floats:
     """NDCG@k with the ordinary discount 1/log2(rank + 1) (also PersonaBench's)."""
-    return _ndcg(hits, k, lambda rank: np.log2(rank + 1.0))
+    return _ndcg(gold_ranks, k, lambda rank: np.log2(rank + 1.0))
 
 
-def ndcg_longmemeval(hits: Hits, k: int) -> Floats:
+def ndcg_longmemeval(gold_ranks: GoldRanks, k: int) -> Floats:
     """NDCG@k of LongMemEval's released code: DCG = rel_1 + Σ_{i≥2} rel_i / log2(i)."""
-    return _ndcg(hits, k, lambda rank: np.maximum(1.0, np.log2(rank)))
+    return _ndcg(gold_ranks, k, lambda rank: np.maximum(1.0, np.log2(rank)))
 
 
-METRICS: Mapping[str, Callable[[Hits, int], Floats]] = {
+METRICS: Mapping[str, Callable[[GoldRanks, int], Floats]] = {
     "recall_all": recall_all,
     "recall_any": recall_any,
     "recall": recall,
@@ -253,10 +253,10 @@ def evaluate(ranks: Ranks, judged: Judged, names: Iterable[str], ks: Sequence[in
     """
     if bad := [k for k in ks if k < 1]:
         raise MemreproError(f"k is {bad[0]}: a cut-off must be at least 1")
-    hits = find_hits(ranks, judged)
+    gold_ranks = find_gold_ranks(ranks, judged)
     found = {}
     for name in names:
         if name not in METRICS:
             raise MemreproError(f"unknown metric {name!r}: known are {', '.join(METRICS)}")
-        found.update({(name, k): METRICS[name](hits, k) for k in ks})
-    return Values(hits.query_ids, found)
+        found.update({(name, k): METRICS[name](gold_ranks, k) for k in ks})
+    return Values(gold_ranks.query_ids, found)

@@ -2,7 +2,7 @@
 
 Two readings, each under its own name. *First place*: a session stands where its first doc does.
 *Official*: LongMemEval's released code leaves the docs where they are and lets k grow until the top
-of the list names k sessions (PROTOCOLS.md); see `evaluate_official`.
+of the list names k sessions (docs/protocols.md); see `evaluate_official`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ import pandas as pd
 
 from memrepro.core.memory import Parts
 from memrepro.errors import MemreproError
-from memrepro.evaluate.metrics import Values, find_hits, lay_out, ndcg_longmemeval, ranks_of
+from memrepro.evaluate.metrics import Values, find_gold_ranks, lay_out, ndcg_longmemeval, ranks_of
 
 
 def parent_of(doc_id: str) -> str:
@@ -71,7 +71,7 @@ def evaluate_official(
     for query_id, doc_id in zip(run["query_id"].tolist(), run["doc_id"].tolist(), strict=True):
         docs_of.setdefault(query_id, []).append(doc_id)
     values: dict[tuple[str, int], list[float]] = {(name, k): [] for k in ks for name in OFFICIAL}
-    ordered = find_hits(ranks_of(run), lay_out(gold)).each()
+    ordered = find_gold_ranks(ranks_of(run), lay_out(gold)).each()
     for (query_id, parts), hits in zip(gold.items(), ordered, strict=True):
         turns = {doc_id for part in parts for doc_id in part}
         ranking = docs_of.get(query_id, [])

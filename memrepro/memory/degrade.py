@@ -69,7 +69,7 @@ class Limited:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _LimitedQuery:
     """A query, with what it is limited to."""
 
     query: str
@@ -118,10 +118,10 @@ class Chain:
 
     def answer(self, query: str, now: float, channel: str | None) -> Answer:
         """Search, step by step."""
-        asked = _Asked(query, now, time_range(query, day(now)), channel)
+        asked = _LimitedQuery(query, now, time_range(query, day(now)), channel)
         failures: list[str] = []
         self.counts["searches"] += 1
-        steps: tuple[tuple[Step, Callable[[_Asked], list[Item]]], ...] = (
+        steps: tuple[tuple[Step, Callable[[_LimitedQuery], list[Item]]], ...] = (
             ("dense", self._dense), ("lexical", self._lexical), ("recent", self._recent)
         )  # fmt: skip
         for name, step in steps:
@@ -141,7 +141,7 @@ class Chain:
             self.counts[f"given_{item.tier}"] += 1
         return Answer(step, items, "" if items else UNCERTAIN, tuple(failures))
 
-    def _dense(self, asked: _Asked) -> list[Item]:
+    def _dense(self, asked: _LimitedQuery) -> list[Item]:
         """WARM by the combined score, with COLD where WARM's best cosine is too low."""
         with self.journal.snapshot():
             if self.journal.get("behind"):
@@ -164,7 +164,7 @@ class Chain:
         return self._select(pool, asked)
 
     def _nearest(
-        self, asked: _Asked, tail: Sequence[Message]
+        self, asked: _LimitedQuery, tail: Sequence[Message]
     ) -> tuple[Vectors, list[str], Doubles, Vectors]:
         text = segment_text(tail)
         if tail and text != self._tail[0]:
@@ -174,7 +174,9 @@ class Chain:
         ids, vectors = self.index.nearest("segments", query, limit)
         return query, ids, products(query[None], vectors)[0], vectors
 
-    def _tail_found(self, asked: _Asked, tail: Sequence[Message], query: Vectors) -> list[_Found]:
+    def _tail_found(
+        self, asked: _LimitedQuery, tail: Sequence[Message], query: Vectors
+    ) -> list[_Found]:
         """What no segment holds yet, as one; its words are not in the index, its cosine counts."""
         if not tail:
             return []
@@ -193,7 +195,7 @@ class Chain:
 
     def _warm_found(
         self,
-        asked: _Asked,
+        asked: _LimitedQuery,
         allowed: set[str] | None,
         ids: list[str],
         cosines: Doubles,
@@ -222,7 +224,7 @@ class Chain:
             for segment in self.journal.segments_of(near)
         ]
 
-    def _cold_found(self, asked: _Asked, query: Vectors) -> list[_Found]:
+    def _cold_found(self, asked: _LimitedQuery, query: Vectors) -> list[_Found]:
         """Facts, with the weight of a direct conversation and the time when they were last said."""
         limit = None if asked.is_limited else _NEAREST
         ids, vectors = self.limited.run(
@@ -254,11 +256,11 @@ class Chain:
             if fact_key(fact) == ids[row_of[fact.fact_id]]
         ]
 
-    def _is_near(self, cosine: float, asked: _Asked) -> bool:
+    def _is_near(self, cosine: float, asked: _LimitedQuery) -> bool:
         """Whether it is similar enough; "what did we do last week" is like nothing in that week."""
         return asked.span is not None or cosine >= self.settings.threshold
 
-    def _select(self, pool: Sequence[_Found], asked: _Asked) -> list[Item]:
+    def _select(self, pool: Sequence[_Found], asked: _LimitedQuery) -> list[Item]:
         if not pool:
             return []
         scores = self._scores(pool, asked.now)
@@ -287,7 +289,7 @@ class Chain:
             [found.accesses for found in pool],
         )
 
-    def _lexical(self, asked: _Asked) -> list[Item]:
+    def _lexical(self, asked: _LimitedQuery) -> list[Item]:
         """WARM by BM25, and COLD where WARM has no word of the query."""
         with self.journal.snapshot():
             allowed = self._allowed("warm", asked)
@@ -305,19 +307,19 @@ class Chain:
             raise MemreproError("no segment or fact has a word of the query")
         return items
 
-    def _recent(self, asked: _Asked) -> list[Item]:
+    def _recent(self, asked: _LimitedQuery) -> list[Item]:
         """The last messages that memory holds, whatever the query."""
         messages = self.hot.last(self.settings.recent)
         if not messages:
             raise MemreproError("there is no message")
         return [Item("hot", m.message_id, m.text, 0.0, m.at, (m.message_id,)) for m in messages]
 
-    def _allowed(self, tier: str, asked: _Asked) -> set[str] | None:
+    def _allowed(self, tier: str, asked: _LimitedQuery) -> set[str] | None:
         if not asked.is_limited:
             return None
         return self.journal.within(tier, asked.span, self.settings.time_by, asked.channel)
 
-    def _meant(self, facts: Sequence[Fact], asked: _Asked) -> list[Fact]:
+    def _meant(self, facts: Sequence[Fact], asked: _LimitedQuery) -> list[Fact]:
         """Those of some facts that have a source within the query's limits."""
         allowed = self._allowed("cold", asked)
         return [f for f in facts if allowed is None or not allowed.isdisjoint(f.sources)]

@@ -81,7 +81,7 @@ def _experiments(arguments: argparse.Namespace) -> int:
 
     plan = load_plan()
     rows = [
-        (e.profile, key, e.dataset, e.encoder or "-", e.granularity, e.keying,
+        (e.profile, key, e.dataset, e.encoder or "-", e.granularity, e.key_scheme,
          f"{e.method}.{e.retriever}", e.vary or "-")
         for key, e in {**plan.experiments, **plan.sweeps}.items()
     ]  # fmt: skip
@@ -91,7 +91,7 @@ def _experiments(arguments: argparse.Namespace) -> int:
         "data set",
         "encoder",
         "doc",
-        "keying",
+        "key_scheme",
         "retriever",
         "sweep over",
     ]

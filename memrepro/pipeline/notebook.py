@@ -18,7 +18,7 @@ from papermill.exceptions import PapermillExecutionError
 
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml, replacing, root, write_text
-from memrepro.study.done import SENTINEL
+from memrepro.study.result import SENTINEL
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")

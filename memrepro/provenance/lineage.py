@@ -130,7 +130,7 @@ def _files(stage: str) -> Iterator[tuple[str, str, str]]:
 def parameters(place: Place) -> dict[str, Any]:
     """What a place's run was asked for: the entry of params.yaml at its setting, in full."""
     one = variant(place)
-    keys = ("dataset", "granularity", "keying", "encoder", "method", "retriever", "ranges")
+    keys = ("dataset", "granularity", "key_scheme", "encoder", "method", "retriever", "ranges")
     shown: dict[str, Any] = {key: value for key in keys if (value := getattr(one, key))}
     if one.dates:
         shown["dates"] = list(one.dates)

@@ -26,9 +26,9 @@ from memrepro.files.atomic import read_json, read_table, read_yaml, root, sha256
 from memrepro.report.modules import report_module
 from memrepro.report.tables import DIGITS
 from memrepro.study.causes import causes, maker
-from memrepro.study.done import Done
 from memrepro.study.evaluation import as_texts, evaluate_profile
 from memrepro.study.params import load_plan
+from memrepro.study.result import StageResult
 
 # Profiles whose tables are audited together, by a stage of its own.
 AUDITED = ("sample", "open")
@@ -284,14 +284,14 @@ def _committed_manifest(profile: str) -> dict[str, Any] | None:
     return None if then is None else dict(json.loads(then))
 
 
-def run(profile: str) -> Done:
+def run(profile: str) -> StageResult:
     """Check a profile and write its manifest: both digests of every result file."""
     summary, now = _checked(profile, None)
     path = paths.manifest(profile)
     if not path.is_file() or read_json(path) != now:
         write_json(path, now)
     inputs = sorted((paths.results(profile) / "runs").rglob("*.parquet"))
-    return Done(f"verify {profile}", summary, inputs, [path])
+    return StageResult(f"verify {profile}", summary, inputs, [path])
 
 
 def _checked(

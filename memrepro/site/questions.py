@@ -52,7 +52,7 @@ def browsable(profile: str, plan: Plan) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for name, one in {**plan.experiments, **plan.sweeps}.items():
-        method = one.vary in ("", "keying", "granularity")
+        method = one.vary in ("", "key_scheme", "granularity")
         labelled = paths.qrels(plan.datasets[one.dataset].profile, one.dataset).is_file()
         if one.profile == profile and method and labelled and run_file(name).is_file():
             found.setdefault(one.dataset, []).append(name)

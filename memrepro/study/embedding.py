@@ -3,18 +3,17 @@
 import numpy as np
 import pandas as pd
 
-from memrepro.core.key_builder import KeyMaker
+from memrepro.core.key_builder import KeyBuilder, PlainKeyBuilder
 from memrepro.core.prepared import load, load_extractions, text_id
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
-from memrepro.study.done import Done
-from memrepro.study.making import MakerOf
 from memrepro.study.params import load_plan
+from memrepro.study.result import StageResult
 
 
-def run(embedding: str, maker_of: MakerOf = KeyMaker) -> Done:
+def run(embedding: str, builder_of: type[KeyBuilder] = PlainKeyBuilder) -> StageResult:
     """Embed each unique key and query text once, through the cache, and write the vectors.
 
     The table is `role, text_id, vector`, documents before queries, in the data set's order.
@@ -23,11 +22,11 @@ def run(embedding: str, maker_of: MakerOf = KeyMaker) -> Done:
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
     extractions = load_extractions(paths.extracted(entry.dataset))
     documents: dict[str, None] = {}
-    for granularity, keyings in entry.keys.items():
-        for keying in keyings:
-            maker = maker_of(granularity, keying, extractions)
-            maker.make_all(list(dataset.memories.values()))
-            documents.update(dict.fromkeys(maker.texts))
+    for granularity, key_schemes in entry.keys.items():
+        for key_scheme in key_schemes:
+            builder = builder_of(granularity, key_scheme, extractions)
+            builder.make_all(list(dataset.memories.values()))
+            documents.update(dict.fromkeys(builder.texts))
     queries = dict.fromkeys(query.text for query in dataset.queries)
     encoder = load_encoder(entry.encoder)
     blocks = []
@@ -49,4 +48,4 @@ def run(embedding: str, maker_of: MakerOf = KeyMaker) -> Done:
     )
     folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
     inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
-    return Done(f"embed {embedding}", summary, inputs, [output])
+    return StageResult(f"embed {embedding}", summary, inputs, [output])

@@ -17,8 +17,8 @@ from memrepro.evaluate.metrics import Judged, Values, evaluate, lay_out, ranks_o
 from memrepro.evaluate.rollup import evaluate_official, roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
-from memrepro.study.done import Done
 from memrepro.study.params import Experiment, Plan, Protocol, load_plan
+from memrepro.study.result import StageResult
 
 METRIC_COLUMNS = [
     "experiment", "setting", "level", "query_id", "kind", "metric", "k", "value",
@@ -26,7 +26,7 @@ METRIC_COLUMNS = [
 PROTOCOL_COLUMNS = [
     "experiment", "setting", "level", "protocol", "metric", "k", "n", "value",
 ]  # fmt: skip
-_KEYS = ("keying", "granularity")  # sweeps over what is searched, and not over a parameter
+_KEYS = ("key_scheme", "granularity")  # sweeps over what is searched, and not over a parameter
 LEDGER_COLUMNS = ["dataset", "level", "protocol", "query_id", "reason"]
 
 
@@ -245,7 +245,7 @@ def as_texts(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(table.select_dtypes("category"), "str"))
 
 
-def run(profile: str) -> Done:
+def run(profile: str) -> StageResult:
     """Write a profile's per-question metrics, its protocols and its ledger of exclusions."""
     plan = load_plan()
     plan.check_profile(profile)
@@ -262,4 +262,4 @@ def run(profile: str) -> Done:
     inputs = sorted(
         p for sub in ("runs", "qrels", "places") for p in (folder / sub).rglob("*.parquet")
     )
-    return Done(f"evaluate {profile}", summary.round(4), inputs, list(outputs.values()))
+    return StageResult(f"evaluate {profile}", summary.round(4), inputs, list(outputs.values()))

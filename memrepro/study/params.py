@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memrepro.core.key_schemes import check_granularity
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import METRICS
 from memrepro.files.atomic import read_yaml, root
+from memrepro.retrieve.key_builders import check_key_scheme
 from memrepro.study.plan import (
     PROFILES,
     DatasetEntry,
@@ -80,7 +80,7 @@ def load_plan() -> Plan:
 
     Raises:
         MemreproError: for an unknown or missing key, profile, data set, encoder, granularity,
-            keying, method, retriever or parameter, keys that no embedding covers, a traced
+            key scheme, method, retriever or parameter, keys that no embedding covers, a traced
             experiment whose retriever has no trace, or experiments timed together that differ in
             data set or encoder.
     """
@@ -141,10 +141,10 @@ def _plan(path: Path, changed: int) -> Plan:
         _require(f"embeddings.{key}", "data set", embedding.dataset, plan.datasets)
         _require(f"embeddings.{key}", "encoder", embedding.encoder, encoders)
     covered = {
-        (e.dataset, e.encoder, granularity, keying)
+        (e.dataset, e.encoder, granularity, key_scheme)
         for e in plan.embeddings.values()
-        for granularity, keyings in e.keys.items()
-        for keying in keyings
+        for granularity, key_schemes in e.keys.items()
+        for key_scheme in key_schemes
     }
     for key, entry in {**plan.experiments, **plan.sweeps}.items():
         _require(key, "data set", entry.dataset, plan.datasets)
@@ -156,12 +156,12 @@ def _plan(path: Path, changed: int) -> Plan:
                 "time filter needs both"
             )
         for e in entry.variants().values():
-            _check_keying(e.granularity, e.keying)
-            if e.encoder and (e.dataset, e.encoder, e.granularity, e.keying) not in covered:
+            check_key_scheme(e.granularity, e.key_scheme)
+            if e.encoder and (e.dataset, e.encoder, e.granularity, e.key_scheme) not in covered:
                 raise MemreproError(
-                    f"params.yaml: {key} searches {e.keying} keys by {e.granularity} of "
+                    f"params.yaml: {key} searches {e.key_scheme} keys by {e.granularity} of "
                     f"{e.dataset} under {e.encoder}, which no entry of embeddings makes: "
-                    "add the keying there"
+                    "add the key scheme there"
                 )
             retriever = make_retriever(e.method, e.retriever, dict(e.parameters))
             if key in plan.traced and not hasattr(retriever, "trace"):
@@ -260,10 +260,10 @@ def _check_kinds(made: Mapping[str, Mapping[str, Experiment]]) -> None:
                     f"params.yaml: {key} of {kind} has the encoder {e.encoder!r}: the lexical "
                     "kinds have none, the others need one"
                 )
-            family = family_of(e.keying)
+            family = family_of(e.key_scheme)
             if family != (kind if kind in ("graph", "tiered") else ""):
                 raise MemreproError(
-                    f"params.yaml: {key} of {kind} has the keying {e.keying!r}: keyings with "
+                    f"params.yaml: {key} of {kind} has the key scheme {e.key_scheme!r}: those with "
                     "+graph: stand in graph, those with tiers: in tiered, all others elsewhere"
                 )
             # A run's length decides its cut-offs: sweep over k by evaluating one run at each k.
@@ -274,30 +274,16 @@ def _check_kinds(made: Mapping[str, Mapping[str, Experiment]]) -> None:
                 )
 
 
-def _check_keying(granularity: str, keying: str) -> None:
-    """Refuse a granularity or keying that is unknown, or two that do not go together."""
-    if family_of(keying) == "graph":
-        from memrepro.retrieve.associa.clues import Recipe
-
-        Recipe.parse(granularity, keying)
-    elif family_of(keying) == "tiered":
-        from memrepro.retrieve.tiered.keying import parse
-
-        parse(granularity, keying)
-    else:
-        check_granularity(granularity, keying)
-
-
 def _embedding(kind: str, key: str, entry: object) -> Embedding:
     embedding = build_entry(Embedding, f"{kind}.{key}", entry)
-    for granularity, keyings in embedding.keys.items():
-        for keying in keyings:
-            _check_keying(granularity, keying)
-            if family_of(keying) != kind.removesuffix("embeddings").removesuffix("_"):
+    for granularity, key_schemes in embedding.keys.items():
+        for key_scheme in key_schemes:
+            check_key_scheme(granularity, key_scheme)
+            if family_of(key_scheme) != kind.removesuffix("embeddings").removesuffix("_"):
                 raise MemreproError(
-                    f"params.yaml: {kind}.{key} has the keying {keying!r}: keyings with +graph: "
-                    "stand in graph_embeddings, those with tiers: in tiered_embeddings, all others "
-                    "in embeddings"
+                    f"params.yaml: {kind}.{key} has the key scheme {key_scheme!r}: those with "
+                    "+graph: stand in graph_embeddings, those with tiers: in tiered_embeddings, "
+                    "all others in embeddings"
                 )
     return replace(embedding, keys={g: tuple(ks) for g, ks in embedding.keys.items()})
 

@@ -14,15 +14,15 @@ PROFILES = ("sample", "open", "full")
 FULL_REPORTS = ("rfmem", "maxsim", "longmemeval", "associa", "tiered")
 
 
-def family_of(keying: str) -> str:
-    """Who makes the keys of a keying: 'graph', 'tiered', or '' (`core.key_maker`).
+def family_of(key_scheme: str) -> str:
+    """Who makes the keys of a key scheme: 'graph', 'tiered', or '' (`core.key_builder`).
 
-    A graph's are `base+graph:…` (`retrievers.associa.keying`), the tiered design's `tiers:…`
-    (`retrievers.tiered.keying`).
+    A graph's are `base+graph:…` (`retrievers.associa.key_scheme`), the tiered design's `tiers:…`
+    (`retrievers.tiered.key_scheme`).
     """
-    if keying.startswith("tiers:"):
+    if key_scheme.startswith("tiers:"):
         return "tiered"
-    return "graph" if "+graph:" in keying else ""
+    return "graph" if "+graph:" in key_scheme else ""
 
 
 def _vectors(dataset: str, encoder: str, family: str) -> Path:
@@ -48,7 +48,7 @@ class DatasetEntry:
 
 @dataclass(frozen=True)
 class Embedding:
-    """Which keys of a data set an encoder embeds: granularity → keyings."""
+    """Which keys of a data set an encoder embeds: granularity → key schemes."""
 
     profile: str
     dataset: str
@@ -58,7 +58,14 @@ class Embedding:
     @property
     def family(self) -> str:
         """Who makes its keys (`family_of`), the same for all of them."""
-        return next((family_of(keying) for keyings in self.keys.values() for keying in keyings), "")
+        return next(
+            (
+                family_of(key_scheme)
+                for key_schemes in self.keys.values()
+                for key_scheme in key_schemes
+            ),
+            "",
+        )
 
     @property
     def is_graph(self) -> bool:
@@ -73,21 +80,21 @@ class Embedding:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One run: a data set's docs under a keying, searched by a retriever.
+    """One run: a data set's docs under a key scheme, searched by a retriever.
 
     Attributes:
         profile: whose results folder the run lies in.
         dataset: key of the data set.
         granularity: what a doc is, such as 'round', or an extraction's name.
-        keying: which of its texts are keys, and their expansion; see `memrepro.core.keys`.
+        key_scheme: which of its texts are keys, and their expansion; see `memrepro.core.keys`.
         method: the family's module under `memrepro.retrieve`.
         retriever: the retriever's name in it.
         parameters: the retriever's.
         encoder: key of the encoder; '' for a lexical one.
         ranges: the source of the dates that queries ask about; '' without a time filter.
         dates: the sources of the docs' dates; 'said' is when a session took place.
-        vary: in a sweep, 'keying', 'granularity' or the parameter that takes each of `values`; ''
-            otherwise.
+        vary: in a sweep, 'key_scheme', 'granularity' or the parameter that takes each of `values`;
+            '' otherwise.
         values: of the sweep.
         group: what is run together with it, the sweeps' group or `tiered/<group>`; '' for what has
             a stage of its own.
@@ -96,7 +103,7 @@ class Experiment:
     profile: str
     dataset: str
     granularity: str
-    keying: str
+    key_scheme: str
     method: str
     retriever: str
     parameters: Mapping[str, Any]
@@ -110,14 +117,14 @@ class Experiment:
     @property
     def vectors(self) -> Path:
         """The file of its vectors."""
-        return _vectors(self.dataset, self.encoder, family_of(self.keying))
+        return _vectors(self.dataset, self.encoder, family_of(self.key_scheme))
 
     def variants(self) -> dict[str, "Experiment"]:
         """What runs, by setting: itself under '', or in a sweep one experiment a value."""
         if not self.vary:
             return {"": self}
         one = replace(self, vary="", values=(), group="")
-        if self.vary in ("keying", "granularity"):
+        if self.vary in ("key_scheme", "granularity"):
             return {str(value): replace(one, **{self.vary: value}) for value in self.values}
         return {
             str(value): replace(one, parameters={**self.parameters, self.vary: value})
@@ -184,7 +191,7 @@ class Evaluation:
     """Cut-offs and metrics, and the protocols, of which the first is kept a question.
 
     The others are summed up, at `protocol_ks` and for `protocol_metrics` alone, to which a sweep
-    over keyings is held too.
+    over key schemes is held too.
     """
 
     ks: tuple[int, ...]

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 import numpy as np
 import pandas as pd
 
-from memrepro.core.key_builder import KeyMaker
+from memrepro.core.key_builder import KeyBuilder, PlainKeyBuilder
 from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset, Memory, Query
 from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, text_id
@@ -18,9 +18,8 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.retrieve import Retriever, make_retriever
-from memrepro.study.done import Done
-from memrepro.study.making import Maker, MakerOf
 from memrepro.study.params import Experiment, Plan, load_plan
+from memrepro.study.result import StageResult
 
 _ANEW = "delete it and run `dvc repro` again, which makes it from the data and the cache"
 
@@ -60,18 +59,18 @@ def make_requests(
     dataset: Dataset,
     experiment: Experiment,
     vectors: Mapping[str, Mapping[str, Floats]],
-    maker_of: MakerOf = KeyMaker,
+    builder_of: type[KeyBuilder] = PlainKeyBuilder,
 ) -> list[Request]:
     """One request a memory, in the data set's order; with vectors if there is an encoder."""
     asked: dict[str, list[Query]] = {}
     for query in dataset.queries:
         asked.setdefault(query.memory_id, []).append(query)
     extractions = load_extractions(paths.extracted(experiment.dataset))
-    maker = maker_of(experiment.granularity, experiment.keying, extractions)
+    builder = builder_of(experiment.granularity, experiment.key_scheme, extractions)
     memories = [dataset.memories[memory_id] for memory_id in asked]
-    made = maker.make_all(memories)
+    made = builder.make_all(memories)
     if experiment.encoder:
-        shared = _pick(vectors.get("document", {}), maker.texts, experiment)
+        shared = _pick(vectors.get("document", {}), builder.texts, experiment)
         made = [keys.with_vectors(shared) for keys in made]
     requests = []
     for keys, queries in zip(made, asked.values(), strict=True):
@@ -81,14 +80,14 @@ def make_requests(
         )
         requests.append(Request(keys, [q.query_id for q in queries], texts, query_vectors))
     if experiment.ranges:
-        return _with_times(requests, memories, maker, load_plan(), experiment)
+        return _with_times(requests, memories, builder, load_plan(), experiment)
     return requests
 
 
 def _with_times(
     requests: Sequence[Request],
     memories: Sequence[Memory],
-    maker: Maker,
+    builder: KeyBuilder,
     plan: Plan,
     experiment: Experiment,
 ) -> list[Request]:
@@ -100,7 +99,7 @@ def _with_times(
     timed = []
     for request, memory in zip(requests, memories, strict=True):
         of_session = [dates.get((memory.memory_id, s.session_id), []) for s in memory.sessions]
-        doc_dates = [of_session[i] for i in maker.sessions_of_docs(memory)]
+        doc_dates = [of_session[i] for i in builder.sessions_of_docs(memory)]
         asked = [ranges.get(query_id) for query_id in request.query_ids]
         timed.append(replace(request, doc_dates=doc_dates, ranges=asked))
     return timed
@@ -155,15 +154,15 @@ def _retyped(table: pd.DataFrame, types: Mapping[str, type]) -> pd.DataFrame:
 
 def run(
     experiment: str,
-    maker_of: MakerOf = KeyMaker,
-    equip: Callable[[Retriever, Experiment], Retriever] = lambda retriever, _: retriever,
-) -> Done:
+    builder_of: type[KeyBuilder] = PlainKeyBuilder,
+    attach_encoder: Callable[[Retriever, Experiment], Retriever] = lambda retriever, _: retriever,
+) -> StageResult:
     """Run an experiment and write its rankings, and its trace.
 
     Args:
         experiment: by name.
-        maker_of: what makes its keys.
-        equip: gives a retriever what no parameter names, such as an encoder.
+        builder_of: what makes its keys.
+        attach_encoder: gives a retriever what no parameter names, such as an encoder.
     """
     plan = load_plan()
     entry = plan.experiment(experiment)
@@ -171,9 +170,9 @@ def run(
         raise MemreproError(f"{experiment} is a sweep: run its group, {entry.group}, by `sweep`")
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
     vectors = read_vectors(entry) if entry.encoder else {}
-    requests = make_requests(dataset, entry, vectors, maker_of)
+    requests = make_requests(dataset, entry, vectors, builder_of)
     made = make_retriever(entry.method, entry.retriever, dict(entry.parameters))
-    retriever = equip(made, entry)
+    retriever = attach_encoder(made, entry)
     outputs = [paths.run(entry.profile, experiment)]
     if experiment in plan.traced:
         # The plan admits none without one.
@@ -184,7 +183,7 @@ def run(
         table = to_frame(retriever.search(requests))
     write_table(outputs[0], table)
     summary = summarise(experiment, 1, len(dataset.queries), len(table))
-    return Done(f"retrieve {experiment}", summary, inputs_of(entry, plan), outputs)
+    return StageResult(f"retrieve {experiment}", summary, inputs_of(entry, plan), outputs)
 
 
 def summarise(experiment: str, runs: int, queries: int, rows: int) -> pd.DataFrame:

@@ -8,28 +8,29 @@ import pandas as pd
 from memrepro.core.prepared import load
 from memrepro.core.ranking import to_frame
 from memrepro.core.similarity import Floats
-from memrepro.encode.encoder import Encoder, load_encoder
+from memrepro.encode.encoder import Encoder
+from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve import Retriever, make_retriever
-from memrepro.retrieve.associa import DeliberatedAssocia
 from memrepro.retrieve.associa.deliberation import Deliberator, Embed
-from memrepro.retrieve.associa.keying import GraphKeyMaker
+from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
+from memrepro.retrieve.associa.retrievers import DeliberatedAssocia
 from memrepro.study import retrieval
-from memrepro.study.done import Done
 from memrepro.study.params import Experiment, load_plan
+from memrepro.study.result import StageResult
 
 
-def run(experiment: str) -> Done:
+def run(experiment: str) -> StageResult:
     """Run an experiment on memory graphs and write its rankings."""
-    return retrieval.run(experiment, GraphKeyMaker, equip)
+    return retrieval.run(experiment, GraphKeyBuilder, attach_encoder)
 
 
-def equip(retriever: Retriever, experiment: Experiment) -> Retriever:
+def attach_encoder(retriever: Retriever, experiment: Experiment) -> Retriever:
     """A retriever that deliberates gets the experiment's encoder; another stays as it is."""
     if isinstance(retriever, DeliberatedAssocia):
-        return retriever.equipped(embedder(experiment.encoder))
+        return retriever.with_encoder(embedder(experiment.encoder))
     return retriever
 
 
@@ -65,5 +66,7 @@ def search(experiment: str, deliberator: Deliberator) -> pd.DataFrame:
             "choose an experiment of associa.deliberated"
         )
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
-    requests = retrieval.make_requests(dataset, entry, retrieval.read_vectors(entry), GraphKeyMaker)
-    return to_frame(made.equipped(embedder(entry.encoder), deliberator).search(requests))
+    requests = retrieval.make_requests(
+        dataset, entry, retrieval.read_vectors(entry), GraphKeyBuilder
+    )
+    return to_frame(made.with_encoder(embedder(entry.encoder), deliberator).search(requests))

@@ -10,13 +10,13 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.files.progress import bar
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.tiered.keying import TieredKeyMaker, TimedRequest, asked_at
-from memrepro.study.done import Done
+from memrepro.retrieve.tiered.key_builder import TieredKeyBuilder, TimedRequest, asked_at
 from memrepro.study.params import load_plan, named
+from memrepro.study.result import StageResult
 from memrepro.study.retrieval import inputs_of, make_requests, read_vectors, summarise
 
 
-def run(group: str) -> Done:
+def run(group: str) -> StageResult:
     """Run the experiments and sweeps of a group and write a file for each.
 
     A sweep's file has the setting of each run.
@@ -38,9 +38,9 @@ def run(group: str) -> Done:
         for name, variants in settings.items():
             runs = []
             for setting, one in variants.items():
-                searched = (one.granularity, one.keying)
+                searched = (one.granularity, one.key_scheme)
                 if searched not in made:
-                    requests = make_requests(dataset, one, vectors, TieredKeyMaker)
+                    requests = make_requests(dataset, one, vectors, TieredKeyBuilder)
                     made[searched] = timed(requests, dataset)
                 retriever = make_retriever(one.method, one.retriever, dict(one.parameters))
                 table = to_frame(retriever.search(made[searched]))
@@ -53,7 +53,7 @@ def run(group: str) -> Done:
             rows = sum(map(len, runs))
             summaries.append(summarise(name, len(runs), len(dataset.queries), rows))
     summary = pd.concat(summaries, ignore_index=True)
-    return Done(f"tiered {group}", summary, inputs_of(first, plan), outputs)
+    return StageResult(f"tiered {group}", summary, inputs_of(first, plan), outputs)
 
 
 def timed(requests: list[Request], dataset: Dataset) -> list[TimedRequest]:

@@ -10,12 +10,12 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.files.progress import bar
 from memrepro.retrieve import make_retriever
-from memrepro.study.done import Done
 from memrepro.study.params import load_plan
+from memrepro.study.result import StageResult
 from memrepro.study.retrieval import inputs_of, make_requests, read_vectors, summarise
 
 
-def run(group: str) -> Done:
+def run(group: str) -> StageResult:
     """Run the sweeps of a group and write a file for each, with the setting of each run."""
     plan = load_plan()
     sweeps = {name: e for name, e in plan.sweeps.items() if e.group == group}
@@ -33,7 +33,7 @@ def run(group: str) -> Done:
         for name, variants in settings.items():
             runs = []
             for setting, one in variants.items():
-                searched = (one.granularity, one.keying, one.ranges, one.dates)
+                searched = (one.granularity, one.key_scheme, one.ranges, one.dates)
                 if searched != made_for:
                     requests, made_for = make_requests(dataset, one, vectors), searched
                 retriever = make_retriever(one.method, one.retriever, dict(one.parameters))
@@ -47,4 +47,4 @@ def run(group: str) -> Done:
             summaries.append(summarise(name, len(runs), len(dataset.queries), rows))
             inputs += inputs_of(sweeps[name], plan)
     summary = pd.concat(summaries, ignore_index=True)
-    return Done(f"sweep {group}", summary, list(dict.fromkeys(inputs)), outputs)
+    return StageResult(f"sweep {group}", summary, list(dict.fromkeys(inputs)), outputs)

@@ -31,7 +31,7 @@ class Length(NamedTuple):
         memory_id: whose doc it is; a doc's id is unique within a memory only.
         doc_id: of a session or round, or the query's own.
         level: 'session', 'round' or 'query'.
-        characters: of the text that the keying `concat` embeds: fields joined by one space.
+        characters: of the text that the key scheme `concat` embeds: fields joined by one space.
         words: of it, parted by white space.
         tokens: of it, by `TOKENISER`.
     """

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from memrepro.core.extractions import KINDS, AskedRange, DatedEvent, Extracted, Extraction
+from memrepro.core.extractions import KINDS, DatedEvent, Extracted, Extraction, QueryRange
 from memrepro.core.memory import Dataset, Round, Session, whole_session
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import numbered_json_lines, sha256
@@ -38,7 +38,7 @@ def by_nlp(dataset: Dataset) -> Extracted:
     Facts and keyphrases are of rounds, keyphrases and summaries of sessions; a session's facts are
     its rounds'. An event's text is the sentence that names a date; its date hangs on when the
     session took place, so that a session without a time has none. A range that starts on the
-    question's own date is discarded, as the released code does (PROTOCOLS.md, time filter).
+    question's own date is discarded, as the released code does (docs/protocols.md, time filter).
     """
     texts: list[Extraction] = []
     sessions = list(unique_sessions(dataset))
@@ -104,7 +104,7 @@ def said_dates(dataset: Dataset) -> list[DatedEvent]:
     return found
 
 
-def _asked(dataset: Dataset) -> tuple[list[AskedRange], list[tuple[str, str]]]:
+def _asked(dataset: Dataset) -> tuple[list[QueryRange], list[tuple[str, str]]]:
     """The ranges that queries ask about, and the queries whose time is not known."""
     ranges, skipped = [], []
     for query in dataset.queries:
@@ -115,7 +115,7 @@ def _asked(dataset: Dataset) -> tuple[list[AskedRange], list[tuple[str, str]]]:
         span = temporal.time_range(query.text, asked)
         if span is not None and not temporal.starts_when_asked(span, asked):
             days = (span.start.toordinal(), span.end.toordinal())
-            ranges.append(AskedRange(query.query_id, query.memory_id, "nlp", *days))
+            ranges.append(QueryRange(query.query_id, query.memory_id, "nlp", *days))
     return ranges, skipped
 
 
@@ -152,7 +152,7 @@ def from_file(dataset: Dataset, source: str, path: Path, digest: str) -> Extract
                 if line["query_id"] not in asked:
                     raise ValueError(f"no query {line['query_id']!r}")
                 place = (line["query_id"], asked[line["query_id"]])
-                read.ranges.append(AskedRange(*place, source, *_span(line)))
+                read.ranges.append(QueryRange(*place, source, *_span(line)))
             elif "start" in line:
                 place = (line["memory_id"], line["session_id"])
                 if place not in held:

@@ -1,4 +1,4 @@
-"""Keyings, docs, and max-sim by owner."""
+"""Key schemes, docs, and max-sim by owner."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.core.extractions import Extraction, Extractions
-from memrepro.core.key_builder import KeyMaker, make_keys
+from memrepro.core.key_builder import PlainKeyBuilder, make_keys
 from memrepro.core.key_schemes import KeySpec
 from memrepro.core.keys import Request, score_all
 from memrepro.core.memory import Memory, Round
@@ -22,15 +22,15 @@ MEMORY = Memory.of(
 
 
 @pytest.mark.parametrize(
-    ("keying", "texts", "owner"),
+    ("key_scheme", "texts", "owner"),
     [
         ("user_only", ("u1", "u2"), [0, 1]),
         ("concat", ("u1 a1", "u2", "a3"), [0, 1, 2]),
         ("fielded", ("u1", "a1", "u2", "a3"), [0, 0, 1, 2]),
     ],
 )
-def test_keyings(keying, texts, owner):
-    keys = make_keys(MEMORY, keying)
+def test_key_schemes(key_scheme, texts, owner):
+    keys = make_keys(MEMORY, key_scheme)
     assert keys.texts == texts
     assert len(keys.fields) == len(texts)
     assert list(keys.owner) == owner
@@ -65,8 +65,8 @@ EXTRACTED = Extractions.of(
 )
 
 
-def expanded(keying, granularity="round"):
-    keys = KeyMaker(granularity, keying, EXTRACTED).make(MEMORY)
+def expanded(key_scheme, granularity="round"):
+    keys = PlainKeyBuilder(granularity, key_scheme, EXTRACTED).make(MEMORY)
     return [(keys.doc_ids[o], text) for o, text in zip(keys.owner, keys.texts, strict=True)]
 
 
@@ -106,12 +106,12 @@ def test_an_extraction_is_a_doc_that_tells_where_it_was_taken_from():
 
 
 def test_a_session_in_two_memories_has_one_set_of_texts():
-    maker = KeyMaker("round", "fielded")
-    both = [maker.make(MEMORY), maker.make(Memory("other", (SECOND, FIRST), ("", "")))]
-    assert maker.texts == ["u1", "a1", "u2", "a3"]
+    builder = PlainKeyBuilder("round", "fielded")
+    both = [builder.make(MEMORY), builder.make(Memory("other", (SECOND, FIRST), ("", "")))]
+    assert builder.texts == ["u1", "a1", "u2", "a3"]
     assert both[1].texts == ("a3", "u1", "a1", "u2")
     assert both[1].doc_ids == ("s2_1", "s1_1", "s1_3")
-    assert maker.sessions_of_docs(MEMORY).tolist() == [0, 0, 1]
+    assert builder.sessions_of_docs(MEMORY).tolist() == [0, 0, 1]
 
 
 @given(st.integers(1, 12), st.integers(1, 6), st.integers(1, 4), st.randoms())
@@ -121,13 +121,13 @@ def test_one_product_for_all_gives_the_scores_of_each_alone(n_sessions, n_memori
         Memory.of("m", (f"s{i}", Round.of(f"s{i}_1", user=f"text {i % 7}"))).sessions[0]
         for i in range(n_sessions)
     ]
-    maker = KeyMaker("round", "concat")
+    builder = PlainKeyBuilder("round", "concat")
     made = []
     for number in range(n_memories):
         held = random.sample(sessions, random.randint(1, n_sessions))
-        made.append(maker.make(Memory(f"m{number}", tuple(held), ("",) * len(held))))
+        made.append(builder.make(Memory(f"m{number}", tuple(held), ("",) * len(held))))
     generator = np.random.default_rng(0)
-    vectors = normalise(generator.normal(size=(len(maker.texts), 8)).astype(np.float32))
+    vectors = normalise(generator.normal(size=(len(builder.texts), 8)).astype(np.float32))
     queries = normalise(generator.normal(size=(size, 8)).astype(np.float32))
     names = [f"q{i}" for i in range(size)]
     requests = [Request(keys.with_vectors(vectors), names, names, queries) for keys in made]
@@ -172,10 +172,12 @@ def test_normalise_keeps_a_zero_vector():
 
 
 def test_errors():
-    with pytest.raises(MemreproError, match="unknown keying 'usr'"):
+    with pytest.raises(MemreproError, match="unknown key scheme 'usr'"):
         make_keys(MEMORY, "usr")
     silent = Memory.of("silent", ("s", Round.of("r", assistant="a")))
-    with pytest.raises(MemreproError, match="memory 'silent' has no key under the keying 'user_on"):
+    with pytest.raises(
+        MemreproError, match="memory 'silent' has no key under the key scheme 'user_on"
+    ):
         make_keys(silent, "user_only")
     with pytest.raises(MemreproError, match="2 vectors for 3 texts"):
         make_keys(MEMORY, "concat").with_vectors(np.zeros((2, 4), np.float32))
@@ -195,11 +197,11 @@ def test_errors():
     with pytest.raises(MemreproError, match="unknown granularity 'word'"):
         make_keys(MEMORY, "concat", "word")
     with pytest.raises(MemreproError, match="an extraction has no speaker"):
-        KeyMaker("nlp-fact", "user_only")
-    with pytest.raises(MemreproError, match="granularity 'turn' under the keying"):
-        KeyMaker("turn", "concat+merge:nlp-fact")
+        PlainKeyBuilder("nlp-fact", "user_only")
+    with pytest.raises(MemreproError, match="granularity 'turn' under the key scheme"):
+        PlainKeyBuilder("turn", "concat+merge:nlp-fact")
     with pytest.raises(MemreproError, match="no extraction 'nlp-fact': known are gold-fact"):
-        KeyMaker("round", "concat+merge:nlp-fact", EXTRACTED).make(MEMORY)
+        PlainKeyBuilder("round", "concat+merge:nlp-fact", EXTRACTED).make(MEMORY)
     for wrong in ("concat+join:nlp-fact", "concat+merge", "concat+merge:nlp", "concat+merge:nlp-x"):
         with pytest.raises(MemreproError, match="write mode:source-kind"):
             KeySpec.parse(wrong)

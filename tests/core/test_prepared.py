@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from memrepro.core.extractions import AskedRange, DatedEvent, Extraction, Extractions
+from memrepro.core.extractions import DatedEvent, Extraction, Extractions, QueryRange
 from memrepro.core.memory import Dataset, Memory, Piece, Query, Round, Session, Turn
 from memrepro.core.prepared import (
     load,
@@ -199,9 +199,9 @@ DATES = [
     DatedEvent("m1", "s1", "nlp", 738_005, 738_005),
 ]
 RANGES = [
-    AskedRange("q1", "m1", "nlp", 738_000, 738_010),
-    AskedRange("q1", "m1", "an-llm", 738_000, 738_001),
-    AskedRange("q2", "m2", "nlp", 738_000, 738_000),
+    QueryRange("q1", "m1", "nlp", 738_000, 738_010),
+    QueryRange("q1", "m1", "an-llm", 738_000, 738_001),
+    QueryRange("q2", "m2", "nlp", 738_000, 738_000),
 ]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.metrics import METRICS, evaluate, find_hits, lay_out, ranks_of
+from memrepro.evaluate.metrics import METRICS, evaluate, find_gold_ranks, lay_out, ranks_of
 
 DOCS = [f"d{i}" for i in range(8)]
 
@@ -160,8 +160,8 @@ def test_a_doc_named_twice_is_refused():
 def test_the_hits_of_each_query_alone_are_those_found_together(rankings):
     gold = {q: ((docs[0], docs[1]), (docs[2],)) for q, docs in rankings.items()}
     ranks = ranks_of(run_of(**rankings))
-    for one in find_hits(ranks, lay_out(gold)).each():
+    for one in find_gold_ranks(ranks, lay_out(gold)).each():
         (query_id,) = one.query_ids
-        alone = find_hits(ranks, lay_out({query_id: gold[query_id]}))
+        alone = find_gold_ranks(ranks, lay_out({query_id: gold[query_id]}))
         for name in ("first_combination", "first_gold", "sizes", "ranks"):
             assert getattr(one, name).tolist() == getattr(alone, name).tolist()

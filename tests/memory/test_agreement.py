@@ -13,7 +13,12 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import Settings
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.tiered.keying import TieredKeyMaker, TimedRequest, messages_of, session_times
+from memrepro.retrieve.tiered.key_builder import (
+    TieredKeyBuilder,
+    TimedRequest,
+    messages_of,
+    session_times,
+)
 
 WORDS = "cats boats rain tea music snow garden piano train bread".split()  # noqa: SIM905
 QUERIES = ["cats and boats", "who plays the piano", "bread", "rain in the garden", "unheard of"]
@@ -48,7 +53,7 @@ def test_the_same_segments_in_the_same_order(tmp_path, recency, floor, alpha):
     with TieredMemory(tmp_path, "someone", encoder, settings) as store:
         store.add(messages)
         store.maintain(now)
-    keys = TieredKeyMaker("round", "tiers:dated-segment", Extractions({})).make(memory)
+    keys = TieredKeyBuilder("round", "tiers:dated-segment", Extractions({})).make(memory)
     keys = keys.with_vectors(encoder.encode(keys.unique, "document"))
     vectors = normalise(encoder.encode(QUERIES, "query"))
     names = [f"q{i}" for i in range(len(QUERIES))]

@@ -28,7 +28,7 @@ PLUMBING = {
     "memrepro.study.plan",
     "memrepro.files.atomic",
     "memrepro.pipeline.stages",
-    "memrepro.study.done",
+    "memrepro.study.result",
     "memrepro.data",
     "memrepro.data.registry",
     "memrepro.data.fetch",

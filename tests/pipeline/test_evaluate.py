@@ -189,8 +189,8 @@ def two_settings(first, second):
     return pd.concat(runs, ignore_index=True)
 
 
-def test_a_sweep_over_keyings_is_held_to_the_protocols_cut_offs_and_metrics():
-    chosen = experiment(vary="keying", values=("concat", "fielded"))
+def test_a_sweep_over_key_schemes_is_held_to_the_protocols_cut_offs_and_metrics():
+    chosen = experiment(vary="key_scheme", values=("concat", "fielded"))
     found = evaluated(chosen, two_settings("concat", "fielded"))
     assert {setting for setting, _, _ in found} == {"concat", "fielded"}
     for of_setting in found.values():
@@ -210,7 +210,7 @@ def test_a_sweep_over_a_parameter_is_evaluated_at_its_k():
 
 
 def test_a_setting_that_lacks_questions_is_refused_by_name():
-    chosen = experiment(vary="keying", values=("concat", "fielded"))
+    chosen = experiment(vary="key_scheme", values=("concat", "fielded"))
     run = two_settings("concat", "fielded")
     short = run[(run["setting"] == "concat") | (run["query_id"] != "q2")]
     with pytest.raises(MemreproError, match="the run x fielded ranks docs for 4 .* is 'q2'"):
@@ -250,7 +250,7 @@ def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
 
 
 def test_a_profile_as_tables():
-    sweep = experiment(vary="keying", values=("concat", "fielded"), group="all")
+    sweep = experiment(vary="key_scheme", values=("concat", "fielded"), group="all")
     runs = {"plain": run_of(ROUNDS), "whole": run_of(("answer_a", "ultra_b", "ultra_c"))}
     for name, run in runs.items():
         write_table(paths.run("sample", name), run)

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from memrepro.core.extractions import AskedRange, DatedEvent, Extracted, Extraction, Extractions
+from memrepro.core.extractions import DatedEvent, Extracted, Extraction, Extractions, QueryRange
 from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, save
 from memrepro.data import sample
 from memrepro.errors import MemreproError
@@ -68,7 +68,7 @@ def test_counts():
         Extraction("k1", "", "x", "fact", "c"),
         Extraction("k2", "", "x", "summary", "d"),
     ]
-    dates, ranges = [DatedEvent("m", "s", "x", 1, 2)], [AskedRange("q", "m", "x", 1, 2)]
+    dates, ranges = [DatedEvent("m", "s", "x", 1, 2)], [QueryRange("q", "m", "x", 1, 2)]
     found = Extracted("version 1", texts, dates, ranges, [("line 1", "odd"), ("line 2", "odd")])
     assert extract.counts("x", found) == [
         ("x", "fact", "round", 2, "version 1"),

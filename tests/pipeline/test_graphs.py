@@ -12,13 +12,13 @@ from memrepro.files.atomic import read_table
 from memrepro.papers.associa.graphs import graph_cells
 from memrepro.pipeline.stages import graphs
 from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS
-from memrepro.retrieve.associa.keying import GraphKeyMaker, graph_of
+from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
 from memrepro.retrieve.associa.merge import counts
 from memrepro.study.params import Embedding
-from tests.pipeline.test_retrieve_graph import EXPERIMENTS, KEYING, prepare_graphs
+from tests.pipeline.test_retrieve_graph import EXPERIMENTS, KEY_SCHEME, prepare_graphs
 from tests.pipeline.toy import plan
 
-ENTRY = Embedding("sample", "toy", "hash-64", {"round": (KEYING,)})
+ENTRY = Embedding("sample", "toy", "hash-64", {"round": (KEY_SCHEME,)})
 OTHER = Embedding("sample", "toy", "hash-64", {"round": ("concat",)})
 
 
@@ -35,9 +35,9 @@ def test_sizes_are_those_of_the_graphs_and_merging_only_takes_away(planned):
     prepare_graphs()
     table = graphs.run("toy--graph").summary
     assert list(table.columns) == graphs.COLUMNS
-    maker = GraphKeyMaker("round", KEYING, load_extractions(paths.extracted("toy")))
+    builder = GraphKeyBuilder("round", KEY_SCHEME, load_extractions(paths.extracted("toy")))
     memories = load(paths.prepared("toy"), "toy").memories.values()
-    expected = [graph_of(keys) for keys in maker.make_all(list(memories))]
+    expected = [graph_of(keys) for keys in builder.make_all(list(memories))]
     total = table.set_index(["merging", "what"])["total"]
     plain = total["none"]
     assert plain["nodes: event"] == sum(counts(g)["event"] for g in expected)
@@ -62,7 +62,7 @@ def test_the_report_shows_a_memorys_mean_fewest_and_most(planned):
     prepare_graphs()
     graphs.run("toy--graph")
     cells = {(c.row, c.column): c for c in graph_cells("sample", "toy", planned)}
-    shown = cells[f"{KEYING}, merging none", "nodes: utterance"]
+    shown = cells[f"{KEY_SCHEME}, merging none", "nodes: utterance"]
     assert shown.reproduced == "30.0 (30 to 30)"
     assert shown.n == 2
     assert list(graph_cells("open", "toy", planned)) == []

@@ -11,17 +11,19 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.retrieve.associa.deliberation import Coverage
-from memrepro.retrieve.associa.keying import GraphKeyMaker
+from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
 from memrepro.study import retrieval_graph
 from memrepro.study.params import Experiment
 from tests.pipeline.toy import plan, prepare
 
-KEYING = "concat+graph:recorded-fact"
+KEY_SCHEME = "concat+graph:recorded-fact"
 
 
 def experiment(retriever, **parameters):
     parameters = {"k": 6, "top_nodes": 3, "top_edges": 3, **parameters}
-    return Experiment("sample", "toy", "round", KEYING, "associa", retriever, parameters, "hash-64")
+    return Experiment(
+        "sample", "toy", "round", KEY_SCHEME, "associa", retriever, parameters, "hash-64"
+    )
 
 
 EXPERIMENTS = {
@@ -75,10 +77,10 @@ def prepare_graphs():
         for r in session.rounds[::2]
     ]
     save_extracted(found, paths.extracted("toy"))
-    maker = GraphKeyMaker("round", KEYING, load_extractions(paths.extracted("toy")))
-    maker.make_all(list(dataset.memories.values()))
+    builder = GraphKeyBuilder("round", KEY_SCHEME, load_extractions(paths.extracted("toy")))
+    builder.make_all(list(dataset.memories.values()))
     encoder = HashEncoder()
-    texts = {"document": maker.texts, "query": list({q.text: 0 for q in dataset.queries})}
+    texts = {"document": builder.texts, "query": list({q.text: 0 for q in dataset.queries})}
     tables = [
         pd.DataFrame(
             {

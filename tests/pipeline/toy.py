@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from memrepro.core.key_builder import KeyMaker
+from memrepro.core.key_builder import PlainKeyBuilder
 from memrepro.core.memory import Dataset, Memory, Query, Round
 from memrepro.core.prepared import save, save_extracted, text_id
 from memrepro.encode.encoder import HashEncoder
@@ -32,8 +32,8 @@ def prepare(seed=0, n_memories=2, n_docs=30, n_queries=6):
     dataset = Dataset("toy", memories, tuple(queries))
     list(save(dataset.pieces(), paths.prepared("toy")))
     save_extracted([], paths.extracted("toy"))
-    maker = KeyMaker("round", "concat")
-    maker.make_all(list(memories.values()))
+    builder = PlainKeyBuilder("round", "concat")
+    builder.make_all(list(memories.values()))
     encoder = HashEncoder()
     tables = [
         pd.DataFrame(
@@ -44,7 +44,7 @@ def prepare(seed=0, n_memories=2, n_docs=30, n_queries=6):
             }
         )
         for role, texts in (
-            ("document", maker.texts),
+            ("document", builder.texts),
             ("query", list(dict.fromkeys(q.text for q in queries))),
         )
     ]
@@ -54,7 +54,7 @@ def prepare(seed=0, n_memories=2, n_docs=30, n_queries=6):
 
 def experiment(retriever, **parameters):
     """An experiment of RF-Mem on the toy's rounds."""
-    shared = {"granularity": "round", "keying": "concat", "encoder": "hash-64"}
+    shared = {"granularity": "round", "key_scheme": "concat", "encoder": "hash-64"}
     return Experiment(
         "sample", "toy", method="rfmem", retriever=retriever, parameters=parameters, **shared
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from memrepro.core.extractions import Extraction, Extractions
-from memrepro.core.key_builder import KeyMaker, make_keys
+from memrepro.core.key_builder import PlainKeyBuilder, make_keys
 from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round, Session
 from memrepro.encode.encoder import HashEncoder
@@ -12,10 +12,10 @@ from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
 
 
-def request(keying="concat"):
+def request(key_scheme="concat"):
     docs = [("d0", "red car", "blue sky"), ("d1", "green tea", "hot"), ("d2", "red wine", "cold")]
     memory = Memory.of("m", *((i, Round.of(i, user=u, assistant=a)) for i, u, a in docs))
-    keys = make_keys(memory, keying)
+    keys = make_keys(memory, key_scheme)
     encoder = HashEncoder()
     texts = ["a red car", "hot green tea"]
     return Request(
@@ -85,10 +85,10 @@ def test_rank_merging_takes_the_better_of_two_ranks():
     memory = Memory("m", (session,), ("",))
     # The pool of extracted keys ranks d3, d2; that of the docs' own keys d0, d1, d2, d3.
     extracted = [Extraction(session.key, f"d{i}", "gold", "fact", f"fact {i}") for i in (2, 3)]
-    maker = KeyMaker("round", "user_only+separate:gold-fact", Extractions.of(extracted))
-    keys = maker.make(memory)
+    builder = PlainKeyBuilder("round", "user_only+separate:gold-fact", Extractions.of(extracted))
+    keys = builder.make(memory)
     score = {"own 0": 0.9, "own 1": 0.8, "own 2": 0.7, "own 3": 0.1, "fact 2": 0.2, "fact 3": 0.3}
-    vectors = np.array([[score[text]] for text in maker.texts], np.float32)
+    vectors = np.array([[score[text]] for text in builder.texts], np.float32)
     asked = Request(keys.with_vectors(vectors), ["q"], ["?"], np.ones((1, 1), np.float32))
     (ranking,) = make_retriever("dense", "rank_merged", {"k": 3}).search([asked])
     assert ranking.doc_ids == ("d0", "d3", "d1")  # ranks 1, 1 and 2: own keys before extracted

@@ -43,8 +43,8 @@ def test_printed_experiments_differ_from_the_released_ones_in_variant_and_thresh
         if "entropy_threshold" in expected:
             expected["entropy_threshold"] *= expected["k"]
         assert mine.parameters == expected
-        assert (mine.dataset, mine.encoder, mine.keying) == (
-            theirs.dataset, theirs.encoder, theirs.keying,
+        assert (mine.dataset, mine.encoder, mine.key_scheme) == (
+            theirs.dataset, theirs.encoder, theirs.key_scheme,
         )  # fmt: skip
 
 
@@ -70,7 +70,7 @@ def test_a_sweep_has_one_run_a_value():
     assert variants["0.9"].parameters["alpha"] == 0.9
     assert variants["0.9"].parameters["k"] == 5
     keys = load_plan().experiment("sample-session-keys")
-    assert {e.keying for e in keys.variants().values()} == set(keys.values)
+    assert {e.key_scheme for e in keys.variants().values()} == set(keys.values)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ SWEEP = f"{GROUP}.sweeps.rfmem-mpnet-recollection-k5-by-alpha"
 
 UNTRACED = {
     "profile": "sample", "dataset": "sample", "encoder": "all-minilm-l6-v2",
-    "granularity": "session", "keying": "user_only", "method": "dense", "retriever": "dense",
+    "granularity": "session", "key_scheme": "user_only", "method": "dense", "retriever": "dense",
     "parameters": {"k": 10},
 }  # fmt: skip
 
@@ -119,11 +119,11 @@ UNTRACED = {
         (f"{DENSE}.dataset", "personabench", "unknown data set 'personabench'"),
         (f"{DENSE}.encoder", "all-minilm", "unknown encoder 'all-minilm'"),
         (f"{DENSE}.granularity", "word", "unknown granularity 'word'"),
-        (f"{DENSE}.granularity", "turn", "add the keying there"),
-        (f"{DENSE}.keying", "user_only+merge:facts", "write mode:source-kind"),
+        (f"{DENSE}.granularity", "turn", "add the key scheme there"),
+        (f"{DENSE}.key_scheme", "user_only+merge:facts", "write mode:source-kind"),
         (f"{DENSE}.ranges", "nlp", "a time filter needs both"),
         (f"{DENSE}.encoder", "", "the lexical kinds have none, the others need one"),
-        (f"{DENSE}.keying", "summary", "unknown keying 'summary'"),
+        (f"{DENSE}.key_scheme", "summary", "unknown key scheme 'summary'"),
         (f"{DENSE}.method", "sparse", "unknown method 'sparse'"),
         (f"{DENSE}.retriever", "denser", "unknown retriever 'denser' of dense"),
         (f"{DENSE}.parameters", {"k": 5, "beta": 1}, "unknown parameter 'beta' of dense.dense"),
@@ -157,18 +157,18 @@ UNTRACED = {
         (GROUP, "rfmem", "is no group of sweeps"),
         (f"{DENSE}.group", "some", "varies a parameter: move it to sweep"),
         ("experiments.dense", ["x"], "it must be a mapping"),
-        (f"{DENSE}.keying", "concat+graph:nlp-fact", "all others elsewhere"),
-        (f"{GRAPH}.keying", "concat", "all others elsewhere"),
-        (f"{GRAPH}.keying", "user_only+graph:fact", "unknown extraction 'fact'"),
+        (f"{DENSE}.key_scheme", "concat+graph:nlp-fact", "all others elsewhere"),
+        (f"{GRAPH}.key_scheme", "concat", "all others elsewhere"),
+        (f"{GRAPH}.key_scheme", "user_only+graph:fact", "unknown extraction 'fact'"),
         (f"{GRAPH}.granularity", "turn", "are of 'round' or 'session'"),
-        (f"{GRAPH}.granularity", "session", "add the keying there"),
+        (f"{GRAPH}.granularity", "session", "add the key scheme there"),
         (f"{GRAPHS}.keys", {"round": ["user_only"]}, "stand in graph_embeddings, those with"),
-        (f"{DENSE}.keying", "tiers:segment", "those with tiers: in tiered"),
-        (f"{TIERED}.keying", "user_only", "those with tiers: in tiered"),
-        (f"{TIERED}.keying", "tiers:paragraph", "with a unit of turn, context, segment, whole"),
-        (f"{TIERED}.keying", "tiers:segment&fact", "write tiers:unit or"),
+        (f"{DENSE}.key_scheme", "tiers:segment", "those with tiers: in tiered"),
+        (f"{TIERED}.key_scheme", "user_only", "those with tiers: in tiered"),
+        (f"{TIERED}.key_scheme", "tiers:paragraph", "with a unit of turn, context, segment, whole"),
+        (f"{TIERED}.key_scheme", "tiers:segment&fact", "write tiers:unit or"),
         (f"{TIERED}.granularity", "turn", "by round or session"),
-        (f"{TIERED}.keying", "tiers:dated-segment", "add the keying there"),
+        (f"{TIERED}.key_scheme", "tiers:dated-segment", "add the key scheme there"),
         (f"{TIERED}.method", "tiered", "has 'method', which its group gives"),
         (f"{TIERED}.parameters", {"k": 5, "recency": "some"}, "unknown recency 'some'"),
         (f"{TIERED}.parameters", {"k": 5, "alpha": 2}, "alpha is 2, and must lie in 0..1"),
@@ -180,7 +180,11 @@ UNTRACED = {
         ("evaluation.ks", [1, "five"], "evaluation.ks has 'five'"),
         (DENSE, ["dense"], "it must be a mapping"),
         (DENSE, {"profile": "sample"}, "lacks the key 'dataset'"),
-        ("embeddings.sample--all-minilm-l6-v2.keys", {"round": ["concat"]}, "add the keying there"),
+        (
+            "embeddings.sample--all-minilm-l6-v2.keys",
+            {"round": ["concat"]},
+            "add the key scheme there",
+        ),
         ("embeddings.sample--all-minilm-l6-v2.encoder", "bert", "unknown encoder 'bert'"),
         ("evaluation.metrics", ["recall", "map"], "unknown metric 'map'"),
         ("evaluation.protocols", {}, "it needs at least one"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro.core.extractions import AskedRange, DatedEvent, Extraction
+from memrepro.core.extractions import DatedEvent, Extraction, QueryRange
 from memrepro.core.memory import Dataset, Memory, Query, Round, Session
 from memrepro.core.prepared import load_extractions, save_extracted
 from memrepro.errors import MemreproError
@@ -118,7 +118,7 @@ def test_what_has_no_time_is_named(extracted):
 
 def test_a_query_asks_for_a_range_unless_it_begins_on_the_day_of_asking(extracted):
     april = (day("2023-04-01"), day("2023-04-30"))
-    assert extracted.ranges == [AskedRange("ranged", "m1", "nlp", *april)]
+    assert extracted.ranges == [QueryRange("ranged", "m1", "nlp", *april)]
 
 
 def test_the_time_that_was_said():
@@ -159,7 +159,7 @@ def test_every_kind_of_line_is_read(tmp_path):
         Extraction(S1.key, "", "llm", "keyphrase", "k"),
     ]
     assert found.dates == [DatedEvent("m1", "s2", "llm", day("2023-05-01"), day("2023-05-03"))]
-    assert found.ranges == [AskedRange("now", "m2", "llm", day("2023-05-01"), day("2023-05-01"))]
+    assert found.ranges == [QueryRange("now", "m2", "llm", day("2023-05-01"), day("2023-05-01"))]
     assert found.skipped == []
     assert found.version == f"recorded.jsonl {sha256(tmp_path / 'recorded.jsonl')[:16]}"
 

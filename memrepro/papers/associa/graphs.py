@@ -15,7 +15,7 @@ _NOTE = (
 
 
 def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
-    """A row a keying and way of merging, a column a kind of node or edge."""
+    """A row a key scheme and way of merging, a column a kind of node or edge."""
     for name, entry in plan.embeddings.items():
         if not entry.is_graph or (entry.profile, entry.dataset) != (profile, dataset):
             continue
@@ -24,11 +24,18 @@ def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
             yield Cell(name, "nodes", "size", "", "", 0, NOT_RUN, note="the graphs were not made")
             continue
         table = read_table(path)
-        for keying, merging, what, memories, total, least, most in table[
+        for key_scheme, merging, what, memories, total, least, most in table[
             ["keying", "merging", "what", "memories", "total", "least", "most"]
         ].itertuples(index=False):
             n = int(memories)
             shown = f"{int(total) / n:.1f} ({least} to {most})"
             yield Cell(
-                f"{keying}, merging {merging}", what, "size", "", shown, n, NOT_IN_PAPER, note=_NOTE
+                f"{key_scheme}, merging {merging}",
+                what,
+                "size",
+                "",
+                shown,
+                n,
+                NOT_IN_PAPER,
+                note=_NOTE,
             )

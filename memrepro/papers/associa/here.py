@@ -31,9 +31,9 @@ class Study(NamedTuple):
         stem: what the names of the encoder's experiments begin with.
         lexical: what BM25's begin with.
         dataset: key of the data set.
-        base: the keying of the rounds.
-        facts: the keying with user facts.
-        apart: the keying with the same facts as keys of their own.
+        base: the key scheme of the rounds.
+        facts: the key scheme with user facts.
+        apart: the key scheme with the same facts as keys of their own.
         events: what the graph's events are.
     """
 

@@ -51,14 +51,14 @@ def drawings(profile: str, plan: Plan) -> Iterator[Drawing]:
 
 def _baseline(plan: Plan, entry: Experiment) -> tuple[str, str] | None:
     """The experiment and setting that search the same docs by plain similarity."""
-    base = entry.keying.partition("+")[0]
+    base = entry.key_scheme.partition("+")[0]
     for name, other in {**plan.experiments, **plan.sweeps}.items():
         same = (other.dataset, other.encoder, other.granularity) == (
             entry.dataset, entry.encoder, entry.granularity,
         )  # fmt: skip
         if same and other.method == "dense" and not other.ranges:
             for setting, variant in other.variants().items():
-                if variant.keying == base:
+                if variant.key_scheme == base:
                     return name, setting
     return None
 

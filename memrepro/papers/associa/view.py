@@ -23,11 +23,11 @@ from memrepro.core.ranking import Ranking
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.associa import Associa, DeliberatedAssocia
 from memrepro.retrieve.associa.deliberation import Deliberated, deliberate
 from memrepro.retrieve.associa.evidence import Evidence, associated, weighed
 from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS, UTTERANCE, Graph
-from memrepro.retrieve.associa.keying import GraphKeyMaker
+from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
+from memrepro.retrieve.associa.retrievers import Associa, DeliberatedAssocia
 from memrepro.study.params import Experiment, load_plan
 from memrepro.study.retrieval import make_requests, read_vectors
 from memrepro.study.retrieval_graph import embedder
@@ -157,7 +157,7 @@ def _request(name: str, entry: Experiment, query_id: str) -> Request:
             f"are {', '.join(near)}"
         )
     one = replace(dataset, queries=asked)
-    (request,) = make_requests(one, entry, read_vectors(entry), GraphKeyMaker)
+    (request,) = make_requests(one, entry, read_vectors(entry), GraphKeyBuilder)
     return request
 
 
@@ -166,8 +166,8 @@ def _evidence(made: Associa, entry: Experiment, request: Request, graph: Graph) 
     (vector,), (text,) = request.vectors_of_queries(), request.query_texts
     one = Deliberated(graph, text, associated(vector, graph, made))
     if isinstance(made, DeliberatedAssocia):
-        equipped = made.equipped(embedder(entry.encoder))
-        deliberate([one], equipped.deliberator, equipped.embed, made.max_iter, made)
+        ready = made.with_encoder(embedder(entry.encoder))
+        deliberate([one], ready.deliberator, ready.embed, made.max_iter, made)
     return weighed(one.found, graph, made)
 
 

@@ -36,7 +36,7 @@ class Study(NamedTuple):
         stem: what the dense experiments' names begin with.
         lexical: what BM25's begin with.
         dataset: key of the data set.
-        base: the keying of `K = V`.
+        base: the key scheme of `K = V`.
         names: of the extractions, by kind.
         values: granularities searched besides sessions and rounds, row → name.
         temporal: the kind of question that asks about time.
@@ -52,7 +52,7 @@ class Study(NamedTuple):
     temporal: str
 
     def setting(self, design: str) -> str:
-        """The keying of a key design such as `K = V + fact`, `K = fact` or `… (RM)`."""
+        """The key scheme of a key design such as `K = V + fact`, `K = fact` or `… (RM)`."""
         plain, _, way = design.removeprefix("K = ").partition(" (")
         kind = plain.removeprefix("V + ").removesuffix("s")  # Table 9 has the plural
         if kind == "V":
@@ -159,13 +159,13 @@ def key_gains(metrics: Metrics, study: Study) -> Iterator[Cell]:
 
 
 def _designs(metrics: Metrics, study: Study, level: str) -> list[tuple[str, str]]:
-    """The sweeps over keyings that were run, and what to add to a row's name."""
+    """The sweeps over key schemes that were run, and what to add to a row's name."""
     found = [(f"{study.stem}-{level}-keys", ""), (f"{study.stem}-{level}-ranks", ", rank merging")]
     return [(experiment, name) for experiment, name in found if metrics.settings(experiment)]
 
 
 def _spelled(setting: str, study: Study) -> str:
-    """A keying as a key design: `K = V`, or with the extraction and the mode."""
+    """A key scheme as a key design: `K = V`, or with the extraction and the mode."""
     _, plus, expansion = setting.partition("+")
     if not plus:
         return "K = V"

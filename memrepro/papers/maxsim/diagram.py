@@ -1,4 +1,4 @@
-"""The max-sim document's Figure 1: three keyings of a conversation round, drawn (§3.2)."""
+"""The max-sim document's Figure 1: three key schemes of a conversation round, drawn (§3.2)."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -32,7 +32,7 @@ class Key(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A keying: its keys, the query's column, the rule of the score, what the caption says."""
+    """A key scheme: its keys, the query's column, the rule of the score, what the caption says."""
 
     title: str
     keys: tuple[Key, ...]

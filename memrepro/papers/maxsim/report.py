@@ -1,4 +1,4 @@
-"""Fielded max-sim's tables and figure: the same keyings on the data sets of a profile."""
+"""Fielded max-sim's tables and figure: the same key schemes on the data sets of a profile."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -63,7 +63,7 @@ _TYPES = {
 }
 # Row -> sweep, and its setting. The document's baseline indexes the user's words; in LoCoMo, where
 # two people talk, the first field is that of speaker A.
-KEYINGS = {
+KEY_SCHEMES = {
     BASELINE: ("fields", "{0}_only"),
     "second field only": ("fields", "{1}_only"),
     "concatenation": ("fields", "concat"),
@@ -74,8 +74,8 @@ KEYINGS = {
 
 
 def of_row(metrics: Metrics, study: Study, row: str, metric: str) -> pd.DataFrame:
-    """`query_id, kind, value` of a keying at K, rounds as docs."""
-    sweep, setting = KEYINGS[row]
+    """`query_id, kind, value` of a key scheme at K, rounds as docs."""
+    sweep, setting = KEY_SCHEMES[row]
     setting = setting.format(*study.fields)
     return metrics.values(f"{study.stem}-{sweep}", "round", metric, K, setting)
 
@@ -103,9 +103,9 @@ def printed(table: str, metrics: Metrics, profile: str) -> Iterator[Cell]:
             yield Cell(row, column, name, shown, number(value), n, verdict.label, verdict.term)
 
 
-def keyings(metrics: Metrics, study: Study) -> Iterator[Cell]:
-    """Table 1's columns for every keying: recall_all and NDCG overall, recall_all by type."""
-    for row in KEYINGS:
+def key_schemes(metrics: Metrics, study: Study) -> Iterator[Cell]:
+    """Table 1's columns for every key scheme: recall_all and NDCG overall, recall_all by type."""
+    for row in KEY_SCHEMES:
         recall = of_row(metrics, study, row, "recall_all")
         ndcg = of_row(metrics, study, row, "ndcg")["value"]
         columns = [
@@ -123,7 +123,7 @@ def keyings(metrics: Metrics, study: Study) -> Iterator[Cell]:
 def zero_harm(metrics: Metrics, study: Study) -> Iterator[Cell]:
     """The claim 'zero harm', and its rivals: change against the baseline, question by question."""
     before = of_row(metrics, study, BASELINE, "recall_all")
-    for row in KEYINGS:
+    for row in KEY_SCHEMES:
         if row == BASELINE:
             continue
         now = of_row(metrics, study, row, "recall_all")
@@ -205,7 +205,7 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(exclusion_cells(profile, STUDIES[profile][0].dataset), folder, "exclusions"),
     ]
     for study in STUDIES[profile]:
-        written += write_cells(keyings(metrics, study), folder, f"{study.stem}_keyings")
+        written += write_cells(key_schemes(metrics, study), folder, f"{study.stem}_keyings")
         written += write_cells(zero_harm(metrics, study), folder, f"{study.stem}_zero_harm")
         written += _by_type(metrics, study, folder, f"{study.stem}_by_type")
         written += _by_alpha(metrics, study, folder, f"{study.stem}_by_alpha")

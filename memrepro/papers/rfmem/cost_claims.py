@@ -24,7 +24,7 @@ _NOTE = (
 )
 
 
-class Held(NamedTuple):
+class ClaimCase(NamedTuple):
     """One case of a claim: what it is of, what came out, and whether the claim holds in it."""
 
     case: str
@@ -40,7 +40,7 @@ class Claim(NamedTuple):
 
     row: str
     said: str
-    cases: Callable[[Costs, Metrics], Iterator[Held]]
+    cases: Callable[[Costs, Metrics], Iterator[ClaimCase]]
     on_time: bool = False
 
 
@@ -58,28 +58,28 @@ def _times(costs: Costs) -> Iterator[tuple[Family, float, float, float]]:
             yield family, direct, deep, gated
 
 
-def between_in_time(costs: Costs, _: Metrics) -> Iterator[Held]:
+def between_in_time(costs: Costs, _: Metrics) -> Iterator[ClaimCase]:
     """The gate is at least as slow as familiarity, and at most as slow as recollection."""
     for family, direct, deep, gated in _times(costs):
         text = f"{direct:.2f} ≤ {gated:.2f} ≤ {deep:.2f} ms"
-        yield Held(family.gated, text, direct <= gated <= deep)
+        yield ClaimCase(family.gated, text, direct <= gated <= deep)
 
 
-def twice_as_slow(costs: Costs, _metrics: Metrics) -> Iterator[Held]:
+def twice_as_slow(costs: Costs, _metrics: Metrics) -> Iterator[ClaimCase]:
     """With encoding, as the paper times, recollection takes at most twice familiarity's time."""
     for family, direct, deep, _ in _times(costs):
         encoding = costs.time(family.recollection, "encode") or 0.0
         whole = (encoding + deep) / (encoding + direct)
         text = f"{whole:.2f}× with encoding, {deep / direct:.2f}× alone"
-        yield Held(family.recollection, text, 1 < whole <= 2)
+        yield ClaimCase(family.recollection, text, 1 < whole <= 2)
 
 
-def searches_between(costs: Costs, _: Metrics) -> Iterator[Held]:
+def searches_between(costs: Costs, _: Metrics) -> Iterator[ClaimCase]:
     """The gate searches less often than recollection, its probe counted."""
     for family in _families(costs):
         deep, gated = (costs.searches(n) for n in (family.recollection, family.gated))
         if deep is not None and gated is not None:
-            yield Held(family.gated, f"{gated:.2f} of {deep:.2f} a query", gated < deep)
+            yield ClaimCase(family.gated, f"{gated:.2f} of {deep:.2f} a query", gated < deep)
 
 
 def _token_ratios(costs: Costs) -> Iterator[tuple[Family, float, float]]:
@@ -94,12 +94,12 @@ def _token_ratios(costs: Costs) -> Iterator[tuple[Family, float, float]]:
             yield family, float(means[1] / means[0]), float(means[2] / means[0])
 
 
-def tokens_alike(costs: Costs, _: Metrics) -> Iterator[Held]:
+def tokens_alike(costs: Costs, _: Metrics) -> Iterator[ClaimCase]:
     """The gate's tokens differ from familiarity's by no more than they do anywhere in Table 1."""
     most = _printed_spread()
     for family, _deep, gated in _token_ratios(costs):
         text = f"{gated:.3f}×, in Table 1 at most {1 + most:.3f}×"
-        yield Held(family.gated, text, abs(gated - 1) <= most)
+        yield ClaimCase(family.gated, text, abs(gated - 1) <= most)
 
 
 def _printed_spread() -> float:
@@ -111,23 +111,23 @@ def _printed_spread() -> float:
     )
 
 
-def tokens_between(costs: Costs, _: Metrics) -> Iterator[Held]:
+def tokens_between(costs: Costs, _: Metrics) -> Iterator[ClaimCase]:
     """The gate's tokens lie between familiarity's and recollection's, as in all of Table 1."""
     for family, deep, gated in _token_ratios(costs):
         text = f"gate {gated:.3f}×, recollection {deep:.3f}×"
-        yield Held(family.gated, text, min(1.0, deep) <= gated <= max(1.0, deep))
+        yield ClaimCase(family.gated, text, min(1.0, deep) <= gated <= max(1.0, deep))
 
 
-def familiarity_is_default(costs: Costs, _: Metrics) -> Iterator[Held]:
+def familiarity_is_default(costs: Costs, _: Metrics) -> Iterator[ClaimCase]:
     """More than half of the questions take familiarity."""
     for family in _families(costs):
         if family.gated in costs.traces.found:
             path = costs.traces.found[family.gated].queries["path"]
             share = float((path == "familiarity").mean())
-            yield Held(family.gated, f"{share:.1%}", share > 0.5)
+            yield ClaimCase(family.gated, f"{share:.1%}", share > 0.5)
 
 
-def stronger_recollects_more(costs: Costs, metrics: Metrics) -> Iterator[Held]:
+def stronger_recollects_more(costs: Costs, metrics: Metrics) -> Iterator[ClaimCase]:
     """Of two encoders the one with the higher recall by familiarity recollects more questions."""
     for k in CUTOFFS:
         found = {}
@@ -139,10 +139,10 @@ def stronger_recollects_more(costs: Costs, metrics: Metrics) -> Iterator[Held]:
                 found[encoder.title] = recall, int((path == "recollection").sum())
         for (one, a), (other, b) in itertools.combinations(found.items(), 2):
             text = f"{one} {a[0]:.4f}, {a[1]} recollected; {other} {b[0]:.4f}, {b[1]}"
-            yield Held(f"K = {k}", text, (a[0] > b[0]) == (a[1] > b[1]))
+            yield ClaimCase(f"K = {k}", text, (a[0] > b[0]) == (a[1] > b[1]))
 
 
-def stops_early(costs: Costs, _: Metrics) -> Iterator[Held]:
+def stops_early(costs: Costs, _: Metrics) -> Iterator[ClaimCase]:
     """Every recollected query stops with K docs before its rounds are used up."""
     for family in _families(costs):
         if family.recollection in costs.traces.found:
@@ -152,7 +152,7 @@ def stops_early(costs: Costs, _: Metrics) -> Iterator[Held]:
             sizes = one.deep_hits.groupby("query_id").size()
             whole = int((sizes >= one.k).sum())
             text = f"{whole} of {len(one.queries)} with {one.k} docs, {most} rounds at most"
-            yield Held(one.name, text, whole == len(one.queries) and most < limit)
+            yield ClaimCase(one.name, text, whole == len(one.queries) and most < limit)
 
 
 CLAIMS = (

@@ -130,7 +130,7 @@ def or_none(cells: Iterable[Cell], column: str) -> list[Cell]:
 
 def familiarity_of(plan: Plan, entry: Experiment) -> str:
     """The experiment that searches the same keys by similarity alone; '' if none is planned."""
-    same = ("profile", "dataset", "encoder", "granularity", "keying", "ranges")
+    same = ("profile", "dataset", "encoder", "granularity", "key_scheme", "ranges")
     for name, other in plan.experiments.items():
         plain = (other.method, other.retriever) in (("rfmem", "familiarity"), ("dense", "dense"))
         if plain and all(getattr(other, key) == getattr(entry, key) for key in same):
@@ -145,7 +145,7 @@ def pairs_of(found: Mapping[str, Traced]) -> Iterator[tuple[Traced, Traced]]:
     def setting(one: Traced) -> tuple[object, ...]:
         rest = {key: v for key, v in one.entry.parameters.items() if key not in own}
         retriever = one.entry.retriever.removesuffix("_printed")
-        place = (one.entry.dataset, one.entry.encoder, one.entry.granularity, one.entry.keying)
+        place = (one.entry.dataset, one.entry.encoder, one.entry.granularity, one.entry.key_scheme)
         return (*place, retriever, *sorted(rest.items()))
 
     printed = {

@@ -63,7 +63,7 @@ def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the sample's tables and figure into a folder; return their paths."""
     metrics = read_table(paths.metrics(profile))
-    # Rounds and sweeps over keyings are in the other reports.
+    # Rounds and sweeps over key schemes are in the other reports.
     names = [n for n, e in load_plan().experiments.items() if e.granularity == "session"]
     metrics = metrics[metrics["experiment"].isin(names) & (metrics["level"] == "session")]
     sessions = list(by_type(metrics))

@@ -17,14 +17,15 @@ from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load
 from memrepro.core.similarity import Doubles
-from memrepro.encode.encoder import Encoder, load_encoder
+from memrepro.encode.encoder import Encoder
+from memrepro.encode.load import load_encoder
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.files.machine import processor
 from memrepro.files.progress import bar
 from memrepro.retrieve import Retriever, make_retriever
-from memrepro.study.done import Done
 from memrepro.study.params import Experiment, load_plan
+from memrepro.study.result import StageResult
 from memrepro.study.retrieval import make_requests, read_vectors
 
 COLUMNS = [
@@ -94,7 +95,7 @@ def row(experiment: str, part: str, seconds: Doubles, versions: str) -> dict[str
     }  # fmt: skip
 
 
-def run(name: str) -> Done:
+def run(name: str) -> StageResult:
     """Time the experiments of an entry of `latency`, one query at a time.
 
     The table is `COLUMNS`: parts 'encode', the same for all of them, and 'search'.
@@ -128,8 +129,8 @@ def run(name: str) -> Done:
     folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
     inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
     inputs.append(paths.vectors(entry.dataset, entry.encoder))
-    return Done(f"latency {name}", table, inputs, [output])
+    return StageResult(f"latency {name}", table, inputs, [output])
 
 
 def _keys(experiment: Experiment) -> tuple[str, str]:
-    return experiment.granularity, experiment.keying
+    return experiment.granularity, experiment.key_scheme

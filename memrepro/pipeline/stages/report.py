@@ -5,11 +5,11 @@ import pandas as pd
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.modules import report_module
-from memrepro.study.done import Done
 from memrepro.study.params import load_plan
+from memrepro.study.result import StageResult
 
 
-def run(paper: str, profile: str) -> Done:
+def run(paper: str, profile: str) -> StageResult:
     """Write a paper's tables and figures under `results/<profile>/<paper>/`."""
     load_plan().check_report(profile, paper)
     module = report_module(paper)
@@ -20,4 +20,4 @@ def run(paper: str, profile: str) -> Done:
         verdicts[verdicts != ""].value_counts().rename_axis("verdict").reset_index(name="cells")
     )
     inputs = [paths.metrics(profile), paths.exclusions(profile)]
-    return Done(f"report {paper} {profile}", counts, inputs, outputs)
+    return StageResult(f"report {paper} {profile}", counts, inputs, outputs)

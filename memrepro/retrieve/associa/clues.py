@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from memrepro.core.extractions import Extractions
-from memrepro.core.key_schemes import KEYINGS, is_extraction
-from memrepro.core.memory import GRANULARITIES, Memory, Round, Session
+from memrepro.core.key_schemes import KEY_SCHEMES, is_extraction
+from memrepro.core.memory import GRANULARITIES, Memory, Session
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa import written
+from memrepro.retrieve.associa import KEY_SCHEME_MARK, written
 from memrepro.retrieve.associa.entities import (
     CATEGORIES,
     FIRST_PERSON,
@@ -76,7 +76,7 @@ class UtteranceClues:
 
     Attributes:
         doc_id: of the round or session.
-        text: what was said, under the recipe's keying.
+        text: what was said, under the recipe's key scheme.
         speakers: who said it; the fields that the text is made of.
         time: when, such as '8 May 2023', or '' where it is not known.
         events: in order.
@@ -95,12 +95,12 @@ class Recipe:
 
     Attributes:
         granularity: 'round' or 'session'.
-        keying: one of `KEYINGS`; the paper uses the user's side alone (§5.2.1), `user_only`.
+        key_scheme: one of `KEY_SCHEMES`; the paper uses the user's side (§5.2.1), `user_only`.
         events: names of extractions, such as 'recorded-fact'; each text is an event.
     """
 
     granularity: str
-    keying: str
+    key_scheme: str
     events: tuple[str, ...]
 
     def __post_init__(self) -> None:
@@ -110,24 +110,26 @@ class Recipe:
                 f"granularity {self.granularity!r}: the utterances of a memory graph are of 'round'"
                 " or 'session', as extractions are"
             )
-        if self.keying not in KEYINGS:
-            raise MemreproError(f"unknown keying {self.keying!r}: known are {', '.join(KEYINGS)}")
+        if self.key_scheme not in KEY_SCHEMES:
+            raise MemreproError(
+                f"unknown key scheme {self.key_scheme!r}: known are {', '.join(KEY_SCHEMES)}"
+            )
         if strange := [name for name in self.events if not is_extraction(name)]:
             raise MemreproError(
                 f"unknown extraction {strange[0]!r}: write source-kind, such as recorded-fact"
             )
 
     @staticmethod
-    def parse(granularity: str, keying: str) -> "Recipe":
+    def parse(granularity: str, key_scheme: str) -> "Recipe":
         """Read `base+graph:source-kind&source-kind`.
 
         Raises:
             MemreproError: if it is written otherwise, or a part is unknown.
         """
-        base, _, names = keying.partition("+graph:")
+        base, _, names = key_scheme.partition(KEY_SCHEME_MARK)
         if not names:
             raise MemreproError(
-                f"keying {keying!r}: write base+graph:source-kind, such as "
+                f"key scheme {key_scheme!r}: write base+graph:source-kind, such as "
                 "user_only+graph:nlp-fact&nlp-event"
             )
         return Recipe(granularity, base, tuple(names.split("&")))
@@ -136,7 +138,7 @@ class Recipe:
 def read_session(
     session: Session, extractions: Extractions, recipe: Recipe
 ) -> list[UtteranceClues]:
-    """The clues of a session, one a doc that has words under the keying, without times.
+    """The clues of a session, one a doc that has words under the key scheme, without times.
 
     An event that was taken from the session as a whole, where docs are rounds, is grounded in the
     round whose words share most with its own (stop words apart; of several the first).
@@ -146,8 +148,8 @@ def read_session(
     """
     docs = []
     for doc in GRANULARITIES[recipe.granularity](session):
-        keys = KEYINGS[recipe.keying](doc)
-        whole = recipe.keying == "concat"
+        keys = KEY_SCHEMES[recipe.key_scheme](doc)
+        whole = recipe.key_scheme == "concat"
         speakers = tuple(doc.fields) if whole else tuple(field for field, _ in keys)
         if text := " ".join(text for _, text in keys).strip():
             docs.append(UtteranceClues(doc.round_id, text, speakers))
@@ -240,8 +242,3 @@ def dated(clues: UtteranceClues, at: str) -> UtteranceClues:
     day = date.fromisoformat(at[:10])
     written = f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
     return UtteranceClues(clues.doc_id, clues.text, clues.speakers, written, clues.events)
-
-
-def docs_of(session: Session, recipe: Recipe) -> tuple[Round, ...]:
-    """All docs of a session, also those that have no words under the keying."""
-    return GRANULARITIES[recipe.granularity](session)

@@ -33,7 +33,7 @@ _WORD = re.compile(r"\w{3,}")
 _DO = frozenset(("did", "does", "doing"))  # scikit-learn's stop words have "do" and "done" alone
 
 
-class Asked(NamedTuple):
+class QueryEvidence(NamedTuple):
     """A question, and the texts of the evidence found for it so far."""
 
     query: str
@@ -43,7 +43,7 @@ class Asked(NamedTuple):
 class Deliberator(Protocol):
     """Says what evidence lacks; many questions at once, so that a model is asked in batches."""
 
-    def missing(self, asked: Sequence[Asked]) -> list[tuple[str, ...]]:
+    def missing(self, asked: Sequence[QueryEvidence]) -> list[tuple[str, ...]]:
         """The missing clues of each question, in order; none where its evidence is sufficient."""
 
 
@@ -56,7 +56,7 @@ class Coverage:
     has them all is sufficient. So it sees that a word is missing, and never that an answer is.
     """
 
-    def missing(self, asked: Sequence[Asked]) -> list[tuple[str, ...]]:
+    def missing(self, asked: Sequence[QueryEvidence]) -> list[tuple[str, ...]]:
         """The missing clues of each question, in order; none where its evidence is sufficient."""
         found: list[tuple[str, ...]] = []
         for query, evidence in asked:
@@ -132,7 +132,10 @@ def deliberate(
         if not going:
             return
         clues = deliberator.missing(
-            [Asked(one.text, evidence_texts(one.graph, one.found.subgraph)) for one in going]
+            [
+                QueryEvidence(one.text, evidence_texts(one.graph, one.found.subgraph))
+                for one in going
+            ]
         )
         if len(clues) != len(going):
             raise MemreproError(

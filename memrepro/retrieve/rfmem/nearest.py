@@ -14,7 +14,7 @@ _PAIRS = 1 << 16  # numbers of docs worked on at once: few enough for a processo
 
 
 @dataclass(frozen=True)
-class Asked:
+class QueryBatch:
     """The queries asked of one memory.
 
     Attributes:
@@ -47,7 +47,7 @@ class Corpus:
     originals: Doubles
 
 
-def corpus_of(asked: Sequence[Asked]) -> Corpus:
+def corpus_of(asked: Sequence[QueryBatch]) -> Corpus:
     """The memories as one corpus; at least one, all of one dimension."""
     return Corpus(
         np.concatenate([one.docs for one in asked]),

@@ -1,7 +1,7 @@
 """RF-Mem's recollection over arrays, level by level, for all queries of many memories at once.
 
 Source: RF-Mem §2.3 (Equations 5-8), Appendix E (Algorithm 3), and the released code where it
-differs (PROTOCOLS.md, 'RF-Mem: paper and released code').
+differs (docs/protocols.md, 'RF-Mem: paper and released code').
 
 Both variants retrieve the N = (B + r)·F docs nearest to each query of the beam, leave out those
 found in earlier rounds, cluster them, mix each centroid into the query, keep the best B branches of
@@ -34,7 +34,7 @@ import numpy as np
 
 from memrepro.core.similarity import Doubles
 from memrepro.retrieve.rfmem.kmeans import Labels, cluster_all
-from memrepro.retrieve.rfmem.nearest import Asked, Corpus, Ints, corpus_of, nearest, within
+from memrepro.retrieve.rfmem.nearest import Corpus, Ints, QueryBatch, corpus_of, nearest, within
 
 Variant = Literal["released", "printed"]
 _BLOCK = 1 << 17  # numbers of docs worked on at once: few enough for a processor's cache
@@ -129,7 +129,7 @@ class _Beam:
 
 
 def recollect(
-    asked: Sequence[Asked], settings: Settings, watched: list[Searches] | None = None
+    asked: Sequence[QueryBatch], settings: Settings, watched: list[Searches] | None = None
 ) -> Hits:
     """What recollection finds for each query, at most k docs, each once.
 

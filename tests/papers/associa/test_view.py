@@ -13,12 +13,12 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.papers.associa.view import question_graph
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.associa import Settings, recall
-from memrepro.retrieve.associa.keying import GraphKeyMaker, graph_of
+from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
+from memrepro.retrieve.associa.retrievers import Settings, recall
 from memrepro.study import retrieval
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan
 
-KEYING = "user_only+graph:recorded-fact"
+KEY_SCHEME = "user_only+graph:recorded-fact"
 FACTS = {
     "r1": "Ann joined a choir in Paris.",
     "r3": "Bob painted the lake near Paris.",
@@ -29,7 +29,14 @@ QUESTIONS = {"q1": "Who joined a choir in Paris?", "q2": "What did Bob paint?"}
 
 def experiment(retriever, **parameters):
     return Experiment(
-        "sample", "toy", "round", KEYING, "associa", retriever, {"k": 4, **parameters}, "hash-64"
+        "sample",
+        "toy",
+        "round",
+        KEY_SCHEME,
+        "associa",
+        retriever,
+        {"k": 4, **parameters},
+        "hash-64",
     )
 
 
@@ -62,10 +69,10 @@ def toy(tmp_path, monkeypatch):
         if r.round_id in FACTS
     ]
     save_extracted(told, paths.extracted("toy"))
-    maker = GraphKeyMaker("round", KEYING, load_extractions(paths.extracted("toy")))
-    maker.make(memory)
+    builder = GraphKeyBuilder("round", KEY_SCHEME, load_extractions(paths.extracted("toy")))
+    builder.make(memory)
     encoder = HashEncoder()
-    roles = {"document": maker.texts, "query": list(QUESTIONS.values())}
+    roles = {"document": builder.texts, "query": list(QUESTIONS.values())}
     tables = [
         pd.DataFrame(
             {
@@ -83,7 +90,7 @@ def toy(tmp_path, monkeypatch):
 def request(dataset):
     one = EXPERIMENTS["plain"]
     vectors = retrieval.read_vectors(one)
-    (made,) = retrieval.make_requests(dataset, one, vectors, GraphKeyMaker)
+    (made,) = retrieval.make_requests(dataset, one, vectors, GraphKeyBuilder)
     return made
 
 
@@ -162,7 +169,7 @@ def test_a_deliberated_question_shows_the_union_of_its_rounds(toy, monkeypatch):
         assert inside <= set(seen.nodes.loc[seen.nodes["in tree"], "node"])
     one = EXPERIMENTS["deliberated"]
     made = make_retriever("associa", one.retriever, dict(one.parameters))
-    found = made.equipped(lambda texts: encoder.encode(texts, "query")).search([request(toy)])
+    found = made.with_encoder(lambda texts: encoder.encode(texts, "query")).search([request(toy)])
     ((*_, last),) = [found]
     assert tuple(seen.ranking["doc_id"]) == last.doc_ids
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from memrepro.core.extractions import AskedRange, DatedEvent
+from memrepro.core.extractions import DatedEvent, QueryRange
 from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save_dates, save_qrels, save_ranges
 from memrepro.errors import MemreproError
@@ -14,7 +14,7 @@ from memrepro.papers.longmemeval import printed, time
 from memrepro.papers.longmemeval import report as longmemeval
 from memrepro.papers.longmemeval.report import COLUMNS, DESIGNS, LEVELS, STUDIES, TABLE9
 from memrepro.report.profile import Metrics, difference
-from memrepro.retrieve.timeaware import TimeFiltered
+from memrepro.retrieve.timeaware.retrievers import TimeFiltered
 from memrepro.study.evaluation import METRIC_COLUMNS
 from memrepro.study.params import load_plan
 
@@ -50,7 +50,7 @@ def plan():
         ("K = V + summary (RM)", "user_only+separate:nlp-summary"),
     ],
 )
-def test_the_keying_of_each_design(design, setting):
+def test_the_key_scheme_of_each_design(design, setting):
     assert STUDY.setting(design) == setting
 
 
@@ -328,8 +328,8 @@ def times(tmp_path, monkeypatch):
     list(save_qrels([piece], paths.qrels("sample", "toy")))
     margin = time.MARGIN
     ranges = {"both": (100, 110), "one": (100, 110), "none": (100, 110), "no gold": (1, 1)}
-    asked = [AskedRange(q, "m", "nlp", *span) for q, span in ranges.items()]
-    save_ranges([*asked, AskedRange("no range", "m", "llm", 1, 1)], paths.ranges("sample", "toy"))
+    asked = [QueryRange(q, "m", "nlp", *span) for q, span in ranges.items()]
+    save_ranges([*asked, QueryRange("no range", "m", "llm", 1, 1)], paths.ranges("sample", "toy"))
     dates = [
         DatedEvent("m", "s1", "nlp", 1, 1),
         DatedEvent("m", "s1", "nlp", 90, 100 - margin),

@@ -4,7 +4,7 @@ from memrepro.files.atomic import read_table
 from memrepro.papers.maxsim.diagram import PANELS, build, data
 
 
-def test_three_keyings_with_their_rules(tmp_path):
+def test_three_key_schemes_with_their_rules(tmp_path):
     written = build(tmp_path)
     assert [path.name for path in written] == ["figure1.svg", "figure1.png", "figure1.csv"]
     table = read_table(tmp_path / "figure1.csv")

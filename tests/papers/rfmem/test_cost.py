@@ -239,8 +239,8 @@ def test_families_are_of_one_data_set_k_and_variant():
     for family in Costs(Traces("open", "sample", "full")).families():
         entries = [toy.plan().experiments[name] for name in family[:3]]
         for one, other in itertools.pairwise(entries):
-            assert (one.dataset, one.encoder, one.keying) == (
-                other.dataset, other.encoder, other.keying)  # fmt: skip
+            assert (one.dataset, one.encoder, one.key_scheme) == (
+                other.dataset, other.encoder, other.key_scheme)  # fmt: skip
         assert entries[1].parameters["k"] == entries[2].parameters["k"] == family.k
         assert entries[0].parameters["k"] >= family.k
         assert entries[2].retriever == entries[1].retriever.replace("recollection", "gated")

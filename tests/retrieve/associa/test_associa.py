@@ -10,7 +10,11 @@ from memrepro.core.memory import Memory, Round
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.associa import (
+from memrepro.retrieve.associa.association import Prizes, Subgraph
+from memrepro.retrieve.associa.graph import build_from
+from memrepro.retrieve.associa.importance import importance
+from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
+from memrepro.retrieve.associa.retrievers import (
     RETRIEVERS,
     Associa,
     Evidence,
@@ -18,20 +22,16 @@ from memrepro.retrieve.associa import (
     WithoutImportance,
     recall,
 )
-from memrepro.retrieve.associa.association import Prizes, Subgraph
-from memrepro.retrieve.associa.graph import build_from
-from memrepro.retrieve.associa.importance import importance
-from memrepro.retrieve.associa.keying import GraphKeyMaker, graph_of
 
 from .made import memories, tale, vectors_of
 
 ENCODER = HashEncoder()
-KEYING = "user_only+graph:recorded-fact&recorded-event"
+KEY_SCHEME = "user_only+graph:recorded-fact&recorded-event"
 QUESTIONS = ["Who went to Paris with Ann?", "What did Bob paint?", "zzz"]
 
 
 def request(memory, extractions, questions=QUESTIONS):
-    keys = GraphKeyMaker("round", KEYING, extractions).make(memory)
+    keys = GraphKeyBuilder("round", KEY_SCHEME, extractions).make(memory)
     keys = keys.with_vectors(ENCODER.encode(keys.unique, "document"))
     ids = [f"q{i}" for i in range(len(questions))]
     return Request(keys, ids, questions, ENCODER.encode(questions, "query"))
@@ -156,7 +156,7 @@ def test_other_keys_and_missing_vectors_are_refused():
     keys = make_keys(memory, "user_only")
     with pytest.raises(MemreproError, match="of no memory graph"):
         Associa(k=4).search([Request(keys, ["q"], ["x"])])
-    keys = GraphKeyMaker("round", KEYING, extractions).make(memory)
+    keys = GraphKeyBuilder("round", KEY_SCHEME, extractions).make(memory)
     with pytest.raises(MemreproError, match="have no vectors"):
         Associa(k=4).search([Request(keys, ["q"], ["x"])])
     with pytest.raises(MemreproError, match="has no vectors"):

@@ -35,7 +35,7 @@ FOUND = extracted(
 )
 
 
-def test_utterances_are_the_docs_with_words_under_the_keying():
+def test_utterances_are_the_docs_with_words_under_the_key_scheme():
     recipe = Recipe("round", "user_only", ("gold-fact",))
     found = read_session(SESSION, FOUND, recipe)
     assert [(c.doc_id, c.text, c.speakers) for c in found] == [
@@ -107,24 +107,24 @@ def test_an_entity_named_twice_is_one():
     assert event.relations == ((0, "Ann met Bob", 1), (1, "Bob met Ann", 0))
 
 
-def test_a_keying_is_read():
+def test_a_key_scheme_is_read():
     assert Recipe.parse("round", "user_only+graph:nlp-fact&nlp-event") == Recipe(
         "round", "user_only", ("nlp-fact", "nlp-event")
     )
 
 
 @pytest.mark.parametrize(
-    ("granularity", "keying", "said"),
+    ("granularity", "key_scheme", "said"),
     [
         ("turn", "user_only+graph:nlp-fact", "granularity 'turn'"),
         ("round", "user_only", "write base\\+graph:source-kind"),
-        ("round", "nobody+graph:nlp-fact", "unknown keying 'nobody'"),
+        ("round", "nobody+graph:nlp-fact", "unknown key scheme 'nobody'"),
         ("round", "concat+graph:nlp-thing", "unknown extraction 'nlp-thing'"),
     ],
 )
-def test_a_keying_that_cannot_be_made_is_refused(granularity, keying, said):
+def test_a_key_scheme_that_cannot_be_made_is_refused(granularity, key_scheme, said):
     with pytest.raises(MemreproError, match=said):
-        Recipe.parse(granularity, keying)
+        Recipe.parse(granularity, key_scheme)
 
 
 def test_an_extraction_that_is_not_there_is_refused():

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.associa import Associa, Settings
 from memrepro.retrieve.associa.association import value_of
 from memrepro.retrieve.associa.deliberation import (
-    Asked,
     Coverage,
     Deliberated,
+    QueryEvidence,
     deliberate,
     evidence_texts,
     expand,
@@ -21,7 +20,8 @@ from memrepro.retrieve.associa.deliberation import (
 from memrepro.retrieve.associa.evidence import associated, weighed
 from memrepro.retrieve.associa.graph import build_from
 from memrepro.retrieve.associa.importance import page_rank, weights, with_utterances
-from memrepro.retrieve.associa.keying import graph_of
+from memrepro.retrieve.associa.key_builder import graph_of
+from memrepro.retrieve.associa.retrievers import Associa, Settings
 
 from .made import memories, tale
 from .test_associa import QUESTIONS, request, travels
@@ -64,7 +64,7 @@ def graph_with_vectors(clues=None):
 
 def search(asked, deliberator=None, embedding=embed, **parameters):
     made = make_retriever("associa", "deliberated", {"k": 10, **parameters})
-    return made.equipped(embedding, deliberator).search(asked)
+    return made.with_encoder(embedding, deliberator).search(asked)
 
 
 # The algorithm.
@@ -259,18 +259,18 @@ def test_evidence_is_each_text_once_in_the_order_of_telling():
     ],
 )
 def test_the_clue_is_the_content_words_that_no_evidence_has(query, evidence, clues):
-    assert Coverage().missing([Asked(query, evidence)]) == [clues]
+    assert Coverage().missing([QueryEvidence(query, evidence)]) == [clues]
 
 
 @given(st.lists(st.tuples(st.text(max_size=30), st.lists(st.text(max_size=9), max_size=3))))
 def test_evidence_with_the_question_itself_is_sufficient(pairs):
-    asked = [Asked(query, tuple(texts)) for query, texts in pairs]
+    asked = [QueryEvidence(query, tuple(texts)) for query, texts in pairs]
     found = Coverage().missing(asked)
     assert len(found) == len(asked)
     for one, clues in zip(asked, found, strict=True):
         words = " ".join(clues).split()
         assert len({w.lower() for w in words}) == len(words)
-        again = Asked(one.query, (*one.evidence, *clues))
+        again = QueryEvidence(one.query, (*one.evidence, *clues))
         assert Coverage().missing([again]) == [()]
 
 
@@ -282,10 +282,10 @@ def test_the_default_deliberator_is_the_rule():
 # What is refused.
 
 
-def test_unequipped_it_searches_nothing_and_says_what_to_do():
+def test_without_an_encoder_it_searches_nothing_and_says_what_to_do():
     made = make_retriever("associa", "deliberated", {"k": 5})
     assert (made.max_iter, made.top_nodes) == (2, 15)  # §5.2.1
-    with pytest.raises(MemreproError, match="is not equipped: .* by the stage retrieve_graph"):
+    with pytest.raises(MemreproError, match="has no encoder: .* by the stage retrieve_graph"):
         made.search([request(*travels())])
 
 

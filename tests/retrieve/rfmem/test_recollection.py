@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memrepro.core.ranking import top_k
-from memrepro.retrieve.rfmem.nearest import Asked, corpus_of, nearest
+from memrepro.retrieve.rfmem.nearest import QueryBatch, corpus_of, nearest
 from memrepro.retrieve.rfmem.recollection import Settings, recollect
 from memrepro.retrieve.rfmem.reference import recollect_one
 
@@ -22,7 +22,7 @@ def unit(vectors):
 
 def ask(n_docs, n_queries=5, dimension=32, seed=0):
     generator = np.random.default_rng(seed)
-    return Asked(
+    return QueryBatch(
         unit(generator.normal(size=(n_queries, dimension)) + 0.4),
         unit(generator.normal(size=(n_docs, dimension)) + 0.4).reshape(-1, dimension),
         generator.permutation(n_docs).astype(np.uint64),
@@ -115,7 +115,7 @@ def test_never_twice_never_more_than_k(n_docs, k, beam, fanout, alpha, seed, var
 def test_the_order_of_the_memory_changes_nothing(variant):
     asked = ask(70)
     order = np.random.default_rng(5).permutation(70)
-    moved = Asked(asked.queries, asked.docs[order], asked.ties[order])
+    moved = QueryBatch(asked.queries, asked.docs[order], asked.ties[order])
     expected = by_query(recollect([asked], make(variant)), 5)
     assert [order[docs].tolist() for docs in by_query(recollect([moved], make(variant)), 5)] == (
         expected
@@ -125,7 +125,9 @@ def test_the_order_of_the_memory_changes_nothing(variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_equal_docs_come_by_their_tie_keys(variant):
     one = ask(1, n_queries=2)
-    same = Asked(one.queries, np.repeat(one.docs, 9, axis=0), np.arange(9, 0, -1).astype(np.uint64))
+    same = QueryBatch(
+        one.queries, np.repeat(one.docs, 9, axis=0), np.arange(9, 0, -1).astype(np.uint64)
+    )
     for docs in by_query(recollect([same], make(variant, k=5)), 2):
         assert docs == [8, 7, 6, 5, 4]
 

@@ -12,9 +12,9 @@ from memrepro.core.similarity import normalise
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.tiered import RECENCIES
-from memrepro.retrieve.tiered.keying import TieredKeyMaker, TimedRequest
+from memrepro.retrieve.tiered.key_builder import TieredKeyBuilder, TimedRequest
 from memrepro.retrieve.tiered.lexical import Lexical
+from memrepro.retrieve.tiered.retrievers import RECENCIES
 from memrepro.retrieve.tiered.scoring import additive_recency, bucket_recency, hybrid
 from memrepro.retrieve.tiered.selection import adaptive, mmr
 
@@ -41,9 +41,9 @@ def facts(held):
     )
 
 
-def asked(queries, at, keying="tiers:segment&gold-fact", granularity="round", held=None):
+def asked(queries, at, key_scheme="tiers:segment&gold-fact", granularity="round", held=None):
     held = held or memory()
-    keys = TieredKeyMaker(granularity, keying, facts(held)).make(held)
+    keys = TieredKeyBuilder(granularity, key_scheme, facts(held)).make(held)
     encoder = HashEncoder(dimension=16)
     keys = keys.with_vectors(normalise(encoder.encode(keys.unique, "document")))
     vectors = normalise(encoder.encode(queries, "query"))
@@ -189,5 +189,5 @@ def test_the_order_of_the_memory_and_of_the_queries_decides_nothing():
 def test_a_request_without_times_is_refused():
     request = asked(["cats"], [NOW])
     plain = Request(request.keys, ["q"], ["cats"], request.query_vectors)
-    with pytest.raises(MemreproError, match="give the experiment a keying 'tiers:'"):
+    with pytest.raises(MemreproError, match="give the run a key scheme 'tiers:'"):
         make_retriever("tiered", "tiered", {"k": 5}).search([plain])

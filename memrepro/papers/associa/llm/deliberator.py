@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import parse_all
 from memrepro.papers.associa.llm.prompts import prompt
-from memrepro.retrieve.associa.deliberation import Asked
+from memrepro.retrieve.associa.deliberation import QueryEvidence
 
 # Each clue is another search, so that no answer may ask for many.
 _CLUES, _CHARACTERS = 5, 200
@@ -54,7 +54,7 @@ class ModelDeliberator:
     sufficient: int = 0
     refused: list[tuple[str, str]] = field(default_factory=list)
 
-    def missing(self, asked: Sequence[Asked]) -> list[tuple[str, ...]]:
+    def missing(self, asked: Sequence[QueryEvidence]) -> list[tuple[str, ...]]:
         """The missing clues of each question, in order; none where its evidence is sufficient.
 
         Raises:

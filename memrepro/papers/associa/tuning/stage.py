@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 from memrepro.encode.models import cache_folder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.files.atomic import read_yaml, root, write_table
@@ -24,8 +24,8 @@ from memrepro.papers.associa.tuning.examples import build, read_examples, write_
 from memrepro.papers.associa.tuning.lora import Base, fine_tune, merge_adapter
 from memrepro.papers.associa.tuning.samples import Recipe
 from memrepro.papers.associa.tuning.training import Settings
-from memrepro.study.done import Done
 from memrepro.study.params import build_entry, named
+from memrepro.study.result import StageResult
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Built:
 
 
 @dataclass(frozen=True)
-class DoneTuning(Done):
+class TuningResult(StageResult):
     """A tuning that ended well.
 
     Attributes:
@@ -132,7 +132,7 @@ def build_examples(name: str) -> Built:
     return Built(summary, pair, _examples(name), sha256)
 
 
-def tune(name: str) -> DoneTuning:
+def tune(name: str) -> TuningResult:
     """Tune the base on the examples; write the adapter, and the whole model outside DVC.
 
     Raises:
@@ -161,7 +161,7 @@ def tune(name: str) -> DoneTuning:
         "loss, last tenth of the steps": f"{tuned.losses['loss'].tail(tenth).mean():.4f}",
         "revision of the whole model": f"{digest} {settings.dtype}",
     }
-    return DoneTuning(
+    return TuningResult(
         f"finetune_associa {name}",
         pd.DataFrame(rows.items(), columns=["what", "value"]),
         [root() / entry.file],

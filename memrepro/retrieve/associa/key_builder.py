@@ -1,19 +1,18 @@
 """A memory graph as keys: how its texts get vectors, and how a retriever that sees keys has it.
 
-A keying `base+graph:source-kind&source-kind` makes a doc's keys of its clues, in this order, the
-field telling what a text is: `utterance`; `speaker` each; `time`; then of each event `event`, its
-entities `entity:<category>`, and its relations `relation:<head>:<tail>`, which count the event's
-entities. The first doc also owns the six edges' labels, `label`. So the texts are embedded like
-any keys, each once, and `clues_of` reads the clues back from the keys alone.
+A key scheme `base+graph:source-kind&source-kind` makes a doc's keys of its clues, in this order,
+the field telling what a text is: `utterance`; `speaker` each; `time`; then of each event `event`,
+its entities `entity:<category>`, and its relations `relation:<head>:<tail>`, which count the
+event's entities. The first doc also owns the six edges' labels, `label`. So the texts are embedded
+like any keys, each once, and `clues_of` reads the clues back from the keys alone.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memrepro.core.extractions import Extractions
+from memrepro.core.key_builder import KeyBuilder
 from memrepro.core.keys import Keys
 from memrepro.core.memory import Memory, Session
 from memrepro.core.ranking import tie_keys
@@ -23,43 +22,31 @@ from memrepro.retrieve.associa.clues import (
     Recipe,
     UtteranceClues,
     dated,
-    docs_of,
     read_session,
 )
 from memrepro.retrieve.associa.graph import EDGE_KINDS, Graph, build_from
 
 
 @dataclass
-class GraphKeyMaker:
-    """Makes the keys of many memories' graphs; with the interface of `core.key_maker.KeyMaker`.
-
-    Attributes:
-        granularity: what a doc is, 'round' or 'session'.
-        keying: `base+graph:source-kind&source-kind`.
-        extractions: of the data set.
-        texts: the texts of all keys made so far, each once.
-
-    Raises:
-        MemreproError: if the granularity or the keying is unknown.
-    """
-
-    granularity: str
-    keying: str
-    extractions: Extractions
-    texts: list[str] = field(default_factory=list)
+class GraphKeyBuilder(KeyBuilder):
+    """Keys that carry a memory's graph; docs are rounds or sessions."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made."""
-        self._recipe = Recipe.parse(self.granularity, self.keying)
-        self._place: dict[str, int] = {}
+        """Refuse what cannot be built."""
+        super().__post_init__()
         # A session is known by its object, which is kept so that its id() is not used again.
         self._read: dict[int, tuple[Session, list[UtteranceClues]]] = {}
+
+    @staticmethod
+    def parse(granularity: str, key_scheme: str) -> Recipe:
+        """How the graph's clues are taken."""
+        return Recipe.parse(granularity, key_scheme)
 
     def make(self, memory: Memory) -> Keys:
         """The keys of one memory, without vectors.
 
         Raises:
-            MemreproError: if the keying gives the whole memory no utterance.
+            MemreproError: if the key scheme gives the whole memory no utterance.
         """
         doc_ids: list[str] = []
         fields: list[str] = []
@@ -67,24 +54,22 @@ class GraphKeyMaker:
         owner: list[int] = []
         for session, at in zip(memory.sessions, memory.times, strict=True):
             if id(session) not in self._read:
-                clues = read_session(session, self.extractions, self._recipe)
+                clues = read_session(session, self.extractions, self._scheme)
                 self._read[id(session)] = (session, clues)
             found = {one.doc_id: one for one in self._read[id(session)][1]}
-            for doc in docs_of(session, self._recipe):
+            for doc in self.docs(session):
                 if doc.round_id in found:
                     labelled = not rows
                     for name, text in _keys(dated(found[doc.round_id], at), labelled):
-                        row = self._place.setdefault(text, len(self.texts))
-                        if row == len(self.texts):
-                            self.texts.append(text)
                         fields.append(name)
-                        rows.append(row)
+                        rows.append(self.row_of(text))
                         owner.append(len(doc_ids))
                 doc_ids.append(doc.round_id)
         if not rows:
             raise MemreproError(
-                f"memory {memory.memory_id!r} has no utterance under the keying {self.keying!r}: "
-                f"its rounds have the fields {sorted({f for r in memory.rounds for f in r.fields})}"
+                f"memory {memory.memory_id!r} has no utterance under the key scheme "
+                f"{self.key_scheme!r}: its rounds have "
+                f"the fields {sorted({f for r in memory.rounds for f in r.fields})}"
             )
         return Keys(
             tuple(doc_ids),
@@ -95,14 +80,8 @@ class GraphKeyMaker:
             tie_keys(doc_ids),
         )
 
-    def make_all(self, memories: Sequence[Memory]) -> list[Keys]:
-        """The keys of each memory, as `make`."""
-        return [self.make(memory) for memory in memories]
 
-    def sessions_of_docs(self, memory: Memory) -> NDArray[np.int64]:
-        """The index of each doc's session in the memory, shape (n_docs,)."""
-        counts = [len(docs_of(session, self._recipe)) for session in memory.sessions]
-        return np.repeat(np.arange(len(counts)), counts)
+BUILDER = GraphKeyBuilder
 
 
 def _keys(said: UtteranceClues, labelled: bool) -> Iterator[tuple[str, str]]:
@@ -160,7 +139,7 @@ def _read(doc_id: str, pairs: Sequence[tuple[str, str]]) -> UtteranceClues:
     except (ValueError, IndexError) as error:
         raise MemreproError(
             f"doc {doc_id!r} has the keys {sorted({name for name, _ in pairs})}, which are of no "
-            "memory graph: choose a keying such as user_only+graph:nlp-fact"
+            "memory graph: choose a key scheme such as user_only+graph:nlp-fact"
         ) from error
     made = tuple(EventClues(text, tuple(e), tuple(r)) for text, e, r in events)
     return UtteranceClues(doc_id, said, tuple(speakers), time, made)

@@ -10,19 +10,19 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.clues import Recipe, read_memory
 from memrepro.retrieve.associa.graph import build
-from memrepro.retrieve.associa.keying import GraphKeyMaker, clues_of, graph_of
+from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, clues_of, graph_of
 
 from .made import memories, same
 
-KEYING = "user_only+graph:recorded-fact&recorded-event"
-RECIPE = Recipe.parse("round", KEYING)
+KEY_SCHEME = "user_only+graph:recorded-fact&recorded-event"
+RECIPE = Recipe.parse("round", KEY_SCHEME)
 
 
 @given(memories())
 @settings(deadline=None, max_examples=60)
 def test_keys_carry_the_whole_graph(made):
     memory, extractions = made
-    keys = GraphKeyMaker("round", KEYING, extractions).make(memory)
+    keys = GraphKeyBuilder("round", KEY_SCHEME, extractions).make(memory)
     assert clues_of(keys) == read_memory(memory, extractions, RECIPE)
     assert same(graph_of(keys), build(memory, extractions, RECIPE))
 
@@ -31,11 +31,11 @@ def test_keys_carry_the_whole_graph(made):
 @settings(deadline=None, max_examples=20)
 def test_each_text_of_the_graph_has_its_vector(made):
     memory, extractions = made
-    maker = GraphKeyMaker("round", KEYING, extractions)
-    (keys,) = maker.make_all([memory])
-    assert len(set(maker.texts)) == len(maker.texts)
+    builder = GraphKeyBuilder("round", KEY_SCHEME, extractions)
+    (keys,) = builder.make_all([memory])
+    assert len(set(builder.texts)) == len(builder.texts)
     encoder = HashEncoder()
-    graph = graph_of(keys.with_vectors(encoder.encode(maker.texts, "document")))
+    graph = graph_of(keys.with_vectors(encoder.encode(builder.texts, "document")))
     assert np.array_equal(graph.vectors, encoder.encode(graph.texts, "document"))
 
 
@@ -44,26 +44,26 @@ def test_each_text_of_the_graph_has_its_vector(made):
 def test_memories_share_their_texts_and_keep_their_own_times(one, two):
     (memory, extractions), (_, _) = one, two
     later = Memory("later", memory.sessions, ("2025-02-03",) * len(memory.sessions))
-    maker = GraphKeyMaker("round", KEYING, extractions)
-    first, second = maker.make_all([memory, later])
+    builder = GraphKeyBuilder("round", KEY_SCHEME, extractions)
+    first, second = builder.make_all([memory, later])
     assert first.unique is second.unique
     assert {c.time for c in clues_of(second)} == {"3 February 2025"}
     assert clues_of(first) == read_memory(memory, extractions, RECIPE)
 
 
-def test_the_docs_are_those_of_other_keyings_also_without_words():
+def test_the_docs_are_those_of_other_key_schemes_also_without_words():
     memory = Memory.of(
         "m",
         ("s1", Round.of("r1", assistant="Hello.")),
         ("s2", Round.of("r2", user="Hi.")),
         ("s2", Round.of("r3", assistant="Bye.")),
     )
-    maker = GraphKeyMaker("round", "user_only+graph:recorded-fact", extractions())
-    keys, usual = maker.make(memory), make_keys(memory, "user_only")
+    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", extractions())
+    keys, usual = builder.make(memory), make_keys(memory, "user_only")
     assert keys.doc_ids == usual.doc_ids == ("r1", "r2", "r3")
     assert np.array_equal(keys.ties, usual.ties)
     assert [c.doc_id for c in clues_of(keys)] == ["r2"]
-    assert maker.sessions_of_docs(memory).tolist() == [0, 1, 1]
+    assert builder.sessions_of_docs(memory).tolist() == [0, 1, 1]
 
 
 def extractions():
@@ -74,12 +74,12 @@ def extractions():
 
 def test_a_memory_without_utterances_is_refused():
     memory = Memory.of("m", ("s1", Round.of("r1", assistant="Hello.")))
-    maker = GraphKeyMaker("round", "user_only+graph:recorded-fact", extractions())
-    with pytest.raises(MemreproError, match="memory 'm' has no utterance under the keying"):
-        maker.make(memory)
+    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", extractions())
+    with pytest.raises(MemreproError, match="memory 'm' has no utterance under the key scheme"):
+        builder.make(memory)
 
 
-def test_keys_of_another_keying_are_refused():
+def test_keys_of_another_key_scheme_are_refused():
     memory = Memory.of("m", ("s1", Round.of("r1", user="Hello.")))
     with pytest.raises(MemreproError, match="are of no memory graph"):
         graph_of(make_keys(memory, "concat"))
@@ -87,15 +87,15 @@ def test_keys_of_another_keying_are_refused():
 
 @pytest.mark.parametrize("field", ["entity:Place", "relation:0:1", "relation:a:b", "relation:1"])
 def test_keys_out_of_order_are_refused(field):
-    maker = GraphKeyMaker("round", "user_only+graph:recorded-fact", extractions())
-    keys = maker.make(Memory.of("m", ("s1", Round.of("r1", user="Hello."))))
+    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", extractions())
+    keys = builder.make(Memory.of("m", ("s1", Round.of("r1", user="Hello."))))
     with pytest.raises(MemreproError, match="of no memory graph"):
         graph_of(replace(keys, fields=(*keys.fields[:-1], field)))
 
 
 def test_keys_without_labels_are_refused():
-    maker = GraphKeyMaker("round", "user_only+graph:recorded-fact", extractions())
-    keys = maker.make(Memory.of("m", ("s1", Round.of("r1", user="Hello."))))
+    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", extractions())
+    keys = builder.make(Memory.of("m", ("s1", Round.of("r1", user="Hello."))))
     keys = keys.with_vectors(HashEncoder().encode(keys.unique, "document"))
     bare = np.array([field != "label" for field in keys.fields])
     kept = tuple(f for f in keys.fields if f != "label")

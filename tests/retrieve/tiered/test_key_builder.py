@@ -6,7 +6,12 @@ import pytest
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.memory import Memory, Round
 from memrepro.errors import MemreproError
-from memrepro.retrieve.tiered.keying import TieredKeyMaker, asked_at, parse, seconds, session_times
+from memrepro.retrieve.tiered.key_builder import (
+    TieredKeyBuilder,
+    asked_at,
+    seconds,
+    session_times,
+)
 
 TIMES = {"s1": "2023-05-08T13:56", "s2": "2023-05-20T09:00"}
 
@@ -32,8 +37,8 @@ def extractions():
     )
 
 
-def made(granularity, keying, **options):
-    return TieredKeyMaker(granularity, keying, extractions()).make(memory(**options))
+def made(granularity, key_scheme, **options):
+    return TieredKeyBuilder(granularity, key_scheme, extractions()).make(memory(**options))
 
 
 def listed(keys):
@@ -111,4 +116,4 @@ def test_errors():
     with pytest.raises(MemreproError, match="session 's2' of memory 'm' has no time"):
         session_times(memory({"s1": TIMES["s1"]}))
     with pytest.raises(MemreproError, match="with a unit of turn, context, segment"):
-        parse("round", "tiers:page")
+        TieredKeyBuilder.parse("round", "tiers:page")

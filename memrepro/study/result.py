@@ -14,7 +14,7 @@ SENTINEL = "memrepro stage complete"
 
 
 @dataclass(frozen=True)
-class Done:
+class StageResult:
     """A stage that ended well.
 
     Attributes:

@@ -1,6 +1,6 @@
-"""One keying experiment over 500 questions with 500 sessions each, against a per-question loop.
+"""One run over 500 questions with 500 sessions each, against a per-question loop.
 
-    python benchmarks/keying.py [--questions 500] [--sessions 500] [--json]
+    python benchmarks/key_schemes.py [--questions 500] [--sessions 500] [--json]
 
 The haystacks are the sample benchmark's at that size, read from prepared tables, so that a session
 that stands in many of them is one object. Vectors are drawn at random: only their number matters.
@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from memrepro.core.key_builder import KeyMaker
+from memrepro.core.key_builder import PlainKeyBuilder
 from memrepro.core.keys import Request
 from memrepro.core.memory import GRANULARITIES, Dataset
 from memrepro.core.prepared import load, save
@@ -52,13 +52,13 @@ def haystacks(questions: int, sessions: int) -> Dataset:
 
 
 def experiment(
-    dataset: Dataset, granularity: str, keying: str, vectors: np.ndarray, queries: np.ndarray
+    dataset: Dataset, granularity: str, key_scheme: str, vectors: np.ndarray, queries: np.ndarray
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """What the retrieve stage does once its tables are read, and what its parts took."""
     began = time.perf_counter()
-    maker = KeyMaker(granularity, keying)
-    made = maker.make_all([dataset.memories[q.memory_id] for q in dataset.queries])
-    shared = vectors[: len(maker.texts)]
+    builder = PlainKeyBuilder(granularity, key_scheme)
+    made = builder.make_all([dataset.memories[q.memory_id] for q in dataset.queries])
+    shared = vectors[: len(builder.texts)]
     requests = [
         Request(keys.with_vectors(shared), [query.query_id], [query.text], queries[i : i + 1])
         for i, (query, keys) in enumerate(zip(dataset.queries, made, strict=True))
@@ -75,7 +75,7 @@ def experiment(
 def loop(
     dataset: Dataset,
     granularity: str,
-    keying: str,
+    key_scheme: str,
     row_of: dict[str, int],
     vectors: np.ndarray,
     queries: np.ndarray,
@@ -88,8 +88,8 @@ def loop(
         for session in dataset.memories[query.memory_id].sessions:
             for doc in GRANULARITIES[granularity](session):
                 texts = (
-                    [doc.fields["user"]] if keying == "user_only" and "user" in doc.fields
-                    else list(doc.fields.values()) if keying == "fielded" else []
+                    [doc.fields["user"]] if key_scheme == "user_only" and "user" in doc.fields
+                    else list(doc.fields.values()) if key_scheme == "fielded" else []
                 )  # fmt: skip
                 ids += [doc.round_id] * len(texts)
                 places += [row_of[text] for text in texts]
@@ -111,21 +111,21 @@ def timed(action: Callable[[], object]) -> tuple[float, object]:
     return time.perf_counter() - began, result
 
 
-def measure(dataset: Dataset, granularity: str, keying: str) -> dict[str, float | int | str]:
+def measure(dataset: Dataset, granularity: str, key_scheme: str) -> dict[str, float | int | str]:
     """Times of the product, the experiment and the loop, and how far their rankings differ."""
-    maker = KeyMaker(granularity, keying)
-    held = sum(len(keys.rows) for keys in maker.make_all(list(dataset.memories.values())))
+    builder = PlainKeyBuilder(granularity, key_scheme)
+    held = sum(len(keys.rows) for keys in builder.make_all(list(dataset.memories.values())))
     generator = np.random.default_rng(0)
-    size = (len(maker.texts), DIMENSION)
+    size = (len(builder.texts), DIMENSION)
     vectors = normalise(generator.normal(size=size).astype(np.float32))
     queries = normalise(generator.normal(size=(len(dataset.queries), DIMENSION)).astype(np.float32))
-    row_of = {text: row for row, text in enumerate(maker.texts)}
+    row_of = {text: row for row, text in enumerate(builder.texts)}
     best = {"product": np.inf, "experiment": np.inf}
-    seconds, plain = timed(lambda: loop(dataset, granularity, keying, row_of, vectors, queries))
+    seconds, plain = timed(lambda: loop(dataset, granularity, key_scheme, row_of, vectors, queries))
     for _ in range(3):
         product, _ = timed(lambda: products(queries, vectors))
         best["product"] = min(best["product"], product)
-        run, parts = experiment(dataset, granularity, keying, vectors, queries)
+        run, parts = experiment(dataset, granularity, key_scheme, vectors, queries)
         if parts["experiment"] < best["experiment"]:
             best |= parts
     best["loop"] = seconds  # slow, and as fast each time: once
@@ -133,9 +133,9 @@ def measure(dataset: Dataset, granularity: str, keying: str) -> dict[str, float 
     differ = both[both["doc_id"] != both["doc_id loop"]]
     return {
         "docs": granularity,
-        "keying": keying,
+        "key_scheme": key_scheme,
         "keys in haystacks": held,
-        "unique keys": len(maker.texts),
+        "unique keys": len(builder.texts),
         **{f"{name} (s)": seconds for name, seconds in best.items()},
         "experiment ÷ product": best["experiment"] / best["product"],
         "loop ÷ experiment": best["loop"] / best["experiment"],
