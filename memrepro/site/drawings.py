@@ -23,7 +23,7 @@ def write(site: Site, profiles: list[str], plan: Plan) -> list[Link]:
                 site.text(path, text.getvalue())
                 found.setdefault(f"{profile}/{one.dataset}/{one.query_id}", []).append(path)
                 links.append(Link(path, f"{one.dataset}, {one.query_id}: {one.outcome}"))
-    site.data("data/graphs.js", "keep", "data/graphs", found)
+    site.data("data/graphs", found)
     return links
 
 

@@ -57,8 +57,8 @@ def write(
             "back": f"{page_of(profile, paper)}#{item.name}", "name": f"{paper}:{item.name}",
             "profile": profile, "cells": own,
         }  # fmt: skip
-        site.data(f"{folder}/{item.name}.js", "keep", f"{folder}/{item.name}", table)
-    site.data(f"{folder}.js", "keep", folder, shared.listed())
+        site.data(f"{folder}/{item.name}", table)
+    site.data(folder, shared.listed())
 
 
 class _Shared:

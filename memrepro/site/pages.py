@@ -65,16 +65,12 @@ class Site:
         )
         return self._write(path, text)
 
-    def data(self, path: str, call: str, key: str, value: Any) -> None:
-        """Write data as a script that calls a function with a key and the packed value.
+    def data(self, key: str, value: Any) -> None:
+        """Write data as the script `<key>.js`, which gives the packed value to `memrepro.keep`.
 
-        Plain script elements load from a folder on the disk, which a page may not fetch from. The
-        value is JSON, deflated, in base64: a fifth of its size, and nothing that data say can be
-        taken for markup. `data.js` unpacks it.
+        Plain script elements load from a folder on the disk, which a page may not fetch from.
         """
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        packed = b64encode(zlib.compress(text.encode(), 9)).decode()
-        self._write(path, f'memrepro.{call}({json.dumps(key)},"{packed}");\n')
+        self._write(f"{key}.js", f'memrepro.keep({json.dumps(key)},"{packed(value)}");\n')
 
     def text(self, path: str, text: str) -> None:
         """Write a text file."""
@@ -92,6 +88,15 @@ class Site:
         write_text(self.root / path, text)
         self.written.append(path)
         return self.root / path
+
+
+def packed(value: Any) -> str:
+    """A value as JSON, deflated, in base64, which `data.js` unpacks.
+
+    It is about a fifth of the JSON, and nothing in it can be taken for markup.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def relative(path: str, page: str) -> str:

@@ -94,7 +94,7 @@ def write(site: Site, profile: str, dataset: str, runs: list[str], plan: Plan) -
                 key = f"m{len(methods)}"
                 own = trail if level == variant.granularity else None
                 body = _answers(rolled, list(gold.kinds), wanted.get(level, {}), docs, own)
-                site.data(f"{folder}/{key}.js", "keep", f"{folder}/{key}", body)
+                site.data(f"{folder}/{key}", body)
                 addresses[name, setting, level] = (
                     f"questions.html#dataset={folder}&level={level}&a={key}"
                 )
@@ -124,7 +124,7 @@ def write(site: Site, profile: str, dataset: str, runs: list[str], plan: Plan) -
         "methods": methods, "scale": _SCALE, "held": told.held, "times": told.times,
     }  # fmt: skip
     index |= docs.listed()  # last: gold that no method found has been named by now
-    site.data(f"{folder}/index.js", "keep", f"{folder}/index", index)
+    site.data(f"{folder}/index", index)
     return Listed(profile, dataset, folder, len(questions), addresses, bool(told.held))
 
 

@@ -39,7 +39,7 @@ def write(site: Site, folder: str, dataset: str) -> Told:
         for index, (key, session_id, _) in enumerate(chunk):
             place[key], ids[key] = [number, index], session_id
         body = [turns for _, _, turns in chunk]
-        site.data(f"{folder}/t{number}.js", "keep", f"{folder}/t{number}", body)
+        site.data(f"{folder}/t{number}", body)
     held: dict[str, dict[str, list[int]]] = {}
     times: dict[str, dict[str, str]] = {}
     for memory, key, at in read_table(prepared / "haystacks.parquet").itertuples(index=False):
