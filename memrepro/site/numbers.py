@@ -72,7 +72,7 @@ class _Shared:
         self._browsed = browsed
         self._runs: dict[str, dict[str, Any]] = {}
         self._parts: dict[str, dict[str, Any]] = {
-            "stages": {}, "models": {}, "exclusions": {}, "marks": {},
+            "stages": {}, "models": {}, "exclusions": {}, "marks": {}, "files": {},
         }  # fmt: skip
         self._behind: dict[tuple[Any, ...], list[str]] = {}
 
@@ -84,7 +84,10 @@ class _Shared:
         judged = mark(one.verdict)
         self._parts["marks"][one.verdict] = [judged.shape, judged.word, judged.style]
         said["places"] = [self._place(place) for place in found.places]
-        said["files"] = [lineage.recorded_file(self._profile, path) for path in found.files]
+        said["files"] = list(found.files)
+        for path in found.files:
+            if path not in self._parts["files"]:
+                self._parts["files"][path] = lineage.recorded_file(self._profile, path)
         said["stages"] = self._stages(table, found)
         said["command"] = command(self._profile, self._paper, table, found.places)
         if one.reported:

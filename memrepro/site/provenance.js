@@ -53,7 +53,7 @@
   };
 
   const write = (table, shared, anchor) => {
-    const { row, column, reproduced, verdict = "", places = [], stages = [], command, ...rest } = table.cells[anchor];
+    const { row, column, reproduced, verdict = "", places = [], files = [], stages = [], command, ...rest } = table.cells[anchor];
     const { most_influential: most, rival, ...simple } = rest;
     const [shape, word, style] = shared.marks[verdict];
     const here = make("span", {}, make("b", {}, reproduced), " ", make("span", { class: `mark ${style}` },
@@ -65,7 +65,7 @@
       make("p", { class: "profile" }, `Profile ${table.profile} · `, make("a", { href: table.back }, "back to the table")),
       make("section", { class: "number", id: "shown" },
         make("h2", {}, `${row}, ${column}`),
-        terms([["here", here], ...Object.entries(simple)]),
+        terms([["here", here], ...Object.entries(simple), ["files", files.map((one) => shared.files[one])]]),
         ...places.map((place) => make("section", {}, make("h3", {}, `Run ${place.run}`), shown(placeOf(shared, place)))),
         most ? folded("Most influential questions", most) : null,
         rival ? folded(`Compared with ${rival.row}`, rival) : null,

@@ -18,7 +18,7 @@ from memrepro.files.atomic import root, write_json, write_table
 from memrepro.provenance import lineage, places
 from memrepro.report.figures import save as save_figure
 from memrepro.report.profile import Metrics
-from memrepro.report.sources import RunSource
+from memrepro.report.sources import FileSource, RunSource
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.study.evaluation import METRIC_COLUMNS
 
@@ -102,7 +102,17 @@ def _report():
     """A table, a figure and a list, with a notebook that shows the first two."""
     folder = paths.results("sample") / "sample"
     cells = [
-        Cell(f"row {text}", f"column {i}", "recall@5", *numbers, 24, verdict, "", text)
+        Cell(
+            f"row {text}",
+            f"column {i}",
+            "recall@5",
+            *numbers,
+            24,
+            verdict,
+            "",
+            text,
+            str(FileSource("exclusions.csv")) if i == 1 else "",
+        )  # fmt: skip
         for i, text in enumerate(HOSTILE)
         for numbers, verdict in [
             (("0.5000", "0.5000"), "exact"),
