@@ -100,7 +100,7 @@ def read(path: Path) -> dict[str, Any]:
 def files(first: dict[str, Any], second: dict[str, Any]) -> pd.DataFrame:
     """`profile, file, state` of every file of either attestation.
 
-    Latency, and cells made of it, belong to a machine and are not held against another's.
+    Latency, and cells made of it, belong to a machine and are not compared with another's.
     """
     rows = []
     for profile in _either(first["digests"], second["digests"]):

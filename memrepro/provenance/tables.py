@@ -1,4 +1,4 @@
-"""The written tables of a profile, and a name such as `rfmem:table2:mpnet Recol.:R@5 Overall`."""
+"""The written tables of a profile, and a name `paper:table:row:column` of a cell."""
 
 import difflib
 from collections.abc import Iterable

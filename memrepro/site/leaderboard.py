@@ -53,8 +53,8 @@ def leaderboard(profile: str, plan: Plan) -> list[Entry]:
     """Every experiment and every setting of a sweep at each level at which it was evaluated.
 
     The best is the highest mean on a data set at a level, and the distance to it is resampled with
-    the same questions: 'close' is what cannot be told from the best at 95 %, with no correction
-    for how many are compared, so that 'told apart' is the bolder of the two words.
+    the same questions: 'close' is what does not differ significantly from the best at 95 %, with
+    no correction for how many are compared.
     """
     if not is_evaluated(profile):
         return []

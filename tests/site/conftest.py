@@ -112,7 +112,7 @@ def _report():
             "",
             text,
             str(FileSource("exclusions.csv")) if i == 1 else "",
-        )  # fmt: skip
+        )
         for i, text in enumerate(HOSTILE)
         for numbers, verdict in [
             (("0.5000", "0.5000"), "exact"),
