@@ -22,15 +22,15 @@ import pandas as pd
 
 from memrepro.core.prepared import load, load_extractions
 from memrepro.core.similarity import normalise
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.retrieve.associa import Settings
 from memrepro.retrieve.associa.association import associate, prize
 from memrepro.retrieve.associa.clues import EventClues, Recipe, UtteranceClues, read_memory
 from memrepro.retrieve.associa.graph import Graph, build_from, insert
 from memrepro.retrieve.associa.importance import importance
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
+from memrepro.retrieve.associa.retrievers import Settings
 from memrepro.retrieve.associa.solver import checked_solver
 
 RECIPE = Recipe("round", "concat", ("recorded-fact", "recorded-event"))

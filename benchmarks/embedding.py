@@ -24,7 +24,7 @@ import numpy as np
 from memrepro.core.key_builder import make_keys
 from memrepro.data.longmemeval import load_instances
 from memrepro.data.sample import compile_benchmark
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
 
 ENCODER = "all-minilm-l6-v2"

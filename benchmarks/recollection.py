@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 from memrepro.core.key_builder import PlainKeyBuilder
 from memrepro.core.prepared import load, text_id
 from memrepro.core.similarity import normalise
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve.rfmem.nearest import QueryBatch

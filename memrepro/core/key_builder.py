@@ -1,26 +1,28 @@
-"""Makes keys: the docs of a memory's sessions, under a key scheme."""
+"""Builds keys: the docs of a memory's sessions, under a key scheme."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memrepro.core.extractions import Extractions
 from memrepro.core.key_schemes import KeySpec, check_granularity
-from memrepro.core.keys import Keys
-from memrepro.core.memory import GRANULARITIES, Memory, Round, Session
+from memrepro.core.keys import Keys, Request
+from memrepro.core.memory import GRANULARITIES, Memory, Query, Round, Session
 from memrepro.core.ranking import tie_keys
 from memrepro.errors import MemreproError
 
 
 @dataclass
-class PlainKeyBuilder:
-    """Makes the keys of many memories; a session that stands in many of them is read once.
+class KeyBuilder(ABC):
+    """Builds the keys of many memories; a family of key schemes is one subclass.
 
     Attributes:
         granularity: what a doc is: one of `GRANULARITIES`, or an extraction's name.
-        key_scheme: `base` or `base+mode:extraction`.
+        key_scheme: which texts of a doc are its keys.
         extractions: of the data set.
         texts: the texts of all keys made so far, each once.
 
@@ -34,10 +36,65 @@ class PlainKeyBuilder:
     texts: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made."""
-        check_granularity(self.granularity, self.key_scheme)
-        self._spec = KeySpec.parse(self.key_scheme)
-        self._place: dict[str, int] = {}
+        """Refuse what cannot be built."""
+        self._scheme: Any = self.parse(self.granularity, self.key_scheme)
+        self._places: dict[str, int] = {}
+
+    @staticmethod
+    @abstractmethod
+    def parse(granularity: str, key_scheme: str) -> object:
+        """The parts of a key scheme.
+
+        Raises:
+            MemreproError: if the granularity or the key scheme is unknown, or the two do not go
+                together.
+        """
+
+    @abstractmethod
+    def make(self, memory: Memory) -> Keys:
+        """The keys of one memory, without vectors."""
+
+    def make_all(self, memories: Sequence[Memory]) -> list[Keys]:
+        """The keys of each memory, as `make`."""
+        return [self.make(memory) for memory in memories]
+
+    def docs(self, session: Session) -> tuple[Round, ...]:
+        """The docs of a session, also those without keys."""
+        return GRANULARITIES[self.granularity](session)
+
+    def sessions_of_docs(self, memory: Memory) -> NDArray[np.int64]:
+        """The index of each doc's session in the memory, shape (n_docs,)."""
+        counts = [len(self.docs(session)) for session in memory.sessions]
+        return np.repeat(np.arange(len(counts)), counts)
+
+    def request(
+        self, keys: Keys, memory: Memory, queries: Sequence[Query], **vectors: Any
+    ) -> Request:
+        """What a retriever is given of a memory: its keys and the queries asked of it.
+
+        Args:
+            keys: of the memory.
+            memory: for what a family's requests know of it, such as times.
+            queries: of the memory.
+            vectors: further fields of `Request`, such as `query_vectors`.
+        """
+        ids, texts = [query.query_id for query in queries], [query.text for query in queries]
+        return Request(keys, ids, texts, **vectors)
+
+    def row_of(self, text: str) -> int:
+        """A key's place among the texts, where it is put if it is new."""
+        if (row := self._places.setdefault(text, len(self.texts))) == len(self.texts):
+            self.texts.append(text)
+        return row
+
+
+@dataclass
+class PlainKeyBuilder(KeyBuilder):
+    """Keys of `base` or `base+mode:extraction`; a session of many memories is read once."""
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be built."""
+        super().__post_init__()
         # All docs and keys, session after session; a session is known by its object, not its text.
         self._number: dict[int, int] = {}
         self._sessions: list[Session] = []
@@ -48,10 +105,16 @@ class PlainKeyBuilder:
         self._rows: list[int] = []
         self._fields: list[str] = []
 
+    @staticmethod
+    def parse(granularity: str, key_scheme: str) -> KeySpec:
+        """The parts of a key scheme, see `core.key_schemes`."""
+        check_granularity(granularity, key_scheme)
+        return KeySpec.parse(key_scheme)
+
     def docs(self, session: Session) -> tuple[Round, ...]:
-        """The docs of a session."""
+        """The docs of a session: rounds, turns, the whole, or what was extracted from it."""
         if self.granularity in GRANULARITIES:
-            return GRANULARITIES[self.granularity](session)
+            return super().docs(session)
         return self.extractions.as_docs(self.granularity, session)
 
     def _number_of(self, session: Session) -> int:
@@ -61,11 +124,9 @@ class PlainKeyBuilder:
         number = self._number[id(session)] = len(self._sessions)
         self._sessions.append(session)  # so that its id() is not used again
         for doc in self.docs(session):
-            for name, text in self._spec.keys(doc, session, self.extractions):
-                if (row := self._place.setdefault(text, len(self.texts))) == len(self.texts):
-                    self.texts.append(text)
+            for name, text in self._scheme.keys(doc, session, self.extractions):
                 self._owner.append(len(self._doc_ids))
-                self._rows.append(row)
+                self._rows.append(self.row_of(text))
                 self._fields.append(name)
             self._doc_ids.append(doc.round_id)
         self._first_doc.append(len(self._doc_ids))
@@ -113,11 +174,6 @@ class PlainKeyBuilder:
     def make(self, memory: Memory) -> Keys:
         """The keys of one memory, as `make_all`."""
         return self.make_all([memory])[0]
-
-    def sessions_of_docs(self, memory: Memory) -> NDArray[np.int64]:
-        """The index of each doc's session in the memory, shape (n_docs,)."""
-        counts = [len(self.docs(session)) for session in memory.sessions]
-        return np.repeat(np.arange(len(counts)), counts)
 
 
 def _runs(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -253,7 +253,7 @@ def whole_session(session: Session) -> tuple[Round, ...]:
     """The session as one doc.
 
     Its fields are its rounds' fields joined by one space, in order (LongMemEval's session key,
-    PROTOCOLS.md).
+    docs/protocols.md).
     """
     said: dict[str, list[str]] = {}
     for r in session.rounds:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from memrepro.core.memory import (Piece)
-from memrepro.errors import (MemreproError)
+from memrepro.core.memory import Piece
+from memrepro.errors import MemreproError
 
 
 def read_pieces(

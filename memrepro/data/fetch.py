@@ -9,10 +9,10 @@ from pathlib import Path
 
 import httpx
 
+from memrepro.data.registry import Registration, RemoteFile
+from memrepro.errors import MemreproError
 from memrepro.files import atomic
-from memrepro.data.registry import (Registration, RemoteFile)
-from memrepro.errors import (MemreproError)
-from memrepro.files.progress import (bar)
+from memrepro.files.progress import bar
 
 MIRROR = "MEMREPRO_MIRROR"
 

@@ -19,14 +19,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.tolerance import check_skipped
+from memrepro.errors import MemreproError
 from memrepro.files import atomic
-from memrepro.core.memory import (Dataset, Memory, Parts, Piece, Query, Round, Session, Turn)
-from memrepro.data.tolerance import (check_skipped)
-from memrepro.errors import (MemreproError)
 
 FILE = "locomo/locomo10.json"
 ERRATA = Path(__file__).with_name("errata") / "locomo_audit.yaml"
-# The ids do not follow the paper's order (PROTOCOLS.md).
+# The ids do not follow the paper's order (docs/protocols.md).
 KINDS = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 NO_EVIDENCE = "names no evidence"
 UNREADABLE = "names evidence that cannot be read"

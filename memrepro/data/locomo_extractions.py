@@ -8,10 +8,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from memrepro.core.extractions import (DatedEvent, Extracted, Extraction)
-from memrepro.core.memory import (Dataset)
-from memrepro.data.locomo import (ANEW, Conversation, iso, read, read_evidence, value_of)
-from memrepro.errors import (MemreproError)
+from memrepro.core.extractions import DatedEvent, Extracted, Extraction
+from memrepro.core.memory import Dataset
+from memrepro.data.locomo import ANEW, Conversation, iso, read, read_evidence, value_of
+from memrepro.errors import MemreproError
 
 _RECORDED = {
     "observation": re.compile("session_([0-9]+)_observation"),

@@ -1,6 +1,6 @@
 """Reader of LongMemEval's schema: the released files, and the sample compiled like them.
 
-Rules are the official scripts', as PROTOCOLS.md (LongMemEval) records them; where this reader
+Rules are the official scripts', as docs/protocols.md (LongMemEval) records them; where this reader
 keeps more than one of them, each has a name of its own. A file is read one question at a time, so
 that the memory needed does not grow with it (M has 2.7 GB).
 """
@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import ijson
 
-from memrepro.core.memory import (Dataset, Memory, Parts, Piece, Query, Round, Session, Turn)
-from memrepro.data.tolerance import (check_skipped)
-from memrepro.errors import (MemreproError)
+from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.tolerance import check_skipped
+from memrepro.errors import MemreproError
 
 DUPLICATES = ("first", "last")
 

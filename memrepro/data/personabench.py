@@ -2,7 +2,7 @@
 
 A doc is one session entry: a conversation with a friend, a session with an AI, or a purchase
 record, as compact JSON without its ids. That form and that choice of persons give RF-Mem's
-Table 9 exactly at noise 0.0: 263 questions and 527 docs (PROTOCOLS.md).
+Table 9 exactly at noise 0.0: 263 questions and 527 docs (docs/protocols.md).
 """
 
 import json
@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.registry import registration
+from memrepro.data.tolerance import check_skipped
+from memrepro.errors import MemreproError
 from memrepro.files import atomic
-from memrepro.core.memory import (Dataset, Memory, Parts, Piece, Query, Round, Session, Turn)
-from memrepro.data.registry import (registration)
-from memrepro.data.tolerance import (check_skipped)
-from memrepro.errors import (MemreproError)
 
 # The release's README: documents of three individuals a community; eval_info lists ten.
 PERSONS = 3

@@ -4,8 +4,8 @@ A round is a pair of user and assistant turns, made as RF-Mem's released code ma
 system turns and blank ones are dropped, texts stripped, neighbouring turns of one role joined by a
 blank line, also across a dropped turn. An assistant turn that opens a context is a round of that
 field only; a user turn that nobody answers is dropped. Rendering a round as that code does, each
-field under a line `User:` or `Assistant:`, is left to the key scheme. (Most texts begin with these words
-themselves; that is how they stand in the data, and they are kept.)
+field under a line `User:` or `Assistant:`, is left to the key scheme. (Most texts begin with these
+words themselves; that is how they stand in the data, and they are kept.)
 
 No column of the data says which turns answer a question (`distance_to_ref_in_blocks`, `…_in_tokens`
 and `…_proportion_in_context` say about how far back they lie), so there are no qrels.
@@ -18,11 +18,11 @@ from typing import Any
 
 import pandas as pd
 
+from memrepro.core.memory import Dataset, Memory, Query, Round, Turn
+from memrepro.data.registry import registration
+from memrepro.data.tolerance import check_skipped
+from memrepro.errors import MemreproError
 from memrepro.files import atomic
-from memrepro.core.memory import (Dataset, Memory, Query, Round, Turn)
-from memrepro.data.registry import (registration)
-from memrepro.data.tolerance import (check_skipped)
-from memrepro.errors import (MemreproError)
 
 COLUMNS = (
     "question_id",

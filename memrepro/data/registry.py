@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from memrepro.errors import MemreproError
 from memrepro.files import atomic
-from memrepro.errors import (MemreproError)
 
 DOWNLOADS = Path(__file__).with_name("downloads.yaml")
 

@@ -28,11 +28,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from memrepro.files import atomic
 from memrepro.data import longmemeval
-from memrepro.data.sample_questions import (plan_question)
-from memrepro.data.sample_writer import (Session, Topic, Turn, Writer)
-from memrepro.errors import (MemreproError)
+from memrepro.data.sample_questions import plan_question
+from memrepro.data.sample_writer import Session, Topic, Turn, Writer
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
 
 _MOST_EVIDENCE = 6  # Figure 9b: up to six evidence sessions
 _NEAR = 0.5
@@ -47,7 +47,7 @@ load, stream = longmemeval.load, longmemeval.stream
 def compile_benchmark(*, seed: int, questions: int, sessions: int) -> list[dict[str, Any]]:
     """Compile a benchmark: a list of instances in LongMemEval's schema.
 
-    The shares of the six question types and of abstention are LongMemEval's (PROTOCOLS.md). A
+    The shares of the six question types and of abstention are LongMemEval's (docs/protocols.md). A
     haystack has `sessions` sessions, evidence and decoys included. The same arguments give the same
     texts on every machine.
 

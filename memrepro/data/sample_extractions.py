@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from memrepro.core.extractions import Extracted, Extraction
+from memrepro.core.memory import Dataset
 from memrepro.files import atomic
-from memrepro.core.extractions import (Extracted, Extraction)
-from memrepro.core.memory import (Dataset)
 
 
 def extract(folder: Path, dataset: Dataset) -> Extracted:

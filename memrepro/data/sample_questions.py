@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from memrepro.data.sample_writer import (CUED, Topic, Turn, Writer)
+from memrepro.data.sample_writer import CUED, Topic, Turn, Writer
 
 _EVIDENCE_COUNTS = {2: 45, 3: 25, 4: 15, 5: 8, 6: 7}  # multi-session: mostly few, Figure 9b
 _FORMS = {"days": 7, "first": 5, "order": 4, "month": 4}  # of 20 temporal questions

@@ -6,7 +6,7 @@ once mean a damaged file. The rule is this project's own.
 
 from collections.abc import Sequence
 
-from memrepro.errors import (MemreproError)
+from memrepro.errors import MemreproError
 
 SHARE = 0.01
 COUNT = 5

@@ -1,4 +1,4 @@
-"""Texts to vectors: what an encoder is, how the registry's are loaded, and one for tests."""
+"""Texts to vectors: what an encoder is, and one for tests."""
 
 import hashlib
 import re
@@ -130,45 +130,3 @@ class HashEncoder:
         raw = hashlib.shake_256(data).digest(-(-self.dimension // 8))
         bits = np.unpackbits(np.frombuffer(raw, np.uint8))[: self.dimension]
         return bits.astype(np.int64) * 2 - 1
-
-
-def load_encoder(
-    name: str,
-    *,
-    device: str | None = None,
-    runtime: str | None = None,
-    dtype: str | None = None,
-    batch_size: int = 32,
-) -> Encoder:
-    """An encoder of the registry, its files checked; from a wheel it needs no network.
-
-    Args:
-        name: a key of `encoders.yaml`.
-        device: the first CUDA device where there is one, else 'cpu'.
-        runtime: 'openvino' on a CPU for models that only pool, else 'torch'.
-        dtype: 'float32' unless 'float16' is asked for: half precision moves the vectors of
-            PersonaBench's 527 docs by up to 1.5e-3, and with them 4 of the 20 cells that
-            otherwise equal RF-Mem's Table 2 (measured with torch on a CPU).
-        batch_size: texts at once.
-
-    Raises:
-        MemreproError: if the encoder is unknown, cannot be had, or cannot be run so.
-    """
-    # Imported here because they take a second or more, and tests and reports need none of it.
-    from memrepro.encode.models import model_card, model_folder
-    from memrepro.encode.sentence_transformer import SentenceTransformerEncoder, default_runtime
-
-    card = model_card(name)
-    folder = model_folder(name)
-    if device is None:
-        import torch
-
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    return SentenceTransformerEncoder(
-        card,
-        folder,
-        device=device,
-        runtime=runtime or default_runtime(card, device),
-        dtype=dtype or "float32",
-        batch_size=batch_size,
-    )

@@ -2,7 +2,7 @@
 
 Two readings, each under its own name. *First place*: a session stands where its first doc does.
 *Official*: LongMemEval's released code leaves the docs where they are and lets k grow until the top
-of the list names k sessions (PROTOCOLS.md); see `evaluate_official`.
+of the list names k sessions (docs/protocols.md); see `evaluate_official`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -79,7 +79,8 @@ def add_commands(subparsers: Any) -> None:
 
 def _opened(arguments: argparse.Namespace, mode: Any = "write") -> Any:
     # Imported here because they take seconds, and `--help` needs none of it.
-    from memrepro.encode.encoder import HashEncoder, load_encoder
+    from memrepro.encode.encoder import HashEncoder
+    from memrepro.encode.load import load_encoder
     from memrepro.memory.memory import TieredMemory
     from memrepro.memory.settings import Settings
 

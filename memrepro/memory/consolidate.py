@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from memrepro.errors import MemreproError
 from memrepro.memory.cold import facts, merge
-from memrepro.memory.conflicts import apart, same_words
 from memrepro.memory.fact import Change, Fact, Similar
+from memrepro.memory.language.conflicts import apart, same_words
 
 # Facts that are compared with as many others at once.
 _BLOCK = 1024

@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 from memrepro.encode.encoder import Encoder, Vectors, check_vectors
 from memrepro.errors import MemreproError
-from memrepro.memory import cold, conflicts
+from memrepro.memory import cold
 from memrepro.memory import extract as extractors
 from memrepro.memory.consolidate import consolidate
 from memrepro.memory.degrade import Chain, Limited
@@ -26,6 +26,7 @@ from memrepro.memory.folders import (
 from memrepro.memory.hot import Hot
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
+from memrepro.memory.language import conflicts
 from memrepro.memory.level import Changing, bring_level, cosines_of_facts
 from memrepro.memory.settings import Answer, Settings
 from memrepro.memory.stretches import recut

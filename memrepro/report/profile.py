@@ -41,6 +41,10 @@ class Metrics:
         """The settings of an experiment that were run, in order; none if it was not."""
         return list(dict.fromkeys(key[1] for key in self._places if key[0] == experiment))
 
+    def evaluated(self, experiment: str) -> list[tuple[str, str, str, int]]:
+        """`setting, level, metric, k` of all that was evaluated of an experiment."""
+        return [key[1:] for key in self._places if key[0] == experiment]
+
     def values(
         self, experiment: str, level: str, metric: str, k: int, setting: str = ""
     ) -> pd.DataFrame:

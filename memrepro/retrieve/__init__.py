@@ -1,19 +1,21 @@
-"""Retrievers: one module a method family, each with `RETRIEVERS`, its retrievers by name.
+"""Retrievers: one folder a method family, whose `retrievers` has `RETRIEVERS`, them by name.
 
 A retriever is a frozen dataclass of the paper's symbols spelled out. It sees requests (keys
 and queries), never a file, a data set or a qrel, and never imports another family.
 """
 
 import importlib
-from collections.abc import Sequence
+import pkgutil
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, Protocol, get_type_hints
 
 from memrepro.core.keys import Request
 from memrepro.core.ranking import Ranking
+from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 
-FAMILIES = ("associa", "bm25", "dense", "rfmem", "rfmem_alternatives", "tiered", "timeaware")
+FAMILIES = tuple(sorted(one.name for one in pkgutil.iter_modules(__path__) if one.ispkg))
 
 _LEAST = {"seed": 0, "margin": 0, "units": 0, "hot": 0}
 
@@ -34,7 +36,7 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
     """
     if family not in FAMILIES:
         raise MemreproError(f"unknown method {family!r}: known are {', '.join(FAMILIES)}")
-    known = importlib.import_module(f"memrepro.retrieve.{family}").RETRIEVERS
+    known = importlib.import_module(f"memrepro.retrieve.{family}.retrievers").RETRIEVERS
     if name not in known:
         raise MemreproError(f"unknown retriever {name!r} of {family}: known are {', '.join(known)}")
     allowed = {f.name for f in fields(known[name])}
@@ -60,3 +62,16 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
     except TypeError as error:
         raise MemreproError(f"{family}.{name} with {parameters}: {error}") from error
     return made
+
+
+def attach_encoder(retriever: Retriever, embed: Callable[[Sequence[str]], Floats]) -> Retriever:
+    """A retriever that embeds queries of its own gets what does it; another stays as it is.
+
+    Args:
+        retriever: one that needs an encoder has `with_encoder`.
+        embed: texts of queries → vectors, by the encoder of the keys.
+    """
+    if attach := getattr(retriever, "with_encoder", None):
+        attached: Retriever = attach(embed)
+        return attached
+    return retriever

@@ -3,18 +3,17 @@
 import numpy as np
 import pandas as pd
 
-from memrepro.core.key_builder import PlainKeyBuilder
+from memrepro.core.key_builder import KeyBuilder, PlainKeyBuilder
 from memrepro.core.prepared import load, load_extractions, text_id
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
-from memrepro.study.key_builder import KeyBuilderOf
 from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 
 
-def run(embedding: str, builder_of: KeyBuilderOf = PlainKeyBuilder) -> StageResult:
+def run(embedding: str, builder_of: type[KeyBuilder] = PlainKeyBuilder) -> StageResult:
     """Embed each unique key and query text once, through the cache, and write the vectors.
 
     The table is `role, text_id, vector`, documents before queries, in the data set's order.

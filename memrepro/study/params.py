@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memrepro.core.key_schemes import check_granularity
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import METRICS
 from memrepro.files.atomic import read_yaml, root
+from memrepro.retrieve.key_builders import check_key_scheme
 from memrepro.study.plan import (
     PROFILES,
     DatasetEntry,
@@ -156,7 +156,7 @@ def _plan(path: Path, changed: int) -> Plan:
                 "time filter needs both"
             )
         for e in entry.variants().values():
-            _check_key_scheme(e.granularity, e.key_scheme)
+            check_key_scheme(e.granularity, e.key_scheme)
             if e.encoder and (e.dataset, e.encoder, e.granularity, e.key_scheme) not in covered:
                 raise MemreproError(
                     f"params.yaml: {key} searches {e.key_scheme} keys by {e.granularity} of "
@@ -274,25 +274,11 @@ def _check_kinds(made: Mapping[str, Mapping[str, Experiment]]) -> None:
                 )
 
 
-def _check_key_scheme(granularity: str, key_scheme: str) -> None:
-    """Refuse a granularity or key scheme that is unknown, or two that do not go together."""
-    if family_of(key_scheme) == "graph":
-        from memrepro.retrieve.associa.clues import Recipe
-
-        Recipe.parse(granularity, key_scheme)
-    elif family_of(key_scheme) == "tiered":
-        from memrepro.retrieve.tiered.key_builder import parse
-
-        parse(granularity, key_scheme)
-    else:
-        check_granularity(granularity, key_scheme)
-
-
 def _embedding(kind: str, key: str, entry: object) -> Embedding:
     embedding = build_entry(Embedding, f"{kind}.{key}", entry)
     for granularity, key_schemes in embedding.keys.items():
         for key_scheme in key_schemes:
-            _check_key_scheme(granularity, key_scheme)
+            check_key_scheme(granularity, key_scheme)
             if family_of(key_scheme) != kind.removesuffix("embeddings").removesuffix("_"):
                 raise MemreproError(
                     f"params.yaml: {kind}.{key} has the key scheme {key_scheme!r}: those with "

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 import numpy as np
 import pandas as pd
 
-from memrepro.core.key_builder import PlainKeyBuilder
+from memrepro.core.key_builder import KeyBuilder, PlainKeyBuilder
 from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset, Memory, Query
 from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, text_id
@@ -18,7 +18,6 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.retrieve import Retriever, make_retriever
-from memrepro.study.key_builder import KeyBuilder, KeyBuilderOf
 from memrepro.study.params import Experiment, Plan, load_plan
 from memrepro.study.result import StageResult
 
@@ -60,7 +59,7 @@ def make_requests(
     dataset: Dataset,
     experiment: Experiment,
     vectors: Mapping[str, Mapping[str, Floats]],
-    builder_of: KeyBuilderOf = PlainKeyBuilder,
+    builder_of: type[KeyBuilder] = PlainKeyBuilder,
 ) -> list[Request]:
     """One request a memory, in the data set's order; with vectors if there is an encoder."""
     asked: dict[str, list[Query]] = {}
@@ -155,7 +154,7 @@ def _retyped(table: pd.DataFrame, types: Mapping[str, type]) -> pd.DataFrame:
 
 def run(
     experiment: str,
-    builder_of: KeyBuilderOf = PlainKeyBuilder,
+    builder_of: type[KeyBuilder] = PlainKeyBuilder,
     attach_encoder: Callable[[Retriever, Experiment], Retriever] = lambda retriever, _: retriever,
 ) -> StageResult:
     """Run an experiment and write its rankings, and its trace.

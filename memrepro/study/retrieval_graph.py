@@ -8,14 +8,15 @@ import pandas as pd
 from memrepro.core.prepared import load
 from memrepro.core.ranking import to_frame
 from memrepro.core.similarity import Floats
-from memrepro.encode.encoder import Encoder, load_encoder
+from memrepro.encode.encoder import Encoder
+from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve import Retriever, make_retriever
-from memrepro.retrieve.associa import DeliberatedAssocia
 from memrepro.retrieve.associa.deliberation import Deliberator, Embed
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
+from memrepro.retrieve.associa.retrievers import DeliberatedAssocia
 from memrepro.study import retrieval
 from memrepro.study.params import Experiment, load_plan
 from memrepro.study.result import StageResult

@@ -38,7 +38,7 @@ def by_nlp(dataset: Dataset) -> Extracted:
     Facts and keyphrases are of rounds, keyphrases and summaries of sessions; a session's facts are
     its rounds'. An event's text is the sentence that names a date; its date hangs on when the
     session took place, so that a session without a time has none. A range that starts on the
-    question's own date is discarded, as the released code does (PROTOCOLS.md, time filter).
+    question's own date is discarded, as the released code does (docs/protocols.md, time filter).
     """
     texts: list[Extraction] = []
     sessions = list(unique_sessions(dataset))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from memrepro.core import prepared
-from memrepro.core.memory import (Dataset)
+from memrepro.core.memory import Dataset
 
 
 def check_round_trip(data: Dataset, folder: Path) -> None:

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.core.memory import (GRANULARITIES, Dataset, Memory)
+from memrepro.core.memory import GRANULARITIES, Dataset, Memory
 from memrepro.data import locomo
-from memrepro.data.locomo import (Conversation, Evidence, evidence_faults, read_evidence, readable)
-from memrepro.data.locomo_extractions import (Recorded, extractions)
-from memrepro.data.registry import (registration)
-from memrepro.errors import (MemreproError)
-from memrepro.data.fetch import (check_before_use)
-from memrepro.files.atomic import (sha256)
-from tests.data.round_trip import (check_round_trip)
+from memrepro.data.fetch import check_before_use
+from memrepro.data.locomo import Conversation, Evidence, evidence_faults, read_evidence, readable
+from memrepro.data.locomo_extractions import Recorded, extractions
+from memrepro.data.registry import registration
+from memrepro.errors import MemreproError
+from memrepro.files.atomic import sha256
+from tests.data.round_trip import check_round_trip
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
@@ -194,7 +194,7 @@ def test_the_real_data_round_trips(real: Dataset, tmp_path: Path) -> None:
 def test_nine_questions_name_an_id_that_does_not_exist_as_written(
     conversations: list[Conversation],
 ) -> None:
-    # PROTOCOLS.md counts the ids as they are written; six of the nine can be read.
+    # docs/protocols.md counts the ids as they are written; six of the nine can be read.
     written = {
         f"{one.memory.memory_id}-q{index}"
         for one in conversations

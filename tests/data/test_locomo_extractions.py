@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memrepro.core.extractions import (DatedEvent, Extraction, Extractions)
-from memrepro.core.prepared import (load, save)
+from memrepro.core.extractions import DatedEvent, Extraction, Extractions
+from memrepro.core.prepared import load, save
 from memrepro.data import locomo
-from memrepro.data.locomo_extractions import (extract, extractions)
-from tests.data.test_locomo import (SAMPLE)
+from memrepro.data.locomo_extractions import extract, extractions
+from tests.data.test_locomo import SAMPLE
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")

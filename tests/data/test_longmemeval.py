@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro.files import atomic
 from memrepro.core import prepared
 from memrepro.data import longmemeval
-from memrepro.errors import (MemreproError)
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")

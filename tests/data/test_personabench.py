@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from memrepro.core.memory import (Dataset)
+from memrepro.core.memory import Dataset
 from memrepro.data import personabench
-from memrepro.data.registry import (registration)
-from memrepro.errors import (MemreproError)
-from memrepro.data.fetch import (check_before_use)
-from tests.data.round_trip import (check_round_trip)
+from memrepro.data.fetch import check_before_use
+from memrepro.data.registry import registration
+from memrepro.errors import MemreproError
+from tests.data.round_trip import check_round_trip
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")

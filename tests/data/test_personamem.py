@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from memrepro.core.memory import (GRANULARITIES, Dataset, Memory, Query)
+from memrepro.core.memory import GRANULARITIES, Dataset, Memory, Query
 from memrepro.data import personamem
-from memrepro.data.registry import (registration)
-from memrepro.errors import (MemreproError)
-from memrepro.data.fetch import (check_before_use)
-from memrepro.files.atomic import (read_json_lines)
-from tests.data.round_trip import (check_round_trip)
+from memrepro.data.fetch import check_before_use
+from memrepro.data.registry import registration
+from memrepro.errors import MemreproError
+from memrepro.files.atomic import read_json_lines
+from tests.data.round_trip import check_round_trip
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")

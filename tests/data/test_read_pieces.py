@@ -5,10 +5,9 @@ from types import ModuleType
 
 import pytest
 
-from memrepro.core.memory import (Dataset, Memory, Piece, Query, Round)
-from memrepro.data import (read_pieces)
-from memrepro.data import sample
-from memrepro.errors import (MemreproError)
+from memrepro.core.memory import Dataset, Memory, Piece, Query, Round
+from memrepro.data import read_pieces, sample
+from memrepro.errors import MemreproError
 
 
 def piece(number, folder, name, **options):

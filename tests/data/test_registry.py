@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from memrepro.data import registry
-from memrepro.data.registry import (RemoteFile, registration, registrations)
-from memrepro.errors import (MemreproError)
-from memrepro.data.fetch import (MIRROR as MIRROR_VARIABLE)
-from memrepro.data.fetch import (fetch_all)
+from memrepro.data.fetch import MIRROR as MIRROR_VARIABLE
+from memrepro.data.fetch import fetch_all
+from memrepro.data.registry import RemoteFile, registration, registrations
+from memrepro.errors import MemreproError
 
 ROOT = Path(__file__).parents[2]
 MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")

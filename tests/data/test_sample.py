@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from memrepro.files import atomic
 from memrepro.data import sample
-from memrepro.errors import (MemreproError)
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
 
 SHARES = {
     "single-session-user": 70,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from memrepro.files import atomic
-from memrepro.core.extractions import (Extractions)
-from memrepro.core.prepared import (load, save)
+from memrepro.core.extractions import Extractions
+from memrepro.core.prepared import load, save
 from memrepro.data import sample
-from memrepro.data.sample_extractions import (extract)
-from memrepro.errors import (MemreproError)
+from memrepro.data.sample_extractions import extract
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from memrepro.files import atomic
 from memrepro.data import sample
-from memrepro.text.dates import (TimeRange)
-from memrepro.text.temporal import (dated_events, starts_when_asked, time_range)
+from memrepro.files import atomic
+from memrepro.text.dates import TimeRange
+from memrepro.text.temporal import dated_events, starts_when_asked, time_range
 
 MONTHS = list(calendar.month_name)
 FORMS = (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memrepro.data.tolerance import (check_skipped)
-from memrepro.errors import (MemreproError)
+from memrepro.data.tolerance import check_skipped
+from memrepro.errors import MemreproError
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from memrepro.encode.encoder import EncoderIdentity, HashEncoder, check_vectors, load_encoder
+from memrepro.encode.encoder import EncoderIdentity, HashEncoder, check_vectors
+from memrepro.encode.load import load_encoder
 from memrepro.encode.models import model_card, model_folder
 from memrepro.encode.vectors import vector_key
 from memrepro.errors import MemreproError
@@ -99,7 +100,7 @@ def test_loads_and_encodes_with_no_network_and_no_noise(tmp_path):
 import socket
 def refuse(*_, **__): raise OSError("network used")
 socket.socket.connect = refuse; socket.getaddrinfo = refuse
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 print(load_encoder({NAME!r}, device="cpu").encode(["hello"], "query").shape)
 """
     environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
@@ -110,9 +111,12 @@ print(load_encoder({NAME!r}, device="cpu").encode(["hello"], "query").shape)
     assert (run.stdout, run.stderr) == ("(1, 384)\n", "")
 
 
-def test_import_is_light():
-    heavy = "{'torch', 'openvino', 'pandas'}"
-    code = f"import sys, memrepro.encode.encoder; print({heavy} & set(sys.modules))"
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [("encoder", "{'torch', 'openvino', 'pandas'}"), ("load", "{'torch', 'openvino', 'sklearn'}")],
+)
+def test_import_is_light(module, heavy):
+    code = f"import sys, memrepro.encode.{module}; print({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "set()\n"
 
@@ -139,7 +143,7 @@ def test_what_cannot_run_is_refused_in_words(asked, says):
 
 
 def test_openvino_never_falls_back_by_itself(monkeypatch):
-    from memrepro.encode.encoder import sentence_transformer
+    from memrepro.encode import sentence_transformer
 
     real = sentence_transformer._load
 

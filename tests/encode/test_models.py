@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memrepro.encode.encoder import models
+from memrepro.encode import models
 from memrepro.errors import MemreproError
 
 NAME = "tiny"
@@ -402,7 +402,7 @@ def test_mpnet_from_its_five_wheels():
 
     import numpy as np
 
-    from memrepro.encode.encoder import load_encoder
+    from memrepro.encode.load import load_encoder
 
     texts = ["A cat sleeps.", "A kitten naps.", "word " * 600]
     one = load_encoder("all-mpnet-base-v2", device="cpu").encode(texts, "document")
@@ -417,7 +417,7 @@ def test_mpnet_from_its_five_wheels():
     "name", [n for n in HUB if None not in models.model_card(n).files.values()]
 )
 def test_hub_models_load(name):
-    from memrepro.encode.encoder import load_encoder
+    from memrepro.encode.load import load_encoder
 
     try:
         models.model_folder(name)

@@ -77,7 +77,7 @@ def test_a_deep_run_rolled_up_begins_like_the_whole_ranking(docs, depth):
     assert cut == whole[: len(cut)]
 
 
-# The released script, step by step as PROTOCOLS.md tells of it: ids alone, and no gold but them.
+# The released script, step by step as docs/protocols.md tells: ids alone, and no gold but them.
 
 
 def script_id(turn, session, has_answer):

@@ -19,8 +19,9 @@ from pathlib import Path
 import lancedb  # noqa: F401
 
 from memrepro.encode.encoder import HashEncoder
-from memrepro.memory import conflicts, control, extract
+from memrepro.memory import control
 from memrepro.memory.journal import day
+from memrepro.memory.language import conflicts, extract
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import Settings
 from memrepro.retrieve.tiered.segments import Message

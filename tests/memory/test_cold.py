@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
-from memrepro.memory.conflicts import by_rules
 from memrepro.memory.fact import CHANGES, STATUSES, Candidate, Decision
 from memrepro.memory.journal import any_word
+from memrepro.memory.language.conflicts import by_rules
 from memrepro.retrieve.tiered.lexical import Lexical
 
 NOW = 100.0

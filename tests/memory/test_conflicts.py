@@ -10,8 +10,8 @@ import yaml
 
 from memrepro.errors import MemreproError
 from memrepro.llm.records import AnswerStore
-from memrepro.memory.conflicts import apart, ask, by_model, by_rules, same_words
 from memrepro.memory.fact import OPERATIONS, Candidate, Decision, Fact
+from memrepro.memory.language.conflicts import apart, ask, by_model, by_rules, same_words
 from tests.papers.associa.llm.scripted import live, replay
 
 CASES = yaml.safe_load(Path(__file__).with_name("conflict_cases.yaml").read_text())

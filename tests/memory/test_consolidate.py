@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
-from memrepro.memory.conflicts import apart, same_words
 from memrepro.memory.consolidate import consolidate, merged
 from memrepro.memory.fact import CATEGORIES, Candidate, Decision
+from memrepro.memory.language.conflicts import apart, same_words
 
 
 def add(*_):

@@ -11,7 +11,8 @@ from memrepro.errors import MemreproError
 from memrepro.llm.model import Answer
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.structured import KINDS
-from memrepro.memory.extract import (
+from memrepro.memory.fact import CATEGORIES
+from memrepro.memory.language.extract import (
     HEDGED,
     PLAIN,
     Candidate,
@@ -21,7 +22,6 @@ from memrepro.memory.extract import (
     by_rules,
     category_of,
 )
-from memrepro.memory.fact import CATEGORIES
 from memrepro.retrieve.tiered.segments import Message, segment_text
 from tests.papers.associa.llm.scripted import live, replay
 

@@ -13,9 +13,9 @@ from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round
 from memrepro.core.similarity import normalise
 from memrepro.errors import MemreproError
-from memrepro.retrieve.dense import RETRIEVERS as DENSE
-from memrepro.retrieve.rfmem import RETRIEVERS as RFMEM
-from memrepro.retrieve.rfmem_alternatives import (
+from memrepro.retrieve.dense.retrievers import RETRIEVERS as DENSE
+from memrepro.retrieve.rfmem.retrievers import RETRIEVERS as RFMEM
+from memrepro.retrieve.rfmem_alternatives.retrievers import (
     RETRIEVERS,
     DBSCANRecollection,
     FullExploration,

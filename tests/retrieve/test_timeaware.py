@@ -12,7 +12,7 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.papers.longmemeval.time import MARGIN
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.timeaware import TimeFiltered
+from memrepro.retrieve.timeaware.retrievers import TimeFiltered
 
 
 def request(dates, ranges, similarities=None):

@@ -23,11 +23,11 @@ from memrepro.core.ranking import Ranking
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.associa import Associa, DeliberatedAssocia
 from memrepro.retrieve.associa.deliberation import Deliberated, deliberate
 from memrepro.retrieve.associa.evidence import Evidence, associated, weighed
 from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS, UTTERANCE, Graph
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
+from memrepro.retrieve.associa.retrievers import Associa, DeliberatedAssocia
 from memrepro.study.params import Experiment, load_plan
 from memrepro.study.retrieval import make_requests, read_vectors
 from memrepro.study.retrieval_graph import embedder

@@ -10,10 +10,10 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.files.progress import bar
-from memrepro.retrieve.associa import Associa
 from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS, Graph
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
+from memrepro.retrieve.associa.retrievers import Associa
 from memrepro.study import retrieval
 from memrepro.study.params import Experiment, load_plan
 from memrepro.study.result import StageResult

@@ -1,6 +1,6 @@
 """Intuitive association: prizes, virtual nodes and the Steiner tree (Associa §4.2.1).
 
-Prizes follow the known practice of G-Retriever, which the paper builds on (PROTOCOLS.md, 'PCST
+Prizes follow the known practice of G-Retriever, which the paper builds on (docs/protocols.md, 'PCST
 retrieval'): Equation 6 for the nodes, and for the edges the same over distinct similarities.
 
 Equation 9 takes an edge's prize off its cost, and Equation 10 adds the prize and takes the cost

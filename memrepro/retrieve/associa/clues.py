@@ -12,9 +12,9 @@ from datetime import date
 
 from memrepro.core.extractions import Extractions
 from memrepro.core.key_schemes import KEY_SCHEMES, is_extraction
-from memrepro.core.memory import GRANULARITIES, Memory, Round, Session
+from memrepro.core.memory import GRANULARITIES, Memory, Session
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa import written
+from memrepro.retrieve.associa import KEY_SCHEME_MARK, written
 from memrepro.retrieve.associa.entities import (
     CATEGORIES,
     FIRST_PERSON,
@@ -126,7 +126,7 @@ class Recipe:
         Raises:
             MemreproError: if it is written otherwise, or a part is unknown.
         """
-        base, _, names = key_scheme.partition("+graph:")
+        base, _, names = key_scheme.partition(KEY_SCHEME_MARK)
         if not names:
             raise MemreproError(
                 f"key scheme {key_scheme!r}: write base+graph:source-kind, such as "
@@ -242,8 +242,3 @@ def dated(clues: UtteranceClues, at: str) -> UtteranceClues:
     day = date.fromisoformat(at[:10])
     written = f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
     return UtteranceClues(clues.doc_id, clues.text, clues.speakers, written, clues.events)
-
-
-def docs_of(session: Session, recipe: Recipe) -> tuple[Round, ...]:
-    """All docs of a session, also those that have no words under the key scheme."""
-    return GRANULARITIES[recipe.granularity](session)

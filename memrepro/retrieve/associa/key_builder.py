@@ -8,12 +8,11 @@ like any keys, each once, and `clues_of` reads the clues back from the keys alon
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memrepro.core.extractions import Extractions
+from memrepro.core.key_builder import KeyBuilder
 from memrepro.core.keys import Keys
 from memrepro.core.memory import Memory, Session
 from memrepro.core.ranking import tie_keys
@@ -23,37 +22,25 @@ from memrepro.retrieve.associa.clues import (
     Recipe,
     UtteranceClues,
     dated,
-    docs_of,
     read_session,
 )
 from memrepro.retrieve.associa.graph import EDGE_KINDS, Graph, build_from
 
 
 @dataclass
-class GraphKeyBuilder:
-    """Makes the keys of many memories' graphs; with `core.key_builder.PlainKeyBuilder`'s interface.
-
-    Attributes:
-        granularity: what a doc is, 'round' or 'session'.
-        key_scheme: `base+graph:source-kind&source-kind`.
-        extractions: of the data set.
-        texts: the texts of all keys made so far, each once.
-
-    Raises:
-        MemreproError: if the granularity or the key scheme is unknown.
-    """
-
-    granularity: str
-    key_scheme: str
-    extractions: Extractions
-    texts: list[str] = field(default_factory=list)
+class GraphKeyBuilder(KeyBuilder):
+    """Keys that carry a memory's graph; docs are rounds or sessions."""
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made."""
-        self._recipe = Recipe.parse(self.granularity, self.key_scheme)
-        self._place: dict[str, int] = {}
+        """Refuse what cannot be built."""
+        super().__post_init__()
         # A session is known by its object, which is kept so that its id() is not used again.
         self._read: dict[int, tuple[Session, list[UtteranceClues]]] = {}
+
+    @staticmethod
+    def parse(granularity: str, key_scheme: str) -> Recipe:
+        """How the graph's clues are taken."""
+        return Recipe.parse(granularity, key_scheme)
 
     def make(self, memory: Memory) -> Keys:
         """The keys of one memory, without vectors.
@@ -67,18 +54,15 @@ class GraphKeyBuilder:
         owner: list[int] = []
         for session, at in zip(memory.sessions, memory.times, strict=True):
             if id(session) not in self._read:
-                clues = read_session(session, self.extractions, self._recipe)
+                clues = read_session(session, self.extractions, self._scheme)
                 self._read[id(session)] = (session, clues)
             found = {one.doc_id: one for one in self._read[id(session)][1]}
-            for doc in docs_of(session, self._recipe):
+            for doc in self.docs(session):
                 if doc.round_id in found:
                     labelled = not rows
                     for name, text in _keys(dated(found[doc.round_id], at), labelled):
-                        row = self._place.setdefault(text, len(self.texts))
-                        if row == len(self.texts):
-                            self.texts.append(text)
                         fields.append(name)
-                        rows.append(row)
+                        rows.append(self.row_of(text))
                         owner.append(len(doc_ids))
                 doc_ids.append(doc.round_id)
         if not rows:
@@ -96,14 +80,8 @@ class GraphKeyBuilder:
             tie_keys(doc_ids),
         )
 
-    def make_all(self, memories: Sequence[Memory]) -> list[Keys]:
-        """The keys of each memory, as `make`."""
-        return [self.make(memory) for memory in memories]
 
-    def sessions_of_docs(self, memory: Memory) -> NDArray[np.int64]:
-        """The index of each doc's session in the memory, shape (n_docs,)."""
-        counts = [len(docs_of(session, self._recipe)) for session in memory.sessions]
-        return np.repeat(np.arange(len(counts)), counts)
+BUILDER = GraphKeyBuilder
 
 
 def _keys(said: UtteranceClues, labelled: bool) -> Iterator[tuple[str, str]]:

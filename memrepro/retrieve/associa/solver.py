@@ -2,7 +2,7 @@
 
 Source: Hegde, Indyk and Schmidt's implementation of Goemans and Williamson's scheme, which Associa
 §4.2.1 uses as G-Retriever does. The wheel of pcst_fast 1.0.10 gives wrong vertices under NumPy 2
-without an error (PROTOCOLS.md), so the first use solves a case that a broken build gets wrong.
+without an error (docs/protocols.md), so the first use solves a case that a broken build gets wrong.
 """
 
 from functools import cache

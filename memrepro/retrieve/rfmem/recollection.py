@@ -1,7 +1,7 @@
 """RF-Mem's recollection over arrays, level by level, for all queries of many memories at once.
 
 Source: RF-Mem §2.3 (Equations 5-8), Appendix E (Algorithm 3), and the released code where it
-differs (PROTOCOLS.md, 'RF-Mem: paper and released code').
+differs (docs/protocols.md, 'RF-Mem: paper and released code').
 
 Both variants retrieve the N = (B + r)·F docs nearest to each query of the beam, leave out those
 found in earlier rounds, cluster them, mix each centroid into the query, keep the best B branches of

@@ -14,21 +14,23 @@ The data sets say when a session took place, not a turn: its turns are one minut
 session of a memory has a time, they are one day apart, in their order.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memrepro.core.extractions import Extractions
+from memrepro.core.key_builder import KeyBuilder
 from memrepro.core.key_schemes import is_extraction
 from memrepro.core.keys import Keys, Request
-from memrepro.core.memory import GRANULARITIES, Memory, Session
+from memrepro.core.memory import Memory, Query, Session
 from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
+from memrepro.retrieve.tiered import KEY_SCHEME_MARK
 from memrepro.retrieve.tiered.lexical import Lexical
 from memrepro.retrieve.tiered.segments import (
     Message,
@@ -39,7 +41,6 @@ from memrepro.retrieve.tiered.segments import (
     segment_text,
 )
 
-PREFIX = "tiers:"
 WARM, COLD = "warm", "cold"
 _MINUTE, _DAY = 60.0, 86400.0
 _UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
@@ -155,49 +156,26 @@ class TimedRequest(Request):
     asked: Sequence[float] = ()
 
 
-def parse(granularity: str, key_scheme: str) -> tuple[str, str]:
-    """The unit and the extraction ('' without one) of a key scheme.
-
-    Raises:
-        MemreproError: if one of them or the granularity is unknown.
-    """
-    unit, _, extraction = key_scheme.removeprefix(PREFIX).partition("&")
-    if (
-        not key_scheme.startswith(PREFIX)
-        or unit not in UNITS
-        or (extraction and not is_extraction(extraction))
-        or granularity not in ("round", "session")
-    ):
-        raise MemreproError(
-            f"key scheme {key_scheme!r} by {granularity!r}: write {PREFIX}unit or "
-            f"{PREFIX}unit&source-kind with a unit of {', '.join(UNITS)}, by round or session"
-        )
-    return unit, extraction
-
-
 @dataclass
-class TieredKeyBuilder:
-    """Makes the keys of many memories; with the interface of `core.key_builder.PlainKeyBuilder`.
+class TieredKeyBuilder(KeyBuilder):
+    """Keys of all units in which a doc stands, with their times; docs are rounds or sessions."""
 
-    Attributes:
-        granularity: what a doc is, 'round' or 'session'.
-        key_scheme: see the module.
-        extractions: of the data set.
-        texts: the texts of all keys made so far, each once.
-
-    Raises:
-        MemreproError: if the granularity or the key scheme is unknown.
-    """
-
-    granularity: str
-    key_scheme: str
-    extractions: Extractions
-    texts: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be made."""
-        self._unit, self._extraction = parse(self.granularity, self.key_scheme)
-        self._place: dict[str, int] = {}
+    @staticmethod
+    def parse(granularity: str, key_scheme: str) -> tuple[str, str]:
+        """The unit and the extraction ('' without one) of a key scheme."""
+        unit, _, extraction = key_scheme.removeprefix(KEY_SCHEME_MARK).partition("&")
+        if (
+            not key_scheme.startswith(KEY_SCHEME_MARK)
+            or unit not in UNITS
+            or (extraction and not is_extraction(extraction))
+            or granularity not in ("round", "session")
+        ):
+            raise MemreproError(
+                f"key scheme {key_scheme!r} by {granularity!r}: write {KEY_SCHEME_MARK}unit or "
+                f"{KEY_SCHEME_MARK}unit&source-kind with a unit of {', '.join(UNITS)}, by round or "
+                "session"
+            )
+        return unit, extraction
 
     def make(self, memory: Memory) -> TieredKeys:
         """The keys of one memory, without vectors."""
@@ -206,10 +184,11 @@ class TieredKeyBuilder:
         doc_turns: list[int] = []
         found: list[tuple[int, int, str, str, float]] = []  # owner, unit, field, text, said
         units = 0
-        cutting, written = UNITS[self._unit]
+        unit, extraction = self._scheme
+        cutting, written = UNITS[unit]
         for session, began in zip(memory.sessions, session_times(memory), strict=True):
             messages = messages_of(session, began)
-            docs = GRANULARITIES[self.granularity](session)
+            docs = self.docs(session)
             owners = self._owners(session, len(doc_ids))
             for start, end in cutting(messages):
                 text = written(messages[start:end])
@@ -221,16 +200,17 @@ class TieredKeyBuilder:
             last = dict(zip(owners, (m.at for m in messages), strict=True))
             for doc in docs:
                 owner = len(doc_ids)
-                for text in self._facts(session, doc.round_id, owner, last):
-                    found.append((owner, units, COLD, text, last[owner]))
-                    units += 1
+                if extraction:
+                    for text in self.extractions.of_doc(extraction, session, doc):
+                        found.append((owner, units, COLD, text, last[owner]))
+                        units += 1
                 doc_ids.append(doc.round_id)
                 doc_said.append(last[owner])
                 doc_turns.append(owners.count(owner))
         found.sort(key=lambda key: key[0])  # by owner, otherwise as they are
         return TieredKeys(
             tuple(doc_ids),
-            np.array([self._row(text) for _, _, _, text, _ in found], np.int64),
+            np.array([self.row_of(text) for _, _, _, text, _ in found], np.int64),
             self.texts,
             tuple(name for _, _, name, _, _ in found),
             np.array([owner for owner, *_ in found], np.int64),
@@ -241,19 +221,12 @@ class TieredKeyBuilder:
             doc_turns=np.array(doc_turns, np.int64),
         )
 
-    def make_all(self, memories: Sequence[Memory]) -> list[Keys]:
-        """The keys of each memory, as `make`."""
-        return [self.make(memory) for memory in memories]
-
-    def sessions_of_docs(self, memory: Memory) -> NDArray[np.int64]:
-        """The index of each doc's session in the memory, shape (n_docs,)."""
-        counts = [len(GRANULARITIES[self.granularity](s)) for s in memory.sessions]
-        return np.repeat(np.arange(len(counts)), counts)
-
-    def _row(self, text: str) -> int:
-        if (row := self._place.setdefault(text, len(self.texts))) == len(self.texts):
-            self.texts.append(text)
-        return row
+    def request(
+        self, keys: Keys, memory: Memory, queries: Sequence[Query], **vectors: Any
+    ) -> TimedRequest:
+        """The queries with the time at which each is asked."""
+        plain = super().request(keys, memory, queries, **vectors)
+        return TimedRequest(**vars(plain), asked=[asked_at(one.at, memory) for one in queries])
 
     def _owners(self, session: Session, first: int) -> list[int]:
         """The doc of each turn of a session."""
@@ -261,14 +234,8 @@ class TieredKeyBuilder:
             return [first for r in session.rounds for _ in r.turns]
         return [first + i for i, r in enumerate(session.rounds) for _ in r.turns]
 
-    def _facts(
-        self, session: Session, doc_id: str, owner: int, last: Mapping[int, float]
-    ) -> Iterator[str]:
-        """What was extracted from a doc that has turns."""
-        if not self._extraction or owner not in last:
-            return
-        doc = next(d for d in GRANULARITIES[self.granularity](session) if d.round_id == doc_id)
-        yield from self.extractions.of_doc(self._extraction, session, doc)
+
+BUILDER = TieredKeyBuilder
 
 
 def messages_of(session: Session, began: float) -> list[Message]:

@@ -7,9 +7,9 @@ import pytest
 from memrepro.files.atomic import read_yaml
 from memrepro.papers.associa.consistency import checks, question_counts, recalls
 from memrepro.papers.associa.printed import REPORTED, STATIC, WHY, notes, printed
-from memrepro.retrieve.associa import DeliberatedAssocia, Settings
 from memrepro.retrieve.associa.entities import CATEGORIES
 from memrepro.retrieve.associa.graph import EDGE_KINDS
+from memrepro.retrieve.associa.retrievers import DeliberatedAssocia, Settings
 
 CELLS = {
     "table1": 8 * 8,

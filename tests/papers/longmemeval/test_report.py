@@ -14,7 +14,7 @@ from memrepro.papers.longmemeval import printed, time
 from memrepro.papers.longmemeval import report as longmemeval
 from memrepro.papers.longmemeval.report import COLUMNS, DESIGNS, LEVELS, STUDIES, TABLE9
 from memrepro.report.profile import Metrics, difference
-from memrepro.retrieve.timeaware import TimeFiltered
+from memrepro.retrieve.timeaware.retrievers import TimeFiltered
 from memrepro.study.evaluation import METRIC_COLUMNS
 from memrepro.study.params import load_plan
 

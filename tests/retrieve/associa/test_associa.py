@@ -10,7 +10,11 @@ from memrepro.core.memory import Memory, Round
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.associa import (
+from memrepro.retrieve.associa.association import Prizes, Subgraph
+from memrepro.retrieve.associa.graph import build_from
+from memrepro.retrieve.associa.importance import importance
+from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
+from memrepro.retrieve.associa.retrievers import (
     RETRIEVERS,
     Associa,
     Evidence,
@@ -18,10 +22,6 @@ from memrepro.retrieve.associa import (
     WithoutImportance,
     recall,
 )
-from memrepro.retrieve.associa.association import Prizes, Subgraph
-from memrepro.retrieve.associa.graph import build_from
-from memrepro.retrieve.associa.importance import importance
-from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
 
 from .made import memories, tale, vectors_of
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.associa import Associa, Settings
 from memrepro.retrieve.associa.association import value_of
 from memrepro.retrieve.associa.deliberation import (
     Coverage,
@@ -22,6 +21,7 @@ from memrepro.retrieve.associa.evidence import associated, weighed
 from memrepro.retrieve.associa.graph import build_from
 from memrepro.retrieve.associa.importance import page_rank, weights, with_utterances
 from memrepro.retrieve.associa.key_builder import graph_of
+from memrepro.retrieve.associa.retrievers import Associa, Settings
 
 from .made import memories, tale
 from .test_associa import QUESTIONS, request, travels

@@ -17,8 +17,8 @@ from memrepro.core.ranking import to_frame
 from memrepro.core.similarity import normalise
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.rfmem import Familiarity
 from memrepro.retrieve.rfmem.gate import Gate
+from memrepro.retrieve.rfmem.retrievers import Familiarity
 
 
 def request(n_docs, seed=0, dimension=16, n_queries=3, vectors=None):
@@ -34,7 +34,7 @@ def request(n_docs, seed=0, dimension=16, n_queries=3, vectors=None):
 
 
 def plain_recollection(x, docs, k, beam_width, fanout, alpha, weight, rounds=10):
-    """The released code's behaviour as PROTOCOLS.md lists it, written as one plain loop."""
+    """The released code's behaviour as docs/protocols.md lists it, written as one plain loop."""
     beam, seen = [(x, 0.0)], []
     for depth in range(rounds):
         grown = []

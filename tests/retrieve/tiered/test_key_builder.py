@@ -9,7 +9,6 @@ from memrepro.errors import MemreproError
 from memrepro.retrieve.tiered.key_builder import (
     TieredKeyBuilder,
     asked_at,
-    parse,
     seconds,
     session_times,
 )
@@ -117,4 +116,4 @@ def test_errors():
     with pytest.raises(MemreproError, match="session 's2' of memory 'm' has no time"):
         session_times(memory({"s1": TIMES["s1"]}))
     with pytest.raises(MemreproError, match="with a unit of turn, context, segment"):
-        parse("round", "tiers:page")
+        TieredKeyBuilder.parse("round", "tiers:page")

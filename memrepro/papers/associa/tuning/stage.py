@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from memrepro.encode.encoder import load_encoder
+from memrepro.encode.load import load_encoder
 from memrepro.encode.models import cache_folder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.files.atomic import read_yaml, root, write_table

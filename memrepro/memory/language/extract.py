@@ -17,8 +17,8 @@ from memrepro.errors import MemreproError
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import KINDS, Refused, parse
 from memrepro.memory.fact import CATEGORIES, Candidate, Extract
-from memrepro.memory.prompts import prompt
-from memrepro.memory.statements import USER, clauses, read
+from memrepro.memory.language.prompts import prompt
+from memrepro.memory.language.statements import USER, clauses, read
 from memrepro.text import temporal
 from memrepro.text.facts import user_facts
 from memrepro.text.sentences import sentences

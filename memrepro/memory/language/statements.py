@@ -10,8 +10,17 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memrepro.memory import patterns
-from memrepro.memory.words import KIND_OF, PEOPLE, SINGLE, SMALL, STATES, VERBS, base_form, stem
+from memrepro.memory.language import patterns
+from memrepro.memory.language.words import (
+    KIND_OF,
+    PEOPLE,
+    SINGLE,
+    SMALL,
+    STATES,
+    VERBS,
+    base_form,
+    stem,
+)
 from memrepro.text.facts import MAX_CHARACTERS
 
 # The user, whoever tells it.

@@ -20,9 +20,9 @@ from pydantic import BaseModel, ConfigDict
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import Refused, parse
 from memrepro.memory.fact import Candidate, Decide, Decision, Fact, Similar
-from memrepro.memory.prompts import prompt
-from memrepro.memory.statements import Item, Statement, read
-from memrepro.memory.words import SINGLE, STATES
+from memrepro.memory.language.prompts import prompt
+from memrepro.memory.language.statements import Item, Statement, read
+from memrepro.memory.language.words import SINGLE, STATES
 
 __all__ = ["Decide", "Decision", "ModelDecider", "apart", "by_model", "by_rules", "same_words"]
 

@@ -1,0 +1,94 @@
+"""Dense retrieval: the docs whose best key is most similar to the query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memrepro.core.key_schemes import EXPANSION
+from memrepro.core.keys import Request, best_first, ranked, score_all
+from memrepro.core.ranking import Ranking, top_k
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Top-k by inner product; cosine where the encoder normalises (LongMemEval §5.1)."""
+
+    k: int
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        return [
+            ranking
+            for request, scores in score_all(requests)
+            for ranking in best_first(request, request.keys.best(scores), self.k)
+        ]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Top-k by a linear mixture of two fields (max-sim document, §3.3: s_mix).
+
+    A doc that lacks one of the fields is scored by the other alone: the document does not say,
+    and a similarity of 0 in its place would beat a real negative one.
+
+    Attributes:
+        k: length of a ranking.
+        field: the field that alpha weighs (the document's user field).
+        alpha: its weight; the other field has 1 − alpha.
+    """
+
+    k: int
+    field: str
+    alpha: float
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests; keys must be fielded."""
+        found = []
+        for request, key_scores in score_all(requests):
+            keys = request.keys
+            mine = np.array([field == self.field for field in keys.fields])
+            first, second = keys.best(key_scores, mine), keys.best(key_scores, ~mine)
+            with np.errstate(invalid="ignore"):  # 0 · −∞, where a field is missing: not used below
+                mixed = self.alpha * first + (1 - self.alpha) * second
+            scores = np.where(
+                np.isneginf(first), second, np.where(np.isneginf(second), first, mixed)
+            )
+            found += best_first(request, scores, self.k)
+        return found
+
+
+@dataclass(frozen=True)
+class RankMerged:
+    """Top-k by the ranks in two pools: a doc's own keys and its extracted ones (Appendix E.3).
+
+    The paper says that the pools are searched apart and merged by rank, not how: here a doc takes
+    the better of its two ranks, and of two docs at one rank that of the own keys comes first. The
+    score of a ranking is −rank. Keys must be expanded in the mode `separate` or `split-separate`.
+
+    Attributes:
+        k: length of a ranking.
+    """
+
+    k: int
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        found = []
+        for request, key_scores in score_all(requests):
+            keys = request.keys
+            extracted = np.array([field == EXPANSION for field in keys.fields])
+            pools = [keys.best(key_scores, which) for which in (~extracted, extracted)]
+            for number, query_id in enumerate(request.query_ids):
+                places: dict[int, tuple[int, int]] = {}
+                for pool, scores in enumerate(pools):
+                    best = top_k(scores[number], keys.ties, self.k)
+                    for rank, doc in enumerate(best.tolist(), start=1):
+                        places[doc] = min(places.get(doc, (rank, pool)), (rank, pool))
+                docs = sorted(places, key=places.__getitem__)[: self.k]
+                scores = np.array([-places[doc][0] for doc in docs], np.float32)
+                found.append(ranked(keys, query_id, np.array(docs, np.intp), scores))
+        return found
+
+
+RETRIEVERS = {"dense": Dense, "mixture": Mixture, "rank_merged": RankMerged}

@@ -1,0 +1,71 @@
+"""Time-aware retrieval: docs of the dates that a question asks about come first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memrepro.core.keys import Request, ranked, score_all
+from memrepro.core.ranking import Ranking, top_k
+from memrepro.errors import MemreproError
+
+
+@dataclass(frozen=True)
+class TimeFiltered:
+    """Dense retrieval, then the official time filter (LongMemEval §5.4; docs/protocols.md).
+
+    A doc is in range if one of its dates lies in the question's range, widened on both sides. Docs
+    out of range are moved behind the others in their old order, not removed. A question that asks
+    about no dates keeps its ranking.
+
+    Attributes:
+        k: length of a ranking.
+        margin: days by which a range is widened on both sides (released code: 2).
+    """
+
+    k: int
+    margin: int = 2
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        found = []
+        for request, key_scores in score_all(requests):
+            keys = request.keys
+            if request.ranges is None or request.doc_dates is None:
+                raise MemreproError(
+                    "these queries have no ranges or these docs no dates: give the experiment "
+                    "`ranges` and `dates`"
+                )
+            doc_scores = keys.best(key_scores)
+            owner = np.repeat(np.arange(len(request.doc_dates)), [*map(len, request.doc_dates)])
+            dates = np.array([d for of_doc in request.doc_dates for d in of_doc]).reshape(-1, 2)
+            for query_id, asked, scores in zip(
+                request.query_ids, request.ranges, doc_scores, strict=True
+            ):
+                if asked is None:
+                    best = top_k(scores, keys.ties, self.k)
+                else:
+                    inside = self._in_range(asked, dates, owner, len(scores))
+                    best = top_k(np.where(inside, scores, -np.inf), keys.ties, self.k)
+                    if len(best) < self.k:
+                        rest = np.where(inside, -np.inf, scores)
+                        best = np.concatenate([best, top_k(rest, keys.ties, self.k - len(best))])
+                found.append(ranked(keys, query_id, best, scores[best]))
+        return found
+
+    def _in_range(
+        self,
+        asked: tuple[int, int],
+        dates: NDArray[np.int64],
+        owner: NDArray[np.int64],
+        n_docs: int,
+    ) -> NDArray[np.bool_]:
+        """Which docs have a date in the widened range, shape (n_docs,)."""
+        start, end = asked[0] - self.margin, asked[1] + self.margin
+        inside = np.zeros(n_docs, np.bool_)
+        inside[owner[(dates[:, 0] <= end) & (dates[:, 1] >= start)]] = True
+        return inside
+
+
+RETRIEVERS = {"filtered": TimeFiltered}
