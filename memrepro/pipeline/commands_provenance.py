@@ -31,7 +31,7 @@ def add_to(add: Add) -> None:
     )  # fmt: skip
     _name(explain)
     diff = add(
-        "diff", _diff, "hold two experiments against each other, question by question",
+        "diff", _diff, "compare two experiments, question by question",
         more="'Won' is the second's. Both must be of the same questions. `memrepro experiments` "
         "lists the names; a sweep needs a setting.",
     )  # fmt: skip
@@ -55,7 +55,7 @@ def add_to(add: Add) -> None:
     )  # fmt: skip
     attest.add_argument("--output", type=Path, metavar="FILE", help="write the JSON there")
     attest.add_argument(
-        "--compare", type=Path, nargs=2, metavar=("A", "B"), help="hold two such files together"
+        "--compare", type=Path, nargs=2, metavar=("A", "B"), help="compare two such files"
     )
     audit = add(
         "audit", _audit, "check the printed numbers of a file of tables against each other",
@@ -76,11 +76,11 @@ def _why(arguments: argparse.Namespace) -> int:
 
     name = tables.parse(arguments.name, arguments.profile)
     if name.row and name.column:
-        passport = cell(*name)
+        told = cell(*name)
         if arguments.json:
-            print_json(passport)
+            print_json(told)
         else:
-            _print_passport(passport, arguments.all)
+            _print_provenance(told, arguments.all)
         return 0
     if not name.table:
         known = tables.tables(name.profile, name.paper)
@@ -88,22 +88,24 @@ def _why(arguments: argparse.Namespace) -> int:
     else:
         cells = tables.cells(*name[:3]).values()
         shown = [c._asdict() for c in cells if name.row in ("", c.row)]
-        frame = pd.DataFrame(shown).drop(columns=[] if arguments.json else ["term", "note"])
+        frame = pd.DataFrame(shown).drop(
+            columns=[] if arguments.json else ["term", "note", "sources"]
+        )
     print_table(frame, arguments.json)
     return 0
 
 
-def _print_passport(passport: dict[str, Any], every: bool) -> None:
-    """A passport for people."""
-    value = passport["reproduced"] or "nothing"
-    print(f"{passport['name']}   ({passport['profile']})\n")
-    print(f"here      {value}" + (f", n = {passport['n']}" if passport["n"] else ""))
-    print(f"reported  {passport['reported'] or '-'}")
-    print(f"verdict   {passport['verdict'] or '-'}   {passport['term']}".rstrip())
-    for what, text in (("note", passport["note"]), ("from", passport["link"]["text"])):
-        if text and not (what == "from" and text == passport["note"]):
+def _print_provenance(told: dict[str, Any], every: bool) -> None:
+    """The provenance of a number for people."""
+    value = told["reproduced"] or "nothing"
+    print(f"{told['name']}   ({told['profile']})\n")
+    print(f"here      {value}" + (f", n = {told['n']}" if told["n"] else ""))
+    print(f"reported  {told['reported'] or '-'}")
+    print(f"verdict   {told['verdict'] or '-'}   {told['term']}".rstrip())
+    for what, text in (("note", told["note"]), ("from", told["link"]["text"])):
+        if text and not (what == "from" and text == told["note"]):
             print(f"{what:<9} {text}")
-    for place in passport["places"][:_SHOWN]:
+    for place in told["places"][:_SHOWN]:
         run = place["experiment"] + (f" [{place['setting']}]" if place["setting"] else "")
         kind = f", questions: {place['kind']}" if place["kind"] else ""
         print(f"run       {run}, {place['metric']}@{place['k']} by {place['level']}, protocol "
@@ -112,23 +114,25 @@ def _print_passport(passport: dict[str, Any], every: bool) -> None:
         print(f"          {_searched(place['searched'])}")
         if place["parameters_as_recorded"] is False:
             print("          params.yaml has changed since the run was made")
-    _more(len(passport["places"]), "runs")
-    for reason, n in passport["exclusions"].items():
+    _more(len(told["places"]), "runs")
+    for file in told["files"]:
+        print(f"file      {file['path']}: {file['as_recorded']} in dvc.lock")
+    for reason, n in told["exclusions"].items():
         print(f"excluded  {n}: {reason}")
-    for name in passport["without_stage"]:
+    for name in told["without_stage"]:
         print(f"stage     dvc.lock has none that made {name}")
-    if passport["command"]:
-        print(f"\nmade again by: {passport['command']}")
-    for stage in passport["stages"]:
+    if told["command"]:
+        print(f"\nmade again by: {told['command']}")
+    for stage in told["stages"]:
         print(f"  {stage['stage']}\n      {stage['command']}")
-    _print_hashes(passport)
-    environment = passport["environment"]
+    _print_hashes(told)
+    environment = told["environment"]
     print("\nenvironment")
     for line in environment["recorded"]:
         print(f"  {line}")
     here = {k: v for k, v in environment["here"].items() if k != "packages"}
     print(f"  here: {', '.join(f'{k} {v}' for k, v in here.items())}")
-    _print_questions(passport, every)
+    _print_questions(told, every)
 
 
 def _searched(entry: dict[str, Any]) -> str:
@@ -136,27 +140,27 @@ def _searched(entry: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in flat.items())
 
 
-def _print_hashes(passport: dict[str, Any]) -> None:
+def _print_hashes(told: dict[str, Any]) -> None:
     print("\nhashes (MD5 of dvc.lock; SHA-256 of model files)")
-    for group, files in passport["hashes"].items():
+    for group, files in told["hashes"].items():
         for path, digest in files.items():
             # What one stage writes and the next reads stands once.
-            if group != "outputs" or path not in passport["hashes"]["data"]:
+            if group != "outputs" or path not in told["hashes"]["data"]:
                 print(f"  {group:<10} {digest.partition('.')[0]}  {path}")
-    for model in passport["models"]:
+    for model in told["models"]:
         print(f"  model      {model['encoder']}, revision {model['revision']}")
         for path, digest in model["sha256"].items():
             print(f"             {digest}  {path}")
 
 
-def _print_questions(passport: dict[str, Any], every: bool) -> None:
-    rows = passport["questions"]
+def _print_questions(told: dict[str, Any], every: bool) -> None:
+    rows = told["questions"]
     if not rows:
         return
-    if passport["most_influential"]:
-        print("\nquestions that weigh most (shift: what leaving one out changes of the value)\n")
-        print_table(_shown(passport["most_influential"]))
-    if rival := passport["rival"]:
+    if told["most_influential"]:
+        print("\nmost influential questions (shift: what leaving one out changes of the value)\n")
+        print_table(_shown(told["most_influential"]))
+    if rival := told["rival"]:
         one = rival["difference"]
         print(f"\nagainst {rival['row']}: {one['difference']:+.4f} [{one['low']:+.4f}, "
               f"{one['high']:+.4f}], p = {one['p']:.4f}, won {one['won']}, lost {one['lost']}, "
@@ -237,7 +241,7 @@ def _diff(arguments: argparse.Namespace) -> int:
         return 0
     print(f"first   {one}: {found.means[0]:.4f}\nsecond  {other}: {found.means[1]:.4f}")
     interval = asdict(found)["interval"]
-    print(f"second less first: {interval[0]:+.4f} [{interval[1]:+.4f}, {interval[2]:+.4f}] (95 %, "
+    print(f"second − first: {interval[0]:+.4f} [{interval[1]:+.4f}, {interval[2]:+.4f}] (95 %, "
           f"paired bootstrap), p = {found.p:.4f} (signs flipped), n = {found.n}: won {found.won}, "
           f"lost {found.lost}, tied {found.tied}\n")  # fmt: skip
     print_table(shown.fillna("-"))

@@ -1,5 +1,4 @@
-"""From a number in a table back to the questions behind it; see `docs/passport.md`."""
+"""From a number in a table back to the questions behind it; see `docs/provenance.md`.
 
-from memrepro.provenance.why import Questions, cell
-
-__all__ = ["Questions", "cell"]
+Reads what reports have written and what dvc.lock recorded. Knows no document and no command.
+"""

@@ -11,6 +11,7 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_json, read_table, sha256
 from memrepro.provenance import environment, tables, verify
+from memrepro.provenance.places import is_evaluated
 from memrepro.study.plan import PROFILES
 
 _PARTS = ("environment", "git", "verdicts", "digests")
@@ -19,13 +20,13 @@ SAME_BYTES, SAME_VALUES, DIFFERS, BYTES, MEASURED, ONLY_FIRST, ONLY_SECOND = (
     "same bytes", "same values", "values differ", "other bytes, no values to compare",
     "a measurement of its machine", "only in the first", "only in the second",
 )  # fmt: skip
-_TIMES = ("time", "ratio")  # metrics of cells that hang on the machine
+_TIMES = ("time", "ratio")  # metrics of cells that depend on the machine
 DISAGREE = (DIFFERS, ONLY_FIRST, ONLY_SECOND)
 
 
 def attest() -> dict[str, Any]:
     """What this machine holds: `environment, git, verdicts, digests`; no time and no host."""
-    profiles = [p for p in PROFILES if paths.metrics(p).is_file()]
+    profiles = list(filter(is_evaluated, PROFILES))
     return {
         "environment": environment.here(),
         "git": environment.git(),
@@ -99,7 +100,7 @@ def read(path: Path) -> dict[str, Any]:
 def files(first: dict[str, Any], second: dict[str, Any]) -> pd.DataFrame:
     """`profile, file, state` of every file of either attestation.
 
-    Latency, and cells made of it, belong to a machine and are not held against another's.
+    Latency, and cells made of it, belong to a machine and are not compared with another's.
     """
     rows = []
     for profile in _either(first["digests"], second["digests"]):

@@ -19,16 +19,18 @@ from memrepro.audit.verdicts import NOT_RUN
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.papers.rfmem.grid import grids_of
 from memrepro.provenance.links import link
-from memrepro.provenance.places import Place, catalogue, entry, places, plan, variant
+from memrepro.provenance.places import Place, entry, evaluated, plan, variant
 from memrepro.provenance.tables import cells
+from memrepro.report.parts import document_parts
 from memrepro.report.tables import Cell
 from memrepro.study.plan import Experiment
 
 AFTER = "found after the fact"
 MOST = 3  # switches at once: with more, some mean or other equals any number
-_NOT_SWITCHES = ("profile", "encoder", "method", "vary", "values", "group", "parameters")
+_NOT_SWITCHES = (
+    "profile", "encoder", "method", "vary", "values", "group", "study", "traced", "parameters",
+)  # fmt: skip
 
 
 class Try(NamedTuple):
@@ -103,7 +105,7 @@ def explain(profile: str, paper: str, table: str, cell: Cell) -> Explanation:
         raise MemreproError(f"it was not run, so there is nothing to explain: {cell.note}")
     if _digits(cell.reported) is None:
         raise MemreproError(f"its printed value {cell.reported!r} is no number to land on")
-    found = link(profile, paper, table, cell)
+    found = link(cell)
     if not found.places:
         raise MemreproError(f"no run is behind it, so there is nothing to switch: {found.text}")
     own = found.places[0]
@@ -149,38 +151,40 @@ def _others(
             continue
         if not other.reproduced or _digits(other.reported) is None:
             continue
-        places_of = link(profile, paper, table, other).places
+        places_of = link(other).places
         if places_of and replace(places_of[0], kind="") == replace(own, kind=""):
             yield places_of[0], other.reported
 
 
 def _tries(profile: str, own: Place) -> Iterator[Try]:
     """Every way to mean a number with the runs of the own place's method and encoder."""
-    every = catalogue(profile)
     base = entry(own.experiment)
     kept = [
         name
-        for name in every["experiment"].unique()
-        if (entry(name).method, entry(name).encoder) == (base.method, base.encoder)
-        and _family(entry(name).dataset) == _family(base.dataset)
+        for name, one in {**plan().experiments, **plan().sweeps}.items()
+        if (one.method, one.encoder) == (base.method, base.encoder)
+        and _family(one.dataset) == _family(base.dataset)
     ]
-    chosen = every[every["experiment"].isin(kept)]
-    rows = zip(places(chosen), chosen["total"], chosen["n"], strict=True)
     known: dict[tuple[str, str], tuple[str, ...]] = {}
-    for place, total, n in rows:
+    same: dict[str, tuple[float, int]] = {}  # of the own run and metric: kind → mean, n
+    for place, mean, n in evaluated(profile, kept):
         run = (place.experiment, place.setting)
         if run not in known:
             known[run] = tuple(_run_switches(variant(own), variant(place)))
+        if replace(place, kind=own.kind) == own:
+            same[place.kind] = (mean, n)
         switches = (*known[run], *_switches(own, place))
         if len(switches) > MOST:
             continue
         if switches:
-            yield Try(switches, place, float(total) / n, int(n))
+            yield Try(switches, place, mean, n)
         if len(switches) < MOST and place.kind == own.kind and (whole := _asked(place)) > n:
             text = f"denominator: {n} → {whole}, those left out count as 0"
-            yield Try((*switches, text), place, float(total) / whole, whole)
-    yield from _without_a_kind(own, chosen)
-    yield from _gated(own)
+            yield Try((*switches, text), place, mean * n / whole, whole)
+    yield from _without_a_kind(own, same)
+    for part in document_parts("explain"):
+        for tried in part.further_tries(own):
+            yield Try(tried[0], own, *tried[1:])
 
 
 def _family(dataset: str) -> str:
@@ -204,28 +208,6 @@ def _run_switches(own: Experiment, other: Experiment) -> Iterator[str]:
             yield f"{name}: {old} → {new}"
 
 
-def _gated(own: Place) -> Iterator[Try]:
-    """RF-Mem's gated row at every routing that some τ gives, and at α and τ of a grid.
-
-    They follow from the runs of familiarity and recollection (`papers.rfmem.grid`).
-    """
-    grids = grids_of(entry(own.experiment).profile)
-    place = (own.experiment, own.k, own.metric)
-    grid = next((one for one in grids if (one.run("gated"), one.k, "recall") == place), None)
-    if grid is None:
-        return
-    chosen = grid.of_kind(own.kind or None)
-    n = int(chosen.sum())
-    for routing, recall in zip(grid.routings, grid.over_tau(), strict=True):
-        text = f"entropy_threshold: τ in ({routing.low:.6f}, {routing.high:.6f}]"
-        yield Try((text,), own, float(recall[chosen].mean()), n)
-    pairs, recalls = grid.over_alpha_and_tau()
-    for (alpha, tau), recall in zip(pairs, recalls, strict=True):
-        if alpha != grid.own["α"]:
-            switches = (f"alpha: {grid.own['α']} → {alpha}", f"entropy_threshold: {tau:.2f}")
-            yield Try(switches, own, float(recall[chosen].mean()), n)
-
-
 def _switches(own: Place, other: Place) -> Iterator[str]:
     """In what the evaluation of a place differs from the cell's own."""
     for name in ("level", "protocol", "metric", "k", "kind"):
@@ -234,20 +216,14 @@ def _switches(own: Place, other: Place) -> Iterator[str]:
             yield f"{name}: {old or 'all'} → {new or 'all'}"
 
 
-def _without_a_kind(own: Place, chosen: pd.DataFrame) -> Iterator[Try]:
+def _without_a_kind(own: Place, same: Mapping[str, tuple[float, int]]) -> Iterator[Try]:
     """The own run's number over all questions but those of one kind."""
-    same = chosen
-    for name in ("experiment", "setting", "level", "protocol", "metric", "k"):
-        same = same[same[name] == getattr(own, name)]
-    whole = same[same["kind"] == ""]
-    parts = same[same["kind"] != ""]
-    columns = (parts[c].tolist() for c in ("kind", "total", "n"))
-    for kind, total, size in zip(*columns, strict=True):
-        n = int(whole["n"].iloc[0]) - size
-        if n:
-            value = (float(whole["total"].iloc[0]) - total) / n
+    mean, n = same.get("", (0.0, 0))
+    for kind, (of_kind, size) in same.items():
+        if kind and size < n:
+            value = (mean * n - of_kind * size) / (n - size)
             switch = f"kind: {own.kind or 'all'} → all but {kind}"
-            yield Try((switch,), next(places(whole)), value, n)
+            yield Try((switch,), replace(own, kind=""), value, n - size)
 
 
 def _asked(place: Place) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 from memrepro.encode.models import registry
 from memrepro.files import paths
 from memrepro.files.atomic import read_yaml, root
-from memrepro.provenance.places import Place, entry, variant
+from memrepro.provenance.places import Place, entry, profiles_of, run_file, variant
 from memrepro.study import causes
 
 Stage = Mapping[str, Any]
@@ -49,9 +49,9 @@ def _maker(path: str, lock: Path, changed: int) -> str:
 
 
 def upstream(stage: str) -> list[str]:
-    """A stage and all before it, each after those that it depends on."""
+    """A stage and all before it, each after those that it depends on; none of no stage."""
     lock = root() / "dvc.lock"
-    return list(_upstream(stage, lock, lock.stat().st_mtime_ns))
+    return list(_upstream(stage, lock, lock.stat().st_mtime_ns)) if stage else []
 
 
 @lru_cache(maxsize=512)
@@ -61,15 +61,25 @@ def _upstream(stage: str, lock: Path, changed: int) -> tuple[str, ...]:
 
 def run_path(place: Place) -> str:
     """The file of a place's run, relative to the repository."""
-    one = entry(place.experiment)
-    path = paths.run(one.profile, place.experiment, one.group)
-    return path.relative_to(root()).as_posix()
+    return run_file(place.experiment).relative_to(root()).as_posix()
+
+
+def recorded_file(profile: str, path: str) -> dict[str, str]:
+    """`path, stage, as_recorded` of a table below a profile's results, or those it stands on."""
+    found = [paths.results(one) / path for one in (profile, *profiles_of(profile))]
+    file = next((one for one in found if one.is_file()), found[0])
+    name = file.relative_to(root()).as_posix()
+    return {"path": name, "stage": maker(name), "as_recorded": state(name)}
 
 
 def made_by(place: Place) -> list[str]:
     """The stages behind a place's run, from the download on; none if dvc.lock has no such run."""
-    run = maker(run_path(place))
-    return upstream(run) if run else []
+    return upstream(maker(run_path(place)))
+
+
+def recorded(folder: Path) -> dict[str, Stage]:
+    """All that dvc.lock says of a folder of results: the stage that made it, and those before."""
+    return {name: stages()[name] for name in upstream(maker(folder.relative_to(root()).as_posix()))}
 
 
 def evaluated_by(place: Place) -> str:
@@ -77,7 +87,7 @@ def evaluated_by(place: Place) -> str:
 
     It reads every run of its profile, whose stages are not this number's.
     """
-    return maker(paths.metrics(entry(place.experiment).profile).relative_to(root()).as_posix())
+    return maker(paths.protocols(entry(place.experiment).profile).relative_to(root()).as_posix())
 
 
 def commands(names: list[str]) -> list[dict[str, str]]:

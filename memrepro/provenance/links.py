@@ -1,38 +1,29 @@
-"""From a cell to the run behind it, and how that was found out.
+"""From a cell to the runs and files that its table names for it, and whether they give its number.
 
-Four ways, each named in the answer. *read*: the report read this run for the cell, and its mean is
-the number. *difference*: the same of two runs. *computed*: the report read these runs for the cell,
-and makes the number of them in a way of its own. *value*: the report was not seen reading anything
-for it, and the number equals the mean of these places among all of the profile, which is no proof.
-
-One number may equal a mean by chance; a row seldom does. So a run is taken for a cell's only if it
-gives all cells of the row that have the same metric, each over all questions or over one kind.
+Five relations, each named in the answer. *mean*: of one run's values. *difference*: the mean of the
+second run's values − that of the first. *computed*: from the named sources, in a way that the
+cell's note tells. *disagrees*: the named run gives another number. *none*: no source is named.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.metrics import METRICS
-from memrepro.provenance import watched
-from memrepro.provenance.places import Place, catalogue, means, places, stated, values
-from memrepro.provenance.tables import cells
-from memrepro.provenance.watched import Read, Source
+from memrepro.provenance.places import Place, entry, means, stated, values
 from memrepro.report.profile import difference
-from memrepro.report.tables import DIGITS, Cell, number
+from memrepro.report.sources import FileSource, RunSource, read_sources
+from memrepro.report.tables import DIGITS, Cell
 
-READ, DIFFERENCE, COMPUTED, VALUE, NONE = "read", "difference", "computed", "value", "none"
-_WATCHED = "the report was watched while it built the table: it read"
-_WAYS = {
-    READ: f"{_WATCHED} this run for this cell, and the mean of its values is the number",
-    DIFFERENCE: "the report was watched while it built its tables: it read these two runs, and the "
-    "mean of the second less that of the first is the number",
-    COMPUTED: f"{_WATCHED} these runs for it, and computes the number from them (see its note); it "
-    "is the mean of none",
-    VALUE: "found by its value: the report was not seen reading anything for it; of all means of "
-    "the profile, these give the row's numbers, which is no proof that they are meant",
+MEAN, DIFFERENCE, COMPUTED, DISAGREES, NONE = (
+    "mean", "difference", "computed", "disagrees", "none",
+)  # fmt: skip
+_TEXTS = {
+    MEAN: "the mean of this run's values, computed again, is the number",
+    DIFFERENCE: "the mean of the second run's values − that of the first, computed again, is the "
+    "number",
+    COMPUTED: "computed from the sources that the table names; it is the mean of none",
+    NONE: "the table names no source for this cell",
 }
-_NEAR = 8  # of what was read above, how much is tried for a difference
 
 
 @dataclass(frozen=True)
@@ -40,207 +31,89 @@ class Link:
     """Where a cell's number comes from.
 
     Attributes:
-        way: READ, DIFFERENCE, COMPUTED, VALUE or NONE.
+        relation: MEAN, DIFFERENCE, COMPUTED, DISAGREES or NONE.
         text: the same as a sentence.
-        places: the run; of a difference before and after; several of a READ or a VALUE all fit.
-        tried: how many means were compared, by VALUE.
+        places: the runs; of a difference before and after.
+        files: other tables, by their paths below `results/<profile>`.
     """
 
-    way: str
+    relation: str
     text: str
     places: tuple[Place, ...] = ()
-    tried: int = 0
+    files: tuple[str, ...] = ()
 
 
-def link(profile: str, paper: str, table: str, cell: Cell) -> Link:
-    """Where the number of a cell comes from."""
+def link(cell: Cell) -> Link:
+    """Where the number of a cell comes from.
+
+    Raises:
+        MemreproError: if its table names a source that params.yaml does not have.
+    """
     if not cell.reproduced:
         return Link(NONE, cell.note or f"{cell.verdict}: nothing was computed here")
-    every = cells(profile, paper, table)
-    seen = {key: watched.source(profile, paper, table, *key) for key in _row(every, cell)}
-    source = seen[cell.row, cell.column]
-    reads = _fitting(source.reads, cell) if source.own else ()
-    siblings = [every[key] for key, other in seen.items() if other.reads == source.reads]
-    if found := _means(map(_place, reads), cell, siblings):
-        return Link(READ, _with_others(_read_text(len(reads)), found), found)
-    if pair := _difference(reads, source, cell):
-        return Link(DIFFERENCE, _WAYS[DIFFERENCE], pair)
-    if reads and _is_of_row(profile, paper, table, cell, source):
-        return Link(COMPUTED, _WAYS[COMPUTED], tuple(map(_place, reads)))
-    searched = _search(profile, cell, [every[key] for key in seen])
-    if searched.places:
-        return searched
-    return Link(
-        NONE,
-        f"no mean of one run: a {cell.metric or 'number'} that the report computes, from runs that "
-        "it reads for several tables or from its other inputs, which are listed with its stage",
-    )
+    sources = read_sources(cell.sources)
+    if not sources:
+        return Link(NONE, _TEXTS[NONE])
+    places = tuple(_place(one) for one in sources if isinstance(one, RunSource))
+    files = tuple(one.path for one in sources if isinstance(one, FileSource))
+    relation, text = (COMPUTED, _TEXTS[COMPUTED]) if files else _relation(cell, places)
+    return Link(relation, text, places, files)
 
 
-def _row(every: Mapping[tuple[str, str], Cell], cell: Cell) -> list[tuple[str, str]]:
-    """The cells of a cell's row that have its metric, itself among them."""
-    return [
-        key
-        for key, one in every.items()
-        if (one.row, one.metric) == (cell.row, cell.metric) and one.reproduced
-    ]
+def _place(source: RunSource) -> Place:
+    if source.setting not in (known := entry(source.run).variants()):
+        raise MemreproError(
+            f"source '{source}': {source.run} has the settings {', '.join(map(repr, known))}"
+        )
+    run, setting, level, metric, k, kind = source
+    return Place(run, setting, level, stated(), metric, k, kind)
 
 
-def _read_text(reads: int) -> str:
-    if reads == 1:
-        return _WAYS[READ]
-    return f"{_WATCHED} {reads} runs for this cell, and the mean of this one's values is the number"
+def _relation(cell: Cell, places: Sequence[Place]) -> tuple[str, str]:
+    """How the number stands to its runs: the relation, and a sentence."""
+    shown = _number(cell)
+    if shown is None or len(places) > 2:
+        return COMPUTED, _TEXTS[COMPUTED]
+    try:
+        found = [means(place)[place.kind] for place in places]
+    except (MemreproError, KeyError) as error:
+        return COMPUTED, f"{_TEXTS[COMPUTED]}; its values are not kept ({error})"
+    digits = len(cell.reproduced.split()[0].partition(".")[2])
+    if len(places) == 2:
+        (old, before), (new, after) = found
+        same = before == after == cell.n and _equals(new - old, shown, digits)
+        if same and _tells(cell.reproduced, *places):
+            return DIFFERENCE, _TEXTS[DIFFERENCE]
+        return COMPUTED, _TEXTS[COMPUTED]
+    ((mean, n),) = found
+    if n == cell.n and _equals(mean, shown, digits):
+        return MEAN, _TEXTS[MEAN]
+    if cell.metric == f"{places[0].metric}@{places[0].k}":
+        return DISAGREES, (
+            f"the table names this run, whose values have the mean {mean:.{DIGITS}f} over {n} "
+            "questions: it is not the number"
+        )
+    return COMPUTED, f"{_TEXTS[COMPUTED]} (the run's mean is {mean:.{DIGITS}f}, n = {n})"
 
 
-def _is_of_row(profile: str, paper: str, table: str, cell: Cell, source: Source) -> bool:
-    """Whether what was read was read for the cell's row, and is of what the cell shows."""
-    first = next(
-        row
-        for row, column in cells(profile, paper, table)
-        if watched.source(profile, paper, table, row, column) == source
-    )
-    shown = _at(cell) in {read[3:] for read in source.reads} or cell.reproduced[0] in "+-"
-    return shown and first == cell.row
+def _number(cell: Cell) -> float | None:
+    """The number with which a cell begins; None if it begins with none."""
+    try:
+        return float(cell.reproduced.split()[0])
+    except ValueError:
+        return None
 
 
-def _with_others(text: str, found: Sequence[Place]) -> str:
-    """The text, and where several fit, that all are given, and whether they are the same."""
-    if len(found) == 1:
-        return text
-    if any(place.protocol != stated() for place in found):  # their values are not kept
-        return f"{text}; {len(found)} fit, all are given: they are equal in the mean"
-    first, *rest = (values(place).set_index("query_id")["value"] for place in found)
-    same = all(first.equals(other.reindex(first.index)) for other in rest)
-    how = "question by question the same" if same else "equal in the mean, not in every question"
-    return f"{text}; {len(found)} fit, all are given: they are {how}"
-
-
-def _place(read: Read) -> Place:
-    experiment, setting, level, metric, k = read
-    return Place(experiment, setting, level, stated(), metric, k)
-
-
-def _at(cell: Cell) -> tuple[str, int]:
-    """The metric and cut-off that a cell's metric names; ('', 0) if it names none."""
-    metric, _, k = cell.metric.partition("@")
-    return (metric, int(k)) if metric in METRICS and k.isdigit() else ("", 0)
-
-
-def _fitting(reads: Sequence[Read], cell: Cell) -> tuple[Read, ...]:
-    """The reads of the metric and cut-off that a cell names, if it names any; else all."""
-    words = f"{cell.metric} {cell.column}".replace(",", " ").split()
-    named = tuple(r for r in reads if f"{r[3]}@{r[4]}" in words)
-    return named or tuple(reads)
-
-
-def _equals(value: float, shown: float) -> bool:
+def _equals(value: float, shown: float, digits: int) -> bool:
     """Whether a value is what a table shows, whichever way a tie is rounded."""
-    return abs(value - shown) <= 0.5 * 10.0**-DIGITS + 1e-9
+    return abs(value - shown) <= 0.5 * 10.0**-digits + 1e-9
 
 
-def _is_number(text: str) -> bool:
+def _tells(text: str, before: Place, after: Place) -> bool:
+    """Whether a text with interval and counts is that of two places; without them it is so."""
+    if "won" not in text:
+        return text[0] in "+-"
     try:
-        return number(float(text)) == text
-    except ValueError:
-        return False
-
-
-def _kinds(place: Place, cell: Cell) -> list[str]:
-    """The kinds of question ('' is all) over which a place gives a cell's value and n."""
-    if place.protocol != stated():  # of these the sum over all questions alone is kept
-        return [""]
-    found = [
-        kind
-        for kind, (value, n) in means(place).items()
-        if n == cell.n and _equals(value, float(cell.reproduced))
-    ]
-    return [""] if "" in found else found
-
-
-def _means(found: Iterable[Place], cell: Cell, siblings: Sequence[Cell]) -> tuple[Place, ...]:
-    """Of some places those that give a cell and all its siblings, those named in it first."""
-    if not _is_number(cell.reproduced):
-        return ()
-    others = [one for one in siblings if _is_number(one.reproduced)]
-    fitting = [
-        replace(place, kind=kind)
-        for place in found
-        if all(_kinds(place, one) for one in others)
-        for kind in _kinds(place, cell)
-    ]
-    return _named(fitting, cell)
-
-
-def _named(found: Sequence[Place], cell: Cell) -> tuple[Place, ...]:
-    """Those that the cell's row, column and note name most of."""
-    text = " ".join([cell.row, cell.column, cell.note]).casefold()
-    words = text.split()
-
-    def score(place: Place) -> int:
-        parts = (place.experiment, place.setting, place.level, place.protocol, place.kind)
-        # 'Pref Easy' is short for the kind 'Preference easy'.
-        begun = sum(any(k.startswith(w) for w in words) for k in place.kind.casefold().split())
-        return 4 * sum(bool(p) and p.casefold() in text for p in parts) + begun
-
-    best = max(map(score, found), default=0)
-    return tuple(place for place in found if score(place) == best)
-
-
-def _difference(reads: Sequence[Read], source: Source, cell: Cell) -> tuple[Place, ...]:
-    """The two places, before and after, whose difference is what the cell says; or none.
-
-    A table often reads what it compares with once, above all of its rows. A text with interval and
-    counts tells two runs apart among all that the report has read.
-    """
-    if cell.reproduced[0] not in "+-":
-        return ()
-    earlier = _fitting(source.earlier, cell)
-    first = dict.fromkeys([*earlier[:_NEAR], *reads, *reversed(earlier)])
-    second = dict.fromkeys([*reads, *earlier[-_NEAR:]])
-    if "won" in cell.reproduced:
-        every = _fitting((*source.reads, *source.earlier, *source.before), cell)
-        first, second = (dict.fromkeys([*some, *every]) for some in (first, second))
-    elif not 1 <= len(reads) <= _NEAR:
-        return ()
-    try:
-        least = float(cell.reproduced.split()[0])
-    except ValueError:
-        return ()
-    olds, news = ([(p, means(p)) for p in map(_place, reads)] for reads in (first, second))
-    for before, old in olds:
-        for after, new in news:
-            for kind, (value, n) in new.items() if before != after else ():
-                was, n_before = old.get(kind, (0.0, 0))
-                # The interval takes longer.
-                if n == n_before == cell.n and _equals(value - was, least):
-                    pair = replace(before, kind=kind), replace(after, kind=kind)
-                    if _says(cell, *pair):
-                        return pair
-    return ()
-
-
-def _says(cell: Cell, before: Place, after: Place) -> bool:
-    """Whether the paired difference of two places is the cell's text, or its first number."""
-    try:
-        text = difference(values(before), values(after))
+        return text == difference(values(before), values(after))
     except MemreproError:  # not of the same questions
         return False
-    return cell.reproduced in (text, text.split()[0])
-
-
-def _search(profile: str, cell: Cell, siblings: Sequence[Cell]) -> Link:
-    """The places of a profile that have a cell's metric, cut-off, n and value."""
-    metric, k = _at(cell)
-    if not (metric and cell.n and _is_number(cell.reproduced)):
-        return Link(NONE, "")
-    every = catalogue(profile)
-    every = every[(every["metric"] == metric) & (every["k"] == k) & (every["n"] == cell.n)]
-    away = (every["value"] - float(cell.reproduced)).abs()
-    equal = list(places(every[away <= 0.5 * 10.0**-DIGITS + 1e-9]))
-    found = _means(equal, cell, siblings)
-    if not found:
-        return Link(NONE, "")
-    text = f"{_WAYS[VALUE]}; {len(every)} were compared, {len(equal)} equal it"
-    if len(found) < len(equal):
-        text += f", of which {len(found)} fit its row and are what it names most"
-    return Link(VALUE, _with_others(text, found), found, len(every))

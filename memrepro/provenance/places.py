@@ -1,14 +1,12 @@
 """A place: which values of which run a number is the mean of, and those values."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -18,7 +16,6 @@ from memrepro.study.evaluation import evaluate_run, read_gold
 from memrepro.study.params import Experiment, Plan, load_plan
 
 STANDS_ON = {"full": ("open", "full")}  # whose results the full profile's tables read too
-KEYS = ["experiment", "setting", "level", "metric", "k"]
 
 
 @dataclass(frozen=True)
@@ -75,23 +72,26 @@ def entry(experiment: str) -> Experiment:
     return plan().experiment(experiment)
 
 
+def is_evaluated(profile: str) -> bool:
+    """Whether a profile has results: its evaluation writes the sums of all protocols."""
+    return paths.protocols(profile).is_file()
+
+
 def profiles_of(profile: str) -> tuple[str, ...]:
     """The profiles whose runs a profile's tables stand on, of those that were evaluated."""
-    return tuple(p for p in STANDS_ON.get(profile, (profile,)) if paths.metrics(p).is_file())
+    return tuple(filter(is_evaluated, STANDS_ON.get(profile, (profile,))))
 
 
 def values(place: Place) -> pd.DataFrame:
     """`query_id, kind, value` of a place, in the order of the questions.
 
-    Those of the stated protocol are read; those of another are evaluated again from the run.
+    Those of the stated protocol are kept; those of another are evaluated again from the run.
 
     Raises:
         MemreproError: if it was not evaluated so.
     """
     if place.protocol == stated():
-        profile = entry(place.experiment).profile
-        path = paths.metrics(profile)
-        metrics = _metrics(profile, path.stat().st_mtime_ns if path.is_file() else 0)
+        metrics = metrics_of(entry(place.experiment).profile)
         found = metrics.values(place.experiment, place.level, place.metric, place.k, place.setting)
     else:
         found = _evaluated(replace(place, kind=""))
@@ -99,14 +99,20 @@ def values(place: Place) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=3)
-def _metrics(profile: str, changed: int) -> Metrics:
+def metrics_of(profile: str) -> Metrics:
+    """The per-question values of a profile, read once: they do not change under a command."""
     return Metrics(profile)
+
+
+def run_file(experiment: str) -> Path:
+    """The file of an experiment's run, or of all runs of a sweep."""
+    one = entry(experiment)
+    return paths.run(one.profile, experiment, one.group)
 
 
 def run_of(place: Place) -> pd.DataFrame:
     """`query_id, doc_id, rank, score` of the run at its setting."""
-    one = entry(place.experiment)
-    path = paths.run(one.profile, place.experiment, one.group)
+    path = run_file(place.experiment)
     if not path.is_file():
         raise MemreproError(f"{place.experiment} has not been run: {path} is missing")
     run = _run(path, path.stat().st_mtime_ns)
@@ -138,52 +144,6 @@ def _evaluated(place: Place) -> pd.DataFrame:
     raise MemreproError(f"no {place}: params.yaml does not evaluate it so")
 
 
-def catalogue(profile: str) -> pd.DataFrame:
-    """Every mean that a profile's tables could show: a row a place.
-
-    Returns:
-        The fields of a `Place`, `n`, the sum `total` of the values, and their mean `value`.
-    """
-    found = []
-    for one in profiles_of(profile):
-        path, sums = paths.metrics(one), paths.protocols(one)
-        found.append(_catalogue(one, path.stat().st_mtime_ns, sums.stat().st_mtime_ns))
-    if not found:
-        raise MemreproError(f"nothing of {profile!r} was evaluated: run `dvc repro`")
-    return pd.concat(found, ignore_index=True)
-
-
-@lru_cache(maxsize=3)
-def _catalogue(profile: str, *changed: int) -> pd.DataFrame:
-    names = [*KEYS, "kind"]
-    table = pq.read_table(
-        paths.metrics(profile), columns=[*names, "value"],
-        read_dictionary=[name for name in names if name != "k"],
-    )  # fmt: skip
-    grouped = table.unify_dictionaries().group_by(names)
-    sums = grouped.aggregate([("value", "sum"), ("value", "count")])
-    for place, name in enumerate(sums.column_names):
-        if name in names and name != "k":
-            sums = sums.set_column(place, name, pc.cast(sums.column(name), "string"))
-    kinds = sums.to_pandas().rename(columns={"value_sum": "total", "value_count": "n"})
-    both = kinds.groupby(KEYS, sort=False)[["total", "n"]].sum().reset_index().assign(kind="")
-    of_stated = pd.concat([both, kinds], ignore_index=True).assign(protocol=stated())
-    others = read_table(paths.protocols(profile))
-    others = others[others["protocol"] != stated()].assign(kind="")
-    others["total"] = others["value"] * others["n"]
-    every = pd.concat([of_stated, others.drop(columns="value")], ignore_index=True)
-    every = every.assign(value=every["total"] / every["n"])
-    columns = [*Place.__dataclass_fields__, "n", "total", "value"]
-    return pd.DataFrame(every[columns])
-
-
-def places(table: pd.DataFrame) -> Iterator[Place]:
-    """The places of rows of a catalogue."""
-    fields = list(Place.__dataclass_fields__)
-    for row in table[fields].itertuples(index=False):
-        yield Place(*row)
-
-
 @lru_cache(maxsize=50_000)
 def means(place: Place) -> dict[str, tuple[float, int]]:
     """Kind ('' is all) → the mean of a place's values, and n; the place's own kind is passed over.
@@ -191,5 +151,24 @@ def means(place: Place) -> dict[str, tuple[float, int]]:
     Kept for as long as the program runs: metrics do not change under it.
     """
     found = values(replace(place, kind=""))
-    kinds = [("", found), *found.groupby("kind", sort=True)]
+    kinds = [("", found), *found.groupby("kind", sort=True, observed=True)]
     return {str(kind): (float(part["value"].mean()), len(part)) for kind, part in kinds}
+
+
+def evaluated(profile: str, experiments: Collection[str]) -> Iterator[tuple[Place, float, int]]:
+    """Every mean of some experiments of a profile: its place, the mean, and n.
+
+    Under the stated protocol each kind of question has its own; under the others there is only the
+    mean of all.
+    """
+    for one in profiles_of(profile):
+        for name in sorted(metrics_of(one).experiments.intersection(experiments)):
+            for setting, level, metric, k in metrics_of(one).evaluated(name):
+                place = Place(name, setting, level, stated(), metric, k)
+                for kind, (mean, n) in means(place).items():
+                    yield replace(place, kind=kind), mean, n
+        sums = read_table(paths.protocols(one))
+        sums = sums[(sums["protocol"] != stated()) & sums["experiment"].isin(list(experiments))]
+        fields = [name for name in Place.__dataclass_fields__ if name != "kind"]
+        for *parts, mean, n in sums[[*fields, "value", "n"]].itertuples(index=False):
+            yield Place(*parts), float(mean), int(n)

@@ -1,4 +1,4 @@
-"""The questions behind a number: each one's value, where its gold stands, and what it weighs."""
+"""The questions behind a number: each one's value, where its gold stands, and its influence."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +15,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.provenance.places import Place, plan, run_of, values, variant
 
-WEIGHTIEST = 10
+MOST = 10
 
 
 def gold_ranks(place: Place) -> pd.DataFrame:
@@ -120,7 +120,7 @@ def most_influential(
         away = min((abs(rank - k - 0.5) for rank in ranks), default=np.inf)
         return -abs(row[key]), away, row["query_id"]
 
-    return sorted((row for row in rows if row[key]), key=order)[:WEIGHTIEST]
+    return sorted((row for row in rows if row[key]), key=order)[:MOST]
 
 
 def _whole(value: float) -> int | None:

@@ -1,4 +1,4 @@
-"""The written tables of a profile, and a name such as `rfmem:table2:mpnet Recol.:R@5 Overall`."""
+"""The written tables of a profile, and a name `paper:table:row:column` of a cell."""
 
 import difflib
 from collections.abc import Iterable
@@ -13,6 +13,8 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.tables import Cell
 from memrepro.study.plan import PROFILES
+
+_WITHOUT_SOURCES = Cell._fields[:-1]  # a table that was written before cells named theirs
 
 
 class Name(NamedTuple):
@@ -131,7 +133,7 @@ def is_tidy(path: Path) -> bool:
     if path.suffix != ".csv" or not path.is_file():
         return False
     with path.open(encoding="utf-8") as file:
-        return file.readline().rstrip("\n") == ",".join(Cell._fields)
+        return tuple(file.readline().rstrip("\n").split(",")) in (Cell._fields, _WITHOUT_SOURCES)
 
 
 @lru_cache(maxsize=64)

@@ -1,24 +1,26 @@
-"""The passport of a number: all that is known of one cell, as one dictionary."""
+"""The provenance of a number: all that is known of one cell, as one dictionary."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 from memrepro.errors import MemreproError
 from memrepro.provenance import environment, lineage, questions, tables
 from memrepro.provenance.diff import compare, paired
-from memrepro.provenance.links import DIFFERENCE, READ, VALUE, Link, link
+from memrepro.provenance.links import DIFFERENCE, MEAN, Link, link
 from memrepro.provenance.places import Place, entry, variant
 from memrepro.report.tables import Cell
 
-# What a passport tells of questions: each of them, those that weigh most, or nothing.
+# What is told of questions: each of them, the most influential, or nothing.
 Questions = Literal["all", "most_influential", "none"]
+_NO_QUESTIONS: dict[str, Any] = {"questions": [], "most_influential": [], "rival": None}
 
 
 def cell(
     profile: str, paper: str, table: str, row: str, column: str, tell: Questions = "all"
 ) -> dict[str, Any]:
-    """The passport of a cell; plain types alone, so that it is JSON as it stands.
+    """The provenance of a cell; plain types alone, so that it is JSON as it stands.
 
-    The keys are those that `docs/passport.md` describes. No text of a data set is in it.
+    The keys are those that `docs/provenance.md` describes. No text of a data set is in it.
 
     Args:
         profile: whose results.
@@ -36,27 +38,25 @@ def cell(
         tables.parse(f"{paper}:{table}:{row}:{column}", profile)
         raise MemreproError(f"no cell {row!r}, {column!r} in {paper}:{table}")
     one = known[row, column]
-    found = link(profile, paper, table, one)
-    passport: dict[str, Any] = {
+    found = link(one)
+    told: dict[str, Any] = {
         "name": str(tables.Name(profile, paper, table, row, column)),
         "profile": profile, "paper": paper, "table": table, **one._asdict(),
-        "link": {"way": found.way, "text": found.text, "tried": found.tried},
-        "places": [_described(place) for place in found.places],
+        "link": {"relation": found.relation, "text": found.text},
+        "places": [place.as_dict() | run(place) for place in found.places],
+        "files": [lineage.recorded_file(profile, path) for path in found.files],
     }  # fmt: skip
-    passport |= _provenance(profile, paper, table, found)
+    told |= _lineage(profile, paper, table, found)
     if tell == "none":
-        return passport | _NO_QUESTIONS
-    passport |= _questions(profile, paper, table, one, found)
-    return passport if tell == "all" else passport | {"questions": []}
+        return told | _NO_QUESTIONS
+    told |= of_questions(known.values(), one, found)
+    return told if tell == "all" else told | {"questions": []}
 
 
-_NO_QUESTIONS: dict[str, Any] = {"questions": [], "most_influential": [], "rival": None}
-
-
-def _described(place: Place) -> dict[str, Any]:
-    """A place, what it searched, and how its run stands to dvc.lock."""
+def run(place: Place) -> dict[str, Any]:
+    """What the run of a place searched, and how its file stands to dvc.lock."""
     one = variant(place)
-    return place.as_dict() | {
+    return {
         "dataset": one.dataset, "encoder": one.encoder, "method": one.method,
         "retriever": one.retriever, "searched": lineage.parameters(place),
         "parameters_as_recorded": lineage.parameters_hold(place),
@@ -65,22 +65,30 @@ def _described(place: Place) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _provenance(profile: str, paper: str, table: str, found: Link) -> dict[str, Any]:
+def stages_of(profile: str, paper: str, table: str, found: Link) -> list[str]:
+    """The stages behind a cell: of its runs all before them, of its files the one that made each.
+
+    The evaluation and the report stand last.
+    """
+    behind = [name for place in found.places for name in lineage.made_by(place)]
+    behind += [lineage.recorded_file(profile, path)["stage"] for path in found.files]
+    evaluations = [lineage.evaluated_by(place) for place in found.places]
+    report = lineage.maker(f"results/{profile}/{paper}/{table}.csv")
+    last = [name for name in dict.fromkeys([*evaluations, report]) if name]
+    return [*dict.fromkeys(name for name in behind if name and name not in last), *last]
+
+
+def _lineage(profile: str, paper: str, table: str, found: Link) -> dict[str, Any]:
     """The stages, their hashes, the models and the environment of a cell."""
     path = f"results/{profile}/{paper}/{table}.csv"
-    report = lineage.maker(path)
     runs = list({place.experiment: place for place in found.places}.values())
-    behind = dict.fromkeys(name for place in runs for name in lineage.made_by(place))
-    evaluations = dict.fromkeys(lineage.evaluated_by(place) for place in runs)
-    after = [name for name in [*evaluations, report] if name]
-    stages = [*behind, *after]
+    stages = stages_of(profile, paper, table, found)
     encoders = sorted({variant(place).encoder for place in runs} - {""})
-    unknown = [p.experiment for p in runs if not lineage.maker(lineage.run_path(p))]
     return {
         "exclusions": questions.exclusions(found.places[0]) if found.places else {},
-        "command": _command(_retrieving(runs), after),
+        "command": command(profile, paper, table, runs),
         "stages": lineage.commands(stages),
-        "without_stage": unknown,
+        "without_stage": [p.experiment for p in runs if not lineage.maker(lineage.run_path(p))],
         "hashes": lineage.hashes(stages),
         "models": [lineage.model(encoder) for encoder in encoders],
         "table_as_recorded": lineage.state(path),
@@ -91,43 +99,44 @@ def _provenance(profile: str, paper: str, table: str, found: Link) -> dict[str, 
     }
 
 
-def _command(runs: list[str], after: list[str]) -> str:
+def command(profile: str, paper: str, table: str, places: Sequence[Place]) -> str:
     """What makes a cell again: its runs and all before them, then the last stages by themselves.
 
     The evaluation and the report depend on every run of a profile, which need not be made again.
     """
+    runs = [lineage.maker(lineage.run_path(place)) for place in places]
+    last = [lineage.evaluated_by(place) for place in places]
+    last.append(lineage.maker(f"results/{profile}/{paper}/{table}.csv"))
+    runs, last = ([name for name in dict.fromkeys(names) if name] for names in (runs, last))
     parts = [f"dvc repro {' '.join(runs)}"] if runs else []
-    parts += [f"dvc repro --single-item {' '.join(after)}"] if after else []
+    parts += [f"dvc repro --single-item {' '.join(last)}"] if last else []
     return " && ".join(parts)
 
 
-def _retrieving(runs: list[Place]) -> list[str]:
-    """The stages that made the runs."""
-    made = [lineage.maker(lineage.run_path(place)) for place in runs]
-    return [name for name in dict.fromkeys(made) if name]
+def of_questions(known: Iterable[Cell], one: Cell, found: Link) -> dict[str, Any]:
+    """Per-question results, the most influential questions, and the same against the rival.
 
-
-def _questions(profile: str, paper: str, table: str, one: Cell, found: Link) -> dict[str, Any]:
-    """Per-question results, the most influential questions, and the same against the rival."""
-    if found.way == DIFFERENCE:
+    Args:
+        known: the cells of the table.
+        one: the cell.
+        found: its link.
+    """
+    if found.relation == DIFFERENCE:
         before, after = found.places
-        return _NO_QUESTIONS | _against(before, after, "the run that it is held against")
-    if found.way not in (READ, VALUE):
+        return _NO_QUESTIONS | _against(before, after, "the run that it is compared with")
+    if found.relation != MEAN:
         return _NO_QUESTIONS
     place = found.places[0]
     rows = questions.table(place)
-    answer = _NO_QUESTIONS | {
-        "questions": rows,
-        "most_influential": questions.most_influential(rows, place.k),
-    }
-    if rival := _rival(profile, paper, table, one, place):
-        name, other = rival
-        answer["rival"] = _against(other, place, name)["rival"]
+    most = questions.most_influential(rows, place.k)
+    answer = _NO_QUESTIONS | {"questions": rows, "most_influential": most}
+    if rival := _rival(known, one, place):
+        answer["rival"] = _against(rival[1], place, rival[0])["rival"]
     return answer
 
 
 def _against(other: Place, place: Place, name: str) -> dict[str, Any]:
-    """A place held against another: the difference, and the questions that move it most."""
+    """A place compared with another: the difference, and the questions that move it most."""
     difference = compare(other, place)
     both = paired(other, place)
     gain = ((both["second"] - both["first"]) / len(both)).round(6)
@@ -145,24 +154,22 @@ def _against(other: Place, place: Place, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rival(
-    profile: str, paper: str, table: str, one: Cell, place: Place
-) -> tuple[str, Place] | None:
+def _rival(known: Iterable[Cell], one: Cell, place: Place) -> tuple[str, Place] | None:
     """The best other row of the column on the same questions: its name, and its place.
 
     One under the same encoder goes before others.
     """
     found = []
-    for (row, column), other in tables.cells(profile, paper, table).items():
-        if column != one.column or row == one.row or not other.reproduced or other.n != one.n:
+    for other in known:
+        if other.column != one.column or other.row == one.row or other.n != one.n:
             continue
-        linked = link(profile, paper, table, other)
-        if linked.way not in (READ, VALUE):
+        linked = link(other)
+        if linked.relation != MEAN:
             continue
         rival = linked.places[0]
         if entry(rival.experiment).dataset == entry(place.experiment).dataset:
             same = variant(rival).encoder == variant(place).encoder
-            found.append((same, float(other.reproduced), row, rival))
+            found.append((same, float(other.reproduced.split()[0]), other.row, rival))
     if not found:
         return None
     _, _, row, rival = max(found, key=lambda each: each[:2])

@@ -51,6 +51,10 @@ class Metrics:
                 return frozenset(names.take(codes[rows]))
         return frozenset()
 
+    def evaluated(self, experiment: str) -> list[tuple[str, str, str, int]]:
+        """`setting, level, metric, k` of all that was evaluated of an experiment."""
+        return [key[1:] for key in self._places if key[0] == experiment]
+
     def values(
         self, experiment: str, level: str, metric: str, k: int, setting: str = ""
     ) -> pd.DataFrame:

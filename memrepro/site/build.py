@@ -13,7 +13,11 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import RESAMPLES, SEED
 from memrepro.files import paths
 from memrepro.files.atomic import root
-from memrepro.site import audit, documents, passports, provenance, questions, subgraphs
+from memrepro.provenance import lineage
+from memrepro.provenance.environment import here
+from memrepro.provenance.places import is_evaluated, profiles_of, run_file
+from memrepro.site import audit, documents, drawings, made, numbers, questions
+from memrepro.site.groups import Groups
 from memrepro.site.items import folder, items
 from memrepro.site.leaderboard import COLUMNS, leaderboard
 from memrepro.site.marks import MARKS
@@ -22,8 +26,8 @@ from memrepro.study.params import PROFILES, Plan, load_plan
 
 # In the order of the pages: what a reviewer looks for stands before the project's own benchmark.
 _PROFILES = {
-    "open": "Public data, encoders that come as packages: PersonaBench, LoCoMo and PersonaMem.",
-    "full": "What needs a model hub or a GPU: LongMemEval and the large encoders.",
+    "open": "Public data, and encoders that come as packages.",
+    "full": "What needs a model hub or a GPU: the largest data sets and encoders.",
     "sample": "A benchmark that this project compiles itself; its numbers are not comparable with "
     "those of a document.",
 }
@@ -31,7 +35,7 @@ _PROFILES = {
 
 def default_profiles() -> list[str]:
     """The profiles whose results are here."""
-    return [profile for profile in _PROFILES if paths.metrics(profile).is_file()]
+    return list(filter(is_evaluated, _PROFILES))
 
 
 def build(profiles: Sequence[str] = ()) -> Path:
@@ -57,30 +61,45 @@ def build(profiles: Sequence[str] = ()) -> Path:
 def _build(profiles: list[str], plan: Plan) -> Path:
     about = abouts()
     datasets = frozenset(name.partition("-")[0] for name in plan.datasets)
-    facts = provenance.facts()
+    facts = made.facts()
     target = root() / "build" / "site"
     # Written beside its place: a failed build leaves the last site, a new one holds no old page.
     part = target.with_name("site.part")
     shutil.rmtree(part, ignore_errors=True)
     site = Site(part, _navigation(profiles, plan, about))
-    _say("questions")
-    graphs = subgraphs.write(site, profiles, plan)
-    listed = [one for profile in profiles for one in questions.write(site, profile, plan)]
+    groups = Groups(site, target)
+    graphs = _drawings(groups, site, profiles, plan)
+    listed = [
+        _questions(groups, site, profile, dataset, runs, plan)
+        for profile in profiles
+        for dataset, runs in questions.browsable(profile, plan).items()
+    ]
     site.page("questions.html", "questions.html", "Questions", listed=listed, graphs=graphs)
     browsed = {place: address for one in listed for place, address in one.methods.items()}
     written: dict[str, list[documents.Document]] = {}
     for profile in profiles:
         for paper in _papers(profile, plan, about):
-            _say(f"{paper} on {profile}")
-            written.setdefault(profile, []).append(
-                documents.write(site, profile, paper, about[paper], sources(paper), datasets, facts)
-            )
-            for item in items(folder(profile, paper), datasets).values():
-                if item.kind == "table":
-                    passports.write(site, profile, paper, about[paper]["title"], item, browsed)
-    _say("leaderboard")
-    _write_leaderboard(site, profiles, plan)
-    audit.write(site, profiles, datasets)
+
+            def write(profile: str = profile, paper: str = paper) -> documents.Document:
+                _say(f"{paper} on {profile}")
+                title, found = about[paper]["title"], items(folder(profile, paper), datasets)
+                numbers.write(site, profile, paper, title, found.values(), browsed)
+                return documents.write(
+                    site, profile, paper, about[paper], sources(paper), datasets, facts
+                )
+
+            inputs = [
+                *_of_profile(profile), folder(profile, paper), document_folder(paper),
+                paths.build(profile) / f"{paper}.html", paths.manifest(profile),
+            ]  # fmt: skip
+            texts = (about[paper], browsed, lineage.recorded(folder(profile, paper)), here())
+            name = f"{profile}/{paper}"
+            written.setdefault(profile, []).append(groups.make(name, inputs, write, *texts))
+    site.page(numbers.PAGE, "provenance.html", "Provenance")
+    inputs = [path for profile in profiles for path in _of_profile(profile)]
+    groups.make("leaderboard", inputs, lambda: _write_leaderboard(site, profiles, plan))
+    audited = [folder(profile, audit.NAME) for profile in profiles]
+    groups.make("audit", audited, lambda: audit.write(site, profiles, datasets))
     site.page(
         "index.html",
         "start.html",
@@ -91,9 +110,43 @@ def _build(profiles: list[str], plan: Plan) -> Path:
             {"name": p, "about": _PROFILES[p], "documents": written.get(p, [])} for p in profiles
         ],
     )
+    groups.save()
+    _say(f"{len(groups.made)} groups of pages made, the others stand as they were")
     shutil.rmtree(target, ignore_errors=True)
     part.rename(target)
     return target / "index.html"
+
+
+def _of_profile(profile: str) -> list[Path]:
+    """What a profile's numbers are computed from: rankings, gold and the parameters."""
+    of = [paths.results(one) for one in profiles_of(profile)]
+    names = ("runs", "data", "qrels", "places", "exclusions.csv", "protocols.parquet", "latency")
+    return [root() / "params.yaml", *(folder / name for folder in of for name in names)]
+
+
+def _questions(
+    groups: Groups, site: Site, profile: str, dataset: str, runs: list[str], plan: Plan
+) -> questions.Listed:
+    """A data set of the question browser."""
+
+    def write() -> questions.Listed:
+        _say(f"questions of {dataset}")
+        return questions.write(site, profile, dataset, runs, plan)
+
+    home = plan.datasets[dataset].profile
+    inputs = [
+        *map(run_file, runs), *(paths.trace(profile, name) for name in runs),
+        paths.qrels(home, dataset), paths.places(home, dataset), paths.prepared(dataset),
+    ]  # fmt: skip
+    entries = [plan.experiment(name) for name in runs]
+    return groups.make(f"questions/{profile}/{dataset}", inputs, write, entries, plan.evaluation)
+
+
+def _drawings(groups: Groups, site: Site, profiles: list[str], plan: Plan) -> list[Link]:
+    """What documents draw of single questions; it is made of the data, where they are here."""
+    inputs = [root() / "params.yaml", root() / "data" / "prepared", root() / "data" / "vectors"]
+    inputs += [paths.results(profile) / "runs" for profile in profiles]
+    return groups.make("drawings", inputs, lambda: drawings.write(site, profiles, plan), profiles)
 
 
 def abouts() -> dict[str, dict[str, str]]:
@@ -105,7 +158,7 @@ def abouts() -> dict[str, dict[str, str]]:
 
 def sources(paper: str) -> dict[str, str]:
     """Where each printed table of a document stands, by the table's name."""
-    path = files("memrepro").joinpath("reported", f"{paper}.yaml")
+    path = document_folder(paper) / "printed.yaml"
     if not path.is_file():
         return {}
     entries: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -114,6 +167,11 @@ def sources(paper: str) -> dict[str, str]:
         for name, entry in entries.items()
         if isinstance(entry, dict) and "source" in entry
     }
+
+
+def document_folder(paper: str) -> Path:
+    """Where a document's own modules and printed numbers lie."""
+    return Path(str(files("memrepro"))) / "papers" / paper
 
 
 def _papers(profile: str, plan: Plan, about: dict[str, dict[str, str]]) -> list[str]:
@@ -142,6 +200,7 @@ def _navigation(
 
 
 def _write_leaderboard(site: Site, profiles: list[str], plan: Plan) -> None:
+    _say("leaderboard")
     entries = [entry for profile in profiles for entry in leaderboard(profile, plan)]
     site.page(
         "leaderboard.html",

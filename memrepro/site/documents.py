@@ -10,7 +10,7 @@ import pandas as pd
 
 from memrepro.audit.verdicts import JUDGED, NOT_COMPARABLE, NOT_RUN
 from memrepro.files import paths
-from memrepro.site import alt, provenance
+from memrepro.site import alt, made
 from memrepro.site.grid import grid
 from memrepro.site.items import Item, folder, items, numbers
 from memrepro.site.marks import MARKS, Share, mark, shares
@@ -59,9 +59,9 @@ def page_of(profile: str, paper: str) -> str:
     return f"{profile}/{paper}.html"
 
 
-def passports_of(profile: str, paper: str, table: str) -> str:
-    """The path of the page with the passports of a table's numbers."""
-    return f"{profile}/passports/{paper}/{table}.html"
+def provenance_of(profile: str, paper: str, table: str) -> str:
+    """The address that shows the provenance of a table's numbers, but for the number's anchor."""
+    return f"provenance.html#{profile}/{paper}/{table}"
 
 
 def write(
@@ -115,7 +115,7 @@ def write(
         differences=_differences(cells, found, profile, paper, here),
         reasons=_reasons(cells),
         provenance=[f"{name}: {value}" for name, value in facts],
-        digests=provenance.digests(profile, paper),
+        digests=made.digests(profile, paper),
         printed=footer(executed),
         executed=_executed(site, page, profile, paper, here),
     )
@@ -141,6 +141,7 @@ def view(
     copied = {
         suffix: relative(site.copy(path, f"{profile}/files/{paper}/{path.name}"), here)
         for suffix, path in item.files.items()
+        if not (suffix == "png" and "svg" in item.files)  # as large again; it is in results/
     }
     view: dict[str, Any] = {
         "name": item.name,
@@ -151,7 +152,7 @@ def view(
     if item.kind == "table":
         view["grid"] = grid(item.frame)
         view["source"] = source
-        view["passports"] = relative(passports_of(profile, paper, item.name), here)
+        view["provenance"] = relative(provenance_of(profile, paper, item.name), here)
     elif item.kind == "figure":
         view["picture"] = copied.get("svg") or copied["png"]
         view["alt"] = alt.described(item.title, item.frame)
@@ -175,11 +176,11 @@ def _differences(
     for verdict in reversed(_DIFFER):
         for row in cells[cells["verdict"] == verdict].to_dict("records"):
             place = grid_anchor(found[row["table"]].frame, row["row"], row["column"])
-            address = relative(passports_of(profile, paper, row["table"]), here)
-            passport = f"{address}#{place}" if row["reproduced"] else f"#{row['table']}"
+            address = relative(provenance_of(profile, paper, row["table"]), here)
+            link = f"{address}/{place}" if row["reproduced"] else f"#{row['table']}"
             listed.append(
                 {**row, "title": found[row["table"]].title, "mark": mark(verdict),
-                 "passport": passport}
+                 "provenance": link}
             )  # fmt: skip
     return listed
 

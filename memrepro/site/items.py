@@ -36,7 +36,7 @@ class Item:
         """'figure' where there is a picture, 'table' for cells with verdicts, else 'list'."""
         if "svg" in self.files or "png" in self.files:
             return "figure"
-        return "table" if set(Cell._fields) <= set(self.frame.columns) else "list"
+        return "table" if {"row", "column", "verdict"} <= set(self.frame.columns) else "list"
 
 
 def titled(name: str, datasets: Collection[str]) -> str:

@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from memrepro.evaluate.bootstrap import RESAMPLES, SEED
-from memrepro.files import paths
+from memrepro.provenance.places import is_evaluated, metrics_of
 from memrepro.study.params import Plan
 
 COLUMNS = (("recall_all", 5), ("recall_all", 10), ("ndcg", 5), ("ndcg", 10))
@@ -54,32 +53,45 @@ def leaderboard(profile: str, plan: Plan) -> list[Entry]:
     """Every experiment and every setting of a sweep at each level at which it was evaluated.
 
     The best is the highest mean on a data set at a level, and the distance to it is resampled with
-    the same questions: 'close' is what cannot be told from the best at 95 %, with no correction
-    for how many are compared, so that 'told apart' is the bolder of the two words.
+    the same questions: 'close' is what does not differ significantly from the best at 95 %, with
+    no correction for how many are compared.
     """
-    path = paths.metrics(profile)
-    if not path.is_file():
+    if not is_evaluated(profile):
         return []
-    names = ["experiment", "setting", "level", "query_id", "metric", "k", "value"]
-    filters = [
-        ("metric", "in", [m for m, _ in COLUMNS]), ("k", "in", sorted({k for _, k in COLUMNS})),
-    ]  # fmt: skip
-    frame = pq.read_table(path, columns=names, filters=filters).to_pandas()
+    frame = _values(profile)
+    if frame.empty:
+        return []
     datasets = {name: plan.experiment(name).dataset for name in frame["experiment"].unique()}
     frame["dataset"] = frame["experiment"].map(datasets)
     keys = ["experiment", "setting"]
     found: list[Entry] = []
     for (dataset, level), part in frame.groupby(["dataset", "level"], sort=True):
         # Experiments on other questions of the data set would not be paired with the rest.
-        asked = part.groupby(keys, sort=False)["query_id"].agg(lambda ids: frozenset(ids))
-        for questions in dict.fromkeys(asked):
-            same = part.set_index(keys).loc[list(asked[asked == questions].index)].reset_index()
+        runs: dict[frozenset[Any], list[Any]] = {}
+        for run, ids in part.groupby(keys, sort=False)["query_id"]:
+            runs.setdefault(frozenset(ids), []).append(run)
+        for questions, names in runs.items():
+            same = part.set_index(keys).loc[names].reset_index()
             place = (profile, str(dataset), str(level))
             found += [
                 _entry(place, name, setting, len(questions), scores, plan)
                 for (name, setting), scores in _scored(same).items()
             ]
     return sorted(found, key=_order)
+
+
+def _values(profile: str) -> pd.DataFrame:
+    """`experiment, setting, level, metric, k, query_id, value` of the metrics that are shown."""
+    metrics = metrics_of(profile)
+    parts = [
+        metrics.values(name, level, metric, k, setting)[["query_id", "value"]].assign(
+            experiment=name, setting=setting, level=level, metric=metric, k=k
+        )
+        for name in sorted(metrics.experiments)
+        for setting, level, metric, k in metrics.evaluated(name)
+        if (metric, k) in COLUMNS
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
 
 def _order(entry: Entry) -> tuple[str, str, list[float]]:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import zlib
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -21,7 +23,7 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters["prose"] = Markup  # of `narrative`, which has escaped it
-ASSETS = ("site.css", "site.js", "questions.js")
+ASSETS = ("site.css", "site.js", "data.js", "questions.js", "provenance.js")
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,15 @@ class Site:
     Attributes:
         root: the folder.
         navigation: the pages that every page links to, by group.
+        written: the files written so far, by their paths from the root.
     """
 
     def __init__(self, root: Path, navigation: Mapping[str, Sequence[Link]]) -> None:
         self.root = root
         self.navigation = navigation
+        self.written: list[str] = []
         for name in ASSETS:
-            text = files("memrepro.site").joinpath(name).read_text(encoding="utf-8")
-            write_text(root / name, text)
+            self._write(name, files("memrepro.site").joinpath(name).read_text(encoding="utf-8"))
 
     def page(self, path: str, template: str, title: str, **values: Any) -> Path:
         """Write one page.
@@ -60,26 +63,40 @@ class Site:
         text = _ENVIRONMENT.get_template(template).render(
             title=title, here=path, up=up, navigation=self.navigation, **values
         )
-        write_text(self.root / path, text)
-        return self.root / path
+        return self._write(path, text)
+
+    def data(self, key: str, value: Any) -> None:
+        """Write data as the script `<key>.js`, which gives the packed value to `memrepro.keep`.
+
+        Plain script elements load from a folder on the disk, which a page may not fetch from.
+        """
+        self._write(f"{key}.js", f'memrepro.keep({json.dumps(key)},"{packed(value)}");\n')
+
+    def text(self, path: str, text: str) -> None:
+        """Write a text file."""
+        self._write(path, text)
 
     def copy(self, source: Path, path: str) -> str:
         """Put a file into the site; return its path there."""
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(source.read_bytes())
+        self.written.append(path)
         return path
 
+    def _write(self, path: str, text: str) -> Path:
+        write_text(self.root / path, text)
+        self.written.append(path)
+        return self.root / path
 
-def script(call: str, *values: Any) -> str:
-    """A script that calls a function with JSON; it is safe in a script element as well.
 
-    Plain script elements load from a folder on the disk, which a page may not fetch from.
+def packed(value: Any) -> str:
+    """A value as JSON, deflated, in base64, which `data.js` unpacks.
+
+    It is about a fifth of the JSON, and nothing in it can be taken for markup.
     """
-    given = ",".join(json.dumps(v, ensure_ascii=False, separators=(",", ":")) for v in values)
-    for character in "<>&\u2028\u2029":
-        given = given.replace(character, f"\\u{ord(character):04x}")
-    return f"{call}({given});\n"
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def relative(path: str, page: str) -> str:

@@ -1,40 +1,39 @@
 // The question browser. Everything that data sets say is set as text, never as markup.
 "use strict";
 
-const memrepro = (() => {
+(() => {
   const AT_ONCE = 30;
-  const found = { dataset: {}, method: {}, texts: {} };
-  const loading = {};
+  const { load, make } = memrepro;
+  const bodies = {}; // of methods, by their keys
   let data = null; // the data set's index
   let base = "";
+  let graphs = {};
   let matching = [];
   const form = document.getElementById("choose");
   const list = document.getElementById("list");
   const status = document.getElementById("status");
   const more = document.getElementById("more");
 
-  const make = (tag, attributes = {}, ...children) => {
-    const node = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.append(...children.filter((child) => child !== null));
-    return node;
-  };
-  const load = (src) =>
-    (loading[src] ??= new Promise((done, failed) => {
-      const node = make("script", { src });
-      node.onload = () => done();
-      node.onerror = () => failed(new Error(`${src} is missing: build the site anew`));
-      document.head.append(node);
-    }));
-
   const method = (key) => data.methods.find((one) => one.key === key);
-  const answers = (key) => found.method[`${base}/${key}`];
+  const answers = (key) => bodies[`${base}/${key}`];
+  const fetchMethod = async (key) => {
+    const body = await load(`${base}/${key}`);
+    if (bodies[`${base}/${key}`]) return;
+    // Each score is kept as what it is less than the one before.
+    const scores = body.scores.map((steps) => {
+      let last = 0;
+      return steps.map((step) => (last -= step));
+    });
+    bodies[`${base}/${key}`] = { ...body, scores };
+  };
   const chosen = () => [form.a.value, form.b.value].filter(Boolean);
   const cutoff = () => Number(form.k.value);
 
-  // The ranks of a question's gold: doc → [rank or 0, score].
-  const ranks = (key, at) =>
-    new Map(answers(key).gold[at].map(([doc, rank, score]) => [doc, [rank, score]]));
+  // The ranks of a question's gold: doc → [rank or 0, score]; a method lists them in this order.
+  const ranks = (key, at) => {
+    const golden = [...new Set((data.gold[method(key).level]?.[at] ?? []).flat())];
+    return new Map(golden.map((doc, i) => [doc, answers(key).gold[at][i] || [0, 0]]));
+  };
 
   // All its parts found by k; a part with alternatives is found by any of them.
   const succeeds = (key, at) => {
@@ -92,9 +91,8 @@ const memrepro = (() => {
   const spoken = async (at, doc, level) => {
     const place = sessionOf(at, doc);
     if (!place) return null;
-    await load(`${base}/t${place[0]}.js`);
     const id = data.docs[doc].split("#")[0];
-    const turns = found.texts[`${base}/${place[0]}`][place[1]];
+    const turns = (await load(`${base}/t${place[0]}`))[place[1]];
     const own = turns.filter(([round, turn]) => round === id || turn === id);
     return (level === "session" || !own.length ? turns : own).map(([, , field, text]) => [field, text]);
   };
@@ -155,7 +153,7 @@ const memrepro = (() => {
     if (!trail?.length) return null;
     const [[path, mean, entropy, rounds], searches] = trail;
     const box = make("div", { class: "path" });
-    box.append(make("p", {}, make("b", {}, "RF-Mem's path: "), `${path}. Mean of the probe's scores ${mean}, entropy ${entropy}`,
+    box.append(make("p", {}, make("b", {}, "The path to the answer: "), `${path}. Mean of the probe's scores ${mean}, entropy ${entropy}`,
       rounds ? `, ${rounds} round${rounds === 1 ? "" : "s"} of recollection.` : "."));
     const by = new Map();
     for (const [round, drift, docs] of searches) by.set(round, [...(by.get(round) ?? []), [drift, docs]]);
@@ -201,7 +199,7 @@ const memrepro = (() => {
       const why = data.left_out[form.level.value]?.[id];
       if (why) box.append(make("p", {}, `No table counts this question: ${why}.`));
       for (const graph of graphs[`${data.profile}/${data.dataset}/${id}`] ?? []) {
-        box.append(make("p", {}, make("a", { href: graph }, "Associa's subgraph for this question, drawn")));
+        box.append(make("p", {}, make("a", { href: graph }, "The subgraph for this question, drawn")));
       }
       box.append(make("div", { class: "pair" }, ...chosen().map((key, i) => column(key, at, "AB"[i]))));
     });
@@ -243,7 +241,7 @@ const memrepro = (() => {
   };
 
   const fetchMethods = async (wanted) => {
-    await Promise.all(chosen().map((key) => load(`${base}/${key}.js`)));
+    await Promise.all(chosen().map(fetchMethod));
     options(form.k, [[5, "5"], [10, "10"]].filter(([k]) => chosen().every((key) => method(key).depth >= k)).map(([k, t]) => [String(k), t]),
       wanted?.k || form.k.value || "10");
     const two = chosen().length > 1;
@@ -254,10 +252,8 @@ const memrepro = (() => {
 
   const open = async (wanted = {}) => {
     status.textContent = "Loading…";
-    const src = form.elements.dataset.value;
-    base = src.replace(/\/index\.js$/, "");
-    await load(src);
-    data = found.dataset[base];
+    base = form.elements.dataset.value;
+    [data, graphs] = await Promise.all([load(`${base}/index`), load("data/graphs")]);
     options(form.level, data.levels.map((level) => [level, level]), wanted.level);
     options(form.kind, [["", "all types"], ...data.kinds.map((kind, i) => [String(i), kind])], wanted.kind ?? "");
     form.words.value = wanted.words ?? "";
@@ -266,7 +262,6 @@ const memrepro = (() => {
     await fetchMethods(wanted);
   };
 
-  let graphs = {};
   const say = (error) => { status.textContent = error.message; };
   const start = () => {
     const wanted = Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
@@ -287,15 +282,5 @@ const memrepro = (() => {
     open(wanted).catch(say);
   };
 
-  // The scripts with data call these; `current` tells whose they are.
-  const current = () => document.currentScript.getAttribute("src").replace(/\/[^/]*$/, "");
-  return {
-    dataset: (index) => { found.dataset[current()] = index; },
-    method: (key, body) => { found.method[`${current()}/${key}`] = body; },
-    texts: (chunk, body) => { found.texts[`${current()}/${chunk}`] = body; },
-    graphs: (listed) => { graphs = listed; },
-    start,
-  };
+  window.addEventListener("DOMContentLoaded", start);
 })();
-window.memrepro = memrepro;
-window.addEventListener("DOMContentLoaded", memrepro.start);

@@ -3,7 +3,7 @@
 The scripts are read by plain script elements, so that the browser works from a folder on the disk.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,14 +12,15 @@ import pandas as pd
 from memrepro.core.prepared import load_places
 from memrepro.evaluate.rollup import parent_of, roll_up
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_text
+from memrepro.files.atomic import read_table
+from memrepro.provenance.places import run_file
 from memrepro.site import texts, trails
-from memrepro.site.pages import Site, script
+from memrepro.site.pages import Site
 from memrepro.study.evaluation import levels_of, read_gold
-from memrepro.study.params import Experiment, Plan
+from memrepro.study.params import Plan
 
 SHOWN = 10  # docs of a ranking
-_SCALE = 10_000  # scores are kept as whole numbers of 1/10000: the files are half as long
+_SCALE = 10_000  # scores are kept as whole numbers of 1/10000
 LEVELS = ("session", "round", "turn")
 
 
@@ -29,7 +30,7 @@ class Listed(NamedTuple):
     Attributes:
         profile: whose results.
         dataset: by name.
-        path: of its script.
+        path: the folder of its scripts.
         questions: how many.
         methods: experiment, setting and level → the address that shows it.
         texts: whether they are there, too.
@@ -43,33 +44,31 @@ class Listed(NamedTuple):
     texts: bool
 
 
-def write(site: Site, profile: str, plan: Plan) -> list[Listed]:
-    """Write the scripts of every data set of a profile that has qrels and a run."""
-    found = []
-    for dataset in plan.datasets:
-        runs = list(_runs(profile, dataset, plan))
-        home = plan.datasets[dataset].profile
-        if runs and paths.qrels(home, dataset).is_file():
-            found.append(_write(site, profile, dataset, runs, plan))
-    return found
-
-
-def _runs(profile: str, dataset: str, plan: Plan) -> Iterator[tuple[str, Experiment]]:
-    """The experiments on a data set that were run.
+def browsable(profile: str, plan: Plan) -> dict[str, list[str]]:
+    """Data set → the experiments of a profile on it that were run, of those that have qrels.
 
     Sweeps over a parameter of a retriever are left to the leaderboard: hundreds of near copies
     would hide the methods.
     """
-    for name, entry in {**plan.experiments, **plan.sweeps}.items():
-        mine = entry.profile == profile and entry.dataset == dataset
-        method = entry.vary in ("", "key_scheme", "granularity")
-        if mine and method and paths.run(profile, name, entry.group).is_file():
-            yield name, entry
+    found: dict[str, list[str]] = {}
+    for name, one in {**plan.experiments, **plan.sweeps}.items():
+        method = one.vary in ("", "key_scheme", "granularity")
+        labelled = paths.qrels(plan.datasets[one.dataset].profile, one.dataset).is_file()
+        if one.profile == profile and method and labelled and run_file(name).is_file():
+            found.setdefault(one.dataset, []).append(name)
+    return {dataset: found[dataset] for dataset in plan.datasets if dataset in found}
 
 
-def _write(
-    site: Site, profile: str, dataset: str, runs: list[tuple[str, Experiment]], plan: Plan
-) -> Listed:
+def write(site: Site, profile: str, dataset: str, runs: list[str], plan: Plan) -> Listed:
+    """Write the scripts of a data set: its questions, its texts, and a script for each method.
+
+    Args:
+        site: to write into.
+        profile: whose results.
+        dataset: by name.
+        runs: the experiments that are shown.
+        plan: params.yaml.
+    """
     protocol = next(iter(plan.evaluation.protocols.values()))
     home = plan.datasets[dataset].profile  # the full profile searches data sets of the open one
     gold = read_gold(home, dataset, {"first": protocol})
@@ -81,10 +80,10 @@ def _write(
     docs, addresses = _Docs(places), {}
     folder = f"data/{profile}/{dataset}"
     methods: list[dict[str, Any]] = []
-    for name, entry in runs:
-        run = read_table(paths.run(profile, name, entry.group))
+    for name in runs:
+        run = read_table(run_file(name))
         trail = trails.read(profile, name)
-        for setting, variant in entry.variants().items():
+        for setting, variant in plan.experiment(name).variants().items():
             part = run[run["setting"] == setting] if setting else run
             for level in levels_of(variant.granularity):
                 if labelled and level not in wanted:
@@ -95,11 +94,11 @@ def _write(
                 key = f"m{len(methods)}"
                 own = trail if level == variant.granularity else None
                 body = _answers(rolled, list(gold.kinds), wanted.get(level, {}), docs, own)
-                write_text(site.root / f"{folder}/{key}.js", script("memrepro.method", key, body))
+                site.data(f"{folder}/{key}", body)
                 addresses[name, setting, level] = (
-                    f"questions.html#dataset={folder}/index.js&level={level}&a={key}"
+                    f"questions.html#dataset={folder}&level={level}&a={key}"
                 )
-                label = name + (f", {entry.vary} {setting}" if setting else "")
+                label = name + (f", {plan.experiment(name).vary} {setting}" if setting else "")
                 methods.append(
                     {"key": key, "label": label, "level": level, "experiment": name,
                      "depth": variant.parameters["k"], "encoder": variant.encoder,
@@ -125,10 +124,8 @@ def _write(
         "methods": methods, "scale": _SCALE, "held": told.held, "times": told.times,
     }  # fmt: skip
     index |= docs.listed()  # last: gold that no method found has been named by now
-    write_text(site.root / f"{folder}/index.js", script("memrepro.dataset", index))
-    return Listed(
-        profile, dataset, f"{folder}/index.js", len(questions), addresses, bool(told.held)
-    )
+    site.data(f"{folder}/index", index)
+    return Listed(profile, dataset, folder, len(questions), addresses, bool(told.held))
 
 
 class _Docs:
@@ -164,7 +161,11 @@ def _answers(
     docs: _Docs,
     trail: "trails.Trail | None",
 ) -> dict[str, Any]:
-    """A method's answer to each question: its first docs, their scores, and where the gold came."""
+    """A method's answer to each question: its first docs, their scores, and where the gold came.
+
+    `scores` are each less than the one before by so much; `gold` has for each gold doc of the
+    index, in its order, the rank from 1 and the score, or 0 for one that was not retrieved.
+    """
     ranked = _ranked(run)
     nothing = _Ranked([], [])
     answers: dict[str, Any] = {"top": [], "scores": [], "gold": [], "deep": []}
@@ -173,15 +174,11 @@ def _answers(
         rank = {doc_id: i for i, doc_id in enumerate(found.docs)}
         golden = dict.fromkeys(d for part in wanted.get(query_id, ()) for d in part)
         answers["top"].append([docs.index(d) for d in found.docs[:SHOWN]])
-        answers["scores"].append(found.scores[:SHOWN])
-        # The doc, its rank from 1 and its score; a doc that was not retrieved has rank 0.
+        scores = found.scores[:SHOWN]
+        answers["scores"].append([a - b for a, b in zip([0, *scores], scores, strict=False)])
         answers["gold"].append(
-            [
-                [docs.index(d), rank[d] + 1, found.scores[rank[d]]] if d in rank
-                else [docs.index(d), 0, 0]
-                for d in golden
-            ]
-        )  # fmt: skip
+            [[rank[d] + 1, found.scores[rank[d]]] if d in rank else 0 for d in golden]
+        )
         answers["deep"].append(len(found.docs))
     if trail is not None:
         answers["trail"] = [trail.of(query_id) for query_id in query_ids]

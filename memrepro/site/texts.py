@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_text
-from memrepro.site.pages import Site, script
+from memrepro.files.atomic import read_table
+from memrepro.site.pages import Site
 
 _CHUNK = 400_000  # characters of text in one script
 
@@ -39,7 +39,7 @@ def write(site: Site, folder: str, dataset: str) -> Told:
         for index, (key, session_id, _) in enumerate(chunk):
             place[key], ids[key] = [number, index], session_id
         body = [turns for _, _, turns in chunk]
-        write_text(site.root / f"{folder}/t{number}.js", script("memrepro.texts", number, body))
+        site.data(f"{folder}/t{number}", body)
     held: dict[str, dict[str, list[int]]] = {}
     times: dict[str, dict[str, str]] = {}
     for memory, key, at in read_table(prepared / "haystacks.parquet").itertuples(index=False):

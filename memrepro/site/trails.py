@@ -1,4 +1,4 @@
-"""RF-Mem's path to each answer, from the traces that lie beside the runs."""
+"""A method's path to each answer, from the traces that lie beside the runs."""
 
 from dataclasses import dataclass
 from typing import Any

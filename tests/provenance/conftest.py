@@ -1,8 +1,5 @@
 """A toy repository with three runs, evaluated, and a report whose tables are known by hand."""
 
-import sys
-import types
-
 import pandas as pd
 import pytest
 import yaml
@@ -12,8 +9,9 @@ from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save, save_places, save_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
-from memrepro.provenance import environment, lineage, places, watched
+from memrepro.provenance import environment, lineage, places
 from memrepro.report.profile import Metrics, difference
+from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.study.evaluation import evaluate_profile
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan, Protocol
@@ -58,27 +56,37 @@ def ranking(name, **more):
     return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank", "score"]).assign(**more)
 
 
+def source(run, kind=""):
+    return RunSource(run, "", "session", "recall_all", 1, kind)
+
+
 def build(profile, folder):
-    """Two tables: read, differences and a row that nothing was read for; then a printed one."""
+    """Means and a difference of two runs; then cells of every other relation to their sources."""
     metrics = Metrics(profile)
 
     def cells():
         before = metrics.values("toy-a", "session", "recall_all", 1)
-        for row in ("toy-a", "toy-b"):
-            found = metrics.values(row, "session", "recall_all", 1)
-            for kind, part in [("all", found), *found.groupby("kind")]:
+        for run in ("toy-a", "toy-b"):
+            found = metrics.values(run, "session", "recall_all", 1)
+            for kind, part in [("", found), *found.groupby("kind")]:
                 value = float(part["value"].mean())
-                verdict = judge("0.600", value) if kind == "all" else (NOT_COMPARABLE, "")
-                shown = "0.600" if kind == "all" else ""
-                yield Cell(f"row {row}", kind, "recall_all@1", shown, number(value), len(part),
-                           *verdict)  # fmt: skip
-        text = difference(before, found)
-        yield Cell("row toy-b", "gain", "difference", "", text, len(found), NOT_COMPARABLE)
+                verdict = (NOT_COMPARABLE, "") if kind else judge("0.600", value)
+                yield Cell(f"row {run}", kind or "all", "recall_all@1", "" if kind else "0.600",
+                           number(value), len(part), *verdict,
+                           sources=write_sources([source(run, kind)]))  # fmt: skip
+        yield Cell("row toy-b", "gain", "difference", "", difference(before, found), len(found),
+                   NOT_COMPARABLE,
+                   sources=write_sources([source("toy-a"), source("toy-b")]))  # fmt: skip
 
     def others():
-        yield Cell("toy-a with-absent", "all", "recall_all@1", "", "0.5000", 6, NOT_COMPARABLE)
+        both = write_sources([source("toy-a"), source("toy-b")])
+        yield Cell("mixed", "all", "recall_all@1", "", "0.5000", 5, NOT_COMPARABLE, sources=both)
+        yield Cell("wrong", "all", "recall_all@1", "", "0.5000", 5, NOT_COMPARABLE,
+                   sources=write_sources([source("toy-a")]))  # fmt: skip
         yield Cell("hub", "all", "recall_all@1", "0.9", "", 0, NOT_RUN, note="needs a hub")
         yield Cell("a: b", "size", "count", "4", "4", 1, "exact")
+        yield Cell("left out", "n", "count", "", "1", 1, NOT_COMPARABLE,
+                   sources=write_sources([FileSource("exclusions.csv")]))  # fmt: skip
 
     return [*write_cells(cells(), folder, "main"), *write_cells(others(), folder, "other")]
 
@@ -102,7 +110,10 @@ LOCK = {
         "evaluate@sample": {
             "cmd": "python -m memrepro notebook evaluate",
             "deps": [{"path": "results/sample/runs", "md5": "4.dir"}],
-            "outs": [{"path": "results/sample/metrics.parquet", "md5": "5"}],
+            "outs": [
+                {"path": "results/sample/exclusions.csv", "md5": "5"},
+                {"path": "results/sample/protocols.parquet", "md5": "6"},
+            ],
         },
         "report@toy": {
             "cmd": "python -m memrepro notebook toy",
@@ -113,21 +124,18 @@ LOCK = {
 
 
 def forget():
-    """Drop what the passport remembers of a repository."""
+    """Drop what is remembered of a repository."""
     for kept in (
-        places.plan, places.means, places._evaluated, places._catalogue, watched._state,
-        watched._loaded, lineage._maker, lineage._stages, lineage._digest, lineage._parameters,
-        environment.here,
+        places.plan, places.means, places._evaluated, places.metrics_of, lineage._maker,
+        lineage._stages, lineage._digest, lineage._parameters, environment.here,
     ):  # fmt: skip
         kept.cache_clear()
-    watched._asked.clear()
 
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """The repository; the report is called `toyreport`."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(places, "load_plan", lambda: PLAN)
     (tmp_path / "dvc.yaml").write_text("")
     (tmp_path / "params.yaml").write_text("experiments: {dense: {toy-a: {k: 3}}}")
@@ -146,19 +154,6 @@ def toy(tmp_path, monkeypatch):
     found = evaluate_profile("sample", PLAN)
     for name, path in paths.evaluated("sample").items():
         write_table(path, found[name])
-    module = types.ModuleType("memrepro.papers.toyreport.report")
-    module.build = build
-    monkeypatch.setitem(sys.modules, "memrepro.papers.toyreport.report", module)
     build("sample", paths.results("sample") / "toyreport")
     yield tmp_path
     forget()
-
-
-@pytest.fixture
-def committed():
-    """The open profile's committed results; without them the test is passed over."""
-    if not paths.metrics("open").is_file() or not (paths.results("open") / "rfmem").is_dir():
-        pytest.skip("the open profile's results are not here")
-    forget()
-    # RF-Mem's first two tables are seen at once; a later one would take all of its report.
-    watched.source("open", "rfmem", "table2_gated_closest", "", "")

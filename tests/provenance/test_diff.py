@@ -76,7 +76,7 @@ def test_texts_are_shown_from_the_prepared_data(toy):
 
 @settings(max_examples=50)
 @given(st.lists(st.floats(0, 1, width=16), min_size=2, max_size=30))
-def test_most_influential_are_in_order_of_their_weight(values):
+def test_the_most_influential_stand_first(values):
     rows = [{"query_id": f"{i}", "shift": value - 0.5} for i, value in enumerate(values)]
     found = [abs(row["shift"]) for row in questions.most_influential(rows, 5)]
     assert found == sorted((abs(row["shift"]) for row in rows if row["shift"]), reverse=True)[:10]

@@ -53,13 +53,3 @@ def test_what_cannot_be_explained_says_why(toy, cell, message):
 def test_a_number_without_a_run_cannot_be_switched(toy):
     with pytest.raises(MemreproError, match="no run is behind it"):
         explain.explain("sample", "toyreport", "other", cell_of("other", "a: b", "size"))
-
-
-@pytest.mark.slow
-def test_the_gated_row_lands_at_a_threshold_in_all_its_cells(committed):
-    """What `table2_gated_closest` finds by least distance, found here among all switches."""
-    one = tables.cells("open", "rfmem", "table2")["mpnet RF-Mem", "R@10 Overall"]
-    found = explain.explain("open", "rfmem", "table2", one)
-    first = found.landed[0]
-    assert (first.also, found.others) == (4, 4)
-    assert first.switches == ("entropy_threshold: τ in (0.166526, 0.167104]",)

@@ -1,7 +1,10 @@
 """A small project with results of its own, whose data say what no page may run."""
 
 import json
+import re
 import shutil
+import zlib
+from base64 import b64decode
 from pathlib import Path
 
 import pandas as pd
@@ -12,8 +15,11 @@ from memrepro.core.memory import Dataset, Memory, Query, Round
 from memrepro.core.prepared import save
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_json, write_table
+from memrepro.provenance import lineage, places
 from memrepro.report.figures import save as save_figure
-from memrepro.report.tables import Cell, write_cells
+from memrepro.report.profile import Metrics
+from memrepro.report.sources import FileSource, RunSource
+from memrepro.report.tables import Cell, number, write_cells
 from memrepro.study.evaluation import METRIC_COLUMNS
 
 HOSTILE = (
@@ -77,6 +83,10 @@ def _results():
             pd.DataFrame(run, columns=["query_id", "doc_id", "rank", "score"]),
         )
     write_table(paths.metrics("sample"), pd.DataFrame(metrics, columns=METRIC_COLUMNS))
+    columns = ["dataset", "level", "protocol", "query_id", "reason"]
+    write_table(paths.exclusions("sample"), pd.DataFrame(columns=columns))
+    columns = ["experiment", "setting", "level", "protocol", "metric", "k", "n", "value"]
+    write_table(paths.protocols("sample"), pd.DataFrame(columns=columns))
     folder = paths.trace("sample", "sample-rfmem-gated")
     ids = [f"q{n:02}" for n in range(QUESTIONS)]
     gates = {"query_id": ids, "path": "recollection", "mean": 0.25, "entropy": 0.5, "rounds": 1}
@@ -92,7 +102,17 @@ def _report():
     """A table, a figure and a list, with a notebook that shows the first two."""
     folder = paths.results("sample") / "sample"
     cells = [
-        Cell(f"row {text}", f"column {i}", "recall@5", *numbers, 24, verdict, "", text)
+        Cell(
+            f"row {text}",
+            f"column {i}",
+            "recall@5",
+            *numbers,
+            24,
+            verdict,
+            "",
+            text,
+            str(FileSource("exclusions.csv")) if i == 1 else "",
+        )
         for i, text in enumerate(HOSTILE)
         for numbers, verdict in [
             (("0.5000", "0.5000"), "exact"),
@@ -100,6 +120,13 @@ def _report():
             (("0.5000", ""), "not run"),
         ][i % 3 : i % 3 + 1]
     ]
+    for run in ("sample-bm25-user", "sample-dense-user"):
+        found = Metrics("sample").values(run, "session", "recall_all", 5)["value"]
+        source = str(RunSource(run, "", "session", "recall_all", 5))
+        value = number(found.mean())
+        cells.append(
+            Cell(run, HOSTILE[1], "recall_all@5", value, value, len(found), "exact", sources=source)
+        )
     write_cells(cells, folder, "overview")
     data = pd.DataFrame({"name": HOSTILE[:2], "value": [0.25, 0.75]})
 
@@ -132,18 +159,6 @@ def _report():
     )
 
 
-def passport(profile, paper, table, row, column, tell):
-    """What stands in for the real one, which runs reports: as hostile, and as nested."""
-    return {
-        "n": 24,
-        "places": [{"experiment": "sample-bm25-user", "setting": "", "level": "session"}],
-        "experiment": {"name": row, "parameters": {"k": 5}},
-        "questions": [{"query_id": "q00", "text": HOSTILE[0]}] * 14 * (tell != "none"),
-        "command": "x" * 200,
-        "column": column,
-    }
-
-
 @pytest.fixture(scope="session")
 def project(tmp_path_factory):
     """The folder of the project; only its `params.yaml` and `dvc.yaml` are the real one's."""
@@ -161,19 +176,25 @@ def project(tmp_path_factory):
 @pytest.fixture(scope="session")
 def site(project):
     """The site built from it: the folder of its pages."""
-    from memrepro.site import build, passports
+    from memrepro.site import build
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)
         patch.setenv("SOURCE_DATE_EPOCH", "0")
-        patch.setattr(passports, "passport", passport)
+        forget()
         assert build.build() == project / "build" / "site" / "index.html"
     return project / "build" / "site"
 
 
-def data_of(script: Path, call: str):
-    """The values that a data script calls a function with."""
-    text = script.read_text(encoding="utf-8")
-    assert text.startswith(f"{call}(")
-    assert text.endswith(");\n")
-    return json.loads(f"[{text[len(call) + 1 : -3]}]")
+def forget():
+    """Drop what is remembered of another repository."""
+    for kept in (places.plan, places.means, places.metrics_of, lineage._maker, lineage._stages):
+        kept.cache_clear()
+
+
+def data_of(site: Path, key: str):
+    """What a data script keeps under its key."""
+    text = (site / f"{key}.js").read_text(encoding="utf-8")
+    found = re.fullmatch(r'memrepro\.keep\((".*?"),"([A-Za-z0-9+/=]*)"\);\n', text)
+    assert json.loads(found[1]) == key
+    return json.loads(zlib.decompress(b64decode(found[2])))

@@ -37,7 +37,7 @@ def tab(browser, site):
 @pytest.mark.parametrize(
     "page",
     ["index.html", "sample/sample.html", "leaderboard.html", "questions.html", "audit.html",
-     "sample/passports/sample/overview.html"],
+     "provenance.html#sample/sample/overview/r5c5"],
 )  # fmt: skip
 def test_no_page_is_wider_than_the_screen(tab, page, width):
     browser = tab(page, width=width)
@@ -95,7 +95,9 @@ def test_the_browser_filters_and_shows_two_methods(tab):
     assert HOSTILE[3] in text
     assert "A: sample-bm25-user" in text
     assert "B: sample-rfmem-gated" in text
-    assert "RF-Mem's path: recollection. Mean of the probe's scores 0.25, entropy 0.5" in text
+    assert (
+        "The path to the answer: recollection. Mean of the probe's scores 0.25, entropy 0.5" in text
+    )
     assert "1 round of recollection" in text
     assert "rank 1, score 0.8000" in text  # A has it first
     assert "★ gold" in text
@@ -126,14 +128,31 @@ def test_a_missed_gold_says_by_how_much(tab):
     assert "missed: not among the 4 docs returned; rank 4 has 0.5000" in text
 
 
-def test_an_address_opens_the_disclosure_that_it_points_into(tab):
-    browser = tab("sample/passports/sample/overview.html#r1c1")
-    assert browser.run("document.querySelector(':target').id") == "r1c1"
-    browser.run("document.querySelectorAll('details').forEach((d) => { d.open = false; })")
-    browser.run("window.dispatchEvent(new Event('beforeprint'))")
+def test_the_provenance_of_a_number(tab):
+    browser = tab("provenance.html#sample/sample/overview/r5c5")
+    browser.until("document.querySelector('#shown') !== null")
+    browser.run("window.dispatchEvent(new Event('beforeprint'))")  # opens what is folded
+    text = browser.run("document.querySelector('main').innerText")
+    for part in (
+        "sample-bm25-user", HOSTILE[1], "computed again, is the number", "● exact",
+        "every question of this run", "Most influential questions", "Environment",
+        "Compared with sample-dense-user", "python -m memrepro why sample:overview:",
+    ):  # fmt: skip
+        assert part in text, part
     assert browser.run("document.querySelectorAll('details:not([open])').length") == 0
     browser.run("window.dispatchEvent(new Event('afterprint'))")
     assert browser.run("document.querySelectorAll('details[open]').length") == 0
+    assert (
+        browser.run("document.querySelectorAll('#number img, #number script, #number b b').length")
+        == 0
+    )
+    browser.run("location.hash = '#sample/sample/overview/r0c0'")
+    browser.until("document.querySelector('#shown h2').textContent.includes('column 0')")
+    assert HOSTILE[0] in browser.run("document.querySelector('#shown').innerText")
+    browser.run("location.hash = '#sample/sample/overview/r1c1'")
+    browser.until("document.getElementById('shown').innerText.includes('sample/exclusions.csv')")
+    browser.run("location.hash = '#../x/overview/r0c0'")
+    browser.until("document.getElementById('status').textContent.startsWith('Choose a number')")
 
 
 def test_the_keyboard_reaches_the_content_and_focus_is_seen(tab):

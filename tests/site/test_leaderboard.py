@@ -5,10 +5,8 @@ import pandas as pd
 import pytest
 
 from memrepro.evaluate.bootstrap import RESAMPLES, paired_difference
-from memrepro.files import paths
-from memrepro.files.atomic import write_table
-from memrepro.site.leaderboard import COLUMNS, leaderboard, resampled_means
-from memrepro.study.evaluation import METRIC_COLUMNS
+from memrepro.site import leaderboard as board
+from memrepro.site.leaderboard import COLUMNS, resampled_means
 from memrepro.study.params import load_plan
 
 
@@ -28,11 +26,7 @@ def test_resamples_are_those_of_the_bootstrap_and_shared_between_series():
     assert (low, high) == pytest.approx((there.low, there.high), abs=6e-3)
 
 
-def test_the_best_the_close_and_the_rest(tmp_path, monkeypatch):
-    plan = load_plan()
-    for name in ("params.yaml", "dvc.yaml"):
-        (tmp_path / name).write_bytes((paths.results("sample").parents[1] / name).read_bytes())
-    monkeypatch.chdir(tmp_path)
+def test_the_best_the_close_and_the_rest(monkeypatch):
     n = 200
     best = np.ones(n)
     best[:20] = 0
@@ -51,8 +45,10 @@ def test_the_best_the_close_and_the_rest(tmp_path, monkeypatch):
     rows += [
         ("sample-dense-fielded", "", "session", f"q{i}", "", "recall_all", 5, 1.0) for i in range(9)
     ]
-    write_table(paths.metrics("sample"), pd.DataFrame(rows, columns=METRIC_COLUMNS))
-    found = {entry.experiment: entry for entry in leaderboard("sample", plan)}
+    names = ["experiment", "setting", "level", "query_id", "kind", "metric", "k", "value"]
+    monkeypatch.setattr(board, "is_evaluated", lambda profile: True)
+    monkeypatch.setattr(board, "_values", lambda profile: pd.DataFrame(rows, columns=names))
+    found = {entry.experiment: entry for entry in board.leaderboard("sample", load_plan())}
     score = {name: entry.scores[COLUMNS.index(("recall_all", 5))] for name, entry in found.items()}
     assert score["sample-dense-user"].standing == "best"
     assert score["sample-dense-user"].mean == pytest.approx(0.9)
@@ -70,4 +66,4 @@ def test_a_profile_without_results_has_no_lines(tmp_path, monkeypatch):
     for name in ("params.yaml", "dvc.yaml"):
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)
-    assert leaderboard("open", plan) == []
+    assert board.leaderboard("open", plan) == []

@@ -1,6 +1,10 @@
 """The pages of a small project: well-formed, whole, without the network, and nothing runs."""
 
 import json
+import re
+import shutil
+import zlib
+from base64 import b64decode
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
@@ -11,9 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.site import build, provenance
-from memrepro.site.pages import ASSETS, script
-from tests.site.conftest import HOSTILE, QUESTIONS, data_of
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, write_table
+from memrepro.site import build, made, questions
+from memrepro.site.pages import ASSETS, Site, packed
+from memrepro.study.params import load_plan
+from tests.site.conftest import HOSTILE, QUESTIONS, data_of, forget
 from tests.site.html_check import Page, contrast, palettes
 
 
@@ -27,7 +34,13 @@ def pages(site):
 
 
 def test_the_pages_that_a_reader_expects(pages):
-    assert {"index.html", "leaderboard.html", "questions.html", "audit.html"} <= set(pages)
+    assert {
+        "index.html",
+        "leaderboard.html",
+        "questions.html",
+        "audit.html",
+        "provenance.html",
+    } <= set(pages)
     assert "sample/sample.html" in pages
     assert "sample/rfmem.html" not in pages  # planned for other profiles alone
     for name in ("maxsim", "longmemeval", "associa"):  # planned, and not run in this project
@@ -64,7 +77,10 @@ def test_every_internal_link_resolves(site, pages):
             assert not parts.netloc, (name, link)
             target = (site / name).parent / unquote(parts.path) if parts.path else site / name
             assert target.is_file(), (name, link)
-            if parts.fragment and not parts.fragment.startswith("dataset="):
+            if target.name == "provenance.html" and "/" in parts.fragment:
+                *table, cell = unquote(parts.fragment).split("/")
+                assert cell in data_of(site, "data/{}/provenance/{}/{}".format(*table))["cells"]
+            elif parts.fragment and not parts.fragment.startswith("dataset="):
                 there = target.resolve().relative_to(site.resolve()).as_posix()
                 assert parts.fragment in pages[there].ids, (name, link)
 
@@ -76,7 +92,7 @@ def test_nothing_is_loaded_from_elsewhere(site, pages):
     for path in site.rglob("*.css"):
         assert "url(" not in path.read_text()
         assert "@import" not in path.read_text()
-    for name in ("site.js", "questions.js"):
+    for name in (one for one in ASSETS if one.endswith(".js")):
         text = (site / name).read_text()
         for word in ("fetch(", "XMLHttpRequest", "http:", "https:", "innerHTML", "eval("):
             assert word not in text, (name, word)
@@ -90,7 +106,7 @@ def test_what_data_say_is_text(pages):
         assert any(text in data for data in page.text), text
     for name, one in pages.items():
         assert {s["src"].rsplit("/", 1)[-1] for s in one.all("script")} <= {
-            "site.js", "questions.js", "graphs.js",
+            "site.js", "data.js", "questions.js", "provenance.js",
         }, name  # fmt: skip
         assert not [a for _, a in one.elements if any(key.startswith("on") for key in a)]
     assert not [tag for tag, _ in page.elements if tag in ("u", "i")]
@@ -108,16 +124,57 @@ def test_the_thread_of_the_notebook(pages):
     assert "not here" in text  # a file of the manifest that is gone
 
 
-def test_a_cell_shows_number_printed_and_verdict_and_links_to_its_passport(pages):
-    page = pages["sample/sample.html"]
-    links = [link for link in page.links if link.startswith("passports/sample/overview.html#")]
-    assert "passports/sample/overview.html#r0c0" in links
-    assert "passports/sample/overview.html#r2c2" not in links  # not run: nothing to explain
-    passports = pages["sample/passports/sample/overview.html"]
-    assert {"r0c0", "r1c1", "r3c3", "r4c4", "common-0"} <= set(passports.ids)
-    links = [a["href"] for a in passports.all("a")]
-    assert "#common-0" in links
-    assert "../../../questions.html#dataset=data/sample/sample/index.js&level=session&a=m0" in links
+def test_a_computed_number_links_to_its_provenance(site, pages):
+    links = pages["sample/sample.html"].links
+    assert "../provenance.html#sample/sample/overview/r0c0" in links
+    assert "../provenance.html#sample/sample/overview/r2c2" not in links  # not run
+    table = data_of(site, "data/sample/provenance/sample/overview")
+    shared = data_of(site, "data/sample/provenance/sample")
+    assert set(table["cells"]) == {"r0c0", "r1c1", "r3c3", "r4c4", "r5c5", "r6c5"}
+    assert table["cells"]["r0c0"]["from"] == "the table names no source for this cell"
+    assert table["cells"]["r1c1"]["files"] == ["exclusions.csv"]
+    assert shared["files"]["exclusions.csv"]["path"] == "results/sample/exclusions.csv"
+    cell = table["cells"]["r5c5"]
+    assert "computed again, is the number" in cell["from"]
+    (place,) = cell["places"]
+    assert place["questions"] == "questions.html#dataset=data/sample/sample&level=session&a=m0"
+    assert shared["runs"][place["run"]]["dataset"] == "sample"
+    assert shared["marks"][cell["verdict"]][1] == "exact"
+    assert cell["most_influential"]
+    assert cell["rival"]["row"] == "sample-dense-user"
+
+
+def test_pages_of_what_did_not_change_are_not_made_again(project, tmp_path, monkeypatch, capsys):
+    """A second build makes nothing; an edited table, its document alone; a ranking, all of it."""
+    for name in ("params.yaml", "dvc.yaml", "results", "data"):
+        copy = shutil.copytree if (project / name).is_dir() else shutil.copy
+        copy(project / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    forget()
+    last = tmp_path / "build" / "site"
+
+    def made_of():
+        build.build()
+        return capsys.readouterr().err.splitlines()
+
+    first = made_of()
+    assert "memrepro: questions of sample" in first
+    before = {path: path.read_bytes() for path in last.rglob("*.*") if path.name != ".state"}
+    assert made_of() == ["memrepro: 0 groups of pages made, the others stand as they were"]
+    same = {path for path in before if path.read_bytes() == before[path]}
+    assert set(before) - same <= {last / "index.html"}  # it says when it was made
+    table = paths.results("sample") / "sample" / "overview.csv"
+    table.write_text(table.read_text().replace("0.4000", "0.4321"))
+    assert made_of()[:-1] == ["memrepro: sample on sample"]
+    assert "0.4321" in (last / "sample" / "sample.html").read_text()
+    (last / "leaderboard.html").unlink()  # what is gone is made again
+    assert made_of()[:-1] == ["memrepro: leaderboard"]
+    run = paths.run("sample", "sample-bm25-user")
+    write_table(run, read_table(run).assign(score=0.5))
+    again = made_of()
+    assert {"memrepro: questions of sample", "memrepro: leaderboard"} <= set(again)
+    (last / ".state").write_bytes(b"half")
+    assert len(made_of()) == len(first)
 
 
 def test_a_profile_without_results_and_an_unknown_one_are_refused(project, monkeypatch):
@@ -131,64 +188,61 @@ def test_a_profile_without_results_and_an_unknown_one_are_refused(project, monke
 def test_the_footer_says_when_and_on_what(project, monkeypatch):
     monkeypatch.chdir(project)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    facts = dict(provenance.facts())
+    facts = dict(made.facts())
     assert facts["Page made"] == "02 January 1970, 00:00 UTC"
     assert facts["Commit"].startswith("unknown")
-    assert provenance.digests("sample", "sample") == [
+    assert made.digests("sample", "sample") == [
         ("sample/overview.csv", "0" * 16, "other bytes"), ("sample/gone.csv", "0" * 16, "not here"),
     ]  # fmt: skip
 
 
 def test_the_questions_as_scripts(site):
-    folder = site / "data" / "sample" / "sample"
-    (index,) = data_of(folder / "index.js", "memrepro.dataset")
+    folder = "data/sample/sample"
+    index = data_of(site, f"{folder}/index")
     assert [q[0] for q in index["questions"]] == [f"q{n:02}" for n in range(QUESTIONS)]
     assert {q[3] for q in index["questions"]} == set(HOSTILE)
     assert index["levels"] == ["session"]
     assert [m["experiment"] for m in index["methods"]] == [
         "sample-bm25-user", "sample-dense-user", "sample-rfmem-gated",
     ]  # fmt: skip
-    key, body = data_of(folder / "m1.js", "memrepro.method")
-    assert key == "m1"
+    body = data_of(site, f"{folder}/m1")
     names = [index["docs"][doc] for doc in body["top"][3]]
     assert names == ["s1-4", "s1-0", "s1-1", "s1-2"]
-    assert body["scores"][3] == [8000, 7000, 6000, 5000]
-    # Its gold, session 3, is the one of five that the method leaves out: rank 0 of 4 returned.
-    assert [(index["docs"][d], rank) for d, rank, _ in body["gold"][3]] == [("s1-3", 0)]
+    assert body["scores"][3] == [-8000, 1000, 1000, 1000]  # 0.8, 0.7, 0.6, 0.5
+    # Its gold, session 3, is the one of five that the method leaves out: no rank among 4 returned.
+    assert [index["docs"][doc] for part in index["gold"]["session"][3] for doc in part] == ["s1-3"]
+    assert body["gold"][3] == [0]
+    assert data_of(site, f"{folder}/m0")["gold"][3] == [[1, 8000]]
     assert body["deep"][3] == 4
-    _, traced = data_of(folder / "m2.js", "memrepro.method")
-    gate, searches, rounds = traced["trail"][0]
+    gate, searches, rounds = data_of(site, f"{folder}/m2")["trail"][0]
     assert gate == ["recollection", 0.25, 0.5, 1]
     assert [s[0] for s in searches] == [0, 1]
     assert rounds == [0, 0, 1, 1]
-    number, texts = data_of(folder / "t0.js", "memrepro.texts")
-    assert number == 0
     chunk, place = index["held"]["m1<i>"]["s1-2"]
     assert chunk == 0
-    assert texts[place][0][2:] == ["user", f"{HOSTILE[2]} 1"]
+    assert data_of(site, f"{folder}/t0")[place][0][2:] == ["user", f"{HOSTILE[2]} 1"]
 
 
 def test_without_prepared_data_there_are_ids_alone(project, tmp_path, monkeypatch):
-    from memrepro.site import questions
-    from memrepro.site.pages import Site
-    from memrepro.study.params import load_plan
-
     for name in ("params.yaml", "dvc.yaml", "results"):
         (tmp_path / name).symlink_to(project / name)
     monkeypatch.chdir(tmp_path)
-    (listed,) = questions.write(Site(tmp_path / "site", {}), "sample", load_plan())
+    forget()
+    plan = load_plan()
+    ((dataset, runs),) = questions.browsable("sample", plan).items()
+    listed = questions.write(Site(tmp_path / "site", {}), "sample", dataset, runs, plan)
     assert not listed.texts
-    (index,) = data_of(tmp_path / "site" / listed.path, "memrepro.dataset")
+    index = data_of(tmp_path / "site", f"{listed.path}/index")
     assert index["held"] == {}
     assert index["questions"][0] == ["q00", 0, "", "", ""]
     assert not list(tmp_path.rglob("t0.js"))
 
 
 @given(st.recursive(st.text() | st.integers() | st.none(), lambda inner: st.lists(inner)))
-def test_a_script_gives_back_what_it_was_given_and_cannot_end_its_element(value):
-    text = script("f", value)
-    assert json.loads(text[2:-3]) == value
-    assert not set(text[2:-3]) & set("<>&\u2028\u2029")
+def test_what_is_packed_is_given_back_and_holds_no_markup(value):
+    text = packed(value)
+    assert json.loads(zlib.decompress(b64decode(text))) == value
+    assert re.fullmatch(r"[A-Za-z0-9+/]*=*", text)
 
 
 def test_every_colour_can_be_read():
@@ -219,20 +273,3 @@ def test_no_asset_is_large(site):
     folder = Path(str(files("memrepro.site")))
     assert sum((folder / name).stat().st_size for name in ASSETS) < 60_000
     assert all(path.stat().st_size < 4_000_000 for path in site.rglob("*.html"))
-
-
-@pytest.mark.slow
-def test_the_real_passports_of_a_committed_table(tmp_path):
-    from memrepro.site import passports
-    from memrepro.site.items import folder, items
-    from memrepro.site.pages import Site
-
-    item = items(folder("open", "longmemeval"))["arithmetic"]
-    passports.write(Site(tmp_path, {}), "open", "longmemeval", "LongMemEval", item, {})
-    page = Page((tmp_path / "open/passports/longmemeval/arithmetic.html").read_text("utf-8"))
-    computed = item.frame[item.frame["reproduced"] != ""]
-    assert sum(name.startswith("r") for name in page.ids) == len(computed)
-    text = " ".join(page.text)
-    for row in computed.to_dict("records"):
-        assert f"longmemeval:arithmetic:'{row['row']}':'{row['column']}'" in text
-    assert "dvc repro --single-item report@longmemeval" in text

@@ -9,7 +9,6 @@ import os
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -23,6 +22,7 @@ from memrepro.encode.encoder import Encoder
 from memrepro.encode.load import load_encoder
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
+from memrepro.files.machine import processor
 from memrepro.files.progress import bar
 from memrepro.retrieve import Retriever, make_retriever
 from memrepro.study.params import Experiment, load_plan
@@ -94,16 +94,6 @@ def row(experiment: str, part: str, seconds: Doubles, versions: str) -> dict[str
         "experiment": experiment, "part": part, "n": len(seconds), **named,
         "processor": processor(), "threads": os.cpu_count() or 1, "versions": versions,
     }  # fmt: skip
-
-
-def processor() -> str:
-    """The processor's name as the system has it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
 
 
 def run(name: str) -> StageResult:

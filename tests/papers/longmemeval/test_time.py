@@ -7,7 +7,7 @@ from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save_dates, save_qrels, save_ranges
 from memrepro.files import paths
 from memrepro.papers.longmemeval import time
-from memrepro.retrieve.timeaware import TimeFiltered
+from memrepro.retrieve.timeaware.retrievers import TimeFiltered
 
 
 @pytest.fixture

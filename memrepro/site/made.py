@@ -2,23 +2,22 @@
 
 import os
 import platform
-import subprocess
 from datetime import UTC, datetime
 
 from memrepro import __version__
 from memrepro.files import paths
-from memrepro.files.atomic import read_json, root, sha256
+from memrepro.files.atomic import read_json, sha256
+from memrepro.provenance import environment
 
 SHOWN_DIGITS = 16
 
 
 def commit() -> str:
     """The commit that the folder stands at, and whether it has been edited since."""
-    found = _git("rev-parse", "HEAD")
-    if not found:
+    found = environment.git()
+    if not found["commit"]:
         return "unknown: this folder is no git checkout"
-    edited = _git("status", "--porcelain", "--untracked-files=no")
-    return found + (" with uncommitted edits" if edited else "")
+    return str(found["commit"]) + ("" if found["clean"] else " with uncommitted edits")
 
 
 def facts() -> list[tuple[str, str]]:
@@ -51,14 +50,3 @@ def digests(profile: str, paper: str) -> list[tuple[str, str, str]]:
             state = "same" if sha256(file) == digest["bytes"] else "other bytes"
         found.append((name, digest["bytes"][:SHOWN_DIGITS], state))
     return found
-
-
-def _git(*arguments: str) -> str:
-    """What git prints, '' where it fails or is not installed."""
-    try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=root(), capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""

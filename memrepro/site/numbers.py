@@ -1,0 +1,135 @@
+"""The provenance of a report's numbers as data, which one page shows (`provenance.js`).
+
+What many numbers share (runs, stages and their hashes, models, this machine) stands in one script
+a report; a script a table has what is each number's own. A number that is compared with a printed
+one has its most influential questions too; of the others, ten times as many, `memrepro why` tells
+them, so that a site takes minutes.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from memrepro.provenance import environment, lineage, questions
+from memrepro.provenance.links import Link, link
+from memrepro.provenance.places import Place, variant
+from memrepro.provenance.tables import cells
+from memrepro.provenance.why import command, of_questions, run, stages_of
+from memrepro.report.tables import Cell
+from memrepro.site.documents import grid_anchor, page_of
+from memrepro.site.items import Item
+from memrepro.site.marks import mark
+from memrepro.site.pages import Site
+
+PAGE = "provenance.html"
+
+
+def write(
+    site: Site,
+    profile: str,
+    paper: str,
+    document: str,
+    found: Collection[Item],
+    browsed: Mapping[tuple[str, str, str], str],
+) -> None:
+    """Write the provenance of all computed numbers of a report's tables.
+
+    Args:
+        site: to write into.
+        profile: whose results.
+        paper: the document's name.
+        document: its title.
+        found: the report's items.
+        browsed: experiment, setting and level → the address at which its questions are browsed.
+    """
+    shared = _Shared(profile, paper, browsed)
+    folder = f"data/{profile}/provenance/{paper}"
+    for item in found:
+        if item.kind != "table":
+            continue
+        known = cells(profile, paper, item.name)
+        own = {
+            grid_anchor(item.frame, *key): shared.told(item.name, one, known)
+            for key, one in known.items()
+            if one.reproduced
+        }
+        table = {
+            "title": item.title, "document": document, "as_recorded": shared.table(item.name),
+            "back": f"{page_of(profile, paper)}#{item.name}", "name": f"{paper}:{item.name}",
+            "profile": profile, "cells": own,
+        }  # fmt: skip
+        site.data(f"{folder}/{item.name}", table)
+    site.data(folder, shared.listed())
+
+
+class _Shared:
+    """What numbers of a report have in common, each once under a name."""
+
+    def __init__(
+        self, profile: str, paper: str, browsed: Mapping[tuple[str, str, str], str]
+    ) -> None:
+        self._profile = profile
+        self._paper = paper
+        self._browsed = browsed
+        self._runs: dict[str, dict[str, Any]] = {}
+        self._parts: dict[str, dict[str, Any]] = {
+            "stages": {}, "models": {}, "exclusions": {}, "marks": {}, "files": {},
+        }  # fmt: skip
+        self._behind: dict[tuple[Any, ...], list[str]] = {}
+
+    def told(self, table: str, one: Cell, known: Mapping[Any, Cell]) -> dict[str, Any]:
+        """What is a number's own; names of what it shares with others stand for that."""
+        found = link(one)
+        said: dict[str, Any] = {**one._asdict(), "from": found.text}
+        del said["sources"]
+        judged = mark(one.verdict)
+        self._parts["marks"][one.verdict] = [judged.shape, judged.word, judged.style]
+        said["places"] = [self._place(place) for place in found.places]
+        said["files"] = list(found.files)
+        for path in found.files:
+            if path not in self._parts["files"]:
+                self._parts["files"][path] = lineage.recorded_file(self._profile, path)
+        said["stages"] = self._stages(table, found)
+        said["command"] = command(self._profile, self._paper, table, found.places)
+        if one.reported:
+            of = of_questions(known.values(), one, found)
+            said |= {"most_influential": of["most_influential"], "rival": of["rival"]}
+        return {key: value for key, value in said.items() if value not in ("", None, [], {})}
+
+    def table(self, table: str) -> str:
+        """How a table stands to dvc.lock."""
+        return lineage.state(f"results/{self._profile}/{self._paper}/{table}.csv")
+
+    def listed(self) -> dict[str, Any]:
+        """All that the numbers share."""
+        recorded = environment.recorded(
+            self._profile, self._paper, {name.partition("[")[0] for name in self._runs}
+        )
+        here = {"recorded": recorded, "here": environment.here()}
+        return {"runs": self._runs, "environment": here, **self._parts}
+
+    def _place(self, place: Place) -> dict[str, Any]:
+        one = variant(place)
+        name = f"{place.experiment}[{place.setting}]"
+        if name not in self._runs:
+            self._runs[name] = run(place)
+        if one.encoder not in self._parts["models"]:
+            self._parts["models"][one.encoder] = lineage.model(one.encoder)
+        counted = f"{one.dataset}, {place.level}"
+        if counted not in self._parts["exclusions"]:
+            self._parts["exclusions"][counted] = questions.exclusions(place)
+        said = {
+            "run": name, "level": place.level, "metric": f"{place.metric}@{place.k}",
+            "kind": place.kind, "protocol": place.protocol, "exclusions": counted,
+            "questions": self._browsed.get((place.experiment, place.setting, place.level), ""),
+        }  # fmt: skip
+        return {key: value for key, value in said.items() if value}
+
+    def _stages(self, table: str, found: Link) -> list[str]:
+        key = (table, found.files, *dict.fromkeys(place.experiment for place in found.places))
+        if key not in self._behind:
+            self._behind[key] = stages_of(self._profile, self._paper, table, found)
+        for name in self._behind[key]:
+            if name not in self._parts["stages"]:
+                (told,) = lineage.commands([name])
+                self._parts["stages"][name] = told | {"hashes": lineage.hashes([name])}
+        return self._behind[key]
