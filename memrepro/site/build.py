@@ -16,11 +16,13 @@ from memrepro.files.atomic import root
 from memrepro.provenance import lineage
 from memrepro.provenance.environment import here
 from memrepro.provenance.places import is_evaluated, profiles_of, run_file
+from memrepro.report import narrative
 from memrepro.site import audit, documents, drawings, made, numbers, questions
 from memrepro.site.groups import Groups
 from memrepro.site.items import folder, items
 from memrepro.site.leaderboard import COLUMNS, leaderboard
 from memrepro.site.marks import MARKS
+from memrepro.site.narrative import html
 from memrepro.site.pages import Link, Site
 from memrepro.study.params import PROFILES, Plan, load_plan
 
@@ -104,6 +106,7 @@ def _build(profiles: list[str], plan: Plan) -> Path:
         "index.html",
         "start.html",
         "State",
+        opening=html(narrative.headlines(profiles)),
         facts=[*facts, ("Profiles", ", ".join(profiles))],
         marks=MARKS.values(),
         profiles=[
@@ -151,9 +154,7 @@ def _drawings(groups: Groups, site: Site, profiles: list[str], plan: Plan) -> li
 
 def abouts() -> dict[str, dict[str, str]]:
     """What each document asks and how it answers, in the order of the pages."""
-    text = files("memrepro.site").joinpath("documents.yaml").read_text(encoding="utf-8")
-    found: dict[str, dict[str, str]] = yaml.safe_load(text)
-    return found
+    return {name: narrative.read_entries(name) for name in narrative.documents()}
 
 
 def sources(paper: str) -> dict[str, str]:

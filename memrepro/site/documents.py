@@ -79,7 +79,7 @@ def write(
         site: to write into.
         profile: whose results.
         paper: the document's name.
-        about: its `title`, `question` and `method`.
+        about: its `title`, `question` and `method`, for a page without a report.
         sources: where each of its printed tables stands, by name.
         datasets: the beginnings of the data sets' names.
         facts: of the making, for the footer.
@@ -92,6 +92,7 @@ def write(
         for name, item in found.items()
     }
     pieces = threaded(executed, shown) if found else []
+    opening = _opening(pieces)
     cells = numbers(found.values())
     counted = shares(cells["verdict"])
     page = paths.build(profile) / f"{paper}.html"
@@ -102,10 +103,11 @@ def write(
         profile=profile,
         about=about,
         sample=profile == "sample",
-        pieces=pieces,
+        opening=pieces[:opening],
+        pieces=pieces[opening:],
         headings=[
-            *(Link(p.identity, p.heading) for p in pieces if p.heading),
-            *([Link("differ", "Where we differ and why")] if found else []),
+            *(Link(p.identity, p.heading) for p in pieces[opening:] if p.heading),
+            *([Link("differ", "Numbers that differ or are missing")] if found else []),
             Link("provenance", "Provenance"),
         ],
         shares=counted,
@@ -125,6 +127,12 @@ def write(
         here, about["title"], counted, len(cells), cells["table"].nunique(), figures,
         Counter(unrun).most_common(),
     )  # fmt: skip
+
+
+def _opening(pieces: list[Piece]) -> int:
+    """How many pieces stand before the second heading: the question and what was found."""
+    heads = [place for place, piece in enumerate(pieces) if piece.heading]
+    return heads[1] if len(heads) > 1 else 0
 
 
 def _executed(site: Site, page: Path, profile: str, paper: str, here: str) -> str:

@@ -1,17 +1,18 @@
-"""An executed notebook as the thread of a page: its prose, and what its cells show, in order."""
+"""An executed notebook as the thread of a page: what it says, and what it shows, in order."""
 
-import ast
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import mistune
 
 from memrepro.files.atomic import read_json
 
 _render = mistune.create_markdown(escape=True, plugins=["table"])
-_NOT_SHOWN = ("Provenance",)  # the page has a footer of its own
+_NOT_SHOWN = ("Provenance", "Everything else")  # a page has a footer and lists of its own
+# The sentence on a table or figure ends with its file (`report.narrative.shown`).
+_SENTENCE = re.compile(r"(.*) \(`results/[^/`]+/[^/`]+/([^/`]+)\.csv`\)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -37,25 +38,36 @@ def steps(notebook: Path, names: Collection[str]) -> list[Step]:
         names: of the items that are there.
     """
     found: list[Step] = []
-    shown: dict[str, None] = {}
+    shown: set[str] = set()
     hidden = False
-    for cell in read_json(notebook)["cells"] if notebook.is_file() else ():
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            heading, prose = _parted(source)
-            if heading or source.startswith("# "):
-                hidden = heading in _NOT_SHOWN
+    for text in _texts(notebook):
+        if sentence := _SENTENCE.fullmatch(text):
+            name = sentence[2]
+            fresh = (name,) if name in names and name not in shown else ()
+            shown.update(fresh)
             if not hidden:
-                found.append(Step(heading, prose))
-        elif cell["cell_type"] == "code" and not hidden:
-            fresh = tuple(n for n in _shown(source, names) if n not in shown)
-            shown.update(dict.fromkeys(fresh))
-            if fresh:
-                found.append(Step(items=fresh))
+                found += [Step(items=fresh)] * bool(fresh) + [Step(prose=html(sentence[1]))]
+            continue
+        for part in re.split(r"^(?=## )", text, flags=re.MULTILINE):
+            if part.startswith(("# ", "## ")):
+                hidden = _parted(part)[0] in _NOT_SHOWN
+            if part.strip() and not hidden:
+                found.append(Step(*_parted(part)))
     if rest := tuple(name for name in names if name not in shown):
         found.append(Step("Further tables and figures" if shown else "Tables and figures"))
         found.append(Step(items=rest))
     return found
+
+
+def _texts(notebook: Path) -> Iterator[str]:
+    """The Markdown of an executed notebook, its outputs' too; a table stands in its file."""
+    for cell in read_json(notebook)["cells"] if notebook.is_file() else ():
+        if cell["cell_type"] == "markdown":
+            yield "".join(cell["source"])
+        for output in cell.get("outputs", ()):
+            text = "".join(output.get("data", {}).get("text/markdown", ""))
+            if text and not text.startswith("|"):
+                yield text
 
 
 def footer(notebook: Path) -> str:
@@ -73,37 +85,12 @@ def _parted(source: str) -> tuple[str, str]:
     """The second-level heading with which a cell begins, and the rest as HTML."""
     first, _, rest = source.partition("\n")
     if first.startswith("## "):
-        return first[3:].strip(), _html(rest)
-    return "", _html(rest if first.startswith("# ") else source)
+        return first[3:].strip(), html(rest)
+    return "", html(rest if first.startswith("# ") else source)
 
 
-def _html(text: str) -> str:
+def html(text: str) -> str:
+    """Markdown as HTML, with everything else escaped."""
     rendered = _render(text)
     assert isinstance(rendered, str)
     return rendered
-
-
-def _shown(source: str, names: Collection[str]) -> list[str]:
-    """The items that the calls of a cell show.
-
-    `show_table(profile, "x")` shows x, or where there is none all that end in `_x`: one a data set;
-    `show_x(profile)` likewise.
-    """
-    found = []
-    for call in _calls(source):
-        given = [a.value for a in call.args if isinstance(a, ast.Constant)]
-        assert isinstance(call.func, ast.Attribute)
-        wanted = [str(v) for v in given] or [call.func.attr.removeprefix("show_")]
-        for name in wanted:
-            found += [name] if name in names else [n for n in names if n.endswith(f"_{name}")]
-    return found
-
-
-def _calls(source: str) -> list[Any]:
-    return [
-        node
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr.startswith("show_")
-    ]

@@ -100,7 +100,7 @@ def _results():
 
 def _report():
     """A table, a figure and a list, with a notebook that shows the first two."""
-    folder = paths.results("sample") / "sample"
+    folder = paths.results("sample") / "findings"
     cells = [
         Cell(
             f"row {text}",
@@ -142,9 +142,11 @@ def _report():
         {
             "cells": [
                 {"cell_type": "markdown", "source": f"# The sample\n{HOSTILE[0]}"},
+                {"cell_type": "markdown", "source": "## What was found"},
+                {"cell_type": "code", "source": "", "outputs": says("- Found *this*.")},
                 {"cell_type": "markdown", "source": "## Over <all>\nOne *table*."},
-                {"cell_type": "code", "source": 'sample.show_table(profile, "overview")'},
-                {"cell_type": "code", "source": 'sample.show_figures(profile, "by_type")'},
+                {"cell_type": "code", "source": "", "outputs": says("| a |", of("overview"))},
+                {"cell_type": "code", "source": "", "outputs": says(of("recall_by_type"))},
                 {
                     "cell_type": "code",
                     "source": "done.footer()",
@@ -155,8 +157,18 @@ def _report():
     )
     write_json(
         paths.manifest("sample"),
-        {f"sample/{name}": {"bytes": "0" * 64} for name in ("overview.csv", "gone.csv")},
+        {f"findings/{name}": {"bytes": "0" * 64} for name in ("overview.csv", "gone.csv")},
     )
+
+
+def says(*texts):
+    """What a cell shows as Markdown."""
+    return [{"output_type": "display_data", "data": {"text/markdown": text}} for text in texts]
+
+
+def of(name):
+    """The sentence on a table or figure, as a report shows it."""
+    return f"It shows {HOSTILE[2]}. (`results/sample/findings/{name}.csv`)"
 
 
 @pytest.fixture(scope="session")

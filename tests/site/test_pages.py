@@ -41,7 +41,7 @@ def test_the_pages_that_a_reader_expects(pages):
         "audit.html",
         "provenance.html",
     } <= set(pages)
-    assert "sample/sample.html" in pages
+    assert "sample/findings.html" in pages
     assert "sample/rfmem.html" not in pages  # planned for other profiles alone
     for name in ("maxsim", "longmemeval", "associa"):  # planned, and not run in this project
         assert "Nothing of this document has been run" in "".join(pages[f"sample/{name}.html"].text)
@@ -101,7 +101,7 @@ def test_nothing_is_loaded_from_elsewhere(site, pages):
 
 
 def test_what_data_say_is_text(pages):
-    page = pages["sample/sample.html"]
+    page = pages["sample/findings.html"]
     for text in HOSTILE:
         assert any(text in data for data in page.text), text
     for name, one in pages.items():
@@ -113,9 +113,10 @@ def test_what_data_say_is_text(pages):
 
 
 def test_the_thread_of_the_notebook(pages):
-    page = pages["sample/sample.html"]
+    page = pages["sample/findings.html"]
     text = " ".join(page.text)
     assert "Over <all>" in text
+    assert text.index("What was found") < text.index("How the numbers stand")
     assert {"overview", "recall_by_type", "listed"} <= set(page.ids)
     places = [page.ids.index(name) for name in ("overview", "recall_by_type", "listed")]
     assert places == sorted(places)
@@ -125,11 +126,11 @@ def test_the_thread_of_the_notebook(pages):
 
 
 def test_a_computed_number_links_to_its_provenance(site, pages):
-    links = pages["sample/sample.html"].links
-    assert "../provenance.html#sample/sample/overview/r0c0" in links
-    assert "../provenance.html#sample/sample/overview/r2c2" not in links  # not run
-    table = data_of(site, "data/sample/provenance/sample/overview")
-    shared = data_of(site, "data/sample/provenance/sample")
+    links = pages["sample/findings.html"].links
+    assert "../provenance.html#sample/findings/overview/r0c0" in links
+    assert "../provenance.html#sample/findings/overview/r2c2" not in links  # not run
+    table = data_of(site, "data/sample/provenance/findings/overview")
+    shared = data_of(site, "data/sample/provenance/findings")
     assert set(table["cells"]) == {"r0c0", "r1c1", "r3c3", "r4c4", "r5c5", "r6c5"}
     assert table["cells"]["r0c0"]["from"] == "the table names no source for this cell"
     assert table["cells"]["r1c1"]["files"] == ["exclusions.csv"]
@@ -163,10 +164,10 @@ def test_pages_of_what_did_not_change_are_not_made_again(project, tmp_path, monk
     assert made_of() == ["memrepro: 0 groups of pages made, the others stand as they were"]
     same = {path for path in before if path.read_bytes() == before[path]}
     assert set(before) - same <= {last / "index.html"}  # it says when it was made
-    table = paths.results("sample") / "sample" / "overview.csv"
+    table = paths.results("sample") / "findings" / "overview.csv"
     table.write_text(table.read_text().replace("0.4000", "0.4321"))
-    assert made_of()[:-1] == ["memrepro: sample on sample"]
-    assert "0.4321" in (last / "sample" / "sample.html").read_text()
+    assert made_of()[:-1] == ["memrepro: findings on sample"]
+    assert "0.4321" in (last / "sample" / "findings.html").read_text()
     (last / "leaderboard.html").unlink()  # what is gone is made again
     assert made_of()[:-1] == ["memrepro: leaderboard"]
     run = paths.run("sample", "sample-bm25-user")
@@ -191,9 +192,10 @@ def test_the_footer_says_when_and_on_what(project, monkeypatch):
     facts = dict(made.facts())
     assert facts["Page made"] == "02 January 1970, 00:00 UTC"
     assert facts["Commit"].startswith("unknown")
-    assert made.digests("sample", "sample") == [
-        ("sample/overview.csv", "0" * 16, "other bytes"), ("sample/gone.csv", "0" * 16, "not here"),
-    ]  # fmt: skip
+    assert made.digests("sample", "findings") == [
+        ("findings/overview.csv", "0" * 16, "other bytes"),
+        ("findings/gone.csv", "0" * 16, "not here"),
+    ]
 
 
 def test_the_questions_as_scripts(site):

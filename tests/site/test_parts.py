@@ -15,6 +15,7 @@ from memrepro.site.grid import grid
 from memrepro.site.items import titled
 from memrepro.site.marks import MARKS, UNJUDGED, mark, shares
 from memrepro.site.narrative import steps
+from tests.site.conftest import says
 
 
 def test_each_verdict_has_a_shape_and_a_word_of_its_own():
@@ -92,31 +93,30 @@ def test_titles(name, title):
     assert titled(name, {"locomo", "sample"}) == title
 
 
-def notebook(path, *cells):
-    made = [{"cell_type": kind, "source": source} for kind, source in cells]
-    path.write_text(json.dumps({"cells": made}))
-    return path
-
-
-def test_the_thread_follows_the_notebook_and_loses_nothing(tmp_path):
-    path = notebook(
-        tmp_path / "n.ipynb",
-        ("markdown", "# Title\nFirst."),
-        ("code", 'x.show_table(profile, "routing")'),
-        ("markdown", "## Part\n<b>not bold</b>"),
-        ("code", 'x.show_tables(profile, "keyings")\nx.show_figure9(profile)'),
-        ("markdown", "## Provenance\nNot shown."),
-    )
-    names = ["a_keyings", "b_keyings", "locomo_figure9", "other", "routing", "trace_routing"]
-    found = steps(path, names)
-    assert [s.heading for s in found if s.heading] == ["Part", "Further tables and figures"]
-    assert [s.items for s in found if s.items] == [
-        ("routing",),
-        ("a_keyings", "b_keyings", "locomo_figure9"),
-        ("other", "trace_routing"),
+def test_the_thread_follows_the_executed_notebook_and_loses_nothing(tmp_path):
+    path = tmp_path / "n.ipynb"
+    sentence = "What it shows. (`results/open/toy/{}.csv`)"
+    outputs = says("| a table |", sentence.format("routing"), sentence.format("gone"))
+    closing = says("## Where <we> differ\n\n- Here.\n\n## What may be cited\n\n- That.")
+    cells = [
+        {"cell_type": "markdown", "source": "# Title\nFirst."},
+        {"cell_type": "markdown", "source": "## Part\n<b>not bold</b>"},
+        {"cell_type": "code", "source": "narrative.shown()", "outputs": outputs},
+        {"cell_type": "code", "source": "narrative.closing()", "outputs": closing},
+        {"cell_type": "markdown", "source": "## Provenance\nNot shown."},
     ]
+    path.write_text(json.dumps({"cells": cells}))
+    found = steps(path, ["other", "routing"])
+    headings = [s.heading for s in found if s.heading]
+    assert headings == [
+        "Part", "Where <we> differ", "What may be cited", "Further tables and figures",
+    ]  # fmt: skip
+    assert [s.items for s in found if s.items] == [("routing",), ("other",)]
     prose = "".join(s.prose for s in found)
     assert "&lt;b&gt;not bold" in prose
+    assert prose.count("What it shows.") == 2
+    assert "results/" not in prose
+    assert "a table" not in prose
     assert "Not shown" not in prose
     assert steps(tmp_path / "none.ipynb", ["a"])[-1].items == ("a",)
 

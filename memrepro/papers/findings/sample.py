@@ -1,6 +1,6 @@
-"""The sample's tables and figure; its numbers stand beside no paper's."""
+"""The project's own benchmark, run by run; its numbers stand beside no paper's."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -8,38 +8,42 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.files import paths
-from memrepro.files.atomic import read_table
 from memrepro.papers.rfmem import cost, trace_tables
 from memrepro.papers.rfmem.traces import Costs, Traces, or_none
 from memrepro.report import figures
-from memrepro.report.profile import Metrics, Views, exclusion_cells
+from memrepro.report.profile import Metrics, exclusion_cells
+from memrepro.report.sources import RunSource
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.study.params import load_plan
 
 OVERALL = "overall"
-_VIEWS = Views("sample")
-show_table, show_figure = _VIEWS.table, _VIEWS.figure
+_CUT = ("recall_all", "ndcg", "ndcg_longmemeval")
+_LEVEL = "session"
 
 
-def by_type(metrics: pd.DataFrame) -> Iterator[Cell]:
-    """recall_all@5 of every experiment, by question type."""
-    chosen = metrics[(metrics["metric"] == "recall_all") & (metrics["k"] == 5)]
-    for experiment, rows in chosen.groupby("experiment", sort=False):
-        kinds = [(kind, part["value"]) for kind, part in rows.groupby("kind", sort=True)]
+def by_type(metrics: Metrics, runs: Sequence[str]) -> Iterator[Cell]:
+    """recall_all@5 of every run, by question type."""
+    for run in runs:
+        rows = metrics.values(run, _LEVEL, "recall_all", 5)
+        kinds = [(str(kind), part["value"]) for kind, part in rows.groupby("kind", observed=True)]
         for kind, values in [*kinds, (OVERALL, rows["value"])]:
-            value = number(values.mean())
-            row, column = str(experiment), str(kind)
-            yield Cell(row, column, "recall_all@5", "", value, len(values), NOT_COMPARABLE)
+            source = RunSource(run, "", _LEVEL, "recall_all", 5, "" if kind == OVERALL else kind)
+            yield Cell(
+                run, kind, "recall_all@5", "", number(values.mean()), len(values), NOT_COMPARABLE,
+                sources=str(source),
+            )  # fmt: skip
 
 
-def cutoffs(metrics: pd.DataFrame) -> Iterator[Cell]:
+def cutoffs(metrics: Metrics, runs: Sequence[str]) -> Iterator[Cell]:
     """recall_all and both NDCGs at each cut-off, over all questions."""
-    chosen = metrics[metrics["metric"].isin(["recall_all", "ndcg", "ndcg_longmemeval"])]
-    for (experiment, metric, k), rows in chosen.groupby(["experiment", "metric", "k"], sort=False):
-        name = f"{metric}@{k}"
-        value = number(rows["value"].mean())
-        yield Cell(str(experiment), name, name, "", value, len(rows), NOT_COMPARABLE)
+    for run in runs:
+        for _, level, metric, k in metrics.evaluated(run):
+            if level == _LEVEL and metric in _CUT:
+                name, values = f"{metric}@{k}", metrics.values(run, _LEVEL, metric, k)["value"]
+                yield Cell(
+                    run, name, name, "", number(values.mean()), len(values), NOT_COMPARABLE,
+                    sources=str(RunSource(run, "", _LEVEL, metric, k)),
+                )  # fmt: skip
 
 
 def _draw_recall(data: pd.DataFrame) -> Figure:
@@ -61,17 +65,17 @@ def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
 
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the sample's tables and figure into a folder; return their paths."""
-    metrics = read_table(paths.metrics(profile))
+    metrics = Metrics(profile)
     # Rounds and sweeps over key schemes are in the other reports.
-    names = [n for n, e in load_plan().experiments.items() if e.granularity == "session"]
-    metrics = metrics[metrics["experiment"].isin(names) & (metrics["level"] == "session")]
-    sessions = list(by_type(metrics))
+    planned = load_plan().experiments.items()
+    runs = [n for n, e in planned if e.granularity == _LEVEL and n in metrics.experiments]
+    sessions = list(by_type(metrics, runs))
     traces = Traces(profile)
     costs = Costs(traces)
-    recalls = or_none(cost.recall_cells(costs, Metrics(profile), "sample"), "R@5 overall")
+    recalls = or_none(cost.recall_cells(costs, metrics, "sample"), "R@5 overall")
     return [
         *write_cells(sessions, folder, "overview"),
-        *write_cells(cutoffs(metrics), folder, "cutoffs"),
+        *write_cells(cutoffs(metrics, runs), folder, "cutoffs"),
         *write_cells(recalls, folder, "rfmem"),
         *trace_tables.build(traces, folder),
         *cost.build(costs, folder),

@@ -1,0 +1,73 @@
+"""Which of the documents' claims stood and which fell, from their reports' tables of claims."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.files.atomic import read_table
+from memrepro.report.tables import Cell
+
+HOLDS, DIRECTION, OPEN = "holds", "in its direction only", "undecided"
+FALLS, UNCHECKED = "does not hold", "cannot be checked here"
+CLASSES = (HOLDS, DIRECTION, OPEN, FALLS, UNCHECKED)
+# What a verdict in words begins with.
+_BEGINNINGS = {
+    "holds": HOLDS,
+    "in this direction only": DIRECTION,
+    "not shown": OPEN,
+    "undecided": OPEN,
+    "does not hold": FALLS,
+}
+_TABLES = ("*claims.csv",)
+# Questions of this project's own stand in the same tables.
+_OUR_OWN = ("not in the paper", "not in the document")
+
+
+def read_claims(results: Path) -> pd.DataFrame:
+    """Every claim of a profile's reports: `document, claim, said, verdict, class, n, source`."""
+    rows = []
+    for path in sorted({p for name in _TABLES for p in results.glob(f"*/{name}")}):
+        frame = read_table(path).astype(str)
+        if path.parent.name == "findings" or "column" not in frame:
+            continue
+        for cell in frame[frame["column"] == "verdict"].to_dict("records"):
+            if not str(cell["row"]).startswith(_OUR_OWN):
+                source = path.relative_to(results).as_posix()
+                text = str(cell["reproduced"])
+                rows.append(
+                    (path.parent.name, cell["row"], cell["reported"], text, _classed(text),
+                     int(cell["n"]), source)
+                )  # fmt: skip
+    columns = ["document", "claim", "said", "verdict", "class", "n", "source"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _classed(verdict: str) -> str:
+    return next((c for start, c in _BEGINNINGS.items() if verdict.startswith(start)), UNCHECKED)
+
+
+def class_cells(claims: pd.DataFrame) -> Iterator[Cell]:
+    """How many claims of each document have each verdict."""
+    parts = [(str(name), part) for name, part in claims.groupby("document", sort=True)]
+    for document, part in [*parts, ("all", claims)] if parts else []:
+        counted = Counter(part["class"])
+        sources = " + ".join(f"file {source}" for source in dict.fromkeys(part["source"]))
+        texts = {"claims": len(part)} | {name: counted[name] for name in CLASSES}
+        for column, count in texts.items():
+            yield Cell(
+                document, column, "claims", "", str(count), len(part), NOT_COMPARABLE,
+                sources=sources,
+            )  # fmt: skip
+
+
+def fallen_cells(claims: pd.DataFrame) -> Iterator[Cell]:
+    """The claims that do not hold: where they stand, as printed, and what came out."""
+    for claim in claims[claims["class"] == FALLS].to_dict("records"):
+        yield Cell(
+            f"{claim['document']}, {claim['claim']}", "verdict", "claim", str(claim["said"]),
+            str(claim["verdict"]), int(claim["n"]), NOT_COMPARABLE,
+            sources=f"file {claim['source']}",
+        )  # fmt: skip

@@ -1,0 +1,380 @@
+"""What a report says in sentences: text from `narrative.yaml`, numbers from the written tables.
+
+A placeholder stands in braces and names a cell by its table, row and column:
+
+    {table2 | mpnet Recol. | R@5 Overall}              the value
+    {table2 | mpnet Recol. | R@5 Overall | printed}    or one of `PARTS`
+    {count: table2 | verdict=exact}                    how many lines of a csv have these texts
+    {count: claims | column=verdict | reproduced=holds here}
+    {outcomes: rfmem}                                  what became of a document's printed numbers
+
+`folder/table` is a table of another report of the profile, and a text that ends in '…' matches what
+begins so. A placeholder that names no cell is an error that names it.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pandas as pd
+import yaml
+from IPython.display import Image, Markdown, display
+
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.report.tables import Cell, wide
+
+_PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+_INTERVAL = re.compile(r"([+-]\d+\.\d+) \[([+-]\d+\.\d+), ([+-]\d+\.\d+)\]")
+_MOVED = re.compile(r", won (\d+), lost (\d+)")
+_MINUS = re.compile(r"(?<![\w.])-(?=\d)")
+_PACKAGES = {"audit": "memrepro.audit"}  # the one report that is of no document
+MOST_ROWS = 40  # of a table in a report: what is longer is a file to open
+
+
+class Shown(NamedTuple):
+    """A table or figure of a report, and the sentence on what it shows.
+
+    Attributes:
+        name: of its files.
+        says: what it shows.
+        rows: those of a table that the report prints; () for all.
+        columns: likewise.
+        where: the lines of a list that it prints, by the text of a field; {} for all.
+    """
+
+    name: str
+    says: str
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    where: Mapping[str, str] = MappingProxyType({})
+
+
+class Narrative(NamedTuple):
+    """What the report on one document says under one profile, its placeholders filled.
+
+    Attributes:
+        title: of the document.
+        question: what it asks.
+        method: how it answers, and what was done here.
+        found: what was found, a sentence each; empty where the profile has not been told of.
+        shown: the tables and figures behind it.
+        differs: where this project differs from the document, and why.
+        cite: what may be cited.
+        not_cite: what may not, and why.
+    """
+
+    title: str
+    question: str
+    method: str
+    found: tuple[str, ...]
+    shown: tuple[Shown, ...]
+    differs: tuple[str, ...]
+    cite: tuple[str, ...]
+    not_cite: tuple[str, ...]
+
+
+class Values:
+    """The cells that a profile's reports have written, by table, row and column.
+
+    Args:
+        profile: whose results.
+        paper: the report whose tables are meant where a placeholder names no folder.
+    """
+
+    def __init__(self, profile: str, paper: str) -> None:
+        self._results, self._paper = paths.results(profile), paper
+        self._tables: dict[str, pd.DataFrame] = {}
+
+    def fill(self, text: str) -> str:
+        """A text with its placeholders filled.
+
+        Raises:
+            MemreproError: if one names no cell.
+        """
+        return _PLACEHOLDER.sub(lambda found: self._filled(found[1]), text)
+
+    def cell(self, table: str, row: str, column: str) -> Cell:
+        """A cell of a table.
+
+        Raises:
+            MemreproError: if there is no such table, row or column.
+        """
+        cells = self._table(table)
+        place = f"{table} | {row} | {column}"
+        if not {"row", "column", "reproduced"} <= set(cells.columns):
+            raise MemreproError(f"{{{place}}} names no cell: {table!r} is a list, ask for a count")
+        of_row = cells[_matches(cells["row"], row)]
+        if of_row.empty:
+            raise MemreproError(f"{{{place}}} names no cell: the table has no row {row!r}")
+        found = of_row[_matches(of_row["column"], column)]
+        if len(found) != 1:
+            known = ", ".join(dict.fromkeys(of_row["column"]))
+            raise MemreproError(
+                f"{{{place}}} names {len(found) or 'no'} cells: the row's columns are {known}"
+            )
+        values = found.iloc[0].to_dict()
+        return Cell(**{name: values.get(name, "") for name in Cell._fields})
+
+    def _table(self, name: str) -> pd.DataFrame:
+        if name not in self._tables:
+            path = self._results / (name if "/" in name else f"{self._paper}/{name}")
+            path = path.with_name(f"{path.name}.csv")
+            if not path.is_file():
+                raise MemreproError(f"{{{name} | …}} names no table: there is no {path}")
+            self._tables[name] = read_table(path).astype(str)
+        return self._tables[name]
+
+    def _filled(self, place: str) -> str:
+        command, _, rest = place.partition(":")
+        if command == "count":
+            return self._counted(place, [part.strip() for part in rest.split("|")])
+        if command == "outcomes":
+            return _outcomes(self._table("audit/counts"), rest.strip())
+        parts = [part.strip() for part in place.split("|")]
+        if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3] not in PARTS):
+            raise MemreproError(
+                f"{{{place}}}: a placeholder reads 'table | row | column', then one of "
+                f"{', '.join(PARTS)}; or 'count: table | field=text', or 'outcomes: document'"
+            )
+        found = PARTS[parts[3] if len(parts) == 4 else "value"](self.cell(*parts[:3]))
+        if not found:
+            raise MemreproError(f"{{{place}}} names a cell that has nothing there")
+        return found
+
+    def _counted(self, place: str, parts: list[str]) -> str:
+        lines = self._table(parts[0])
+        for part in parts[1:]:
+            field, _, wanted = part.partition("=")
+            if field not in lines:
+                known = ", ".join(lines.columns)
+                raise MemreproError(f"{{{place}}}: the fields of the table are {known}")
+            lines = lines[_matches(lines[field], wanted)]
+        return f"{len(lines):,}"
+
+
+def _outcomes(counts: pd.DataFrame, document: str) -> str:
+    """What became of the printed numbers of a document, or of 'all', in words."""
+    summed: dict[str, int] = {}
+    for of, outcome, n in counts[["document", "outcome", "n"]].to_numpy():
+        # A line of all, where there is one, is not counted beside its parts.
+        if of == document or (document == "all" and "all" not in set(counts["document"])):
+            summed[outcome] = summed.get(outcome, 0) + int(n)
+    if not summed:
+        raise MemreproError(f"{{outcomes: {document}}}: no printed number of it is counted")
+    told = "; ".join(f"{n:,} {outcome}" for outcome, n in summed.items() if n)
+    return f"{sum(summed.values()):,}: {told}"
+
+
+def _minus(text: str) -> str:
+    return text.replace(" less ", " \u2212 ")
+
+
+def _matches(texts: pd.Series, wanted: str) -> pd.Series:
+    """Which texts are the wanted one; a difference may be written 'X less Y' or 'X − Y'."""
+    texts, wanted = texts.map(_minus), _minus(wanted)
+    if wanted.endswith("…"):
+        return texts.str.startswith(wanted[:-1])
+    return texts == wanted
+
+
+def _typeset(text: str) -> str:
+    return _MINUS.sub("\u2212", text)
+
+
+def _value(cell: Cell) -> str:
+    return _typeset(_MOVED.sub("", cell.reproduced))
+
+
+def _difference(cell: Cell) -> str:
+    found = _INTERVAL.search(cell.reproduced)
+    return _typeset(found[0]) if found else ""
+
+
+def _effect(cell: Cell) -> str:
+    """A difference in words: which way it points, if its interval leaves out 0."""
+    found = _INTERVAL.search(cell.reproduced)
+    if not found:
+        return ""
+    _, low, high = map(float, found.groups())
+    words = "a gain" if low > 0 else "a loss" if high < 0 else "no clear change"
+    return f"{words}, {_typeset(found[0])}"
+
+
+def _moved(place: int) -> Callable[[Cell], str]:
+    def part(cell: Cell) -> str:
+        found = _MOVED.search(cell.reproduced)
+        return found[place] if found else ""
+
+    return part
+
+
+# What a placeholder may ask of a cell.
+PARTS: Mapping[str, Callable[[Cell], str]] = {
+    "value": _value,
+    "difference": _difference,
+    "effect": _effect,
+    "won": _moved(1),
+    "lost": _moved(2),
+    "n": lambda cell: f"{int(cell.n):,}",
+    "verdict": lambda cell: cell.verdict,
+    "term": lambda cell: _typeset(cell.term),
+    "printed": lambda cell: _typeset(cell.reported),
+}
+
+
+def read_entries(paper: str) -> dict[str, Any]:
+    """A document's `narrative.yaml`, its placeholders unfilled; {} where it has none."""
+    package = _PACKAGES.get(paper, f"memrepro.papers.{paper}")
+    try:
+        path = files(package).joinpath("narrative.yaml")
+    except ModuleNotFoundError:
+        return {}
+    entries: dict[str, Any] = yaml.safe_load(path.read_text("utf-8")) if path.is_file() else {}
+    return entries
+
+
+def documents() -> list[str]:
+    """The folders under `papers/` that have a narrative, in the order that they name."""
+    folders = [folder.name for folder in files("memrepro.papers").iterdir() if folder.is_dir()]
+    entries = {name: read_entries(name) for name in sorted(folders) if "." not in name}
+    return sorted((n for n, e in entries.items() if e), key=lambda n: entries[n]["order"])
+
+
+def headlines(profiles: Sequence[str]) -> str:
+    """The results that matter and what became of the printed numbers, as Markdown.
+
+    Args:
+        profiles: the first of them that has headlines and results of them counts.
+    """
+    for profile in profiles:
+        for paper in documents():
+            told = read_entries(paper).get("profiles", {}).get(profile, {})
+            if "headlines" in told and (paths.results(profile) / paper).is_dir():
+                values = Values(profile, paper)
+                listed = _listed(tuple(map(values.fill, told["headlines"])))
+                return f"{listed}\n\n{values.fill(told['counts'])}"
+    return ""
+
+
+def read_narrative(paper: str, profile: str) -> Narrative:
+    """What the report on a document says under a profile.
+
+    Raises:
+        MemreproError: if the document has no narrative, or a placeholder names no cell.
+    """
+    entries = read_entries(paper)
+    if not entries:
+        raise MemreproError(f"{paper!r} has no narrative.yaml beside its report")
+    here: dict[str, Any] = entries.get("profiles", {}).get(profile, {})
+    values = Values(profile, paper)
+
+    def sentences(name: str) -> tuple[str, ...]:
+        return tuple(map(values.fill, [*entries.get(name, ()), *here.get(name, ())]))
+
+    pictures = tuple(
+        Shown(
+            entry["name"], values.fill(entry["says"]),
+            tuple(entry.get("rows", ())), tuple(entry.get("columns", ())), entry.get("where", {}),
+        )
+        for entry in here.get("shown", ())
+    )  # fmt: skip
+    return Narrative(
+        entries["title"], entries["question"], entries["method"], sentences("found"), pictures,
+        sentences("differs"), sentences("cite"), sentences("not_cite"),
+    )  # fmt: skip
+
+
+def opening(paper: str, profile: str) -> Markdown:
+    """The question and the method."""
+    told = read_narrative(paper, profile)
+    return _markdown(f"**Question.** {told.question}\n\n**Method.** {told.method}")
+
+
+def found(paper: str, profile: str) -> Markdown:
+    """What was found, a sentence each."""
+    sentences = read_narrative(paper, profile).found
+    return _markdown(_listed(sentences or (f"Nothing is told of the profile `{profile}` yet.",)))
+
+
+def shown(paper: str, profile: str) -> None:
+    """Show the tables and figures behind what was found, each followed by what it shows."""
+    for one in read_narrative(paper, profile).shown:
+        where = Path("results") / profile / paper / f"{one.name}.csv"
+        display(  # type: ignore[no-untyped-call]
+            _picture(paper, profile, one), _markdown(f"{one.says} (`{where.as_posix()}`)")
+        )
+
+
+def closing(paper: str, profile: str) -> Markdown:
+    """Where this project differs and why, what may be cited and what may not."""
+    told = read_narrative(paper, profile)
+    parts = {
+        "Where we differ and why": told.differs,
+        "What may be cited": told.cite,
+        "What may not": told.not_cite,
+    }
+    return _markdown("\n\n".join(f"## {k}\n\n{_listed(v)}" for k, v in parts.items() if v))
+
+
+def all_files(paper: str, profile: str) -> Markdown:
+    """Every table and figure that the report wrote, in one line: most are not printed in it."""
+    folder = paths.results(profile) / paper
+    names = ", ".join(f"`{path.stem}`" for path in sorted(folder.glob("*.csv")))
+    return _markdown(
+        f"Every table lies as csv (each number with n, verdict and sources), Markdown and LaTeX in "
+        f"`results/{profile}/{paper}/`; figures as svg and png with their data: {names}."
+    )
+
+
+def shown_table(paper: str, profile: str, one: Shown) -> pd.DataFrame:
+    """The part of a table that a report prints, wide.
+
+    Raises:
+        MemreproError: if a row or column is not in it, or too many rows are left.
+    """
+    frame = read_table(paths.results(profile) / paper / f"{one.name}.csv").astype(str)
+    for field, text in one.where.items():
+        frame = frame[_matches(frame[field], text)]
+    if {"document", "outcome", "n"} <= set(frame.columns):
+        table = frame.pivot(index="document", columns="outcome", values="n").fillna("0")
+        table = table.loc[frame["document"].unique(), frame["outcome"].unique()]
+    elif "reproduced" in frame:
+        table = wide(frame)
+    else:  # a list: its lines are numbered
+        table = frame.set_axis(range(1, len(frame) + 1))
+    rows = _named(paper, one, one.rows, table.index)
+    table = table.loc[rows, _named(paper, one, one.columns, table.columns)]
+    if len(table) > MOST_ROWS:
+        raise MemreproError(
+            f"the table {one.name!r} of {paper} has {len(table)} rows, and a report prints at most "
+            f"{MOST_ROWS}: name its `rows`"
+        )
+    return table
+
+
+def _named(paper: str, one: Shown, names: tuple[str, ...], axis: pd.Index) -> list[str]:
+    known = {_minus(str(name)): name for name in axis}
+    if missing := [name for name in names if _minus(name) not in known]:
+        raise MemreproError(f"the table {one.name!r} of {paper} has no {missing[0]!r}")
+    return [known[_minus(name)] for name in names] or list(axis)
+
+
+def _picture(paper: str, profile: str, one: Shown) -> Image | Markdown:
+    picture = paths.results(profile) / paper / f"{one.name}.png"
+    if picture.is_file():
+        return Image(filename=picture)  # type: ignore[no-untyped-call]
+    text = shown_table(paper, profile, one).to_markdown(disable_numparse=True)
+    return _markdown(text)
+
+
+def _listed(sentences: tuple[str, ...]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in sentences)
+
+
+def _markdown(text: str) -> Markdown:
+    return Markdown(text)  # type: ignore[no-untyped-call]

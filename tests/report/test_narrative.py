@@ -1,0 +1,177 @@
+"""Sentences get their numbers from tables; a placeholder that names nothing is an error."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+from memrepro.errors import MemreproError
+from memrepro.files import paths
+from memrepro.files.atomic import root, write_table
+from memrepro.report import narrative
+from memrepro.report.narrative import Shown, Values
+from memrepro.report.tables import Cell, write_cells
+
+TOLD = [
+    (paper, profile)
+    for paper in [*narrative.documents(), "audit"]
+    for profile in narrative.read_entries(paper)["profiles"]
+]
+# What may stand as digits in a sentence: cut-offs, places in a document, names, sizes as printed.
+PRINTED = re.compile(
+    r"""\{[^{}]*\} | `[^`]*` | \w+@\d+ | §[\d.]+ | ICLR\ 2026 | 95\ % | K\ =\ \d+ |
+    (Table|Figure|Equation)s?\ \d+((,|,?\ and|,?\ or|\ to)\ \d+)* | Stella\ 1.5B | A100 |
+    all-MiniLM-L6-v2 | all-mpnet-base-v2 | multi-qa-MiniLM | Qwen2.5-3B | BGE-M3 |
+    BM25 | E5 | n\ \+\ 1 | 95th\ percentile""",
+    re.VERBOSE,
+)
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """The tables of one report, in a project of their own."""
+    for name in ("params.yaml", "dvc.yaml"):
+        (tmp_path / name).write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    cells = [
+        Cell("a less b", "R@5", "recall@5", "0.5", "0.4812", 1979, "not reproduced", "by 0.02"),
+        Cell(
+            "a less b", "gain", "recall@5", "", "+0.0100 [+0.0020, +0.0300], won 9, lost 4", 7, ""
+        ),
+        Cell("c", "gain", "recall@5", "", "-0.0100 [-0.0300, -0.0020], won 1, lost 4", 7, ""),
+        Cell("d", "gain", "recall@5", "", "0.39, -0.0001 [-0.0300, +0.0000]", 7, ""),
+        Cell("d", "verdict", "claim", "", "does not hold here: it hangs", 7, ""),
+    ]
+    folder = paths.results("open") / "toy"
+    write_cells(cells, folder, "one")
+    listed = pd.DataFrame(
+        {"document": ["toy", "toy"], "outcome": ["exact", "not run"], "n": [2, 3]}
+    )
+    write_table(paths.results("open") / "audit" / "counts.csv", listed)
+    return Values("open", "toy")
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("{one | a less b | R@5}", "0.4812"),
+        ("{one | a − b | R@5}", "0.4812"),
+        ("{toy/one | a less b | R@5 | n}", "1,979"),
+        ("{one | a less b | R@5 | printed}", "0.5"),
+        (
+            "{one | a less b | R@5 | verdict}, {one | a less b | R@5 | term}",
+            "not reproduced, by 0.02",
+        ),
+        ("{one | a less b | gain}", "+0.0100 [+0.0020, +0.0300]"),
+        ("{one | a less b | gain | effect}", "a gain, +0.0100 [+0.0020, +0.0300]"),
+        ("{one | c | gain | effect}", "a loss, −0.0100 [−0.0300, −0.0020]"),
+        ("{one | d | gain | effect}", "no clear change, −0.0001 [−0.0300, +0.0000]"),
+        ("{one | d | gain | difference}", "−0.0001 [−0.0300, +0.0000]"),
+        ("{one | c | gain | won} won, {one | c | gain | lost} lost", "1 won, 4 lost"),
+        ("{count: one | column=gain}", "3"),
+        ("{count: one | column=verdict | reproduced=does not hold…}", "1"),
+        ("{outcomes: toy}", "5: 2 exact; 3 not run"),
+        ("{outcomes: all}", "5: 2 exact; 3 not run"),
+        ("no placeholder", "no placeholder"),
+    ],
+)
+def test_a_placeholder_is_filled_from_its_cell(toy, text, filled):
+    assert toy.fill(text) == filled
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{two | a | b}", "{two | …} names no table"),
+        ("{one | z | R@5}", "{one | z | R@5} names no cell: the table has no row 'z'"),
+        ("{one | c | R@5}", "{one | c | R@5} names no cells: the row's columns are gain"),
+        ("{one | c | gain | mood}", "then one of value, difference"),
+        ("{one | c}", "{one | c}: a placeholder reads"),
+        ("{one | d | verdict | effect}", "names a cell that has nothing there"),
+        ("{count: one | colour=red}", "the fields of the table are row, column"),
+        ("{audit/counts | toy | exact}", "'audit/counts' is a list"),
+        ("{outcomes: nobody}", "no printed number of it is counted"),
+    ],
+)
+def test_one_that_names_nothing_is_an_error_that_names_it(toy, text, words):
+    with pytest.raises(MemreproError) as error:
+        toy.fill(text)
+    assert words in str(error.value)
+
+
+def test_a_table_is_shown_in_part_and_never_whole_when_it_is_long(toy):
+    part = narrative.shown_table("toy", "open", Shown("one", "", ("c", "a − b"), ("gain",)))
+    assert list(part.index) == ["c", "a less b"]
+    with pytest.raises(MemreproError, match="has no 'z'"):
+        narrative.shown_table("toy", "open", Shown("one", "", ("z",)))
+    write_table(paths.results("open") / "toy" / "long.csv", pd.DataFrame({"a": range(99)}))
+    with pytest.raises(MemreproError, match="99 rows, and a report prints at most 40"):
+        narrative.shown_table("toy", "open", Shown("long", ""))
+    few = narrative.shown_table("toy", "open", Shown("long", "", where={"a": "7"}))
+    assert few["a"].tolist() == ["7"]
+
+
+def test_a_profile_of_which_nothing_is_told_says_so(toy, monkeypatch):
+    entries = {"title": "T", "question": "Q?", "method": "M.", "order": 1}
+    monkeypatch.setattr(narrative, "read_entries", lambda paper: entries)
+    assert "Nothing is told of the profile `full` yet" in narrative.found("toy", "full").data
+    monkeypatch.setattr(narrative, "read_entries", lambda paper: {})
+    with pytest.raises(MemreproError, match=r"'toy' has no narrative\.yaml"):
+        narrative.found("toy", "open")
+
+
+def sentences(paper):
+    """Every sentence of a narrative, unfilled."""
+    told = narrative.read_entries(paper)
+    for part in [told, *told["profiles"].values()]:
+        for name in ("found", "headlines", "differs", "cite", "not_cite"):
+            yield from part.get(name, ())
+        yield part.get("counts", "")
+        yield from (entry["says"] for entry in part.get("shown", ()))
+    yield told["question"]
+    yield told["method"]
+
+
+@pytest.mark.parametrize("paper", dict.fromkeys(paper for paper, _ in TOLD))
+def test_no_number_is_typed(paper):
+    for sentence in sentences(paper):
+        left = PRINTED.sub("", " ".join(sentence.split()))
+        assert not re.search(r"\d", left), left
+    for part in ("differs", "cite", "not_cite"):  # said under every profile
+        assert not [text for text in narrative.read_entries(paper)[part] if "{" in text]
+
+
+@pytest.mark.parametrize(("paper", "profile"), TOLD)
+def test_a_report_says_what_was_found_in_a_page(paper, profile):
+    told = narrative.read_narrative(paper, profile)  # each placeholder names a cell
+    assert 5 <= len(told.found) <= 8
+    assert told.cite
+    assert told.not_cite
+    assert told.differs
+    folder = paths.results(profile) / paper
+    pictures = [one for one in told.shown if (folder / f"{one.name}.png").is_file()]
+    tables = [one for one in told.shown if one not in pictures]
+    assert 0 < len(tables) <= 6
+    assert len(pictures) <= 6
+    assert all(one.says.endswith(".") for one in told.shown)
+    written = sum((folder / f"{one.name}.png").stat().st_size for one in pictures) * 4 // 3
+    written += sum(len(narrative.shown_table(paper, profile, one).to_markdown()) for one in tables)
+    assert written < 900_000  # an executed report is to stay below 1 MB
+
+
+@pytest.mark.parametrize("paper", dict.fromkeys(paper for paper, _ in TOLD))
+def test_the_notebook_opens_with_what_was_found(paper):
+    cells = json.loads((root() / "notebooks" / f"{paper}.ipynb").read_text("utf-8"))["cells"]
+    calls = re.findall(
+        r"narrative\.(\w+)\(\"(\w+)\"", "\n".join("".join(c["source"]) for c in cells)
+    )
+    assert calls == [
+        (name, paper) for name in ("opening", "found", "shown", "closing", "all_files")
+    ]
+
+
+def test_headlines_are_of_the_first_profile_that_has_them():
+    found = narrative.headlines(["sample", "open"])
+    assert found.count("\n- ") == 2
+    assert narrative.headlines(["sample"]) == ""
