@@ -37,8 +37,8 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.files.progress import bar
 from memrepro.retrieve.tiered.segments import Message, segment_text
-from memrepro.study.done import Done
 from memrepro.study.params import load_plan
+from memrepro.study.result import StageResult
 
 if TYPE_CHECKING:
     from memrepro.memory.memory import TieredMemory
@@ -364,7 +364,7 @@ def _rows(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
-def run(name: str) -> Done:
+def run(name: str) -> StageResult:
     """Measure an entry of `scales` and write its table."""
     plan = load_plan()
     entry = plan.scale(name)
@@ -377,7 +377,7 @@ def run(name: str) -> Done:
             with tempfile.TemporaryDirectory(dir=near) as folder:
                 rows += _rows(store, n, Path(folder))
             progress.update()
-    output = paths.scale(entry.profile, name)
+    output = paths.measured(entry.profile) / f"{name}.parquet"
     table = pd.DataFrame(rows, columns=COLUMNS)
     write_table(output, table)
-    return Done(f"scale {name}", table, [], [output])
+    return StageResult(f"scale {name}", table, [], [output])

@@ -8,11 +8,11 @@ import pandas as pd
 from memrepro.data.fetch import fetch_all
 from memrepro.data.registry import registration
 from memrepro.files import paths
-from memrepro.study.done import Done
 from memrepro.study.params import load_plan
+from memrepro.study.result import StageResult
 
 
-def run(dataset: str) -> Done:
+def run(dataset: str) -> StageResult:
     """Put a data set's files into place, each checked against its SHA-256.
 
     Raises:
@@ -38,7 +38,7 @@ def run(dataset: str) -> Done:
             "bytes": [sum(path.stat().st_size for path in files)],
         }
     )
-    return Done(f"download {dataset}", summary, [], files)
+    return StageResult(f"download {dataset}", summary, [], files)
 
 
 def remove_others(folder: Path, wanted: set[Path]) -> None:

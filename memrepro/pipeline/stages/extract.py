@@ -19,8 +19,8 @@ from memrepro.core.prepared import load, save_dates, save_extracted, save_ranges
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_table
-from memrepro.study.done import Done
 from memrepro.study.params import load_plan
+from memrepro.study.result import StageResult
 from memrepro.text.sources import by_nlp, from_file, said_dates
 
 _COUNTS = ["source", "kind", "of", "number", "version"]
@@ -76,7 +76,7 @@ def counts(source: str, found: Extracted) -> list[tuple[str, str, str, int, str]
     return rows
 
 
-def run(dataset: str) -> Done:
+def run(dataset: str) -> StageResult:
     """Extract by every source that the data set names, and write texts, dates and ranges."""
     entry = load_plan().dataset(dataset)
     loaded = load(paths.prepared(dataset), dataset)
@@ -98,4 +98,4 @@ def run(dataset: str) -> Done:
     )
     write_table(counted, table)
     inputs = sorted(paths.prepared(dataset).glob("*.parquet"))
-    return Done(f"extract {dataset}", table, inputs, [texts, dates, ranges, counted])
+    return StageResult(f"extract {dataset}", table, inputs, [texts, dates, ranges, counted])

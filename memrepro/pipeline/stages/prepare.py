@@ -15,8 +15,8 @@ from memrepro.data.registry import registration
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.files.progress import bar
-from memrepro.study.done import Done
 from memrepro.study.params import load_plan
+from memrepro.study.result import StageResult
 from memrepro.text.lengths import save_lengths
 
 
@@ -40,7 +40,7 @@ def topics(module: str, folder: Path, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(counted.items(), columns=["topic", "questions"])
 
 
-def run(dataset: str) -> Done:
+def run(dataset: str) -> StageResult:
     """Read a data set through its module and write it as tables, one memory at a time.
 
     Raises:
@@ -80,4 +80,4 @@ def run(dataset: str) -> Done:
     inputs = sorted(path for path in folder.rglob("*") if path.is_file())
     written = sorted(paths.prepared(dataset).glob("*.parquet"))
     outputs = [*written, qrels, places, lengths, statistics, on_topics, left_out]
-    return Done(f"prepare {dataset}", summary, inputs, outputs)
+    return StageResult(f"prepare {dataset}", summary, inputs, outputs)

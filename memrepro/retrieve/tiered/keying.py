@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from memrepro.core.extractions import Extractions
 from memrepro.core.key_schemes import is_extraction
 from memrepro.core.keys import Keys, Request
-from memrepro.core.memory import GRANULARITIES, Memory, Session
+from memrepro.core.memory import GRANULARITIES, Dataset, Memory, Session
 from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
@@ -313,3 +313,14 @@ def asked_at(at: str, memory: Memory) -> float:
     )
     own = seconds(at) if at and any(memory.times) else last
     return max(own, last + _MINUTE) if own >= max(times) else own
+
+
+def timed(requests: list[Request], dataset: Dataset) -> list[Request]:
+    """The requests with the time at which each query is asked."""
+    queries = {query.query_id: query for query in dataset.queries}
+    found: list[Request] = []
+    for request in requests:
+        asked = [queries[query_id] for query_id in request.query_ids]
+        times = [asked_at(query.at, dataset.memories[query.memory_id]) for query in asked]
+        found.append(TimedRequest(**vars(request), asked=times))
+    return found

@@ -24,8 +24,8 @@ from memrepro.papers.associa.tuning.examples import build, read_examples, write_
 from memrepro.papers.associa.tuning.lora import Base, fine_tune, merge_adapter
 from memrepro.papers.associa.tuning.samples import Recipe
 from memrepro.papers.associa.tuning.training import Settings
-from memrepro.study.done import Done
 from memrepro.study.params import build_entry, named
+from memrepro.study.result import StageResult
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Tuning:
     """An entry of `tuning` in params.yaml.
 
     Attributes:
-        profile: whose executed notebook it is.
+        paper: the document whose module this is.
         file: CoQA's, relative to the repository's root.
         sha256: of that file.
         encoder: of the registry; finds the nodes nearest to a rationale.
@@ -45,7 +45,7 @@ class Tuning:
         device: 'cuda' or 'cpu'; '' for a GPU, which must then be there.
     """
 
-    profile: str
+    paper: str
     file: str
     sha256: str
     encoder: str
@@ -75,7 +75,7 @@ class Built:
 
 
 @dataclass(frozen=True)
-class DoneTuning(Done):
+class DoneTuning(StageResult):
     """A tuning that ended well.
 
     Attributes:
