@@ -6,15 +6,11 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.modules import report_module
 from memrepro.study.params import load_plan
-from memrepro.study.plan import AUDIT
 from memrepro.study.result import StageResult
 
 
 def run(paper: str, profile: str) -> StageResult:
-    """Write a report's tables and figures under `results/<profile>/<paper>/`.
-
-    The audit's stand on the other reports' tables, all others on the metrics.
-    """
+    """Write a paper's tables and figures under `results/<profile>/<paper>/`."""
     load_plan().check_report(profile, paper)
     module = report_module(paper)
     outputs = module.build(profile, paths.results(profile) / paper)
@@ -24,7 +20,4 @@ def run(paper: str, profile: str) -> StageResult:
         verdicts[verdicts != ""].value_counts().rename_axis("verdict").reset_index(name="cells")
     )
     inputs = [paths.protocols(profile), paths.exclusions(profile)]
-    if paper == AUDIT:
-        csv = paths.results(profile).glob("*/*.csv")
-        inputs = sorted(path for path in csv if path.parent.name != AUDIT)
     return StageResult(f"report {paper} {profile}", counts, inputs, outputs)
