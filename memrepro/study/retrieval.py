@@ -7,6 +7,8 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset
@@ -18,7 +20,7 @@ from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
 from memrepro.evaluate.rollup import parent_of
 from memrepro.files import paths
-from memrepro.files.atomic import write_table
+from memrepro.files.atomic import replacing, write_table
 from memrepro.files.progress import bar
 from memrepro.retrieve import Retriever, make_retriever
 from memrepro.retrieve.key_families import key_family
@@ -61,7 +63,7 @@ def write_trace(trace: Trace, folder: Path) -> tuple[pd.DataFrame, list[Path]]:
     asked, branches = _retyped(trace.queries, {"i": np.int32}), _retyped(trace.branches, small)
     tables = dict(zip(paths.TRACE_TABLES, (asked, branches, hits), strict=True))
     for name, table in tables.items():
-        write_table(folder / f"{name}.parquet", table)
+        write_small(folder / f"{name}.parquet", table)
     return hits[COLUMNS], [folder / f"{name}.parquet" for name in tables]
 
 
@@ -131,7 +133,7 @@ def run(study: str) -> StageResult:
     profile = next(iter(runs.values())).profile
     for name, tables in found.items():
         path = paths.run(profile, name, study)
-        write_table(path, _joined(settings[name], tables))
+        write_small(path, _joined(settings[name], tables))
         outputs.append(path)
     if sizes:
         path = paths.graphs(profile, study)
@@ -202,6 +204,18 @@ def shortened(run: pd.DataFrame, dataset: Dataset, depth: int) -> pd.DataFrame:
     count = first.groupby(named["query_id"], sort=False).cumsum()
     # The doc that names the last session stays, what follows it goes.
     return run[(count < depth) | ((count == depth) & first)]
+
+
+def write_small(path: Path, table: pd.DataFrame) -> None:
+    """Write rankings as a parquet file that git can hold: ids coded, the bytes of scores apart."""
+    found = pa.Table.from_pandas(table, preserve_index=False)
+    scores = [field.name for field in found.schema if pa.types.is_floating(field.type)]
+    coded = [name for name in found.column_names if name not in scores]
+    with replacing(path) as temporary:
+        pq.write_table(
+            found, temporary, compression="zstd", compression_level=15, use_dictionary=coded,
+            use_byte_stream_split=scores,
+        )  # fmt: skip
 
 
 def _joined(variants: Mapping[str, Experiment], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
