@@ -90,7 +90,7 @@ def write(project, *cells, name="made"):
     nbformat.write(made, project / "notebooks" / f"{name}.ipynb")
 
 
-FOOTER = "from memrepro.study.done import SENTINEL\nprint(SENTINEL)"
+FOOTER = "from memrepro.study.result import SENTINEL\nprint(SENTINEL)"
 
 
 @pytest.mark.slow
