@@ -131,7 +131,7 @@ def _state(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         for path in sorted((root() / "memrepro" / room).rglob("*"))
         if path.suffix in (".py", ".yaml", ".json")
     )
-    for file in (source(name), root() / "keys.yaml", *code):
+    for file in (source(name), *code):
         stat = file.stat()
         state[file.relative_to(root()).as_posix()] = (stat.st_size, stat.st_mtime_ns)
     return state

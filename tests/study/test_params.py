@@ -112,7 +112,11 @@ SWEEP = ("studies", "personabench-rfmem", "runs", "rfmem-{encoder}-recollection-
         ((*STUDY, "runs"), [], "must be a mapping with `runs`"),
         (STUDY, "runs", "must be a mapping with `runs`"),
         (DENSE, ["k=5"], "it must be text"),
-        (DENSE, "quick", "neither name=value nor one of the study's sets: known are alphas, merged"),
+        (
+            DENSE,
+            "quick",
+            "which is neither name=value nor one of the study's sets",
+        ),
         (DENSE, "k=5 k=6", "sets 'k' twice"),
         (DENSE, "retreiver=dense.dense", "unknown parameter 'retreiver' of dense.dense"),
         (DENSE, "dataset=personabench", "unknown data set 'personabench'"),
