@@ -31,7 +31,7 @@ check: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -m "not slow" tests/test_notebooks.py tests/test_setup.py
+	$(BIN)/python -m pytest -q -m "not slow" tests/pipeline/test_notebooks.py tests/test_setup.py
 
 # A half-made environment is never taken for a whole one: the mark is written last.
 .venv/.installed: requirements.lock requirements-torch.txt pyproject.toml

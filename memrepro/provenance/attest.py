@@ -25,7 +25,7 @@ DISAGREE = (DIFFERS, ONLY_FIRST, ONLY_SECOND)
 
 def attest() -> dict[str, Any]:
     """What this machine holds: `environment, git, verdicts, digests`; no time and no host."""
-    profiles = [p for p in PROFILES if paths.metrics(p).is_file()]
+    profiles = [p for p in PROFILES if paths.protocols(p).is_file()]
     return {
         "environment": environment.here(),
         "git": environment.git(),

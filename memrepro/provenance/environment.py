@@ -12,7 +12,7 @@ from typing import Any
 from memrepro import __version__
 from memrepro.files import paths
 from memrepro.files.atomic import read_json, read_table, root
-from memrepro.pipeline.stages.latency import processor
+from memrepro.files.machine import processor
 from memrepro.study.result import SENTINEL
 
 _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.M)

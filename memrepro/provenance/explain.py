@@ -29,7 +29,7 @@ from memrepro.study.plan import Experiment
 
 AFTER = "found after the fact"
 MOST = 3  # switches at once: with more, some mean or other equals any number
-_NOT_SWITCHES = ("profile", "encoder", "method", "vary", "values", "group", "parameters")
+_NOT_SWITCHES = ("profile", "encoder", "method", "vary", "values", "study", "traced", "parameters")
 
 
 class Try(NamedTuple):

@@ -62,7 +62,7 @@ def _upstream(stage: str, lock: Path, changed: int) -> tuple[str, ...]:
 def run_path(place: Place) -> str:
     """The file of a place's run, relative to the repository."""
     one = entry(place.experiment)
-    path = paths.run(one.profile, place.experiment, one.group)
+    path = paths.run(one.profile, place.experiment, one.study)
     return path.relative_to(root()).as_posix()
 
 
@@ -77,7 +77,7 @@ def evaluated_by(place: Place) -> str:
 
     It reads every run of its profile, whose stages are not this number's.
     """
-    return maker(paths.metrics(entry(place.experiment).profile).relative_to(root()).as_posix())
+    return maker(paths.protocols(entry(place.experiment).profile).relative_to(root()).as_posix())
 
 
 def commands(names: list[str]) -> list[dict[str, str]]:

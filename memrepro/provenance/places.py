@@ -14,10 +14,10 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.profile import Metrics
-from memrepro.study.evaluation import evaluate_run, read_gold
+from memrepro.study.evaluation import evaluate_run, metrics_file, read_gold
 from memrepro.study.params import Experiment, Plan, load_plan
+from memrepro.study.plan import STANDS_ON
 
-STANDS_ON = {"full": ("open", "full")}  # whose results the full profile's tables read too
 KEYS = ["experiment", "setting", "level", "metric", "k"]
 
 
@@ -77,7 +77,7 @@ def entry(experiment: str) -> Experiment:
 
 def profiles_of(profile: str) -> tuple[str, ...]:
     """The profiles whose runs a profile's tables stand on, of those that were evaluated."""
-    return tuple(p for p in STANDS_ON.get(profile, (profile,)) if paths.metrics(p).is_file())
+    return tuple(p for p in STANDS_ON.get(profile, (profile,)) if paths.protocols(p).is_file())
 
 
 def values(place: Place) -> pd.DataFrame:
@@ -90,8 +90,7 @@ def values(place: Place) -> pd.DataFrame:
     """
     if place.protocol == stated():
         profile = entry(place.experiment).profile
-        path = paths.metrics(profile)
-        metrics = _metrics(profile, path.stat().st_mtime_ns if path.is_file() else 0)
+        metrics = _metrics(profile, metrics_file(profile).stat().st_mtime_ns)
         found = metrics.values(place.experiment, place.level, place.metric, place.k, place.setting)
     else:
         found = _evaluated(replace(place, kind=""))
@@ -106,7 +105,7 @@ def _metrics(profile: str, changed: int) -> Metrics:
 def run_of(place: Place) -> pd.DataFrame:
     """`query_id, doc_id, rank, score` of the run at its setting."""
     one = entry(place.experiment)
-    path = paths.run(one.profile, place.experiment, one.group)
+    path = paths.run(one.profile, place.experiment, one.study)
     if not path.is_file():
         raise MemreproError(f"{place.experiment} has not been run: {path} is missing")
     run = _run(path, path.stat().st_mtime_ns)
@@ -146,7 +145,7 @@ def catalogue(profile: str) -> pd.DataFrame:
     """
     found = []
     for one in profiles_of(profile):
-        path, sums = paths.metrics(one), paths.protocols(one)
+        path, sums = metrics_file(one), paths.protocols(one)
         found.append(_catalogue(one, path.stat().st_mtime_ns, sums.stat().st_mtime_ns))
     if not found:
         raise MemreproError(f"nothing of {profile!r} was evaluated: run `dvc repro`")
@@ -157,7 +156,7 @@ def catalogue(profile: str) -> pd.DataFrame:
 def _catalogue(profile: str, *changed: int) -> pd.DataFrame:
     names = [*KEYS, "kind"]
     table = pq.read_table(
-        paths.metrics(profile), columns=[*names, "value"],
+        metrics_file(profile), columns=[*names, "value"],
         read_dictionary=[name for name in names if name != "k"],
     )  # fmt: skip
     grouped = table.unify_dictionaries().group_by(names)

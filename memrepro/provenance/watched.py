@@ -19,14 +19,15 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from memrepro.encode.models import cache_folder
-from memrepro.files import paths
 from memrepro.files.atomic import read_json, root, sha256, write_table, write_text
+from memrepro.provenance.places import profiles_of
 from memrepro.provenance.tables import tables as known_tables
 from memrepro.report import tables
 from memrepro.report.figures import data_only
 from memrepro.report.modules import report_module
 from memrepro.report.profile import Metrics
 from memrepro.report.tables import Cell
+from memrepro.study.evaluation import metrics_file
 
 Read = tuple[str, str, str, str, int]  # experiment, setting, level, metric, k
 
@@ -188,7 +189,7 @@ def _state(profile: str) -> str:
     """A digest of what decides which runs a report reads; taken once, as metrics are read once."""
     files = [Path(__file__), root() / "params.yaml"]
     files += sorted((root() / "memrepro" / "papers").rglob("*.py"))
-    files += [p for one in ("open", profile) if (p := paths.metrics(one)).is_file()]
+    files += [metrics_file(one) for one in profiles_of(profile)]
     return hashlib.sha256("".join(map(sha256, files)).encode()).hexdigest()[:16]
 
 

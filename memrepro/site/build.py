@@ -31,7 +31,7 @@ _PROFILES = {
 
 def default_profiles() -> list[str]:
     """The profiles whose results are here."""
-    return [profile for profile in _PROFILES if paths.metrics(profile).is_file()]
+    return [profile for profile in _PROFILES if paths.protocols(profile).is_file()]
 
 
 def build(profiles: Sequence[str] = ()) -> Path:

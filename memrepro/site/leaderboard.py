@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from memrepro.evaluate.bootstrap import RESAMPLES, SEED
 from memrepro.files import paths
+from memrepro.study.evaluation import metrics_file
 from memrepro.study.params import Plan
 
 COLUMNS = (("recall_all", 5), ("recall_all", 10), ("ndcg", 5), ("ndcg", 10))
@@ -57,9 +58,9 @@ def leaderboard(profile: str, plan: Plan) -> list[Entry]:
     the same questions: 'close' is what cannot be told from the best at 95 %, with no correction
     for how many are compared, so that 'told apart' is the bolder of the two words.
     """
-    path = paths.metrics(profile)
-    if not path.is_file():
+    if not paths.protocols(profile).is_file():
         return []
+    path = metrics_file(profile)
     names = ["experiment", "setting", "level", "query_id", "metric", "k", "value"]
     filters = [
         ("metric", "in", [m for m, _ in COLUMNS]), ("k", "in", sorted({k for _, k in COLUMNS})),

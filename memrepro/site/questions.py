@@ -63,7 +63,7 @@ def _runs(profile: str, dataset: str, plan: Plan) -> Iterator[tuple[str, Experim
     for name, entry in {**plan.experiments, **plan.sweeps}.items():
         mine = entry.profile == profile and entry.dataset == dataset
         method = entry.vary in ("", "key_scheme", "granularity")
-        if mine and method and paths.run(profile, name, entry.group).is_file():
+        if mine and method and paths.run(profile, name, entry.study).is_file():
             yield name, entry
 
 
@@ -82,7 +82,7 @@ def _write(
     folder = f"data/{profile}/{dataset}"
     methods: list[dict[str, Any]] = []
     for name, entry in runs:
-        run = read_table(paths.run(profile, name, entry.group))
+        run = read_table(paths.run(profile, name, entry.study))
         trail = trails.read(profile, name)
         for setting, variant in entry.variants().items():
             part = run[run["setting"] == setting] if setting else run

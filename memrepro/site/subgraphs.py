@@ -39,7 +39,7 @@ def write(site: Site, profiles: list[str], plan: Plan) -> list[Link]:
 
 def _whole(profile: str, name: str, entry: Experiment) -> bool:
     """Whether everything is here: what the experiment's graphs are made of, run and metrics."""
-    results = (paths.run(profile, name, entry.group), paths.metrics(profile))
+    results = (paths.run(profile, name, entry.study), paths.protocols(profile))
     return not absent(entry) and all(path.is_file() for path in results)
 
 

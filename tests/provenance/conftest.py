@@ -15,6 +15,7 @@ from memrepro.files.atomic import write_table
 from memrepro.provenance import environment, lineage, places, watched
 from memrepro.report.profile import Metrics, difference
 from memrepro.report.tables import Cell, number, write_cells
+from memrepro.study import evaluation
 from memrepro.study.evaluation import evaluate_profile
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan, Protocol
 
@@ -35,13 +36,13 @@ PROTOCOLS = {
 
 
 def _experiment(**more):
-    return Experiment("sample", "toy", "session", "concat", "bm25", "bm25", {"k": 3}, **more)
+    return Experiment("sample", "all", "toy", "session", "concat", "bm25", "bm25", {"k": 3}, **more)
 
 
 PLAN = Plan(
-    {"toy": DatasetEntry("sample", "toy", {})}, {},
+    {"toy": DatasetEntry("sample", "toy", {})},
     {"toy-a": _experiment(), "toy-b": _experiment(ranges="")},
-    {"toy-swept": _experiment(vary="b", values=(0.5, 0.9), group="toy-group")},
+    {"toy-swept": _experiment(vary="b", values=(0.5, 0.9))},
     {},
     Evaluation((1, 2, 3), ("recall_all", "ndcg"), (1, 3), ("recall_all",), PROTOCOLS),
 )  # fmt: skip
@@ -96,13 +97,13 @@ LOCK = {
                 {"path": "data/prepared/toy", "md5": "1.dir"},
                 {"path": "memrepro/core", "md5": "2.dir"},
             ],
-            "params": {"params.yaml": {"experiments.dense.toy-a": {"k": 3}}},
-            "outs": [{"path": "results/sample/runs/toy-a.parquet", "md5": "3"}],
+            "params": {"params.yaml": {"studies.all": {"k": 3}}},
+            "outs": [{"path": "results/sample/runs/all", "md5": "3.dir"}],
         },
         "evaluate@sample": {
             "cmd": "python -m memrepro notebook evaluate",
             "deps": [{"path": "results/sample/runs", "md5": "4.dir"}],
-            "outs": [{"path": "results/sample/metrics.parquet", "md5": "5"}],
+            "outs": [{"path": "results/sample/protocols.parquet", "md5": "5"}],
         },
         "report@toy": {
             "cmd": "python -m memrepro notebook toy",
@@ -129,8 +130,9 @@ def toy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(places, "load_plan", lambda: PLAN)
+    monkeypatch.setattr(evaluation, "load_plan", lambda: PLAN)
     (tmp_path / "dvc.yaml").write_text("")
-    (tmp_path / "params.yaml").write_text("experiments: {dense: {toy-a: {k: 3}}}")
+    (tmp_path / "params.yaml").write_text("studies: {all: {k: 3}}")
     (tmp_path / "dvc.lock").write_text(yaml.safe_dump(LOCK))
     forget()
     memory = Memory.of("m", *((doc, Round.of(f"{doc}-1", user=f"<b>{doc}</b>")) for doc in DOCS))
@@ -140,9 +142,9 @@ def toy(tmp_path, monkeypatch):
     chain = save_places(chain, paths.places("sample", "toy"))
     list(save(chain, paths.prepared("toy")))
     for name in ("toy-a", "toy-b"):
-        write_table(paths.run("sample", name), ranking(name))
+        write_table(paths.run("sample", name, "all"), ranking(name))
     swept = [ranking("0.5", setting=setting) for setting in ("0.5", "0.9")]
-    write_table(paths.run("sample", "toy-swept", "toy-group"), pd.concat(swept))
+    write_table(paths.run("sample", "toy-swept", "all"), pd.concat(swept))
     found = evaluate_profile("sample", PLAN)
     for name, path in paths.evaluated("sample").items():
         write_table(path, found[name])
@@ -157,7 +159,7 @@ def toy(tmp_path, monkeypatch):
 @pytest.fixture
 def committed():
     """The open profile's committed results; without them the test is passed over."""
-    if not paths.metrics("open").is_file() or not (paths.results("open") / "rfmem").is_dir():
+    if not paths.protocols("open").is_file() or not (paths.results("open") / "rfmem").is_dir():
         pytest.skip("the open profile's results are not here")
     forget()
     # RF-Mem's first two tables are seen at once; a later one would take all of its report.

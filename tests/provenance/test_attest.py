@@ -38,9 +38,9 @@ def test_the_digests_are_those_of_verify(found):
             for k, v in found["digests"]["sample"].items()}  # fmt: skip
     assert ours == verify.manifest("sample")
     # Where the bytes are those of the written manifest, the values are taken from it.
-    write_json(paths.manifest("sample"), {"metrics.parquet": {**ours["metrics.parquet"],
+    write_json(paths.manifest("sample"), {"protocols.parquet": {**ours["protocols.parquet"],
                                                               "values": "kept"}})  # fmt: skip
-    assert attest.digests("sample")["metrics.parquet"]["values"] == "kept"
+    assert attest.digests("sample")["protocols.parquet"]["values"] == "kept"
 
 
 def test_verdicts_are_counted_by_paper(found):
@@ -51,14 +51,14 @@ def test_verdicts_are_counted_by_paper(found):
 
 def test_one_agrees_with_itself_and_not_with_other_values(found):
     assert attest.agree(found, found)
-    other = changed(found, "metrics.parquet", bytes="x", values="y")
-    assert states(found, other) == {"metrics.parquet": attest.DIFFERS}
+    other = changed(found, "protocols.parquet", bytes="x", values="y")
+    assert states(found, other) == {"protocols.parquet": attest.DIFFERS}
     assert not attest.agree(found, other)
 
 
 def test_other_bytes_of_the_same_values_agree(found):
-    other = changed(found, "metrics.parquet", bytes="x")
-    assert states(found, other) == {"metrics.parquet": attest.SAME_VALUES}
+    other = changed(found, "protocols.parquet", bytes="x")
+    assert states(found, other) == {"protocols.parquet": attest.SAME_VALUES}
     assert attest.agree(found, other)
     other = changed(found, "toyreport/main.md", bytes="x")
     assert states(found, other) == {"toyreport/main.md": attest.BYTES}
@@ -75,8 +75,8 @@ def test_a_table_that_differs_in_its_times_alone_is_a_measurement(found):
 
 def test_a_missing_file_and_another_verdict_disagree(found):
     other = copy.deepcopy(found)
-    del other["digests"]["sample"]["metrics.parquet"]
-    assert states(found, other) == {"metrics.parquet": attest.ONLY_FIRST}
+    del other["digests"]["sample"]["protocols.parquet"]
+    assert states(found, other) == {"protocols.parquet": attest.ONLY_FIRST}
     assert not attest.agree(found, other)
     other = copy.deepcopy(found)
     other["verdicts"]["sample"]["toyreport"]["exact"] += 1

@@ -82,11 +82,11 @@ def test_attest_and_compare(toy, capsys):
     status, out, _ = run(capsys, "attest", "--compare", first, first)
     assert status == 0
     assert out.endswith("the two agree\n")
-    found["digests"]["sample"]["metrics.parquet"] = {"bytes": "x", "values": "y"}
+    found["digests"]["sample"]["protocols.parquet"] = {"bytes": "x", "values": "y"}
     write_text(toy / "b.json", json.dumps(found))
     status, out, _ = run(capsys, "attest", "--compare", first, second)
     assert status == 1
-    assert "metrics.parquet" in out
+    assert "protocols.parquet" in out
     assert json.loads(run(capsys, "attest", "--compare", first, second, "--json")[1])["agree"] is (
         False
     )

@@ -104,7 +104,7 @@ def test_a_passport_by_hand(toy):
     )
     assert passport["stages"][1]["command"] == "python -m memrepro notebook retrieve"
     assert passport["hashes"]["code"] == {"memrepro/core": "2.dir"}
-    assert list(passport["hashes"]["parameters"]) == ["params.yaml:experiments.dense.toy-a"]
+    assert list(passport["hashes"]["parameters"]) == ["params.yaml:studies.all"]
     (place,) = passport["places"]
     assert place["parameters_as_recorded"] is True
     assert place["run_as_recorded"] == "changed since"  # the toy's lock has made-up hashes

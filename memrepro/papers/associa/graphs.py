@@ -16,8 +16,8 @@ _NOTE = (
 
 def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
     """A row a key scheme and way of merging, a column a kind of node or edge."""
-    for name, entry in plan.embeddings.items():
-        if not entry.is_graph or (entry.profile, entry.dataset) != (profile, dataset):
+    for name, runs in plan.studies(profile).items():
+        if not any("+graph:" in one.key_scheme and one.dataset == dataset for one in runs.values()):
             continue
         path = paths.graphs(profile, name)
         if not path.is_file():

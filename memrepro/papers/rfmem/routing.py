@@ -37,7 +37,7 @@ def probes(
     A list shorter than k, which a floor can leave, ends in NaN. With a group, of a sweep at a
     setting.
     """
-    run = read_table(paths.run(profile, experiment, group))
+    run = read_table(paths.run(profile, experiment))
     run = run[run["setting"] == setting] if group else run
     table = run[run["rank"] <= k].pivot(index="query_id", columns="rank", values="score")
     return table.loc[run["query_id"].unique()]

@@ -8,7 +8,6 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.rfmem import cost, further, trace_tables
 from memrepro.papers.rfmem.measured import Costs
@@ -16,6 +15,7 @@ from memrepro.papers.rfmem.traces import Traces, or_none
 from memrepro.report import figures
 from memrepro.report.profile import Metrics, Views, exclusion_cells
 from memrepro.report.tables import Cell, number, write_cells
+from memrepro.study.evaluation import metrics_file
 from memrepro.study.params import load_plan
 
 OVERALL = "overall"
@@ -62,7 +62,7 @@ def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
 
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the sample's tables and figure into a folder; return their paths."""
-    metrics = read_table(paths.metrics(profile))
+    metrics = read_table(metrics_file(profile))
     # Rounds and sweeps over key schemes are in the other reports.
     names = [n for n, e in load_plan().experiments.items() if e.granularity == "session"]
     metrics = metrics[metrics["experiment"].isin(names) & (metrics["level"] == "session")]

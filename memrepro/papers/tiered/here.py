@@ -221,7 +221,7 @@ class Runs:
 
     def docs(self, experiment: str, setting: str = "") -> float | None:
         """How many docs a query is given, on average over those of the run; None without a run."""
-        path = paths.run(self.profile, experiment, self.planned[experiment].group)
+        path = paths.run(self.profile, experiment, self.planned[experiment].study)
         if not path.is_file():
             return None
         run = read_table(path)

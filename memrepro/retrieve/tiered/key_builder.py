@@ -2,9 +2,8 @@
 
 A key scheme `tiers:unit` or `tiers:unit&source-kind` makes a doc's keys of all units in which it
 stands (field 'warm'), and of what was extracted from the doc (field 'cold'). A unit is a turn, a
-turn with up to three before it as its context (it stands for its own doc alone), a segment, or a
-session; the text of the last two is a key of several docs. Acknowledgments alone make no context
-and no segment.
+turn with up to three before it as its context (it stands for its own doc alone), a segment, or a session; the
+text of the last two is a key of several docs. Acknowledgments alone make no context and no segment.
 
 A dated unit is as `segments.segment_text` has it, speakers and times in the text (the document's
 form). The plain ones have no times, so that a session that stands in many memories is embedded
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 from memrepro.core.extractions import Extractions
 from memrepro.core.key_schemes import is_extraction
 from memrepro.core.keys import Keys, Request
-from memrepro.core.memory import GRANULARITIES, Memory, Session
+from memrepro.core.memory import GRANULARITIES, Dataset, Memory, Session
 from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
@@ -314,3 +313,14 @@ def asked_at(at: str, memory: Memory) -> float:
     )
     own = seconds(at) if at and any(memory.times) else last
     return max(own, last + _MINUTE) if own >= max(times) else own
+
+
+def timed(requests: list[Request], dataset: Dataset) -> list[Request]:
+    """The requests with the time at which each query is asked."""
+    queries = {query.query_id: query for query in dataset.queries}
+    found: list[Request] = []
+    for request in requests:
+        asked = [queries[query_id] for query_id in request.query_ids]
+        times = [asked_at(query.at, dataset.memories[query.memory_id]) for query in asked]
+        found.append(TimedRequest(**vars(request), asked=times))
+    return found

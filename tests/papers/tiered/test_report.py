@@ -96,7 +96,7 @@ def made(tmp_path, monkeypatch, plan):
                 table.insert(0, "setting", setting)
             files.setdefault(experiment, []).append(table)
         for experiment, tables in files.items():
-            path = paths.run("sample", experiment, planned[experiment].group)
+            path = paths.run("sample", experiment, planned[experiment].study)
             write_table(path, pd.concat(tables))
         write_table(paths.metrics("sample"), pd.DataFrame(rows, columns=METRIC_COLUMNS))
         write_table(paths.protocols("sample"), pd.DataFrame([], columns=PROTOCOL_COLUMNS))

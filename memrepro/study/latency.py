@@ -1,14 +1,13 @@
 """latency: how long one query takes to encode, and to search its memory by; a measurement.
 
 What is timed is the retriever as the runs use it, with all that it lays out anew at each call. The
-released code's 'retrieval time' (RF-Mem, Table 1) is both parts together (PROTOCOLS.md).
+released code's 'retrieval time' (RF-Mem, Table 1) is both parts together (docs/protocols.md).
 """
 
 import os
 import platform
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -21,11 +20,12 @@ from memrepro.core.similarity import Doubles
 from memrepro.encode.encoder import Encoder, load_encoder
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
+from memrepro.files.machine import processor
 from memrepro.files.progress import bar
 from memrepro.retrieve import Retriever, make_retriever
 from memrepro.study.params import Experiment, load_plan
+from memrepro.study.requests import make_requests, read_vectors
 from memrepro.study.result import StageResult
-from memrepro.study.retrieval import make_requests, read_vectors
 
 COLUMNS = [
     "experiment", "part", "n", "mean_ms", "p50_ms", "p95_ms", "processor", "threads", "versions",
@@ -94,16 +94,6 @@ def row(experiment: str, part: str, seconds: Doubles, versions: str) -> dict[str
     }  # fmt: skip
 
 
-def processor() -> str:
-    """The processor's name as the system has it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
 def run(name: str) -> StageResult:
     """Time the experiments of an entry of `latency`, one query at a time.
 
@@ -133,11 +123,11 @@ def run(name: str) -> StageResult:
             ]
             progress.update()
     table = pd.DataFrame(rows, columns=COLUMNS)
-    output = paths.latency(entry.profile, name)
+    output = paths.measured(entry.profile) / f"{name}.csv"
     write_table(output, table)
     folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
     inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
-    inputs.append(paths.vectors(entry.dataset, entry.encoder))
+    inputs.append(paths.vectors(entry.profile, entry.dataset, entry.encoder))
     return StageResult(f"latency {name}", table, inputs, [output])
 
 

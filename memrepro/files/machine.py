@@ -1,0 +1,14 @@
+"""What machine this is."""
+
+import platform
+from pathlib import Path
+
+
+def processor() -> str:
+    """The processor's name as the system has it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
