@@ -4,6 +4,8 @@ from pathlib import Path
 
 from memrepro.files.atomic import root
 
+TRACE_TABLES = ("queries", "branches", "hits")
+
 
 def raw(dataset: str) -> Path:
     """A data set's files as fetched or compiled."""
@@ -15,100 +17,119 @@ def prepared(dataset: str) -> Path:
     return root() / "data" / "prepared" / dataset
 
 
-def vectors(dataset: str, encoder: str) -> Path:
-    """The vectors of a data set's keys and queries under an encoder."""
-    return root() / "data" / "vectors" / dataset / f"{encoder}.parquet"
+def extracted(dataset: str) -> Path:
+    """The extractions of a data set."""
+    return prepared(dataset) / "extracted"
+
+
+def vectors(profile: str, dataset: str, encoder: str) -> Path:
+    """The vectors of the keys and queries of a data set that a profile's runs search."""
+    return root() / "data" / "vectors" / profile / dataset / f"{encoder}.parquet"
 
 
 def results(profile: str) -> Path:
-    """The results of a profile: `runs/`, `qrels/`, metrics and a folder a paper."""
+    """The results of a profile: `data/`, `runs/`, sums of metrics and a folder a report."""
     return root() / "results" / profile
+
+
+def about(profile: str, dataset: str) -> Path:
+    """What is known of a data set and is no text: ids, kinds, dates, counts and reasons."""
+    return results(profile) / "data" / dataset
 
 
 def qrels(profile: str, dataset: str) -> Path:
     """A data set's qrels: ids and kinds, no text."""
-    return results(profile) / "qrels" / f"{dataset}.parquet"
+    return about(profile, dataset) / "qrels.parquet"
 
 
 def statistics(profile: str, dataset: str) -> Path:
     """How many queries, sessions and rounds each memory of a data set has."""
-    return results(profile) / "statistics" / f"{dataset}.csv"
+    return about(profile, dataset) / "statistics.csv"
 
 
 def topics(profile: str, dataset: str) -> Path:
     """How many questions a data set has on each topic."""
-    return results(profile) / "statistics" / f"{dataset}-topics.csv"
+    return about(profile, dataset) / "topics.csv"
 
 
 def lengths(profile: str, dataset: str) -> Path:
     """How long a data set's docs and queries are: ids and counts."""
-    return results(profile) / "lengths" / f"{dataset}.parquet"
+    return about(profile, dataset) / "lengths.parquet"
 
 
 def places(profile: str, dataset: str) -> Path:
     """Which session each round and turn of a data set lies in: ids only."""
-    return results(profile) / "places" / f"{dataset}.parquet"
+    return about(profile, dataset) / "places.parquet"
 
 
 def skipped(profile: str, dataset: str) -> Path:
     """What of a data set could not be used, and why."""
-    return results(profile) / "skipped" / f"{dataset}.csv"
-
-
-def extracted(dataset: str) -> Path:
-    """The extractions of a data set: texts, dates and asked ranges."""
-    return root() / "data" / "extracted" / dataset
+    return about(profile, dataset) / "skipped.csv"
 
 
 def extraction_counts(profile: str, dataset: str) -> Path:
     """How much was extracted from a data set, by source and kind, and by what version."""
-    return results(profile) / "extracted" / f"{dataset}.csv"
+    return about(profile, dataset) / "extracted.csv"
 
 
 def ranges(profile: str, dataset: str) -> Path:
     """The dates that each query asks about: ids and dates."""
-    return results(profile) / "time" / f"{dataset}-ranges.parquet"
+    return about(profile, dataset) / "ranges.parquet"
 
 
 def dates(profile: str, dataset: str) -> Path:
     """The dates of what is told of in each session: ids and dates."""
-    return results(profile) / "time" / f"{dataset}-dates.parquet"
+    return about(profile, dataset) / "dates.parquet"
 
 
-def run(profile: str, experiment: str, group: str = "") -> Path:
+def study(profile: str, name: str) -> Path:
+    """The runs of a study, and what is written beside them."""
+    return results(profile) / "runs" / name
+
+
+def run(profile: str, experiment: str, study: str = "") -> Path:
     """The run of an experiment, or the runs of a sweep, one a setting.
 
-    A group is a sweeps' one, or names its own folder of `runs`, such as `tiered/<group>`.
+    A name is one experiment's alone, so that its study need not be known to read its run.
     """
-    folder = results(profile) / "runs"
-    if group:
-        folder = folder / group if "/" in group else folder / "sweeps" / group
-    return folder / f"{experiment}.parquet"
+    return _of_study(profile, study, f"{experiment}.parquet")
 
 
-def trace(profile: str, experiment: str) -> Path:
+def trace(profile: str, experiment: str, study: str = "") -> Path:
     """How an experiment answered each query: a folder of three tables."""
-    return results(profile) / "traces" / experiment
+    return _of_study(profile, study, f"traces/{experiment}")
 
 
-def graphs(profile: str, embedding: str) -> Path:
-    """How large the memory graphs of an embedding are."""
-    return results(profile) / "graphs" / f"{embedding}.csv"
+def _of_study(profile: str, study: str, name: str) -> Path:
+    folder = results(profile) / "runs"
+    if study:
+        return folder / study / name
+    return next(iter(sorted(folder.glob(f"*/{name}"))), folder / name)
+
+
+def graphs(profile: str, study: str) -> Path:
+    """How large the memory graphs of a study are."""
+    return results(profile) / "runs" / study / "graphs.csv"
 
 
 def latency(profile: str, name: str) -> Path:
-    """How long experiments took for one query at a time."""
+    """How long experiments took for one query at a time, as published."""
     return results(profile) / "latency" / f"{name}.csv"
 
 
 def scale(profile: str, name: str) -> Path:
-    """What stores cost as they grow."""
+    """What stores cost as they grow, as published."""
     return results(profile) / "latency" / f"{name}.parquet"
 
 
+def measured(profile: str) -> Path:
+    """What was measured on this machine and is not published."""
+    return build(profile) / "measured"
+
+
 def metrics(profile: str) -> Path:
-    """The per-question metrics of a profile."""
-    return results(profile) / "metrics.parquet"
+    """The per-question metrics of a profile, which follow from its runs and qrels."""
+    return root() / "data" / "metrics" / f"{profile}.parquet"
 
 
 def exclusions(profile: str) -> Path:
@@ -122,7 +143,7 @@ def protocols(profile: str) -> Path:
 
 
 def evaluated(profile: str) -> dict[str, Path]:
-    """What evaluation writes for a profile, by name."""
+    """What evaluation writes for a profile, by name; the metrics stay out of git."""
     return {
         "metrics": metrics(profile),
         "protocols": protocols(profile),

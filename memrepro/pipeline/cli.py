@@ -18,9 +18,11 @@ from memrepro.pipeline.commands import Action, print_table
 def _repro(arguments: argparse.Namespace) -> int:
     from memrepro.files import paths
     from memrepro.files.atomic import root
+    from memrepro.study.embedding import write_keys
     from memrepro.study.params import load_plan
 
     plan = load_plan()
+    write_keys(plan)
     # Stages call `python`: the one that runs this command comes first.
     environment = dict(os.environ)
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
@@ -81,21 +83,42 @@ def _experiments(arguments: argparse.Namespace) -> int:
 
     plan = load_plan()
     rows = [
-        (e.profile, key, e.dataset, e.encoder or "-", e.granularity, e.key_scheme,
+        (e.profile, e.study, key, e.dataset, e.encoder or "-", e.granularity, e.key_scheme,
          f"{e.method}.{e.retriever}", e.vary or "-")
-        for key, e in {**plan.experiments, **plan.sweeps}.items()
+        for key, e in plan.runs.items()
     ]  # fmt: skip
     columns = [
-        "profile",
-        "experiment",
-        "data set",
-        "encoder",
-        "doc",
-        "key_scheme",
-        "retriever",
+        "profile", "study", "experiment", "data set", "encoder", "doc", "key_scheme", "retriever",
         "sweep over",
-    ]
+    ]  # fmt: skip
     print_table(pd.DataFrame(rows, columns=columns), arguments.json)
+    return 0
+
+
+def _keys(arguments: argparse.Namespace) -> int:
+    from memrepro.study.embedding import keys_file, write_keys
+    from memrepro.study.params import load_plan
+
+    changed = write_keys(load_plan())
+    print(f"{keys_file().name} {'is written anew' if changed else 'follows from the runs'}")
+    return 0
+
+
+def _measure(arguments: argparse.Namespace) -> int:
+    from memrepro.files.atomic import root
+    from memrepro.pipeline.measure import measure
+
+    done, published = measure(arguments.name, arguments.publish)
+    print_table(done.summary, arguments.json)
+    for path in () if arguments.json else (*done.outputs, *published):
+        print(path.relative_to(root()))
+    return 0
+
+
+def _finetune(arguments: argparse.Namespace) -> int:
+    from memrepro.pipeline.measure import finetune
+
+    print_table(finetune(arguments.name))
     return 0
 
 
@@ -130,6 +153,14 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("profile", choices=PROFILES)
     add("datasets", _datasets, "list the data sets: edition, licence, what the mirror holds")
     add("experiments", _experiments, "list the experiments of params.yaml")
+    add("keys", _keys, "write keys.yaml, which keys are embedded, from the runs", False)
+    measure = add("measure", _measure, "time an entry of latency or scales of params.yaml here")
+    measure.add_argument("name")
+    measure.add_argument(
+        "--publish", action="store_true", help="put it into results/, where reports read it"
+    )
+    finetune = add("finetune", _finetune, "tune a model: an entry of tuning of params.yaml", False)
+    finetune.add_argument("name")
     commands_provenance.add_to(add)
     add_commands(commands)
     notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)

@@ -4,7 +4,6 @@ papermill only warns about a parameter that a notebook does not declare, takes a
 success, and leaves times, ids and addresses in the file (docs/protocols.md, Known traps).
 """
 
-import os
 import re
 import sys
 from collections.abc import Mapping
@@ -21,8 +20,10 @@ from memrepro.files.atomic import read_yaml, replacing, root, write_text
 from memrepro.study.result import SENTINEL
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
+# The rooms that a notebook names, and those that stand below all of them.
+_ROOM = re.compile(r"\bmemrepro\.(\w+)")
+_BELOW = {"core", "data", "encode", "evaluate", "retrieve", "study", "text"}
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
-_TEMPLATE = re.compile(r"\$\{([^}]+)\}")
 
 
 def source(name: str) -> Path:
@@ -49,7 +50,7 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
 
     Raises:
         MemreproError: for an unknown or missing parameter, a failed cell, a notebook that ended
-            early, or a dependency of the DVC stage that changed meanwhile.
+            early, or code, notebook or parameters that changed meanwhile.
     """
     path = source(name)
     declared = set(papermill.inspect_notebook(str(path)))
@@ -63,9 +64,7 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
         raise MemreproError(
             f"{what} of the notebook {name!r}: it declares {', '.join(sorted(declared)) or 'none'}"
         )
-    stage = os.environ.get("DVC_STAGE")  # set by DVC alone
-    watched = stage_of(stage) if stage else {}
-    before = _state(watched)
+    before = _state(name, parameters)
     try:
         executed = papermill.execute_notebook(
             str(path),
@@ -92,7 +91,7 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
             f"the notebook {name!r} ended before its last cell's footer: its outputs are not "
             "to be trusted; look for an exit in its cells"
         )
-    after = _state(watched)
+    after = _state(name, parameters)
     if changed := sorted(name for name in before | after if before.get(name) != after.get(name)):
         raise MemreproError(
             f"{changed[0]} changed while the notebook {name!r} ran on it: run the same command "
@@ -114,53 +113,27 @@ def _failure(name: str, error: PapermillExecutionError) -> MemreproError:
     )
 
 
-def stage_of(name: str) -> dict[str, Any]:
-    """A stage of dvc.yaml, such as 'retrieve@x', with its templates filled in.
-
-    As DVC does, whose own reading would add seconds to each stage.
-    """
-    template, _, key = name.partition("@")
-    stage: dict[str, Any] = read_yaml(root() / "dvc.yaml")["stages"][template]
-    if not key:
-        return stage
-    items: Any = stage["foreach"]
-    if isinstance(items, str):
-        items = _at(read_yaml(root() / "params.yaml"), items.removeprefix("${")[:-1])
-    known = {"key": key, "item": items[key] if isinstance(items, dict) else key}
-    filled: dict[str, Any] = _filled(stage["do"], known)
-    return filled
-
-
-def _at(tree: Any, place: str) -> Any:
-    for part in place.split("."):
-        tree = tree[part]
-    return tree
-
-
-def _filled(tree: Any, known: Mapping[str, Any]) -> Any:
-    if isinstance(tree, dict):
-        return {_filled(key, known): _filled(value, known) for key, value in tree.items()}
-    if isinstance(tree, list):
-        return [_filled(value, known) for value in tree]
-    if isinstance(tree, str):
-        return _TEMPLATE.sub(lambda found: str(_at(known, found[1])), tree)
-    return tree
-
-
-def _state(watched: Mapping[str, Any]) -> dict[str, Any]:
-    """The state of each file and parameter among a stage's dependencies.
+def _state(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What must not change while a notebook runs: the code, itself, and what it is asked for.
 
     DVC hashes dependencies after the run: an edit meanwhile would give a lock that lies.
     """
     state: dict[str, Any] = {}
-    for name in watched.get("params", ()):
-        state[name] = _at(read_yaml(root() / "params.yaml"), name)
-    for name in watched.get("deps", ()):
-        path = root() / name
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file() and "__pycache__" not in file.parts:
-                stat = file.stat()
-                state[file.relative_to(root()).as_posix()] = (stat.st_size, stat.st_mtime_ns)
+    for section, entries in read_yaml(root() / "params.yaml").items():
+        for value in parameters.values():
+            if section == "evaluation" or (isinstance(entries, dict) and value in entries):
+                key = f"{section}.{value} of params.yaml"
+                state[key] = entries if section == "evaluation" else entries[value]
+    rooms = _BELOW | set(_ROOM.findall(source(name).read_text(encoding="utf-8")))
+    code = (
+        path
+        for room in sorted(rooms)
+        for path in sorted((root() / "memrepro" / room).rglob("*"))
+        if path.suffix in (".py", ".yaml", ".json")
+    )
+    for file in (source(name), *code):
+        stat = file.stat()
+        state[file.relative_to(root()).as_posix()] = (stat.st_size, stat.st_mtime_ns)
     return state
 
 

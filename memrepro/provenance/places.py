@@ -14,8 +14,7 @@ from memrepro.files.atomic import read_table
 from memrepro.report.profile import Metrics
 from memrepro.study.evaluation import evaluate_run, read_gold
 from memrepro.study.params import Experiment, Plan, load_plan
-
-STANDS_ON = {"full": ("open", "full")}  # whose results the full profile's tables read too
+from memrepro.study.plan import STANDS_ON
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def metrics_of(profile: str) -> Metrics:
 def run_file(experiment: str) -> Path:
     """The file of an experiment's run, or of all runs of a sweep."""
     one = entry(experiment)
-    return paths.run(one.profile, experiment, one.group)
+    return paths.run(one.profile, experiment, one.study)
 
 
 def run_of(place: Place) -> pd.DataFrame:

@@ -26,12 +26,10 @@ from memrepro.files.atomic import read_json, read_table, read_yaml, root, sha256
 from memrepro.report.modules import report_module
 from memrepro.report.tables import DIGITS
 from memrepro.study.causes import causes, maker
-from memrepro.study.evaluation import as_texts, evaluate_profile
+from memrepro.study.evaluation import as_texts, evaluate_profile, metrics_file
 from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 
-# Profiles whose tables are audited together, by a stage of its own.
-AUDITED = ("sample", "open")
 _KEY = ["row", "column", "metric"]
 _VALUES = (".csv", ".parquet")
 
@@ -115,14 +113,18 @@ def check_recomputed(profile: str) -> int:
     """
     plan = load_plan()
     plan.check_profile(profile)
-    searched = {**plan.experiments, **plan.sweeps}
-    planned = {paths.run(profile, name, e.group) for name, e in searched.items()}
+    planned = {paths.run(profile, name, e.study) for name, e in plan.runs.items()}
+    planned |= {
+        paths.trace(profile, name, e.study) / f"{table}.parquet"
+        for name, e in plan.runs.items()
+        for table in paths.TRACE_TABLES
+    }
     if strays := sorted({*(paths.results(profile) / "runs").rglob("*.parquet")} - planned):
         raise MemreproError(f"{strays[0]} is of no experiment in params.yaml: delete it")
-    # Each part is computed from files alone, so that they can run side by side, the longest first.
-    audited = ["audit"] if profile in AUDITED else []
-    papers = [*plan.papers(profile), *audited]
-    parts = [partial(_check_report, profile, paper) for paper in papers]
+    # Each part is computed from files alone, so that they can run side by side, the longest first;
+    # but for the metrics, which all reports read and a fresh clone lacks.
+    metrics_file(profile)
+    parts = [partial(_check_report, profile, paper) for paper in plan.reports.get(profile, ())]
     parts.insert(1, partial(_check_metrics, profile))
     if (workers := min(os.cpu_count() or 1, len(parts))) == 1:
         return sum(part() for part in parts)

@@ -14,6 +14,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell, show
+from memrepro.study.evaluation import metrics_file
 
 
 def exclusion_cells(profile: str, name: str) -> list[Cell]:
@@ -33,9 +34,9 @@ class Metrics:
     """The per-question values of a profile's experiments."""
 
     def __init__(self, profile: str) -> None:
-        path = paths.metrics(profile)
+        path = metrics_file(profile)
         # A report asks for them in many places: a file of millions of rows is grouped once.
-        changed = path.stat().st_mtime_ns if path.is_file() else 0
+        changed = path.stat().st_mtime_ns
         self._places, self._names, self._values = _grouped(path, changed)
         self.experiments = frozenset(key[0] for key in self._places)
 

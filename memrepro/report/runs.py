@@ -95,7 +95,7 @@ class Runs:
         return float(table["query_id"].isin(asked).sum()) / len(asked)
 
     def _path(self, run: str) -> Path:
-        return paths.run(self._of(run)[0], run, self.planned[run].group)
+        return paths.run(self._of(run)[0], run, self.planned[run].study)
 
     def file(self, run: str) -> FileSource:
         """The file of a run's rankings, for a cell's sources."""

@@ -41,7 +41,7 @@ def causes(now: Stages, then: Stages, stage: str) -> dict[str, list[str]]:
     """What a stage and those before it had otherwise then, by kind (`KINDS`); without what follows.
 
     A stage that read the same with the same code and parameters, and made something else, is held
-    against the environment; a download, against the data.
+    against the environment; if it fetched something else, against the data.
     """
     found: dict[str, list[str]] = {kind: [] for kind in KINDS}
     for name in upstream(now, stage):
@@ -61,7 +61,8 @@ def causes(now: Stages, then: Stages, stage: str) -> dict[str, list[str]]:
         found["parameters"] += given
         made = [path for path in _changed(here, there, "outs") if not path.startswith("build/")]
         if made and not read and not given:
-            kind = "data" if name.startswith("download") else "environment"
+            fetched = any(path.startswith("data/raw/") for path in made)
+            kind = "data" if fetched else "environment"
             found[kind].append(f"{name} made something else of the same")
     return {kind: sorted(set(names)) for kind, names in found.items() if names}
 

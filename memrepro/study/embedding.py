@@ -1,51 +1,120 @@
 """embed: the keys and queries of a data set as vectors; the only stage that wants a GPU."""
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from memrepro.core.key_builder import KeyBuilder, PlainKeyBuilder
+from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, load_extractions, text_id
 from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
+from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import write_table
-from memrepro.study.params import load_plan
+from memrepro.files.atomic import read_yaml, root, write_table, write_text
+from memrepro.retrieve.key_builders import key_builder_for
+from memrepro.study.params import Plan, load_plan
 from memrepro.study.result import StageResult
 
+_ABOVE = """\
+# Which keys are embedded: profile, data set, encoder, granularity, key schemes. It follows from the
+# runs of params.yaml; `memrepro repro` (or `memrepro keys`) writes it. It stands here so that a run
+# that searches keys which are there already makes no embedding stale.
+"""
 
-def run(embedding: str, builder_of: type[KeyBuilder] = PlainKeyBuilder) -> StageResult:
-    """Embed each unique key and query text once, through the cache, and write the vectors.
 
-    The table is `role, text_id, vector`, documents before queries, in the data set's order.
+def keys_file() -> Path:
+    """The file that says which keys are embedded."""
+    return root() / "keys.yaml"
+
+
+def keys_to_embed(plan: Plan) -> dict[str, dict[str, dict[str, dict[str, str]]]]:
+    """Profile → data set → encoder → granularity → key schemes, with spaces between."""
+    found: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
+    for one in plan.runs.values():
+        if one.encoder:
+            found.setdefault(one.profile, {})[one.dataset] = {
+                encoder: {level: " ".join(sorted(schemes)) for level, schemes in levels.items()}
+                for encoder, levels in plan.keys(one.profile, one.dataset).items()
+            }
+    return found
+
+
+def write_keys(plan: Plan) -> bool:
+    """Write what the runs' keys are, if the file says something else; whether it did."""
+    wanted = keys_to_embed(plan)
+    path = keys_file()
+    if path.is_file() and read_yaml(path) == wanted:
+        return False
+    lines = []
+    for profile, datasets in wanted.items():
+        lines.append(f"{profile}:")
+        for dataset, encoders in datasets.items():
+            lines.append(f"  {dataset}:")
+            for encoder, levels in encoders.items():
+                lines.append(f"    {encoder}:")
+                lines += [f"      {level}: {schemes}" for level, schemes in levels.items()]
+    write_text(path, _ABOVE + "\n".join(lines) + "\n")
+    return True
+
+
+def run(profile: str, dataset: str) -> StageResult:
+    """Embed each unique key and query text of a data set once, through the cache, by each encoder.
+
+    A table is `role, text_id, vector`, documents before queries, in the data set's order.
+
+    Raises:
+        MemreproError: if no run of the profile searches vectors of the data set, or keys.yaml does
+            not follow from the runs.
     """
-    entry = load_plan().embedding(embedding)
-    dataset = load(paths.prepared(entry.dataset), entry.dataset)
-    extractions = load_extractions(paths.extracted(entry.dataset))
+    plan = load_plan()
+    wanted = keys_to_embed(plan).get(profile, {}).get(dataset)
+    if not wanted:
+        raise MemreproError(f"no run of the profile {profile!r} searches vectors of {dataset!r}")
+    if read_yaml(keys_file()).get(profile, {}).get(dataset) != wanted:
+        raise MemreproError(
+            f"keys.yaml is older than the runs of params.yaml: run `memrepro repro {profile}`, "
+            "which writes it, or `memrepro keys`"
+        )
+    loaded = load(paths.prepared(dataset), dataset)
+    summaries, outputs = [], []
+    for encoder, levels in wanted.items():
+        summary, output = _embed(profile, loaded, encoder, levels)
+        summaries.append(summary)
+        outputs.append(output)
+    folders = (paths.prepared(dataset), paths.extracted(dataset))
+    inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
+    return StageResult(f"embed {profile} {dataset}", pd.DataFrame(summaries), inputs, outputs)
+
+
+def _embed(
+    profile: str, dataset: Dataset, name: str, levels: Mapping[str, str]
+) -> tuple[dict[str, Any], Path]:
+    """Embed by one encoder: what a reader of the notebook sees, and the file."""
+    extractions = load_extractions(paths.extracted(dataset.name))
     documents: dict[str, None] = {}
-    for granularity, key_schemes in entry.keys.items():
-        for key_scheme in key_schemes:
-            builder = builder_of(granularity, key_scheme, extractions)
+    for granularity, schemes in levels.items():
+        for scheme in schemes.split():
+            builder = key_builder_for(scheme)(granularity, scheme, extractions)
             builder.make_all(list(dataset.memories.values()))
             documents.update(dict.fromkeys(builder.texts))
     queries = dict.fromkeys(query.text for query in dataset.queries)
-    encoder = load_encoder(entry.encoder)
+    encoder = load_encoder(name)
     blocks = []
     with VectorStore() as cache:
         for role, texts in (("document", list(documents)), ("query", list(queries))):
             vectors = embed(texts, encoder, role, cache)  # type: ignore[arg-type]
             ids = [text_id(text) for text in texts]
             blocks.append(pd.DataFrame({"role": role, "text_id": ids, "vector": list(vectors)}))
-    output = entry.path
+    output = paths.vectors(profile, dataset.name, name)
     write_table(output, pd.concat(blocks, ignore_index=True))
-    summary = pd.DataFrame(
-        {
-            "encoder": [entry.encoder],
-            "runtime": [encoder.identity.runtime],
-            "documents": [len(documents)],
-            "queries": [len(queries)],
-            "mean length (characters)": [int(np.mean([len(text) for text in documents]))],
-        }
-    )
-    folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
-    inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
-    return StageResult(f"embed {embedding}", summary, inputs, [output])
+    summary = {
+        "encoder": name,
+        "runtime": encoder.identity.runtime,
+        "documents": len(documents),
+        "queries": len(queries),
+        "mean length (characters)": int(np.mean([len(text) for text in documents])),
+    }
+    return summary, output

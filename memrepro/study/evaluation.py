@@ -1,12 +1,15 @@
 """evaluate: every run of a profile against the qrels; the only stage that reads them."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from memrepro.core.key_schemes import is_extraction
@@ -16,7 +19,7 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import Judged, Values, evaluate, lay_out, ranks_of
 from memrepro.evaluate.rollup import evaluate_official, roll_up
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import read_table, replacing, sha256, write_table
 from memrepro.study.params import Experiment, Plan, Protocol, load_plan
 from memrepro.study.result import StageResult
 
@@ -26,7 +29,6 @@ METRIC_COLUMNS = [
 PROTOCOL_COLUMNS = [
     "experiment", "setting", "level", "protocol", "metric", "k", "n", "value",
 ]  # fmt: skip
-_KEYS = ("key_scheme", "granularity")  # sweeps over what is searched, and not over a parameter
 LEDGER_COLUMNS = ["dataset", "level", "protocol", "query_id", "reason"]
 
 
@@ -92,7 +94,7 @@ def cutoffs(experiment: Experiment, plan: Plan) -> list[int]:
     retriever's k are left out; a sweep over a retriever's parameter is evaluated at its k alone.
     """
     depth = experiment.parameters["k"]
-    if experiment.vary and experiment.vary not in _KEYS:
+    if experiment.vary and not experiment.varies_keys:
         return [depth]
     return [k for k in plan.evaluation.ks if k <= depth]
 
@@ -120,7 +122,7 @@ def evaluate_run(
                 if (judged := gold.judged(level, key, protocol)) is None:
                     continue
                 # Sweeps over keys are many: what is kept of them a question is little.
-                brief = key != first or experiment.vary in _KEYS
+                brief = key != first or experiment.varies_keys
                 names, at = (
                     (plan.evaluation.protocol_metrics, few)
                     if brief
@@ -207,13 +209,12 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
     def gold_of(dataset: str) -> Gold:
         return read_gold(plan.dataset(dataset).profile, dataset, protocols)
 
-    for name, experiment in {**plan.experiments, **plan.sweeps}.items():
+    for name, experiment in plan.runs.items():
         if experiment.profile != profile:
             continue
         gold = gold_of(experiment.dataset)
-        run = read_table(
-            paths.run(profile, name, experiment.group), ["setting", "query_id", "doc_id"]
-        )
+        path = paths.run(profile, name, experiment.study)
+        run = read_table(path, ["setting", "query_id", "doc_id"])
         counted = False
         for setting, level, key, values in evaluate_run(name, experiment, run, plan, gold):
             sums += [
@@ -245,6 +246,61 @@ def as_texts(table: pd.DataFrame) -> pd.DataFrame:
     return table.astype(dict.fromkeys(table.select_dtypes("category"), "str"))
 
 
+def metrics_file(profile: str) -> Path:
+    """The per-question metrics of a profile, made from its runs and qrels where they are not.
+
+    They are not in git. The file says which rankings, gold and protocols it was made from, so that
+    one that is older than those is made again.
+
+    Raises:
+        MemreproError: if a run of the profile is missing.
+    """
+    path = paths.metrics(profile)
+    # Reports ask for it in many places: one state of the file is looked at once.
+    _make_current(profile, path, path.stat().st_mtime_ns if path.is_file() else 0)
+    return path
+
+
+@lru_cache(maxsize=8)
+def _make_current(profile: str, path: Path, changed: int) -> None:
+    plan = load_plan()
+    if not changed or _made_of(path) != _state(profile, plan):
+        write_metrics(profile, plan, evaluate_profile(profile, plan)["metrics"])
+
+
+def write_metrics(profile: str, plan: Plan, metrics: pd.DataFrame) -> Path:
+    """Write the per-question metrics, and what they were made from."""
+    table = pa.Table.from_pandas(as_texts(metrics), preserve_index=False)
+    known = table.schema.metadata | {_MADE_OF: _state(profile, plan)}
+    with replacing(paths.metrics(profile)) as temporary:
+        pq.write_table(table.replace_schema_metadata(known), temporary, compression="zstd")
+    return paths.metrics(profile)
+
+
+_MADE_OF = b"memrepro: made of"
+
+
+def _made_of(path: Path) -> bytes:
+    try:
+        found: bytes = dict(pq.read_schema(path).metadata or {}).get(_MADE_OF, b"")
+        return found
+    except (OSError, ValueError):
+        return b""
+
+
+def _state(profile: str, plan: Plan) -> bytes:
+    """The digest of all that a profile's metrics follow from."""
+    runs = {name: one for name, one in plan.runs.items() if one.profile == profile}
+    files = [paths.run(profile, name, one.study) for name, one in runs.items()]
+    for dataset in dict.fromkeys(one.dataset for one in runs.values()):
+        where = plan.dataset(dataset).profile
+        files += [paths.qrels(where, dataset), paths.places(where, dataset)]
+    digest = hashlib.sha256(repr((plan.evaluation, runs)).encode())
+    for path in files:
+        digest.update(sha256(path).encode())
+    return digest.hexdigest().encode()
+
+
 def run(profile: str) -> StageResult:
     """Write a profile's per-question metrics, its protocols and its ledger of exclusions."""
     plan = load_plan()
@@ -252,14 +308,16 @@ def run(profile: str) -> StageResult:
     found = evaluate_profile(profile, plan)
     outputs = paths.evaluated(profile)
     metrics = found["metrics"]
-    for name, path in outputs.items():
-        write_table(path, as_texts(found[name]))
+    write_metrics(profile, plan, metrics)
+    for name in ("protocols", "exclusions"):
+        write_table(outputs[name], found[name])
     plain = metrics[(metrics["setting"] == "") & (metrics["metric"].isin(["recall_all", "ndcg"]))]
     summary = plain.pivot_table(
-        index=["experiment", "level"], columns=["metric", "k"], values="value"
+        index=["experiment", "level"], columns=["metric", "k"], values="value", observed=True
     )
-    folder = paths.results(profile)
-    inputs = sorted(
-        p for sub in ("runs", "qrels", "places") for p in (folder / sub).rglob("*.parquet")
-    )
+    inputs = [
+        paths.run(profile, name, e.study) for name, e in plan.runs.items() if e.profile == profile
+    ]
+    inputs += sorted((paths.results(profile) / "data").glob("*/qrels.parquet"))
+    inputs += sorted((paths.results(profile) / "data").glob("*/places.parquet"))
     return StageResult(f"evaluate {profile}", summary.round(4), inputs, list(outputs.values()))

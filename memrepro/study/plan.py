@@ -1,4 +1,4 @@
-"""The nouns of `params.yaml`: data sets, embeddings, experiments, reports, evaluation, the plan."""
+"""The nouns of `params.yaml`: data sets, experiments, evaluation, measurements, the plan."""
 
 import difflib
 from collections.abc import Mapping
@@ -10,23 +10,9 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 
 PROFILES = ("sample", "open", "full")
-# As in dvc.yaml, `report-full`.
-FULL_REPORTS = ("rfmem", "maxsim", "longmemeval", "associa", "tiered")
-
-
-def family_of(key_scheme: str) -> str:
-    """Who makes the keys of a key scheme: 'graph', 'tiered', or '' (`core.key_builder`).
-
-    A graph's are `base+graph:…` (`retrievers.associa.key_scheme`), the tiered design's `tiers:…`
-    (`retrievers.tiered.key_scheme`).
-    """
-    if key_scheme.startswith("tiers:"):
-        return "tiered"
-    return "graph" if "+graph:" in key_scheme else ""
-
-
-def _vectors(dataset: str, encoder: str, family: str) -> Path:
-    return paths.vectors(dataset, f"{encoder}-{family}" if family else encoder)
+# Whose results the full profile's reports read too, besides its own.
+STANDS_ON: Mapping[str, tuple[str, ...]] = {"full": ("open", "full")}
+AUDIT = "audit"  # the report that stands on the others
 
 
 @dataclass(frozen=True)
@@ -47,43 +33,12 @@ class DatasetEntry:
 
 
 @dataclass(frozen=True)
-class Embedding:
-    """Which keys of a data set an encoder embeds: granularity → key schemes."""
-
-    profile: str
-    dataset: str
-    encoder: str
-    keys: Mapping[str, tuple[str, ...]]
-
-    @property
-    def family(self) -> str:
-        """Who makes its keys (`family_of`), the same for all of them."""
-        return next(
-            (
-                family_of(key_scheme)
-                for key_schemes in self.keys.values()
-                for key_scheme in key_schemes
-            ),
-            "",
-        )
-
-    @property
-    def is_graph(self) -> bool:
-        """Whether its keys are the texts of memory graphs."""
-        return self.family == "graph"
-
-    @property
-    def path(self) -> Path:
-        """The file of the vectors."""
-        return _vectors(self.dataset, self.encoder, self.family)
-
-
-@dataclass(frozen=True)
 class Experiment:
     """One run: a data set's docs under a key scheme, searched by a retriever.
 
     Attributes:
         profile: whose results folder the run lies in.
+        study: the study that it is run with.
         dataset: key of the data set.
         granularity: what a doc is, such as 'round', or an extraction's name.
         key_scheme: which of its texts are keys, and their expansion; see `memrepro.core.keys`.
@@ -96,11 +51,11 @@ class Experiment:
         vary: in a sweep, 'key_scheme', 'granularity' or the parameter that takes each of `values`;
             '' otherwise.
         values: of the sweep.
-        group: what is run together with it, the sweeps' group or `tiered/<group>`; '' for what has
-            a stage of its own.
+        traced: whether it leaves a trace beside the run.
     """
 
     profile: str
+    study: str
     dataset: str
     granularity: str
     key_scheme: str
@@ -112,19 +67,24 @@ class Experiment:
     dates: tuple[str, ...] = ()
     vary: str = ""
     values: tuple[Any, ...] = ()
-    group: str = ""
+    traced: bool = False
 
     @property
     def vectors(self) -> Path:
         """The file of its vectors."""
-        return _vectors(self.dataset, self.encoder, family_of(self.key_scheme))
+        return paths.vectors(self.profile, self.dataset, self.encoder)
+
+    @property
+    def varies_keys(self) -> bool:
+        """Whether it is a sweep over what is searched, and not over a parameter."""
+        return self.vary in ("key_scheme", "granularity")
 
     def variants(self) -> dict[str, "Experiment"]:
         """What runs, by setting: itself under '', or in a sweep one experiment a value."""
         if not self.vary:
             return {"": self}
-        one = replace(self, vary="", values=(), group="")
-        if self.vary in ("key_scheme", "granularity"):
+        one = replace(self, vary="", values=())
+        if self.varies_keys:
             return {str(value): replace(one, **{self.vary: value}) for value in self.values}
         return {
             str(value): replace(one, parameters={**self.parameters, self.vary: value})
@@ -153,18 +113,17 @@ class Latency:
 
 @dataclass(frozen=True)
 class Scale:
-    """The sizes, in segments, at which the tiered store is measured."""
+    """The sizes, in segments, at which a store is measured.
 
-    profile: str
-    segments: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Report:
-    """A notebook of tables and figures about one profile; `paper` names both."""
+    Attributes:
+        profile: whose folder the table lies in.
+        paper: the document whose module `scale` measures it.
+        segments: the sizes.
+    """
 
     profile: str
     paper: str
+    segments: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -203,32 +162,61 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Plan:
-    """All of `params.yaml`; `traced` names the experiments that leave a trace beside the run."""
+    """All of `params.yaml`: experiments make one run each, sweeps one for each setting."""
 
     datasets: Mapping[str, DatasetEntry]
-    embeddings: Mapping[str, Embedding]
     experiments: Mapping[str, Experiment]
     sweeps: Mapping[str, Experiment]
-    reports: Mapping[str, Report]
+    reports: Mapping[str, tuple[str, ...]]
     evaluation: Evaluation
-    traced: frozenset[str] = frozenset()
     latency: Mapping[str, Latency] = field(default_factory=dict)
     scales: Mapping[str, Scale] = field(default_factory=dict)
 
+    @property
+    def runs(self) -> dict[str, Experiment]:
+        """Experiments and sweeps by name."""
+        return {**self.experiments, **self.sweeps}
+
+    @property
+    def traced(self) -> frozenset[str]:
+        """The experiments that leave a trace beside the run."""
+        return frozenset(name for name, one in self.experiments.items() if one.traced)
+
+    def studies(self, profile: str = "") -> dict[str, dict[str, Experiment]]:
+        """Study → its experiments and sweeps by name; of one profile, or of all."""
+        found: dict[str, dict[str, Experiment]] = {}
+        for name, one in self.runs.items():
+            if profile in ("", one.profile):
+                found.setdefault(one.study, {})[name] = one
+        return found
+
+    def study(self, key: str) -> dict[str, Experiment]:
+        """A study's runs; an unknown one is an error that lists the known ones."""
+        return named("study", self.studies(), key)
+
+    def keys(self, profile: str, dataset: str) -> dict[str, dict[str, list[str]]]:
+        """Encoder → granularity → the key schemes that a profile's runs search of a data set."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for one in self.runs.values():
+            if one.encoder and (one.profile, one.dataset) == (profile, dataset):
+                for e in one.variants().values():
+                    schemes = found.setdefault(e.encoder, {}).setdefault(e.granularity, [])
+                    if e.key_scheme not in schemes:
+                        schemes.append(e.key_scheme)
+        return found
+
     def check_report(self, profile: str, paper: str) -> None:
         """Refuse a report that is not planned."""
-        planned = {(p, paper) for p in PROFILES for paper in self.papers(p)}
-        if (profile, paper) not in planned:
-            known = ", ".join(f"{paper} on {profile}" for profile, paper in sorted(planned))
+        if paper not in self.reports.get(profile, ()):
+            planned = ((one, p) for p, papers in self.reports.items() for one in papers)
+            known = ", ".join(f"{one} on {p}" for one, p in planned)
             raise MemreproError(
                 f"no report {paper!r} on the profile {profile!r}: known are {known}"
             )
 
     def papers(self, profile: str) -> list[str]:
-        """The papers that a profile reports on; the full one's stand on the open one's results."""
-        if profile == "full":
-            return list(FULL_REPORTS)
-        return [r.paper for r in self.reports.values() if r.profile == profile]
+        """The reports of a profile without the audit; the full one's read the open one's too."""
+        return [one for one in self.reports.get(profile, ()) if one != AUDIT]
 
     def check_profile(self, profile: str) -> None:
         """Refuse an unknown profile."""
@@ -239,13 +227,9 @@ class Plan:
         """A data set by key; an unknown one is an error that lists the known ones."""
         return named("data set", self.datasets, key)
 
-    def embedding(self, key: str) -> Embedding:
-        """An embedding by key; an unknown one is an error that lists the known ones."""
-        return named("embedding", self.embeddings, key)
-
     def experiment(self, key: str) -> Experiment:
         """An experiment or sweep by key; an unknown one is an error that lists the known ones."""
-        return named("experiment", {**self.experiments, **self.sweeps}, key)
+        return named("experiment", self.runs, key)
 
     def timed(self, key: str) -> Latency:
         """An entry of `latency` by key; an unknown one is an error that lists the known ones."""

@@ -1,6 +1,5 @@
 """What every stage returns: a summary to show, and the digests of what it read and wrote."""
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ class StageResult:
     """A stage that ended well.
 
     Attributes:
-        stage: its name and argument, such as `retrieve sample-dense-user`.
+        stage: its name and argument, such as `retrieve sample-rfmem`.
         summary: what a reader of the notebook sees.
         inputs: the files read.
         outputs: the files written.
@@ -32,9 +31,9 @@ class StageResult:
     def footer(self) -> None:
         """Print the provenance footer; its last line tells the runner that nothing was cut short.
 
-        No time and no host, so that an executed notebook changes only with its content.
+        No time, no host and no version of Python, so that a notebook changes only with its content.
         """
-        print(f"memrepro {__version__}, Python {platform.python_version()}: {self.stage}")
+        print(f"memrepro {__version__}: {self.stage}")
         for what, paths in (("read", self.inputs), ("wrote", self.outputs)):
             for path in paths:
                 print(f"{what:>5}  {sha256(path)[:16]}  {path.relative_to(root()).as_posix()}")

@@ -1,108 +1,33 @@
-"""retrieve: one experiment's run, and perhaps its trace; sees no qrels."""
+"""retrieve: the runs of a study, and the traces that some leave; sees no qrels."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from memrepro.core.key_builder import KeyBuilder, PlainKeyBuilder
 from memrepro.core.keys import Request
-from memrepro.core.memory import Dataset, Memory, Query
-from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, text_id
+from memrepro.core.memory import Dataset
+from memrepro.core.prepared import load
 from memrepro.core.ranking import COLUMNS, to_frame
 from memrepro.core.similarity import Floats
+from memrepro.encode.encoder import Encoder
+from memrepro.encode.load import load_encoder
+from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
+from memrepro.evaluate.rollup import parent_of
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import replacing, write_table
+from memrepro.files.progress import bar
 from memrepro.retrieve import Retriever, make_retriever
+from memrepro.retrieve.key_builders import measure_for
 from memrepro.study.params import Experiment, Plan, load_plan
+from memrepro.study.requests import make_requests, read_vectors
 from memrepro.study.result import StageResult
-
-_ANEW = "delete it and run `dvc repro` again, which makes it from the data and the cache"
-
-
-def read_vectors(experiment: Experiment) -> Mapping[str, Mapping[str, Floats]]:
-    """Role → text id → vector, all finite and of one dimension."""
-    path = experiment.vectors
-    table = read_table(path)
-    if set(table.columns) != {"role", "text_id", "vector"}:
-        raise MemreproError(f"{path} has the columns {list(table.columns)}: {_ANEW}")
-    if len(sizes := sorted({len(v) for v in table["vector"]})) != 1:
-        raise MemreproError(f"{path} has vectors of the dimensions {sizes}: {_ANEW}")
-    finite = np.isfinite(np.stack(list(table["vector"]))).all(axis=1)
-    if not finite.all():
-        first = table["text_id"][int(np.argmin(finite))]
-        raise MemreproError(
-            f"{path} has {int((~finite).sum())} vectors with NaN or infinity, the first of text "
-            f"{first}: {_ANEW}"
-        )
-    return {
-        str(role): dict(zip(rows["text_id"], rows["vector"], strict=True))
-        for role, rows in table.groupby("role")
-    }
-
-
-def _pick(vectors: Mapping[str, Floats], texts: Sequence[str], experiment: Experiment) -> Floats:
-    """The vectors of texts, shape (n, dimension)."""
-    try:
-        return np.stack([vectors[text_id(text)] for text in texts])
-    except KeyError as error:
-        raise MemreproError(
-            f"{experiment.vectors} has no vector of text {error}: {_ANEW}"
-        ) from error
-
-
-def make_requests(
-    dataset: Dataset,
-    experiment: Experiment,
-    vectors: Mapping[str, Mapping[str, Floats]],
-    builder_of: type[KeyBuilder] = PlainKeyBuilder,
-) -> list[Request]:
-    """One request a memory, in the data set's order; with vectors if there is an encoder."""
-    asked: dict[str, list[Query]] = {}
-    for query in dataset.queries:
-        asked.setdefault(query.memory_id, []).append(query)
-    extractions = load_extractions(paths.extracted(experiment.dataset))
-    builder = builder_of(experiment.granularity, experiment.key_scheme, extractions)
-    memories = [dataset.memories[memory_id] for memory_id in asked]
-    made = builder.make_all(memories)
-    if experiment.encoder:
-        shared = _pick(vectors.get("document", {}), builder.texts, experiment)
-        made = [keys.with_vectors(shared) for keys in made]
-    requests = []
-    for keys, queries in zip(made, asked.values(), strict=True):
-        texts = [q.text for q in queries]
-        query_vectors = (
-            _pick(vectors.get("query", {}), texts, experiment) if experiment.encoder else None
-        )
-        requests.append(Request(keys, [q.query_id for q in queries], texts, query_vectors))
-    if experiment.ranges:
-        return _with_times(requests, memories, builder, load_plan(), experiment)
-    return requests
-
-
-def _with_times(
-    requests: Sequence[Request],
-    memories: Sequence[Memory],
-    builder: KeyBuilder,
-    plan: Plan,
-    experiment: Experiment,
-) -> list[Request]:
-    """The requests with each doc's dates, those of its session, and each query's range."""
-    profile = plan.dataset(experiment.dataset).profile
-    dates = load_dates(paths.dates(profile, experiment.dataset), experiment.dates)
-    found = load_ranges(paths.ranges(profile, experiment.dataset), experiment.ranges)
-    ranges = {one.query_id: (one.start, one.end) for one in found}
-    timed = []
-    for request, memory in zip(requests, memories, strict=True):
-        of_session = [dates.get((memory.memory_id, s.session_id), []) for s in memory.sessions]
-        doc_dates = [of_session[i] for i in builder.sessions_of_docs(memory)]
-        asked = [ranges.get(query_id) for query_id in request.query_ids]
-        timed.append(replace(request, doc_dates=doc_dates, ranges=asked))
-    return timed
 
 
 class Trace(Protocol):
@@ -136,13 +61,10 @@ def write_trace(trace: Trace, folder: Path) -> tuple[pd.DataFrame, list[Path]]:
     """
     small = {"i": np.int32, "f": np.float32}
     hits = _retyped(trace.hits, small)
-    tables = {
-        "queries": _retyped(trace.queries, {"i": np.int32}),
-        "branches": _retyped(trace.branches, small),
-        "hits": hits,
-    }
+    asked, branches = _retyped(trace.queries, {"i": np.int32}), _retyped(trace.branches, small)
+    tables = dict(zip(paths.TRACE_TABLES, (asked, branches, hits), strict=True))
     for name, table in tables.items():
-        write_table(folder / f"{name}.parquet", table)
+        write_small(folder / f"{name}.parquet", table)
     return hits[COLUMNS], [folder / f"{name}.parquet" for name in tables]
 
 
@@ -152,44 +74,188 @@ def _retyped(table: pd.DataFrame, types: Mapping[str, type]) -> pd.DataFrame:
     return table.astype({name: types[kind] for name, kind in kinds if kind in types})
 
 
-def run(
-    experiment: str,
-    builder_of: type[KeyBuilder] = PlainKeyBuilder,
-    attach_encoder: Callable[[Retriever, Experiment], Retriever] = lambda retriever, _: retriever,
-) -> StageResult:
-    """Run an experiment and write its rankings, and its trace.
+Embed = Callable[[Sequence[str]], Floats]
 
-    Args:
-        experiment: by name.
-        builder_of: what makes its keys.
-        attach_encoder: gives a retriever what no parameter names, such as an encoder.
+
+@runtime_checkable
+class WantsEncoder(Protocol):
+    """A retriever that makes queries itself, and needs an encoder for them."""
+
+    def with_encoder(self, embed: Embed, deliberator: Any = None) -> Retriever:
+        """With what turns queries into vectors, and perhaps with what says which to make."""
+
+
+def attach_encoder(retriever: Retriever, encoder: str) -> Retriever:
+    """A retriever that makes queries itself gets its run's encoder; another stays as it is."""
+    if isinstance(retriever, WantsEncoder):
+        return retriever.with_encoder(embedder(encoder))
+    return retriever
+
+
+def embedder(encoder: str) -> Embed:
+    """Embeds queries through the cache; the encoder is loaded when the first one comes."""
+
+    @cache
+    def loaded() -> Encoder:
+        return load_encoder(encoder)
+
+    def embed_queries(texts: Sequence[str]) -> Floats:
+        with VectorStore() as store:
+            return embed(texts, loaded(), "query", store)
+
+    return embed_queries
+
+
+def run(study: str) -> StageResult:
+    """Run the experiments and sweeps of a study and write a file for each.
+
+    A sweep's file has the setting of each run. What is not of the study any more is deleted.
     """
     plan = load_plan()
-    entry = plan.experiment(experiment)
-    if entry.group:
-        raise MemreproError(f"{experiment} is a sweep: run its group, {entry.group}, by `sweep`")
-    dataset = load(paths.prepared(entry.dataset), entry.dataset)
-    vectors = read_vectors(entry) if entry.encoder else {}
-    requests = make_requests(dataset, entry, vectors, builder_of)
-    made = make_retriever(entry.method, entry.retriever, dict(entry.parameters))
-    retriever = attach_encoder(made, entry)
-    outputs = [paths.run(entry.profile, experiment)]
-    if experiment in plan.traced:
+    runs = plan.study(study)
+    settings = {name: entry.variants() for name, entry in runs.items()}
+    sizes: list[pd.DataFrame] = []
+    found: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in runs}
+    outputs: list[Path] = []
+    with bar(sum(map(len, settings.values())), f"retrieve {study}", "run") as progress:
+        for one, dataset, requests, asked in _by_requests(settings):
+            if (measure := measure_for(one.key_scheme)) is not None:
+                what = measure(requests)
+                what.insert(0, "granularity", one.granularity)
+                what.insert(1, "keying", one.key_scheme)
+                sizes.append(what)
+            for name, setting in asked:
+                table, traces = _search(name, settings[name][setting], requests)
+                if runs[name].varies_keys:
+                    table = shortened(table, dataset, max(plan.evaluation.protocol_ks))
+                found[name][setting] = table
+                outputs += traces
+                progress.update()
+    profile = next(iter(runs.values())).profile
+    for name, tables in found.items():
+        path = paths.run(profile, name, study)
+        write_small(path, _joined(settings[name], tables))
+        outputs.append(path)
+    if sizes:
+        path = paths.graphs(profile, study)
+        write_table(path, pd.concat(sizes, ignore_index=True))
+        outputs.append(path)
+    for path in paths.study(profile, study).rglob("*"):
+        if path.is_file() and path not in outputs:
+            path.unlink()
+    summary = pd.concat([_summary(name, tables) for name, tables in found.items()])
+    inputs = [path for entry in runs.values() for path in inputs_of(entry, plan)]
+    return StageResult(
+        f"retrieve {study}", summary.reset_index(drop=True), list(dict.fromkeys(inputs)),
+        sorted(outputs),
+    )  # fmt: skip
+
+
+def _by_requests(
+    settings: Mapping[str, Mapping[str, Experiment]],
+) -> Iterator[tuple[Experiment, Dataset, list[Request], list[tuple[str, str]]]]:
+    """Which runs share a data set, its vectors and its keys: those are read and made once.
+
+    Yields an experiment, its data set and requests, and the names and settings of all that ask so.
+    """
+    by_data: dict[tuple[str, str], dict[object, list[tuple[str, str]]]] = {}
+    for name, variants in settings.items():
+        for setting, one in variants.items():
+            searched = (one.granularity, one.key_scheme, one.ranges, one.dates)
+            shared = by_data.setdefault((one.dataset, one.encoder), {})
+            shared.setdefault(searched, []).append((name, setting))
+    for (key, encoder), groups in by_data.items():
+        dataset = load(paths.prepared(key), key)
+        first_name, first_setting = next(iter(groups.values()))[0]
+        first = settings[first_name][first_setting]
+        vectors = read_vectors(first) if encoder else {}
+        for asked in groups.values():
+            name, setting = asked[0]
+            one = settings[name][setting]
+            yield one, dataset, make_requests(dataset, one, vectors), asked
+
+
+def _search(
+    name: str, one: Experiment, requests: Sequence[Request]
+) -> tuple[pd.DataFrame, list[Path]]:
+    """A run's rankings, and the files of its trace."""
+    made = make_retriever(one.method, one.retriever, dict(one.parameters))
+    retriever = attach_encoder(made, one.encoder)
+    if one.traced:
         # The plan admits none without one.
         trace = cast(Traced, retriever).trace(requests)
-        table, traces = write_trace(trace, paths.trace(entry.profile, experiment))
-        outputs += traces
-    else:
-        table = to_frame(retriever.search(requests))
-    write_table(outputs[0], table)
-    summary = summarise(experiment, 1, len(dataset.queries), len(table))
-    return StageResult(f"retrieve {experiment}", summary, inputs_of(entry, plan), outputs)
+        return write_trace(trace, paths.trace(one.profile, name, one.study))
+    return to_frame(retriever.search(requests)), []
 
 
-def summarise(experiment: str, runs: int, queries: int, rows: int) -> pd.DataFrame:
-    """What a reader of the notebook sees of an experiment: one row."""
-    row = (experiment, runs, queries, round(rows / runs / queries, 2))
+def shortened(run: pd.DataFrame, dataset: Dataset, depth: int) -> pd.DataFrame:
+    """The top of each ranking, down to where `depth` sessions were named.
+
+    That is all that a sweep over key schemes is evaluated by, at every level.
+    """
+    sessions = {}
+    for memory in dataset.memories.values():
+        for session in memory.sessions:
+            for part in session.rounds:
+                names = (part.round_id, *(turn.turn_id for turn in part.turns))
+                sessions.update(dict.fromkeys(names, session.session_id))
+    of_doc = {doc: sessions.get(parent_of(doc), parent_of(doc)) for doc in run["doc_id"].unique()}
+    named = run.assign(session=run["doc_id"].map(of_doc))
+    first = ~named.duplicated(["query_id", "session"])
+    count = first.groupby(named["query_id"], sort=False).cumsum()
+    # The doc that names the last session stays, what follows it goes.
+    return run[(count < depth) | ((count == depth) & first)]
+
+
+def write_small(path: Path, table: pd.DataFrame) -> None:
+    """Write rankings as a parquet file that git can hold: ids coded, the bytes of scores apart."""
+    found = pa.Table.from_pandas(table, preserve_index=False)
+    scores = [field.name for field in found.schema if pa.types.is_floating(field.type)]
+    coded = [name for name in found.column_names if name not in scores]
+    with replacing(path) as temporary:
+        pq.write_table(
+            found, temporary, compression="zstd", compression_level=15, use_dictionary=coded,
+            use_byte_stream_split=scores,
+        )  # fmt: skip
+
+
+def _joined(variants: Mapping[str, Experiment], tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """The tables of a sweep's settings, in the order of the settings, or the one of a run."""
+    if list(variants) == [""]:
+        return tables[""]
+    joined = [tables[setting].assign(setting=setting) for setting in variants]
+    table = pd.concat(joined, ignore_index=True)
+    return table[["setting", *(c for c in table if c != "setting")]]
+
+
+def _summary(name: str, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """What a reader of the notebook sees of a run or sweep: one row."""
+    rows = sum(map(len, tables.values()))
+    queries = max(table["query_id"].nunique() for table in tables.values())
+    row = (name, len(tables), queries, round(rows / len(tables) / max(queries, 1), 2))
     return pd.DataFrame([row], columns=["experiment", "runs", "queries", "docs a query"])
+
+
+def search(experiment: str, deliberator: object) -> pd.DataFrame:
+    """An experiment's rankings under another deliberator, as a run; nothing is written.
+
+    Args:
+        experiment: of a retriever that makes queries itself.
+        deliberator: says what is missing, such as a language model's.
+
+    Raises:
+        MemreproError: if the experiment is unknown or deliberates on nothing.
+    """
+    entry = load_plan().experiment(experiment)
+    made = make_retriever(entry.method, entry.retriever, dict(entry.parameters))
+    if not isinstance(made, WantsEncoder):
+        raise MemreproError(
+            f"{experiment} runs {entry.method}.{entry.retriever}, which deliberates on nothing: "
+            "choose an experiment whose retriever does"
+        )
+    dataset = load(paths.prepared(entry.dataset), entry.dataset)
+    requests = make_requests(dataset, entry, read_vectors(entry))
+    return to_frame(made.with_encoder(embedder(entry.encoder), deliberator).search(requests))
 
 
 def inputs_of(entry: Experiment, plan: Plan) -> list[Path]:

@@ -1,7 +1,6 @@
-"""The DVC line: what depends on what, and one tiny profile run end to end, twice."""
+"""The DVC line: what depends on what, how large it is, and one tiny profile run end to end."""
 
 import ast
-import json
 import os
 import re
 import shutil
@@ -14,30 +13,58 @@ import pytest
 import yaml
 
 from memrepro.files.atomic import read_yaml
+from memrepro.study.embedding import write_keys
+from memrepro.study.params import load_plan
 
 ROOT = Path(__file__).parents[2]
-STAGES = read_yaml(ROOT / "dvc.yaml")["stages"]
-PARAMS = read_yaml(ROOT / "params.yaml")
+TEMPLATES = read_yaml(ROOT / "dvc.yaml")["stages"]
+PLAN = load_plan()
 
+
+def filled(tree, known):
+    if isinstance(tree, dict):
+        return {filled(key, known): filled(value, known) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [filled(value, known) for value in tree]
+    for name, value in known.items():
+        tree = tree.replace(f"${{{name}}}", value) if isinstance(tree, str) else tree
+    return tree
+
+
+def stages():
+    """Every stage by its name, templates filled in; each out as a path."""
+    found = {}
+    for name, stage in TEMPLATES.items():
+        items = stage.get("foreach", {"": {}})
+        items = items if isinstance(items, dict) else {item: item for item in items}
+        for key, item in items.items():
+            known = {"key": key}
+            known |= {f"item.{k}": v for k, v in item.items()} if isinstance(item, dict) else {}
+            known |= {"item": item} if isinstance(item, str) else {}
+            made = filled(stage.get("do", stage), known)
+            commands = [made["cmd"]] if isinstance(made["cmd"], str) else made["cmd"]
+            outs = [next(iter(out)) if isinstance(out, dict) else out for out in made["outs"]]
+            found[f"{name}@{key}" if key else name] = {
+                "commands": commands, "deps": made["deps"], "outs": outs,
+                "params": made.get("params", []),
+            }  # fmt: skip
+    return found
+
+
+STAGES = stages()
 # Modules that name, read, write and check, but decide no number: no stage depends on them.
 PLUMBING = {
-    "memrepro",
-    "memrepro.errors",
-    "memrepro.study.params",
-    "memrepro.files.paths",
-    "memrepro.study.plan",
-    "memrepro.files.atomic",
-    "memrepro.pipeline.stages",
-    "memrepro.study.result",
-    "memrepro.data",
-    "memrepro.data.registry",
-    "memrepro.data.fetch",
-    "memrepro.files.progress",
-    "memrepro.retrieve",
-    "memrepro.numerics",
-    "memrepro.report",
-    "memrepro.audit",
-}
+    "memrepro", "memrepro.errors", "memrepro.study", "memrepro.study.params",
+    "memrepro.study.grids", "memrepro.study.plan", "memrepro.study.result", "memrepro.retrieve",
+    "memrepro.pipeline", "memrepro.pipeline.stages", "memrepro.pipeline.stages.report",
+    "memrepro.pipeline.stages.audit", "memrepro.pipeline.views", "memrepro.papers",
+    # What verify says of a change, and no more.
+    "memrepro.study.causes", "memrepro.provenance",
+}  # fmt: skip
+
+
+def is_plumbing(name):
+    return name in PLUMBING or name.startswith("memrepro.files")
 
 
 def module_file(name):
@@ -48,108 +75,148 @@ def module_file(name):
     return None
 
 
-def closure(*names):
+def imported(source):
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def closure(names):
     """The modules of the package that these import, however deep, plumbing aside."""
     found, todo = set(), list(names)
     while todo:
         name = todo.pop()
-        if name in found or name in PLUMBING or module_file(name) is None:
-            continue
-        found.add(name)
-        for node in ast.walk(ast.parse(module_file(name).read_text())):
-            if isinstance(node, ast.Import):
-                todo += [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.module:
-                todo += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        if name not in found and not is_plumbing(name) and module_file(name):
+            found.add(name)
+            todo += imported(module_file(name).read_text())
     return {module_file(name).relative_to(ROOT).as_posix() for name in found}
 
 
-DYNAMIC = {
-    "download": ["memrepro.data.sample"],
-    "prepare": ["memrepro.data.locomo"],
-    "extract": ["memrepro.data.locomo_extractions", "memrepro.data.sample_extractions"],
-    "retrieve": ["memrepro.retrieve.rfmem"],
-    "retrieve-traced": ["memrepro.retrieve.rfmem"],
-    "retrieve-graph": ["memrepro.retrieve.associa"],
-    "retrieve-tiered": ["memrepro.retrieve.tiered"],
-    "latency": ["memrepro.retrieve.dense", "memrepro.retrieve.rfmem"],
-    "sweep": ["memrepro.retrieve.rfmem"],
-    "retrieve-lexical": ["memrepro.retrieve.bm25"],
-    "sweep-lexical": ["memrepro.retrieve.bm25"],
-    "report": ["memrepro.papers.rfmem.analysis"],
-    "report-full": ["memrepro.papers.rfmem.analysis"],
-    "verify": ["memrepro.papers.rfmem.analysis"],
-    "verify-full": ["memrepro.papers.rfmem.analysis"],
-}
+def notebooks(stage):
+    return [re.search(r"memrepro notebook (\S+)", c)[1] for c in stage["commands"]]
 
 
-@pytest.mark.parametrize("name", sorted(STAGES))
+def needed(stage):
+    """The modules that a stage runs: its notebooks' imports, and what params.yaml names."""
+    names = set()
+    for notebook in notebooks(stage):
+        for cell in yaml.safe_load((ROOT / "notebooks" / f"{notebook}.ipynb").read_text())["cells"]:
+            if cell["cell_type"] == "code":
+                names |= set(imported("".join(cell["source"])))
+    for command in stage["commands"]:
+        for name in re.findall(r"-p dataset=(\S+)", command) if "prepare" in command else ():
+            names.add(f"memrepro.data.{PLAN.dataset(name).module}")
+        for name in re.findall(r"-p study=(\S+)", command):
+            names |= {f"memrepro.retrieve.{e.method}" for e in PLAN.study(name).values()}
+    return closure(names)
+
+
+def is_declared(path, deps):
+    return any(path == d or path.startswith(f"{d}/") for d in deps)
+
+
+# An encoder is told of nothing but texts; keys and methods stand apart in their families, of which
+# only what makes keys is embed's.
+KEYS_ALONE = re.compile(r"memrepro/retrieve/")
+
+
+@pytest.mark.parametrize("name", [s for s in STAGES if not s.startswith(("report", "audit"))])
 def test_a_stage_depends_on_all_the_code_that_it_runs(name):
-    stage = STAGES[name].get("do", STAGES[name])
-    module = stage["cmd"].split("memrepro notebook ")[1].split()[0]
-    module = "report" if module in ("${item.paper}", "rfmem") else module
-    dynamic = DYNAMIC.get(name, [])
-    last = dynamic[0].rsplit(".", 1)[1] if dynamic else ""
-    declared = [
-        re.sub(r"\$\{item\.(module|method|paper|first|second|third|fourth|fifth)\}", last, d)
-        for d in stage["deps"]
-    ]
-    needed = closure(f"memrepro.pipeline.stages.{module}", *dynamic)
-    missing = {m for m in needed if not any(m == d or m.startswith(f"{d}/") for d in declared)}
+    stage = STAGES[name]
+    code = {m for m in needed(stage) if not m.startswith("memrepro/papers")}
+    missing = {m for m in code if not is_declared(m, stage["deps"])}
+    if name.startswith(("embed", "retrieve")):
+        # Families that no key or run of the stage is of are imported by none of it.
+        missing = {m for m in missing if not KEYS_ALONE.match(m)}
     assert not missing
+    for notebook in notebooks(stage):
+        assert f"notebooks/{notebook}.ipynb" in stage["deps"]
 
 
-def test_only_evaluation_reads_the_qrels():
-    searching = [name for name in STAGES if name.startswith(("retrieve", "sweep", "embed"))]
-    assert len(searching) > 5
-    for name in ("extract", *searching, "latency"):
-        assert not [d for d in STAGES[name]["do"]["deps"] if "qrels" in d]
+def test_the_line_is_short():
+    assert len(STAGES) <= 60
+    assert len([s for s in STAGES.values() if profile_of(s) == "sample"]) <= 14
+    assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 260
 
 
-def test_each_group_of_experiments_has_its_stage():
-    stages = {
-        stage["foreach"].removeprefix("${experiments.").removesuffix("}"): stage["do"]
-        for stage in STAGES.values()
-        if str(stage.get("foreach")).startswith("${experiments.")
+def profile_of(stage):
+    return re.search(r"build/(\w+)/", " ".join(stage["outs"]))[1]
+
+
+def test_each_study_has_its_stage_with_all_that_it_reads():
+    by_study = {
+        re.search(r"-p study=(\S+)", s["commands"][0])[1]: s
+        for name, s in STAGES.items()
+        if name.startswith("retrieve")
     }
-    assert set(stages) == set(PARAMS["experiments"])
-    for group, stage in stages.items():
-        assert stage["params"] == [f"experiments.{group}.${{key}}"]
-        outs = {path for out in stage["outs"] if isinstance(out, dict) for path in out}
-        assert ("results/${item.profile}/traces/${key}" in outs) == (group == "traced")
-        swept = "results/${item.profile}/runs/sweeps/${key}" in outs
-        assert swept == ("sweep" in group)
-        assert ("results/${item.profile}/runs/tiered/${key}" in outs) == (group == "tiered")
-        searched = any(d.startswith("data/vectors/") for d in stage["deps"])
-        assert searched == ("lexical" not in group)
+    assert set(by_study) == set(PLAN.studies())
+    for study, runs in PLAN.studies().items():
+        stage = by_study[study]
+        assert stage["params"] == [f"studies.{study}"]
+        (profile,) = {e.profile for e in runs.values()}
+        assert f"results/{profile}/runs/{study}" in stage["outs"]
+        for e in runs.values():
+            assert f"memrepro/retrieve/{e.method}" in stage["deps"]
+            assert f"data/prepared/{e.dataset}" in stage["deps"]
+            vectors = f"data/vectors/{profile}/{e.dataset}" in stage["deps"]
+            assert vectors or not e.encoder
+            if e.ranges:
+                where = f"results/{PLAN.dataset(e.dataset).profile}/data/{e.dataset}"
+                assert {f"{where}/dates.parquet", f"{where}/ranges.parquet"} <= set(stage["deps"])
+        methods = {e.method for e in runs.values()}
+        families = [d for d in stage["deps"] if d.startswith("memrepro/retrieve/") and "." not in d]
+        assert {d.rsplit("/", 1)[1] for d in families} == methods
 
 
-@pytest.mark.parametrize("profile", ["sample", "open", "full"])
-def test_what_a_report_and_verify_read_of_a_profile_is_made_in_it(profile):
-    """DVC refuses a dependency on a folder that no stage writes into."""
-    made = {"lengths": [e["profile"] for e in PARAMS["datasets"].values()]}
-    made["traces"] = [e["profile"] for e in PARAMS["experiments"]["traced"].values()]
-    made["latency"] = [e["profile"] for e in PARAMS["latency"].values()]
-    made["graphs"] = [e["profile"] for e in PARAMS["graph_embeddings"].values()]
-    names = ("report-full", "verify-full") if profile == "full" else ("report", "verify")
-    for name in names:
-        stage = STAGES[name].get("do", STAGES[name])
-        shown = (f"results/{p}/" for p in ("${item.profile}", "${key}", profile))
-        start = tuple(shown)
-        read = {d.rsplit("/", 1)[1] for d in stage["deps"] if d.startswith(start)}
-        for folder, profiles in made.items():
-            assert (folder in read) == (profile in profiles), (name, folder)
+def test_what_is_embedded_is_what_the_runs_of_a_profile_search():
+    searched = {(e.profile, e.dataset) for e in PLAN.runs.values() if e.encoder}
+    made = set()
+    for name, stage in STAGES.items():
+        if name.startswith("embed"):
+            (params,) = stage["params"]
+            asked = {tuple(p.split(".")) for p in params["keys.yaml"]}
+            outs = {o.removeprefix("data/vectors/") for o in stage["outs"] if "vectors" in o}
+            assert {"/".join(one) for one in asked} == outs
+            assert not made & asked
+            made |= asked
+    assert made == searched
 
 
-def test_what_is_timed_depends_on_its_own_retrievers():
-    for entry in PARAMS["latency"].values():
-        for name in entry["experiments"]:
-            (one,) = (group[name] for group in PARAMS["experiments"].values() if name in group)
-            assert f"memrepro/retrievers/{one['method']}" in STAGES["latency"]["do"]["deps"]
+def test_each_data_set_is_prepared_once_under_its_own_parameters():
+    prepared = [o for s in STAGES.values() for o in s["outs"] if o.startswith("data/prepared/")]
+    assert sorted(prepared) == sorted(f"data/prepared/{name}" for name in PLAN.datasets)
+    for stage in (s for name, s in STAGES.items() if name.startswith("prepare")):
+        names = {o.removeprefix("data/raw/") for o in stage["outs"] if o.startswith("data/raw/")}
+        assert set(stage["params"]) == {f"datasets.{name}" for name in names}
+        for name in names:
+            assert f"results/{PLAN.dataset(name).profile}/data/{name}" in stage["outs"]
+
+
+def test_each_report_has_its_stage_and_verify_reads_them():
+    for profile, papers in PLAN.reports.items():
+        made = {f"results/{profile}/{paper}" for paper in papers}
+        outs = {o for s in STAGES.values() for o in s["outs"]}
+        assert made <= outs
+        (verify,) = (
+            s for name, s in STAGES.items()
+            if name in (f"verify@{profile}", f"verify-{profile}")
+        )  # fmt: skip
+        assert {d for d in verify["deps"] if d in made} == made
+
+
+def test_only_evaluation_and_what_follows_reads_the_gold():
+    """The places of docs and dates are no gold."""
+    for name, stage in STAGES.items():
+        if name.startswith(("prepare", "embed", "retrieve")):
+            read = {d for d in stage["deps"] if d.startswith("results/")}
+            assert all(d.endswith(("dates.parquet", "ranges.parquet")) for d in read), name
 
 
 def test_results_are_kept_in_git_and_survive_a_failed_run():
-    for name, stage in STAGES.items():
+    for name, stage in TEMPLATES.items():
         for out in stage.get("do", stage)["outs"]:
             if isinstance(out, dict):
                 ((path, options),) = out.items()
@@ -159,32 +226,66 @@ def test_results_are_kept_in_git_and_survive_a_failed_run():
                 assert not out.startswith("results/"), name
 
 
-def test_templates_are_filled_in_as_dvc_does():
-    from dvc.dvcfile import load_file
-    from dvc.repo import Repo
-
-    from memrepro.pipeline.notebook import stage_of
-
-    resolver = load_file(Repo(str(ROOT)), "dvc.yaml").resolver
-    # Of each template the first and the last entry.
-    names = list(read_yaml(ROOT / "dvc.lock")["stages"])
-    firsts, lasts = ({n.partition("@")[0]: n for n in ns} for ns in (names[::-1], names))
-    assert len(firsts) > 15
-    for name in {*firsts.values(), *lasts.values(), "verify-full", "report-full@rfmem"}:
-        peer, ours = resolver.resolve_one(name)[name], stage_of(name)
-        for part in ("cmd", "deps", "params", "outs"):
-            assert ours.get(part) == peer.get(part), (name, part)
-
-
 def test_executed_notebooks_are_leaves():
-    deps = {d for s in STAGES.values() for d in s.get("do", s)["deps"]}
-    assert not {d for d in deps if d.startswith("build/")}
+    assert not [d for s in STAGES.values() for d in s["deps"] if d.startswith("build/")]
+
+
+def stale(changed):
+    """The stages that run when these files or parameters change, and what they write with them."""
+    found, todo = set(), {s for s, stage in STAGES.items() if reads(stage, changed)}
+    while todo:
+        found |= todo
+        written = [o for s in todo for o in STAGES[s]["outs"]]
+        todo = {s for s, stage in STAGES.items() if reads(stage, written)} - found
+    return found
+
+
+def reads(stage, changed):
+    params = {p for p in stage["params"] if isinstance(p, str)}
+    return any(
+        one in params or any(f"{one}/".startswith(f"{d}/") or d.startswith(f"{one}/")
+                             for d in stage["deps"])
+        for one in changed
+    )  # fmt: skip
+
+
+def after_runs(profile):
+    """The stages behind the rankings of a profile; the full one's reports read the open one's."""
+    profiles = {profile, "full"} if profile == "open" else {profile}
+    late = ("evaluate", "report", "audit", "verify")
+    return {
+        name for name, s in STAGES.items()
+        if name.startswith(late) and profile_of(s) in profiles
+        and not (profile == "open" and name == "evaluate-full")
+    }  # fmt: skip
+
+
+def test_one_run_makes_its_study_its_evaluation_and_its_reports_stale_and_nothing_else():
+    assert stale(["studies.sample-rfmem"]) == {"retrieve@sample-rfmem"} | after_runs("sample")
+    assert stale(["studies.locomo-tiered"]) == {"retrieve@locomo-tiered"} | after_runs("open")
+
+
+def test_one_method_makes_its_studies_stale_and_no_others():
+    found = stale(["memrepro/retrieve/rfmem/recollection.py"])
+    studies = {s for s in found if s.startswith("retrieve")}
+    assert studies == {
+        name for name, s in STAGES.items()
+        if name.startswith("retrieve") and "memrepro/retrieve/rfmem" in s["deps"]
+    }  # fmt: skip
+    assert {"retrieve@sample-rfmem", "retrieve-personabench"} <= studies
+    assert not {s for s in found if s.startswith(("prepare", "embed"))}
+
+
+def test_one_metric_makes_evaluations_and_what_reads_them_stale():
+    found = stale(["memrepro/evaluate/metrics.py"])
+    assert not {s for s in found if s.startswith(("prepare", "embed", "retrieve"))}
+    assert {"evaluate@sample", "evaluate@open", "evaluate-full"} <= found
 
 
 def dvc(folder, *arguments):
     environment = dict(os.environ)
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
-    environment["MEMREPRO_CACHE"] = str(ROOT / ".cache")
+    environment.setdefault("MEMREPRO_CACHE", str(ROOT / ".cache"))
     return subprocess.run(
         [sys.executable, "-m", "dvc", *arguments],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
@@ -198,162 +299,46 @@ def copy_of_the_repository(folder):
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
+        if (ROOT / name).is_file() and not name.startswith("results/"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
 
 
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("clone")
-    copy_of_the_repository(folder)
-    return folder
-
-
-def changed_code(folder):
-    """Stage → what `dvc status` says of its notebook, code and parameters (data are absent)."""
-    status = json.loads(dvc(folder, "status", "--json").stdout or "{}")
-    found = {}
-    for stage, reasons in status.items():
-        for reason in reasons:
-            for name, how in (
-                reason.get("changed deps", {}).items() if isinstance(reason, dict) else ()
-            ):
-                if name.startswith(("memrepro/", "notebooks/", "params.yaml")):
-                    found.setdefault(stage, {})[name] = json.dumps(how)
-    return found
-
-
-def stale_after(folder, edits, stages):
-    """What edits of files make stale among stages that were up to date: dependency → its stages.
-
-    All at once, since each look at the pipeline takes a minute.
-    """
-    for path, (old, new) in edits.items():
-        text = (folder / path).read_text()
-        assert text.count(old) >= 1
-        (folder / path).write_text(text.replace(old, new, 1))
-    found = {}
-    for stage, reasons in changed_code(folder).items():
-        for name in reasons if stage in stages else ():
-            found.setdefault(name, set()).add(stage)
-    return found
-
-
-# Group of experiments -> its stage; a stage runs all the sweeps of an entry.
-STAGE_OF = {"dense": "retrieve", "traced": "retrieve-traced", "sweep": "sweep"}
-
-
 @pytest.mark.slow
-def test_the_lock_is_true_and_an_edit_makes_stale_just_what_depends_on_it(clone):
-    every = set(read_yaml(ROOT / "dvc.lock")["stages"])
-    one = "sample-dense-user"
-    entry = f"    {one}:\n      {{profile: sample"
-    edit = ('"""', '"""Edited. ')
-    stale = stale_after(
-        clone,
-        {
-            "params.yaml": (entry, entry + ", vary: ''"),
-            "memrepro/retrievers/rfmem/__init__.py": edit,
-            "memrepro/metrics.py": edit,
-            "memrepro/report/sample.py": edit,
-        },
-        every,
-    )
-    rfmem = {
-        f"{stage}@{key}"
-        for group, stage in STAGE_OF.items()
-        for key, e in PARAMS["experiments"][group].items()
-        if e["method"] == "rfmem"
-    } | {f"latency@{key}" for key in PARAMS["latency"]}
-    assert stale == {
-        "params.yaml": {f"retrieve@{one}"},
-        "memrepro/retrievers/rfmem": rfmem & every,
-        "memrepro/metrics.py": {s for s in every if s.startswith(("evaluate", "verify"))},
-        "memrepro/report": {s for s in every if s.startswith(("report", "verify", "audit"))},
-    }
-
-
-TINY = {
-    "datasets": {
-        "sample": {
-            "profile": "sample",
-            "module": "sample",
-            "parameters": {"seed": 7, "questions": 24, "sessions": 10},
-            "extract": {"gold": {}, "nlp": {}},
-        }
-    },
-    # The keys that the runs below search, and no others: embedding is most of the time.
-    "embeddings": {
-        "sample--all-minilm-l6-v2": PARAMS["embeddings"]["sample--all-minilm-l6-v2"]
-        | {"keys": {"session": ["user_only"], "round": ["user_only"]}}
-    },
-    "graph_embeddings": {
-        "sample--all-minilm-l6-v2--graph": PARAMS["graph_embeddings"][
-            "sample--all-minilm-l6-v2--graph"
-        ]
-        | {"keys": {"round": ["user_only+graph:gold-fact"]}}
-    },
-    "tiered_embeddings": {},
-}
-
-
-@pytest.mark.slow
-def test_a_tiny_profile_up_to_a_report_and_a_second_run_does_nothing(tmp_path):
-    """From the download to one document's report; CI runs the whole sample profile besides."""
+def test_a_tiny_study_from_its_files_to_its_metrics_and_a_second_run_does_nothing(
+    tmp_path, monkeypatch
+):
+    """CI runs the whole sample profile besides."""
     copy_of_the_repository(tmp_path)
-    shutil.rmtree(tmp_path / "results", ignore_errors=True)
     (tmp_path / "dvc.lock").unlink(missing_ok=True)
-    params = {
-        **PARAMS,
-        **TINY,
-        "reports": {r: e for r, e in PARAMS["reports"].items() if e["profile"] == "sample"},
-    }
-    # One run of each method.
-    kept = (
-        "sample-associa", "sample-bm25-user", "sample-dense-user", "sample-rfmem-recollection",
-    )  # fmt: skip
-    params["experiments"] = {
-        group: {k: e for k, e in entries.items() if k in kept}
-        for group, entries in PARAMS["experiments"].items()
-    }
-    params["latency"] = {
-        key: {**e, "experiments": [name for name in e["experiments"] if name in kept]}
-        for key, e in PARAMS["latency"].items()
-        if e["profile"] == "sample"
-    }
+    params = read_yaml(ROOT / "params.yaml")
+    params["datasets"]["sample"]["parameters"] = {"seed": 7, "questions": 24, "sessions": 10}
+    study = params["studies"]["sample-rfmem"]
+    study["runs"] = {"sample-rfmem-recollection": study["runs"]["sample-rfmem-recollection"]}
+    params["studies"] = {
+        name: one for name, one in params["studies"].items()
+        if name == "sample-rfmem" or one["profile"] != "sample"
+    }  # fmt: skip
+    params["latency"].pop("sample-minilm")
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
-    first = dvc(tmp_path, "repro", "report@sample")
+    with monkeypatch.context() as patched:
+        patched.chdir(tmp_path)
+        assert write_keys(load_plan())
+    first = dvc(tmp_path, "repro", "retrieve@sample-rfmem")
     assert first.returncode == 0, first.stdout + first.stderr
-    results = tmp_path / "results" / "sample"
-    runs = sorted(p.stem for p in (results / "runs").glob("*.parquet"))
-    assert set(kept) <= set(runs)
-    assert len(runs) == len(kept)
-    run = pd.read_parquet(results / "runs" / f"{runs[0]}.parquet")
+    folder = tmp_path / "results" / "sample" / "runs" / "sample-rfmem"
+    run = pd.read_parquet(folder / "sample-rfmem-recollection.parquet")
+    hits = pd.read_parquet(folder / "traces" / "sample-rfmem-recollection" / "hits.parquet")
     assert list(run.columns) == ["query_id", "doc_id", "rank", "score"]
-    traced = "sample-rfmem-recollection"
-    hits = pd.read_parquet(results / "traces" / traced / "hits.parquet")
-    pd.testing.assert_frame_equal(
-        hits[list(run.columns)], pd.read_parquet(results / "runs" / f"{traced}.parquet")
-    )
-    times = pd.read_csv(results / "latency" / "sample-minilm.csv")
-    assert set(times["experiment"]) == {"sample-dense-user", traced}
-    assert (times["mean_ms"] > 0).all()
-    overview = pd.read_csv(results / "sample" / "overview.csv")
-    assert list(overview.columns) == [
-        "row", "column", "metric", "reported", "reproduced", "n", "verdict", "term", "note",
-    ]  # fmt: skip
-    overall = overview[overview["column"] == "overall"]
-    assert (overall["reproduced"] > 0.2).all()
-    assert (tmp_path / "build" / "sample" / "sample.html").is_file()
-    again = dvc(tmp_path, "repro", "report@sample")
+    pd.testing.assert_frame_equal(hits[list(run.columns)], run)
+    again = dvc(tmp_path, "repro", "retrieve@sample-rfmem")
     assert "Running stage" not in again.stdout
     assert "up to date" in again.stdout
     # A damaged raw file is noticed, and made anew.
     raw = tmp_path / "data" / "raw" / "sample" / "sample.json"
     raw.chmod(0o644)
     raw.write_text(raw.read_text()[:1000])
-    after = dvc(tmp_path, "repro", "report@sample")
+    after = dvc(tmp_path, "repro", "retrieve@sample-rfmem")
     assert after.returncode == 0, after.stdout + after.stderr
-    assert "download@sample" in after.stdout
+    assert "prepare@sample" in after.stdout

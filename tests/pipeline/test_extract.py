@@ -83,7 +83,7 @@ def test_counts():
 
 def plan(**sources):
     entry = DatasetEntry("sample", "sample", {}, sources)
-    return Plan({"toy": entry}, {}, {}, {}, {}, Evaluation((), (), (), (), {}))
+    return Plan({"toy": entry}, {}, {}, {}, Evaluation((), (), (), (), {}))
 
 
 def test_the_stage_writes_all_sources_and_when_sessions_took_place(dataset, tmp_path, monkeypatch):

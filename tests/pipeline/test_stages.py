@@ -16,6 +16,7 @@ from memrepro.provenance import verify
 from memrepro.study import embedding, evaluation, retrieval
 from memrepro.study.evaluation import Gold, evaluate_run, levels_of, read_gold
 from memrepro.study.params import Protocol, load_plan
+from memrepro.study.requests import make_requests, read_vectors
 
 
 @pytest.mark.parametrize(
@@ -23,13 +24,17 @@ from memrepro.study.params import Protocol, load_plan
     [
         (download, "data set"),
         (prepare, "data set"),
-        (embedding, "embedding"),
-        (retrieval, "experiment"),
+        (retrieval, "study"),
     ],
 )
 def test_unknown_names(stage, what):
     with pytest.raises(MemreproError, match=f"unknown {what} 'nonesuch'"):
         stage.run("nonesuch")
+
+
+def test_a_data_set_that_no_run_searches():
+    with pytest.raises(MemreproError, match="no run of the profile 'open' searches vectors of 'x'"):
+        embedding.run("open", "x")
 
 
 def test_a_data_set_out_of_reach_ends_in_one_sentence(tmp_path, monkeypatch):
@@ -102,7 +107,7 @@ def test_cut_offs_beyond_the_retrievers_k_are_left_out():
 def test_a_sweep_is_evaluated_setting_by_setting():
     plan = load_plan()
     name = "rfmem-mpnet-recollection-k5-by-alpha"
-    run = pd.read_parquet(paths.run("open", name, plan.experiment(name).group))
+    run = pd.read_parquet(paths.run("open", name))
     metrics = evaluated("open", name, run, plan)
     at = metrics[(metrics["setting"] == "0.9") & (metrics["metric"] == "recall")]
     alone = "rfmem-mpnet-recollection-k5"
@@ -149,7 +154,7 @@ def vectors_file(tmp_path, monkeypatch, **changed):
         {"role": ["document", "query"], "text_id": ["a", "b"], "vector": [[1.0], [0.5]]}
     )
     table.assign(**changed).to_parquet(tmp_path / "v.parquet")
-    monkeypatch.setattr(paths, "vectors", lambda dataset, encoder: tmp_path / "v.parquet")
+    monkeypatch.setattr(paths, "vectors", lambda *_: tmp_path / "v.parquet")
     return load_plan().experiment("rfmem-mpnet-familiarity")
 
 
@@ -174,5 +179,5 @@ def test_damaged_vectors_are_named(tmp_path, monkeypatch, changed, sentence):
     monkeypatch.setattr(paths, "extracted", lambda dataset: tmp_path)
     save_extracted([], tmp_path)
     with pytest.raises(MemreproError, match=sentence) as error:
-        retrieval.make_requests(dataset, experiment, retrieval.read_vectors(experiment))
+        make_requests(dataset, experiment, read_vectors(experiment))
     assert "v.parquet" in str(error.value)

@@ -13,6 +13,7 @@ from memrepro.provenance import environment, lineage, places
 from memrepro.report.profile import Metrics, difference
 from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.tables import Cell, number, write_cells
+from memrepro.study import evaluation
 from memrepro.study.evaluation import evaluate_profile
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan, Protocol
 
@@ -33,13 +34,13 @@ PROTOCOLS = {
 
 
 def _experiment(**more):
-    return Experiment("sample", "toy", "session", "concat", "bm25", "bm25", {"k": 3}, **more)
+    return Experiment("sample", "all", "toy", "session", "concat", "bm25", "bm25", {"k": 3}, **more)
 
 
 PLAN = Plan(
-    {"toy": DatasetEntry("sample", "toy", {})}, {},
+    {"toy": DatasetEntry("sample", "toy", {})},
     {"toy-a": _experiment(), "toy-b": _experiment(ranges="")},
-    {"toy-swept": _experiment(vary="b", values=(0.5, 0.9), group="toy-group")},
+    {"toy-swept": _experiment(vary="b", values=(0.5, 0.9))},
     {},
     Evaluation((1, 2, 3), ("recall_all", "ndcg"), (1, 3), ("recall_all",), PROTOCOLS),
 )  # fmt: skip
@@ -104,8 +105,8 @@ LOCK = {
                 {"path": "data/prepared/toy", "md5": "1.dir"},
                 {"path": "memrepro/core", "md5": "2.dir"},
             ],
-            "params": {"params.yaml": {"experiments.dense.toy-a": {"k": 3}}},
-            "outs": [{"path": "results/sample/runs/toy-a.parquet", "md5": "3"}],
+            "params": {"params.yaml": {"studies.all": {"k": 3}}},
+            "outs": [{"path": "results/sample/runs/all", "md5": "3.dir"}],
         },
         "evaluate@sample": {
             "cmd": "python -m memrepro notebook evaluate",
@@ -136,9 +137,11 @@ def forget():
 def toy(tmp_path, monkeypatch):
     """The repository; the report is called `toyreport`."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(places, "load_plan", lambda: PLAN)
+    monkeypatch.setattr(evaluation, "load_plan", lambda: PLAN)
     (tmp_path / "dvc.yaml").write_text("")
-    (tmp_path / "params.yaml").write_text("experiments: {dense: {toy-a: {k: 3}}}")
+    (tmp_path / "params.yaml").write_text("studies: {all: {k: 3}}")
     (tmp_path / "dvc.lock").write_text(yaml.safe_dump(LOCK))
     forget()
     memory = Memory.of("m", *((doc, Round.of(f"{doc}-1", user=f"<b>{doc}</b>")) for doc in DOCS))
@@ -148,9 +151,9 @@ def toy(tmp_path, monkeypatch):
     chain = save_places(chain, paths.places("sample", "toy"))
     list(save(chain, paths.prepared("toy")))
     for name in ("toy-a", "toy-b"):
-        write_table(paths.run("sample", name), ranking(name))
+        write_table(paths.run("sample", name, "all"), ranking(name))
     swept = [ranking("0.5", setting=setting) for setting in ("0.5", "0.9")]
-    write_table(paths.run("sample", "toy-swept", "toy-group"), pd.concat(swept))
+    write_table(paths.run("sample", "toy-swept", "all"), pd.concat(swept))
     found = evaluate_profile("sample", PLAN)
     for name, path in paths.evaluated("sample").items():
         write_table(path, found[name])

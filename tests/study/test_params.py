@@ -1,5 +1,6 @@
 """params.yaml: the real one holds together, and every slip of the pen is an error."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import yaml
 from memrepro.data.registry import registrations
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
+from memrepro.study import embedding, grids
+from memrepro.study.embedding import keys_file, keys_to_embed, write_keys
 from memrepro.study.params import load_plan
 
 ROOT = Path(__file__).parents[2]
@@ -78,8 +81,8 @@ def edited(tmp_path, monkeypatch):
     """The real params.yaml with one thing changed, in a folder of its own."""
     tree = read_yaml(ROOT / "params.yaml")
 
-    def change(path, value):
-        *above, last = path.split(".")
+    def change(*path_and_value):
+        *above, last, value = path_and_value
         node = tree
         for key in above:
             node = node[key]
@@ -91,140 +94,155 @@ def edited(tmp_path, monkeypatch):
     return change
 
 
-DENSE = "experiments.dense.sample-dense-user"
-TRACED = "experiments.traced.sample-rfmem-gated"
-GRAPH = "experiments.graph.sample-associa"
-GRAPHS = "graph_embeddings.sample--all-minilm-l6-v2--graph"
-TIERS = "experiments.tiered.sample-tiered"
-TIERED = f"{TIERS}.experiments.sample-tiered"
-TIMED = "latency.sample-minilm"
-GROUP = "experiments.sweep.personabench-n00-mpnet-rfmem"
-SWEEP = f"{GROUP}.sweeps.rfmem-mpnet-recollection-k5-by-alpha"
-
-
-UNTRACED = {
-    "profile": "sample", "dataset": "sample", "encoder": "all-minilm-l6-v2",
-    "granularity": "session", "key_scheme": "user_only", "method": "dense", "retriever": "dense",
-    "parameters": {"k": 10},
-}  # fmt: skip
+STUDY = ("studies", "sample-keys")
+DENSE = (*STUDY, "runs", "sample-dense-user")
+TRACED = ("studies", "sample-rfmem", "runs", "sample-rfmem-gated")
+GRAPH = ("studies", "sample-associa", "runs", "sample-associa")
+TIERED = ("studies", "sample-tiered", "runs", "{stem}-tiered")
+TIMED = ("latency", "sample-minilm")
+SWEEP = ("studies", "personabench-rfmem", "runs", "rfmem-{encoder}-recollection-{k}-by-alpha")
 
 
 @pytest.mark.parametrize(
     ("path", "value", "sentence"),
     [
-        ("extra", {}, "exactly the keys"),
-        ("experiments.quantum", {}, "unknown kind 'quantum'"),
-        (f"{DENSE}.retreiver", "dense", "has the unknown key 'retreiver'"),
-        (f"{DENSE}.profile", "big", "unknown profile 'big'"),
-        (f"{DENSE}.dataset", "personabench", "unknown data set 'personabench'"),
-        (f"{DENSE}.encoder", "all-minilm", "unknown encoder 'all-minilm'"),
-        (f"{DENSE}.granularity", "word", "unknown granularity 'word'"),
-        (f"{DENSE}.granularity", "turn", "add the key scheme there"),
-        (f"{DENSE}.key_scheme", "user_only+merge:facts", "write mode:source-kind"),
-        (f"{DENSE}.ranges", "nlp", "a time filter needs both"),
-        (f"{DENSE}.encoder", "", "the lexical kinds have none, the others need one"),
-        (f"{DENSE}.key_scheme", "summary", "unknown key scheme 'summary'"),
-        (f"{DENSE}.method", "sparse", "unknown method 'sparse'"),
-        (f"{DENSE}.retriever", "denser", "unknown retriever 'denser' of dense"),
-        (f"{DENSE}.parameters", {"k": 5, "beta": 1}, "unknown parameter 'beta' of dense.dense"),
-        (f"{DENSE}.parameters", {}, "missing 1 required positional argument"),
-        (f"{DENSE}.parameters", {"k": "ten"}, "k is 'ten', and must be of type int"),
-        (f"{DENSE}.parameters", {"k": 5.5}, "k is 5.5, and must be of type int"),
-        (f"{DENSE}.parameters", {"k": 0}, "k is 0, and must be at least 1"),
-        (f"{DENSE}.parameters", {"k": True}, "k is True"),
-        (f"{DENSE}.parameters", 7, "parameters is 7: it must be a mapping"),
-        (f"{DENSE}.vary", "k", "varies a parameter: move it to sweep"),
-        (f"{DENSE}.values", [1, 2], "varies a parameter: move it to sweep"),
-        (f"{TRACED}.retriever", "familiarity", "unknown parameter 'alpha'"),
-        (TRACED, UNTRACED, "is traced, and dense.dense leaves no trace: move it to dense"),
-        (f"{TRACED}.vary", "alpha", "varies a parameter: move it to sweep"),
-        (f"{TRACED}.encoder", "", "the lexical kinds have none, the others need one"),
-        (f"{TIMED}.repeats", 0, "has repeats 0 and 3 experiments: it needs at least one of each"),
-        (f"{TIMED}.repeats", "5", "has repeats '5'"),
-        (f"{TIMED}.experiments", [], "and 0 experiments"),
-        (f"{TIMED}.experiments", ["x"], "latency.sample-minilm names the unknown experiment 'x'"),
-        (f"{TIMED}.experiments", ["sample-bm25-user"], "searches sample under no encoder"),
-        (f"{TIMED}.experiments", ["rfmem-mpnet-familiarity"], "searches personabench-n00 under"),
-        (f"{TIMED}.profile", "open", "for the profile sample: experiments timed together share"),
-        (f"{TIMED}.profile", "big", "unknown profile 'big'"),
-        (f"{TIMED}.repeat", 5, "has the unknown key 'repeat'"),
-        (f"{SWEEP}.values", [], "and 0 values"),
-        (f"{SWEEP}.vary", "k", "a parameter other than k"),
-        (f"{SWEEP}.values", [0.5, "x"], "alpha is 'x', and must be of type float"),
-        (f"{SWEEP}.method", "rfmem", "has 'method', which its group gives"),
-        (SWEEP, ["rfmem"], "it must be a mapping"),
-        (f"{GROUP}.sweeps", [], "is no group of sweeps"),
-        (GROUP, "rfmem", "is no group of sweeps"),
-        (f"{DENSE}.group", "some", "varies a parameter: move it to sweep"),
-        ("experiments.dense", ["x"], "it must be a mapping"),
-        (f"{DENSE}.key_scheme", "concat+graph:nlp-fact", "all others elsewhere"),
-        (f"{GRAPH}.key_scheme", "concat", "all others elsewhere"),
-        (f"{GRAPH}.key_scheme", "user_only+graph:fact", "unknown extraction 'fact'"),
-        (f"{GRAPH}.granularity", "turn", "are of 'round' or 'session'"),
-        (f"{GRAPH}.granularity", "session", "add the key scheme there"),
-        (f"{GRAPHS}.keys", {"round": ["user_only"]}, "stand in graph_embeddings, those with"),
-        (f"{DENSE}.key_scheme", "tiers:segment", "those with tiers: in tiered"),
-        (f"{TIERED}.key_scheme", "user_only", "those with tiers: in tiered"),
-        (f"{TIERED}.key_scheme", "tiers:paragraph", "with a unit of turn, context, segment, whole"),
-        (f"{TIERED}.key_scheme", "tiers:segment&fact", "write tiers:unit or"),
-        (f"{TIERED}.granularity", "turn", "by round or session"),
-        (f"{TIERED}.key_scheme", "tiers:dated-segment", "add the key scheme there"),
-        (f"{TIERED}.method", "tiered", "has 'method', which its group gives"),
-        (f"{TIERED}.parameters", {"k": 5, "recency": "some"}, "unknown recency 'some'"),
-        (f"{TIERED}.parameters", {"k": 5, "alpha": 2}, "alpha is 2, and must lie in 0..1"),
-        (f"{TIERED}.parameters", {"k": 5, "cold": True}, "cold needs warm_days"),
-        (f"{TIERED}.parameters", {"k": 5, "adapted": True}, "adapted and diversity need `units`"),
-        (f"{TIERED}.parameters", {"k": 5, "cold": 1}, "cold is 1, and must be of type bool"),
-        (f"{TIERS}.experiments", [], "is no group of experiments"),
-        ("embeddings.sample--all-minilm-l6-v2.keys", {"round": ["concat+graph:nlp-fact"]}, "stand"),
-        ("evaluation.ks", [1, "five"], "evaluation.ks has 'five'"),
-        (DENSE, ["dense"], "it must be a mapping"),
-        (DENSE, {"profile": "sample"}, "lacks the key 'dataset'"),
+        (("extra",), {}, "exactly the keys"),
+        ((*STUDY, "run"), {}, "studies.sample-keys has the unknown key 'run'"),
+        ((*STUDY, "profile"), "big", "unknown profile 'big'"),
+        ((*STUDY, "runs"), [], "must be a mapping with `runs`"),
+        (STUDY, "runs", "must be a mapping with `runs`"),
+        (DENSE, ["k=5"], "it must be text"),
         (
-            "embeddings.sample--all-minilm-l6-v2.keys",
-            {"round": ["concat"]},
-            "add the key scheme there",
+            DENSE,
+            "quick",
+            "which is neither name=value nor one of the study's sets",
         ),
-        ("embeddings.sample--all-minilm-l6-v2.encoder", "bert", "unknown encoder 'bert'"),
-        ("evaluation.metrics", ["recall", "map"], "unknown metric 'map'"),
-        ("evaluation.protocols", {}, "it needs at least one"),
-        ("evaluation.protocols.stated.roll_up", "last", "unknown roll_up 'last'"),
-        ("evaluation.protocols.stated.label", "x", "has the unknown key 'label'"),
+        (DENSE, "k=5 k=6", "sets 'k' twice"),
+        (DENSE, "retreiver=dense.dense", "unknown parameter 'retreiver' of dense.dense"),
+        (DENSE, "dataset=personabench", "unknown data set 'personabench'"),
+        (DENSE, "encoder=all-minilm", "unknown encoder 'all-minilm'"),
+        (DENSE, "granularity=word", "unknown granularity 'word'"),
+        (DENSE, "key_scheme=user_only+merge:facts", "write mode:source-kind"),
+        (DENSE, "ranges=nlp", "a time filter needs both"),
+        (DENSE, "key_scheme=summary", "unknown key scheme 'summary'"),
+        (DENSE, "retriever=sparse.dense", "unknown method 'sparse'"),
+        (DENSE, "retriever=dense.denser", "unknown retriever 'denser' of dense"),
+        (DENSE, "beta=1", "unknown parameter 'beta' of dense.dense"),
+        (DENSE, "k=ten", "k is 'ten', and must be of type int"),
+        (DENSE, "k=5.5", "k is 5.5, and must be of type int"),
+        (DENSE, "k=0", "k is 0, and must be at least 1"),
+        (DENSE, "k=true", "k is True"),
+        (DENSE, "vary=k values=1,2", "a parameter other than k"),
+        (DENSE, "values=1,2", "needs a parameter other than k, and at least one value"),
+        (DENSE, "traced=true", "is traced, and dense.dense leaves no trace"),
+        (TRACED, "gate alpha=0.5 retriever=rfmem.familiarity", "unknown parameter"),
+        (TRACED, "gate traced=true vary=alpha values=0.1", "or it is a sweep"),
+        ((*STUDY, "runs", "x-{size}"), "", "has the axis 'size': known are"),
+        ((*STUDY, "runs", "minilm-1.5b"), "", "'minilm-1.5b' has a dot"),
+        ((*STUDY, "runs", "sample-associa"), "", "two experiments are called 'sample-associa'"),
+        ((*TIMED, "repeats"), 0, "has repeats 0 and 3 experiments: it needs at least one of each"),
+        ((*TIMED, "repeats"), "5", "has repeats '5'"),
+        ((*TIMED, "experiments"), [], "and 0 experiments"),
+        ((*TIMED, "experiments"), ["x"], "latency.sample-minilm names the unknown experiment 'x'"),
+        (
+            (*TIMED, "experiments"),
+            ["sample-dense-user", "rfmem-{mpnet,minilm}-familiarity"],
+            "those timed together share a profile, a data set and an encoder",
+        ),
+        ((*TIMED, "repeat"), 5, "must have repeats and experiments"),
+        ((*SWEEP,), "recollection vary=alpha values=0.5,x", "alpha is 'x', and must be of type"),
+        (GRAPH, "key_scheme=user_only+graph:fact", "unknown extraction 'fact'"),
+        (GRAPH, "granularity=turn", "are of 'round' or 'session'"),
+        (TIERED, "key_scheme=tiers:paragraph", "with a unit of turn, context, segment, whole"),
+        (TIERED, "key_scheme=tiers:segment&fact", "write tiers:unit or"),
+        (TIERED, "granularity=turn", "by round or session"),
+        (TIERED, "recency=some", "unknown recency 'some'"),
+        (TIERED, "alpha=2", "alpha is 2, and must lie in 0..1"),
+        (TIERED, "cold=true", "cold needs warm_days"),
+        (TIERED, "adapted=true", "adapted and diversity need `units`"),
+        (TIERED, "cold=1", "cold is 1, and must be of type bool"),
+        (("scales", "tiered-scale", "segments"), [0], "give whole numbers from 1"),
+        (("datasets", "sample", "profile"), "big", "unknown profile 'big'"),
+        (("reports", "big"), [], "unknown profile 'big'"),
+        (("evaluation", "ks"), [1, "five"], "evaluation.ks has 'five'"),
+        (("evaluation", "metrics"), ["recall", "map"], "unknown metric 'map'"),
+        (("evaluation", "protocols"), {}, "it needs at least one"),
+        (("evaluation", "protocols", "stated", "roll_up"), "last", "unknown roll_up 'last'"),
+        (("evaluation", "protocols", "stated", "label"), "x", "has the unknown key 'label'"),
     ],
 )
 def test_slips(edited, path, value, sentence):
-    edited(path, value)
-    with pytest.raises(MemreproError, match=sentence):
+    edited(*path, value)
+    with pytest.raises(MemreproError, match=re.escape(sentence)):
         load_plan()
 
 
-@pytest.mark.parametrize("kind", ["dataset", "embedding", "experiment", "timed"])
+@pytest.mark.parametrize("kind", ["dataset", "study", "experiment", "timed"])
 def test_unknown_names_list_the_nearest(kind):
     with pytest.raises(MemreproError, match=r"unknown .*'sample-bm25-usr': the nearest of"):
         getattr(load_plan(), kind)("sample-bm25-usr")
 
 
-def test_a_name_with_a_dot_is_refused(edited):
-    """DVC would look for the parameter `embeddings.a.b`, not for the entry 'a.b'."""
-    entry = {"profile": "sample", "dataset": "sample", "encoder": "all-minilm-l6-v2", "keys": {}}
-    edited("embeddings", {"minilm-1.5b": entry})
-    with pytest.raises(MemreproError, match=r"'minilm-1.5b' has a dot"):
-        load_plan()
+def test_a_grid_is_a_run_for_each_entry_of_its_axes():
+    study = {
+        "base": "k=10 alpha=0.1 key_scheme=concat",
+        "sets": {"deep": "beam=3 alpha=0.2"},
+        "axes": {
+            "size": {"small": "dataset=a", "large": "dataset=b"},
+            "k": {"k5": "k=5 alpha=0.9", "k1": "k=1 alpha=0.4"},
+        },
+        "runs": {
+            "{size}-{k}": "deep",
+            "{size}-own": "deep alpha=0.3",
+            "by-alpha-{k}": "vary=alpha values=0.0, 1",
+            "keys": "vary=key_scheme values=concat,+merge:x",
+        },
+    }
+    found = dict(grids.runs(study, "here"))
+    assert list(found) == [
+        "small-k5", "small-k1", "large-k5", "large-k1", "small-own", "large-own", "by-alpha-k5",
+        "by-alpha-k1", "keys",
+    ]  # fmt: skip
+    # An axis stands over the sets, and the run's own words over all.
+    assert found["large-k5"] == {
+        "k": 5, "alpha": 0.9, "key_scheme": "concat", "beam": 3, "dataset": "b"
+    }  # fmt: skip
+    assert found["small-own"]["alpha"] == 0.3
+    assert found["small-own"]["k"] == 10
+    # What a sweep varies is not the axis' to set; that of `base` stays.
+    assert found["by-alpha-k1"] == {
+        "k": 1, "alpha": 0.1, "key_scheme": "concat", "vary": "alpha", "values": (0.0, 1)
+    }  # fmt: skip
+    assert found["keys"]["values"] == ("concat", "concat+merge:x")
 
 
-def test_a_group_shares_its_data_and_method(edited):
-    entry = read_yaml(ROOT / "params.yaml")["experiments"]["sweep"]
-    lexical = {**entry["sample-minilm-dense"], "method": "bm25"}
-    del lexical["encoder"]
-    lexical["sweeps"] = {"twice": {**lexical["sweeps"]["sample-fields"], "retriever": "bm25"}}
-    edited("experiments.lexical_sweep.sample-minilm-dense", lexical)
-    with pytest.raises(MemreproError, match="twice of the group 'sample-minilm-dense' differs"):
-        load_plan()
+def test_keys_follow_from_the_runs_and_the_file_says_so():
+    plan = load_plan()
+    assert read_yaml(keys_file()) == keys_to_embed(plan), "run `python -m memrepro keys`"
+    for one in plan.runs.values():
+        for e in one.variants().values():
+            if e.encoder:
+                assert e.key_scheme in plan.keys(e.profile, e.dataset)[e.encoder][e.granularity]
 
 
-def test_one_name_in_two_groups(edited):
-    tree = read_yaml(ROOT / "params.yaml")
-    entry = tree["experiments"]["lexical"]["sample-bm25-user"]
-    edited("experiments.dense.sample-bm25-user", entry)
-    with pytest.raises(MemreproError, match="two experiments are called 'sample-bm25-user'"):
-        load_plan()
+def test_a_stale_file_of_keys_is_refused_and_written_anew(edited, tmp_path, monkeypatch):
+    edited(*DENSE, "key_scheme=assistant_only")
+    (tmp_path / "keys.yaml").write_bytes((ROOT / "keys.yaml").read_bytes())
+    plan = load_plan()
+    # The data set need not be there: the file is looked at first.
+    with pytest.raises(MemreproError, match=r"keys.yaml is older than the runs of params.yaml"):
+        embedding.run("sample", "sample")
+    assert write_keys(plan)
+    assert not write_keys(plan)
+    assert (
+        "assistant_only"
+        in read_yaml(tmp_path / "keys.yaml")["sample"]["sample"]["all-minilm-l6-v2"][
+            "session"
+        ].split()
+    )
+
+
+def test_params_are_short_and_speak_of_grids():
+    assert len((ROOT / "params.yaml").read_text().splitlines()) <= 500
+    plan = load_plan()
+    assert len(plan.runs) >= 284

@@ -10,6 +10,7 @@ from memrepro.papers.associa import diagrams
 from memrepro.report.document import Document
 from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell, write_cells
+from memrepro.retrieve.key_builders import measure_for
 from memrepro.study.params import Plan, load_plan
 
 _NOTE = (
@@ -20,8 +21,9 @@ _NOTE = (
 
 def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
     """A row a key scheme and way of merging, a column a kind of node or edge."""
-    for name, entry in plan.embeddings.items():
-        if not entry.is_graph or (entry.profile, entry.dataset) != (profile, dataset):
+    for name, runs in plan.studies(profile).items():
+        mine = [one for one in runs.values() if one.dataset == dataset]
+        if not any(measure_for(one.key_scheme) for one in mine):
             continue
         path = paths.graphs(profile, name)
         if not path.is_file():
@@ -31,7 +33,7 @@ def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
         for one in read_table(path).to_dict("records"):
             n = int(one["memories"])
             shown = f"{int(one['total']) / n:.1f} ({one['least']} to {one['most']})"
-            row = f"{one['key_scheme']}, merging {one['merging']}"
+            row = f"{one['keying']}, merging {one['merging']}"
             yield Cell(
                 row, one["what"], "size", "", shown, n, NOT_IN_PAPER, note=_NOTE, sources=source
             )

@@ -26,11 +26,10 @@ from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.deliberation import Deliberated, deliberate
 from memrepro.retrieve.associa.evidence import Evidence, associated, weighed
 from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS, UTTERANCE, Graph
-from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
 from memrepro.retrieve.associa.retrievers import Associa, DeliberatedAssocia
 from memrepro.study.params import Experiment, load_plan
-from memrepro.study.retrieval import make_requests, read_vectors
-from memrepro.study.retrieval_graph import embedder
+from memrepro.study.requests import make_requests, read_vectors
+from memrepro.study.retrieval import embedder
 
 SEED = 0
 # Kind of node → its marker and its colour, light to dark so that greyscale tells them too.
@@ -157,7 +156,7 @@ def _request(name: str, entry: Experiment, query_id: str) -> Request:
             f"are {', '.join(near)}"
         )
     one = replace(dataset, queries=asked)
-    (request,) = make_requests(one, entry, read_vectors(entry), GraphKeyBuilder)
+    (request,) = make_requests(one, entry, read_vectors(entry))
     return request
 
 

@@ -59,7 +59,7 @@ def file_of(path: Path, profile: str) -> FileSource:
 def run_path(name: str) -> Path:
     """The file of the rankings of a run or of a whole sweep."""
     entry = load_plan().experiment(name)
-    return paths.run(entry.profile, name, entry.group)
+    return paths.run(entry.profile, name, entry.study)
 
 
 def ranking_of(name: str) -> FileSource:

@@ -377,7 +377,7 @@ def run(name: str) -> StageResult:
             with tempfile.TemporaryDirectory(dir=near) as folder:
                 rows += _rows(store, n, Path(folder))
             progress.update()
-    output = paths.scale(entry.profile, name)
+    output = paths.measured(entry.profile) / f"{name}.parquet"
     table = pd.DataFrame(rows, columns=COLUMNS)
     write_table(output, table)
     return StageResult(f"scale {name}", table, [], [output])

@@ -19,5 +19,5 @@ def run(paper: str, profile: str) -> StageResult:
     counts = (
         verdicts[verdicts != ""].value_counts().rename_axis("verdict").reset_index(name="cells")
     )
-    inputs = [paths.metrics(profile), paths.exclusions(profile)]
+    inputs = [paths.protocols(profile), paths.exclusions(profile)]
     return StageResult(f"report {paper} {profile}", counts, inputs, outputs)

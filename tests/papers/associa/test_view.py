@@ -29,15 +29,9 @@ QUESTIONS = {"q1": "Who joined a choir in Paris?", "q2": "What did Bob paint?"}
 
 def experiment(retriever, **parameters):
     return Experiment(
-        "sample",
-        "toy",
-        "round",
-        KEY_SCHEME,
-        "associa",
-        retriever,
-        {"k": 4, **parameters},
+        "sample", "all", "toy", "round", KEY_SCHEME, "associa", retriever, {"k": 4, **parameters},
         "hash-64",
-    )
+    )  # fmt: skip
 
 
 EXPERIMENTS = {
@@ -53,7 +47,7 @@ def toy(tmp_path, monkeypatch):
     """A prepared data set with a memory of four rounds, three of which tell a fact."""
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     plan = Plan(
-        {"toy": DatasetEntry("sample", "personamem", {})}, {}, EXPERIMENTS, {}, {},
+        {"toy": DatasetEntry("sample", "personamem", {})}, EXPERIMENTS, {}, {},
         Evaluation((), (), (), (), {}),
     )  # fmt: skip
     monkeypatch.setattr("memrepro.papers.associa.view.load_plan", lambda: plan)

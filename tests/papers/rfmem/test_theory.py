@@ -52,6 +52,7 @@ def test_studies_are_planned_runs_of_similarities():
     plan = load_plan()
     for study in STUDIES:
         planned = plan.experiment(study.experiment)
+        assert bool(planned.vary) == bool(study.setting)
         entry = planned.variants()[study.setting]
         assert entry.profile == "open"
         assert entry.retriever in ("familiarity", "dense")

@@ -33,7 +33,7 @@ class Tuning:
     """An entry of `tuning` in params.yaml.
 
     Attributes:
-        profile: whose executed notebook it is.
+        paper: the document whose module this is.
         file: CoQA's, relative to the repository's root.
         sha256: of that file.
         encoder: of the registry; finds the nodes nearest to a rationale.
@@ -45,7 +45,7 @@ class Tuning:
         device: 'cuda' or 'cpu'; '' for a GPU, which must then be there.
     """
 
-    profile: str
+    paper: str
     file: str
     sha256: str
     encoder: str

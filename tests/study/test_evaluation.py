@@ -56,12 +56,14 @@ ROUNDS = ("answer_a_1", "ultra_b_1", "answer_a_3", "ultra_c_1")
 
 
 def experiment(granularity="round", k=4, **swept):
-    return Experiment("sample", "toy", granularity, "concat", "bm25", "bm25", {"k": k}, **swept)
+    return Experiment(
+        "sample", "all", "toy", granularity, "concat", "bm25", "bm25", {"k": k}, **swept
+    )
 
 
 def plan(sweeps=None, **experiments):
     entry = DatasetEntry("sample", "toy", {})
-    return Plan({"toy": entry}, {}, experiments, sweeps or {}, {}, EVALUATION)
+    return Plan({"toy": entry}, experiments, sweeps or {}, {}, EVALUATION)
 
 
 def run_of(docs, **more):
@@ -122,7 +124,7 @@ def test_the_first_protocol_has_every_metric_and_cut_off_within_the_rankings_len
 def test_a_protocol_whose_cut_offs_are_all_beyond_the_ranking_is_passed_over():
     evaluation = Evaluation((1,), ("recall",), (3,), ("recall",), PROTOCOLS)
     chosen = experiment(k=1)
-    made = Plan({}, {}, {"x": chosen}, {}, {}, evaluation)
+    made = Plan({}, {"x": chosen}, {}, {}, evaluation)
     gold = read_gold("sample", "toy", PROTOCOLS)
     found = list(evaluate_run("x", chosen, run_of(ROUNDS[:1]), made, gold))
     assert {key for _, _, key, _ in found} == {"stated"}
@@ -238,7 +240,7 @@ def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
     chain = save_qrels([piece], paths.qrels("sample", "bare"))
     list(save_places(chain, paths.places("sample", "bare")))
     for name in ("plain", "unjudged"):
-        write_table(paths.run("sample", name), run_of(ROUNDS))
+        write_table(paths.run("sample", name, "all"), run_of(ROUNDS))
     made = plan(plain=experiment(), unjudged=replace(experiment(), dataset="bare"))
     made = replace(made, datasets={**made.datasets, "bare": made.dataset("toy")})
     found = evaluate_profile("sample", made)
@@ -250,12 +252,12 @@ def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
 
 
 def test_a_profile_as_tables():
-    sweep = experiment(vary="key_scheme", values=("concat", "fielded"), group="all")
+    sweep = experiment(vary="key_scheme", values=("concat", "fielded"))
     runs = {"plain": run_of(ROUNDS), "whole": run_of(("answer_a", "ultra_b", "ultra_c"))}
     for name, run in runs.items():
-        write_table(paths.run("sample", name), run)
+        write_table(paths.run("sample", name, "all"), run)
     write_table(paths.run("sample", "keys", "all"), two_settings("concat", "fielded"))
-    other = Experiment("open", "toy", "round", "concat", "bm25", "bm25", {"k": 4})
+    other = Experiment("open", "all", "toy", "round", "concat", "bm25", "bm25", {"k": 4})
     made = plan({"keys": sweep}, plain=experiment(), whole=experiment("session"), other=other)
     found = evaluate_profile("sample", made)
     metrics, sums, ledger = (found[name] for name in ("metrics", "protocols", "exclusions"))
@@ -293,7 +295,7 @@ def test_a_profile_as_tables():
 
 
 def test_the_ledger_names_each_question_left_out_once_with_its_reason():
-    write_table(paths.run("sample", "plain"), run_of(ROUNDS))
+    write_table(paths.run("sample", "plain", "all"), run_of(ROUNDS))
     ledger = evaluate_profile("sample", plan(plain=experiment()))["exclusions"]
     assert not ledger.duplicated(LEDGER_COLUMNS[:-1]).any()
     reasons = {

@@ -9,9 +9,9 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.pipeline.stages import latency
-from memrepro.study.retrieval import make_requests, read_vectors
-from tests.pipeline.toy import DEEP, GATE, experiment, plan, prepare
+from memrepro.study import latency
+from memrepro.study.requests import make_requests, read_vectors
+from tests.study.toy import DEEP, GATE, experiment, plan, prepare
 
 EXPERIMENTS = {
     "near": experiment("familiarity", k=4),
@@ -35,7 +35,7 @@ class Watched(HashEncoder):
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    monkeypatch.setattr("memrepro.pipeline.stages.latency.load_plan", lambda: plan(EXPERIMENTS))
+    monkeypatch.setattr("memrepro.study.latency.load_plan", lambda: plan(EXPERIMENTS))
     return prepare()
 
 
@@ -86,11 +86,11 @@ def test_milliseconds_of_the_queries():
 
 def test_the_stage_times_each_experiment_in_both_parts(toy, monkeypatch):
     encoder = Watched()
-    monkeypatch.setattr("memrepro.pipeline.stages.latency.load_encoder", lambda name: encoder)
+    monkeypatch.setattr("memrepro.study.latency.load_encoder", lambda name: encoder)
     clock = count()
-    monkeypatch.setattr("memrepro.pipeline.stages.latency.perf_counter", lambda: next(clock) / 1000)
+    monkeypatch.setattr("memrepro.study.latency.perf_counter", lambda: next(clock) / 1000)
     done = latency.run("timed")
-    table = read_table(paths.latency("sample", "timed"))
+    table = read_table(paths.measured("sample") / "timed.csv")
     assert list(table.columns) == latency.COLUMNS
     assert table[["experiment", "part"]].values.tolist() == [
         [name, part] for name in EXPERIMENTS for part in ("encode", "search")
@@ -100,7 +100,7 @@ def test_the_stage_times_each_experiment_in_both_parts(toy, monkeypatch):
     assert table["versions"].str.startswith("hashlib, ").sum() == len(EXPERIMENTS)
     # Once for all experiments.
     assert len(encoder.calls) == len(toy.queries) + 3
-    assert list(done.outputs) == [paths.latency("sample", "timed")]
+    assert list(done.outputs) == [paths.measured("sample") / "timed.csv"]
 
 
 def test_an_unknown_entry():

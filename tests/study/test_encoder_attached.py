@@ -1,4 +1,4 @@
-"""retrieve_graph: a retriever that deliberates gets its encoder, from the cache; others none."""
+"""retrieve: a retriever that deliberates gets its encoder, from the cache; others none."""
 
 import pandas as pd
 import pytest
@@ -12,9 +12,9 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.retrieve.associa.deliberation import Coverage
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
-from memrepro.study import retrieval_graph
+from memrepro.study import retrieval
 from memrepro.study.params import Experiment
-from tests.pipeline.toy import plan, prepare
+from tests.study.toy import plan, prepare
 
 KEY_SCHEME = "concat+graph:recorded-fact"
 
@@ -22,7 +22,7 @@ KEY_SCHEME = "concat+graph:recorded-fact"
 def experiment(retriever, **parameters):
     parameters = {"k": 6, "top_nodes": 3, "top_edges": 3, **parameters}
     return Experiment(
-        "sample", "toy", "round", KEY_SCHEME, "associa", retriever, parameters, "hash-64"
+        "sample", "all", "toy", "round", KEY_SCHEME, "associa", retriever, parameters, "hash-64"
     )
 
 
@@ -58,12 +58,9 @@ class Model:
 def model(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "cache"))
-    for stage in ("retrieve", "retrieve_graph"):
-        monkeypatch.setattr(
-            f"memrepro.pipeline.stages.{stage}.load_plan", lambda: plan(EXPERIMENTS)
-        )
+    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(EXPERIMENTS))
     model = Model()
-    monkeypatch.setattr("memrepro.study.retrieval_graph.load_encoder", model.load)
+    monkeypatch.setattr("memrepro.study.retrieval.load_encoder", model.load)
     prepare_graphs()
     return model
 
@@ -94,9 +91,12 @@ def prepare_graphs():
     write_table(EXPERIMENTS["plain"].vectors, pd.concat(tables, ignore_index=True))
 
 
-def run(name):
-    retrieval_graph.run(name)
-    return read_table(paths.run("sample", name))
+def run(monkeypatch, *names):
+    some = {name: EXPERIMENTS[name] for name in names}
+    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(some))
+    retrieval.run("all")
+    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(EXPERIMENTS))
+    return [read_table(paths.run("sample", name)) for name in names]
 
 
 class Never:
@@ -113,31 +113,30 @@ class Always:
         return [("told of lake bread train",)] * len(asked)
 
 
-def test_no_encoder_is_loaded_where_nothing_is_embedded(model):
-    plain = run("plain")
+def test_no_encoder_is_loaded_where_nothing_is_embedded(model, monkeypatch):
+    plain, once = run(monkeypatch, "plain", "once")
     assert list(plain.columns) == COLUMNS
-    pd.testing.assert_frame_equal(run("once"), plain)
-    pd.testing.assert_frame_equal(retrieval_graph.search("deliberated", Never()), plain)
+    pd.testing.assert_frame_equal(once, plain)
+    pd.testing.assert_frame_equal(retrieval.search("deliberated", Never()), plain)
     assert model.loads == 0
 
 
-def test_queries_with_clues_are_embedded_once_for_ever(model):
-    more = retrieval_graph.search("deliberated", Always())
+def test_queries_with_clues_are_embedded_once_for_ever(model, monkeypatch):
+    more = retrieval.search("deliberated", Always())
     assert (model.loads, model.roles) == (1, {"query"})
     assert all(text.endswith("told of lake bread train") for text in model.texts)
     asked = len(model.texts)
     assert asked == len(set(model.texts)) > 0
-    pd.testing.assert_frame_equal(retrieval_graph.search("deliberated", Always()), more)
+    pd.testing.assert_frame_equal(retrieval.search("deliberated", Always()), more)
     assert len(model.texts) == asked
-    assert not more.equals(run("plain"))
+    assert not more.equals(*run(monkeypatch, "plain"))
 
 
-def test_the_stage_deliberates_by_rule(model):
-    pd.testing.assert_frame_equal(
-        run("deliberated"), retrieval_graph.search("deliberated", Coverage())
-    )
+def test_the_stage_deliberates_by_rule(model, monkeypatch):
+    (found,) = run(monkeypatch, "deliberated")
+    pd.testing.assert_frame_equal(found, retrieval.search("deliberated", Coverage()))
 
 
 def test_an_experiment_that_deliberates_on_nothing_is_refused(model):
     with pytest.raises(MemreproError, match=r"plain runs associa.associa, which deliberates on"):
-        retrieval_graph.search("plain", Never())
+        retrieval.search("plain", Never())

@@ -48,22 +48,27 @@ def prepare(seed=0, n_memories=2, n_docs=30, n_queries=6):
             ("query", list(dict.fromkeys(q.text for q in queries))),
         )
     ]
-    write_table(paths.vectors("toy", "hash-64"), pd.concat(tables, ignore_index=True))
+    write_table(paths.vectors("sample", "toy", "hash-64"), pd.concat(tables, ignore_index=True))
     return dataset
 
 
-def experiment(retriever, **parameters):
-    """An experiment of RF-Mem on the toy's rounds."""
-    shared = {"granularity": "round", "key_scheme": "concat", "encoder": "hash-64"}
+def experiment(retriever, traced=False, **parameters):
+    """An experiment of RF-Mem on the toy's rounds, of the study 'all'."""
+    shared = {
+        "granularity": "round",
+        "key_scheme": "concat",
+        "encoder": "hash-64",
+        "traced": traced,
+    }
     return Experiment(
-        "sample", "toy", method="rfmem", retriever=retriever, parameters=parameters, **shared
+        "sample", "all", "toy", method="rfmem", retriever=retriever, parameters=parameters, **shared
     )
 
 
-def plan(experiments, traced=(), repeats=2):
+def plan(experiments, repeats=2, sweeps=None):
     """A plan of the experiments, which an entry 'timed' of latency times."""
     return Plan(
-        {"toy": DatasetEntry("sample", "personamem", {})}, {}, experiments, {}, {},
-        Evaluation((), (), (), (), {}), frozenset(traced),
+        {"toy": DatasetEntry("sample", "personamem", {})}, experiments, sweeps or {}, {},
+        Evaluation((), (), (2,), (), {}),
         {"timed": Latency("sample", "toy", "hash-64", tuple(experiments), repeats)},
     )  # fmt: skip

@@ -26,8 +26,8 @@ from memrepro.files.machine import processor
 from memrepro.files.progress import bar
 from memrepro.retrieve import Retriever, make_retriever
 from memrepro.study.params import Experiment, load_plan
+from memrepro.study.requests import make_requests, read_vectors
 from memrepro.study.result import StageResult
-from memrepro.study.retrieval import make_requests, read_vectors
 
 COLUMNS = [
     "experiment", "part", "n", "mean_ms", "p50_ms", "p95_ms", "processor", "threads", "versions",
@@ -125,11 +125,11 @@ def run(name: str) -> StageResult:
             ]
             progress.update()
     table = pd.DataFrame(rows, columns=COLUMNS)
-    output = paths.latency(entry.profile, name)
+    output = paths.measured(entry.profile) / f"{name}.csv"
     write_table(output, table)
     folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
     inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
-    inputs.append(paths.vectors(entry.dataset, entry.encoder))
+    inputs.append(paths.vectors(entry.profile, entry.dataset, entry.encoder))
     return StageResult(f"latency {name}", table, inputs, [output])
 
 

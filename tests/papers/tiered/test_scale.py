@@ -75,7 +75,7 @@ def test_the_table_has_a_row_for_each_step_of_each_store(tmp_path, monkeypatch):
     monkeypatch.setattr(scale, "_alone", lambda work, *arguments: work(*arguments))
     monkeypatch.setattr(scale, "_QUERIES", 3)
     done = scale.run("small")
-    table = read_table(paths.scale("open", "small"))
+    table = read_table(paths.measured("open") / "small.parquet")
     assert list(table.columns) == scale.COLUMNS
     assert table.equals(done.summary)
     assert list(table["store"].value_counts(sort=False).items()) == [

@@ -1,0 +1,194 @@
+"""What the notebooks of the line show of each step: ids, counts and distributions, never texts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.study.params import load_plan
+
+_QUERIES = 200  # of a data set, whose cosines are looked at
+_RUNS = 8  # that are held against each other
+_SIZES = ["count", "mean", "min", "50%", "max"]
+
+
+def registered(dataset: str) -> pd.DataFrame:
+    """What the registry says of a data set."""
+    from memrepro.data.registry import registration
+
+    found = registration(dataset)
+    rows = {
+        "name": found.name, "edition": found.edition, "licence": found.licence,
+        "identity": found.identity[:16], "compiled here": found.compiled,
+    }  # fmt: skip
+    return pd.Series(rows).to_frame("registry")
+
+
+def files(written: Sequence[Path]) -> pd.DataFrame:
+    """The ten largest of the files, with their share of all bytes."""
+    rows = [(path.name, path.stat().st_size) for path in written]
+    table = pd.DataFrame(rows, columns=["file", "bytes"])
+    table["share"] = (table["bytes"] / table["bytes"].sum()).round(3)
+    return table.sort_values(["bytes", "file"], ascending=[False, True]).head(10)
+
+
+def sources(dataset: str) -> pd.DataFrame:
+    """How a data set is read, and what extracts from it, as params.yaml has it."""
+    entry = load_plan().dataset(dataset)
+    named = ", ".join(entry.extract) or "none"
+    rows = {"module": entry.module, "parameters": dict(entry.parameters), "extractions": named}
+    return pd.Series({"profile": entry.profile, **rows}).to_frame("params.yaml")
+
+
+def memory_sizes(dataset: str) -> pd.DataFrame:
+    """Queries, sessions and rounds of a memory, over all memories."""
+    table = read_table(paths.statistics(load_plan().dataset(dataset).profile, dataset))
+    return table.drop(columns="memory_id").astype(int).describe().round(1).loc[_SIZES]
+
+
+def text_lengths(dataset: str) -> pd.DataFrame:
+    """Characters, words and tokens of sessions, rounds and queries: the middle and the extremes."""
+    table = read_table(paths.lengths(load_plan().dataset(dataset).profile, dataset))
+    grouped = table.groupby("level", sort=False)[["characters", "words", "tokens"]]
+    quantiles: pd.DataFrame = grouped.quantile(np.array([0.05, 0.5, 0.95])).unstack()  # type: ignore[assignment]
+    return quantiles.round(0)
+
+
+def skipped(dataset: str) -> pd.DataFrame:
+    """What of a data set could not be used, by reason."""
+    table = read_table(paths.skipped(load_plan().dataset(dataset).profile, dataset))
+    return table["reason"].value_counts().rename_axis("reason").reset_index(name="items")
+
+
+def key_schemes(profile: str, dataset: str) -> pd.DataFrame:
+    """How many key schemes each encoder's runs search, by what a doc is."""
+    wanted = load_plan().keys(profile, dataset)
+    counts = {
+        encoder: {level: len(schemes) for level, schemes in levels.items()}
+        for encoder, levels in wanted.items()
+    }
+    return pd.DataFrame(counts).fillna(0).astype(int).rename_axis("docs are")
+
+
+def vectors(written: Sequence[Path]) -> pd.DataFrame:
+    """How many vectors each file has by role, of what dimension and of what length."""
+    rows = []
+    for path in written:
+        for role, part in read_table(path).groupby("role"):
+            found = np.stack(list(part["vector"]))
+            length = round(float(np.linalg.norm(found, axis=1).mean()), 4)
+            rows.append((path.stem, role, *found.shape, length))
+    return pd.DataFrame(rows, columns=["encoder", "role", "texts", "dimension", "mean length"])
+
+
+def cosines(written: Sequence[Path]) -> pd.DataFrame:
+    """The cosine of a question with its best key and its middle one, over questions."""
+    found = {}
+    for path in written:
+        parts = read_table(path).groupby("role")["vector"]
+        asked, keys = (np.stack(list(parts.get_group(role))) for role in ("query", "document"))
+        products = asked[:_QUERIES] @ keys.T
+        best, middle = products.max(axis=1), np.median(products, axis=1)
+        spread = pd.DataFrame({"best key": best, "middle key": middle})
+        found[path.stem] = spread.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).round(3)
+    return pd.concat(found, axis=1).rename_axis("quantile")
+
+
+def planned(study: str) -> pd.DataFrame:
+    """The runs of a study: what each searches, and by what."""
+    rows = [
+        (name, e.dataset, e.encoder or "-", e.granularity, e.key_scheme,
+         f"{e.method}.{e.retriever}", e.vary or "-", len(e.variants()))
+        for name, e in load_plan().study(study).items()
+    ]  # fmt: skip
+    columns = ["run", "data set", "encoder", "docs are", "keys", "retriever", "varied", "settings"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def top(study: str, docs: int = 3) -> pd.DataFrame:
+    """The first docs of the first two questions of a study's first run."""
+    name, one = next(iter(load_plan().study(study).items()))
+    table = read_table(paths.run(one.profile, name, study))
+    shown = table[table["query_id"].isin(table["query_id"].unique()[:2])]
+    return shown[shown["rank"] <= docs].head(2 * docs)
+
+
+def agreement(study: str) -> pd.DataFrame:
+    """The share of questions on which two of a study's runs put the same doc first."""
+    firsts: dict[str, pd.Series] = {}
+    for name, one in load_plan().study(study).items():
+        if not one.vary and len(firsts) < _RUNS:
+            table = read_table(paths.run(one.profile, name, study))
+            firsts[name] = table[table["rank"] == 1].set_index("query_id")["doc_id"]
+    both = {
+        one: {
+            other: round(float(theirs.reindex(mine.index).eq(mine).mean()), 2)
+            for other, theirs in firsts.items()
+        }
+        for one, mine in firsts.items()
+    }
+    return pd.DataFrame(both)
+
+
+def protocols() -> pd.DataFrame:
+    """The protocols: whose labels count, how rounds become sessions, and who is left out."""
+    rows = [
+        (name, p.labels, p.roll_up, ", ".join(p.exclude) or "none")
+        for name, p in load_plan().evaluation.protocols.items()
+    ]
+    return pd.DataFrame(rows, columns=["protocol", "labels", "roll-up", "kinds left out"])
+
+
+def best(profile: str, metric: str = "recall_all", k: int = 10) -> pd.DataFrame:
+    """The highest mean of each data set by session, under the first protocol, plain runs alone."""
+    plan = load_plan()
+    table = read_table(paths.protocols(profile))
+    first = next(iter(plan.evaluation.protocols))
+    chosen = (table["protocol"] == first) & (table["level"] == "session")
+    chosen &= (table["metric"] == metric) & (table["k"] == k) & (table["setting"] == "")
+    table = table[chosen].assign(
+        dataset=[plan.runs[e].dataset for e in table[chosen]["experiment"]]
+    )
+    shown = table.sort_values("value", ascending=False, kind="stable").groupby("dataset").head(5)
+    return (
+        shown[["dataset", "experiment", "n", "value"]]
+        .round(4)
+        .sort_values(
+            ["dataset", "value"], ascending=[True, False], kind="stable", ignore_index=True
+        )
+    )
+
+
+def left_out(profile: str) -> pd.DataFrame:
+    """How many questions the first protocol leaves out, by data set, level and reason."""
+    table = read_table(paths.exclusions(profile))
+    first = next(iter(load_plan().evaluation.protocols))
+    table = table[table["protocol"] == first]
+    counts = table.groupby(["dataset", "level", "reason"], sort=True).size()
+    return counts.reset_index(name="questions")
+
+
+def reports(profile: str) -> pd.DataFrame:
+    """What is verified: the profile's runs, sweeps and reports."""
+    plan = load_plan()
+    runs = [one for one in plan.runs.values() if one.profile == profile]
+    sweeps = sum(bool(one.vary) for one in runs)
+    rows = {
+        "runs": len(runs) - sweeps, "sweeps": sweeps,
+        "rankings": sum(len(one.variants()) for one in runs),
+        "reports": ", ".join(plan.reports.get(profile, ())),
+    }  # fmt: skip
+    return pd.Series(rows).to_frame(profile)
+
+
+def verdicts(profile: str) -> pd.DataFrame:
+    """How many cells of each report have which verdict."""
+    found = {}
+    for report in load_plan().reports.get(profile, ()):
+        tables = [read_table(p) for p in sorted((paths.results(profile) / report).glob("*.csv"))]
+        said = [t["verdict"].replace("", "(none)") for t in tables if "verdict" in t]
+        found[report] = pd.concat(said).value_counts() if said else pd.Series(dtype=int)
+    return pd.DataFrame(found).fillna(0).astype(int).T

@@ -1,0 +1,159 @@
+"""retrieve: a study's runs, the traces that some leave, and what a sweep keeps of a ranking."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from memrepro.core.memory import Dataset, Memory, Query, Round
+from memrepro.core.ranking import COLUMNS, to_frame
+from memrepro.evaluate.rollup import roll_up
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.retrieve import make_retriever
+from memrepro.study import retrieval
+from memrepro.study.requests import make_requests, read_vectors
+from tests.study.toy import DEEP, GATE, experiment, plan, prepare
+
+EXPERIMENTS = {
+    "recollection": experiment("recollection", True, **DEEP),
+    "gated": experiment("gated", True, **DEEP, **GATE),
+    "recollection-printed": experiment("recollection_printed", True, **DEEP),
+    "gated-printed": experiment(
+        "gated_printed", True, **DEEP, **GATE | {"entropy_threshold": 1.16}
+    ),
+    "nothing-found": experiment("recollection", True, **DEEP, floor=2.0),
+    "familiarity": experiment("familiarity", k=4),
+}
+TRACED = [name for name in EXPERIMENTS if name != "familiarity"]
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(EXPERIMENTS))
+    return prepare()
+
+
+def requests_of(dataset, name):
+    one = EXPERIMENTS[name]
+    return make_requests(dataset, one, read_vectors(one))
+
+
+def trace(name):
+    folder = paths.trace("sample", name)
+    return {part: read_table(folder / f"{part}.parquet") for part in paths.TRACE_TABLES}
+
+
+def test_a_study_writes_its_runs_and_traces_and_nothing_else(toy):
+    stray = paths.run("sample", "forgotten", "all")
+    stray.parent.mkdir(parents=True)
+    stray.write_text("of an experiment that is no more")
+    done = retrieval.run("all")
+    written = {paths.run("sample", name) for name in EXPERIMENTS}
+    written |= {
+        paths.trace("sample", n) / f"{p}.parquet" for n in TRACED for p in paths.TRACE_TABLES
+    }
+    assert set(done.outputs) == written
+    assert {p for p in stray.parent.rglob("*") if p.is_file()} == written
+    assert done.summary["experiment"].tolist() == list(EXPERIMENTS)
+
+
+def test_a_traced_run_is_its_hits_and_what_search_finds(toy):
+    retrieval.run("all")
+    for name, one in EXPERIMENTS.items():
+        run = read_table(paths.run("sample", name))
+        if name in TRACED:
+            pd.testing.assert_frame_equal(run, trace(name)["hits"][COLUMNS])
+        found = make_retriever("rfmem", one.retriever, dict(one.parameters)).search(
+            requests_of(toy, name)
+        )
+        # A table without a row has no type of its own.
+        pd.testing.assert_frame_equal(run, to_frame(found), check_dtype=len(run) > 0)
+
+
+def test_the_tables_of_a_trace_have_one_form_whatever_is_in_them(toy):
+    retrieval.run("all")
+    types = {
+        "queries": ["str", "str", "float64", "float64", "int32"],
+        "branches": ["str", *["int32"] * 4, "float32", "float32", "int32", "int32"],
+        "hits": ["str", "str", "int32", "float32", "int32", "int32", "int32"],
+    }
+    asked = [query.query_id for query in toy.queries]
+    for name in TRACED:
+        tables = trace(name)
+        assert {part: [str(t) for t in table.dtypes] for part, table in tables.items()} == types
+        assert tables["queries"]["query_id"].tolist() == asked
+        path = tables["queries"].set_index("query_id")["path"]
+        assert set(tables["branches"]["query_id"]) == set(path.index[path == "recollection"])
+
+
+def test_what_is_rounded_is_rounded_to_float32_and_no_further(toy):
+    retrieval.run("all")
+    one = EXPERIMENTS["gated"]
+    whole = make_retriever("rfmem", "gated", dict(one.parameters)).trace(requests_of(toy, "gated"))
+    tables = trace("gated")
+    assert set(tables["queries"]["path"]) == {"familiarity", "recollection"}
+    for column in ("mean", "entropy"):
+        assert tables["queries"][column].tolist() == whole.queries[column].tolist()
+    for column in ("score", "drift"):
+        kept = whole.branches[column].astype(np.float32)
+        assert tables["branches"][column].tolist() == kept.tolist()
+
+
+def test_one_changed_run_leaves_the_bytes_of_the_others(toy, monkeypatch):
+    first = {p: p.read_bytes() for p in retrieval.run("all").outputs}
+    assert {p: p.read_bytes() for p in retrieval.run("all").outputs} == first
+    changed = {**EXPERIMENTS, "familiarity": experiment("familiarity", k=3)}
+    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(changed))
+    second = {p: p.read_bytes() for p in retrieval.run("all").outputs}
+    assert {p.stem for p in first if first[p] != second[p]} == {"familiarity"}
+
+
+def test_a_sweep_over_keys_is_shortened_and_one_over_a_parameter_is_not(toy, monkeypatch):
+    swept = {
+        "by-keys": sweep("key_scheme", ("concat",)),
+        "by-floor": sweep("floor", (0.1,)),
+    }
+    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan({}, sweeps=swept))
+    retrieval.run("all")
+    by_keys, by_floor = (read_table(paths.run("sample", name)) for name in swept)
+    assert list(by_keys.columns) == ["setting", *COLUMNS]
+    assert set(by_floor["setting"]) == {"0.1"}
+    # The toy has five sessions a memory and `protocol_ks` of 2: two sessions are soon named.
+    assert len(by_keys) < len(by_floor)
+
+
+def sweep(vary, values):
+    return replace(experiment("familiarity", k=30), vary=vary, values=values)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_shortened_ranking_has_the_same_top_at_every_level(seed):
+    rng = random.Random(seed)
+    names = [f"s{n}" for n in range(12)]
+    memory = Memory.of(
+        "m", *((s, Round.of(f"{s}_r{r}", user="x")) for s in names for r in range(4))
+    )
+    dataset = Dataset("toy", {"m": memory}, (Query("q0", "m", "?", "", "kind"),))
+    docs = [f"{s}_r{r}" for s in names for r in range(4)]
+    rows = []
+    for q in range(6):
+        order = rng.sample(docs, rng.randint(1, len(docs)))
+        rows += [(f"q{q}", doc, rank, 1 / rank) for rank, doc in enumerate(order, start=1)]
+    run = pd.DataFrame(rows, columns=COLUMNS)
+    depth = 10
+    short = retrieval.shortened(run, dataset, depth)
+    assert len(short) < len(run)
+    places = {doc: doc.partition("_")[0] for doc in docs}
+    for level in ("round", "session"):
+        whole, cut = (
+            table if level == "round" else roll_up(table, level, places) for table in (run, short)
+        )
+        columns = ["query_id", "doc_id", "rank"]
+        pd.testing.assert_frame_equal(
+            whole[whole["rank"] <= depth][columns].reset_index(drop=True),
+            cut[cut["rank"] <= depth][columns].reset_index(drop=True),
+        )
