@@ -93,7 +93,7 @@ def printed_notes(document: str, table: str, papers: Path = PAPERS) -> list[str]
 
 
 def without_run(document: str) -> dict[str, Mapping[str, Any]]:
-    """Tables that no run stands beside: their `without_run`, see `tables.KEYS`."""
+    """Tables that no run computes: their `without_run`, see `tables.KEYS`."""
     return {
         table.name: table.reading["without_run"]
         for table in tables(document)

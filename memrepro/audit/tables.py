@@ -28,7 +28,7 @@ KEYS: Mapping[str, str] = {
     "columns": "the heads, nested ones spelled out",
     "rows": "row → its cells, as printed",
     "notes": "findings of whoever copied it",
-    "n": "how many questions: a number, or row or column → number, nested if it hangs on both",
+    "n": "how many questions: a number, or row or column → number, nested if it depends on both",
     "n_source": "where these numbers are from",
     "total": "how many questions its columns add up to, where n of each is not known",
     "partial": "true where a question may count in part, so that a cell need be no share of n",
@@ -43,7 +43,7 @@ KEYS: Mapping[str, str] = {
     "encoder": "the same",
     "setting": "the same",
     "to_the_digit": "true where a round number, too, is meant to its last digit",
-    "without_run": "why no run stands beside its cells: {verdict, why}; where they differ, "
+    "without_run": "why no run computes its cells: {verdict, why}; where they differ, "
     "columns: {column: verdict} and rows: {row: why}; here: {column: {row: what is set here}}",
     "names": "row or column, or a part of its name → what it is called elsewhere",
 }

@@ -1,8 +1,4 @@
-"""Wholes against their parts: overall columns, sums and means of rows, within rounding.
-
-Where the parts' numbers of questions are stated, a whole is their weighted mean; where they are
-not, weights are searched for that explain every row.
-"""
+"""Wholes against their parts, within rounding: weighted means where sizes are stated, else sums."""
 
 import itertools
 import re
@@ -36,8 +32,7 @@ class Whole(NamedTuple):
         sizes: of the parts, or None where one is not stated.
         assumed: whether the parts go by their names alone.
         counted: whether each question counts 0 or 1.
-        row: where it stands.
-        column: the same.
+        row, column: where it stands.
     """
 
     name: str

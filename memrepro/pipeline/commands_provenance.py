@@ -15,7 +15,7 @@ from memrepro.study.plan import PROFILES
 _SHOWN = 20  # rows of a long list that people see; --json and --all have the rest
 _NAME = (
     "A name is paper[:table[:row[:column]]], as in results/<profile>/<paper>/<table>.csv, quoted "
-    'for the shell where it has spaces: "rfmem:table2:mpnet Recol.:R@5 Overall".'
+    'for the shell where it has spaces: "PAPER:table2:a row:R@5 Overall".'
 )
 
 
@@ -27,7 +27,7 @@ def add_to(add: Add) -> None:
     explain = add(
         "explain", _explain, "try named protocol switches on a number that is not reproduced",
         more=f"{_NAME} What lands on the printed value was found after the fact, and with many "
-        "tries some land by chance: how many were made stands beside it. Nothing is retrieved.",
+        "tries some land by chance: how many were made is said too. Nothing is retrieved.",
     )  # fmt: skip
     _name(explain)
     diff = add(

@@ -3,7 +3,7 @@
 Nothing is retrieved. Every run of the same method and encoder that is at hand is evaluated as its
 number could have been meant: another metric, cut-off, level or protocol, other kinds of question,
 another denominator, another noise level, variant or setting, up to three of these at once. With
-many tries some land by chance, so that their number stands beside what landed, and all of it is
+many tries some land by chance, so that their number is given with what landed, and all of it is
 found after the fact.
 """
 
@@ -22,7 +22,7 @@ from memrepro.files import paths
 from memrepro.provenance.links import link
 from memrepro.provenance.places import Place, entry, evaluated, plan, variant
 from memrepro.provenance.tables import cells
-from memrepro.report.parts import document_parts
+from memrepro.report.modules import document_parts
 from memrepro.report.tables import Cell
 from memrepro.study.plan import Experiment
 

@@ -56,7 +56,7 @@ def cells_by_row(document: str, name: str) -> Mapping[str, list[Cell]]:
 
 
 def printed_cells(document: str, table: str) -> Iterator[Cell]:
-    """The cells of a printed table that no run stands beside, with the reason."""
+    """The cells of a printed table that no run computes, with the reason."""
     told, notes = documents.without_run(document)[table], documents.printed_notes(document, table)
     for row, cells in documents.printed_rows(document, table).items():
         reasons = [told.get("why", ""), told.get("rows", {}).get(row, ""), *notes]
@@ -86,7 +86,7 @@ def printed_twice(document: str) -> pd.DataFrame:
 def build(
     document: str, folder: Path, computed: Mapping[str, Iterable[Cell]] | None = None
 ) -> list[Path]:
-    """Write a document's checks and the tables that no run stands beside; return the paths.
+    """Write a document's checks and the tables that no run computes; return the paths.
 
     Args:
         document: its name.

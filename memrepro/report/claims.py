@@ -263,7 +263,7 @@ def _row_of(claim: Mapping[str, Any]) -> str:
 
 
 def _least(found: Sequence[Compared]) -> dict[str, Compared]:
-    """Metric → the comparison that speaks least for the claim."""
+    """Metric → the comparison that supports the claim least."""
     return {
         metric: min(
             (one for one in found if one.metric == metric), key=lambda one: one.interval.mean
@@ -278,7 +278,7 @@ def _counts(found: Sequence[Compared]) -> str:
 
 
 def _by_metric(claim: Mapping[str, Any], found: Sequence[Compared]) -> dict[str, str]:
-    """A column a metric, with the comparison that speaks least for the claim."""
+    """A column a metric, with the comparison that supports the claim least."""
     if claim.get("equal"):
         return {one.metric: one.shown for one in found}
     shown = {"for, open, against": _counts(found)}

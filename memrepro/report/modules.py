@@ -1,8 +1,11 @@
-"""Which report a name stands for: a document's, of its data, or one that is code of its own."""
+"""What documents add to other rooms, found by name at run time: reports, and further parts."""
 
 import importlib
 import importlib.util
+import pkgutil
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Protocol, cast
 
 from memrepro.report.build import build_report
@@ -37,3 +40,12 @@ def report_module(paper: str) -> ReportModule:
     if importlib.util.find_spec(name):
         return cast(ReportModule, importlib.import_module(name))
     return DocumentReport(Document.of(paper))
+
+
+def document_parts(part: str) -> Iterator[ModuleType]:
+    """The documents' own modules of a name, such as `explain`, of those folders that have one."""
+    papers = importlib.import_module("memrepro.papers")
+    for folder in pkgutil.iter_modules(papers.__path__):
+        name = f"memrepro.papers.{folder.name}.{part}"
+        if folder.ispkg and importlib.util.find_spec(name):
+            yield importlib.import_module(name)

@@ -3,7 +3,7 @@
 import io
 
 import memrepro.report.figures  # noqa: F401  sets what makes an svg byte-stable
-from memrepro.report.parts import document_parts
+from memrepro.report.modules import document_parts
 from memrepro.site.pages import Link, Site
 from memrepro.study.params import Plan
 

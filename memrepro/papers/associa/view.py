@@ -95,7 +95,7 @@ def question_graph(
         experiment: one of Associa's on memory graphs.
         query_id: a question of its data set.
         texts: whether to show what nodes and edges say; a data set's texts must not be passed on.
-        top: how many of the ranking's utterances stand beside the tree.
+        top: how many of the ranking's utterances are shown with the tree.
 
     Raises:
         MemreproError: if the experiment or the question is unknown, the experiment is of another

@@ -1,4 +1,4 @@
-"""The project's own benchmark, run by run; its numbers stand beside no paper's."""
+"""The project's own benchmark, run by run; its numbers are not comparable with any paper's."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -71,7 +71,7 @@ def row_cells(
     row: str, metric: str, texts: Mapping[str, str], n: int, note: str = "",
     sources: Iterable[Source] = (), verdict: str = NOT_IN_PAPER,
 ) -> Iterator[Cell]:  # fmt: skip
-    """Cells of one row that stand beside no printed number: column → text."""
+    """Cells of one row without a printed number: column → text."""
     told = write_sources(sources)
     for column, text in texts.items():
         yield Cell(row, column, metric, "", text, n, verdict, note=note, sources=told)

@@ -30,15 +30,15 @@ _LEVEL = 0.05
 _HAIR = 1e-9  # equal recalls may differ by a last bit
 WORDS = {
     "exact": "holds",
-    "direction only": "in this direction only: not all can be told from chance",
+    "direction only": "in this direction only: not all are significant",
     "not reproduced": "does not hold here",
 }
 _ROBUST_WORDS = {
     "exact": "holds",
     "direction only": "never below familiarity, but settings differ by more than the gain",
-    "not reproduced": "does not hold here: the gain's sign hangs on the setting",
+    "not reproduced": "does not hold here: the gain's sign depends on the setting",
 }
-_MIXED = "not shown: the signs are mixed, and none can be told from chance"
+_MIXED = "not shown: the signs are mixed, and none is significant"
 _NOTE = (
     "all on PersonaBench, noise 0.0; all-MiniLM-L6-v2 is not in the paper; Holm's correction over "
     "the whole family of comparisons; a claim of better 'holds' where every comparison stands "

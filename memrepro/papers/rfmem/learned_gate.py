@@ -154,7 +154,7 @@ def _learn(signals: Doubles, labels: NDArray[np.int64], seed: int) -> Pipeline:
         validation_fraction=0.2,
         n_iter_no_change=_PASSES,
         random_state=seed,
-        # All at once, so that their order in a pass is nothing that the result hangs on.
+        # All at once, so that their order in a pass is nothing that the result depends on.
         shuffle=len(labels) > _AT_ONCE,
     )
     with warnings.catch_warnings():

@@ -229,7 +229,7 @@ def _device(device: str | None, base: Base) -> str:
             "where there is one, with torch's CUDA build, or ask for device='cpu', which takes days"
         )
     if (count := torch.cuda.device_count()) > 1:
-        # The Trainer would split batches among them, and the weights would hang on their number.
+        # The Trainer would split batches among them, and the weights would depend on their number.
         raise MemreproError(
             f"tuning uses one GPU, and torch sees {count}: name one in CUDA_VISIBLE_DEVICES"
         )
