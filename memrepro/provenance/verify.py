@@ -307,7 +307,7 @@ def _checked(
         check_recomputed(profile)
     now, changed = made.result(), moved.result()
     if len(changed) and changed["worse"].any():
-        first = changed[changed["worse"]].iloc[0]
+        first = changed[changed["worse"].astype(bool)].iloc[0]
         raise MemreproError(
             f"{int(changed['worse'].sum())} numbers are worse than committed; the first is "
             f"{first['table']}, row {first['row']!r}, column {first['column']!r}: "

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib as mpl
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from PIL import Image
 
 from memrepro.files.atomic import replacing, write_table
 
@@ -46,9 +48,14 @@ def save(draw: Callable[[], Figure], data: pd.DataFrame, folder: Path, name: str
     if _DATA_ONLY.get():
         return [folder / f"{name}.csv"]
     figure = draw()
-    for suffix, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-        with replacing(folder / f"{name}.{suffix}") as temporary:
-            figure.savefig(
-                temporary, format=suffix, metadata=metadata, dpi=120, bbox_inches="tight"
-            )
+    with replacing(folder / f"{name}.svg") as temporary:
+        # The dots per inch are those of clouds of points, the only thing here that is no vector.
+        figure.savefig(
+            temporary, format="svg", metadata={"Date": None}, dpi=80, bbox_inches="tight"
+        )
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", metadata={"Software": None}, dpi=110, bbox_inches="tight")
+    with replacing(folder / f"{name}.png") as temporary:
+        # A palette takes a third of the bytes, and what is drawn has few colours.
+        Image.open(drawn).convert("RGB").quantize(128).save(temporary, format="png", optimize=True)
     return [folder / f"{name}.{suffix}" for suffix in ("svg", "png", "csv")]

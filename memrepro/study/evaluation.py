@@ -256,16 +256,22 @@ def metrics_file(profile: str) -> Path:
         MemreproError: if a run of the profile is missing.
     """
     path = paths.metrics(profile)
+    if not path.is_file():
+        _make(profile, load_plan())
     # Reports ask for it in many places: one state of the file is looked at once.
-    _make_current(profile, path, path.stat().st_mtime_ns if path.is_file() else 0)
+    _make_current(profile, path, path.stat().st_mtime_ns)
     return path
 
 
 @lru_cache(maxsize=8)
 def _make_current(profile: str, path: Path, changed: int) -> None:
     plan = load_plan()
-    if not changed or _made_of(path) != _state(profile, plan):
-        write_metrics(profile, plan, evaluate_profile(profile, plan)["metrics"])
+    if _made_of(path) != _state(profile, plan):
+        _make(profile, plan)
+
+
+def _make(profile: str, plan: Plan) -> None:
+    write_metrics(profile, plan, evaluate_profile(profile, plan)["metrics"])
 
 
 def write_metrics(profile: str, plan: Plan, metrics: pd.DataFrame) -> Path:

@@ -3,7 +3,7 @@
 328e0f776fdaed08 has a language model decide on conflicts; these rules stand in for it where none
 is recorded. They are for short English statements in the present; of any other sentence they say
 that they cannot read it, and then nothing is concluded from it. How often they are wrong is
-measured on sentences of our own (tests/tiered_store/conflict_cases.yaml).
+measured on sentences of our own (tests/memory/conflict_cases.yaml).
 """
 
 import re

@@ -108,7 +108,7 @@ def question_graph(
             f"{experiment} runs {entry.method}.{entry.retriever}, which has no memory graph: "
             "choose an experiment of associa.associa, deliberated or without_importance"
         )
-    request = _request(experiment, entry, query_id)
+    request = _request(entry, query_id)
     graph = made.graph(request)
     evidence = _evidence(made, entry, request, graph)
     ranking = made.ranking(request, graph, query_id, evidence)
@@ -139,12 +139,12 @@ def absent(entry: Experiment) -> list[Path]:
     return [path for path in needed if not path.is_file()]
 
 
-def _request(name: str, entry: Experiment, query_id: str) -> Request:
+def _request(entry: Experiment, query_id: str) -> Request:
     """The request of one question alone."""
     if lacking := absent(entry):
         raise MemreproError(
             f"{lacking[0]} is not here: a question's graph is made of texts and vectors, which are "
-            f"not in git; run `dvc repro retrieve-graph@{name}` first"
+            f"not in git; run `dvc repro retrieve@{entry.study}` first"
         )
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
     asked = tuple(query for query in dataset.queries if query.query_id == query_id)

@@ -60,7 +60,7 @@ class Traced:
 
     def sources(self, *parts: str) -> list[FileSource]:
         """Tables of the trace, or 'qrels', as the sources of a number."""
-        folder = paths.trace(self.entry.profile, self.name)
+        folder = paths.trace(self.entry.profile, self.name, self.entry.study)
         return [
             file_of(paths.qrels(self.gold_profile, self.entry.dataset), self.gold_profile)
             if part == "qrels"
@@ -114,7 +114,7 @@ class Traces:
             if why := self.why_not(name):
                 self.missing[name] = why
                 continue
-            folder = paths.trace(entry.profile, name)
+            folder = paths.trace(entry.profile, name, entry.study)
             tables = [read_table(folder / f"{part}.parquet") for part in PARTS]
             gold_profile = self.plan.dataset(entry.dataset).profile
             self.found[name] = Traced(name, entry, gold_profile, *tables)
@@ -123,7 +123,8 @@ class Traces:
         """Why an experiment has no trace; '' where it has."""
         if name not in self.plan.traced:
             return f"{name} is not traced in params.yaml"
-        folder = paths.trace(self.plan.experiments[name].profile, name)
+        entry = self.plan.experiments[name]
+        folder = paths.trace(entry.profile, name, entry.study)
         if all((folder / f"{part}.parquet").is_file() for part in PARTS):
             return ""
         return f"{name} has no trace: run `dvc repro`"
