@@ -13,7 +13,13 @@ from memrepro.papers.rfmem.cells import printed_rows
 from memrepro.papers.rfmem.grid import GATES, KINDS, grids_of, routings
 from memrepro.papers.rfmem.thresholds import closest
 from memrepro.report.profile import Metrics
-from memrepro.study.evaluation import as_texts, evaluate_profile, evaluate_run, read_gold
+from memrepro.study.evaluation import (
+    as_texts,
+    evaluate_profile,
+    evaluate_run,
+    metrics_file,
+    read_gold,
+)
 from memrepro.study.params import load_plan
 
 ROOT = Path(__file__).parents[1]
@@ -60,14 +66,18 @@ def test_twenty_cells_equal_the_paper(plan, row, k):
         assert f"{values.mean():.4f}" == PRINTED[row, f"R@{k} {column}"], column
 
 
-def test_the_committed_metrics_follow_from_the_rankings(plan):
-    """Of Table 2's runs; `verify` does it for all."""
+def test_the_committed_protocols_follow_from_the_rankings(plan):
+    """Of Table 2's runs, and the metrics a question with them; `verify` does it for all."""
     runs = {name: plan.experiment(name) for name in EXPERIMENTS.values()}
-    again = evaluate_profile("open", replace(plan, experiments=runs, sweeps={}))["metrics"]
-    kept = read_table(paths.metrics("open"))
-    kept = kept[kept["experiment"].isin(runs)].reset_index(drop=True)
-    assert len(kept) > 10_000
-    pd.testing.assert_frame_equal(as_texts(again), kept)
+    again = evaluate_profile("open", replace(plan, experiments=runs, sweeps={}))
+    for name, path, least in (
+        ("protocols", paths.protocols("open"), 50),
+        ("metrics", metrics_file("open"), 10_000),
+    ):
+        kept = read_table(path)
+        kept = kept[kept["experiment"].isin(runs)].reset_index(drop=True)
+        assert len(kept) > least
+        pd.testing.assert_frame_equal(as_texts(again[name]), kept)
 
 
 def mpnet():

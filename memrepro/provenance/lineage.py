@@ -93,10 +93,16 @@ def evaluated_by(place: Place) -> str:
 def commands(names: list[str]) -> list[dict[str, str]]:
     """`stage, command, through_dvc` of stages."""
     return [
-        {"stage": name, "command": " ".join(stages()[name]["cmd"].split()),
+        {"stage": name, "command": _command(stages()[name]["cmd"]),
          "through_dvc": f"dvc repro --single-item {name}"}
         for name in names
     ]  # fmt: skip
+
+
+def _command(written: str | list[str]) -> str:
+    """A stage's command as one line; a stage may have several."""
+    several = [written] if isinstance(written, str) else written
+    return " && ".join(" ".join(one.split()) for one in several)
 
 
 def hashes(names: list[str]) -> dict[str, dict[str, str]]:

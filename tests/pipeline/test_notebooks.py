@@ -87,6 +87,8 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "memrepro" / "core").mkdir(parents=True)
     (tmp_path / "memrepro" / "core" / "keys.py").write_text("")
     (tmp_path / "notebooks").mkdir()
+    # The kernel starts in this folder, whose `memrepro` must not stand for the package.
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

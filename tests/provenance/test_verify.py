@@ -11,6 +11,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.provenance import verify
 from memrepro.report.tables import Cell
+from memrepro.study.evaluation import metrics_file
 
 
 def table(**verdicts):
@@ -78,9 +79,11 @@ def test_states_of_files():
 
 @pytest.fixture
 def copy(monkeypatch, tmp_path):
-    """The sample profile's results, where a test may spoil them."""
+    """The sample profile's results and metrics, where a test may spoil them."""
     folder = tmp_path / "sample"
+    metrics = shutil.copy2(metrics_file("sample"), tmp_path / "metrics.parquet")
     shutil.copytree(paths.results("sample"), folder)
+    monkeypatch.setattr(paths, "metrics", lambda profile: metrics)
     monkeypatch.setattr(paths, "results", lambda profile: folder)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)  # one process, in which this is so
     return folder
@@ -89,7 +92,7 @@ def copy(monkeypatch, tmp_path):
 def test_an_edited_table_is_found(copy):
     """A tidy csv in which one digit was changed by hand does not follow from the rankings."""
     assert verify.check_recomputed("sample") > 5
-    path = copy / "sample" / "overview.csv"
+    path = copy / "findings" / "overview.csv"
     whole = path.read_text()
     forged = whole.replace(",0.4118,17,", ",0.4128,17,", 1)
     assert forged != whole
@@ -97,13 +100,13 @@ def test_an_edited_table_is_found(copy):
     with pytest.raises(MemreproError, match=r"overview\.csv does not follow from the rankings"):
         verify.check_recomputed("sample")
     path.write_text(whole)
-    (copy / "sample" / "overview.md").write_text("forged")
+    (copy / "findings" / "overview.md").write_text("forged")
     with pytest.raises(MemreproError, match=r"overview\.md does not follow from the rankings"):
         verify.check_recomputed("sample")
 
 
 def test_a_table_that_no_report_writes_is_found(copy):
-    (copy / "sample" / "forgotten.csv").write_text("row\n")
+    (copy / "findings" / "forgotten.csv").write_text("row\n")
     with pytest.raises(MemreproError, match=r"forgotten\.csv is written by no report"):
         verify.check_recomputed("sample")
 
@@ -112,23 +115,25 @@ def test_what_has_the_bytes_of_a_known_manifest_is_not_read_for_its_values(copy,
     known = verify.manifest("sample")
     monkeypatch.setattr(verify, "values_digest", lambda path: path.name)
     assert verify.manifest("sample", known) == known
-    path = copy / "sample" / "overview.csv"
+    path = copy / "findings" / "overview.csv"
     path.write_text(path.read_text() + " ")
     edited = verify.manifest("sample", known)
     changed = {name for name in known if edited[name] != known[name]}
-    assert changed == {"sample/overview.csv"}
-    assert edited["sample/overview.csv"]["values"] == "overview.csv"
+    assert changed == {"findings/overview.csv"}
+    assert edited["findings/overview.csv"]["values"] == "overview.csv"
 
 
 def test_a_stray_run_is_found(copy):
-    shutil.copy2(copy / "runs" / "sample-bm25-user.parquet", copy / "runs" / "forgotten.parquet")
+    run = paths.run("sample", "sample-bm25-user")
+    shutil.copy2(run, run.with_name("forgotten.parquet"))
     with pytest.raises(MemreproError, match=r"forgotten\.parquet is of no experiment"):
         verify.check_recomputed("sample")
 
 
 def test_an_edited_ranking_is_found(copy):
-    run = pd.read_parquet(copy / "runs" / "sample-dense-user.parquet")
+    path = paths.run("sample", "sample-dense-user")
+    run = pd.read_parquet(path)
     run["rank"] = run.groupby("query_id")["rank"].transform(lambda r: r.to_numpy()[::-1])
-    write_table(copy / "runs" / "sample-dense-user.parquet", run)
+    write_table(path, run)
     with pytest.raises(MemreproError, match=r"\.(csv|parquet) does not follow from the rankings"):
         verify.check_recomputed("sample")

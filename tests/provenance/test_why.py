@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import yaml
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -99,7 +100,7 @@ def test_the_provenance_of_a_cell_by_hand(toy):
     )
     assert told["stages"][1]["command"] == "python -m memrepro notebook retrieve"
     assert told["hashes"]["code"] == {"memrepro/core": "2.dir"}
-    assert list(told["hashes"]["parameters"]) == ["params.yaml:experiments.dense.toy-a"]
+    assert list(told["hashes"]["parameters"]) == ["params.yaml:studies.all"]
     (place,) = told["places"]
     assert place["parameters_as_recorded"] is True
     assert place["run_as_recorded"] == "changed since"  # the toy's lock has made-up hashes
@@ -135,9 +136,17 @@ def test_leaving_a_question_out_shifts_the_mean_by_its_shift(toy):
 
 
 def test_a_run_without_a_stage_says_so(toy):
+    # toy-b lies beside toy-a: the stage of their study made both.
+    assert cell("sample", "toyreport", "main", "row toy-b", "all")["without_stage"] == []
+    lock = yaml.safe_load((toy / "dvc.lock").read_text())
+    del lock["stages"]["retrieve@toy-a"]
+    (toy / "dvc.lock").write_text(yaml.safe_dump(lock))
     told = cell("sample", "toyreport", "main", "row toy-b", "all")
     assert told["without_stage"] == ["toy-b"]
-    assert told["places"][0]["run_as_recorded"] == "not recorded"
+    (place,) = told["places"]
+    assert place["run_as_recorded"] == "not recorded"
+    assert place["parameters_as_recorded"] is None
+    assert told["command"] == "dvc repro --single-item evaluate@sample report@toy"
 
 
 @pytest.mark.parametrize("profile", ["sample", pytest.param("open", marks=pytest.mark.slow)])

@@ -119,7 +119,7 @@ FILES = {
 
 
 def experiment(name):
-    return Experiment("sample", "toy", "session", "whole", "dense", "toy", {"k": 50})
+    return Experiment("sample", "all", "toy", "session", "whole", "dense", "toy", {"k": 50})
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +128,8 @@ def toy(tmp_path_factory):
     tmp_path = tmp_path_factory.mktemp("toy")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+        # The toy has metrics and no runs that they could be made from.
+        monkeypatch.setattr("memrepro.report.profile.metrics_file", paths.metrics)
         yield write_toy(tmp_path, monkeypatch)
 
 
@@ -149,7 +151,7 @@ def write_toy(tmp_path, monkeypatch):
     ledger = [("toy", "session", "stated", "q99", "no evidence")]
     write_table(paths.exclusions("sample"), pd.DataFrame(ledger, columns=LEDGER_COLUMNS))
     names = dict.fromkeys([run for run, _ in RIGHT])
-    plan = Plan({}, {}, {n: experiment(n) for n in names}, {}, {}, Evaluation((), (), (), (), {}))
+    plan = Plan({}, {n: experiment(n) for n in names}, {}, {}, Evaluation((), (), (), (), {}))
     monkeypatch.setattr(build, "load_plan", lambda: plan)
     return Document(folder)
 

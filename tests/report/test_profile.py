@@ -17,8 +17,14 @@ def values(**by_question):
     return pd.DataFrame(rows, columns=["query_id", "kind", "value"])
 
 
-def test_metrics_are_read_anew_when_the_file_changes(tmp_path, monkeypatch):
+@pytest.fixture
+def as_written(tmp_path, monkeypatch):
+    """A folder whose metrics are what a test writes, with no runs that they could be made from."""
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.report.profile.metrics_file", paths.metrics)
+
+
+def test_metrics_are_read_anew_when_the_file_changes(as_written):
     toy.write_metrics("open", "session", {"a": {"q1": 1.0, "q0": 0.5}})
     found = Metrics("open").values("a", "session", "recall", 5)
     # In the order of the file, and of a copy that may be changed.
@@ -34,13 +40,19 @@ def test_metrics_are_read_anew_when_the_file_changes(tmp_path, monkeypatch):
     assert now.values("b", "session", "recall", 10)["value"].tolist() == [0.25]
     with pytest.raises(MemreproError, match="no recall@5 of 'a'"):
         now.values("a", "session", "recall", 5)
-    path.unlink()
-    with pytest.raises(MemreproError, match="is missing"):
+
+
+def test_metrics_of_no_runs_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    with pytest.raises(MemreproError, match=r"results/open/.*\.parquet is missing"):
+        Metrics("open")
+    # Nor are those believed that do not say what they were made from.
+    toy.write_metrics("open", "session", {"a": {"q1": 1.0}})
+    with pytest.raises(MemreproError, match=r"results/open/.*\.parquet is missing"):
         Metrics("open")
 
 
-def test_settings_keep_their_order(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+def test_settings_keep_their_order(as_written):
     rows = [("s", v, "session", "q", "kind", "recall", 5, 1.0) for v in ("0.9", "0.1")]
     columns = ["experiment", "setting", "level", "query_id", "kind", "metric", "k", "value"]
     write_table(paths.metrics("open"), pd.DataFrame(rows, columns=columns))

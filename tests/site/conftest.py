@@ -16,6 +16,7 @@ from memrepro.core.prepared import save
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_json, write_table
 from memrepro.provenance import lineage, places
+from memrepro.provenance.places import run_file
 from memrepro.report.figures import save as save_figure
 from memrepro.report.profile import Metrics
 from memrepro.report.sources import FileSource, RunSource
@@ -79,7 +80,7 @@ def _results():
                 for k in (5, 10)
             ]
         write_table(
-            paths.run("sample", name),
+            run_file(name),
             pd.DataFrame(run, columns=["query_id", "doc_id", "rank", "score"]),
         )
     write_table(paths.metrics("sample"), pd.DataFrame(metrics, columns=METRIC_COLUMNS))
@@ -87,7 +88,7 @@ def _results():
     write_table(paths.exclusions("sample"), pd.DataFrame(columns=columns))
     columns = ["experiment", "setting", "level", "protocol", "metric", "k", "n", "value"]
     write_table(paths.protocols("sample"), pd.DataFrame(columns=columns))
-    folder = paths.trace("sample", "sample-rfmem-gated")
+    folder = paths.trace("sample", "sample-rfmem-gated", "sample-rfmem")
     ids = [f"q{n:02}" for n in range(QUESTIONS)]
     gates = {"query_id": ids, "path": "recollection", "mean": 0.25, "entropy": 0.5, "rounds": 1}
     write_table(folder / "queries.parquet", pd.DataFrame(gates))
@@ -171,6 +172,17 @@ def of(name):
     return f"It shows {HOSTILE[2]}. (`results/sample/findings/{name}.csv`)"
 
 
+def keep_metrics(patch):
+    """Read metrics as they were written: they are of three experiments of many, and made up."""
+    patch.setattr("memrepro.report.profile.metrics_file", paths.metrics)
+
+
+@pytest.fixture(autouse=True)
+def kept_metrics(monkeypatch):
+    """The same while a test builds pages itself."""
+    keep_metrics(monkeypatch)
+
+
 @pytest.fixture(scope="session")
 def project(tmp_path_factory):
     """The folder of the project; only its `params.yaml` and `dvc.yaml` are the real one's."""
@@ -179,6 +191,7 @@ def project(tmp_path_factory):
         shutil.copy(root() / name, folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        keep_metrics(patch)
         _prepare()
         _results()
         _report()
@@ -192,6 +205,7 @@ def site(project):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(project)
+        keep_metrics(patch)
         patch.setenv("SOURCE_DATE_EPOCH", "0")
         forget()
         assert build.build() == project / "build" / "site" / "index.html"

@@ -36,8 +36,8 @@ def tab(browser, site):
 @pytest.mark.parametrize("width", [1300, 390])
 @pytest.mark.parametrize(
     "page",
-    ["index.html", "sample/sample.html", "leaderboard.html", "questions.html", "audit.html",
-     "provenance.html#sample/sample/overview/r5c5"],
+    ["index.html", "sample/findings.html", "leaderboard.html", "questions.html", "audit.html",
+     "provenance.html#sample/findings/overview/r5c5"],
 )  # fmt: skip
 def test_no_page_is_wider_than_the_screen(tab, page, width):
     browser = tab(page, width=width)
@@ -129,14 +129,14 @@ def test_a_missed_gold_says_by_how_much(tab):
 
 
 def test_the_provenance_of_a_number(tab):
-    browser = tab("provenance.html#sample/sample/overview/r5c5")
+    browser = tab("provenance.html#sample/findings/overview/r5c5")
     browser.until("document.querySelector('#shown') !== null")
     browser.run("window.dispatchEvent(new Event('beforeprint'))")  # opens what is folded
     text = browser.run("document.querySelector('main').innerText")
     for part in (
         "sample-bm25-user", HOSTILE[1], "computed again, is the number", "● exact",
         "every question of this run", "Most influential questions", "Environment",
-        "Compared with sample-dense-user", "python -m memrepro why sample:overview:",
+        "Compared with sample-dense-user", "python -m memrepro why findings:overview:",
     ):  # fmt: skip
         assert part in text, part
     assert browser.run("document.querySelectorAll('details:not([open])').length") == 0
@@ -146,10 +146,10 @@ def test_the_provenance_of_a_number(tab):
         browser.run("document.querySelectorAll('#number img, #number script, #number b b').length")
         == 0
     )
-    browser.run("location.hash = '#sample/sample/overview/r0c0'")
+    browser.run("location.hash = '#sample/findings/overview/r0c0'")
     browser.until("document.querySelector('#shown h2').textContent.includes('column 0')")
     assert HOSTILE[0] in browser.run("document.querySelector('#shown').innerText")
-    browser.run("location.hash = '#sample/sample/overview/r1c1'")
+    browser.run("location.hash = '#sample/findings/overview/r1c1'")
     browser.until("document.getElementById('shown').innerText.includes('sample/exclusions.csv')")
     browser.run("location.hash = '#../x/overview/r0c0'")
     browser.until("document.getElementById('status').textContent.startsWith('Choose a number')")
@@ -166,7 +166,7 @@ def test_the_keyboard_reaches_the_content_and_focus_is_seen(tab):
 
 
 def test_dark_and_print(tab, tmp_path):
-    browser = tab("sample/sample.html", dark=True)
+    browser = tab("sample/findings.html", dark=True)
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
     browser.printed(tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

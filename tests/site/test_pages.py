@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
+from memrepro.provenance.places import run_file
 from memrepro.site import build, made, questions
 from memrepro.site.pages import ASSETS, Site, packed
 from memrepro.study.params import load_plan
@@ -170,7 +171,7 @@ def test_pages_of_what_did_not_change_are_not_made_again(project, tmp_path, monk
     assert "0.4321" in (last / "sample" / "findings.html").read_text()
     (last / "leaderboard.html").unlink()  # what is gone is made again
     assert made_of()[:-1] == ["memrepro: leaderboard"]
-    run = paths.run("sample", "sample-bm25-user")
+    run = run_file("sample-bm25-user")
     write_table(run, read_table(run).assign(score=0.5))
     again = made_of()
     assert {"memrepro: questions of sample", "memrepro: leaderboard"} <= set(again)

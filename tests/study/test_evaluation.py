@@ -10,13 +10,15 @@ from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save_places, save_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import write_table
+from memrepro.files.atomic import read_table, write_table
+from memrepro.study import evaluation
 from memrepro.study.evaluation import (
     LEDGER_COLUMNS,
     METRIC_COLUMNS,
     PROTOCOL_COLUMNS,
     evaluate_profile,
     evaluate_run,
+    metrics_file,
     read_gold,
 )
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan, Protocol
@@ -320,3 +322,33 @@ def test_the_ledger_names_each_question_left_out_once_with_its_reason():
         counted = set(gold.wanted(level, PROTOCOLS[protocol]))
         assert counted | set(left_out) == set(KINDS)
         assert not counted & set(left_out)
+
+
+def test_metrics_are_made_where_they_are_absent_or_older_than_the_runs(monkeypatch):
+    monkeypatch.setattr(evaluation, "load_plan", lambda: plan(plain=experiment()))
+    path, run = paths.metrics("sample"), paths.run("sample", "plain", "all")
+    with pytest.raises(MemreproError, match=r"plain\.parquet is missing"):
+        metrics_file("sample")
+    write_table(run, run_of(ROUNDS))
+
+    def first():
+        """q1's recall at 1 by session."""
+        found = read_table(metrics_file("sample"))
+        one = (found["level"] == "session") & (found["query_id"] == "q1") & (found["k"] == 1)
+        return found.loc[one & (found["metric"] == "recall"), "value"].item()
+
+    assert first() == 1
+    made = path.read_bytes()
+    for _ in range(2):  # also where the same process made it once
+        path.unlink()
+        assert first() == 1
+        assert path.read_bytes() == made
+    at = path.stat().st_mtime_ns
+    evaluation._make_current.cache_clear()  # as in another process
+    assert first() == 1
+    assert path.stat().st_mtime_ns == at  # it is current, and is let be
+    write_table(run, run_of(ROUNDS[::-1]))
+    evaluation._make_current.cache_clear()
+    assert first() == 0
+    write_table(path, read_table(path).assign(value=0.5))  # it says no more what it was made from
+    assert first() == 0

@@ -15,8 +15,8 @@ from memrepro.papers.associa.view import question_graph
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
 from memrepro.retrieve.associa.retrievers import Settings, recall
-from memrepro.study import retrieval
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan
+from memrepro.study.requests import make_requests, read_vectors
 
 KEY_SCHEME = "user_only+graph:recorded-fact"
 FACTS = {
@@ -29,8 +29,8 @@ QUESTIONS = {"q1": "Who joined a choir in Paris?", "q2": "What did Bob paint?"}
 
 def experiment(retriever, **parameters):
     return Experiment(
-        "sample", "all", "toy", "round", KEY_SCHEME, "associa", retriever, {"k": 4, **parameters},
-        "hash-64",
+        "sample", "toy-associa", "toy", "round", KEY_SCHEME, "associa", retriever,
+        {"k": 4, **parameters}, "hash-64",
     )  # fmt: skip
 
 
@@ -77,14 +77,13 @@ def toy(tmp_path, monkeypatch):
         )
         for role, texts in roles.items()
     ]
-    write_table(paths.vectors("toy", "hash-64-graph"), pd.concat(tables, ignore_index=True))
+    write_table(paths.vectors("sample", "toy", "hash-64"), pd.concat(tables, ignore_index=True))
     return dataset
 
 
 def request(dataset):
     one = EXPERIMENTS["plain"]
-    vectors = retrieval.read_vectors(one)
-    (made,) = retrieval.make_requests(dataset, one, vectors, GraphKeyBuilder)
+    (made,) = make_requests(dataset, one, read_vectors(one))
     return made
 
 
@@ -191,8 +190,8 @@ def test_without_data_one_sentence_says_what_to_run(toy, which):
     path = {
         "prepared": paths.prepared("toy") / "queries.parquet",
         "extracted": paths.extracted("toy") / "texts.parquet",
-        "vectors": paths.vectors("toy", "hash-64-graph"),
+        "vectors": paths.vectors("sample", "toy", "hash-64"),
     }[which]
     path.unlink()
-    with pytest.raises(MemreproError, match=r"is not here.*run `dvc repro retrieve-graph@plain`"):
+    with pytest.raises(MemreproError, match=r"is not here.*run `dvc repro retrieve@toy-associa`"):
         question_graph("sample", "plain", "q1")

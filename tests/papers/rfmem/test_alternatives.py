@@ -11,7 +11,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.papers.rfmem.alternatives import checked_claims, ours, swept
 from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cells import printed_rows
+from memrepro.papers.rfmem.cells import printed_rows, run_path
 from memrepro.papers.rfmem.grid import CUTOFFS, ENCODERS, GATE, GATES, KINDS, grids_of
 from memrepro.papers.rfmem.thresholds import routing_cells, routing_table, table17
 from memrepro.report.tables import Cell
@@ -68,7 +68,7 @@ def rows(tmp_path, monkeypatch):
             ],
             columns=["query_id", "doc_id", "rank", "score"],
         )
-        write_table(paths.run("open", f"{stem}-familiarity"), run)
+        write_table(run_path(f"{stem}-familiarity"), run)
     write_table(paths.metrics("open"), pd.DataFrame(lines, columns=METRIC_COLUMNS))
     return grids_of("open")
 

@@ -11,7 +11,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem import claims, cost
 from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cells import printed_rows
+from memrepro.papers.rfmem.cells import printed_rows, run_path
 from memrepro.papers.rfmem.cost import recall_cells
 from memrepro.papers.rfmem.grid import grids_of
 from memrepro.papers.rfmem.traces import Costs, Traces
@@ -64,7 +64,7 @@ def cells_of(cells):
 
 
 def mean_tokens(name, k):
-    run = read_table(paths.run("open", name))
+    run = read_table(run_path(name))
     run = run[run["rank"] <= k]
     return run["doc_id"].map(tokens_of).sum() / toy.N_QUERIES, len(run) / toy.N_QUERIES
 
@@ -86,7 +86,7 @@ def test_docs_words_and_tokens_are_sums_over_the_run(bench):
 
 
 def test_a_query_that_finds_nothing_counts(bench):
-    path = paths.run("open", BENCH)
+    path = run_path(BENCH)
     run = read_table(path)
     write_table(path, run[run["query_id"] != "q00"])
     counted = Costs(Traces("open")).returned(BENCH, 5)
@@ -155,7 +155,7 @@ def test_the_two_contexts_side_by_side(personamem):
     row = "all-MiniLM-L6-v2, Recol. (ours)"
     assert cells[row, "docs in memory, asked"].reproduced == "20.0"
     assert cells[row, "docs in memory, whole"].reproduced == "30.0"
-    runs = [read_table(paths.run("open", name)) for name in (ASKED, WHOLE)]
+    runs = [read_table(run_path(name)) for name in (ASKED, WHOLE)]
     later = int((runs[1]["doc_id"] >= "d20").sum())
     assert later
     assert cells[row, "later"].reproduced.startswith(f"{later} of {len(runs[1])} ")

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from memrepro.files import paths
 from memrepro.files.atomic import write_table
+from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.grid import GATE, probes, routings, signals
 from memrepro.retrieve.rfmem.gate import Gate
 
@@ -32,7 +32,7 @@ def test_probes_are_in_the_runs_order_and_short_lists_end_in_nan(tmp_path, monke
         [("q2", "x", 1, 0.5), ("q2", "y", 2, 0.4), ("q2", "z", 3, 0.3), ("q1", "x", 1, 0.2)],
         columns=["query_id", "doc_id", "rank", "score"],
     )
-    write_table(paths.run("open", "rfmem-mpnet-familiarity"), run)
+    write_table(run_path("rfmem-mpnet-familiarity"), run)
     found = probes("rfmem-mpnet-familiarity", 2)
     assert found.index.tolist() == ["q2", "q1"]
     assert found.loc["q2"].tolist() == [0.5, 0.4]

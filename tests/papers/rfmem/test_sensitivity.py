@@ -16,7 +16,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem import claims, sensitivity
 from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cells import printed_rows, signed
+from memrepro.papers.rfmem.cells import printed_rows, run_path, signed
 from memrepro.papers.rfmem.grid import (
     ENCODERS,
     FOLDS,
@@ -364,7 +364,7 @@ def written(tmp_path, monkeypatch):
         add(f"{stem}-familiarity", "", 10, rng.choice([0, 0.5, 1.0], N))
         scores = probes().melt(ignore_index=False, var_name="rank", value_name="score")
         run = scores.rename_axis("query_id").reset_index().assign(doc_id="d")
-        write_table(paths.run("open", f"{stem}-familiarity"), run)
+        write_table(run_path(f"{stem}-familiarity"), run)
         for k, own in ((5, ("0.9", "3", "1", "42")), (10, ("0.2", "3", "2", "42"))):
             name, whole = f"{stem}-recollection-k{k}", rng.choice([0, 0.5, 1.0], N)
             add(name, "", k, whole)

@@ -67,7 +67,7 @@ def test_short_lists_are_left_out(tmp_path, monkeypatch):
     rows = [("whole", "d", rank, 0.1) for rank in range(1, 11)]
     rows += [("short", "d", rank, 0.1) for rank in range(1, 8)]
     write_table(
-        paths.run("open", RUN),
+        run_path(RUN),
         pd.DataFrame(rows, columns=["query_id", "doc_id", "rank", "score"]),
     )
     found = {one.k: one.scores.index.tolist() for one in lists_of(STUDY)}

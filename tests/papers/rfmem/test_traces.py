@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
+from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.trace_tables import (
     build,
     by_round,
@@ -97,7 +97,7 @@ def test_gold_by_hand(by_hand):
     direct = pd.DataFrame(found, columns=["query_id", "doc_id", "rank"])
     traces = Traces("open")
     assert "found by familiarity" not in texts(gold_cells(by_hand, traces))
-    write_table(paths.run("open", "rfmem-mpnet-familiarity"), direct)
+    write_table(run_path("rfmem-mpnet-familiarity"), direct)
     cells = list(gold_cells(by_hand, traces))
     assert texts(cells) == {
         "relevant docs": "4",
@@ -113,10 +113,10 @@ def test_gold_by_hand(by_hand):
         " + ".join(
             f"file {path}"
             for path in (
-                f"traces/{DEEP}/queries.parquet",
-                f"traces/{DEEP}/hits.parquet",
-                "qrels/personabench-n00.parquet",
-                "runs/rfmem-mpnet-familiarity.parquet",
+                f"runs/personabench-rfmem/traces/{DEEP}/queries.parquet",
+                f"runs/personabench-rfmem/traces/{DEEP}/hits.parquet",
+                "data/personabench-n00/qrels.parquet",
+                "runs/personabench-rfmem/rfmem-mpnet-familiarity.parquet",
             )
         )
     }
@@ -226,7 +226,7 @@ def test_all_is_written(folder):
     asked = toy.requests()
     for name in (DEEP, "rfmem-mpnet-recollection-printed-k5"):
         toy.write_family(name, asked)
-    assert paths.run("open", "rfmem-mpnet-familiarity").is_file()
+    assert run_path("rfmem-mpnet-familiarity").is_file()
     written = build(Traces("open"), folder / "out")
     assert len(written) == 5 * 3 + 3
     table = show(folder / "out", "trace_searches")

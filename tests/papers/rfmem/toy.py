@@ -9,6 +9,7 @@ from memrepro.core.keys import Keys, Request
 from memrepro.core.ranking import tie_keys, to_frame
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
+from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.traces import familiarity_of
 from memrepro.retrieve import make_retriever
 from memrepro.study.evaluation import METRIC_COLUMNS
@@ -42,10 +43,10 @@ def write_trace(name, asked):
     """Search by a traced experiment and write its run and trace; return the trace."""
     entry = plan().experiments[name]
     made = make_retriever(entry.method, entry.retriever, dict(entry.parameters)).trace(asked)
-    folder = paths.trace(entry.profile, name)
+    folder = paths.trace(entry.profile, name, entry.study)
     for part in ("queries", "branches", "hits"):
         write_table(folder / f"{part}.parquet", getattr(made, part))
-    write_table(paths.run(entry.profile, name), made.hits[["query_id", "doc_id", "rank", "score"]])
+    write_table(run_path(name), made.hits[["query_id", "doc_id", "rank", "score"]])
     return made
 
 
@@ -54,7 +55,7 @@ def write_run(name, asked):
     entry = plan().experiments[name]
     found = make_retriever(entry.method, entry.retriever, dict(entry.parameters)).search(asked)
     run = to_frame(found)
-    write_table(paths.run(entry.profile, name), run)
+    write_table(run_path(name), run)
     return run
 
 

@@ -31,7 +31,7 @@ def project(tmp_path, monkeypatch):
     make_model(tmp_path / "mirror" / "models" / "tiny")
     _, digest = write(tmp_path / "coqa.json", content())
     entry = {
-        "profile": "full", "file": "coqa.json", "sha256": digest, "encoder": "hash",
+        "paper": "associa", "file": "coqa.json", "sha256": digest, "encoder": "hash",
         "teacher": {}, "recipe": {"nodes": 6, "questions": 3}, "repository": "made/tiny",
         "commit": "0" * 40, "settings": SETTINGS, "device": "cpu",
     }  # fmt: skip
