@@ -12,11 +12,13 @@ from memrepro.files.atomic import root, write_table
 from memrepro.report import narrative
 from memrepro.report.narrative import Shown, Values
 from memrepro.report.tables import Cell, write_cells
+from memrepro.study.params import load_plan
 
 TOLD = [
     (paper, profile)
     for paper in [*narrative.documents(), "audit"]
     for profile in narrative.read_entries(paper)["profiles"]
+    if paper in load_plan().reports[profile]
 ]
 # What may stand as digits in a sentence: cut-offs, places in a document, names, sizes as printed.
 PRINTED = re.compile(
