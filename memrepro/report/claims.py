@@ -154,7 +154,7 @@ class Claims:
             before, now = (self._values(spec) for spec in specs)
             if before is None or now is None or before.empty:
                 continue
-            sources = tuple(place_of(spec).source for spec in specs if not spec.get("call"))
+            sources = tuple(place_of(spec) for spec in specs if not spec.get("call"))
             sides = (pair.better.name, pair.worse.name)
             yield compare_rows(*sides, metric, now, before, pair.kind, sources)
 

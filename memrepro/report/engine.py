@@ -44,8 +44,8 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
 from memrepro.report.profile import difference, exclusion_cells
-from memrepro.report.runs import Place, Runs
-from memrepro.report.sources import FileSource, Source, write_sources
+from memrepro.report.runs import Runs
+from memrepro.report.sources import FileSource, RunSource, Source, write_sources
 from memrepro.report.specs import (
     Spec,
     as_specs,
@@ -207,14 +207,14 @@ class Tables:
             text, sources = number(value), [own, *others]
         cell = cell._replace(
             reproduced=text, n=len(now), verdict=str(spec.get("verdict", NOT_COMPARABLE)),
-            note=note, sources=write_sources(one.source for one in sources),
+            note=note, sources=write_sources(sources),
         )  # fmt: skip
         if cell.reported and "verdict" not in spec:
             verdict = judge(cell.reported, value)
             cell = cell._replace(verdict=verdict.label, term=verdict.term)
         return cell
 
-    def _values(self, place: Place) -> pd.DataFrame:
+    def _values(self, place: RunSource) -> pd.DataFrame:
         found = self.runs.values(place)
         assert found is not None  # `_reason` has asked
         return found

@@ -23,6 +23,7 @@ import pandas as pd
 import yaml
 from IPython.display import Image, Markdown, display
 
+from memrepro.audit.counts import counts_in_words
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
@@ -134,7 +135,7 @@ class Values:
         if command == "count":
             return self._counted(place, [part.strip() for part in rest.split("|")])
         if command == "outcomes":
-            return _outcomes(self._table("audit/counts"), rest.strip())
+            return counts_in_words(self._table("audit/counts"), rest.strip())
         parts = [part.strip() for part in place.split("|")]
         if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3] not in PARTS):
             raise MemreproError(
@@ -155,19 +156,6 @@ class Values:
                 raise MemreproError(f"{{{place}}}: the fields of the table are {known}")
             lines = lines[_matches(lines[field], wanted)]
         return f"{len(lines):,}"
-
-
-def _outcomes(counts: pd.DataFrame, document: str) -> str:
-    """What became of the printed numbers of a document, or of 'all', in words."""
-    summed: dict[str, int] = {}
-    for of, outcome, n in counts[["document", "outcome", "n"]].to_numpy():
-        # A line of all, where there is one, is not counted beside its parts.
-        if of == document or (document == "all" and "all" not in set(counts["document"])):
-            summed[outcome] = summed.get(outcome, 0) + int(n)
-    if not summed:
-        raise MemreproError(f"{{outcomes: {document}}}: no printed number of it is counted")
-    told = "; ".join(f"{n:,} {outcome}" for outcome, n in summed.items() if n)
-    return f"{sum(summed.values()):,}: {told}"
 
 
 def _minus(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -12,36 +11,6 @@ from memrepro.files.atomic import read_table
 from memrepro.report.profile import Metrics
 from memrepro.report.sources import FileSource, RunSource
 from memrepro.study.params import Experiment, Plan
-
-
-class Place(NamedTuple):
-    """The values of one ranking: which run and setting, what is counted, and the metric.
-
-    Attributes:
-        run: the experiment's name.
-        setting: in a sweep; '' otherwise.
-        level: 'session' or 'round'.
-        metric: such as 'recall_all'.
-        k: the cut-off.
-        kind: the kind of question; '' for all.
-    """
-
-    run: str
-    setting: str
-    level: str
-    metric: str
-    k: int
-    kind: str = ""
-
-    @property
-    def name(self) -> str:
-        """The metric with its k."""
-        return f"{self.metric}@{self.k}"
-
-    @property
-    def source(self) -> RunSource:
-        """For a cell's sources."""
-        return RunSource(*self)
 
 
 class Runs:
@@ -69,7 +38,7 @@ class Runs:
             return f"{' '.join([run, setting]).strip()} has not been run"
         return ""
 
-    def values(self, place: Place) -> pd.DataFrame | None:
+    def values(self, place: RunSource) -> pd.DataFrame | None:
         """`query_id, kind, value`; None where the run was not evaluated so.
 
         Evaluation leaves cut-offs out that are beyond a run's list.

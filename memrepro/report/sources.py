@@ -38,8 +38,13 @@ class RunSource(NamedTuple):
     k: int
     kind: str = ""
 
+    @property
+    def name(self) -> str:
+        """The metric with its k."""
+        return f"{self.metric}@{self.k}"
+
     def __str__(self) -> str:
-        place = f"run {self.run}[{self.setting}] {self.level} {self.metric}@{self.k}"
+        place = f"run {self.run}[{self.setting}] {self.level} {self.name}"
         return f"{place} {self.kind}" if self.kind else place
 
 

@@ -11,7 +11,8 @@ from itertools import product
 from typing import Any
 
 from memrepro.errors import MemreproError
-from memrepro.report.runs import Place, Runs
+from memrepro.report.runs import Runs
+from memrepro.report.sources import RunSource
 from memrepro.study.params import Experiment
 
 Spec = Mapping[str, Any]
@@ -107,7 +108,7 @@ def beside(spec: Spec, key: str, named: Mapping[str, Spec]) -> dict[str, Any] | 
     return {**rest, **as_spec(spec[key], named)}
 
 
-def place_of(spec: Spec) -> Place:
+def place_of(spec: Spec) -> RunSource:
     """Where a filled spec's values lie.
 
     Raises:
@@ -116,7 +117,7 @@ def place_of(spec: Spec) -> Place:
     lacking = [name for name in ("run", "level", "metric", "k") if not spec.get(name)]
     if lacking:
         raise MemreproError(f"a cell of {spec.get('run') or 'no run'} lacks {', '.join(lacking)}")
-    return Place(
+    return RunSource(
         str(spec["run"]), str(spec.get("setting") or ""), str(spec["level"]), str(spec["metric"]),
         int(spec["k"]), str(spec.get("kind") or ""),
     )  # fmt: skip

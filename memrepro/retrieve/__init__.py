@@ -64,14 +64,17 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
     return made
 
 
-def attach_encoder(retriever: Retriever, embed: Callable[[Sequence[str]], Floats]) -> Retriever:
+def attach_encoder(
+    retriever: Retriever, embed: Callable[[Sequence[str]], Floats], deliberator: object = None
+) -> Retriever:
     """A retriever that embeds queries of its own gets what does it; another stays as it is.
 
     Args:
         retriever: one that needs an encoder has `with_encoder`.
         embed: texts of queries → vectors, by the encoder of the keys.
+        deliberator: says which queries to make; the retriever's own by default.
     """
     if attach := getattr(retriever, "with_encoder", None):
-        attached: Retriever = attach(embed)
+        attached: Retriever = attach(embed, deliberator)
         return attached
     return retriever

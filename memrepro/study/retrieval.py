@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Protocol, cast
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from memrepro.evaluate.rollup import parent_of
 from memrepro.files import paths
 from memrepro.files.atomic import replacing, write_table
 from memrepro.files.progress import bar
-from memrepro.retrieve import Retriever, make_retriever
+from memrepro.retrieve import attach_encoder, make_retriever
 from memrepro.retrieve.key_builders import measure_for
 from memrepro.study.params import Experiment, Plan, load_plan
 from memrepro.study.requests import make_requests, read_vectors
@@ -75,21 +75,6 @@ def _retyped(table: pd.DataFrame, types: Mapping[str, type]) -> pd.DataFrame:
 
 
 Embed = Callable[[Sequence[str]], Floats]
-
-
-@runtime_checkable
-class WantsEncoder(Protocol):
-    """A retriever that makes queries itself, and needs an encoder for them."""
-
-    def with_encoder(self, embed: Embed, deliberator: Any = None) -> Retriever:
-        """With what turns queries into vectors, and perhaps with what says which to make."""
-
-
-def attach_encoder(retriever: Retriever, encoder: str) -> Retriever:
-    """A retriever that makes queries itself gets its run's encoder; another stays as it is."""
-    if isinstance(retriever, WantsEncoder):
-        return retriever.with_encoder(embedder(encoder))
-    return retriever
 
 
 def embedder(encoder: str) -> Embed:
@@ -180,7 +165,7 @@ def _search(
 ) -> tuple[pd.DataFrame, list[Path]]:
     """A run's rankings, and the files of its trace."""
     made = make_retriever(one.method, one.retriever, dict(one.parameters))
-    retriever = attach_encoder(made, one.encoder)
+    retriever = attach_encoder(made, embedder(one.encoder))
     if one.traced:
         # The plan admits none without one.
         trace = cast(Traced, retriever).trace(requests)
@@ -248,14 +233,15 @@ def search(experiment: str, deliberator: object) -> pd.DataFrame:
     """
     entry = load_plan().experiment(experiment)
     made = make_retriever(entry.method, entry.retriever, dict(entry.parameters))
-    if not isinstance(made, WantsEncoder):
+    if not hasattr(made, "with_encoder"):
         raise MemreproError(
             f"{experiment} runs {entry.method}.{entry.retriever}, which deliberates on nothing: "
             "choose an experiment whose retriever does"
         )
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
     requests = make_requests(dataset, entry, read_vectors(entry))
-    return to_frame(made.with_encoder(embedder(entry.encoder), deliberator).search(requests))
+    ready = attach_encoder(made, embedder(entry.encoder), deliberator)
+    return to_frame(ready.search(requests))
 
 
 def inputs_of(entry: Experiment, plan: Plan) -> list[Path]:

@@ -77,19 +77,16 @@ def test_every_number_has_one_outcome_and_the_counts_say_how_many(project):
     outcomes = coverage.by_outcome(found)
     assert set(found["outcome"]) <= set(coverage.OUTCOMES)
     assert outcomes.loc[outcomes["document"] == "all", "n"].sum() == len(found) == 2002
-    path = project / "results" / "open" / "audit" / "counts.csv"
-    path.parent.mkdir()
-    outcomes.to_csv(path, index=False)
-    of = counts.counts_of("maxsim")
+    of = counts.counts_of(outcomes, "maxsim")
     assert list(of) == list(coverage.OUTCOMES)
     assert (of[coverage.RUN_EXACT], of[NOT_RUN], of[coverage.ARITHMETIC_AGREES]) == (2, 1, 35)
     assert coverage.by_reason(found)["n"].sum() == len(found)
-    assert counts.counts_sentence("maxsim") == (
-        "Of 85 printed numbers: 2 reproduced by a run (2 exact, 0 within tolerance); 35 checked by "
-        "arithmetic on printed numbers (35 agree, 0 differ); 1 not run; 47 not checkable."
+    assert counts.counts_in_words(outcomes, "maxsim") == (
+        "85 numbers: 2 reproduced by a run (2 exact, 0 within tolerance); 35 checked by "
+        "arithmetic on printed numbers (35 agree, 0 differ); 1 not run; 47 not checkable"
     )
 
 
 def test_counts_of_what_is_not_there_are_an_error(project):
-    with pytest.raises(MemreproError, match="run `dvc repro`"):
-        counts.load_counts()
+    with pytest.raises(MemreproError, match="no printed number of 'nobody' is counted: known are"):
+        counts.counts_of(coverage.by_outcome(coverage.covered("open")), "nobody")

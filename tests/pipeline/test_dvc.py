@@ -173,16 +173,11 @@ def is_declared(path, deps):
     return any(path == d or path.startswith(f"{d}/") for d in deps)
 
 
-# Of a graph, embed has the texts of its edges' labels alone; where one has no vector, `retrieve`
-# refuses to run.
-LABELS = "memrepro/retrieve/associa/graph.py"
-
-
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_depends_on_all_the_code_that_it_runs(name):
     stage = STAGES[name]
     missing = {m for m in needed(stage) if not is_declared(m, stage["deps"])}
-    assert missing <= ({LABELS} if name.startswith("embed") else set())
+    assert not missing
     for notebook in notebooks(stage):
         assert f"notebooks/{notebook}.ipynb" in stage["deps"]
 

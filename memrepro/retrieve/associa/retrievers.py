@@ -119,7 +119,7 @@ class DeliberatedAssocia(Associa):
         """
         raise MemreproError(
             "associa.deliberated has no encoder: it embeds queries that it makes itself; run it "
-            "by the stage retrieve_graph, or call with_encoder(embed, deliberator)"
+            "by its study, or call with_encoder(embed, deliberator)"
         )
 
 

@@ -70,7 +70,7 @@ def test_each_question_is_a_tree_that_holds_all_its_docs(seed):
         gold = set(one.gold.loc[one.gold["query_id"] == query_id, "doc_id"])
         shown = pd.concat([docs.reset_index(), alone])
         assert {r.doc_id for r in shown.itertuples() if r.relevant} == gold & set(shown["doc_id"])
-        # A doc hangs on the cluster and round that found it; no two lie on one line.
+        # A doc is drawn at the cluster and round that found it; no two lie on one line.
         for doc_id, row in docs.iterrows():
             place = hits.loc[doc_id]
             start = (
