@@ -6,6 +6,8 @@ import re
 import pandas as pd
 import pytest
 
+from memrepro.audit import coverage
+from memrepro.audit.verdicts import NOT_RUN
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_table
@@ -30,6 +32,9 @@ PRINTED = re.compile(
 )
 
 
+_TWO = "2 reproduced by a run (2 exact, 0 within tolerance)"
+
+
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """The tables of one report, in a project of their own."""
@@ -47,9 +52,9 @@ def toy(tmp_path, monkeypatch):
     ]
     folder = paths.results("open") / "toy"
     write_cells(cells, folder, "one")
-    listed = pd.DataFrame(
-        {"document": ["toy", "toy"], "outcome": ["exact", "not run"], "n": [2, 3]}
-    )
+    n = dict.fromkeys(coverage.OUTCOMES, 0) | {coverage.RUN_EXACT: 2, NOT_RUN: 3}
+    rows = [(name, outcome, count) for name in ("toy", "all") for outcome, count in n.items()]
+    listed = pd.DataFrame(rows, columns=["document", "outcome", "n"])
     write_table(paths.results("open") / "audit" / "counts.csv", listed)
     return Values("open", "toy")
 
@@ -73,8 +78,8 @@ def toy(tmp_path, monkeypatch):
         ("{one | c | gain | won} won, {one | c | gain | lost} lost", "1 won, 4 lost"),
         ("{count: one | column=gain}", "3"),
         ("{count: one | column=verdict | reproduced=does not hold…}", "1"),
-        ("{outcomes: toy}", "5: 2 exact; 3 not run"),
-        ("{outcomes: all}", "5: 2 exact; 3 not run"),
+        ("{outcomes: toy}", f"5 numbers: {_TWO}; 3 not run"),
+        ("{outcomes: all}", f"5 numbers: {_TWO}; 3 not run"),
         ("no placeholder", "no placeholder"),
     ],
 )
@@ -93,7 +98,7 @@ def test_a_placeholder_is_filled_from_its_cell(toy, text, filled):
         ("{one | d | verdict | effect}", "names a cell that has nothing there"),
         ("{count: one | colour=red}", "the fields of the table are row, column"),
         ("{audit/counts | toy | exact}", "'audit/counts' is a list"),
-        ("{outcomes: nobody}", "no printed number of it is counted"),
+        ("{outcomes: nobody}", "no printed number of 'nobody' is counted"),
     ],
 )
 def test_one_that_names_nothing_is_an_error_that_names_it(toy, text, words):
