@@ -50,7 +50,7 @@ def test_prose_parameters_and_footer(source):
     assert source.cells[-1].source == "done.footer()"
 
 
-LINE = ("download", "prepare", "embed", "retrieve", "evaluate", "verify")
+LINE = ("prepare", "embed", "retrieve", "evaluate", "verify")
 
 
 def test_the_lines_notebooks_show_what_goes_in_and_out():
