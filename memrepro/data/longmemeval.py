@@ -7,14 +7,13 @@ needed does not grow with it (M has 2.7 GB).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import ijson
 
-from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
-from memrepro.data.tolerance import check_skipped
+from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.reading import Skipped, check_skipped, minute
 from memrepro.errors import MemreproError
 
 DUPLICATES = ("first", "last")
@@ -28,9 +27,6 @@ _ROLES = ("user", "assistant")
 _ABSTENTION = "abstention"
 _FLAGGED = ("session_official", "round", "round_official", "turn", "turn_official")
 
-# (item, reason), as in Piece.skipped
-_Skipped = list[tuple[str, str]]
-
 
 class _Slot(NamedTuple):
     """A session of a haystack as the file has it."""
@@ -38,16 +34,6 @@ class _Slot(NamedTuple):
     session_id: str
     date: Any
     turns: Sequence[Mapping[str, Any]]
-
-
-def load(folder: Path, name: str, **options: Any) -> Dataset:
-    """All that `stream` yields as one data set."""
-    return Dataset.of(name, stream(folder, name, **options))
-
-
-def load_instances(instances: Iterable[Any], name: str, **options: Any) -> Dataset:
-    """All that `pieces_of` makes of instances that are in memory, as one data set."""
-    return Dataset.of(name, pieces_of(instances, name, **options))
 
 
 def stream(folder: Path, name: str, *, duplicates: str = "first") -> Iterator[Piece]:
@@ -103,8 +89,8 @@ def pieces_of(instances: Iterable[Any], name: str, *, duplicates: str = "first")
             f"{name} has duplicates: {duplicates!r}; give one of {', '.join(DUPLICATES)}"
         )
     held: Piece | None = None  # one piece is held back, so that the last can take what follows it
-    unusable: _Skipped = []
-    waiting: _Skipped = []
+    unusable: Skipped = []
+    waiting: Skipped = []
     number = 0
     for number, instance in enumerate(instances, start=1):
         if reason := _fault(instance):
@@ -160,7 +146,7 @@ def _instances(path: Path) -> Iterator[Any]:
 def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:
     """The memory of an instance that follows the schema, its query, and the gold by level."""
     question_id = instance["question_id"]
-    skipped: _Skipped = []
+    skipped: Skipped = []
     slots = _slots(instance, duplicates, skipped)
     sessions = tuple(_session(slot) for slot in slots)
     of_question = f"of question {question_id!r}"
@@ -184,7 +170,7 @@ def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:
     return Piece(memory, (query,), qrels, faults, tuple(skipped))
 
 
-def _slots(instance: Mapping[str, Any], duplicates: str, skipped: _Skipped) -> list[_Slot]:
+def _slots(instance: Mapping[str, Any], duplicates: str, skipped: Skipped) -> list[_Slot]:
     """The sessions to read, in the haystack's order; what is left out is added to `skipped`."""
     of_question = f"of question {instance['question_id']!r}"
     columns = (instance[key] for key in _HAYSTACK)
@@ -247,15 +233,12 @@ def _answers_fault(
     return "" if answers or kind == _ABSTENTION else "it names no answer session"
 
 
-def _minute(date: Any, item: str, skipped: _Skipped) -> str:
+def _minute(date: Any, item: str, skipped: Skipped) -> str:
     """`2023/05/30 (Tue) 23:40` as `2023-05-30T23:40`; that the weekday is right is not checked."""
-    try:
-        return datetime.strptime(date, _DATE).isoformat(timespec="minutes")
-    except (TypeError, ValueError):
-        skipped.append(
-            (item, f"left out: {date!r:.60} is not written like '2023/05/30 (Tue) 23:40'")
-        )
-        return ""
+    if not (at := minute(date, _DATE)):
+        reason = f"left out: {date!r:.60} is not written like '2023/05/30 (Tue) 23:40'"
+        skipped.append((item, reason))
+    return at
 
 
 def _clean(text: str) -> str:

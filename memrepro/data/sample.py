@@ -41,7 +41,7 @@ _FORMAT = "%Y/%m/%d (%a) %H:%M"
 _PARAMETERS = ("seed", "questions", "sessions")
 
 # What is compiled here follows LongMemEval's schema, so its reader reads it.
-load, stream = longmemeval.load, longmemeval.stream
+stream = longmemeval.stream
 
 
 def compile_benchmark(*, seed: int, questions: int, sessions: int) -> list[dict[str, Any]]:

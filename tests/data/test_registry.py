@@ -1,8 +1,6 @@
 """The registry: what it holds agrees with the mirror's manifest, and mistakes in it are named."""
 
 import csv
-import os
-from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,8 @@ from memrepro.data.fetch import MIRROR as MIRROR_VARIABLE
 from memrepro.data.fetch import fetch_all
 from memrepro.data.registry import RemoteFile, registration, registrations
 from memrepro.errors import MemreproError
+from tests.data.gathered import MIRROR
 
-ROOT = Path(__file__).parents[2]
-MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
 HASH = "0" * 64
 
 ENTRY = f"""

@@ -6,6 +6,7 @@ from memrepro.data import sample
 from memrepro.data.sample_extractions import extract
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
+from tests.data.gathered import gather
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +18,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def dataset(folder):
-    return sample.load(folder, "sample")
+    return gather(sample.stream(folder, "sample"))
 
 
 @pytest.fixture(scope="module")
