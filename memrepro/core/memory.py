@@ -190,6 +190,11 @@ class Dataset:
                     f"{query.memory_id!r}, which the data set does not hold"
                 )
 
+    @cached_property
+    def sessions(self) -> tuple[Session, ...]:
+        """Each session once, whichever memories hold it, in order."""
+        return tuple({s.key: s for m in self.memories.values() for s in m.sessions}.values())
+
 
 def whole_session(session: Session) -> tuple[Round, ...]:
     """The session as one doc.

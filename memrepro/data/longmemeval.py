@@ -19,10 +19,15 @@ from memrepro.errors import MemreproError
 DUPLICATES = ("first", "last")
 
 _DATE = "%Y/%m/%d (%a) %H:%M"
-_TEXTS = ("question_id", "question_type", "question")
 _HAYSTACK = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
-_LISTS = ("answer_session_ids", *_HAYSTACK)
-_KEYS = (*_TEXTS, "question_date", *_LISTS)
+# Key → what it holds, and what each member of a list is. A date that is none is read as ''.
+_SCHEMA: dict[str, tuple[type, type]] = {
+    "question_id": (str, object), "question_type": (str, object), "question": (str, object),
+    "question_date": (object, object), "answer_session_ids": (list, str),
+    "haystack_session_ids": (list, str), "haystack_dates": (list, object),
+    "haystack_sessions": (list, list),
+}  # fmt: skip
+_NAMES = {str: "text", list: "list"}
 _ROLES = ("user", "assistant")
 _ABSTENTION = "abstention"
 _FLAGGED = ("session_official", "round", "round_official", "turn", "turn_official")
@@ -256,21 +261,14 @@ def _fault(instance: Any) -> str:
     """What keeps an instance from being used, or '' if nothing does."""
     if not isinstance(instance, Mapping):
         return f"it is a {type(instance).__name__}: an instance is a JSON object"
-    for key in _KEYS:
+    for key, (kind, member) in _SCHEMA.items():
         if key not in instance:
             return f"it has no {key!r}: found {', '.join(sorted(instance))}"
-    for kind, named, keys in ((str, "text", _TEXTS), (list, "list", _LISTS)):
-        for key in keys:
-            if not isinstance(instance[key], kind):
-                return f"it has a {type(instance[key]).__name__} as {key!r}: it must be a {named}"
-    for key, kind, named in (
-        ("answer_session_ids", str, "text"),
-        ("haystack_session_ids", str, "text"),
-        ("haystack_sessions", list, "list of turns"),
-    ):
-        for member in instance[key]:
-            if not isinstance(member, kind):
-                return f"it has {member!r:.60} among its {key}: each must be a {named}"
+        value = instance[key]
+        if not isinstance(value, kind):
+            return f"it has a {type(value).__name__} as {key!r}: it must be a {_NAMES[kind]}"
+        if kind is list and (wrong := [one for one in value if not isinstance(one, member)]):
+            return f"it has {wrong[0]!r:.60} among its {key}: each must be a {_NAMES[member]}"
     lengths = {key: len(instance[key]) for key in _HAYSTACK}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{length} {key}" for key, length in lengths.items())

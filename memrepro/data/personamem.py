@@ -154,9 +154,9 @@ def _rounds(turns: list[_Said]) -> list[tuple[str, Round]]:
 def _contexts(path: Path) -> dict[str, list[_Said]]:
     """The turns of each shared context: one object a line, with the context's id as its key."""
     contexts: dict[str, list[_Said]] = {}
-    for number, line in enumerate(atomic.read_json_lines(path), start=1):
+    for number, line in atomic.numbered_json_lines(path):
         if not isinstance(line, dict):
-            raise damaged(f"{path}: entry {number} is a {type(line).__name__} and no object")
+            raise damaged(f"{path}: line {number} is a {type(line).__name__} and no object")
         for context_id, turns in line.items():
             if context_id in contexts:
                 raise damaged(f"{path}: context {context_id!r} stands twice in it")

@@ -13,7 +13,7 @@ from memrepro.data import locomo
 from memrepro.data.locomo import read_evidence
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import sha256
-from tests.data.gathered import by_round, change, check_round_trip, digest, gather, in_mirror
+from tests.data.gathered import by_round, change, digest, gather, in_mirror
 
 LEVELS = ("turn", "round", "session")
 
@@ -34,9 +34,9 @@ def conversations(mirror):
 
 
 def test_the_counts(real, conversations):
-    assert {m: len(memory.rounds) for m, memory in real.memories.items()} == {
-        "conv-26": 214, "conv-30": 188, "conv-41": 340, "conv-42": 323, "conv-43": 349,
-        "conv-44": 343, "conv-47": 355, "conv-48": 347, "conv-49": 260, "conv-50": 292,
+    assert Counter(query.kind for query in real.queries) == {
+        "multi-hop": 282, "temporal": 321, "open-domain": 96, "single-hop": 841,
+        "adversarial": 446,
     }  # fmt: skip
     sessions = [len(memory.sessions) for memory in real.memories.values()]
     assert sessions == [19, 19, 32, 29, 29, 28, 31, 30, 25, 30]
@@ -50,14 +50,6 @@ def test_the_counts(real, conversations):
     }  # fmt: skip
     # 1,226 turns share an image; one more has such a line in its own text.
     assert sum(t.count("\n[shares ") for r in rounds for t in r.fields.values()) == 1227
-
-
-def test_the_questions(real):
-    assert len(real.queries) == 1986
-    assert Counter(query.kind for query in real.queries) == {
-        "multi-hop": 282, "temporal": 321, "open-domain": 96, "single-hop": 841,
-        "adversarial": 446,
-    }  # fmt: skip
 
 
 def test_the_first_tenth_and_last_records(real):
@@ -140,10 +132,6 @@ def test_the_audit_levels_leave_those_questions_out(real, mirror):
     assert real.faults["conv-26-q2"] == f"{locomo.AUDITED}: hallucination"
     said = f"{locomo.MISSING}; {locomo.AUDITED}: wrong citation"
     assert real.faults["conv-47-q38"] == said
-
-
-def test_the_real_data_round_trips(real, tmp_path):
-    check_round_trip(real, tmp_path)
 
 
 def test_nine_questions_name_an_id_that_does_not_exist_as_written(conversations):
@@ -317,18 +305,11 @@ def test_the_audit_of_the_file_that_was_audited(tmp_path, tiny, monkeypatch):
 @pytest.mark.parametrize(
     ("evidence", "ids"),
     [
-        ([], ()),
         ([""], ()),
         (["D8:6; D9:17"], ("D8:6", "D9:17")),
-        (["D9:1 D4:4 D4:6"], ("D9:1", "D4:4", "D4:6")),
-        (["D9:1,D4:4", "D9:1"], ("D9:1", "D4:4")),
-        (["D30:05"], ("D30:5",)),
-        (["D:11:26"], ("D11:26",)),
         ("D1:2", ("D1:2",)),
         (["D1:2", "D"], None),
         (["D1:2-4"], None),
-        (["D 1:2"], None),
-        (["d1:2"], None),
         (["D1:2D3:4"], None),
         (["D१:2"], None),
         ([["D1:2"]], None),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from memrepro.core.memory import Dataset
 from memrepro.data import sample
 from memrepro.data.sample_extractions import extract
 from memrepro.errors import MemreproError
@@ -23,7 +24,8 @@ def dataset(folder):
 
 @pytest.fixture(scope="module")
 def found(folder, dataset):
-    return extract(folder, dataset)
+    held = Dataset("sample", dataset.memories, tuple(dataset.queries))
+    return extract(folder, held)
 
 
 def test_only_facts_are_given(found):
