@@ -138,12 +138,8 @@ def score_all(requests: Sequence[Request]) -> Iterator[tuple[Request, Doubles]]:
     shared = requests[0].keys.vectors
     asked = sum(len(r.query_ids) for r in requests)
     held = sum(len(r.keys.rows) for r in requests)
-    one_product = (
-        shared is not None
-        and all(r.keys.vectors is shared for r in requests)
-        and asked * len(shared) <= _GATHERED * held
-    )
-    if not one_product or shared is None:
+    own = any(r.keys.vectors is not shared for r in requests)
+    if shared is None or own or asked * len(shared) > _GATHERED * held:
         for request in requests:
             yield request, request.keys.key_scores(request.vectors_of_queries())
         return

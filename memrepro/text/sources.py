@@ -65,11 +65,7 @@ def _dated(
     dataset: Dataset,
 ) -> tuple[list[DatedEvent], list[Extraction], list[tuple[str, str]]]:
     """Dates of the sessions of each memory, and the sentences that name them, once a session."""
-
-    @lru_cache(_REMEMBERED)
-    def events_of(text: str, day: date) -> list[temporal.DatedEvent]:
-        return temporal.dated_events(text, day)
-
+    events_of = lru_cache(_REMEMBERED)(temporal.dated_events)
     dates: list[DatedEvent] = []
     events: dict[tuple[str, str, str], None] = {}
     skipped = []
