@@ -27,7 +27,7 @@ _SCHEMA: dict[str, tuple[type, type]] = {
     "haystack_session_ids": (list, str), "haystack_dates": (list, object),
     "haystack_sessions": (list, list),
 }  # fmt: skip
-_NAMES = {str: "text", list: "list"}
+_NAMES: dict[type, str] = {str: "text", list: "list"}
 _ROLES = ("user", "assistant")
 _ABSTENTION = "abstention"
 _FLAGGED = ("session_official", "round", "round_official", "turn", "turn_official")
@@ -264,10 +264,11 @@ def _fault(instance: Any) -> str:
     for key, (kind, member) in _SCHEMA.items():
         if key not in instance:
             return f"it has no {key!r}: found {', '.join(sorted(instance))}"
-        value = instance[key]
-        if not isinstance(value, kind):
-            return f"it has a {type(value).__name__} as {key!r}: it must be a {_NAMES[kind]}"
-        if kind is list and (wrong := [one for one in value if not isinstance(one, member)]):
+        if not isinstance(instance[key], kind):
+            found = type(instance[key]).__name__
+            return f"it has a {found} as {key!r}: it must be a {_NAMES[kind]}"
+        members = instance[key] if kind is list else ()
+        if wrong := [one for one in members if not isinstance(one, member)]:
             return f"it has {wrong[0]!r:.60} among its {key}: each must be a {_NAMES[member]}"
     lengths = {key: len(instance[key]) for key in _HAYSTACK}
     if len(set(lengths.values())) > 1:
