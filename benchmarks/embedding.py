@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from memrepro.core.key_builder import make_keys
-from memrepro.data.longmemeval import load_instances
+from memrepro.data.longmemeval import pieces_of
 from memrepro.data.sample import compile_benchmark
 from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
@@ -35,8 +35,8 @@ Haystacks = Sequence[Sequence[str]]
 def haystacks(questions: int) -> Haystacks:
     """The sample benchmark of that many questions: each memory's sessions, the user's words."""
     instances = compile_benchmark(seed=13, questions=questions, sessions=40)
-    memories = load_instances(instances, "sample").memories.values()
-    return [make_keys(memory, "user_only", "session").texts for memory in memories]
+    pieces = pieces_of(instances, "sample")
+    return [make_keys(piece.memory, "user_only", "session").texts for piece in pieces]
 
 
 def measure_store(memories: Haystacks) -> dict[str, float]:

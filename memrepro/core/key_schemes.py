@@ -13,7 +13,8 @@ from memrepro.core.memory import GRANULARITIES, Round, Session
 from memrepro.errors import MemreproError
 
 # A doc's keys: (field, text), each field at most once.
-KeyScheme = Callable[[Round], Sequence[tuple[str, str]]]
+Pairs = Sequence[tuple[str, str]]
+KeyScheme = Callable[[Round], Pairs]
 EXPANSION = "expansion"  # the field of a key that was extracted
 
 
@@ -22,12 +23,12 @@ def only(field: str) -> KeyScheme:
     return lambda doc: [(field, doc.fields[field])] if field in doc.fields else []
 
 
-def concat(doc: Round) -> Sequence[tuple[str, str]]:
+def concat(doc: Round) -> Pairs:
     """All fields in order, joined by one space, as one key (max-sim document, Eq. 2)."""
     return [("all", " ".join(doc.fields.values()))] if doc.fields else []
 
 
-def fielded(doc: Round) -> Sequence[tuple[str, str]]:
+def fielded(doc: Round) -> Pairs:
     """One key a field (max-sim document, Eq. 3: the doc's score is the best of its keys)."""
     return list(doc.fields.items())
 
@@ -43,7 +44,7 @@ KEY_SCHEMES: Mapping[str, KeyScheme] = {
 }
 
 
-def merge(keys: Sequence[tuple[str, str]], extracted: Sequence[str]) -> Sequence[tuple[str, str]]:
+def merge(keys: Pairs, extracted: Sequence[str]) -> Pairs:
     """Each extracted text and a space before each key (LongMemEval §5.3, `K = V + fact`).
 
     Where nothing was extracted the keys stay as they are. (The released code drops a doc whose list
@@ -54,16 +55,12 @@ def merge(keys: Sequence[tuple[str, str]], extracted: Sequence[str]) -> Sequence
     return [(name, f"{text} {key}") for name, key in keys for text in extracted]
 
 
-def substitute(
-    keys: Sequence[tuple[str, str]], extracted: Sequence[str]
-) -> Sequence[tuple[str, str]]:
+def substitute(keys: Pairs, extracted: Sequence[str]) -> Pairs:
     """The extracted texts alone (LongMemEval Table 3, `K = fact`); no key where there is none."""
     return [(EXPANSION, text) for text in extracted]
 
 
-def separate(
-    keys: Sequence[tuple[str, str]], extracted: Sequence[str]
-) -> Sequence[tuple[str, str]]:
+def separate(keys: Pairs, extracted: Sequence[str]) -> Pairs:
     """The extracted texts as further keys of the doc (released code's `separate`)."""
     return [*keys, *((EXPANSION, text) for text in extracted)]
 
@@ -100,9 +97,7 @@ class KeySpec:
             )
         return KeySpec(base, mode, extraction)
 
-    def keys(
-        self, doc: Round, session: Session, extractions: Extractions
-    ) -> Sequence[tuple[str, str]]:
+    def keys(self, doc: Round, session: Session, extractions: Extractions) -> Pairs:
         """The (field, text) pairs of a doc of a session."""
         keys = KEY_SCHEMES[self.base](doc)
         if not self.mode:

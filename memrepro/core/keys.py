@@ -138,30 +138,19 @@ def score_all(requests: Sequence[Request]) -> Iterator[tuple[Request, Doubles]]:
     shared = requests[0].keys.vectors
     asked = sum(len(r.query_ids) for r in requests)
     held = sum(len(r.keys.rows) for r in requests)
-    one_product = (
-        shared is not None
-        and all(r.keys.vectors is shared for r in requests)
-        and asked * len(shared) <= _GATHERED * held
-    )
-    if not one_product or shared is None:
+    own = any(r.keys.vectors is not shared for r in requests)
+    if shared is None or own or asked * len(shared) > _GATHERED * held:
         for request in requests:
             yield request, request.keys.key_scores(request.vectors_of_queries())
         return
-    most = max(1, _BLOCK // len(shared))
-    block: list[Request] = []
-    size = 0
-    for number, request in enumerate(requests, start=1):
-        block.append(request)
-        size += len(request.query_ids)
-        if size >= most or number == len(requests):
-            queries = np.concatenate([r.vectors_of_queries() for r in block])
-            scores = products(queries, shared)
-            start = 0
-            for one in block:
-                end = start + len(one.query_ids)
-                yield one, scores[start:end, one.keys.rows]
-                start = end
-            block, size = [], 0
+    for block in blocks_of(requests, lambda r: len(r.query_ids), max(1, _BLOCK // len(shared))):
+        queries = np.concatenate([r.vectors_of_queries() for r in block])
+        scores = products(queries, shared)
+        start = 0
+        for request in block:
+            end = start + len(request.query_ids)
+            yield request, scores[start:end, request.keys.rows]
+            start = end
 
 
 def blocks_of(

@@ -8,7 +8,7 @@ is a *doc*: a session, a round or a turn, in each case a `Round` whose `round_id
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -164,89 +164,36 @@ class Piece:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Memories, the queries asked of them, and what answers each query.
+    """Memories and the queries asked of them: what a method may see, so no gold.
 
     Attributes:
         name: the registry's key, such as `personabench-n00`.
         memories: by id, in the data set's order.
         queries: in the data set's order.
-        qrels, faults, skipped: see `Piece`.
     """
 
     name: str
     memories: Mapping[str, Memory]
     queries: tuple[Query, ...]
-    qrels: Mapping[str, Mapping[str, Parts]] = field(default_factory=dict)
-    faults: Mapping[str, str] = field(default_factory=dict)
-    skipped: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse an empty data set, a lost memory, a query id used twice, or unknown gold."""
+        """Refuse an empty data set, or a query of no memory."""
         if not self.memories or not self.queries:
             raise MemreproError(
                 f"data set {self.name!r} is empty: found {len(self.memories)} memories and "
                 f"{len(self.queries)} queries, and it needs at least 1 of each; fetch it anew"
             )
-        seen: set[str] = set()
         for query in self.queries:
             if query.memory_id not in self.memories:
                 raise MemreproError(
                     f"query {query.query_id!r} of {self.name!r} asks memory "
                     f"{query.memory_id!r}, which the data set does not hold"
                 )
-            if query.query_id in seen:
-                raise MemreproError(f"query id {query.query_id!r} of {self.name!r} is used twice")
-            seen.add(query.query_id)
-        for level, by_query in self.qrels.items():
-            if strangers := set(by_query) - seen:
-                raise MemreproError(
-                    f"the {level} qrels of {self.name!r} name query {min(strangers)!r}, "
-                    "which the data set does not hold"
-                )
 
-    @staticmethod
-    def of(name: str, pieces: Iterable[Piece]) -> "Dataset":
-        """All the pieces of a data set as one.
-
-        Raises:
-            MemreproError: if a memory's id stands twice, or what the constructor refuses.
-        """
-        memories: dict[str, Memory] = {}
-        queries: list[Query] = []
-        qrels: dict[str, dict[str, Parts]] = {}
-        faults: dict[str, str] = {}
-        skipped: list[tuple[str, str]] = []
-        for piece in pieces:
-            if piece.memory.memory_id in memories:
-                raise MemreproError(
-                    f"memory {piece.memory.memory_id!r} of {name!r} stands twice: ids must be "
-                    "unique; remove one of them"
-                )
-            memories[piece.memory.memory_id] = piece.memory
-            queries += piece.queries
-            for level, by_query in piece.qrels.items():
-                qrels.setdefault(level, {}).update(by_query)
-            faults.update(piece.faults)
-            skipped += piece.skipped
-        return Dataset(name, memories, tuple(queries), qrels, faults, tuple(skipped))
-
-    def pieces(self) -> Iterator[Piece]:
-        """The data set piece by piece, its skipped items with the first."""
-        asked: dict[str, list[Query]] = {}
-        for query in self.queries:
-            asked.setdefault(query.memory_id, []).append(query)
-        skipped = self.skipped
-        for key, memory in self.memories.items():
-            queries = tuple(asked.get(key, ()))
-            qrels = {
-                level: {q.query_id: gold[q.query_id] for q in queries if q.query_id in gold}
-                for level, gold in self.qrels.items()
-            }
-            faults = {
-                q.query_id: self.faults[q.query_id] for q in queries if q.query_id in self.faults
-            }
-            yield Piece(memory, queries, qrels, faults, skipped)
-            skipped = ()
+    @cached_property
+    def sessions(self) -> tuple[Session, ...]:
+        """Each session once, whichever memories hold it, in order."""
+        return tuple({s.key: s for m in self.memories.values() for s in m.sessions}.values())
 
 
 def whole_session(session: Session) -> tuple[Round, ...]:

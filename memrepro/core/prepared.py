@@ -91,7 +91,7 @@ def save(pieces: Iterable[Piece], folder: Path) -> Iterator[Piece]:
 
 
 def load(folder: Path, name: str) -> Dataset:
-    """Read what `save` wrote; the data set comes without qrels."""
+    """Read what `save` wrote."""
     texts = dict(_rows(read_table(folder / "texts.parquet")))
     grouped: dict[str, dict[str, list[Turn]]] = {}
     session_ids: dict[str, str] = {}

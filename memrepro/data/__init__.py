@@ -1,9 +1,8 @@
 """Data sets: one module each, and `downloads.yaml`, the registry of their files.
 
-Every module has `load(folder, name) -> Dataset`, which reads the files that `download` put into
-`folder`, or `stream(folder, name) -> Iterator[Piece]` where the files are too large for that; one
-that makes its own files (the sample) has `compile_files(folder, parameters)` too. What else either
-takes are the data set's `parameters` in params.yaml.
+Every module has `stream(folder, name) -> Iterator[Piece]`, which reads the files that `download`
+put into `folder`; one that makes its own files (the sample) has `compile_files(folder, parameters)`
+too. What else either takes are the data set's `parameters` in params.yaml.
 """
 
 import importlib
@@ -25,13 +24,11 @@ def read_pieces(
         MemreproError: for an unknown parameter, or what the module refuses.
     """
     loaded = importlib.import_module(f"memrepro.data.{module}")
-    read = getattr(loaded, "stream", None) or loaded.load
     options = {} if hasattr(loaded, "compile_files") else dict(parameters)
-    known = list(inspect.signature(read).parameters)[2:]
+    known = list(inspect.signature(loaded.stream).parameters)[2:]
     if strange := sorted(set(options) - set(known)):
         raise MemreproError(
             f"params.yaml: data set {name!r} has the unknown parameter {strange[0]!r}: known are "
             f"{', '.join(known) or 'none'}"
         )
-    found = read(folder, name, **options)
-    yield from found if isinstance(found, Iterator) else found.pieces()
+    yield from loaded.stream(folder, name, **options)

@@ -4,7 +4,6 @@ import logging
 import os
 import shutil
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from memrepro.data.registry import Registration, RemoteFile
@@ -20,18 +19,6 @@ CONNECT, TIMEOUT = 10.0, 30.0  # seconds
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later try may not meet
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """How many files were there already, came from the mirror, or came from the network."""
-
-    kept: int = 0
-    mirror: int = 0
-    network: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.kept} kept, {self.mirror} from the mirror, {self.network} from the network"
 
 
 def mirror_folder() -> Path | None:
@@ -52,8 +39,8 @@ def mirror_folder() -> Path | None:
     return folder
 
 
-def fetch_all(registration: Registration, folder: Path) -> Fetched:
-    """Put every file of a data set below `folder`, and say where they came from.
+def fetch_all(registration: Registration, folder: Path) -> str:
+    """Put every file of a data set below `folder`, and say how many came from where.
 
     Raises:
         MemreproError: as `fetch`, for the first file that cannot be had.
@@ -63,7 +50,8 @@ def fetch_all(registration: Registration, folder: Path) -> Fetched:
         fetch(file, folder, licence=registration.licence, mirror=mirror)
         for file in registration.files
     ]
-    return Fetched(came.count("kept"), came.count("mirror"), came.count("network"))
+    places = {"kept": "kept", "mirror": "from the mirror", "network": "from the network"}
+    return ", ".join(f"{came.count(place)} {said}" for place, said in places.items())
 
 
 def check_before_use(registration: Registration, folder: Path) -> None:
@@ -117,10 +105,6 @@ def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) 
     )
 
 
-class _Damaged(Exception):
-    """The mirror's copy is not the file: leave what is at the target as it is."""
-
-
 def _from_mirror(file: RemoteFile, target: Path, mirror: Path | None) -> str:
     """'' if the file came from the mirror, else why not."""
     if mirror is None:
@@ -129,21 +113,15 @@ def _from_mirror(file: RemoteFile, target: Path, mirror: Path | None) -> str:
     if not copy.is_file():
         return f"the mirror {mirror} does not hold it"
     try:
-        source = copy.open("rb")
+        found = atomic.sha256(copy)
+        why = "" if found == file.sha256 else _wrong(file, found)
     except OSError as error:
-        why = f"the mirror's {copy} cannot be read ({error.strerror})"
-        _log.warning("%s; trying the network", why)
-        return why
-    try:
-        with source, atomic.replacing(target) as temporary:
-            with temporary.open("wb") as out:
-                shutil.copyfileobj(source, out)
-            found = atomic.sha256(temporary)
-            if found != file.sha256:
-                raise _Damaged(f"the mirror's {copy} {_wrong(file, found)}")
-    except _Damaged as damaged:
-        _log.warning("%s; trying the network", damaged)
-        return str(damaged)
+        why = f"cannot be read ({error.strerror})"
+    if why:
+        _log.warning("the mirror's %s %s; trying the network", copy, why)
+        return f"the mirror's {copy} {why}"
+    with atomic.replacing(target) as temporary:
+        shutil.copyfile(copy, temporary)
     _part(target).unlink(missing_ok=True)  # what an earlier try at the network may have left
     return ""
 

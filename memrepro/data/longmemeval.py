@@ -7,29 +7,30 @@ needed does not grow with it (M has 2.7 GB).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import ijson
 
-from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
-from memrepro.data.tolerance import check_skipped
+from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.reading import Skipped, check_skipped, minute
 from memrepro.errors import MemreproError
 
 DUPLICATES = ("first", "last")
 
 _DATE = "%Y/%m/%d (%a) %H:%M"
-_TEXTS = ("question_id", "question_type", "question")
 _HAYSTACK = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
-_LISTS = ("answer_session_ids", *_HAYSTACK)
-_KEYS = (*_TEXTS, "question_date", *_LISTS)
+# Key → what it holds, and what each member of a list is. A date that is none is read as ''.
+_SCHEMA: dict[str, tuple[type, type]] = {
+    "question_id": (str, object), "question_type": (str, object), "question": (str, object),
+    "question_date": (object, object), "answer_session_ids": (list, str),
+    "haystack_session_ids": (list, str), "haystack_dates": (list, object),
+    "haystack_sessions": (list, list),
+}  # fmt: skip
+_NAMES: dict[type, str] = {str: "text", list: "list"}
 _ROLES = ("user", "assistant")
 _ABSTENTION = "abstention"
 _FLAGGED = ("session_official", "round", "round_official", "turn", "turn_official")
-
-# (item, reason), as in Piece.skipped
-_Skipped = list[tuple[str, str]]
 
 
 class _Slot(NamedTuple):
@@ -38,16 +39,6 @@ class _Slot(NamedTuple):
     session_id: str
     date: Any
     turns: Sequence[Mapping[str, Any]]
-
-
-def load(folder: Path, name: str, **options: Any) -> Dataset:
-    """All that `stream` yields as one data set."""
-    return Dataset.of(name, stream(folder, name, **options))
-
-
-def load_instances(instances: Iterable[Any], name: str, **options: Any) -> Dataset:
-    """All that `pieces_of` makes of instances that are in memory, as one data set."""
-    return Dataset.of(name, pieces_of(instances, name, **options))
 
 
 def stream(folder: Path, name: str, *, duplicates: str = "first") -> Iterator[Piece]:
@@ -103,8 +94,8 @@ def pieces_of(instances: Iterable[Any], name: str, *, duplicates: str = "first")
             f"{name} has duplicates: {duplicates!r}; give one of {', '.join(DUPLICATES)}"
         )
     held: Piece | None = None  # one piece is held back, so that the last can take what follows it
-    unusable: _Skipped = []
-    waiting: _Skipped = []
+    unusable: Skipped = []
+    waiting: Skipped = []
     number = 0
     for number, instance in enumerate(instances, start=1):
         if reason := _fault(instance):
@@ -160,7 +151,7 @@ def _instances(path: Path) -> Iterator[Any]:
 def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:
     """The memory of an instance that follows the schema, its query, and the gold by level."""
     question_id = instance["question_id"]
-    skipped: _Skipped = []
+    skipped: Skipped = []
     slots = _slots(instance, duplicates, skipped)
     sessions = tuple(_session(slot) for slot in slots)
     of_question = f"of question {question_id!r}"
@@ -184,7 +175,7 @@ def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:
     return Piece(memory, (query,), qrels, faults, tuple(skipped))
 
 
-def _slots(instance: Mapping[str, Any], duplicates: str, skipped: _Skipped) -> list[_Slot]:
+def _slots(instance: Mapping[str, Any], duplicates: str, skipped: Skipped) -> list[_Slot]:
     """The sessions to read, in the haystack's order; what is left out is added to `skipped`."""
     of_question = f"of question {instance['question_id']!r}"
     columns = (instance[key] for key in _HAYSTACK)
@@ -247,15 +238,12 @@ def _answers_fault(
     return "" if answers or kind == _ABSTENTION else "it names no answer session"
 
 
-def _minute(date: Any, item: str, skipped: _Skipped) -> str:
+def _minute(date: Any, item: str, skipped: Skipped) -> str:
     """`2023/05/30 (Tue) 23:40` as `2023-05-30T23:40`; that the weekday is right is not checked."""
-    try:
-        return datetime.strptime(date, _DATE).isoformat(timespec="minutes")
-    except (TypeError, ValueError):
-        skipped.append(
-            (item, f"left out: {date!r:.60} is not written like '2023/05/30 (Tue) 23:40'")
-        )
-        return ""
+    if not (at := minute(date, _DATE)):
+        reason = f"left out: {date!r:.60} is not written like '2023/05/30 (Tue) 23:40'"
+        skipped.append((item, reason))
+    return at
 
 
 def _clean(text: str) -> str:
@@ -273,21 +261,15 @@ def _fault(instance: Any) -> str:
     """What keeps an instance from being used, or '' if nothing does."""
     if not isinstance(instance, Mapping):
         return f"it is a {type(instance).__name__}: an instance is a JSON object"
-    for key in _KEYS:
+    for key, (kind, member) in _SCHEMA.items():
         if key not in instance:
             return f"it has no {key!r}: found {', '.join(sorted(instance))}"
-    for kind, named, keys in ((str, "text", _TEXTS), (list, "list", _LISTS)):
-        for key in keys:
-            if not isinstance(instance[key], kind):
-                return f"it has a {type(instance[key]).__name__} as {key!r}: it must be a {named}"
-    for key, kind, named in (
-        ("answer_session_ids", str, "text"),
-        ("haystack_session_ids", str, "text"),
-        ("haystack_sessions", list, "list of turns"),
-    ):
-        for member in instance[key]:
-            if not isinstance(member, kind):
-                return f"it has {member!r:.60} among its {key}: each must be a {named}"
+        if not isinstance(instance[key], kind):
+            found = type(instance[key]).__name__
+            return f"it has a {found} as {key!r}: it must be a {_NAMES[kind]}"
+        members = instance[key] if kind is list else ()
+        if wrong := [one for one in members if not isinstance(one, member)]:
+            return f"it has {wrong[0]!r:.60} among its {key}: each must be a {_NAMES[member]}"
     lengths = {key: len(instance[key]) for key in _HAYSTACK}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{length} {key}" for key, length in lengths.items())

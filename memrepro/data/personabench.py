@@ -7,15 +7,12 @@ Table 9 exactly at noise 0.0: 263 questions and 527 docs (docs/protocols.md, Per
 
 import json
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memrepro.core.memory import Dataset, Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.reading import Skipped, check_skipped, damaged, json_list, minute, value_of
 from memrepro.data.registry import registration
-from memrepro.data.tolerance import check_skipped
-from memrepro.errors import MemreproError
-from memrepro.files import atomic
 
 # The release's README: documents of three individuals a community; eval_info lists ten.
 PERSONS = 3
@@ -27,22 +24,19 @@ KINDS = ("Basic information", "Social", "Preference easy", "Preference hard", "S
 SOURCES = ("conversation", "user_ai_interaction", "purchase_history")
 
 _IDS = ("segment_id", "session")
-_ANEW = "the file is not of this edition or is damaged: delete it and fetch it anew"
+_TIME = "%Y/%b/%d/%I:%M %p"
 
-# (item, reason) of what cannot be used.
-_Items = list[tuple[str, str]]
 # One source file: its path, and by person's name the entries as they stand in it.
 _Source = tuple[Path, dict[str, list[Any]]]
 
 
-def load(folder: Path, name: str) -> Dataset:
-    """Read the data set of that registry key from the files below `folder`.
+def stream(folder: Path, name: str) -> Iterator[Piece]:
+    """Read the data set of that registry key from the files below `folder`, a person at a time.
 
     A doc is a session of one round of one turn, all with the segment's id, its field named by its
-    source; a session whose time
-    cannot be read has none. A question that cannot be used is skipped. One gets no entry in the
-    qrels, but a fault, if it has no ground truth, or a part of it has no doc, or it cannot be
-    read, or names what is no doc of the person.
+    source; a session whose time cannot be read has none. A question that cannot be used is skipped.
+    One gets no entry in the qrels, but a fault, if it has no ground truth, or a part of it has no
+    doc, or it cannot be read, or names what is no doc of the person.
 
     Raises:
         MemreproError: if a file is missing, its structure is broken, or too many questions and
@@ -50,14 +44,14 @@ def load(folder: Path, name: str) -> Dataset:
     """
     noise = registration(name).edition.removeprefix("noise-")
     pieces: list[Piece] = []
-    broken: _Items = []
+    broken: Skipped = []
     total = 0
     for community in COMMUNITIES:
         base = folder / ROOT / f"community_{community}"
         path = base / "eval_info" / "eval_info_all.json"
-        people = _list(path)
+        people = json_list(path)
         if len(people) < PERSONS:
-            raise MemreproError(f"{path} has {len(people)} persons, not {PERSONS} or more; {_ANEW}")
+            raise damaged(f"{path} has {len(people)} persons, not {PERSONS} or more")
         private = [
             _by_name(base / "private_data" / f"noise_{noise}" / f"{source}_data_all.json")
             for source in SOURCES
@@ -69,7 +63,7 @@ def load(folder: Path, name: str) -> Dataset:
             total += len(asked)
             pieces.append(_piece(f"c{community}-p{index}", entries, asked, gold, broken))
     check_skipped(broken, total, str(folder / ROOT))
-    return Dataset.of(name, pieces)
+    yield from pieces
 
 
 def _piece(
@@ -77,15 +71,15 @@ def _piece(
     entries: list[tuple[Any, Path, str]],
     asked: list[Any],
     gold: dict[str, Parts | None],
-    broken: _Items,
+    broken: Skipped,
 ) -> Piece:
     """A person's docs and questions; what is wrong with the latter is added to `broken`."""
-    skipped: _Items = []
+    skipped: Skipped = []
     sessions, times = [], []
     for entry, path, source in entries:
         session = _session(entry, path, source)
         sessions.append(session)
-        times.append(_time(entry.get("time")))
+        times.append(minute(entry.get("time"), _TIME))
         if not times[-1]:
             reason = f"stays, without a time: {entry.get('time')!r} cannot be read"
             skipped.append((f"document {session.session_id!r} of {memory_id}", reason))
@@ -125,7 +119,7 @@ def _entries(name: str, private: list[_Source]) -> Iterator[tuple[Any, Path, str
     """A person's docs: all conversations, friend by friend, then AI sessions, then purchases."""
     for (path, by_name), source in zip(private, SOURCES, strict=True):
         if name not in by_name:
-            raise MemreproError(f"{path} has no private data of {name!r}; {_ANEW}")
+            raise damaged(f"{path} has no private data of {name!r}")
         for entry in by_name[name]:
             found = _get(entry, "Conversations", list, path) if source == SOURCES[0] else [entry]
             for doc in found:
@@ -136,14 +130,6 @@ def _session(entry: Any, path: Path, source: str) -> Session:
     doc_id = _get(entry, "segment_id", str, path)
     text = json.dumps(_without_ids(entry), separators=(",", ":"))
     return Session(doc_id, (Round(doc_id, (Turn(doc_id, source, text),)),))
-
-
-def _time(said: Any) -> str:
-    """A time such as '2024/Oct/14/09:14 AM' as ISO 8601 to the minute, or ''."""
-    try:
-        return datetime.strptime(said, "%Y/%b/%d/%I:%M %p").isoformat(timespec="minutes")
-    except (TypeError, ValueError):
-        return ""
 
 
 def _why_skipped(entry: Any) -> str:
@@ -171,10 +157,10 @@ def _gold(path: Path) -> dict[str, Parts | None]:
     A ground truth that is not of that form is None.
     """
     gold: dict[str, Parts | None] = {}
-    for entry in _list(path):
+    for entry in json_list(path):
         query_id = _get(entry, "q_id", str, path)
         if query_id in gold:
-            raise MemreproError(f"{path}: question {query_id!r} stands twice in it; {_ANEW}")
+            raise damaged(f"{path}: question {query_id!r} stands twice in it")
         parts = entry.get("segment_id")
         readable = isinstance(parts, dict) and all(
             isinstance(part, list) and all(isinstance(doc, str) for doc in part)
@@ -185,7 +171,7 @@ def _gold(path: Path) -> dict[str, Parts | None]:
 
 
 def _by_name(path: Path) -> _Source:
-    by_name = {_get(e, "Name", str, path): _get(e, "Data", list, path) for e in _list(path)}
+    by_name = {_get(e, "Name", str, path): _get(e, "Data", list, path) for e in json_list(path)}
     return path, by_name
 
 
@@ -198,20 +184,5 @@ def _without_ids(value: Any) -> Any:
     return value
 
 
-def _list(path: Path) -> list[Any]:
-    value = atomic.read_json(path)
-    if not isinstance(value, list):
-        raise MemreproError(f"{path} is a {type(value).__name__} and not a list; {_ANEW}")
-    return value
-
-
 def _get(value: Any, key: str, kind: type, path: Path) -> Any:
-    if not isinstance(value, dict) or key not in value:
-        found = sorted(value) if isinstance(value, dict) else type(value).__name__
-        raise MemreproError(f"{path}: an entry has no {key!r} but {found}; {_ANEW}")
-    if not isinstance(value[key], kind):
-        raise MemreproError(
-            f"{path}: an entry has a {type(value[key]).__name__} and not a {kind.__name__} "
-            f"as {key!r}; {_ANEW}"
-        )
-    return value[key]
+    return value_of(value, key, kind, f"{path}: an entry")

@@ -12,16 +12,15 @@ and `…_proportion_in_context` say about how far back they lie), so there are n
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from memrepro.core.memory import Dataset, Memory, Query, Round, Turn
+from memrepro.core.memory import Memory, Piece, Query, Round, Turn
+from memrepro.data.reading import Skipped, check_skipped, damaged
 from memrepro.data.registry import registration
-from memrepro.data.tolerance import check_skipped
-from memrepro.errors import MemreproError
 from memrepro.files import atomic
 
 COLUMNS = (
@@ -33,11 +32,10 @@ COLUMNS = (
 )
 
 _ROLES = ("system", "user", "assistant")
-_ANEW = "the file is not of this edition or is damaged: delete it and fetch it anew"
 
 
-def load(folder: Path, name: str, *, whole_context: bool = False) -> Dataset:
-    """Read the data set of that registry key from the files below `folder`.
+def stream(folder: Path, name: str, *, whole_context: bool = False) -> Iterator[Piece]:
+    """Read the data set of that registry key from the files below `folder`, a memory at a time.
 
     What a question may see is `context[:end_index_in_shared_context]`: a memory for each distinct
     pair of context and end index, with the id `<shared_context_id>@<end_index>`. RF-Mem's released
@@ -60,8 +58,8 @@ def load(folder: Path, name: str, *, whole_context: bool = False) -> Dataset:
     contexts = _contexts(folder / "personamem" / f"shared_contexts_{size}.jsonl")
     table = _table(path, COLUMNS)
     memories: dict[str, Memory] = {}
-    queries: list[Query] = []
-    skipped: list[tuple[str, str]] = []
+    asked: dict[str, list[Query]] = {}
+    skipped: Skipped = []
     for number, row in enumerate(table[list(COLUMNS)].itertuples(index=False), start=1):
         query_id, kind, text, context_id, end = row
         reason = _why_skipped(row, contexts)
@@ -75,13 +73,16 @@ def load(folder: Path, name: str, *, whole_context: bool = False) -> Dataset:
         if reason:
             skipped.append((f"question {query_id!r}, number {number}", reason))
         else:
-            queries.append(Query(query_id, memory_id, text, "", kind))
+            query = Query(query_id, memory_id, text, "", kind)
+            asked.setdefault(memory_id, []).append(query)
     check_skipped(skipped, len(table), str(path))
-    return Dataset(name, memories, tuple(queries), skipped=tuple(skipped))
+    for memory_id, memory in memories.items():
+        yield Piece(memory, tuple(asked[memory_id]), skipped=tuple(skipped))
+        skipped.clear()
 
 
 def topics(folder: Path, name: str) -> dict[str, int]:
-    """Topic → number of questions in the file, those that `load` skips among them (Table 8).
+    """Topic → number of questions in the file, those that `stream` skips among them (Table 8).
 
     The topics stand in the order of the file.
 
@@ -99,7 +100,7 @@ def _table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """The questions, which must have the columns."""
     table = atomic.read_table(path)
     if missing := [column for column in columns if column not in table]:
-        raise MemreproError(f"{path} has no column {missing[0]!r} but {list(table)}; {_ANEW}")
+        raise damaged(f"{path} has no column {missing[0]!r} but {list(table)}")
     return table
 
 
@@ -153,19 +154,15 @@ def _rounds(turns: list[_Said]) -> list[tuple[str, Round]]:
 def _contexts(path: Path) -> dict[str, list[_Said]]:
     """The turns of each shared context: one object a line, with the context's id as its key."""
     contexts: dict[str, list[_Said]] = {}
-    for number, line in enumerate(atomic.read_json_lines(path), start=1):
+    for number, line in atomic.numbered_json_lines(path):
         if not isinstance(line, dict):
-            raise MemreproError(
-                f"{path}: entry {number} is a {type(line).__name__} and no object; {_ANEW}"
-            )
+            raise damaged(f"{path}: line {number} is a {type(line).__name__} and no object")
         for context_id, turns in line.items():
             if context_id in contexts:
-                raise MemreproError(f"{path}: context {context_id!r} stands twice in it; {_ANEW}")
+                raise damaged(f"{path}: context {context_id!r} stands twice in it")
             if not isinstance(turns, list):
-                raise MemreproError(
-                    f"{path}: context {context_id!r} is a {type(turns).__name__} and no list of "
-                    f"turns; {_ANEW}"
-                )
+                found = type(turns).__name__
+                raise damaged(f"{path}: context {context_id!r} is a {found} and no list of turns")
             contexts[context_id] = [
                 _turn(turn, f"{path}: turn {index} of context {context_id!r}")
                 for index, turn in enumerate(turns)
@@ -176,7 +173,7 @@ def _contexts(path: Path) -> dict[str, list[_Said]]:
 def _turn(turn: Any, item: str) -> _Said:
     role, text = (turn.get(k) if isinstance(turn, dict) else None for k in ("role", "content"))
     if role not in _ROLES:
-        raise MemreproError(f"{item} has the role {role!r}, not one of {_ROLES}; {_ANEW}")
+        raise damaged(f"{item} has the role {role!r}, not one of {_ROLES}")
     if not isinstance(text, str):
-        raise MemreproError(f"{item} has a {type(text).__name__} as 'content', no text; {_ANEW}")
+        raise damaged(f"{item} has a {type(text).__name__} as 'content', no text")
     return role, text.strip()

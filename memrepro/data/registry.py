@@ -140,9 +140,6 @@ def _file(item: str, entry: Any, folder: str, address: str) -> RemoteFile:
         raise MemreproError(f"file {path!r} of {item}: write path and sha256 as text, in quotes")
     if size is not None and not isinstance(size, int):
         raise MemreproError(f"file {path!r} of {item} has bytes: {size!r}; write a whole number")
-    # Joined as text, so the path itself must be checked before a folder goes before it.
-    if PurePosixPath(path).is_absolute():
-        raise MemreproError(f"file {path!r} of {item} is absolute; give it relative to its folder")
     return RemoteFile(folder + path, address + path if address else "", sha256, size)
 
 

@@ -34,14 +34,14 @@ from memrepro.data.sample_writer import Session, Topic, Turn, Writer
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
 
-_MOST_EVIDENCE = 6  # Figure 9b: up to six evidence sessions
 _NEAR = 0.5
 _MAY = datetime(2023, 5, 1)  # undated histories: until the question, late on the 30th
 _FORMAT = "%Y/%m/%d (%a) %H:%M"
-_PARAMETERS = ("seed", "questions", "sessions")
+# Each parameter's least value; Figure 9b: a history has up to six evidence sessions.
+_LEAST = {"seed": 0, "questions": 1, "sessions": 6}
 
 # What is compiled here follows LongMemEval's schema, so its reader reads it.
-load, stream = longmemeval.load, longmemeval.stream
+stream = longmemeval.stream
 
 
 def compile_benchmark(*, seed: int, questions: int, sessions: int) -> list[dict[str, Any]]:
@@ -50,17 +50,7 @@ def compile_benchmark(*, seed: int, questions: int, sessions: int) -> list[dict[
     The shares of the six question types and of abstention are LongMemEval's (docs/protocols.md,
     LongMemEval). A haystack has `sessions` sessions, evidence and decoys included. The same
     arguments give the same texts on every machine.
-
-    Raises:
-        MemreproError: if a number is too small.
     """
-    room = f"a history must have room for up to {_MOST_EVIDENCE} evidence sessions"
-    for name, value, least, rule in (
-        ("questions", questions, 1, "a benchmark needs a question"),
-        ("sessions", sessions, _MOST_EVIDENCE, room),
-    ):
-        if value < least:
-            raise MemreproError(f"the sample's {name!r} is {value}: {rule}; give {least} or more")
     writer = Writer(Random(f"memrepro sample {seed}"))
     pools = _Pools(writer, max(4 * sessions, questions * sessions // 8))
     types = _question_types(questions, writer.texts["types"])
@@ -74,15 +64,16 @@ def compile_files(folder: Path, parameters: Mapping[str, Any]) -> None:
     Raises:
         MemreproError: if a parameter is unknown, missing, not an integer, or too small.
     """
-    for name in sorted({*parameters, *_PARAMETERS}):
-        if name not in parameters or name not in _PARAMETERS:
+    for name in sorted({*parameters, *_LEAST}):
+        if name not in parameters or name not in _LEAST:
             fault = "unknown" if name in parameters else "missing"
             raise MemreproError(
-                f"the sample's parameter {name!r} is {fault}: give {', '.join(_PARAMETERS)}"
+                f"the sample's parameter {name!r} is {fault}: give {', '.join(_LEAST)}"
             )
-        if type(parameters[name]) is not int:
+        value, least = parameters[name], _LEAST[name]
+        if type(value) is not int or value < least:
             raise MemreproError(
-                f"the sample's parameter {name!r} is {parameters[name]!r}: it must be an integer"
+                f"the sample's parameter {name!r} is {value!r}: give an integer of {least} or more"
             )
     atomic.write_json(folder / "sample.json", compile_benchmark(**parameters))
 

@@ -22,10 +22,9 @@ def extract(folder: Path, dataset: Dataset) -> Extracted:
         for position, turn in enumerate(turns, start=1)
         if "fact" in turn
     }
-    sessions = {s.key: s for memory in dataset.memories.values() for s in memory.sessions}
     texts = [
-        Extraction(key, r.round_id, "gold", "fact", told[session.session_id, r.round_id])
-        for key, session in sessions.items()
+        Extraction(session.key, r.round_id, "gold", "fact", told[session.session_id, r.round_id])
+        for session in dataset.sessions
         for r in session.rounds
         if (session.session_id, r.round_id) in told
     ]

@@ -21,7 +21,6 @@ import yaml
 
 from memrepro.errors import MemreproError
 
-_CHUNK = 1 << 20
 # Ten times as fast as the other, where PyYAML was built with it; both load plain values alone.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROWS = 1 << 13
@@ -142,7 +141,7 @@ def read_json(path: Path) -> Any:
         MemreproError: if it is missing or is not whole JSON (with the line and column).
     """
     try:
-        return json.loads(_read_bytes(path))
+        return json.loads(_existing(path).read_bytes())
     except json.JSONDecodeError as error:
         raise MemreproError(
             f"{path} is not valid JSON: {error.msg} at line {error.lineno} column {error.colno} "
@@ -153,20 +152,16 @@ def read_json(path: Path) -> Any:
         raise MemreproError(f"{path} is not UTF-8 text: {error.reason}; fetch it anew") from error
 
 
-def read_json_lines(path: Path) -> list[Any]:
-    """Read a file with one JSON value a line; blank lines are passed over.
+def numbered_json_lines(path: Path) -> list[tuple[int, Any]]:
+    """The values of a file with one JSON value a line, each with its line's number, from 1.
 
     Raises:
-        MemreproError: if it is missing or a line is not whole JSON (with the line).
+        MemreproError: if it is missing or a line is not whole JSON (with the line); blank lines are
+            passed over.
     """
-    return [value for _, value in numbered_json_lines(path)]
-
-
-def numbered_json_lines(path: Path) -> list[tuple[int, Any]]:
-    """The values of `read_json_lines`, each with the number of its line, from 1."""
     values = []
     # Split as bytes: text would also break at the line separators that a JSON string may hold.
-    for number, line in enumerate(_read_bytes(path).split(b"\n"), start=1):
+    for number, line in enumerate(_existing(path).read_bytes().split(b"\n"), start=1):
         try:
             if line.strip():
                 values.append((number, json.loads(line)))
@@ -185,7 +180,7 @@ def read_yaml(path: Path) -> Any:
         MemreproError: if it is missing or malformed.
     """
     try:
-        return yaml.load(_read_bytes(path), _Loader)
+        return yaml.load(_existing(path).read_bytes(), _Loader)
     except yaml.YAMLError as error:
         raise MemreproError(
             f"{path} is not valid YAML: {' '.join(str(error).split())}; repair it"
@@ -202,8 +197,7 @@ def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
     Raises:
         MemreproError: if it is missing or damaged.
     """
-    if not path.is_file():
-        raise MemreproError(_missing(path))
+    _existing(path)
     try:
         if path.suffix == ".parquet":
             frame = pd.read_parquet(path, read_dictionary=list(categories))
@@ -222,20 +216,11 @@ def sha256(path: Path) -> str:
     Raises:
         MemreproError: if it is missing.
     """
+    with _existing(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _existing(path: Path) -> Path:
     if not path.is_file():
-        raise MemreproError(_missing(path))
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_CHUNK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _read_bytes(path: Path) -> bytes:
-    if not path.is_file():
-        raise MemreproError(_missing(path))
-    return path.read_bytes()
-
-
-def _missing(path: Path) -> str:
-    return f"{path} is missing: run `make repro` (or `dvc repro`), which makes it"
+        raise MemreproError(f"{path} is missing: run `make repro` (or `dvc repro`), which makes it")
+    return path

@@ -1,5 +1,6 @@
 """Where everything lies, relative to the repository's root; the only module that knows."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from memrepro.files.atomic import root
@@ -32,59 +33,30 @@ def results(profile: str) -> Path:
     return root() / "results" / profile
 
 
-def about(profile: str, dataset: str) -> Path:
-    """What is known of a data set and is no text: ids, kinds, dates, counts and reasons."""
-    return results(profile) / "data" / dataset
+def _of_dataset(name: str) -> Callable[[str, str], Path]:
+    return lambda profile, dataset: results(profile) / "data" / dataset / name
 
 
-def qrels(profile: str, dataset: str) -> Path:
-    """A data set's qrels: ids and kinds, no text."""
-    return about(profile, dataset) / "qrels.parquet"
-
-
-def statistics(profile: str, dataset: str) -> Path:
-    """How many queries, sessions and rounds each memory of a data set has."""
-    return about(profile, dataset) / "statistics.csv"
-
-
-def topics(profile: str, dataset: str) -> Path:
-    """How many questions a data set has on each topic."""
-    return about(profile, dataset) / "topics.csv"
-
-
-def lengths(profile: str, dataset: str) -> Path:
-    """How long a data set's docs and queries are: ids and counts."""
-    return about(profile, dataset) / "lengths.parquet"
-
-
-def places(profile: str, dataset: str) -> Path:
-    """Which session each round and turn of a data set lies in: ids only."""
-    return about(profile, dataset) / "places.parquet"
-
-
-def skipped(profile: str, dataset: str) -> Path:
-    """What of a data set could not be used, and why."""
-    return about(profile, dataset) / "skipped.csv"
-
-
-def extraction_counts(profile: str, dataset: str) -> Path:
-    """How much was extracted from a data set, by source and kind, and by what version."""
-    return about(profile, dataset) / "extracted.csv"
-
-
-def ranges(profile: str, dataset: str) -> Path:
-    """The dates that each query asks about: ids and dates."""
-    return about(profile, dataset) / "ranges.parquet"
-
-
-def dates(profile: str, dataset: str) -> Path:
-    """The dates of what is told of in each session: ids and dates."""
-    return about(profile, dataset) / "dates.parquet"
+# What is known of a profile's data set and is no text, each a function of profile and data set.
+qrels = _of_dataset("qrels.parquet")  # ids and kinds
+statistics = _of_dataset("statistics.csv")  # queries, sessions and rounds of each memory
+topics = _of_dataset("topics.csv")  # the number of questions on each topic
+lengths = _of_dataset("lengths.parquet")  # how long docs and queries are
+places = _of_dataset("places.parquet")  # the session that each round and turn lies in
+skipped = _of_dataset("skipped.csv")  # what could not be used, and why
+extraction_counts = _of_dataset("extracted.csv")  # by source and kind, and by what version
+ranges = _of_dataset("ranges.parquet")  # the dates that each query asks about
+dates = _of_dataset("dates.parquet")  # the dates of what is told of in each session
 
 
 def study(profile: str, name: str) -> Path:
     """The runs of a study, and what is written beside them."""
     return results(profile) / "runs" / name
+
+
+def graphs(profile: str, name: str) -> Path:
+    """How large the memory graphs of a study are."""
+    return study(profile, name) / "graphs.csv"
 
 
 def run(profile: str, experiment: str, study: str = "") -> Path:
@@ -107,24 +79,23 @@ def _of_study(profile: str, study: str, name: str) -> Path:
     return next(iter(sorted(folder.glob(f"*/{name}"))), folder / name)
 
 
-def graphs(profile: str, study: str) -> Path:
-    """How large the memory graphs of a study are."""
-    return results(profile) / "runs" / study / "graphs.csv"
-
-
-def latency(profile: str, name: str) -> Path:
-    """How long experiments took for one query at a time, as published."""
-    return results(profile) / "latency" / f"{name}.csv"
-
-
-def scale(profile: str, name: str) -> Path:
-    """What stores cost as they grow, as published."""
-    return results(profile) / "latency" / f"{name}.parquet"
+def latency(profile: str, name: str, suffix: str = ".csv") -> Path:
+    """What was measured of time and size, as published: a csv table, or a parquet one of stores."""
+    return results(profile) / "latency" / f"{name}{suffix}"
 
 
 def measured(profile: str) -> Path:
     """What was measured on this machine and is not published."""
     return build(profile) / "measured"
+
+
+def evaluated(profile: str) -> dict[str, Path]:
+    """What evaluation writes for a profile, by name; the metrics stay out of git."""
+    return {
+        "metrics": metrics(profile),
+        "protocols": protocols(profile),
+        "exclusions": exclusions(profile),
+    }
 
 
 def metrics(profile: str) -> Path:
@@ -140,15 +111,6 @@ def exclusions(profile: str) -> Path:
 def protocols(profile: str) -> Path:
     """Every run of a profile under every protocol, summed up."""
     return results(profile) / "protocols.parquet"
-
-
-def evaluated(profile: str) -> dict[str, Path]:
-    """What evaluation writes for a profile, by name; the metrics stay out of git."""
-    return {
-        "metrics": metrics(profile),
-        "protocols": protocols(profile),
-        "exclusions": exclusions(profile),
-    }
 
 
 def manifest(profile: str) -> Path:

@@ -39,7 +39,7 @@ def measure(name: str, publish: bool) -> tuple[StageResult, list[Path]]:
 
 
 def _publish(path: Path, profile: str) -> Path:
-    published = paths.latency(profile, path.stem).with_suffix(path.suffix)
+    published = paths.latency(profile, path.stem, path.suffix)
     with replacing(published) as temporary:
         shutil.copyfile(path, temporary)
     return published

@@ -7,7 +7,7 @@ instruction and the options among them (in all 464.6 and 24657.8 for Table 1's f
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,25 +51,17 @@ def _tokeniser() -> Any:
     return get_encoding("o200k_base")
 
 
-def count_tokens(texts: Sequence[str]) -> list[int]:
-    """The number of tokens of each text, however long, shape (n_texts,)."""
-    return [len(_tokeniser().encode_ordinary(text)) for text in texts]
+def count_tokens(text: str) -> int:
+    """The number of tokens of a text, however long."""
+    return len(_tokeniser().encode_ordinary(text))
 
 
-class _Counter:
-    """Counts each text once; what it keeps of one is its digest and its counts."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, tuple[int, int, int]] = {}
-
-    def __call__(self, texts: Sequence[str]) -> list[tuple[int, int, int]]:
-        """Characters, words and tokens of each text."""
-        digests = [hashlib.sha256(text.encode()).digest() for text in texts]
-        new = {d: t for d, t in zip(digests, texts, strict=True) if d not in self._known}
-        tokens = count_tokens(list(new.values()))
-        for (digest, text), n_tokens in zip(new.items(), tokens, strict=True):
-            self._known[digest] = (len(text), len(text.split()), n_tokens)
-        return [self._known[digest] for digest in digests]
+def _counts(text: str, known: dict[bytes, tuple[int, int, int]]) -> tuple[int, int, int]:
+    """Characters, words and tokens of a text; `known` has those of each text, by its digest."""
+    digest = hashlib.sha256(text.encode()).digest()
+    if digest not in known:
+        known[digest] = (len(text), len(text.split()), count_tokens(text))
+    return known[digest]
 
 
 def _docs(memory: Memory, level: str) -> tuple[list[str], list[str]]:
@@ -83,7 +75,7 @@ def save_lengths(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
 
     A level with more than `MOST_DOCS` docs has no row.
     """
-    counter = _Counter()
+    known: dict[bytes, tuple[int, int, int]] = {}
     rows: dict[str, list[Length]] = {level: [] for level in (*LEVELS, QUERY)}
     dropped = set[str]()
     for piece in pieces:
@@ -98,8 +90,8 @@ def save_lengths(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
                 rows[level].clear()
                 continue
             rows[level] += [
-                Length(memory.memory_id, doc_id, level, *counts)
-                for doc_id, counts in zip(ids, counter(texts), strict=True)
+                Length(memory.memory_id, doc_id, level, *_counts(text, known))
+                for doc_id, text in zip(ids, texts, strict=True)
             ]
         yield piece
     frame = pd.DataFrame([row for of in rows.values() for row in of], columns=Length._fields)

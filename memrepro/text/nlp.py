@@ -1,4 +1,4 @@
-"""Keyphrases, facts and a summary of a user's words, without a language model.
+"""Keyphrases and a summary of a user's words, without a language model.
 
 LongMemEval (7be397bb177bc8b7, section 5.3, Appendix D "Value Decomposition", Figure 11) extracts
 them with Llama 3.1 8B Instruct from the user's side of a session or round. Where no recorded
@@ -13,10 +13,7 @@ import numpy as np
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 from yake import KeywordExtractor
 
-from memrepro.text.facts import user_facts
 from memrepro.text.sentences import sentences
-
-__all__ = ["VERSION", "keyphrases", "summary", "user_facts"]
 
 RULES = 1  # one more at every change of what is extracted
 LIBRARIES = ("sentencex", "yake", "scikit-learn")

@@ -1,6 +1,6 @@
 """Sources of extractions for a whole data set: the deterministic extractor, and a recorded file."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from functools import lru_cache
@@ -26,12 +26,6 @@ def words(doc: Round, session: Session) -> str:
     return " ".join(doc.fields.values())
 
 
-def unique_sessions(dataset: Dataset) -> Iterable[Session]:
-    """The data set's sessions, each once, in order."""
-    seen = {s.key: s for memory in dataset.memories.values() for s in memory.sessions}
-    return seen.values()
-
-
 def by_nlp(dataset: Dataset) -> Extracted:
     """Facts, keyphrases, summaries, dated events and asked ranges, by rules and NLP libraries.
 
@@ -42,7 +36,7 @@ def by_nlp(dataset: Dataset) -> Extracted:
     (docs/protocols.md, LongMemEval, time filter).
     """
     texts: list[Extraction] = []
-    sessions = list(unique_sessions(dataset))
+    sessions = dataset.sessions
     # Forked workers find the sessions as they are; results come in the order of the sessions.
     with (
         ProcessPoolExecutor(mp_context=get_context("fork")) as workers,
@@ -71,11 +65,7 @@ def _dated(
     dataset: Dataset,
 ) -> tuple[list[DatedEvent], list[Extraction], list[tuple[str, str]]]:
     """Dates of the sessions of each memory, and the sentences that name them, once a session."""
-
-    @lru_cache(_REMEMBERED)
-    def events_of(text: str, day: date) -> list[temporal.DatedEvent]:
-        return temporal.dated_events(text, day)
-
+    events_of = lru_cache(_REMEMBERED)(temporal.dated_events)
     dates: list[DatedEvent] = []
     events: dict[tuple[str, str, str], None] = {}
     skipped = []
@@ -114,7 +104,7 @@ def _asked(dataset: Dataset) -> tuple[list[QueryRange], list[tuple[str, str]]]:
             continue
         asked = date.fromisoformat(query.at[:10])
         span = temporal.time_range(query.text, asked)
-        if span is not None and not temporal.starts_when_asked(span, asked):
+        if span is not None and span.start != asked:
             days = (span.start.toordinal(), span.end.toordinal())
             ranges.append(QueryRange(query.query_id, query.memory_id, "nlp", *days))
     return ranges, skipped
@@ -136,7 +126,7 @@ def from_file(dataset: Dataset, source: str, path: Path, digest: str) -> Extract
             f"{path} has the sha256 {found}, and params.yaml wants {digest}: it is another file"
         )
     sessions: dict[str, list[Session]] = {}
-    for session in unique_sessions(dataset):
+    for session in dataset.sessions:
         sessions.setdefault(session.session_id, []).append(session)
     held = {
         (memory.memory_id, session.session_id)

@@ -134,11 +134,6 @@ def time_range(question: str, asked: date) -> TimeRange | None:
     return TimeRange(min(span.start for span in found), max(span.end for span in found))
 
 
-def starts_when_asked(span: TimeRange, asked: date) -> bool:
-    """Whether the released code discards the range: it starts on the question's own date."""
-    return span.start == asked
-
-
 def dated_events(text: str, said: date) -> list[DatedEvent]:
     """The sentences that mention a date, in order, one event a mention.
 

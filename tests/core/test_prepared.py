@@ -4,14 +4,12 @@ import pandas as pd
 import pytest
 
 from memrepro.core.extractions import DatedEvent, Extraction, Extractions, QueryRange
-from memrepro.core.memory import Dataset, Memory, Piece, Query, Round, Session, Turn
+from memrepro.core.memory import Memory, Piece, Query, Round, Session, Turn
 from memrepro.core.prepared import (
     load,
     load_dates,
     load_extractions,
-    load_faults,
     load_places,
-    load_qrels,
     load_ranges,
     save,
     save_dates,
@@ -21,6 +19,7 @@ from memrepro.core.prepared import (
     save_ranges,
 )
 from memrepro.errors import MemreproError
+from tests.data.gathered import check_round_trip, gather
 
 TURNS = (
     Turn("s1_1", "user", "same text"),
@@ -47,6 +46,7 @@ PIECES = (
         {"q2": "it names a session that is not there"},
     ),
 )
+MEMORIES = {piece.memory.memory_id: piece.memory for piece in PIECES}
 
 
 def run(pieces, folder):
@@ -64,14 +64,8 @@ def rows(folder, name):
 
 
 def test_round_trip(tmp_path):
-    assert run(PIECES, tmp_path) == list(PIECES)
-    loaded = load(tmp_path / "toy", "toy")
-    expected = Dataset.of("toy", PIECES)
-    assert loaded.memories == expected.memories
-    assert list(loaded.memories) == ["m1", "m2"]
-    assert loaded.queries == expected.queries
-    assert loaded.qrels == {}
-    first, second = loaded.memories.values()
+    check_round_trip(gather(PIECES), tmp_path)
+    first, second = load(tmp_path / "data", "toy").memories.values()
     assert first.sessions[0] is second.sessions[1]
 
 
@@ -100,25 +94,6 @@ def test_no_gold_is_written_with_the_texts(tmp_path):
         "qrels.parquet",
         *(f"toy/{name}.parquet" for name in ("haystacks", "queries", "texts", "turns")),
     ]
-
-
-def test_qrels_keep_parts_alternatives_levels_and_kinds(tmp_path):
-    run(PIECES, tmp_path)
-    path = tmp_path / "qrels.parquet"
-    kinds, gold = load_qrels(path, "session")
-    assert kinds == {"q1": "a kind", "q3": "b", "q2": "abstention"}
-    assert gold == {"q1": (("s1", "s2"), ("s2",))}
-    assert load_qrels(path, "round")[1] == {"q1": (("s1_4",),)}
-    assert load_qrels(path, "turn")[1] == {"q2": (("s1_2",),)}
-    assert load_qrels(path, "turn_official")[1] == {}
-
-
-def test_faults_stand_with_and_without_gold(tmp_path):
-    run(PIECES, tmp_path)
-    assert load_faults(tmp_path / "qrels.parquet") == {
-        "q3": "it names nothing",
-        "q2": "it names a session that is not there",
-    }
 
 
 def test_places(tmp_path):
@@ -178,7 +153,7 @@ def test_a_chain_that_is_not_run_to_its_end_writes_nothing(tmp_path):
 def test_more_rows_than_are_held_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.atomic._ROWS", 2)
     run(PIECES, tmp_path)
-    assert load(tmp_path / "toy", "toy").memories == Dataset.of("toy", PIECES).memories
+    assert load(tmp_path / "toy", "toy").memories == MEMORIES
 
 
 FOUND = [

@@ -1,33 +1,27 @@
 """What LoCoMo's authors recorded, hung on rounds and sessions: the real file, and a tiny one."""
 
-import json
-import os
+import copy
 from collections import Counter
 from datetime import date
-from pathlib import Path
 
 import pytest
 
 from memrepro.core.extractions import DatedEvent, Extraction, Extractions
-from memrepro.core.prepared import load, save
 from memrepro.data import locomo
 from memrepro.data.locomo_extractions import extract
-from tests.data.test_locomo import SAMPLE
-
-ROOT = Path(__file__).parents[2]
-MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
+from memrepro.errors import MemreproError
+from tests.data.gathered import change, gather, in_mirror
+from tests.data.test_locomo import SAMPLE, write
 
 
 @pytest.fixture(scope="module")
 def real():
-    if not (MIRROR / locomo.FILE).is_file():
-        pytest.skip(f"no mirror with LoCoMo: {MIRROR / locomo.FILE} is missing")
-    return locomo.load(MIRROR, "locomo")
+    return gather(locomo.stream(in_mirror("locomo"), "locomo"))
 
 
 @pytest.fixture(scope="module")
 def found(real):
-    return extract(MIRROR, real)
+    return extract(in_mirror("locomo"), real)
 
 
 def test_the_counts(found):
@@ -65,16 +59,18 @@ def test_every_event_is_dated(found, real):
 
 
 @pytest.fixture
-def tiny(tmp_path):
-    path = tmp_path / locomo.FILE
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps([SAMPLE]), encoding="utf-8")
-    return tmp_path
+def tiny():
+    return copy.deepcopy(SAMPLE)
 
 
-def test_on_a_tiny_conversation(tiny):
-    dataset = locomo.load(tiny, "tiny")
-    found = extract(tiny, dataset)
+def read(folder, sample):
+    """The data set of a sample, and what is extracted from it."""
+    data = gather(locomo.stream(write(folder, sample), "tiny"))
+    return data, extract(folder, data)
+
+
+def test_on_a_tiny_conversation(tmp_path, tiny):
+    dataset, found = read(tmp_path, tiny)
     second, _ = dataset.memories["c"].sessions
     rounds = [
         (second.key, "D2:1", "recorded", "fact", t) for t in ("Ann did", "Ann was", "Ann had")
@@ -95,17 +91,31 @@ def test_on_a_tiny_conversation(tiny):
     }
 
 
-def test_a_fact_that_names_a_turn_of_another_session_is_found_there(tiny):
-    sample = json.loads(json.dumps(SAMPLE))
-    sample["observation"]["session_2_observation"]["Ann"] = [["Ann met", ["D2:1", "D10:1"]]]
-    (tiny / locomo.FILE).write_text(json.dumps([sample]), encoding="utf-8")
-    dataset = locomo.load(tiny, "tiny")
-    texts = Extractions.of(extract(tiny, dataset).texts)
+def test_a_fact_that_names_a_turn_of_another_session_is_found_there(tmp_path, tiny):
+    tiny["observation"]["session_2_observation"]["Ann"] = [["Ann met", ["D2:1", "D10:1"]]]
+    dataset, found = read(tmp_path, tiny)
+    texts = Extractions.of(found.texts)
     for session, doc in ((s, s.rounds[0]) for s in dataset.memories["c"].sessions):
         assert texts.of_doc("recorded-fact", session, doc) == ("Ann met",)
 
 
-def test_the_prepared_data_set_gives_the_same(tiny, tmp_path):
-    dataset = locomo.load(tiny, "tiny")
-    list(save(dataset.pieces(), tmp_path / "prepared"))
-    assert extract(tiny, load(tmp_path / "prepared", "tiny")) == extract(tiny, dataset)
+@pytest.mark.parametrize("said", ["May", 0, 7])
+def test_an_event_without_a_date_is_skipped(tmp_path, tiny, said):
+    tiny["event_summary"]["events_session_2"]["date"] = said
+    _, found = read(tmp_path, tiny)
+    assert not found.dates
+    assert ("1 recorded entries", "event_summary: without a date that can be read") in found.skipped
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "value", "said"),
+    [
+        (["observation"], "session_x", {}, "'session_x' of c names no session"),
+        (["observation", "session_2_observation"], "Ann", None, "no 'Ann': \\['Bob'\\]"),
+        ([], "session_summary", [], "a list as 'session_summary'"),
+    ],
+)
+def test_broken_extractions(tmp_path, tiny, path, key, value, said):
+    change(tiny, path, key, value)
+    with pytest.raises(MemreproError, match=said):
+        read(tmp_path, tiny)

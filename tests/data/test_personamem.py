@@ -1,42 +1,24 @@
 """PersonaMem: golden facts of the real files, and each rule on tiny contexts of our own."""
 
 import csv
-import hashlib
 import json
-import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
+from memrepro.core import prepared
 from memrepro.core.memory import GRANULARITIES, Query
 from memrepro.data import personamem
-from memrepro.data.fetch import check_before_use
-from memrepro.data.registry import registration
 from memrepro.errors import MemreproError
-from tests.data.round_trip import check_round_trip
+from tests.data.gathered import by_round, check_round_trip, digest, gather, in_mirror
 
-ROOT = Path(__file__).parents[2]
-MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
 NAME = "personamem-32k"
 QUESTIONS = "personamem/questions_32k.csv"
 CONTEXTS = "personamem/shared_contexts_32k.jsonl"
 
 
-def digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def by_round(memory):
-    """Each round's id and its session's."""
-    return [(r.round_id, s.session_id) for s in memory.sessions for r in s.rounds]
-
-
 def real(whole_context):
-    if missing := [f.path for f in registration(NAME).files if not (MIRROR / f.path).is_file()]:
-        pytest.skip(f"no mirror with {NAME}: {MIRROR / missing[0]} is missing")
-    check_before_use(registration(NAME), MIRROR)
-    return personamem.load(MIRROR, NAME, whole_context=whole_context)
+    return gather(personamem.stream(in_mirror(NAME), NAME, whole_context=whole_context))
 
 
 @pytest.fixture(scope="module")
@@ -60,24 +42,12 @@ def test_the_questions_of_table_7(prefixes):
         "recall_user_shared_facts": 129,
         "suggest_new_ideas": 93,
     }
-    assert prefixes.qrels == {}
-    assert prefixes.skipped == ()
+    assert not prefixes.qrels
+    assert not prefixes.skipped
 
 
-def test_the_topics_of_table_8(prefixes):
-    found = personamem.topics(MIRROR, NAME)
-    assert found == {
-        "homeDecoration": 3, "familyRelations": 32, "therapy": 2, "travelPlanning": 71,
-        "medicalConsultation": 19, "legalConsultation": 32, "studyConsultation": 35,
-        "datingConsultation": 94, "financialConsultation": 72, "foodRecommendation": 2,
-        "movieRecommendation": 104, "musicRecommendation": 56, "bookRecommendation": 67,
-    }  # fmt: skip
-    assert sum(found.values()) == len(prefixes.queries)
-
-
-def test_the_real_data_round_trips(prefixes, wholes, tmp_path):
-    check_round_trip(prefixes, tmp_path / "prefixes")
-    check_round_trip(wholes, tmp_path / "wholes")
+def test_the_real_data_round_trips(wholes, tmp_path):
+    check_round_trip(wholes, tmp_path)
 
 
 def test_the_counts(prefixes, wholes):
@@ -95,26 +65,29 @@ def test_the_counts(prefixes, wholes):
 def test_the_first_tenth_and_last_records(prefixes):
     rounds = [r for memory in prefixes.memories.values() for r in memory.rounds]
     placed = [found for memory in prefixes.memories.values() for found in by_round(memory)]
-    assert [placed[i] for i in (0, 9, -1)] == [("s1:t1", "s1"), ("s1:t24", "s1"), ("s6:t172", "s6")]
+    places = [("s1:t1", "s1", ""), ("s1:t24", "s1", ""), ("s6:t172", "s6", "")]
+    assert [placed[i] for i in (0, 9, -1)] == places
     assert [digest(text) for i in (0, -1) for text in rounds[i].fields.values()] == [
         "b2487d000424c042", "1da285936d735fbe", "41ccae81343f2aa5", "37ef776c3d470cb3",
     ]  # fmt: skip
-    queries = [prefixes.queries[i] for i in (0, 9, -1)]
-    assert [(q.query_id, q.memory_id[:8], q.memory_id[64:]) for q in queries] == [
-        ("acd74206-37dc-4756-94a8-b99a395d9a21", "e898d03f", "@182"),
-        ("fd81b480-5723-43fe-9fb1-d3efa0df8e49", "1b0b2243", "@182"),
-        ("d766ed84-99de-42b4-9458-2c8fc449b1f6", "97c532a3", "@174"),
-    ]
-    assert [digest(q.text) for q in queries] == [
-        "42c1ee566e7c04e9",
-        "42c1ee566e7c04e9",
-        "6512a0f896c64501",
-    ]
+    # The first, tenth and last of the file.
+    by_id = {q.query_id: q for q in prefixes.queries}
+    for query_id, context, end, text in (
+        ("acd74206-37dc-4756-94a8-b99a395d9a21", "e898d03f", "@182", "42c1ee566e7c04e9"),
+        ("fd81b480-5723-43fe-9fb1-d3efa0df8e49", "1b0b2243", "@182", "42c1ee566e7c04e9"),
+        ("d766ed84-99de-42b4-9458-2c8fc449b1f6", "97c532a3", "@174", "6512a0f896c64501"),
+    ):
+        found = by_id[query_id]
+        assert (found.memory_id[:8], found.memory_id[64:]) == (context, end)
+        assert digest(found.text) == text
 
 
 def test_what_the_whole_context_adds(prefixes, wholes):
     more, changed = [], 0
-    for before, after in zip(prefixes.queries, wholes.queries, strict=True):
+    by_id = {q.query_id: q for q in wholes.queries}
+    assert len(by_id) == len(prefixes.queries)
+    for before in prefixes.queries:
+        after = by_id[before.query_id]
         assert before.memory_id.split("@")[0] == after.memory_id
         seen = prefixes.memories[before.memory_id].rounds
         whole = wholes.memories[after.memory_id].rounds
@@ -166,7 +139,12 @@ def load(folder, rows=ROWS, lines=LINES, **how):
         writer.writerows(rows)
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     (folder / CONTEXTS).write_text(text, encoding="utf-8")
-    return personamem.load(folder, NAME, **how)
+    return tables(folder, **how)
+
+
+def tables(folder, **how):
+    pieces = personamem.stream(folder, NAME, **how)
+    return gather(prepared.save(pieces, folder / "tables"))
 
 
 def refusal(folder, **files):
@@ -185,22 +163,21 @@ def test_topics_count_every_question_of_the_file(tmp_path):
 def test_a_memory_is_what_stands_before_the_end_index(tmp_path):
     data = load(tmp_path)
     assert list(data.memories) == ["one@3", "two@3", "one@12"]
-    assert [q.memory_id for q in data.queries] == ["one@3", "two@3", "one@3", "one@12"]
+    assert [q.memory_id for q in data.queries] == ["one@3", "one@3", "two@3", "one@12"]
     assert data.queries[0] == Query("q1", "one@3", "NA", "", "recall")
     (only,) = data.memories["one@3"].rounds
     assert only.fields == {"user": "a", "assistant": "b"}
-    assert data.qrels == {}
+    assert not data.qrels
 
 
 def test_rounds_are_pairs_of_merged_turns(tmp_path):
     memories = load(tmp_path).memories
-    assert by_round(memories["one@12"]) == [("s1:t1", "s1"), ("s2:t6", "s2")]
+    assert by_round(memories["one@12"]) == [("s1:t1", "s1", ""), ("s2:t6", "s2", "")]
     assert [dict(r.fields) for r in memories["one@12"].rounds] == [
         {"user": "a", "assistant": "b\n\nc\n\nd"},
         {"user": "e\n\nf", "assistant": "g"},
     ]
-    assert memories["one@12"].times == ("", "")
-    assert by_round(memories["two@3"]) == [("s0:t0", "s0"), ("s0:t1", "s0")]
+    assert by_round(memories["two@3"]) == [("s0:t0", "s0", ""), ("s0:t1", "s0", "")]
     assert [dict(r.fields) for r in memories["two@3"].rounds] == [
         {"assistant": "i"},
         {"user": "j", "assistant": "k"},
@@ -222,7 +199,7 @@ def test_every_turn_is_a_doc_of_its_rounds_session(tmp_path):
 def test_a_chat_without_turns_is_no_session(tmp_path):
     turns = [turn("system", ""), turn("user", " "), turn("system", ""), *SECOND]
     data = load(tmp_path, [row("q", "two", "6")], [{"two": turns}])
-    assert by_round(data.memories["two@6"]) == [("s2:t3", "s2"), ("s2:t4", "s2")]
+    assert by_round(data.memories["two@6"]) == [("s2:t3", "s2", ""), ("s2:t4", "s2", "")]
 
 
 def test_a_line_separator_inside_a_text_is_no_new_line(tmp_path):
@@ -234,7 +211,7 @@ def test_a_line_separator_inside_a_text_is_no_new_line(tmp_path):
 def skipped(folder, bad, **how):
     """Why that question is skipped, which stands between others."""
     data = load(folder, [*ROWS[:2], bad, *ROWS[2:]], **how)
-    assert [q.query_id for q in data.queries] == ["q1", "q2", "q3", "q4"]
+    assert {q.query_id for q in data.queries} == {"q1", "q2", "q3", "q4"}
     ((item, reason),) = data.skipped
     assert item == f"question {bad['question_id']!r}, number 3"
     return reason
@@ -263,7 +240,7 @@ def test_a_row_that_is_too_short(tmp_path):
     load(tmp_path)
     path = tmp_path / QUESTIONS
     path.write_text(path.read_text(encoding="utf-8") + "0,q5,recall\n", encoding="utf-8")
-    (found,) = personamem.load(tmp_path, NAME).skipped
+    (found,) = tables(tmp_path).skipped
     assert found == ("question 'q5', number 5", "has no 'user_question_or_message'")
 
 
@@ -277,7 +254,7 @@ def test_many_mistakes_are_a_broken_file(tmp_path):
 
 
 def test_a_mistake_in_the_questions_file(tmp_path):
-    assert "'q1' of 'personamem-32k' is used twice" in refusal(tmp_path, rows=[ROWS[0]] * 2)
+    assert "query 'q1' stands twice" in refusal(tmp_path, rows=[ROWS[0]] * 2)
     for column in personamem.COLUMNS:
         without = [{key: r[key] for key in r if key != column} for r in ROWS]
         assert f"has no column {column!r}" in refusal(tmp_path, rows=without)
@@ -287,7 +264,7 @@ def test_a_mistake_in_the_questions_file(tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ([], "entry 3 is a list"),
+        ([], "line 3 is a list"),
         ({"one": []}, "context 'one' stands twice"),
         ({"x": {}}, "context 'x' is a dict"),
         ({"x": ["hm"]}, "turn 0 of context 'x' has the role None"),
@@ -310,7 +287,7 @@ def test_files_that_are_damaged_or_missing(tmp_path):
     path = tmp_path / CONTEXTS
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(MemreproError, match="not valid JSON at line 2"):
-        personamem.load(tmp_path, NAME)
+        tables(tmp_path)
     path.unlink()
     with pytest.raises(MemreproError, match="is missing"):
-        personamem.load(tmp_path, NAME)
+        tables(tmp_path)

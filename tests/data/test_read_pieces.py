@@ -1,11 +1,11 @@
-"""Data sets piece by piece: by a module's `stream`, or its `load`, with known parameters alone."""
+"""Data sets piece by piece, by a module's `stream`, with known parameters alone."""
 
 import sys
 from types import ModuleType
 
 import pytest
 
-from memrepro.core.memory import Dataset, Memory, Piece, Query, Round
+from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.data import read_pieces, sample
 from memrepro.errors import MemreproError
 
@@ -17,38 +17,23 @@ def piece(number, folder, name, **options):
     return Piece(memory, (Query(f"q{number}", f"m{number}", "?", "", "a"),), {"session": {}})
 
 
-def module(**functions):
-    made = ModuleType("memrepro.data.made_up")
-    vars(made).update(functions)
-    return made
-
-
 @pytest.fixture
 def install(monkeypatch):
-    def put(**functions):
-        monkeypatch.setitem(sys.modules, "memrepro.data.made_up", module(**functions))
+    def put(stream):
+        made = ModuleType("memrepro.data.made_up")
+        made.stream = stream
+        monkeypatch.setitem(sys.modules, "memrepro.data.made_up", made)
 
     return put
 
 
-def load(folder, name, *, whole=False, order="first"):
-    pieces = [piece(number, folder, name, whole=whole, order=order) for number in (1, 2)]
-    return Dataset.of(name, pieces)
-
-
-def stream(folder, name, *, order="first"):
+def stream(folder, name, *, order="first", whole=False):
     yield piece(1, folder, name, order=order)
     raise MemreproError("the file ends too early")
 
 
-def test_a_data_set_that_is_loaded_comes_in_pieces(install, tmp_path):
-    install(load=load)
-    found = list(read_pieces("made_up", tmp_path, "toy", {"whole": True}))
-    assert found == [piece(n, tmp_path, "toy", whole=True, order="first") for n in (1, 2)]
-
-
-def test_one_that_is_streamed_comes_as_it_is_read(install, tmp_path):
-    install(load=load, stream=stream)
+def test_a_data_set_comes_as_it_is_read(install, tmp_path):
+    install(stream)
     found = read_pieces("made_up", tmp_path, "toy", {"order": "last"})
     assert next(found) == piece(1, tmp_path, "toy", order="last")
     with pytest.raises(MemreproError, match="ends too early"):
@@ -56,22 +41,14 @@ def test_one_that_is_streamed_comes_as_it_is_read(install, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("functions", "known"),
-    [({"load": load}, "whole, order"), ({"load": load, "stream": stream}, "order")],
+    ("reader", "known"), [(stream, "order, whole"), (lambda folder, name: iter(()), "none")]
 )
-def test_an_unknown_parameter_is_named_before_anything_is_read(install, tmp_path, functions, known):
-    install(**functions)
-    found = read_pieces("made_up", tmp_path, "toy", {"order": "last", "hole": True})
+def test_an_unknown_parameter_is_named_before_anything_is_read(install, tmp_path, reader, known):
+    install(reader)
+    found = read_pieces("made_up", tmp_path, "toy", {"hole": True})
     said = f"data set 'toy' has the unknown parameter 'hole': known are {known}$"
     with pytest.raises(MemreproError, match=said):
         next(found)
-
-
-def test_a_reader_without_parameters(install, tmp_path):
-    install(load=lambda folder, name: load(folder, name))
-    assert len(list(read_pieces("made_up", tmp_path, "toy", {}))) == 2
-    with pytest.raises(MemreproError, match="unknown parameter 'x': known are none"):
-        list(read_pieces("made_up", tmp_path, "toy", {"x": 1}))
 
 
 def test_the_compilers_parameters_are_not_the_readers(tmp_path):

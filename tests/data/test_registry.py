@@ -1,8 +1,6 @@
 """The registry: what it holds agrees with the mirror's manifest, and mistakes in it are named."""
 
 import csv
-import os
-from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,8 @@ from memrepro.data.fetch import MIRROR as MIRROR_VARIABLE
 from memrepro.data.fetch import fetch_all
 from memrepro.data.registry import RemoteFile, registration, registrations
 from memrepro.errors import MemreproError
+from tests.data.gathered import MIRROR
 
-ROOT = Path(__file__).parents[2]
-MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
 HASH = "0" * 64
 
 ENTRY = f"""
@@ -117,7 +114,6 @@ def test_an_unknown_data_set_is_answered_with_the_known_ones():
         ("      bytes: 3", "      size: 3", "unknown key 'size'"),
         ("      bytes: 3", "      bytes: many", "whole number"),
         ("b.json", "../b.json", "outside the data folder"),
-        ("b.json", "/etc/b.json", "absolute"),
         ("folder: a/", "folder: /a/", "outside the data folder"),
         (HASH, "12", "64 lower-case hex digits"),
         ("edition: first", "edition: 1.0", "write it as text"),

@@ -2,10 +2,12 @@
 
 import pytest
 
+from memrepro.core.memory import Dataset
 from memrepro.data import sample
 from memrepro.data.sample_extractions import extract
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
+from tests.data.gathered import gather
 
 
 @pytest.fixture(scope="module")
@@ -17,12 +19,13 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def dataset(folder):
-    return sample.load(folder, "sample")
+    return gather(sample.stream(folder, "sample"))
 
 
 @pytest.fixture(scope="module")
 def found(folder, dataset):
-    return extract(folder, dataset)
+    held = Dataset("sample", dataset.memories, tuple(dataset.queries))
+    return extract(folder, held)
 
 
 def test_only_facts_are_given(found):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memrepro.data.tolerance import check_skipped
+from memrepro.data.reading import check_skipped
 from memrepro.errors import MemreproError
 
 

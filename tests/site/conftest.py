@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from memrepro.core.memory import Dataset, Memory, Query, Round
+from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_json, write_table
@@ -51,8 +51,11 @@ def _prepare():
     for n in range(QUESTIONS):
         text = HOSTILE[n % len(HOSTILE)]
         queries.append(Query(f"q{n:02}", f"m{n % 2}<i>", text, "2023-05-01T10:00", kind(n)))
-    dataset = Dataset("sample", memories, tuple(queries))
-    list(save(dataset.pieces(), paths.prepared("sample")))
+    pieces = (
+        Piece(memory, tuple(q for q in queries if q.memory_id == name))
+        for name, memory in memories.items()
+    )
+    list(save(pieces, paths.prepared("sample")))
 
 
 def _results():

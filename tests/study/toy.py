@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from memrepro.core.key_builder import PlainKeyBuilder
-from memrepro.core.memory import Dataset, Memory, Query, Round
+from memrepro.core.memory import Dataset, Memory, Piece, Query, Round
 from memrepro.core.prepared import save, save_extracted, text_id
 from memrepro.encode.encoder import HashEncoder
 from memrepro.files import paths
@@ -30,7 +30,11 @@ def prepare(seed=0, n_memories=2, n_docs=30, n_queries=6):
         memories[name] = Memory.of(name, *docs)
         queries += [Query(f"{name}-q{n}", name, say(3), "", "kind") for n in range(n_queries)]
     dataset = Dataset("toy", memories, tuple(queries))
-    list(save(dataset.pieces(), paths.prepared("toy")))
+    pieces = (
+        Piece(memory, tuple(q for q in queries if q.memory_id == name))
+        for name, memory in memories.items()
+    )
+    list(save(pieces, paths.prepared("toy")))
     save_extracted([], paths.extracted("toy"))
     builder = PlainKeyBuilder("round", "concat")
     builder.make_all(list(memories.values()))

@@ -14,7 +14,7 @@ from memrepro.errors import MemreproError
 from memrepro.files.atomic import sha256
 from memrepro.text import nlp
 from memrepro.text.facts import user_facts
-from memrepro.text.sources import by_nlp, from_file, said_dates, unique_sessions, words
+from memrepro.text.sources import by_nlp, from_file, said_dates, words
 
 
 def day(text):
@@ -65,7 +65,7 @@ def test_the_users_words_are_read_or_all_where_there_is_no_user():
 
 
 def test_a_session_in_two_memories_is_read_once(extracted):
-    assert list(unique_sessions(DATASET)) == [S1, S2]
+    assert DATASET.sessions == (S1, S2)
     assert len(set(extracted.texts)) == len(extracted.texts)
     assert {t.source for t in extracted.texts} == {"nlp"}
     assert extracted.version == nlp.VERSION
@@ -81,23 +81,16 @@ def test_facts_are_of_rounds(extracted):
     assert (S1.key, "s1_3", TEA) in texts(extracted, "fact")
 
 
-def test_a_summary_is_of_the_session(extracted):
-    assert texts(extracted, "summary") == [
-        (S1.key, "", nlp.summary(f"{KAYAK} {TEA}")),
-        (S2.key, "", nlp.summary("I sold my boat last week. Why?")),
-    ]
-
-
-def test_keyphrases_are_of_both(extracted):
-    expected = []
+def test_summaries_are_of_sessions_and_keyphrases_of_both(extracted):
+    summaries, phrases = [], []
     for session, whole in ((S1, f"{KAYAK} {TEA}"), (S2, words(S2.rounds[0], S2))):
-        expected += [(session.key, "", phrase) for phrase in nlp.keyphrases(whole)]
-        for r in session.rounds:
-            expected += [
-                (session.key, r.round_id, phrase) for phrase in nlp.keyphrases(words(r, session))
-            ]
-    assert texts(extracted, "keyphrase") == expected
-    assert {round_id for _, round_id, _ in expected} >= {"", "s1_1", "s1_3"}
+        summaries.append((session.key, "", nlp.summary(whole)))
+        of_rounds = [(r.round_id, words(r, session)) for r in session.rounds]
+        for round_id, said in [("", whole), *of_rounds]:
+            phrases += [(session.key, round_id, phrase) for phrase in nlp.keyphrases(said)]
+    assert texts(extracted, "summary") == summaries
+    assert texts(extracted, "keyphrase") == phrases
+    assert {round_id for _, round_id, _ in phrases} >= {"", "s1_1", "s1_3"}
 
 
 def test_an_event_is_a_sentence_of_a_round_once(extracted):
@@ -195,31 +188,20 @@ def without(line, key):
     [
         (FACT | {"session_id": "s9"}, "no session 's9' with round 's1_1'"),
         (FACT | {"round_id": "s2_1"}, "no session 's1' with round 's2_1'"),
-        (FACT | {"round_id": 7}, "no session 's1' with round 7"),
         (FACT | {"kind": "mood"}, "kind 'mood' is none of fact, keyphrase, summary, event"),
-        (FACT | {"kind": ["fact"]}, "kind ['fact'] is none of"),
         (FACT | {"text": " "}, "has no text"),
-        (FACT | {"text": None}, "has no text"),
         (FACT | {"text": "half a pair \ud83d"}, "surrogates not allowed"),
         (without(FACT, "kind"), "lacks 'kind'"),
-        (without(FACT, "text"), "lacks 'text'"),
-        (without(FACT, "session_id"), "lacks 'session_id'"),
         (FACT | {"session_id": []}, "unhashable"),
         (DATE | {"session_id": "s9"}, "no session 's9' in memory 'm1'"),
         (DATE | {"memory_id": "m2", "session_id": "s2"}, "no session 's2' in memory 'm2'"),
-        (without(DATE, "memory_id"), "lacks 'memory_id'"),
         (without(DATE, "end"), "lacks 'end'"),
         (DATE | {"end": "2023-04-30"}, "ends on 2023-04-30, before it starts on 2023-05-01"),
         (DATE | {"start": "in May"}, "Invalid isoformat string: 'in May'"),
-        (DATE | {"start": None}, "argument must be str"),
         (RANGE | {"query_id": "none"}, "no query 'none'"),
-        (RANGE | {"query_id": {}}, "unhashable"),
-        (without(RANGE, "start"), "lacks 'start'"),
         (RANGE | {"end": "2023-02-30"}, "day is out of range"),
         ([1, 2], "is a list, not a JSON object"),
-        ("query_id", "is a str, not a JSON object"),
         (None, "is a NoneType, not a JSON object"),
-        (5, "is a int, not a JSON object"),
     ],
 )
 def test_a_line_that_cannot_be_used_is_skipped_with_its_number(tmp_path, line, reason):
@@ -241,7 +223,7 @@ JSON = st.recursive(
 
 
 @given(st.lists(JSON, max_size=6))
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_no_line_is_lost_and_none_crashes(tmp_path_factory, values):
     folder = tmp_path_factory.mktemp("lines")
     found = read(folder, *values)
@@ -252,13 +234,10 @@ def test_no_line_is_lost_and_none_crashes(tmp_path_factory, values):
     assert load_extractions(folder).texts.keys() == {t.name for t in found.texts}
 
 
-def test_another_file_is_refused(tmp_path):
+def test_another_file_or_none_is_refused(tmp_path):
     path = write(tmp_path, json.dumps(FACT))
     with pytest.raises(MemreproError, match=r"recorded.jsonl has the sha256 [0-9a-f]{64}, and par"):
         from_file(DATASET, "llm", path, "0" * 64)
-
-
-def test_a_missing_file_is_refused(tmp_path):
     with pytest.raises(MemreproError, match="none.jsonl is missing"):
         from_file(DATASET, "llm", tmp_path / "none.jsonl", "0" * 64)
 

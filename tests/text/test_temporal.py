@@ -1,8 +1,5 @@
 """Time ranges of questions and dated sentences of chats."""
 
-import os
-import subprocess
-import sys
 from datetime import date, timedelta
 
 import pytest
@@ -12,9 +9,7 @@ from hypothesis import strategies as st
 from memrepro.errors import MemreproError
 from memrepro.text.temporal import (
     DatedEvent,
-    TimeRange,
     dated_events,
-    starts_when_asked,
     time_range,
 )
 
@@ -136,13 +131,6 @@ def test_what_is_no_mention(question):
     assert time_range(question, THURSDAY) is None
 
 
-def test_a_range_from_the_questions_own_day_is_known():
-    today = time_range("What did I eat today?", THURSDAY)
-    assert today == TimeRange(THURSDAY, THURSDAY)
-    assert starts_when_asked(today, THURSDAY)
-    assert not starts_when_asked(today, THURSDAY + timedelta(days=1))
-
-
 def test_events_are_the_sentences_with_a_date():
     text = (
         "Hi! I saw a heron yesterday, or was it last Monday? I like birds.\nTwo weeks ago we were "
@@ -215,44 +203,9 @@ def test_no_digit_and_no_word_of_time_is_no_range(text, day):
 
 @pytest.mark.parametrize(
     "text",
-    ["", " \n\t", "how long " * 10_000, "in " + " " * 100_000, "last week " * 5_000, "1/" * 50_000],
+    ["", " \n\t", "how long " * 10_000, "in " + " " * 30_000, "last week " * 2_000, "1/" * 20_000],
     ids=["empty", "blank", "how long", "spaces", "last week", "fractions"],
 )
 def test_empty_and_very_long_texts(text):
     time_range(text, THURSDAY)
     dated_events(text, THURSDAY)
-
-
-PROBE = """
-import datetime, sys
-real = datetime.datetime
-class Kind(type):
-    def __instancecheck__(cls, one): return isinstance(one, real)
-class Frozen(real, metaclass=Kind):
-    @classmethod
-    def now(cls, tz=None): return real(int(sys.argv[1]), 2, 28, 23, 59, tzinfo=tz)
-    @classmethod
-    def utcnow(cls): return cls.now()
-    @classmethod
-    def today(cls): return cls.now()
-if int(sys.argv[1]): datetime.datetime = Frozen
-from memrepro.text.temporal import dated_events, time_range
-said = datetime.date(2024, 3, 1)
-for text in ("on the Friday two weeks ago", "last month", "on 29 February", "on 3/5/23", "today",
-             "in May", "in 2021", "last Monday", "five days ago", "next Friday", "last winter",
-             "this weekend", "on Christmas"):
-    print(text, time_range(text, said), dated_events(text, said))
-"""
-
-
-def test_clock_zone_and_locale_do_not_matter():
-    def answers(year, **variables):
-        return subprocess.run(
-            [sys.executable, "-c", PROBE, str(year)], env=os.environ | variables, check=True,
-            capture_output=True, encoding="utf-8",
-        ).stdout  # fmt: skip
-
-    usual = answers(0, TZ="UTC", LANG="C.UTF-8", LC_ALL="C.UTF-8")
-    assert usual.count("TimeRange") == 13
-    elsewhere = {"TZ": "Pacific/Kiritimati", "LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8"}
-    assert answers(2031, **elsewhere) == usual

@@ -21,7 +21,7 @@ _NAME = "tiered-scale"
 
 
 def _scale(profile: str) -> pd.DataFrame | None:
-    path = paths.scale(profile, _NAME)
+    path = paths.latency(profile, _NAME, ".parquet")
     return read_table(path) if path.is_file() else None
 
 

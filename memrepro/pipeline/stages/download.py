@@ -25,7 +25,7 @@ def run(dataset: str) -> StageResult:
         module.compile_files(folder, entry.parameters)
         came = "compiled here"
     else:
-        came = str(fetch_all(registered, folder))
+        came = fetch_all(registered, folder)
         remove_others(folder, {folder / file.path for file in registered.files})
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     summary = pd.DataFrame(

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from memrepro.core.extractions import Extraction
-from memrepro.core.memory import Dataset, Memory, Query, Round
+from memrepro.core.memory import Dataset, Memory, Piece, Query, Round
 from memrepro.core.prepared import load_extractions, save, save_extracted, text_id
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
@@ -55,7 +55,7 @@ def toy(tmp_path, monkeypatch):
     memory = Memory.of("m", *((f"s{n % 2}", r) for n, r in enumerate(rounds.values())))
     queries = tuple(Query(i, "m", text, "", "kind") for i, text in QUESTIONS.items())
     dataset = Dataset("toy", {"m": memory}, queries)
-    list(save(dataset.pieces(), paths.prepared("toy")))
+    list(save([Piece(memory, queries)], paths.prepared("toy")))
     told = [
         Extraction(session.key, r.round_id, "recorded", "fact", FACTS[r.round_id])
         for session in memory.sessions

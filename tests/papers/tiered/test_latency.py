@@ -22,7 +22,8 @@ def test_latency(tmp_path, monkeypatch):
         for size in (1000, 10000)
         for step, time in (("hot", 0.1), ("warm", size / 1000), ("cold", 2.0))
     ]
-    write_table(paths.scale("sample", "tiered-scale"), pd.DataFrame(rows, columns=SCALE))
+    path = paths.latency("sample", "tiered-scale", ".parquet")
+    write_table(path, pd.DataFrame(rows, columns=SCALE))
     cells = {(c.row, c.column): c for c in latency.latency("sample")}
     shown = cells["tiered, warm", "10000 segments, p50 / p95 ms"]
     assert shown.reproduced == "10.00 / 20.00"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memrepro.data.tolerance import check_skipped
+from memrepro.data.reading import check_skipped
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
 

@@ -1,0 +1,91 @@
+"""What tests of readers share: a data set gathered from its pieces, the mirror, broken entries."""
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from memrepro.core import prepared
+from memrepro.data.fetch import check_before_use
+from memrepro.data.registry import registration
+
+ROOT = Path(__file__).parents[2]
+MIRROR = Path(os.environ.get("MEMREPRO_MIRROR") or ROOT.parent / "shared" / "mirror")
+
+
+@dataclass
+class Gathered:
+    """All the pieces of a data set as one; fields as `Piece`'s."""
+
+    pieces: list
+    memories: dict = field(default_factory=dict)
+    queries: list = field(default_factory=list)
+    qrels: dict = field(default_factory=dict)
+    faults: dict = field(default_factory=dict)
+    skipped: list = field(default_factory=list)
+
+
+def gather(pieces):
+    found = Gathered(list(pieces))
+    for piece in found.pieces:
+        found.memories[piece.memory.memory_id] = piece.memory
+        found.queries += piece.queries
+        for level, gold in piece.qrels.items():
+            found.qrels.setdefault(level, {}).update(gold)
+        found.faults |= piece.faults
+        found.skipped += piece.skipped
+    return found
+
+
+def in_mirror(name):
+    """The mirror's folder, its files of that data set checked; without them the test is skipped."""
+    if missing := [f.path for f in registration(name).files if not (MIRROR / f.path).is_file()]:
+        pytest.skip(f"no mirror with {name}: {MIRROR / missing[0]} is missing")
+    check_before_use(registration(name), MIRROR)
+    return MIRROR
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def by_round(memory):
+    """Each round's id, its session's, and its time."""
+    dated = zip(memory.sessions, memory.times, strict=True)
+    return [(r.round_id, s.session_id, at) for s, at in dated for r in s.rounds]
+
+
+def change(entry, path, key, value):
+    """Set what stands under a key at the end of a path, or delete it if the value is None."""
+    for step in path:
+        entry = entry[step]
+    if value is None:
+        del entry[key]
+    else:
+        entry[key] = value
+
+
+def check_round_trip(data, folder):
+    """Save the data set piece by piece, and compare what is read with it."""
+    tables, qrels, places = folder / "data", folder / "qrels.parquet", folder / "places.parquet"
+    saved = prepared.save_qrels(prepared.save(data.pieces, tables), qrels)
+    for _ in prepared.save_places(saved, places):
+        pass
+    again = prepared.load(tables, "x")
+    assert list(again.memories.items()) == list(data.memories.items())
+    assert list(again.queries) == data.queries
+    for level in (*data.qrels, "no such level"):
+        kinds, gold = prepared.load_qrels(qrels, level)
+        assert kinds == {q.query_id: q.kind for q in data.queries}
+        assert gold == data.qrels.get(level, {})
+    assert prepared.load_faults(qrels) == data.faults
+    assert prepared.load_places(places) == {
+        doc_id: session.session_id
+        for memory in data.memories.values()
+        for session in memory.sessions
+        for r in session.rounds
+        for doc_id in (r.round_id, *(turn.turn_id for turn in r.turns))
+        if doc_id != session.session_id
+    }
