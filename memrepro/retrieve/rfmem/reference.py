@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from memrepro.core.ranking import top_k
 from memrepro.retrieve.rfmem.kmeans import cluster
-from memrepro.retrieve.rfmem.recollection import Settings
+from memrepro.retrieve.rfmem.recollection import Printed, Released, Settings
 
 Vectors = NDArray[Any]
 
@@ -56,7 +56,7 @@ def recollect_one(
         if len(bag) >= settings.k:
             break
     found = list(bag.items())
-    if settings.variant == "printed":
+    if isinstance(settings, Printed):
         found.sort(key=lambda item: (-item[1], ties[item[0]]))
     return dict(found[: settings.k])
 
@@ -81,7 +81,7 @@ def _grow(
     between = vectors @ vectors.T
     np.fill_diagonal(between, -np.inf)
     nearest_other = between.max(axis=1) if len(candidates) > 1 else np.zeros(1, docs.dtype)
-    weight = settings.relevance_weight
+    weight = settings.relevance_weight if isinstance(settings, Released) else 1.0
     scores = weight * similarity[candidates] - (1.0 - weight) * nearest_other
     n_clusters = min(settings.beam_width, len(candidates))
     labels = cluster(vectors.astype(np.float32), n_clusters, settings.seed)
@@ -93,7 +93,7 @@ def _grow(
         centroid = _unit(vectors[members].mean(axis=0))
         query = _unit(settings.alpha * parent.query + (1 - settings.alpha) * centroid + original)
         found, so_far = scores[members], parent.score
-        if settings.variant == "printed":
+        if isinstance(settings, Printed):
             found, so_far = vectors[members] @ query, 0.0
         children.append(
             _Branch(
