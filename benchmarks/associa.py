@@ -27,10 +27,10 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve.associa.association import associate, prize
 from memrepro.retrieve.associa.clues import EventClues, Recipe, UtteranceClues, read_memory
+from memrepro.retrieve.associa.evidence import Settings
 from memrepro.retrieve.associa.graph import Graph, build_from, insert
 from memrepro.retrieve.associa.importance import importance
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
-from memrepro.retrieve.associa.retrievers import Settings
 from memrepro.retrieve.associa.solver import checked_solver
 
 RECIPE = Recipe("round", "concat", ("recorded-fact", "recorded-event"))
@@ -89,11 +89,8 @@ def locomo(n_queries: int) -> list[dict[str, object]]:
     for grouping in GROUPINGS:
         merged, merging = timed(lambda g=grouping: merge(graph, g, 0.9))
         rows.append(
-            {"graph": f"merged, {grouping}", **sizes(merged.graph), "merge s": merging,
-             "events": f"{merged.before['event']} → {merged.after['event']}",
-             "entities": f"{merged.before['entity']} → {merged.after['entity']}",
-             "relations": f"{merged.before['relation']} → {merged.after['relation']}",
-             **by_part(merged.graph, queries)}
+            {"graph": f"merged, {grouping}", **sizes(merged), "merge s": merging,
+             **by_part(merged, queries)}
         )  # fmt: skip
     return rows
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from memrepro.core.ranking import top_k
 from memrepro.core.similarity import Doubles
-from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.graph import Graph
 from memrepro.retrieve.associa.solver import solve
 
@@ -86,22 +85,15 @@ def edge_prizes(similarities: Doubles, top: int) -> Doubles:
         similarities: of the edges, shape (n_edges,).
         top: k, of distinct values; where there are fewer, their number.
     """
-    if np.isnan(similarities).any():
-        raise MemreproError("an edge's similarity is NaN: a vector is damaged")
     prizes = np.zeros(len(similarities))
     last = float("inf")
-    distinct = _greatest(similarities, top)
+    distinct = np.unique(similarities)[::-1][:top]
     for rank, value in enumerate(distinct):
         of_value = similarities == value
         prize = min((len(distinct) - rank) / int(of_value.sum()), last)
         prizes[of_value] = prize
         last = prize * _FALL
     return prizes
-
-
-def _greatest(values: Doubles, top: int) -> Doubles:
-    """The greatest distinct values, falling; at most `top`."""
-    return np.unique(values)[::-1][:top]
 
 
 def prize(
@@ -117,17 +109,7 @@ def prize(
         top_nodes: top_k.
         top_edges: top_e.
         cost: θ_cost.
-
-    Raises:
-        MemreproError: if the cost is not above 0, or a similarity is not finite.
     """
-    if not 0 < cost < float("inf"):
-        raise MemreproError(f"edge_cost is {cost}: it must be above 0 and finite")
-    if not np.isfinite(similarities).all():
-        raise MemreproError(
-            f"{int((~np.isfinite(similarities)).sum())} of {len(similarities)} similarities are "
-            "not finite: a vector is damaged; embed again"
-        )
     nodes = node_prizes(similarities[graph.node_rows], graph.ties, top_nodes)
     edges = edge_prizes(similarities[graph.edge_rows], top_edges)
     greatest = float(edges.max(initial=0))
@@ -145,9 +127,6 @@ def associate(edges: NDArray[np.int64], prizes: Prizes, pruning: str = "strong")
         edges: of the memory graph, shape (n_edges, 2).
         prizes: of its nodes and edges.
         pruning: 'strong' or 'gw'.
-
-    Raises:
-        MemreproError: what `solver.solve` refuses.
     """
     n = len(prizes.nodes)
     virtual = prizes.edges > prizes.edge_cost

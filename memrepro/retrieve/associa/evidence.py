@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memrepro.core.similarity import Doubles, Floats
+from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.association import Prizes, Subgraph, associate, prize
 from memrepro.retrieve.associa.graph import Graph
-from memrepro.retrieve.associa.importance import importance
+from memrepro.retrieve.associa.importance import DEGREES, importance
+from memrepro.retrieve.associa.solver import PRUNINGS
 
 
 class Found(NamedTuple):
@@ -56,6 +58,16 @@ class Settings:
     degree: str = "weighted"
     pruning: str = "strong"
 
+    def __post_init__(self) -> None:
+        """Refuse a cost, damping, degree or pruning that means nothing."""
+        if not 0 < self.edge_cost < float("inf"):
+            raise MemreproError(f"edge_cost is {self.edge_cost}: it must be above 0 and finite")
+        if not 0 <= self.damping < 1:
+            raise MemreproError(f"damping is {self.damping}: it must be at least 0 and below 1")
+        for what, known in (("degree", DEGREES), ("pruning", PRUNINGS)):
+            if (value := getattr(self, what)) not in known:
+                raise MemreproError(f"unknown {what} {value!r}: known are {', '.join(known)}")
+
 
 def associated(query_vector: Floats, graph: Graph, settings: Settings) -> Found:
     """The subgraph of a query; arguments and errors as of `recall`."""
@@ -82,6 +94,6 @@ def recall(query_vector: Floats, graph: Graph, settings: Settings) -> Evidence:
         settings: what recall is done by.
 
     Raises:
-        MemreproError: if the graph has no vectors, a number is not finite, or a setting is unfit.
+        MemreproError: if the graph has no vectors, or the query's is not finite.
     """
     return weighed(associated(query_vector, graph, settings), graph, settings)

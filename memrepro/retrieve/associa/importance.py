@@ -44,16 +44,8 @@ def page_rank(
         r, shape (n_nodes,).
 
     Raises:
-        MemreproError: if α is not within 0 and 1, a weight or a preference is negative or not
-            finite, or the degree is unknown.
+        MemreproError: if the ranks do not settle.
     """
-    if not 0 <= damping < 1:
-        raise MemreproError(f"damping is {damping}: it must be at least 0 and below 1")
-    if degree not in DEGREES:
-        raise MemreproError(f"unknown degree {degree!r}: known are {', '.join(DEGREES)}")
-    for what, values in (("weight", edge_weights), ("preference", preference)):
-        if not (np.isfinite(values) & (values >= 0)).all():
-            raise MemreproError(f"a {what} is negative or not finite: the least is {values.min()}")
     n = len(preference)
     if not n:
         return np.zeros(0)
@@ -106,15 +98,8 @@ def importance(
     """The importance of a subgraph's nodes and of the utterances connected to them.
 
     The walk goes over all edges of the memory graph between those nodes, so that an utterance is
-    ranked through the nodes connected to it.
-
-    Args:
-        graph: the memory graph.
-        subgraph: the answer of the association.
-        prizes: the nodes' p, shape (n_nodes,) of the graph.
-        costs: C(e) of Equation 9, shape (n_edges,) of the graph.
-        damping: α.
-        degree: see `page_rank`.
+    ranked through the nodes connected to it. Prizes are of all nodes of the graph, costs C(e) of
+    all its edges; the rest is as of `page_rank`.
 
     Returns:
         Nodes, ascending, and the importance of each.

@@ -25,21 +25,9 @@ from memrepro.retrieve.associa.evidence import Evidence, Settings, associated, r
 from memrepro.retrieve.associa.graph import EVENT, Graph
 from memrepro.retrieve.associa.importance import with_utterances
 from memrepro.retrieve.associa.key_builder import graph_of
-from memrepro.retrieve.associa.merge import merge
+from memrepro.retrieve.associa.merge import GROUPINGS, merge
 
 _BLOCK = 1 << 25  # numbers of the graphs and prizes that are deliberated on at once
-
-__all__ = [
-    "RETRIEVERS",
-    "Associa",
-    "DeliberatedAssocia",
-    "Deliberating",
-    "Evidence",
-    "Settings",
-    "WithoutAssociation",
-    "WithoutImportance",
-    "recall",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +45,16 @@ class Associa(Settings):
     k: int
     merging: str = "none"
     merge_threshold: float = 0.9
+
+    def __post_init__(self) -> None:
+        """Refuse merging that is unknown, or by a threshold that means nothing."""
+        super().__post_init__()
+        if self.merging not in (known := ("none", *GROUPINGS)):
+            raise MemreproError(f"unknown merging {self.merging!r}: known are {', '.join(known)}")
+        if not 0 < self.merge_threshold <= 1:
+            raise MemreproError(
+                f"merge_threshold is {self.merge_threshold}: it must be above 0, at most 1"
+            )
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
@@ -85,7 +83,7 @@ class Associa(Settings):
         graph = graph_of(request.keys)
         if self.merging == "none":
             return graph
-        return merge(graph, self.merging, self.merge_threshold).graph
+        return merge(graph, self.merging, self.merge_threshold)
 
     def node_scores(self, graph: Graph, evidence: Evidence) -> Doubles:
         """What the recalled nodes are ranked by: their importance."""
@@ -112,11 +110,7 @@ class DeliberatedAssocia(Associa):
         return Deliberating(self, embed, deliberator or Coverage())
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
-        """Refuse: nothing says what is missing, or turns it into a vector.
-
-        Raises:
-            MemreproError: always.
-        """
+        """Refuse: nothing says what is missing, or turns it into a vector."""
         raise MemreproError(
             "associa.deliberated has no encoder: it embeds queries that it makes itself; run it "
             "by its study, or call with_encoder(embed, deliberator)"

@@ -46,7 +46,7 @@ def _merged(graph: Graph) -> Iterator[tuple[str, Graph]]:
     """The graph as it is, and merged in each way at the retriever's own threshold."""
     yield "none", graph
     for grouping in GROUPINGS:
-        yield grouping, merge(graph, grouping, Associa.merge_threshold).graph
+        yield grouping, merge(graph, grouping, Associa.merge_threshold)
 
 
 MEASURE = graph_sizes
