@@ -28,7 +28,7 @@ from memrepro.files import paths
 from memrepro.retrieve.associa.association import associate, prize
 from memrepro.retrieve.associa.clues import EventClues, Recipe, UtteranceClues, read_memory
 from memrepro.retrieve.associa.evidence import Settings
-from memrepro.retrieve.associa.graph import Graph, build_from, insert
+from memrepro.retrieve.associa.graph import Graph, build_from
 from memrepro.retrieve.associa.importance import importance
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
 from memrepro.retrieve.associa.solver import checked_solver
@@ -76,7 +76,7 @@ def locomo(n_queries: int) -> list[dict[str, object]]:
     texts = [q.text for q in dataset.queries if q.memory_id == memory.memory_id][:n_queries]
     clues, reading = timed(lambda: read_memory(memory, extractions, RECIPE))
     graph, building = timed(lambda: build_from(clues))
-    _, inserting = timed(lambda: insert(build_from(clues[:-10]), clues[-10:]))
+    _, inserting = timed(lambda: build_from(clues[-10:], build_from(clues[:-10])))
     encoder = load_encoder("all-minilm-l6-v2", device="cpu")
     vectors, embedding = timed(lambda: encoder.encode(graph.texts, "document"))
     graph = graph.with_vectors(vectors)

@@ -47,13 +47,7 @@ class Prizes:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """A connected part of a graph.
-
-    Attributes:
-        nodes: indices of nodes, ascending.
-        edges: indices of edges, ascending.
-        value: Equation 10.
-    """
+    """A connected part of a graph: indices of nodes and edges, ascending; Equation 10's value."""
 
     nodes: NDArray[np.int64]
     edges: NDArray[np.int64]
@@ -61,12 +55,9 @@ class Subgraph:
 
 
 def node_prizes(similarities: Doubles, ties: NDArray[np.uint64], top: int) -> Doubles:
-    """Equation 6: k − rank + 1 for the top k by similarity, 0 for the others.
+    """Equation 6: k − rank + 1 for the top k nodes by similarity, 0 for the others.
 
-    Args:
-        similarities: of the nodes, shape (n_nodes,).
-        ties: what decides between equal ones, the least first, shape (n_nodes,).
-        top: k; where there are fewer nodes, their number.
+    Of equal ones the least of `ties` is first; where there are fewer nodes, k is their number.
     """
     prizes = np.zeros(len(similarities))
     if len(similarities) and top:
@@ -79,11 +70,7 @@ def edge_prizes(similarities: Doubles, top: int) -> Doubles:
     """The top distinct similarities k..1; edges of one similarity share its prize equally.
 
     A prize is at most 0.99 of the one before, so that many edges of one text do not rank below one
-    edge of a text that is less similar.
-
-    Args:
-        similarities: of the edges, shape (n_edges,).
-        top: k, of distinct values; where there are fewer, their number.
+    edge of a text that is less similar. Where there are fewer distinct values, k is their number.
     """
     prizes = np.zeros(len(similarities))
     last = float("inf")
@@ -99,16 +86,9 @@ def edge_prizes(similarities: Doubles, top: int) -> Doubles:
 def prize(
     graph: Graph, similarities: Doubles, top_nodes: int, top_edges: int, cost: float
 ) -> Prizes:
-    """The prizes of all nodes and edges.
+    """The prizes of all nodes and edges, by their texts' similarities with the query, (n_texts,).
 
-    Where the cost is above every edge prize it is lowered to 0.995 of the greatest.
-
-    Args:
-        graph: the memory graph.
-        similarities: of the graph's texts with the query, shape (n_texts,).
-        top_nodes: top_k.
-        top_edges: top_e.
-        cost: θ_cost.
+    Where θ_cost is above every edge prize it is lowered to 0.995 of the greatest.
     """
     nodes = node_prizes(similarities[graph.node_rows], graph.ties, top_nodes)
     edges = edge_prizes(similarities[graph.edge_rows], top_edges)
@@ -122,11 +102,6 @@ def associate(edges: NDArray[np.int64], prizes: Prizes, pruning: str = "strong")
     An edge worth more than its cost becomes a virtual node with the surplus for a prize and two
     edges without cost. Where the tree holds a virtual node, the edge and both its ends are taken:
     the second end costs nothing. So the answer is connected, and need not be a tree.
-
-    Args:
-        edges: of the memory graph, shape (n_edges, 2).
-        prizes: of its nodes and edges.
-        pruning: 'strong' or 'gw'.
     """
     n = len(prizes.nodes)
     virtual = prizes.edges > prizes.edge_cost

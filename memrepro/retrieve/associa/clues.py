@@ -150,11 +150,7 @@ class Recipe:
 
     @staticmethod
     def parse(granularity: str, key_scheme: str) -> "Recipe":
-        """Read `base+graph:source-kind&source-kind`.
-
-        Raises:
-            MemreproError: if it is written otherwise, or a part is unknown.
-        """
+        """Read `base+graph:source-kind&source-kind`."""
         base, _, names = key_scheme.partition(KEY_SCHEME_MARK)
         if not names:
             raise MemreproError(
@@ -171,9 +167,6 @@ def read_session(
 
     An event that was taken from the session as a whole, where docs are rounds, is grounded in the
     round whose words share most with its own (stop words apart; of several the first).
-
-    Raises:
-        MemreproError: if there is no extraction of a name.
     """
     docs = []
     for doc in GRANULARITIES[recipe.granularity](session):

@@ -70,7 +70,11 @@ class Settings:
 
 
 def associated(query_vector: Floats, graph: Graph, settings: Settings) -> Found:
-    """The subgraph of a query; arguments and errors as of `recall`."""
+    """The subgraph of a query, or of a query and a missing clue.
+
+    Raises:
+        MemreproError: if the graph has no vectors, or the query's is not finite.
+    """
     similarities = graph.similarities(query_vector)
     prizes = prize(graph, similarities, settings.top_nodes, settings.top_edges, settings.edge_cost)
     return Found(prizes, associate(graph.edges, prizes, settings.pruning))
@@ -86,14 +90,5 @@ def weighed(found: Found, graph: Graph, settings: Settings) -> Evidence:
 
 
 def recall(query_vector: Floats, graph: Graph, settings: Settings) -> Evidence:
-    """One round of association, and the importance of what it finds.
-
-    Args:
-        query_vector: of the query, or of the query and a missing clue; shape (dimension,).
-        graph: the memory graph, with vectors.
-        settings: what recall is done by.
-
-    Raises:
-        MemreproError: if the graph has no vectors, or the query's is not finite.
-    """
+    """One round of association, and the importance of what it finds."""
     return weighed(associated(query_vector, graph, settings), graph, settings)

@@ -12,12 +12,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from memrepro.core.extractions import Extractions
-from memrepro.core.memory import Memory
 from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles, Floats
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.clues import SPEAKER, Recipe, UtteranceClues, read_memory
+from memrepro.retrieve.associa.clues import SPEAKER, UtteranceClues
 
 NODE_KINDS = ("utterance", "event", "entity", "time", "speaker")
 UTTERANCE, EVENT, ENTITY, TIME, SPEAKING = range(5)
@@ -73,13 +71,8 @@ class Graph:
         """The same graph with the vectors of its texts, shape (n_texts, dimension).
 
         Raises:
-            MemreproError: if they are of another number, or not finite.
+            MemreproError: if one is not finite.
         """
-        if len(vectors) != len(self.texts):
-            raise MemreproError(
-                f"{len(vectors)} vectors for the {len(self.texts)} texts of a memory graph: must "
-                "be equal"
-            )
         if not np.isfinite(vectors).all():
             row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
             raise MemreproError(
@@ -115,24 +108,14 @@ class Graph:
         return cosines
 
 
-def build(memory: Memory, extractions: Extractions, recipe: Recipe) -> Graph:
-    """The graph of a memory, session after session, without vectors."""
-    return build_from(read_memory(memory, extractions, recipe))
-
-
-def build_from(clues: Iterable[UtteranceClues]) -> Graph:
-    """The graph of clues, without vectors; of no clues the empty graph."""
-    return insert(_EMPTY, clues)
-
-
-def insert(graph: Graph, clues: Iterable[UtteranceClues]) -> Graph:
-    """The graph with further utterances behind its own; equal to one built of all, in that order.
+def build_from(clues: Iterable[UtteranceClues], graph: Graph | None = None) -> Graph:
+    """The graph of clues, without vectors, or a graph with their utterances behind its own.
 
     Raises:
         MemreproError: if an utterance is there already, or a relation is to a speaker where an
             utterance has not just one.
     """
-    growing = _Growing(graph)
+    growing = _Growing(graph or _EMPTY)
     for one in clues:
         growing.add(one)
     return growing.frozen()
@@ -202,17 +185,12 @@ class _Growing:
 
     def frozen(self) -> Graph:
         edges = _pairs([(head, tail) for head, tail, _, _ in self.edges])
+        kinds, rows = (np.array([edge[i] for edge in self.edges], np.int64) for i in (2, 3))
         return Graph(
-            tuple(self.nodes),
-            np.array(self.kinds, np.int64),
-            tuple(self.categories),
-            edges,
-            np.array([kind for _, _, kind, _ in self.edges], np.int64),
-            tuple(self.rows),
-            np.array(self.node_rows, np.int64),
-            np.array([row for _, _, _, row in self.edges], np.int64),
+            tuple(self.nodes), np.array(self.kinds, np.int64), tuple(self.categories), edges, kinds,
+            tuple(self.rows), np.array(self.node_rows, np.int64), rows,
             _pairs(sorted(self.origins)),
-        )
+        )  # fmt: skip
 
 
 def _pairs(pairs: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:

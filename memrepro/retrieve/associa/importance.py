@@ -20,12 +20,9 @@ def weights(costs: Doubles) -> Doubles:
 
 
 def page_rank(
-    edges: NDArray[np.int64],
-    edge_weights: Doubles,
-    preference: Doubles,
-    damping: float = 0.85,
-    degree: str = "weighted",
-) -> Doubles:
+    edges: NDArray[np.int64], edge_weights: Doubles, preference: Doubles,
+    damping: float = 0.85, degree: str = "weighted",
+) -> Doubles:  # fmt: skip
     """Equation 11 by power iteration: r = α Σ_j w(i,j)/d_j r_j + (1 − α) p.
 
     Edges are taken both ways, parallel ones add. The preference is scaled to a sum of 1; where it
@@ -34,14 +31,11 @@ def page_rank(
     Args:
         edges: shape (n_edges, 2).
         edge_weights: w, shape (n_edges,).
-        preference: p, shape (n_nodes,).
+        preference: p, shape (n_nodes,), as the ranks r.
         damping: α, which the paper does not name; 0.85 is the usual one.
         degree: d_j as the sum of the weights of j's edges ('weighted', as libraries have it: the
             ranks sum to 1, and what a node without edges has goes back by the preference), or as
             their number ('counted', as printed: the ranks sum to less).
-
-    Returns:
-        r, shape (n_nodes,).
 
     Raises:
         MemreproError: if the ranks do not settle.
@@ -88,13 +82,9 @@ def with_utterances(
 
 
 def importance(
-    graph: Graph,
-    subgraph: Subgraph,
-    prizes: Doubles,
-    costs: Doubles,
-    damping: float = 0.85,
-    degree: str = "weighted",
-) -> tuple[NDArray[np.int64], Doubles]:
+    graph: Graph, subgraph: Subgraph, prizes: Doubles, costs: Doubles,
+    damping: float = 0.85, degree: str = "weighted",
+) -> tuple[NDArray[np.int64], Doubles]:  # fmt: skip
     """The importance of a subgraph's nodes and of the utterances connected to them.
 
     The walk goes over all edges of the memory graph between those nodes, so that an utterance is

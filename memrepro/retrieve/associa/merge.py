@@ -73,11 +73,8 @@ def merge(graph: Graph, grouping: str, threshold: float) -> Graph:
 
     Args:
         graph: with vectors.
-        grouping: 'incremental' or 'clustering'.
-        threshold: a cosine; the paper names none.
-
-    Raises:
-        MemreproError: if the graph has no vectors.
+        grouping: one of `GROUPINGS`.
+        threshold: a cosine, within 0 and 1; the paper names none.
     """
     if graph.vectors is None:
         raise MemreproError("this memory graph has no vectors: merging needs an encoder")

@@ -60,10 +60,8 @@ class Associa(Settings):
         """One ranking a query, in the order of the requests."""
         found = []
         for request in requests:
-            graph = self.graph(request)
-            for query_id, vector in zip(
-                request.query_ids, request.vectors_of_queries(), strict=True
-            ):
+            graph, vectors = self.graph(request), request.vectors_of_queries()
+            for query_id, vector in zip(request.query_ids, vectors, strict=True):
                 found.append(self.ranking(request, graph, query_id, recall(vector, graph, self)))
         return found
 
@@ -101,12 +99,7 @@ class DeliberatedAssocia(Associa):
     max_iter: int = 2
 
     def with_encoder(self, embed: Embed, deliberator: Deliberator | None = None) -> "Deliberating":
-        """With what no parameter names.
-
-        Args:
-            embed: turns queries with clues into vectors, by the encoder of the keys.
-            deliberator: says what is missing; by default `Coverage`.
-        """
+        """With what embeds queries, by the encoder of the keys, and says what is missing."""
         return Deliberating(self, embed, deliberator or Coverage())
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
@@ -119,13 +112,7 @@ class DeliberatedAssocia(Associa):
 
 @dataclass(frozen=True)
 class Deliberating:
-    """Associa with deliberating recall and an encoder.
-
-    Attributes:
-        associa: the parameters.
-        embed: turns queries with clues into vectors.
-        deliberator: says what is missing.
-    """
+    """Associa with deliberating recall, an encoder, and what says what is missing."""
 
     associa: DeliberatedAssocia
     embed: Embed
@@ -135,16 +122,14 @@ class Deliberating:
         """One ranking a query, in the order of the requests."""
         own, found = self.associa, []
         for block in blocks_of(requests, _size, _BLOCK):
-            asked = [
-                (request, query_id, Deliberated(graph, text, associated(vector, graph, own)))
-                for request, graph in [(request, own.graph(request)) for request in block]
+            asked = []
+            for request in block:
+                graph, vectors = own.graph(request), request.vectors_of_queries()
                 for query_id, text, vector in zip(
-                    request.query_ids,
-                    request.query_texts,
-                    request.vectors_of_queries(),
-                    strict=True,
-                )
-            ]
+                    request.query_ids, request.query_texts, vectors, strict=True
+                ):
+                    one = Deliberated(graph, text, associated(vector, graph, own))
+                    asked.append((request, query_id, one))
             questions = [one for _, _, one in asked]
             deliberate(questions, self.deliberator, self.embed, own.max_iter, own)
             for request, query_id, one in asked:

@@ -46,11 +46,7 @@ def check(solver: Solver) -> None:
 
 @cache
 def checked_solver() -> Solver:
-    """`pcst_fast`, imported and checked once.
-
-    Raises:
-        MemreproError: if it is not there, or a broken build.
-    """
+    """`pcst_fast`, imported and checked once."""
     try:
         module = import_module("pcst_fast")
     except ImportError as error:
@@ -66,13 +62,7 @@ def solve(
     """One tree with a high sum of its nodes' prizes less its edges' costs, anywhere in the graph.
 
     A graph may be in pieces: the tree lies in one of them. Where no node has a prize the tree is
-    empty.
-
-    Args:
-        edges: shape (n_edges, 2).
-        prizes: of the nodes, shape (n_nodes,).
-        costs: of the edges, shape (n_edges,).
-        pruning: one of `PRUNINGS`; 'strong' is at least as good on the tree that was grown.
+    empty. Of the two prunings 'strong' is at least as good on the tree that was grown.
 
     Returns:
         The tree's nodes and edges, ascending.

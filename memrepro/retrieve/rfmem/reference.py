@@ -30,14 +30,7 @@ class _Branch:
 def recollect_one(
     original: Vectors, docs: Vectors, ties: NDArray[np.uint64], settings: Settings
 ) -> dict[int, float]:
-    """The docs of one query, best first, with the score each was found by.
-
-    Args:
-        original: the query, shape (dimension,).
-        docs: shape (n_docs, dimension).
-        ties: shape (n_docs,).
-        settings: of Algorithm 3.
-    """
+    """The docs of one query, best first, with the score each was found by."""
     beam = [_Branch(original, 0.0)]
     bag: dict[int, float] = {}
     for depth in range(settings.rounds):
@@ -62,14 +55,9 @@ def recollect_one(
 
 
 def _grow(
-    parent: _Branch,
-    depth: int,
-    original: Vectors,
-    docs: Vectors,
-    ties: NDArray[np.uint64],
-    seen: dict[int, float],
-    settings: Settings,
-) -> list[_Branch]:
+    parent: _Branch, depth: int, original: Vectors, docs: Vectors, ties: NDArray[np.uint64],
+    seen: dict[int, float], settings: Settings,
+) -> list[_Branch]:  # fmt: skip
     """A branch's children: its unseen candidates, clustered, each centroid mixed in."""
     similarity = docs @ parent.query
     nearest = top_k(similarity, ties, (settings.beam_width + depth) * settings.fanout)

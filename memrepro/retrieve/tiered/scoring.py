@@ -35,11 +35,6 @@ def bucket_recency(hours: ArrayLike) -> Doubles:
     return weights[np.searchsorted(ends, np.maximum(np.asarray(hours, np.float64), 0.0))]
 
 
-def importance_boost(importance: ArrayLike) -> Doubles:
-    """0.2 times the importance, which lies in 0..1."""
-    return IMPORTANCE_WEIGHT * np.asarray(importance, np.float64)
-
-
 def reinforcement(accesses: ArrayLike) -> Doubles:
     """0.02 an access, at most 0.1."""
     return np.minimum(np.asarray(accesses, np.float64) * PER_ACCESS, MOST_OF_ACCESSES)
@@ -67,7 +62,7 @@ def combined(
         accesses: how often each was retrieved.
     """
     weighted = np.asarray(similarity, np.float64) * np.asarray(channel, np.float64)
-    boosts = importance_boost(importance) + reinforcement(accesses)
+    boosts = IMPORTANCE_WEIGHT * np.asarray(importance, np.float64) + reinforcement(accesses)
     return np.asarray(weighted + np.asarray(recency, np.float64) + boosts)
 
 

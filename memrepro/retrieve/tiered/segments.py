@@ -88,10 +88,7 @@ class Segmentation:
             )
 
 
-def cut(
-    messages: Sequence[Message],
-    rules: Segmentation = Segmentation(),
-) -> list[tuple[int, int]]:
+def cut(messages: Sequence[Message], rules: Segmentation = Segmentation()) -> list[tuple[int, int]]:
     """The segments as [start, end) of the messages, which are in order of time."""
     pauses = np.diff([m.at for m in messages]) if messages else np.array([])
     gaps = np.flatnonzero(pauses > rules.gap_hours * 3600) + 1
@@ -133,13 +130,9 @@ def _cut_stretch(
 
 
 def _end(
-    start: int,
-    last: int,
-    tokens: Sequence[int],
-    shifts: Sequence[bool],
-    first: int,
+    start: int, last: int, tokens: Sequence[int], shifts: Sequence[bool], first: int,
     rules: Segmentation,
-) -> int:
+) -> int:  # fmt: skip
     """Where the segment that begins at `start` ends."""
     end, held = start + 1, tokens[start]
     while end < last and end - start < rules.most:
