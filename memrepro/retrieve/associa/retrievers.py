@@ -100,7 +100,7 @@ class DeliberatedAssocia(Associa):
 
     def with_encoder(self, embed: Embed, deliberator: Deliberator | None = None) -> "Deliberating":
         """With what embeds queries, by the encoder of the keys, and says what is missing."""
-        return Deliberating(self, embed, deliberator or Coverage())
+        return Deliberating(**vars(self), embed=embed, deliberator=deliberator or Coverage())
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """Refuse: nothing says what is missing, or turns it into a vector."""
@@ -110,31 +110,30 @@ class DeliberatedAssocia(Associa):
         )
 
 
-@dataclass(frozen=True)
-class Deliberating:
+@dataclass(frozen=True, kw_only=True)
+class Deliberating(DeliberatedAssocia):
     """Associa with deliberating recall, an encoder, and what says what is missing."""
 
-    associa: DeliberatedAssocia
     embed: Embed
     deliberator: Deliberator
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
-        own, found = self.associa, []
+        found = []
         for block in blocks_of(requests, _size, _BLOCK):
             asked = []
             for request in block:
-                graph, vectors = own.graph(request), request.vectors_of_queries()
+                graph, vectors = self.graph(request), request.vectors_of_queries()
                 for query_id, text, vector in zip(
                     request.query_ids, request.query_texts, vectors, strict=True
                 ):
-                    one = Deliberated(graph, text, associated(vector, graph, own))
+                    one = Deliberated(graph, text, associated(vector, graph, self))
                     asked.append((request, query_id, one))
             questions = [one for _, _, one in asked]
-            deliberate(questions, self.deliberator, self.embed, own.max_iter, own)
+            deliberate(questions, self.deliberator, self.embed, self.max_iter, self)
             for request, query_id, one in asked:
-                evidence = weighed(one.found, one.graph, own)
-                found.append(own.ranking(request, one.graph, query_id, evidence))
+                evidence = weighed(one.found, one.graph, self)
+                found.append(self.ranking(request, one.graph, query_id, evidence))
         return found
 
 

@@ -39,16 +39,14 @@ def cluster(points: Floats, n_clusters: int, seed: int) -> Labels:
     return labels
 
 
-def cluster_all(points: Floats, n_clusters: int, seed: int) -> Labels:
+def cluster_all(points: Floats, n_clusters: int, seed: int) -> tuple[Labels, NDArray[np.bool_]]:
     """Labels of many problems of one shape, those that `cluster` gives for each.
 
     Points have shape (n_problems, n_points, dimension), labels (n_problems, n_points).
+
+    Returns:
+        Labels, and which problems scikit-learn was asked about, shape (n_problems,).
     """
-    return _cluster_all(points, n_clusters, seed)[0]
-
-
-def _cluster_all(points: Floats, n_clusters: int, seed: int) -> tuple[Labels, NDArray[np.bool_]]:
-    """Labels, and which problems scikit-learn was asked about, shape (n_problems,)."""
     n_problems, n_points, dimension = points.shape
     if not 1 <= n_clusters <= n_points:
         raise MemreproError(

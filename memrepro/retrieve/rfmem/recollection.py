@@ -155,10 +155,8 @@ def recollect(
 ) -> Hits:
     """What recollection finds for each query, at most k docs, each once.
 
-    Args:
-        asked: at least one memory, all of one dimension.
-        settings: of Algorithm 3.
-        watched: if given, the searches of each round are appended.
+    Asked is of at least one memory, all of one dimension; to `watched`, if given, the searches of
+    each round are appended.
     """
     corpus = corpus_of(asked)
     everyone = np.arange(len(corpus.originals))
@@ -219,9 +217,8 @@ def recollect(
 
 
 def _grow(
-    beam: _Beam, corpus: Corpus, settings: Settings, branch: Ints, place: Ints,
-    similarity: Doubles,
-) -> tuple[Ints, Doubles]:  # fmt: skip
+    beam: _Beam, corpus: Corpus, settings: Settings, branch: Ints, place: Ints, similarity: Doubles
+) -> tuple[Ints, Doubles]:
     """Each candidate's cluster among its branch's candidates, and its score, (n_candidates,).
 
     Of each candidate are given its branch, ascending, its place in the corpus and its similarity to
@@ -241,7 +238,7 @@ def _grow(
                 continue
             docs = corpus.docs[place[which]]
             n_clusters = min(settings.beam_width, int(n))
-            labels[which] = label = cluster_all(docs, n_clusters, settings.seed)
+            labels[which] = label = cluster_all(docs, n_clusters, settings.seed)[0]
             doubles = docs.astype(np.float64)
             if isinstance(settings, Released):
                 scores[which] = _relevance(doubles, similarity[which], settings.relevance_weight)

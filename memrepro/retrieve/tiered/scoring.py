@@ -54,12 +54,7 @@ def combined(
 ) -> Doubles:
     """`computeMemoryScore`: similarity × channel weight + recency + importance + reinforcement.
 
-    Args:
-        similarity: semantic, or hybrid.
-        channel: weights (`channel_weight`).
-        recency: of the last access, 0..1.
-        importance: 0..1, before its weight.
-        accesses: how often each was retrieved.
+    Similarity is semantic or hybrid; recency, of the last access, and importance lie in 0..1.
     """
     weighted = np.asarray(similarity, np.float64) * np.asarray(channel, np.float64)
     boosts = IMPORTANCE_WEIGHT * np.asarray(importance, np.float64) + reinforcement(accesses)
@@ -78,12 +73,8 @@ def hybrid(dense: ArrayLike, lexical: ArrayLike, alpha: float) -> Doubles:
     """`alpha` of the cosine and `1 - alpha` of BM25, the latter as a share of its largest value.
 
     The document gives the weights alone; BM25 has no upper end, so it is divided by the best of the
-    texts that are scored together. Where no text has a word of the query, BM25 adds nothing.
-
-    Args:
-        dense: shape (..., n).
-        lexical: shape (..., n), 0 and more.
-        alpha: 0..1.
+    texts that are scored together. Where no text has a word of the query, BM25 adds nothing. The
+    texts are along the last axis of both.
     """
     found = np.asarray(lexical, np.float64)
     best = found.max(axis=-1, keepdims=True, initial=0.0)

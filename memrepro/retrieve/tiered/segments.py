@@ -194,19 +194,16 @@ def says_something(messages: Sequence[Message]) -> bool:
 
 
 def in_context(messages: Sequence[Message], before: int = 3) -> list[tuple[int, int]]:
-    """Each message that says something with up to three before it ("Context augmentation").
+    """Each message that says something, as [start, end), with up to three before it as its context.
 
-    As [start, end) of the messages, the message itself the last.
+    Source: "Context augmentation".
     """
-    return [
-        (max(0, place - before), place + 1)
-        for place, message in enumerate(messages)
-        if not is_filler(message.text)
-    ]
+    told = [place for place, message in enumerate(messages) if not is_filler(message.text)]
+    return [(max(0, place - before), place + 1) for place in told]
 
 
 def content_hash(message: Message) -> str:
     """Of speaker, words and minute: two copies of a message in two channels share it."""
-    said = " ".join(message.text.split()).casefold()
+    said = one_line(message.text).casefold()
     parts = (message.speaker.casefold(), clock(message.at), said)
     return hashlib.sha256("".join(f"{len(p)}:{p}" for p in parts).encode()).hexdigest()[:32]

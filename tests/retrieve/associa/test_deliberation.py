@@ -233,9 +233,7 @@ def test_the_clue_is_the_content_words_that_no_evidence_has(query, evidence, clu
     assert Coverage().missing([QueryEvidence(query, evidence)]) == [clues]
 
 
-PAIRS = st.lists(
-    st.tuples(st.text(max_size=20), st.lists(st.text(max_size=9), max_size=2)), max_size=3
-)
+PAIRS = st.tuples(st.text(max_size=20), st.lists(st.text(max_size=9), max_size=2))
 
 
 @given(st.lists(PAIRS, max_size=3))
