@@ -110,7 +110,7 @@ def by_the_document(request, number, *, k, alpha, recency, rate, floor, diversit
     return [keys.doc_ids[d] for d in dict.fromkeys(found)][:k]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.fixed_dictionaries(
         {
