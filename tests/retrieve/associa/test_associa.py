@@ -17,7 +17,7 @@ from memrepro.retrieve.associa.importance import importance
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
 from memrepro.retrieve.associa.retrievers import RETRIEVERS, Associa, WithoutImportance
 
-from .made import memories, tale, vectors_of
+from .made import memories, tale
 
 ENCODER = HashEncoder()
 KEY_SCHEME = "user_only+graph:recorded-fact&recorded-event"
@@ -114,15 +114,6 @@ def test_without_importance_an_events_utterance_comes_before_one_that_shares_an_
     scores = WithoutImportance(k=4).node_scores(graph, Evidence(prizes, subgraph, nodes, ranks))
     by_id = {graph.node_ids[i]: score for i, score in zip(nodes, scores, strict=True)}
     assert (by_id["utterance:d1"], by_id["utterance:d0"]) == (1, 0)
-
-
-def test_a_graph_in_pieces_is_recalled_from_one_of_them():
-    graph = build_from(tale())  # d2 is linked by its speaker alone
-    graph = graph.with_vectors(vectors_of(graph))
-    row = graph.node_rows[graph.node_ids.index("event:i visited paris.")]
-    evidence = recall(graph.vectors[row], graph, Settings(top_nodes=1, top_edges=1))
-    assert "utterance:d2" not in [graph.node_ids[i] for i in evidence.nodes]
-    assert "utterance:d1" in [graph.node_ids[i] for i in evidence.nodes]
 
 
 def test_other_keys_and_missing_vectors_are_refused():

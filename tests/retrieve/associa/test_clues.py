@@ -44,6 +44,8 @@ def test_utterances_are_the_docs_with_words_under_the_key_scheme():
         ("r2", "Tomorrow we meet Ann at the lake.", ("user",)),
     ]
     assert [[e.text for e in c.events] for c in found] == [[], ["The user meets Ann."]]
+    whole = read_session(SESSION, FOUND, Recipe("round", "concat", ("gold-fact",)))
+    assert [c.speakers for c in whole] == [("user", "assistant")] * 2 + [("assistant",)]
 
 
 def test_a_written_event_brings_its_own_entities_and_relations():
@@ -61,12 +63,6 @@ def test_a_written_event_brings_its_own_entities_and_relations():
     nobody = text.replace('[0, "swims in", 1]', '[5, "is", 0]')
     with pytest.raises(MemreproError, match="relation 'is' of event .* goes from 5 to 0"):
         read_event(nobody, (), ("user",))
-
-
-def test_concatenation_has_all_speakers():
-    found = read_session(SESSION, FOUND, Recipe("round", "concat", ("gold-fact",)))
-    assert [c.speakers for c in found] == [("user", "assistant")] * 2 + [("assistant",)]
-    assert found[0].text == "I love my new bike. Great."
 
 
 def test_a_sessions_event_is_grounded_where_most_words_are_shared_else_in_the_first_round():
@@ -87,12 +83,10 @@ def test_a_session_as_utterance_has_the_events_of_all():
 
 
 def test_the_time_is_that_of_the_utterances_session():
-    memory = Memory("m", (SESSION,), ("2023-05-08T13:56",))
-    found = read_memory(memory, FOUND, Recipe("round", "user_only", ("gold-fact",)))
-    assert {c.time for c in found} == {"8 May 2023"}
-    memory = Memory("m", (SESSION,), ("",))
-    found = read_memory(memory, FOUND, Recipe("round", "user_only", ("gold-fact",)))
-    assert {c.time for c in found} == {""}
+    recipe = Recipe.parse("round", "user_only+graph:gold-fact&gold-event")
+    for at, day in (("2023-05-08T13:56", "8 May 2023"), ("", "")):
+        found = read_memory(Memory("m", (SESSION,), (at,)), FOUND, recipe)
+        assert {c.time for c in found} == {day}
 
 
 def test_i_is_the_speaker_if_there_is_one():
@@ -100,12 +94,6 @@ def test_i_is_the_speaker_if_there_is_one():
     assert event.entities == (("Paris", "Place"),)
     assert event.relations == ((SPEAKER, "I visited Paris", 0),)
     assert read_event("I visited Paris.", {"Paris"}, ("a", "b")).relations == ()
-
-
-def test_a_key_scheme_is_read():
-    assert Recipe.parse("round", "user_only+graph:nlp-fact&nlp-event") == Recipe(
-        "round", "user_only", ("nlp-fact", "nlp-event")
-    )
 
 
 @pytest.mark.parametrize(

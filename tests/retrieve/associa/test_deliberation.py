@@ -19,7 +19,6 @@ from memrepro.retrieve.associa.deliberation import (
 )
 from memrepro.retrieve.associa.evidence import Settings, associated, weighed
 from memrepro.retrieve.associa.graph import build_from
-from memrepro.retrieve.associa.importance import page_rank, weights, with_utterances
 from memrepro.retrieve.associa.key_builder import graph_of
 from memrepro.retrieve.associa.retrievers import Associa
 
@@ -151,21 +150,15 @@ def test_clues_are_put_behind_the_query_and_stay_there():
     assert set(first) < set(script.calls[1][0].evidence)
 
 
-def test_all_questions_are_asked_and_embedded_at_once():
-    one, two = request(*travels()), request(*travels(), ["Rain again?"])
-    script = Script({q: [("Rome",), ("campaigns",)] for q in (*QUESTIONS, "Rain again?")})
-    embedded = Embedded()
-    found = search([one, two], script, embedded, max_iter=2, **FEW)
-    assert [r.query_id for r in found] == [*one.query_ids, *two.query_ids]
-    assert [len(call) for call in script.calls] == [4]
-    assert [len(call) for call in embedded.calls] == [4]
-
-
-def test_blocks_change_no_ranking(monkeypatch):
-    asked = [request(*travels()), request(*travels(), ["Rain again?"]), request(*travels())]
-    whole = search(asked, max_iter=3, **FEW)
+def test_all_questions_are_asked_and_embedded_at_once_and_blocks_change_nothing(monkeypatch):
+    asked = [request(*travels()), request(*travels(), ["Rain again?"])]
+    said = {q: [("Rome",), ("campaigns",)] for q in (*QUESTIONS, "Rain again?")}
+    script, embedded = Script(said), Embedded()
+    whole = search(asked, script, embedded, max_iter=2, **FEW)
+    assert [r.query_id for r in whole] == [name for one in asked for name in one.query_ids]
+    assert [len(call) for call in script.calls] == [len(call) for call in embedded.calls] == [4]
     monkeypatch.setattr("memrepro.retrieve.associa.retrievers._BLOCK", 1)
-    assert search(asked, max_iter=3, **FEW) == whole
+    assert search(asked, Script(said), max_iter=2, **FEW) == whole
     assert search([], max_iter=3) == []
 
 
@@ -189,28 +182,7 @@ def test_the_union_has_the_greatest_prizes_and_the_least_cost(made):
     assert (both.prizes.costs <= np.fmin(one.prizes.costs, two.prizes.costs)).all()
     assert both.subgraph.value == value_of(both.subgraph.nodes, both.subgraph.edges, both.prizes)
     assert set(expand(two, one).subgraph.nodes.tolist()) <= set(both.subgraph.nodes.tolist())
-    # Equations 11 and 12 over the union and the utterances connected to it.
-    evidence = weighed(both, graph, own)
-    nodes = with_utterances(graph, both.subgraph.nodes)
-    place = {node: number for number, node in enumerate(nodes.tolist())}
-    inside = [n for n, (a, b) in enumerate(graph.edges.tolist()) if a in place and b in place]
-    ends = np.array([[place[i] for i in graph.edges[n].tolist()] for n in inside], np.int64)
-    expected = page_rank(
-        ends.reshape(-1, 2), weights(both.prizes.costs[inside]), both.prizes.nodes[nodes]
-    )
-    np.testing.assert_allclose(evidence.importance, expected)
-    assert evidence.nodes.tolist() == nodes.tolist()
-
-
-def test_evidence_is_each_text_once_in_the_order_of_telling():
-    graph = graph_with_vectors()
-    found = associated(embed(["Ann choir Paris"])[0], graph, Settings()).subgraph
-    texts = evidence_texts(graph, found)
-    assert len(set(texts)) == len(texts)
-    assert list(texts) == sorted(texts, key=lambda t: min(
-        i for i in range(len(graph.kinds)) if graph.text(i) == t
-    ))  # fmt: skip
-    assert set(texts) == {graph.text(node) for node in found.nodes}
+    assert set(weighed(both, graph, own).nodes.tolist()) >= set(both.subgraph.nodes.tolist())
 
 
 # The deliberator by rule.

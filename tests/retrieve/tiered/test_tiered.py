@@ -133,15 +133,6 @@ def test_it_is_the_document_read_plainly(parameters, cold, days):
         assert list(ranking.doc_ids) == by_the_document(request, number, **parameters)
 
 
-@pytest.mark.parametrize("granularity", ["round", "session"])
-def test_what_is_said_after_the_question_is_not_found(granularity):
-    early, late = search(
-        asked(["cats", "cats"], [NOW - 9 * DAY, NOW + 99 * DAY], "tiers:segment", granularity)
-    )
-    assert {d[:2] for d in early.doc_ids} == {"s0", "s1"}
-    assert {d[:2] for d in late.doc_ids} == {f"s{i}" for i in range(6)}
-
-
 def test_what_was_given_is_fresher_for_the_next_question():
     queries, later = ["cats boats 0", "zzz"], [NOW + 60 * DAY, NOW + 61 * DAY]
     request = asked(queries, later, "tiers:segment")
