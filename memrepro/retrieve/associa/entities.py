@@ -51,7 +51,7 @@ def _is_break(word: str) -> bool:
 
 
 _PERSON = "Person/User/Organization"
-_CATEGORY_OF = {
+_CATEGORY_OF: dict[str, str] = {
     word: category
     for category, words in reversed(_DATA["heads"].items())  # of two the first counts
     for word in words.split()

@@ -151,7 +151,9 @@ class Tiered:
         decay = additive_recency(hours, self.rate)
         if self.recency == "memory_bank":
             return memory_bank(similar, decay, 0.0, 0.0)
-        boost = {"none": 0.0, "buckets": bucket_recency(hours), "additive": decay}[self.recency]
+        if self.recency == "none":
+            return combined(similar, 1.0, 0.0, accesses=counts)
+        boost = bucket_recency(hours) if self.recency == "buckets" else decay
         return combined(similar, 1.0, boost, accesses=counts)
 
     def _docs(
