@@ -27,10 +27,10 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve.associa.association import associate, prize
 from memrepro.retrieve.associa.clues import EventClues, Recipe, UtteranceClues, read_memory
-from memrepro.retrieve.associa.graph import Graph, build_from, insert
+from memrepro.retrieve.associa.evidence import Settings
+from memrepro.retrieve.associa.graph import Graph, build_from
 from memrepro.retrieve.associa.importance import importance
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
-from memrepro.retrieve.associa.retrievers import Settings
 from memrepro.retrieve.associa.solver import checked_solver
 
 RECIPE = Recipe("round", "concat", ("recorded-fact", "recorded-event"))
@@ -76,7 +76,7 @@ def locomo(n_queries: int) -> list[dict[str, object]]:
     texts = [q.text for q in dataset.queries if q.memory_id == memory.memory_id][:n_queries]
     clues, reading = timed(lambda: read_memory(memory, extractions, RECIPE))
     graph, building = timed(lambda: build_from(clues))
-    _, inserting = timed(lambda: insert(build_from(clues[:-10]), clues[-10:]))
+    _, inserting = timed(lambda: build_from(clues[-10:], build_from(clues[:-10])))
     encoder = load_encoder("all-minilm-l6-v2", device="cpu")
     vectors, embedding = timed(lambda: encoder.encode(graph.texts, "document"))
     graph = graph.with_vectors(vectors)
@@ -89,11 +89,8 @@ def locomo(n_queries: int) -> list[dict[str, object]]:
     for grouping in GROUPINGS:
         merged, merging = timed(lambda g=grouping: merge(graph, g, 0.9))
         rows.append(
-            {"graph": f"merged, {grouping}", **sizes(merged.graph), "merge s": merging,
-             "events": f"{merged.before['event']} → {merged.after['event']}",
-             "entities": f"{merged.before['entity']} → {merged.after['entity']}",
-             "relations": f"{merged.before['relation']} → {merged.after['relation']}",
-             **by_part(merged.graph, queries)}
+            {"graph": f"merged, {grouping}", **sizes(merged), "merge s": merging,
+             **by_part(merged, queries)}
         )  # fmt: skip
     return rows
 

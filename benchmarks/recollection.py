@@ -31,12 +31,13 @@ from memrepro.encode.load import load_encoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve.rfmem.nearest import QueryBatch
-from memrepro.retrieve.rfmem.recollection import Settings, recollect
+from memrepro.retrieve.rfmem.recollection import Printed, Released, Settings, recollect
 from memrepro.retrieve.rfmem.reference import recollect_one
 from memrepro.study.params import load_plan
 from memrepro.study.retrieval import read_vectors
 
 TURNS, FEW = 5, 24
+VARIANTS = {"released": Released, "printed": Printed}
 EXPERIMENT = "rfmem-mpnet-recollection-k5"
 SETTINGS = {
     "K=5, F=1, α=0.9": {"k": 5, "fanout": 1, "alpha": 0.9},
@@ -115,11 +116,7 @@ def ranks_that_differ(one: Sequence[Sequence[int]], other: Sequence[Sequence[int
 
 def measure(name: str, asked: Sequence[QueryBatch], chosen: str, variant: str) -> dict[str, object]:
     """Queries a second of each path, and how far their rankings differ."""
-    floor = 0.0 if variant == "released" else -np.inf
-    settings = Settings(
-        beam_width=3, rounds=10, floor=floor, seed=42, variant=variant, relevance_weight=0.9,
-        **SETTINGS[chosen],
-    )  # fmt: skip
+    settings = VARIANTS[variant](beam_width=3, **SETTINGS[chosen])
     few = [QueryBatch(a.queries[: FEW // len(asked)], a.docs, a.ties) for a in asked]
     ways: dict[str, tuple[Sequence[QueryBatch], Callable[[], list[list[int]]]]] = {
         "loop": (few, lambda: loop(few, settings)),
@@ -155,10 +152,7 @@ def measure(name: str, asked: Sequence[QueryBatch], chosen: str, variant: str) -
 
 def latency(name: str, asked: Sequence[QueryBatch]) -> dict[str, object]:
     """Milliseconds of one query by itself, the median of 50."""
-    settings = Settings(
-        beam_width=3, rounds=10, floor=0.0, seed=42, variant="released", relevance_weight=0.9,
-        **SETTINGS["K=10, F=2, α=0.2"],
-    )  # fmt: skip
+    settings = Released(beam_width=3, **SETTINGS["K=10, F=2, α=0.2"])
     first = asked[0]
     single = [QueryBatch(first.queries[i : i + 1], first.docs, first.ties) for i in range(40)]
     taken = []
@@ -197,7 +191,7 @@ def main() -> None:
         memories[f"{n_docs} docs, random"] = asked
     rows = []
     for name, asked in memories.items():
-        for variant, chosen in product(("released", "printed"), SETTINGS):
+        for variant, chosen in product(VARIANTS, SETTINGS):
             rows.append(measure(name, asked, chosen, variant))
             print(rows[-1], file=sys.stderr)
     encoded = encoding()

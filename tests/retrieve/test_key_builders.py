@@ -74,5 +74,5 @@ def test_only_a_retriever_that_embeds_gets_an_encoder():
     assert attach_encoder(plain, lambda texts: texts) is plain
     deliberated = make_retriever("associa", "deliberated", {"k": 3})
     attached = attach_encoder(deliberated, len)
-    assert attached.associa is deliberated
+    assert (attached.k, attached.max_iter) == (3, 2)
     assert attached.embed is len

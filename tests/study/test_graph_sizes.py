@@ -7,9 +7,8 @@ from memrepro.core.prepared import load, load_extractions
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.associa.analysis import graph_cells
-from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS
+from memrepro.retrieve.associa.graph import EDGE_KINDS, EVENT, NODE_KINDS, RELATION
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
-from memrepro.retrieve.associa.merge import counts
 from memrepro.retrieve.associa.sizes import COLUMNS
 from memrepro.study import retrieval
 from tests.study.test_encoder_attached import EXPERIMENTS, KEY_SCHEME, prepare_graphs
@@ -35,8 +34,8 @@ def test_sizes_are_those_of_the_graphs_and_merging_only_takes_away(planned):
     expected = [graph_of(keys) for keys in builder.make_all(list(memories))]
     total = table.set_index(["merging", "what"])["total"]
     plain = total["none"]
-    assert plain["nodes: event"] == sum(counts(g)["event"] for g in expected)
-    assert plain["edges: relation"] == sum(counts(g)["relation"] for g in expected)
+    assert plain["nodes: event"] == sum((g.kinds == EVENT).sum() for g in expected)
+    assert plain["edges: relation"] == sum((g.edge_kinds == RELATION).sum() for g in expected)
     assert set(table["memories"]) == {len(expected)}
     assert len(plain) == len(NODE_KINDS) + len(EDGE_KINDS)
     assert sum(n for what, n in plain.items() if "nodes" in what) == sum(

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from memrepro.core.ranking import top_k
 from memrepro.core.similarity import Doubles
-from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.graph import Graph
 from memrepro.retrieve.associa.solver import solve
 
@@ -48,13 +47,7 @@ class Prizes:
 
 @dataclass(frozen=True)
 class Subgraph:
-    """A connected part of a graph.
-
-    Attributes:
-        nodes: indices of nodes, ascending.
-        edges: indices of edges, ascending.
-        value: Equation 10.
-    """
+    """A connected part of a graph: indices of nodes and edges, ascending; Equation 10's value."""
 
     nodes: NDArray[np.int64]
     edges: NDArray[np.int64]
@@ -62,12 +55,9 @@ class Subgraph:
 
 
 def node_prizes(similarities: Doubles, ties: NDArray[np.uint64], top: int) -> Doubles:
-    """Equation 6: k − rank + 1 for the top k by similarity, 0 for the others.
+    """Equation 6: k − rank + 1 for the top k nodes by similarity, 0 for the others.
 
-    Args:
-        similarities: of the nodes, shape (n_nodes,).
-        ties: what decides between equal ones, the least first, shape (n_nodes,).
-        top: k; where there are fewer nodes, their number.
+    Of equal ones the least of `ties` is first; where there are fewer nodes, k is their number.
     """
     prizes = np.zeros(len(similarities))
     if len(similarities) and top:
@@ -80,17 +70,11 @@ def edge_prizes(similarities: Doubles, top: int) -> Doubles:
     """The top distinct similarities k..1; edges of one similarity share its prize equally.
 
     A prize is at most 0.99 of the one before, so that many edges of one text do not rank below one
-    edge of a text that is less similar.
-
-    Args:
-        similarities: of the edges, shape (n_edges,).
-        top: k, of distinct values; where there are fewer, their number.
+    edge of a text that is less similar. Where there are fewer distinct values, k is their number.
     """
-    if np.isnan(similarities).any():
-        raise MemreproError("an edge's similarity is NaN: a vector is damaged")
     prizes = np.zeros(len(similarities))
     last = float("inf")
-    distinct = _greatest(similarities, top)
+    distinct = np.unique(similarities)[::-1][:top]
     for rank, value in enumerate(distinct):
         of_value = similarities == value
         prize = min((len(distinct) - rank) / int(of_value.sum()), last)
@@ -99,35 +83,13 @@ def edge_prizes(similarities: Doubles, top: int) -> Doubles:
     return prizes
 
 
-def _greatest(values: Doubles, top: int) -> Doubles:
-    """The greatest distinct values, falling; at most `top`."""
-    return np.unique(values)[::-1][:top]
-
-
 def prize(
     graph: Graph, similarities: Doubles, top_nodes: int, top_edges: int, cost: float
 ) -> Prizes:
-    """The prizes of all nodes and edges.
+    """The prizes of all nodes and edges, by their texts' similarities with the query, (n_texts,).
 
-    Where the cost is above every edge prize it is lowered to 0.995 of the greatest.
-
-    Args:
-        graph: the memory graph.
-        similarities: of the graph's texts with the query, shape (n_texts,).
-        top_nodes: top_k.
-        top_edges: top_e.
-        cost: θ_cost.
-
-    Raises:
-        MemreproError: if the cost is not above 0, or a similarity is not finite.
+    Where θ_cost is above every edge prize it is lowered to 0.995 of the greatest.
     """
-    if not 0 < cost < float("inf"):
-        raise MemreproError(f"edge_cost is {cost}: it must be above 0 and finite")
-    if not np.isfinite(similarities).all():
-        raise MemreproError(
-            f"{int((~np.isfinite(similarities)).sum())} of {len(similarities)} similarities are "
-            "not finite: a vector is damaged; embed again"
-        )
     nodes = node_prizes(similarities[graph.node_rows], graph.ties, top_nodes)
     edges = edge_prizes(similarities[graph.edge_rows], top_edges)
     greatest = float(edges.max(initial=0))
@@ -140,14 +102,6 @@ def associate(edges: NDArray[np.int64], prizes: Prizes, pruning: str = "strong")
     An edge worth more than its cost becomes a virtual node with the surplus for a prize and two
     edges without cost. Where the tree holds a virtual node, the edge and both its ends are taken:
     the second end costs nothing. So the answer is connected, and need not be a tree.
-
-    Args:
-        edges: of the memory graph, shape (n_edges, 2).
-        prizes: of its nodes and edges.
-        pruning: 'strong' or 'gw'.
-
-    Raises:
-        MemreproError: what `solver.solve` refuses.
     """
     n = len(prizes.nodes)
     virtual = prizes.edges > prizes.edge_cost

@@ -1,20 +1,24 @@
 """Clues: what a memory graph is made of, utterance by utterance.
 
 An *utterance* is a doc, a round or a session; its *events* are what was extracted from it, and
-each has its entities and what relates them (Associa §4.1). Clues come from recorded or
-deterministic extractions of events, and `entities` reads the rest from an event's own words.
+each has its entities and what relates them (Associa §4.1). An extraction is a text
+(`core.extractions`). What a language model also said of an event's entities and relations stands in
+that text, one JSON object (`EventClues.written`); of any other event `entities` reads them from its
+own words.
 """
 
+import calendar
+import json
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 
 from memrepro.core.extractions import Extractions
 from memrepro.core.key_schemes import KEY_SCHEMES, is_extraction
 from memrepro.core.memory import GRANULARITIES, Memory, Session
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa import KEY_SCHEME_MARK, written
+from memrepro.retrieve.associa import KEY_SCHEME_MARK
 from memrepro.retrieve.associa.entities import (
     CATEGORIES,
     FIRST_PERSON,
@@ -26,10 +30,7 @@ from memrepro.retrieve.associa.entities import (
 )
 
 SPEAKER = -1  # in a relation, the utterance's speaker in place of an entity's number
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
+_BEGINS = '{"event": '
 _WORD = re.compile(r"\w{3,}")
 
 
@@ -68,6 +69,34 @@ class EventClues:
                     f"join two of its {len(self.entities)} entities, counted from 0, or the "
                     f"speaker, {SPEAKER}, and have a text"
                 )
+
+    def written(self) -> str:
+        """The event as one line of JSON, equal for equal events."""
+        parts = {"event": self.text, "entities": self.entities, "relations": self.relations}
+        return json.dumps(parts, ensure_ascii=False)
+
+    @staticmethod
+    def read(text: str) -> "EventClues | None":
+        """The event of a text that `written` made; None for any other text.
+
+        Raises:
+            MemreproError: if it begins so and cannot be read.
+        """
+        if not text.startswith(_BEGINS):
+            return None
+        try:
+            parts = json.loads(text)
+            if strange := set(parts) ^ {"event", "entities", "relations"}:
+                raise ValueError(f"more or less than it should have: {', '.join(sorted(strange))}")
+            return EventClues(
+                str(parts["event"]),
+                tuple((str(name), str(category)) for name, category in parts["entities"]),
+                tuple((int(head), str(how), int(tail)) for head, how, tail in parts["relations"]),
+            )
+        except (ValueError, TypeError) as error:
+            raise MemreproError(
+                f"the extracted event {text[:60]!r} cannot be read ({error}): extract it again"
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -121,11 +150,7 @@ class Recipe:
 
     @staticmethod
     def parse(granularity: str, key_scheme: str) -> "Recipe":
-        """Read `base+graph:source-kind&source-kind`.
-
-        Raises:
-            MemreproError: if it is written otherwise, or a part is unknown.
-        """
+        """Read `base+graph:source-kind&source-kind`."""
         base, _, names = key_scheme.partition(KEY_SCHEME_MARK)
         if not names:
             raise MemreproError(
@@ -142,9 +167,6 @@ def read_session(
 
     An event that was taken from the session as a whole, where docs are rounds, is grounded in the
     round whose words share most with its own (stop words apart; of several the first).
-
-    Raises:
-        MemreproError: if there is no extraction of a name.
     """
     docs = []
     for doc in GRANULARITIES[recipe.granularity](session):
@@ -154,13 +176,11 @@ def read_session(
         if text := " ".join(text for _, text in keys).strip():
             docs.append(UtteranceClues(doc.round_id, text, speakers))
     found = _events(session, docs, extractions, recipe)
-    plain = (text for texts in found for text in texts if written.read(text) is None)
+    plain = (text for texts in found for text in texts if EventClues.read(text) is None)
     names = names_in([*(doc.text for doc in docs), *plain])
     return [
-        UtteranceClues(
-            doc.doc_id,
-            doc.text,
-            doc.speakers,
+        replace(
+            doc,
             events=tuple(read_event(text, names, doc.speakers) for text in dict.fromkeys(texts)),
         )
         for doc, texts in zip(docs, found, strict=True)
@@ -202,10 +222,10 @@ def read_event(text: str, names: Collection[str], speakers: Sequence[str]) -> Ev
     'I' is the speaker where an utterance has one speaker; where it has several, nobody, and what
     was told of the speaker is left out.
     """
-    if (told := written.read(text)) is not None:
+    if (told := EventClues.read(text)) is not None:
         alone = len(speakers) == 1
         related = [r for r in told.relations if alone or SPEAKER not in (r[0], r[2])]
-        return EventClues(told.text, told.entities, tuple(related))
+        return replace(told, relations=tuple(related))
     found = mentions(text, names)
     number: dict[str, int] = {}
     entities: list[tuple[str, str]] = []
@@ -240,5 +260,4 @@ def dated(clues: UtteranceClues, at: str) -> UtteranceClues:
     if not at:
         return clues
     day = date.fromisoformat(at[:10])
-    written = f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
-    return UtteranceClues(clues.doc_id, clues.text, clues.speakers, written, clues.events)
+    return replace(clues, time=f"{day.day} {calendar.month_name[day.month]} {day.year}")

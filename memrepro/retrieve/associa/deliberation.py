@@ -107,12 +107,9 @@ def evidence_texts(graph: Graph, subgraph: Subgraph) -> tuple[str, ...]:
 
 
 def deliberate(
-    questions: Sequence[Deliberated],
-    deliberator: Deliberator,
-    embed: Embed,
-    max_iter: int,
+    questions: Sequence[Deliberated], deliberator: Deliberator, embed: Embed, max_iter: int,
     settings: Settings,
-) -> None:
+) -> None:  # fmt: skip
     """Algorithm 1 for many questions at once; each `found` becomes the union of its subgraphs.
 
     The deliberator and the encoder are each asked once a round, for all questions that go on.
@@ -131,12 +128,10 @@ def deliberate(
     for _ in range(1, max_iter):
         if not going:
             return
-        clues = deliberator.missing(
-            [
-                QueryEvidence(one.text, evidence_texts(one.graph, one.found.subgraph))
-                for one in going
-            ]
-        )
+        asked = [
+            QueryEvidence(one.text, evidence_texts(one.graph, one.found.subgraph)) for one in going
+        ]
+        clues = deliberator.missing(asked)
         if len(clues) != len(going):
             raise MemreproError(
                 f"{type(deliberator).__name__} answered {len(clues)} of {len(going)} questions: "

@@ -10,7 +10,10 @@ import re
 from collections.abc import Collection, Iterable
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
+
+import yaml
 
 CATEGORIES = (
     "Object",
@@ -27,8 +30,11 @@ OTHER = "Other"
 FIRST_PERSON = "I"  # the text of a mention of the speaker
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+_DATA = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_DATA[name].split())
 
 
 @cache
@@ -45,53 +51,15 @@ def _is_break(word: str) -> bool:
 
 
 _PERSON = "Person/User/Organization"
-# The last word of a phrase tells what kind of thing it is.
-_HEADS = {
-    "Object":
-        "bag bike bicycle boat book camera car clothes computer dish dog cat dress food "
-        "furniture gift guitar house instrument jacket jewelry kit laptop machine necklace "
-        "painting pet phone photo photos piano picture plant plants product shirt shoes tool "
-        "tools toy truck violin",
-    _PERSON:
-        "agency aunt band boss boy brother child children class club coach colleague "
-        "community company cousin customers dad daughter doctor family father friend friends "
-        "girl girlfriend boyfriend grandma grandpa group husband kid kids manager mentor mom "
-        "mother mum neighbor nephew niece organization parents partner people sister son "
-        "students team teacher therapist wife",
-    "Resource":
-        "account album app article blog books course film game games guide magazine movie "
-        "movies music novel playlist podcast post recipe recipes series show song songs "
-        "subscription tutorial video videos website",
-    "Place":
-        "apartment area bakery bar beach cafe camp center centre church city country forest "
-        "gym hike home hospital hotel lake library mall mountain mountains museum office park "
-        "restaurant river room school shelter shop store street studio theater town trail "
-        "university village",
-    "Event":
-        "accident adventure anniversary appointment audition birthday camping campaign "
-        "celebration ceremony championship class competition concert conference date dinner "
-        "event exhibition exam fair festival game gathering graduation interview job meeting "
-        "move parade party project race retreat seminar session surgery talk tour tournament "
-        "trip vacation visit wedding workshop",
-    "Interest/Skill":
-        "art baking basketball chess coding cooking dance dancing drawing fishing fitness "
-        "football gardening hiking hobby hobbies knitting passion photography pottery reading "
-        "running skill skills soccer surfing swimming tennis writing yoga",
-    "Goal/Intention":
-        "aim ambition aspiration dream dreams goal goals intention plan plans resolution",
-}  # fmt: skip
-_CATEGORY_OF = {
+_CATEGORY_OF: dict[str, str] = {
     word: category
-    for category, words in reversed(_HEADS.items())  # of two the first counts
+    for category, words in reversed(_DATA["heads"].items())  # of two the first counts
     for word in words.split()
 }
-_SENTIMENTS = _words(
-    "afraid amazed angry annoyed anxious ashamed bored calm confident content depressed "
-    "disappointed eager embarrassed excited frustrated glad grateful guilty happy hopeful "
-    "hurt inspired jealous joyful lonely miserable nervous nostalgic optimistic overwhelmed "
-    "peaceful proud relaxed relieved sad satisfied scared shocked stressed surprised thankful "
-    "thrilled tired touched unhappy upset worried"
-)
+_SENTIMENTS = _words("sentiments")
+_PLACE_BEFORE, _LIKES = _words("place_before"), _words("likes")
+_BREAKS = _words("verbs") | _words("breaks")
+_BEFORE_VERB, _SPEAKER, _LINKS = _words("before_verb"), _words("speaker"), _words("links")
 _MONTHS = (
     "january|february|march|april|june|july|august|september|october|november|december|"
     r"may(?=\s+\d)"
@@ -105,40 +73,12 @@ _TIME = re.compile(
     (?:day|week|month|year)s?\s+(?:ago|later))\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_PLACE_BEFORE = _words("in at to from near around visit visited visiting")
 _GOAL = re.compile(
     r"\b(?:want(?:s|ed)?|plan(?:s|ned|ning)?|hop(?:e|es|ed|ing)|intend(?:s|ed|ing)?|going|"
     r"aim(?:s|ed|ing)?|decid(?:e|es|ed|ing)|dream(?:s|ed|ing)? of|wish(?:es|ed)?)\s+(?:on\s+)?to\s+"
     r"((?:[\w'’-]+\s+){0,4}[\w'’-]+)",
     re.IGNORECASE,
 )
-_LIKES = _words(
-    "enjoy enjoys enjoyed love loves loved like likes liked practice practices practicing "
-    "practise play plays played learning studying"
-)
-_VERBS = _words(
-    "am are be been being began begin bought brought came did do does done feel feels felt "
-    "find finds found gave get gets getting give gives go goes going gone got had has have "
-    "having hear heard held help helps keep keeps kept knew know knows learn learns left lost "
-    "made make makes making mean means met need needs paid plan plans put ran read reads said "
-    "sang sat saw say says see sees sent share shares sold spent start starts take takes "
-    "taking taught tell tells think thinks thought told took try tries trying use uses using "
-    "want wants was went were won work works wrote join joins joined visit visits visited "
-    "hope hopes enjoy enjoys love loves like likes play plays practice practices believe "
-    "believes"
-)
-_BREAKS = _VERBS | _words(
-    "also really just still even ever yet oh hey hi wow yeah yes no ok okay thanks lot "
-    "lots it's i'm i've i'd i'll that's there's don't can't didn't doesn't isn't wasn't "
-    "let's new good great nice big little way thing things"
-)
-# What follows one of these is a verb, whatever it looks like.
-_BEFORE_VERB = _words(
-    "i we you he she they who to can could will would should may might must i'd i'll we'd "
-    "we'll don't didn't"
-)
-_SPEAKER = _words("i i'm i've i'd i'll me myself")
-_LINKS = _words("and or but a an the")  # these alone relate nothing
 _WORD = re.compile(r"[^\W_][\w'’&-]*|[.,;:!?()\"“”]")
 _PHRASE_WORDS = 4  # at most; a longer run keeps its last words
 _RELATION_WORDS = 6  # words between two mentions that still relate them

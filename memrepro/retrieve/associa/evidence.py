@@ -7,9 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memrepro.core.similarity import Doubles, Floats
+from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.association import Prizes, Subgraph, associate, prize
 from memrepro.retrieve.associa.graph import Graph
-from memrepro.retrieve.associa.importance import importance
+from memrepro.retrieve.associa.importance import DEGREES, importance
+from memrepro.retrieve.associa.solver import PRUNINGS
 
 
 class Found(NamedTuple):
@@ -56,9 +58,23 @@ class Settings:
     degree: str = "weighted"
     pruning: str = "strong"
 
+    def __post_init__(self) -> None:
+        """Refuse a cost, damping, degree or pruning that means nothing."""
+        if not 0 < self.edge_cost < float("inf"):
+            raise MemreproError(f"edge_cost is {self.edge_cost}: it must be above 0 and finite")
+        if not 0 <= self.damping < 1:
+            raise MemreproError(f"damping is {self.damping}: it must be at least 0 and below 1")
+        for what, known in (("degree", DEGREES), ("pruning", PRUNINGS)):
+            if (value := getattr(self, what)) not in known:
+                raise MemreproError(f"unknown {what} {value!r}: known are {', '.join(known)}")
+
 
 def associated(query_vector: Floats, graph: Graph, settings: Settings) -> Found:
-    """The subgraph of a query; arguments and errors as of `recall`."""
+    """The subgraph of a query, or of a query and a missing clue.
+
+    Raises:
+        MemreproError: if the graph has no vectors, or the query's is not finite.
+    """
     similarities = graph.similarities(query_vector)
     prizes = prize(graph, similarities, settings.top_nodes, settings.top_edges, settings.edge_cost)
     return Found(prizes, associate(graph.edges, prizes, settings.pruning))
@@ -74,14 +90,5 @@ def weighed(found: Found, graph: Graph, settings: Settings) -> Evidence:
 
 
 def recall(query_vector: Floats, graph: Graph, settings: Settings) -> Evidence:
-    """One round of association, and the importance of what it finds.
-
-    Args:
-        query_vector: of the query, or of the query and a missing clue; shape (dimension,).
-        graph: the memory graph, with vectors.
-        settings: what recall is done by.
-
-    Raises:
-        MemreproError: if the graph has no vectors, a number is not finite, or a setting is unfit.
-    """
+    """One round of association, and the importance of what it finds."""
     return weighed(associated(query_vector, graph, settings), graph, settings)

@@ -12,27 +12,17 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from memrepro.core.extractions import Extractions
-from memrepro.core.memory import Memory
 from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles, Floats
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.clues import SPEAKER, Recipe, UtteranceClues, read_memory
+from memrepro.retrieve.associa.clues import SPEAKER, UtteranceClues
 
 NODE_KINDS = ("utterance", "event", "entity", "time", "speaker")
 UTTERANCE, EVENT, ENTITY, TIME, SPEAKING = range(5)
-# The six typed edges; the last has a text of its own.
+# The six typed edges; the last has a text of its own, and joins entities and the speaker (§4.1:
+# user, browsing, yoga information).
 EDGE_KINDS = ("event occur at", "event fact", "event include", "include", "ask", "relation")
 OCCUR_AT, FACT, EVENT_INCLUDE, INCLUDE, ASK, RELATION = range(6)
-_ENDS = {
-    OCCUR_AT: ({EVENT}, {TIME}),
-    FACT: ({EVENT}, {UTTERANCE}),
-    EVENT_INCLUDE: ({EVENT}, {ENTITY}),
-    INCLUDE: ({UTTERANCE}, {ENTITY}),
-    ASK: ({SPEAKING}, {UTTERANCE}),
-    # The user is a person that entities are related to (§4.1: user, browsing, yoga information).
-    RELATION: ({ENTITY, SPEAKING}, {ENTITY, SPEAKING}),
-}
 
 
 @dataclass(frozen=True)
@@ -64,36 +54,6 @@ class Graph:
     origins: NDArray[np.int64]
     vectors: Floats | None = None
 
-    def __post_init__(self) -> None:
-        """Refuse an edge to nowhere, to itself or between kinds that it does not join."""
-        n = len(self.node_ids)
-        outside = ((self.edges < 0) | (self.edges >= n)).any(axis=1)
-        if outside.any():
-            number = int(np.argmax(outside))
-            raise MemreproError(
-                f"edge {number} of the memory graph goes from {self.edges[number, 0]} to "
-                f"{self.edges[number, 1]}: the graph has the nodes 0 to {n - 1}"
-            )
-        if ((self.origins < 0) | (self.origins >= n)).any() or (
-            self.kinds[self.origins[:, 1]] != UTTERANCE
-        ).any():
-            raise MemreproError("a node of the memory graph comes from what is no utterance")
-        if (np.bincount(self.origins[:, 0], minlength=n) == 0).any():
-            lost = self.node_ids[int(np.argmin(np.bincount(self.origins[:, 0], minlength=n)))]
-            raise MemreproError(f"node {lost!r} of the memory graph comes from no utterance")
-        for kind, (heads, tails) in _ENDS.items():
-            of_kind = self.edges[self.edge_kinds == kind]
-            wrong = ~np.isin(self.kinds[of_kind], [*heads, *tails]).all(axis=1)
-            wrong |= ~np.isin(self.kinds[of_kind[:, 0]], [*heads])
-            wrong |= ~np.isin(self.kinds[of_kind[:, 1]], [*tails])
-            wrong |= of_kind[:, 0] == of_kind[:, 1]
-            if wrong.any():
-                ends = [self.node_ids[i] for i in of_kind[int(np.argmax(wrong))]]
-                raise MemreproError(
-                    f"edge {EDGE_KINDS[kind]!r} of the memory graph joins {ends[0]!r} and "
-                    f"{ends[1]!r}: it must go from {_names(heads)} to {_names(tails)}"
-                )
-
     @property
     def utterances(self) -> NDArray[np.intp]:
         """The nodes that are utterances."""
@@ -107,22 +67,12 @@ class Graph:
         """A node's text."""
         return self.texts[int(self.node_rows[node])]
 
-    def utterances_of(self, node: int) -> NDArray[np.int64]:
-        """Provenance: the utterances that a node comes from, ascending."""
-        first, last = np.searchsorted(self.origins[:, 0], [node, node + 1])
-        return self.origins[first:last, 1]
-
     def with_vectors(self, vectors: Floats) -> "Graph":
         """The same graph with the vectors of its texts, shape (n_texts, dimension).
 
         Raises:
-            MemreproError: if they are of another number, or not finite.
+            MemreproError: if one is not finite.
         """
-        if len(vectors) != len(self.texts):
-            raise MemreproError(
-                f"{len(vectors)} vectors for the {len(self.texts)} texts of a memory graph: must "
-                "be equal"
-            )
         if not np.isfinite(vectors).all():
             row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
             raise MemreproError(
@@ -158,24 +108,14 @@ class Graph:
         return cosines
 
 
-def build(memory: Memory, extractions: Extractions, recipe: Recipe) -> Graph:
-    """The graph of a memory, session after session, without vectors."""
-    return build_from(read_memory(memory, extractions, recipe))
-
-
-def build_from(clues: Iterable[UtteranceClues]) -> Graph:
-    """The graph of clues, without vectors; of no clues the empty graph."""
-    return insert(_EMPTY, clues)
-
-
-def insert(graph: Graph, clues: Iterable[UtteranceClues]) -> Graph:
-    """The graph with further utterances behind its own; equal to one built of all, in that order.
+def build_from(clues: Iterable[UtteranceClues], graph: Graph | None = None) -> Graph:
+    """The graph of clues, without vectors, or a graph with their utterances behind its own.
 
     Raises:
         MemreproError: if an utterance is there already, or a relation is to a speaker where an
             utterance has not just one.
     """
-    growing = _Growing(graph)
+    growing = _Growing(graph or _EMPTY)
     for one in clues:
         growing.add(one)
     return growing.frozen()
@@ -245,25 +185,16 @@ class _Growing:
 
     def frozen(self) -> Graph:
         edges = _pairs([(head, tail) for head, tail, _, _ in self.edges])
+        kinds, rows = (np.array([edge[i] for edge in self.edges], np.int64) for i in (2, 3))
         return Graph(
-            tuple(self.nodes),
-            np.array(self.kinds, np.int64),
-            tuple(self.categories),
-            edges,
-            np.array([kind for _, _, kind, _ in self.edges], np.int64),
-            tuple(self.rows),
-            np.array(self.node_rows, np.int64),
-            np.array([row for _, _, _, row in self.edges], np.int64),
+            tuple(self.nodes), np.array(self.kinds, np.int64), tuple(self.categories), edges, kinds,
+            tuple(self.rows), np.array(self.node_rows, np.int64), rows,
             _pairs(sorted(self.origins)),
-        )
+        )  # fmt: skip
 
 
 def _pairs(pairs: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
     return np.array(pairs, np.int64).reshape(-1, 2)
-
-
-def _names(kinds: set[int]) -> str:
-    return " or ".join(NODE_KINDS[kind] for kind in sorted(kinds))
 
 
 _NONE = np.zeros(0, np.int64)

@@ -20,12 +20,9 @@ def weights(costs: Doubles) -> Doubles:
 
 
 def page_rank(
-    edges: NDArray[np.int64],
-    edge_weights: Doubles,
-    preference: Doubles,
-    damping: float = 0.85,
-    degree: str = "weighted",
-) -> Doubles:
+    edges: NDArray[np.int64], edge_weights: Doubles, preference: Doubles,
+    damping: float = 0.85, degree: str = "weighted",
+) -> Doubles:  # fmt: skip
     """Equation 11 by power iteration: r = α Σ_j w(i,j)/d_j r_j + (1 − α) p.
 
     Edges are taken both ways, parallel ones add. The preference is scaled to a sum of 1; where it
@@ -34,26 +31,15 @@ def page_rank(
     Args:
         edges: shape (n_edges, 2).
         edge_weights: w, shape (n_edges,).
-        preference: p, shape (n_nodes,).
+        preference: p, shape (n_nodes,), as the ranks r.
         damping: α, which the paper does not name; 0.85 is the usual one.
         degree: d_j as the sum of the weights of j's edges ('weighted', as libraries have it: the
             ranks sum to 1, and what a node without edges has goes back by the preference), or as
             their number ('counted', as printed: the ranks sum to less).
 
-    Returns:
-        r, shape (n_nodes,).
-
     Raises:
-        MemreproError: if α is not within 0 and 1, a weight or a preference is negative or not
-            finite, or the degree is unknown.
+        MemreproError: if the ranks do not settle.
     """
-    if not 0 <= damping < 1:
-        raise MemreproError(f"damping is {damping}: it must be at least 0 and below 1")
-    if degree not in DEGREES:
-        raise MemreproError(f"unknown degree {degree!r}: known are {', '.join(DEGREES)}")
-    for what, values in (("weight", edge_weights), ("preference", preference)):
-        if not (np.isfinite(values) & (values >= 0)).all():
-            raise MemreproError(f"a {what} is negative or not finite: the least is {values.min()}")
     n = len(preference)
     if not n:
         return np.zeros(0)
@@ -96,25 +82,14 @@ def with_utterances(
 
 
 def importance(
-    graph: Graph,
-    subgraph: Subgraph,
-    prizes: Doubles,
-    costs: Doubles,
-    damping: float = 0.85,
-    degree: str = "weighted",
-) -> tuple[NDArray[np.int64], Doubles]:
+    graph: Graph, subgraph: Subgraph, prizes: Doubles, costs: Doubles,
+    damping: float = 0.85, degree: str = "weighted",
+) -> tuple[NDArray[np.int64], Doubles]:  # fmt: skip
     """The importance of a subgraph's nodes and of the utterances connected to them.
 
     The walk goes over all edges of the memory graph between those nodes, so that an utterance is
-    ranked through the nodes connected to it.
-
-    Args:
-        graph: the memory graph.
-        subgraph: the answer of the association.
-        prizes: the nodes' p, shape (n_nodes,) of the graph.
-        costs: C(e) of Equation 9, shape (n_edges,) of the graph.
-        damping: α.
-        degree: see `page_rank`.
+    ranked through the nodes connected to it. Prizes are of all nodes of the graph, costs C(e) of
+    all its edges; the rest is as of `page_rank`.
 
     Returns:
         Nodes, ascending, and the importance of each.

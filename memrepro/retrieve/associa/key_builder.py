@@ -43,42 +43,30 @@ class GraphKeyBuilder(KeyBuilder):
         return Recipe.parse(granularity, key_scheme)
 
     def make(self, memory: Memory) -> Keys:
-        """The keys of one memory, without vectors.
-
-        Raises:
-            MemreproError: if the key scheme gives the whole memory no utterance.
-        """
+        """The keys of one memory, without vectors."""
         doc_ids: list[str] = []
-        fields: list[str] = []
-        rows: list[int] = []
-        owner: list[int] = []
+        found: list[tuple[str, int, int]] = []  # field, row, owner
         for session, at in zip(memory.sessions, memory.times, strict=True):
             if id(session) not in self._read:
                 clues = read_session(session, self.extractions, self._scheme)
                 self._read[id(session)] = (session, clues)
-            found = {one.doc_id: one for one in self._read[id(session)][1]}
+            said = {one.doc_id: one for one in self._read[id(session)][1]}
             for doc in self.docs(session):
-                if doc.round_id in found:
-                    labelled = not rows
-                    for name, text in _keys(dated(found[doc.round_id], at), labelled):
-                        fields.append(name)
-                        rows.append(self.row_of(text))
-                        owner.append(len(doc_ids))
+                if doc.round_id in said:
+                    for name, text in _keys(dated(said[doc.round_id], at), labelled=not found):
+                        found.append((name, self.row_of(text), len(doc_ids)))
                 doc_ids.append(doc.round_id)
-        if not rows:
+        if not found:
             raise MemreproError(
                 f"memory {memory.memory_id!r} has no utterance under the key scheme "
                 f"{self.key_scheme!r}: its rounds have "
                 f"the fields {sorted({f for r in memory.rounds for f in r.fields})}"
             )
+        names, rows, owners = zip(*found, strict=True)
         return Keys(
-            tuple(doc_ids),
-            np.array(rows, np.int64),
-            self.texts,
-            tuple(fields),
-            np.array(owner, np.int64),
-            tie_keys(doc_ids),
-        )
+            tuple(doc_ids), np.array(rows, np.int64), self.texts, names,
+            np.array(owners, np.int64), tie_keys(doc_ids),
+        )  # fmt: skip
 
 
 BUILDER = GraphKeyBuilder
@@ -146,11 +134,7 @@ def _read(doc_id: str, pairs: Sequence[tuple[str, str]]) -> UtteranceClues:
 
 
 def graph_of(keys: Keys) -> Graph:
-    """The memory graph that keys carry, with their vectors if they have them.
-
-    Raises:
-        MemreproError: if the keys are not of a memory graph, or a vector is not finite.
-    """
+    """The memory graph that keys carry, with their vectors if they have them."""
     graph = build_from(clues_of(keys))
     if keys.vectors is None:
         return graph

@@ -6,7 +6,7 @@ utterances, so that no utterance is lost. An edge between two nodes that became 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +17,6 @@ from memrepro.retrieve.associa.graph import ENTITY, EVENT, RELATION, Graph
 
 # Vectors of length 1, shape (n, dimension), and a threshold → the place of what stands for each.
 Grouping = Callable[[Floats, float], NDArray[np.int64]]
-
-
-@dataclass(frozen=True)
-class Merged:
-    """A graph after merging.
-
-    Attributes:
-        graph: the merged graph.
-        place: each old node's new index, shape (n_nodes,).
-        before: how many events, entities and relations there were, by kind.
-        after: how many there are.
-    """
-
-    graph: Graph
-    place: NDArray[np.int64]
-    before: dict[str, int]
-    after: dict[str, int]
 
 
 def incremental(vectors: Floats, threshold: float) -> NDArray[np.int64]:
@@ -83,24 +66,16 @@ def clustered(vectors: Floats, threshold: float) -> NDArray[np.int64]:
 GROUPINGS: dict[str, Grouping] = {"incremental": incremental, "clustering": clustered}
 
 
-def merge(graph: Graph, grouping: str, threshold: float) -> Merged:
+def merge(graph: Graph, grouping: str, threshold: float) -> Graph:
     """Merge the events, entities and relations of a graph that are more similar than a threshold.
 
     Relations are merged where, after the nodes, they join the same two in the same direction.
 
     Args:
         graph: with vectors.
-        grouping: 'incremental' or 'clustering'.
-        threshold: a cosine; the paper names none.
-
-    Raises:
-        MemreproError: if the grouping is unknown, the threshold is not within 0 and 1, or the
-            graph has no vectors.
+        grouping: one of `GROUPINGS`.
+        threshold: a cosine, within 0 and 1; the paper names none.
     """
-    if grouping not in GROUPINGS:
-        raise MemreproError(f"unknown grouping {grouping!r}: known are {', '.join(GROUPINGS)}")
-    if not 0 < threshold <= 1:
-        raise MemreproError(f"the merging threshold is {threshold}: must be above 0, at most 1")
     if graph.vectors is None:
         raise MemreproError("this memory graph has no vectors: merging needs an encoder")
     group, unit = GROUPINGS[grouping], normalise(graph.vectors)
@@ -118,7 +93,7 @@ def merge(graph: Graph, grouping: str, threshold: float) -> Merged:
     _, first = np.unique(told, axis=0, return_index=True)
     first = np.sort(first)
     first = first[edges[first, 0] != edges[first, 1]]
-    merged = replace(
+    return replace(
         graph,
         node_ids=tuple(graph.node_ids[i] for i in kept),
         kinds=graph.kinds[kept],
@@ -129,7 +104,6 @@ def merge(graph: Graph, grouping: str, threshold: float) -> Merged:
         edge_rows=rows[first],
         origins=np.unique(place[graph.origins], axis=0),
     )
-    return Merged(merged, place, counts(graph), counts(merged))
 
 
 def _merge_relations(
@@ -145,14 +119,3 @@ def _merge_relations(
             parallel = np.array(numbers)
             rows[parallel] = rows[parallel[group(unit[rows[parallel]], threshold)]]
     return rows
-
-
-def counts(graph: Graph) -> dict[str, int]:
-    """How many events, entities and relations a graph has, and nodes and edges in all."""
-    return {
-        "event": int((graph.kinds == EVENT).sum()),
-        "entity": int((graph.kinds == ENTITY).sum()),
-        "relation": int((graph.edge_kinds == RELATION).sum()),
-        "nodes": len(graph.kinds),
-        "edges": len(graph.edges),
-    }

@@ -25,21 +25,9 @@ from memrepro.retrieve.associa.evidence import Evidence, Settings, associated, r
 from memrepro.retrieve.associa.graph import EVENT, Graph
 from memrepro.retrieve.associa.importance import with_utterances
 from memrepro.retrieve.associa.key_builder import graph_of
-from memrepro.retrieve.associa.merge import merge
+from memrepro.retrieve.associa.merge import GROUPINGS, merge
 
 _BLOCK = 1 << 25  # numbers of the graphs and prizes that are deliberated on at once
-
-__all__ = [
-    "RETRIEVERS",
-    "Associa",
-    "DeliberatedAssocia",
-    "Deliberating",
-    "Evidence",
-    "Settings",
-    "WithoutAssociation",
-    "WithoutImportance",
-    "recall",
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,14 +46,22 @@ class Associa(Settings):
     merging: str = "none"
     merge_threshold: float = 0.9
 
+    def __post_init__(self) -> None:
+        """Refuse merging that is unknown, or by a threshold that means nothing."""
+        super().__post_init__()
+        if self.merging not in (known := ("none", *GROUPINGS)):
+            raise MemreproError(f"unknown merging {self.merging!r}: known are {', '.join(known)}")
+        if not 0 < self.merge_threshold <= 1:
+            raise MemreproError(
+                f"merge_threshold is {self.merge_threshold}: it must be above 0, at most 1"
+            )
+
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
         found = []
         for request in requests:
-            graph = self.graph(request)
-            for query_id, vector in zip(
-                request.query_ids, request.vectors_of_queries(), strict=True
-            ):
+            graph, vectors = self.graph(request), request.vectors_of_queries()
+            for query_id, vector in zip(request.query_ids, vectors, strict=True):
                 found.append(self.ranking(request, graph, query_id, recall(vector, graph, self)))
         return found
 
@@ -85,7 +81,7 @@ class Associa(Settings):
         graph = graph_of(request.keys)
         if self.merging == "none":
             return graph
-        return merge(graph, self.merging, self.merge_threshold).graph
+        return merge(graph, self.merging, self.merge_threshold)
 
     def node_scores(self, graph: Graph, evidence: Evidence) -> Doubles:
         """What the recalled nodes are ranked by: their importance."""
@@ -103,59 +99,41 @@ class DeliberatedAssocia(Associa):
     max_iter: int = 2
 
     def with_encoder(self, embed: Embed, deliberator: Deliberator | None = None) -> "Deliberating":
-        """With what no parameter names.
-
-        Args:
-            embed: turns queries with clues into vectors, by the encoder of the keys.
-            deliberator: says what is missing; by default `Coverage`.
-        """
-        return Deliberating(self, embed, deliberator or Coverage())
+        """With what embeds queries, by the encoder of the keys, and says what is missing."""
+        return Deliberating(**vars(self), embed=embed, deliberator=deliberator or Coverage())
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
-        """Refuse: nothing says what is missing, or turns it into a vector.
-
-        Raises:
-            MemreproError: always.
-        """
+        """Refuse: nothing says what is missing, or turns it into a vector."""
         raise MemreproError(
             "associa.deliberated has no encoder: it embeds queries that it makes itself; run it "
             "by its study, or call with_encoder(embed, deliberator)"
         )
 
 
-@dataclass(frozen=True)
-class Deliberating:
-    """Associa with deliberating recall and an encoder.
+@dataclass(frozen=True, kw_only=True)
+class Deliberating(DeliberatedAssocia):
+    """Associa with deliberating recall, an encoder, and what says what is missing."""
 
-    Attributes:
-        associa: the parameters.
-        embed: turns queries with clues into vectors.
-        deliberator: says what is missing.
-    """
-
-    associa: DeliberatedAssocia
     embed: Embed
     deliberator: Deliberator
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
-        own, found = self.associa, []
+        found = []
         for block in blocks_of(requests, _size, _BLOCK):
-            asked = [
-                (request, query_id, Deliberated(graph, text, associated(vector, graph, own)))
-                for request, graph in [(request, own.graph(request)) for request in block]
+            asked = []
+            for request in block:
+                graph, vectors = self.graph(request), request.vectors_of_queries()
                 for query_id, text, vector in zip(
-                    request.query_ids,
-                    request.query_texts,
-                    request.vectors_of_queries(),
-                    strict=True,
-                )
-            ]
+                    request.query_ids, request.query_texts, vectors, strict=True
+                ):
+                    one = Deliberated(graph, text, associated(vector, graph, self))
+                    asked.append((request, query_id, one))
             questions = [one for _, _, one in asked]
-            deliberate(questions, self.deliberator, self.embed, own.max_iter, own)
+            deliberate(questions, self.deliberator, self.embed, self.max_iter, self)
             for request, query_id, one in asked:
-                evidence = weighed(one.found, one.graph, own)
-                found.append(own.ranking(request, one.graph, query_id, evidence))
+                evidence = weighed(one.found, one.graph, self)
+                found.append(self.ranking(request, one.graph, query_id, evidence))
         return found
 
 

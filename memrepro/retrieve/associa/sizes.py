@@ -16,10 +16,9 @@ COLUMNS = ["merging", "what", "memories", "total", "least", "most"]
 
 
 def graph_sizes(requests: Sequence[Request]) -> pd.DataFrame:
-    """Count graphs as they are and merged both ways, one a request.
+    """How many nodes and edges of each kind graphs have, one a request, also merged both ways.
 
-    The table has one row a way of merging and kind of node or edge: over how many memories, how
-    many in all, and the fewest and most in one.
+    The table is `COLUMNS`: how many in all, and the fewest and most in one memory.
     """
     found: dict[tuple[str, str], list[int]] = {}
     with bar(len(requests), "graphs", " memories") as progress:
@@ -46,7 +45,7 @@ def _merged(graph: Graph) -> Iterator[tuple[str, Graph]]:
     """The graph as it is, and merged in each way at the retriever's own threshold."""
     yield "none", graph
     for grouping in GROUPINGS:
-        yield grouping, merge(graph, grouping, Associa.merge_threshold).graph
+        yield grouping, merge(graph, grouping, Associa.merge_threshold)
 
 
 MEASURE = graph_sizes

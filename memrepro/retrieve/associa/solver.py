@@ -6,9 +6,9 @@ without an error (docs/protocols.md, PCST retrieval), so the first use solves a 
 build gets wrong.
 """
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,28 +28,12 @@ SEVEN_PRIZES = np.array([5, 0, 4, 0, 3, 0, 2], np.float64)
 SEVEN_COSTS = np.full(6, 0.5)
 
 
-class Solver(Protocol):
-    """The function `pcst_fast.pcst_fast`."""
-
-    def __call__(
-        self,
-        edges: NDArray[np.int64],
-        prizes: Doubles,
-        costs: Doubles,
-        root: int,
-        num_clusters: int,
-        pruning: str,
-        verbosity_level: int,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Nodes and edges of the tree, as indices."""
+# `pcst_fast.pcst_fast`: edges, prizes, costs, root, trees, pruning, verbosity → nodes, edges.
+Solver = Callable[..., tuple[NDArray[np.int32], NDArray[np.int32]]]
 
 
 def check(solver: Solver) -> None:
-    """Refuse a build that gets the seven nodes wrong.
-
-    Raises:
-        MemreproError: naming what it said, and the cure.
-    """
+    """Refuse a build that gets the seven nodes wrong, naming what it said and the cure."""
     for pruning in PRUNINGS:
         nodes, edges = solver(SEVEN_EDGES, SEVEN_PRIZES, SEVEN_COSTS, -1, 1, pruning, 0)
         if sorted(nodes.tolist()) != [*range(7)] or sorted(edges.tolist()) != [*range(6)]:
@@ -62,16 +46,12 @@ def check(solver: Solver) -> None:
 
 @cache
 def checked_solver() -> Solver:
-    """`pcst_fast`, imported and checked once.
-
-    Raises:
-        MemreproError: if it is not there, or a broken build.
-    """
+    """`pcst_fast`, imported and checked once."""
     try:
         module = import_module("pcst_fast")
     except ImportError as error:
         raise MemreproError(f"pcst_fast cannot be imported ({error}): {_CURE}") from error
-    solver = cast(Solver, module.pcst_fast)
+    solver: Solver = module.pcst_fast
     check(solver)
     return solver
 
@@ -82,37 +62,11 @@ def solve(
     """One tree with a high sum of its nodes' prizes less its edges' costs, anywhere in the graph.
 
     A graph may be in pieces: the tree lies in one of them. Where no node has a prize the tree is
-    empty.
-
-    Args:
-        edges: shape (n_edges, 2).
-        prizes: of the nodes, shape (n_nodes,).
-        costs: of the edges, shape (n_edges,).
-        pruning: one of `PRUNINGS`; 'strong' is at least as good on the tree that was grown.
+    empty. Of the two prunings 'strong' is at least as good on the tree that was grown.
 
     Returns:
         The tree's nodes and edges, ascending.
-
-    Raises:
-        MemreproError: if a prize or a cost is not finite or below 0, an edge leads to nowhere, or
-            the pruning is unknown.
     """
-    for what, values in (("prize", prizes), ("cost", costs)):
-        if (wrong := ~(np.isfinite(values) & (values >= 0))).any():
-            number = int(np.argmax(wrong))
-            raise MemreproError(
-                f"{what} {number} is {values[number]}: prizes and costs must be finite and not "
-                "negative; a vector may be damaged"
-            )
-    if edges.size and not 0 <= edges.min() <= edges.max() < len(prizes):
-        raise MemreproError(
-            f"an edge joins nodes from {edges.min()} to {edges.max()}: the graph has the nodes 0 "
-            f"to {len(prizes) - 1}"
-        )
-    if len(edges) != len(costs):
-        raise MemreproError(f"{len(edges)} edges have {len(costs)} costs: must be equal")
-    if pruning not in PRUNINGS:
-        raise MemreproError(f"unknown pruning {pruning!r}: known are {', '.join(PRUNINGS)}")
     solver = checked_solver()
     if not (prizes > 0).any():
         return np.zeros(0, np.int64), np.zeros(0, np.int64)

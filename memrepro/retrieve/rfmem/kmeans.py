@@ -39,22 +39,14 @@ def cluster(points: Floats, n_clusters: int, seed: int) -> Labels:
     return labels
 
 
-def cluster_all(points: Floats, n_clusters: int, seed: int) -> Labels:
+def cluster_all(points: Floats, n_clusters: int, seed: int) -> tuple[Labels, NDArray[np.bool_]]:
     """Labels of many problems of one shape, those that `cluster` gives for each.
 
-    Args:
-        points: shape (n_problems, n_points, dimension).
-        n_clusters: at least 1, at most n_points.
-        seed: of each problem's random stream.
+    Points have shape (n_problems, n_points, dimension), labels (n_problems, n_points).
 
     Returns:
-        Shape (n_problems, n_points).
+        Labels, and which problems scikit-learn was asked about, shape (n_problems,).
     """
-    return _cluster_all(points, n_clusters, seed)[0]
-
-
-def _cluster_all(points: Floats, n_clusters: int, seed: int) -> tuple[Labels, NDArray[np.bool_]]:
-    """Labels, and which problems scikit-learn was asked about, shape (n_problems,)."""
     n_problems, n_points, dimension = points.shape
     if not 1 <= n_clusters <= n_points:
         raise MemreproError(
@@ -121,15 +113,10 @@ def _plus_plus(distances: Floats, n_clusters: int, seed: int) -> NDArray[np.intp
 def _lloyd(
     products: Doubles, centres: NDArray[np.intp], dimension: int
 ) -> tuple[Labels, NDArray[np.bool_]]:
-    """Lloyd's iterations, until the labels stay; where a comparison is in doubt, no matter what.
+    """Lloyd's iterations, until the labels stay: labels, and which problems are in doubt.
 
-    Args:
-        products: inner products of the centred points, (n_problems, n_points, n_points).
-        centres: the points that are the first centres, (n_problems, n_clusters).
-        dimension: of the points.
-
-    Returns:
-        Labels (n_problems, n_points), and which problems are in doubt (n_problems,).
+    Given are the centred points' inner products, (n_problems, n_points, n_points), and the points
+    that are the first centres, (n_problems, n_clusters).
     """
     n_problems, n_points, _ = products.shape
     clusters = np.arange(centres.shape[1])[:, None]

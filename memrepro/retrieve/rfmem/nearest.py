@@ -78,8 +78,7 @@ def nearest(queries: Doubles, memory: Ints, corpus: Corpus, n: int) -> tuple[Int
         n: at least 1.
 
     Returns:
-        Query, the doc's place in the corpus, similarity: each of shape (n_found,), query after
-        query, the nearest first.
+        Query, the doc's place in the corpus, similarity, (n_found,) each, the nearest first.
     """
     vectors = queries.astype(np.float32)
     # The greatest error of a float32 product of d terms, with the query's own rounding, twice.

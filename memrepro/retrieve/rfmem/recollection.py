@@ -6,7 +6,7 @@ differs (docs/protocols.md, RF-Mem: paper and released code).
 Both variants retrieve the N = (B + r)·F docs nearest to each query of the beam, leave out those
 found in earlier rounds, cluster them, mix each centroid into the query, keep the best B branches of
 a query and stop at K docs. What differs is in `_grow`, in `_select` and at the end of `recollect`.
-Where the paper can be read in more than one way, `printed` reads it so:
+Where the paper can be read in more than one way, `Printed` reads it so:
 
 1. *Exclusion.* §2.3 excludes memories of earlier rounds from C⁽ʳ⁾, Algorithm 3 asks only before it
    fills the Bag. Both hold if C⁽ʳ⁾ is cleared of Seen before it is clustered; otherwise line 13
@@ -26,9 +26,9 @@ Where the paper can be read in more than one way, `printed` reads it so:
 11. *norm(x_t)* (line 1). Queries come with length 1 (§2.2), and are taken as they come.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
 
 import numpy as np
 
@@ -36,13 +36,12 @@ from memrepro.core.similarity import Doubles
 from memrepro.retrieve.rfmem.kmeans import Labels, cluster_all
 from memrepro.retrieve.rfmem.nearest import Corpus, Ints, QueryBatch, corpus_of, nearest, within
 
-Variant = Literal["released", "printed"]
 _BLOCK = 1 << 17  # numbers of docs worked on at once: few enough for a processor's cache
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The symbols of Algorithm 3.
+    """The symbols of Algorithm 3; searched by are its two variants, `Released` and `Printed`.
 
     Attributes:
         k: the paper's K, docs a query.
@@ -50,23 +49,46 @@ class Settings:
         fanout: the paper's F; round r retrieves N = (B + r)·F docs.
         alpha: the paper's α: the next query is α·current + (1−α)·centroid + original, normalised
             (Eq. 6).
-        rounds: the paper's R.
         floor: docs less similar than this to the branch's query are no candidates.
+        rounds: the paper's R.
         seed: of k-means.
-        variant: 'released' or 'printed'.
-        relevance_weight: released only: the code's μ, a doc scores μ·⟨x, z⟩ − (1−μ)·its greatest
-            similarity to the branch's other candidates.
     """
 
     k: int
     beam_width: int
     fanout: int
     alpha: float
-    rounds: int
     floor: float
-    seed: int
-    variant: Variant
-    relevance_weight: float = 1.0
+    rounds: int = 10
+    seed: int = 42
+
+
+@dataclass(frozen=True, kw_only=True)
+class Released(Settings):
+    """As the released code has it: docs in order of discovery.
+
+    A cluster without a doc, which only equal vectors leave, is no branch; the released code keeps
+    it, with a query that is not a number and finds nothing.
+
+    Attributes:
+        relevance_weight: the code's μ, a doc scores μ·⟨x, z⟩ − (1−μ)·its greatest similarity to
+            the branch's other candidates; the paper scores ⟨x, z⟩ alone.
+        floor: as of `Settings`.
+    """
+
+    relevance_weight: float = 0.9
+    floor: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printed(Settings):
+    """As Equations 5-8 and Algorithm 3 print it: docs by their scores.
+
+    Attributes:
+        floor: as of `Settings`; none is printed.
+    """
+
+    floor: float = -math.inf
 
 
 @dataclass(frozen=True)
@@ -133,10 +155,8 @@ def recollect(
 ) -> Hits:
     """What recollection finds for each query, at most k docs, each once.
 
-    Args:
-        asked: at least one memory, all of one dimension.
-        settings: of Algorithm 3.
-        watched: if given, the searches of each round are appended.
+    Asked is of at least one memory, all of one dimension; to `watched`, if given, the searches of
+    each round are appended.
     """
     corpus = corpus_of(asked)
     everyone = np.arange(len(corpus.originals))
@@ -187,7 +207,7 @@ def recollect(
             cluster[going],
         )
     hits = Hits(*(np.concatenate([getattr(r, f.name) for r in rounds]) for f in fields(Hits)))
-    if settings.variant == "released":
+    if isinstance(settings, Released):
         order = np.argsort(hits.query, kind="stable")
     else:
         ties = corpus.ties[corpus.first[corpus.memory[hits.query]] + hits.doc]
@@ -197,18 +217,12 @@ def recollect(
 
 
 def _grow(
-    beam: _Beam, corpus: Corpus, settings: Settings, branch: Ints, place: Ints,
-    similarity: Doubles,
-) -> tuple[Ints, Doubles]:  # fmt: skip
+    beam: _Beam, corpus: Corpus, settings: Settings, branch: Ints, place: Ints, similarity: Doubles
+) -> tuple[Ints, Doubles]:
     """Each candidate's cluster among its branch's candidates, and its score, (n_candidates,).
 
-    Args:
-        beam: the branches.
-        corpus: the docs.
-        settings: of Algorithm 3.
-        branch: of each candidate, ascending, shape (n_candidates,).
-        place: of each candidate in the corpus.
-        similarity: of each candidate to its branch's query.
+    Of each candidate are given its branch, ascending, its place in the corpus and its similarity to
+    the branch's query.
     """
     labels = np.zeros(len(branch), np.int64)
     scores = np.zeros(len(branch))
@@ -219,14 +233,14 @@ def _grow(
         for at in range(0, len(of_size), step):
             some = of_size[at : at + step]
             which = starts[some][:, None] + np.arange(n)
-            if n == 1 and settings.variant == "released":
+            if n == 1 and isinstance(settings, Released):
                 scores[which] = settings.relevance_weight * similarity[which]
                 continue
             docs = corpus.docs[place[which]]
             n_clusters = min(settings.beam_width, int(n))
-            labels[which] = label = cluster_all(docs, n_clusters, settings.seed)
+            labels[which] = label = cluster_all(docs, n_clusters, settings.seed)[0]
             doubles = docs.astype(np.float64)
-            if settings.variant == "released":
+            if isinstance(settings, Released):
                 scores[which] = _relevance(doubles, similarity[which], settings.relevance_weight)
                 continue
             parents = owners[some]
@@ -238,13 +252,7 @@ def _grow(
 
 
 def _relevance(docs: Doubles, similarity: Doubles, weight: float) -> Doubles:
-    """The released code's score: less similar to the branch's other candidates is better.
-
-    Args:
-        docs: shape (n_branches, n_candidates, dimension), of at least two candidates.
-        similarity: of each candidate to its branch's query, (n_branches, n_candidates).
-        weight: of that similarity, μ.
-    """
+    """The released code's score, as `_by_new_query` has docs and similarity; ≥ 2 candidates."""
     between = docs @ docs.transpose(0, 2, 1)
     diagonal = np.arange(docs.shape[1])
     between[:, diagonal, diagonal] = -np.inf
@@ -263,7 +271,7 @@ def _by_new_query(
 
     Args:
         queries: the branches' x⁽ʳ⁾, shape (n_branches, dimension).
-        originals: their x_t, shape (n_branches, dimension).
+        originals: their x_t, likewise.
         docs: shape (n_branches, n_candidates, dimension).
         label: of each candidate, (n_branches, n_candidates).
         similarity: ⟨x⁽ʳ⁾, z⟩ of each candidate, (n_branches, n_candidates).
@@ -298,7 +306,7 @@ def _select(
     parent, cluster = np.divmod(grown, width)
     total = np.zeros(len(grown))
     np.add.at(total, place, score)
-    if settings.variant == "released":
+    if isinstance(settings, Released):
         total += beam.score[parent]
     order = np.lexsort((grown, -total, beam.query[parent]))
     order = order[within(beam.query[parent[order]]) < width]
@@ -312,13 +320,8 @@ def _mix_each(
 ) -> Doubles:
     """The queries of new branches, shape (n_new, dimension).
 
-    Args:
-        beam: of the parents.
-        corpus: the docs.
-        alpha: the paper's α.
-        parent: of each new branch, shape (n_new,).
-        branch: of each doc, ascending, shape (n_held,).
-        place: of each doc in the corpus.
+    Of each new branch its parent is given; of each of their docs its new branch, ascending, and its
+    place in the corpus.
     """
     sizes = np.unique(branch, return_counts=True)[1]
     starts = np.cumsum(sizes) - sizes
@@ -332,13 +335,10 @@ def _mix_each(
             sums[more] += corpus.docs[place[starts[some][more] + number]]
         parents = parent[some]
         originals = corpus.originals[beam.query[parents]]
-        vectors[some] = _mix(beam.vectors[parents], sums, originals, alpha)
+        # Eq. 6; the mean of a cluster's docs and their sum have one direction.
+        mixed = alpha * beam.vectors[parents] + (1 - alpha) * _unit(sums) + originals
+        vectors[some] = _unit(mixed)
     return vectors
-
-
-def _mix(queries: Doubles, sums: Doubles, originals: Doubles, alpha: float) -> Doubles:
-    """Eq. 6; the mean of a cluster's docs and their sum have one direction."""
-    return _unit(alpha * queries + (1 - alpha) * _unit(sums) + originals)
 
 
 def _unit(vectors: Doubles) -> Doubles:

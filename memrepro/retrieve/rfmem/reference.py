@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from memrepro.core.ranking import top_k
 from memrepro.retrieve.rfmem.kmeans import cluster
-from memrepro.retrieve.rfmem.recollection import Settings
+from memrepro.retrieve.rfmem.recollection import Printed, Released, Settings
 
 Vectors = NDArray[Any]
 
@@ -30,14 +30,7 @@ class _Branch:
 def recollect_one(
     original: Vectors, docs: Vectors, ties: NDArray[np.uint64], settings: Settings
 ) -> dict[int, float]:
-    """The docs of one query, best first, with the score each was found by.
-
-    Args:
-        original: the query, shape (dimension,).
-        docs: shape (n_docs, dimension).
-        ties: shape (n_docs,).
-        settings: of Algorithm 3.
-    """
+    """The docs of one query, best first, with the score each was found by."""
     beam = [_Branch(original, 0.0)]
     bag: dict[int, float] = {}
     for depth in range(settings.rounds):
@@ -56,20 +49,15 @@ def recollect_one(
         if len(bag) >= settings.k:
             break
     found = list(bag.items())
-    if settings.variant == "printed":
+    if isinstance(settings, Printed):
         found.sort(key=lambda item: (-item[1], ties[item[0]]))
     return dict(found[: settings.k])
 
 
 def _grow(
-    parent: _Branch,
-    depth: int,
-    original: Vectors,
-    docs: Vectors,
-    ties: NDArray[np.uint64],
-    seen: dict[int, float],
-    settings: Settings,
-) -> list[_Branch]:
+    parent: _Branch, depth: int, original: Vectors, docs: Vectors, ties: NDArray[np.uint64],
+    seen: dict[int, float], settings: Settings,
+) -> list[_Branch]:  # fmt: skip
     """A branch's children: its unseen candidates, clustered, each centroid mixed in."""
     similarity = docs @ parent.query
     nearest = top_k(similarity, ties, (settings.beam_width + depth) * settings.fanout)
@@ -81,7 +69,7 @@ def _grow(
     between = vectors @ vectors.T
     np.fill_diagonal(between, -np.inf)
     nearest_other = between.max(axis=1) if len(candidates) > 1 else np.zeros(1, docs.dtype)
-    weight = settings.relevance_weight
+    weight = settings.relevance_weight if isinstance(settings, Released) else 1.0
     scores = weight * similarity[candidates] - (1.0 - weight) * nearest_other
     n_clusters = min(settings.beam_width, len(candidates))
     labels = cluster(vectors.astype(np.float32), n_clusters, settings.seed)
@@ -93,7 +81,7 @@ def _grow(
         centroid = _unit(vectors[members].mean(axis=0))
         query = _unit(settings.alpha * parent.query + (1 - settings.alpha) * centroid + original)
         found, so_far = scores[members], parent.score
-        if settings.variant == "printed":
+        if isinstance(settings, Printed):
             found, so_far = vectors[members] @ query, 0.0
         children.append(
             _Branch(

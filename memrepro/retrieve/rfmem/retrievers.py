@@ -9,7 +9,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,14 @@ from memrepro.core.keys import Request, best_first, blocks_of, ranked
 from memrepro.core.ranking import Ranking
 from memrepro.retrieve.rfmem.gate import Gate
 from memrepro.retrieve.rfmem.nearest import QueryBatch
-from memrepro.retrieve.rfmem.recollection import Hits, Searches, Settings, recollect
+from memrepro.retrieve.rfmem.recollection import (
+    Hits,
+    Printed,
+    Released,
+    Searches,
+    Settings,
+    recollect,
+)
 
 _BLOCK = 1 << 26  # numbers of the docs that are searched in one go
 
@@ -65,26 +71,15 @@ class Familiarity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Recollection(ABC):
-    """Retrieve → cluster → α-mix → iterate (§2.3, Algorithm 3); attributes as of `Settings`."""
-
-    k: int
-    beam_width: int
-    fanout: int
-    alpha: float
-    rounds: int = 10
-    seed: int = 42
-
-    @abstractmethod
-    def settings(self) -> Settings:
-        """What is searched by."""
+class _Recollection(Settings):
+    """Retrieve → cluster → α-mix → iterate (§2.3, Algorithm 3)."""
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
         return [
             ranking
             for block in blocks_of(requests, _size, _BLOCK)
-            for ranking in _rankings(block, recollect(_batches(block), self.settings()))
+            for ranking in _rankings(block, recollect(_batches(block), self))
         ]
 
     def trace(self, requests: Sequence[Request]) -> Trace:
@@ -92,7 +87,7 @@ class _Recollection(ABC):
         queries, branches, hits = [], [], []
         for block in blocks_of(requests, _size, _BLOCK):
             searches: list[Searches] = []
-            found = recollect(_batches(block), self.settings(), searches)
+            found = recollect(_batches(block), self, searches)
             ids = np.array([name for request in block for name in request.query_ids], object)
             rounds = np.bincount(np.concatenate([np.unique(one.query) for one in searches]))
             queries.append(pd.DataFrame({"query_id": ids, "path": "recollection"}))
@@ -110,42 +105,17 @@ class _Recollection(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleasedRecollection(_Recollection):
-    """Recollection as the released code does it: docs in order of discovery.
-
-    A cluster without a doc, which only equal vectors leave, is no branch; the released code keeps
-    it, with a query that is not a number and finds nothing.
-
-    Attributes:
-        relevance_weight: the released code's μ; the paper scores ⟨x, z⟩ alone.
-        floor: candidates less similar are dropped.
-    """
-
-    relevance_weight: float = 0.9
-    floor: float = 0.0
-
-    def settings(self) -> Settings:
-        """What is searched by."""
-        return Settings(variant="released", **_values(self, ReleasedRecollection))
+class ReleasedRecollection(Released, _Recollection):
+    """Recollection as the released code does it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrintedRecollection(_Recollection):
-    """Recollection as Equations 5-8 and Algorithm 3 print it: docs by their scores.
-
-    Attributes:
-        floor: candidates less similar are dropped; none is printed.
-    """
-
-    floor: float = -math.inf
-
-    def settings(self) -> Settings:
-        """What is searched by."""
-        return Settings(variant="printed", **_values(self, PrintedRecollection))
+class PrintedRecollection(Printed, _Recollection):
+    """Recollection as Equations 5-8 and Algorithm 3 print it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Gated(ABC):
+class _Gated(_Recollection, ABC):
     """Familiarity or recollection, query by query (Algorithm 1); attributes as of `Gate`."""
 
     sharpness: float
@@ -154,8 +124,8 @@ class _Gated(ABC):
     mean_low: float
 
     @abstractmethod
-    def parts(self) -> tuple[Gate, _Recollection, Familiarity]:
-        """The gate and the two paths."""
+    def gate(self) -> Gate:
+        """What decides between the two paths."""
 
     def probe(self, requests: Sequence[Request], found: list[Ranking]) -> list[Ranking]:
         """What the gate judges by: familiarity's rankings."""
@@ -163,22 +133,21 @@ class _Gated(ABC):
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests; only unfamiliar ones recollect."""
-        gate, deep, direct = self.parts()
-        found = direct.search(requests)
-        unsure = _unfamiliar(gate, self.probe(requests, found))
-        deeper = deep.search(_only(requests, unsure))
+        found = Familiarity(self.k, self.floor).search(requests)
+        unsure = _unfamiliar(self.gate(), self.probe(requests, found))
+        deeper = super().search(_only(requests, unsure))
         for place, ranking in zip(np.flatnonzero(unsure), deeper, strict=True):
             found[place] = ranking
         return found
 
     def trace(self, requests: Sequence[Request]) -> Trace:
         """How each query is answered; its hits are the rankings of `search`."""
-        gate, deep, direct = self.parts()
-        found = direct.search(requests)
+        gate = self.gate()
+        found = Familiarity(self.k, self.floor).search(requests)
         probed = self.probe(requests, found)
         unsure = _unfamiliar(gate, probed)
         scores = [np.array(ranking.scores) for ranking in probed]
-        deeper = deep.trace(_only(requests, unsure))
+        deeper = super().trace(_only(requests, unsure))
         rounds = np.zeros(len(found), np.int64)
         rounds[unsure] = deeper.queries["rounds"]
         queries = pd.DataFrame(
@@ -198,7 +167,7 @@ class _Gated(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleasedRFMem(_Gated, ReleasedRecollection):
+class ReleasedRFMem(Released, _Gated):
     """RF-Mem as released: the entropy's mean over the K probabilities, familiar if H < τ.
 
     Attributes:
@@ -210,44 +179,33 @@ class ReleasedRFMem(_Gated, ReleasedRecollection):
     entropy_form: str = "mean"
     probe_floor: float | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse an unknown form of the entropy."""
+        self.gate()
+
     def probe(self, requests: Sequence[Request], found: list[Ranking]) -> list[Ranking]:
         """What the gate judges by: familiarity's rankings, under the floor of the probe."""
         if self.probe_floor in (None, self.floor):
             return found
         return Familiarity(self.k, self.probe_floor).search(requests)
 
-    def parts(self) -> tuple[Gate, _Recollection, Familiarity]:
-        """The gate and the two paths."""
-        return (
-            Gate(**_values(self, Gate)),
-            ReleasedRecollection(**_values(self, ReleasedRecollection)),
-            Familiarity(self.k, self.floor),
-        )
+    def gate(self) -> Gate:
+        """What decides between the two paths."""
+        return Gate(**{one.name: getattr(self, one.name) for one in fields(Gate)})
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrintedRFMem(_Gated, PrintedRecollection):
+class PrintedRFMem(Printed, _Gated):
     """RF-Mem as printed: the entropy as a sum (Eq. 2), familiar if H ≤ τ (Eq. 3).
 
     Algorithm 1 asks for low entropy before it asks for a low mean; Eq. 3, Eq. 12 and §2.1 let a
     mean of at most θ_low recollect whatever the entropy, and are followed.
     """
 
-    def parts(self) -> tuple[Gate, _Recollection, Familiarity]:
-        """The gate and the two paths."""
-        values = {name: getattr(self, name) for name in ("sharpness", "mean_high", "mean_low")}
-        # H ≤ τ is H < the next number after τ.
+    def gate(self) -> Gate:
+        """What decides between the two paths; H ≤ τ is H < the next number after τ."""
         above = math.nextafter(self.entropy_threshold, math.inf)
-        return (
-            Gate(entropy_threshold=above, entropy_form="sum", **values),
-            PrintedRecollection(**_values(self, PrintedRecollection)),
-            Familiarity(self.k, self.floor),
-        )
-
-
-def _values(retriever: object, kind: type) -> dict[str, Any]:
-    """The retriever's values of what `kind` has."""
-    return {one.name: getattr(retriever, one.name) for one in fields(kind)}
+        return Gate(self.sharpness, above, self.mean_high, self.mean_low, "sum")
 
 
 def _size(request: Request) -> int:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memrepro.core.keys import Request, ranked
 from memrepro.core.ranking import Ranking, top_k
-from memrepro.core.similarity import Floats, products
+from memrepro.core.similarity import products
 from memrepro.retrieve.rfmem_alternatives.loop import DocVectors, queries_of, reranked
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ class GraphSearch:
         fanout: the paper's F; the search enters by B·F docs.
         neighbours: edges that leave a doc; 3, as many as the loop's branches (B).
         rounds: steps that the search goes away from where it entered, at most.
+        exhaustive: whether docs are ranked by similarity, and not as they were visited.
     """
 
+    exhaustive: ClassVar[bool] = False
     k: int
     beam_width: int
     fanout: int
@@ -47,7 +49,10 @@ class GraphSearch:
             for query_id, query, memory in queries_of(request):
                 similarity = memory.similarity(query)
                 entry = top_k(similarity, memory.ties, self.beam_width * self.fanout)
-                found = self.order(self.visit(graph, entry), query, memory)[: self.k]
+                found = self.visit(graph, entry)
+                if self.exhaustive:
+                    found = np.array(list(reranked(found.tolist(), query, memory)), np.intp)
+                found = found[: self.k]
                 rankings.append(ranked(request.keys, query_id, found, similarity[found]))
         return rankings
 
@@ -73,15 +78,9 @@ class GraphSearch:
         edges = nx.bfs_edges(rooted, -1, depth_limit=self.rounds + 1)
         return np.array([doc for _, doc in edges], np.intp)
 
-    def order(self, docs: NDArray[np.intp], query: Floats, memory: DocVectors) -> NDArray[np.intp]:
-        """The docs visited, best first; here as they were visited."""
-        return docs
-
 
 @dataclass(frozen=True, kw_only=True)
 class FullGraphSearch(GraphSearch):
     """The graph's search without a stop at K, ranked by similarity to the query (D.9, Table 16)."""
 
-    def order(self, docs: NDArray[np.intp], query: Floats, memory: DocVectors) -> NDArray[np.intp]:
-        """By similarity to the query."""
-        return np.array(list(reranked(docs, query, memory)), np.intp)
+    exhaustive: ClassVar[bool] = True

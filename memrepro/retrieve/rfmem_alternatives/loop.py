@@ -8,6 +8,7 @@ query at a time.
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +40,11 @@ def queries_of(request: Request) -> Iterator[tuple[str, Floats, DocVectors]]:
         yield query_id, query, memory
 
 
-def reranked(docs: NDArray[np.intp], query: Floats, memory: DocVectors) -> dict[int, float]:
+def reranked(docs: Sequence[int], query: Floats, memory: DocVectors) -> dict[int, float]:
     """Docs by similarity to the query itself, best first."""
     scores = np.full(len(memory.ties), -np.inf)
-    scores[docs] = memory.similarity(query)[docs]
+    held = np.array(docs, np.intp)
+    scores[held] = memory.similarity(query)[held]
     return {int(i): float(scores[i]) for i in top_k(scores, memory.ties, len(scores))}
 
 
@@ -67,8 +69,11 @@ class Loop(ABC):
         rounds: the paper's R.
         relevance_weight: the released code's μ (the paper: 1), see `ReleasedRecollection`.
         floor: candidates scoring less are dropped.
+        exhaustive: whether there is no stop at K docs (Algorithm 3, 22); docs are then ranked by
+            similarity to the query, and otherwise as they were discovered.
     """
 
+    exhaustive: ClassVar[bool] = False
     k: int
     beam_width: int
     fanout: int
@@ -84,20 +89,14 @@ class Loop(ABC):
     def mix(self, query: Floats, centroid: Floats, original: Floats) -> Floats:
         """The next query, of length 1; each of shape (dimension,)."""
 
-    def enough(self, found: int) -> bool:
-        """Whether the search stops after a round, so many docs being found (Algorithm 3, 22)."""
-        return found >= self.k
-
-    def order(self, found: dict[int, float], query: Floats, memory: DocVectors) -> dict[int, float]:
-        """The docs found, best first, each with its score; here as they were discovered."""
-        return found
-
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
         rankings = []
         for request in requests:
             for query_id, query, memory in queries_of(request):
-                found = self.order(self.explore(query, memory), query, memory)
+                found = self.explore(query, memory)
+                if self.exhaustive:
+                    found = reranked(list(found), query, memory)
                 docs = np.array(list(found), np.intp)[: self.k]
                 scores = np.array(list(found.values()))[: self.k]
                 rankings.append(ranked(request.keys, query_id, docs, scores))
@@ -120,18 +119,14 @@ class Loop(ABC):
             for branch in beam:
                 for doc, score in zip(branch.docs, branch.doc_scores, strict=True):
                     found.setdefault(int(doc), float(score))
-            if self.enough(len(found)):
+            if len(found) >= self.k and not self.exhaustive:
                 break
         return found
 
     def _grow(
-        self,
-        parent: Branch,
-        depth: int,
-        original: Floats,
-        memory: DocVectors,
+        self, parent: Branch, depth: int, original: Floats, memory: DocVectors,
         found: dict[int, float],
-    ) -> Iterator[Branch]:
+    ) -> Iterator[Branch]:  # fmt: skip
         """A branch's children: its unseen candidates, clustered, each centroid mixed in."""
         similarity = memory.similarity(parent.query)
         nearest = top_k(similarity, memory.ties, (self.beam_width + depth) * self.fanout)

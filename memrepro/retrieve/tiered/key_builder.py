@@ -15,7 +15,7 @@ session of a memory has a time, they are one day apart, in their order.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -45,26 +45,12 @@ WARM, COLD = "warm", "cold"
 _MINUTE, _DAY = 60.0, 86400.0
 _UNDATED = datetime(2000, 1, 1, tzinfo=UTC)
 
-Cuts = list[tuple[int, int]]
-
-
-def _turns(messages: Sequence[Message]) -> Cuts:
-    return [(place, place + 1) for place in range(len(messages))]
-
-
-def _segments(messages: Sequence[Message]) -> Cuts:
-    return [(start, end) for start, end in cut(messages) if says_something(messages[start:end])]
-
-
-def _whole(messages: Sequence[Message]) -> Cuts:
-    return [(0, len(messages))]
-
-
-_CUTS: Mapping[str, Callable[[Sequence[Message]], Cuts]] = {
-    "turn": _turns,
+# Messages → the units, as [start, end) of them.
+_CUTS: Mapping[str, Callable[[Sequence[Message]], list[tuple[int, int]]]] = {
+    "turn": lambda said: [(place, place + 1) for place in range(len(said))],
     "context": in_context,
-    "segment": _segments,
-    "whole": _whole,
+    "segment": lambda said: [(a, b) for a, b in cut(said) if says_something(said[a:b])],
+    "whole": lambda said: [(0, len(said))],
 }
 
 
@@ -81,7 +67,7 @@ UNITS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TieredKeys(Keys):
     """Keys with their times.
 
@@ -92,10 +78,10 @@ class TieredKeys(Keys):
         doc_turns: how many turns each doc has, shape (n_docs,).
     """
 
-    units: NDArray[np.int64] = field(default_factory=lambda: np.array([], np.int64))
-    said: Doubles = field(default_factory=lambda: np.array([]))
-    doc_said: Doubles = field(default_factory=lambda: np.array([]))
-    doc_turns: NDArray[np.int64] = field(default_factory=lambda: np.array([], np.int64))
+    units: NDArray[np.int64]
+    said: Doubles
+    doc_said: Doubles
+    doc_turns: NDArray[np.int64]
 
     @cached_property
     def by_unit(self) -> "Units":
@@ -104,17 +90,16 @@ class TieredKeys(Keys):
 
 
 class Units:
-    """The units of a memory: what the keys of one unit share.
+    """The units of a memory: what the keys of one unit share, arrays of shape (n_units,).
 
     Attributes:
-        rows: each unit's place in the unique texts, shape (n_units,).
-        said: when the last message of each was said, Unix seconds, shape (n_units,).
-        warm: whether each is of WARM's kind, and no fact, shape (n_units,).
+        rows: each unit's place in the unique texts.
+        said: when the last message of each was said, Unix seconds.
+        warm: whether each is of WARM's kind, and no fact.
         docs: the docs that each stands in, by index.
     """
 
-    def __init__(self, keys: "TieredKeys") -> None:
-        """Put the keys of each unit together."""
+    def __init__(self, keys: TieredKeys) -> None:
         numbers, first, place = np.unique(keys.units, return_index=True, return_inverse=True)
         self._keys, self._first = keys, first
         self.rows = keys.rows[first]
@@ -147,11 +132,7 @@ class Units:
 
 @dataclass(frozen=True)
 class TimedRequest(Request):
-    """A request whose queries have a time.
-
-    Attributes:
-        asked: when each query is asked, Unix seconds, shape (n_queries,).
-    """
+    """A request that says when each query is `asked`, Unix seconds, shape (n_queries,)."""
 
     asked: Sequence[float] = ()
 
@@ -189,7 +170,11 @@ class TieredKeyBuilder(KeyBuilder):
         for session, began in zip(memory.sessions, session_times(memory), strict=True):
             messages = messages_of(session, began)
             docs = self.docs(session)
-            owners = self._owners(session, len(doc_ids))
+            # The doc of each turn of the session.
+            by_round = 0 if self.granularity == "session" else 1
+            owners = [
+                len(doc_ids) + by_round * i for i, r in enumerate(session.rounds) for _ in r.turns
+            ]
             for start, end in cutting(messages):
                 text = written(messages[start:end])
                 # What stands before a turn as its context is not found by it.
@@ -227,12 +212,6 @@ class TieredKeyBuilder(KeyBuilder):
         """The queries with the time at which each is asked."""
         plain = super().request(keys, memory, queries, **vectors)
         return TimedRequest(**vars(plain), asked=[asked_at(one.at, memory) for one in queries])
-
-    def _owners(self, session: Session, first: int) -> list[int]:
-        """The doc of each turn of a session."""
-        if self.granularity == "session":
-            return [first for r in session.rounds for _ in r.turns]
-        return [first + i for i, r in enumerate(session.rounds) for _ in r.turns]
 
 
 BUILDER = TieredKeyBuilder

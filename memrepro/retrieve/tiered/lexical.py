@@ -27,14 +27,9 @@ def words(text: str) -> list[str]:
 
 
 class Lexical:
-    """The words of a list of texts, and how well each text fits a query.
-
-    Attributes:
-        lengths: words of each text, shape (n,).
-    """
+    """The words of a list of texts, and how well each text fits a query."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        """Count the words of `texts`."""
         self._places: dict[str, int] = {}
         columns: list[int] = []
         ends = [0]

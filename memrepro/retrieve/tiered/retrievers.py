@@ -114,15 +114,9 @@ class Tiered:
         return [found[number] for number in range(len(dense))]
 
     def _units(
-        self,
-        memory: Units,
-        text: str,
-        dense: Doubles,
-        lexical: Lexical | None,
-        now: float,
-        accessed: Doubles,
-        accesses: Doubles,
-    ) -> tuple[NDArray[np.intp], Doubles]:
+        self, memory: Units, text: str, dense: Doubles, lexical: Lexical | None, now: float,
+        accessed: Doubles, accesses: Doubles,
+    ) -> tuple[NDArray[np.intp], Doubles]:  # fmt: skip
         """The units that are given, the first first, and their scores."""
         past = memory.said <= now
         recent = past & (now - memory.said <= self.warm_days * 86400) if self.warm_days else past
@@ -154,21 +148,16 @@ class Tiered:
     def _score(self, similar: Doubles, hours: Doubles, accesses: Doubles) -> Doubles:
         """The document's score of each unit; these data have no channels and no importance."""
         counts = accesses if self.reinforced else 0.0
-        if self.recency == "none":
-            return combined(similar, 1.0, 0.0, 0.0, counts)
+        decay = additive_recency(hours, self.rate)
         if self.recency == "memory_bank":
-            return memory_bank(similar, additive_recency(hours, self.rate), 0.0, 0.0)
-        if self.recency == "buckets":
-            return combined(similar, 1.0, bucket_recency(hours), 0.0, counts)
-        return combined(similar, 1.0, additive_recency(hours, self.rate), 0.0, counts)
+            return memory_bank(similar, decay, 0.0, 0.0)
+        if self.recency == "none":
+            return combined(similar, 1.0, 0.0, accesses=counts)
+        boost = bucket_recency(hours) if self.recency == "buckets" else decay
+        return combined(similar, 1.0, boost, accesses=counts)
 
     def _docs(
-        self,
-        keys: TieredKeys,
-        memory: Units,
-        taken: NDArray[np.intp],
-        scores: Doubles,
-        now: float,
+        self, keys: TieredKeys, memory: Units, taken: NDArray[np.intp], scores: Doubles, now: float
     ) -> tuple[NDArray[np.intp], Doubles]:
         """The docs of the units in their order, then HOT's, the latest first; each doc once."""
         found: dict[int, float] = {}

@@ -35,11 +35,6 @@ def bucket_recency(hours: ArrayLike) -> Doubles:
     return weights[np.searchsorted(ends, np.maximum(np.asarray(hours, np.float64), 0.0))]
 
 
-def importance_boost(importance: ArrayLike) -> Doubles:
-    """0.2 times the importance, which lies in 0..1."""
-    return IMPORTANCE_WEIGHT * np.asarray(importance, np.float64)
-
-
 def reinforcement(accesses: ArrayLike) -> Doubles:
     """0.02 an access, at most 0.1."""
     return np.minimum(np.asarray(accesses, np.float64) * PER_ACCESS, MOST_OF_ACCESSES)
@@ -59,15 +54,10 @@ def combined(
 ) -> Doubles:
     """`computeMemoryScore`: similarity × channel weight + recency + importance + reinforcement.
 
-    Args:
-        similarity: semantic, or hybrid.
-        channel: weights (`channel_weight`).
-        recency: of the last access, 0..1.
-        importance: 0..1, before its weight.
-        accesses: how often each was retrieved.
+    Similarity is semantic or hybrid; recency, of the last access, and importance lie in 0..1.
     """
     weighted = np.asarray(similarity, np.float64) * np.asarray(channel, np.float64)
-    boosts = importance_boost(importance) + reinforcement(accesses)
+    boosts = IMPORTANCE_WEIGHT * np.asarray(importance, np.float64) + reinforcement(accesses)
     return np.asarray(weighted + np.asarray(recency, np.float64) + boosts)
 
 
@@ -83,12 +73,8 @@ def hybrid(dense: ArrayLike, lexical: ArrayLike, alpha: float) -> Doubles:
     """`alpha` of the cosine and `1 - alpha` of BM25, the latter as a share of its largest value.
 
     The document gives the weights alone; BM25 has no upper end, so it is divided by the best of the
-    texts that are scored together. Where no text has a word of the query, BM25 adds nothing.
-
-    Args:
-        dense: shape (..., n).
-        lexical: shape (..., n), 0 and more.
-        alpha: 0..1.
+    texts that are scored together. Where no text has a word of the query, BM25 adds nothing. The
+    texts are along the last axis of both.
     """
     found = np.asarray(lexical, np.float64)
     best = found.max(axis=-1, keepdims=True, initial=0.0)

@@ -88,10 +88,7 @@ class Segmentation:
             )
 
 
-def cut(
-    messages: Sequence[Message],
-    rules: Segmentation = Segmentation(),
-) -> list[tuple[int, int]]:
+def cut(messages: Sequence[Message], rules: Segmentation = Segmentation()) -> list[tuple[int, int]]:
     """The segments as [start, end) of the messages, which are in order of time."""
     pauses = np.diff([m.at for m in messages]) if messages else np.array([])
     gaps = np.flatnonzero(pauses > rules.gap_hours * 3600) + 1
@@ -133,13 +130,9 @@ def _cut_stretch(
 
 
 def _end(
-    start: int,
-    last: int,
-    tokens: Sequence[int],
-    shifts: Sequence[bool],
-    first: int,
+    start: int, last: int, tokens: Sequence[int], shifts: Sequence[bool], first: int,
     rules: Segmentation,
-) -> int:
+) -> int:  # fmt: skip
     """Where the segment that begins at `start` ends."""
     end, held = start + 1, tokens[start]
     while end < last and end - start < rules.most:
@@ -201,19 +194,16 @@ def says_something(messages: Sequence[Message]) -> bool:
 
 
 def in_context(messages: Sequence[Message], before: int = 3) -> list[tuple[int, int]]:
-    """Each message that says something with up to three before it ("Context augmentation").
+    """Each message that says something, as [start, end), with up to three before it as its context.
 
-    As [start, end) of the messages, the message itself the last.
+    Source: "Context augmentation".
     """
-    return [
-        (max(0, place - before), place + 1)
-        for place, message in enumerate(messages)
-        if not is_filler(message.text)
-    ]
+    told = [place for place, message in enumerate(messages) if not is_filler(message.text)]
+    return [(max(0, place - before), place + 1) for place in told]
 
 
 def content_hash(message: Message) -> str:
     """Of speaker, words and minute: two copies of a message in two channels share it."""
-    said = " ".join(message.text.split()).casefold()
+    said = one_line(message.text).casefold()
     parts = (message.speaker.casefold(), clock(message.at), said)
     return hashlib.sha256("".join(f"{len(p)}:{p}" for p in parts).encode()).hexdigest()[:32]

@@ -16,13 +16,8 @@ def mmr(relevance: Doubles, vectors: Floats, weight: float, k: int) -> NDArray[n
     """Maximal marginal relevance: which to take, in order of taking.
 
     Each step takes the largest `weight × relevance - (1 - weight) × (largest cosine with what is
-    taken)`; of equals the first, so give them in the order that ties shall have.
-
-    Args:
-        relevance: shape (n,).
-        vectors: of length one, shape (n, dimension).
-        weight: the document's lambda, 0.7; 1 is the order of relevance.
-        k: how many at most.
+    taken)`; of equals the first, so give them in the order that ties shall have. The weight is the
+    document's lambda, 0.7; 1 is the order of relevance. Vectors have length one.
     """
     doubles = vectors.astype(np.float64)
     left = np.ones(len(relevance), np.bool_)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memrepro.core.keys import Request, ranked, score_all
 from memrepro.core.ranking import Ranking, top_k
@@ -43,29 +42,17 @@ class TimeFiltered:
             for query_id, asked, scores in zip(
                 request.query_ids, request.ranges, doc_scores, strict=True
             ):
-                if asked is None:
-                    best = top_k(scores, keys.ties, self.k)
-                else:
-                    inside = self._in_range(asked, dates, owner, len(scores))
-                    best = top_k(np.where(inside, scores, -np.inf), keys.ties, self.k)
-                    if len(best) < self.k:
-                        rest = np.where(inside, -np.inf, scores)
-                        best = np.concatenate([best, top_k(rest, keys.ties, self.k - len(best))])
+                inside = np.ones(len(scores), np.bool_)
+                if asked is not None:
+                    first, last = asked[0] - self.margin, asked[1] + self.margin
+                    inside[:] = False
+                    inside[owner[(dates[:, 0] <= last) & (dates[:, 1] >= first)]] = True
+                best = top_k(np.where(inside, scores, -np.inf), keys.ties, self.k)
+                if len(best) < self.k:
+                    rest = np.where(inside, -np.inf, scores)
+                    best = np.concatenate([best, top_k(rest, keys.ties, self.k - len(best))])
                 found.append(ranked(keys, query_id, best, scores[best]))
         return found
-
-    def _in_range(
-        self,
-        asked: tuple[int, int],
-        dates: NDArray[np.int64],
-        owner: NDArray[np.int64],
-        n_docs: int,
-    ) -> NDArray[np.bool_]:
-        """Which docs have a date in the widened range, shape (n_docs,)."""
-        start, end = asked[0] - self.margin, asked[1] + self.margin
-        inside = np.zeros(n_docs, np.bool_)
-        inside[owner[(dates[:, 0] <= end) & (dates[:, 1] >= start)]] = True
-        return inside
 
 
 RETRIEVERS = {"filtered": TimeFiltered}

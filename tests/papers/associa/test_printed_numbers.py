@@ -3,8 +3,9 @@
 from memrepro.audit.checks import checks_of
 from memrepro.audit.documents import printed_rows
 from memrepro.retrieve.associa.entities import CATEGORIES
+from memrepro.retrieve.associa.evidence import Settings
 from memrepro.retrieve.associa.graph import EDGE_KINDS
-from memrepro.retrieve.associa.retrievers import DeliberatedAssocia, Settings
+from memrepro.retrieve.associa.retrievers import DeliberatedAssocia
 
 
 def test_the_settings_that_are_named_are_the_defaults():

@@ -13,8 +13,8 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.papers.associa.view import question_graph
 from memrepro.retrieve import make_retriever
+from memrepro.retrieve.associa.evidence import Settings, recall
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
-from memrepro.retrieve.associa.retrievers import Settings, recall
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan
 from memrepro.study.requests import make_requests, read_vectors
 

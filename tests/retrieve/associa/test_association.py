@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.association import (
     Prizes,
     associate,
@@ -114,7 +113,7 @@ def best_value(edges, prizes):
 def test_against_all_connected_subgraphs_of_up_to_ten_nodes(pruning, least):
     generator = np.random.default_rng(5)
     equal = []
-    for _ in range(120):
+    for _ in range(60):
         edges, prizes = drawn(generator)
         found = associate(edges, prizes, pruning)
         best = best_value(edges, prizes)
@@ -140,26 +139,6 @@ def test_the_subgraph_is_connected_and_holds_the_ends_of_its_edges(seed, pruning
         prizes.nodes[found.nodes].sum()
         + sum(prizes.edges[e] - prizes.edge_cost for e in found.edges)
     )
-
-
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_numbers_that_are_not_finite_are_refused(wrong):
-    graph = build_from(tale())
-    similar = np.zeros(len(graph.texts))
-    similar[2] = wrong
-    with pytest.raises(MemreproError, match="1 of .* similarities are not finite"):
-        prize(graph, similar, 3, 3, 0.5)
-    with pytest.raises(MemreproError, match="prize 0 is"):
-        associate(np.array([[0, 1]]), Prizes(np.array([wrong, 1]), np.zeros(1), 0.5))
-    with pytest.raises(MemreproError, match="edge's similarity is NaN"):
-        edge_prizes(np.array([np.nan]), 3)
-
-
-@pytest.mark.parametrize("cost", [0.0, -1.0, np.nan, np.inf])
-def test_a_cost_must_be_above_0(cost):
-    graph = build_from(tale())
-    with pytest.raises(MemreproError, match="edge_cost is"):
-        prize(graph, np.zeros(len(graph.texts)), 3, 3, cost)
 
 
 def test_costs_are_equation_9():

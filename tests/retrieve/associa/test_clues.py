@@ -1,9 +1,10 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.memory import Memory, Round, Session
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa import written
 from memrepro.retrieve.associa.clues import (
     SPEAKER,
     EventClues,
@@ -43,29 +44,25 @@ def test_utterances_are_the_docs_with_words_under_the_key_scheme():
         ("r2", "Tomorrow we meet Ann at the lake.", ("user",)),
     ]
     assert [[e.text for e in c.events] for c in found] == [[], ["The user meets Ann."]]
+    whole = read_session(SESSION, FOUND, Recipe("round", "concat", ("gold-fact",)))
+    assert [c.speakers for c in whole] == [("user", "assistant")] * 2 + [("assistant",)]
 
 
 def test_a_written_event_brings_its_own_entities_and_relations():
-    told = written.Told(
+    told = EventClues(
         "The user will swim with Ann in June.",
         (("Ann", "Person/User/Organization"), ("June", "Time")),
         ((SPEAKER, "will swim with", 0), (0, "swims in", 1)),
     )
-    text = written.write(told)
+    text = told.written()
     of_session = extracted(("r2", "event", text))
     found = read_session(SESSION, of_session, Recipe("round", "user_only", ("gold-event",)))
-    assert found[1].events == (EventClues(told.text, told.entities, told.relations),)
+    assert found[1].events == (told,)
     # Of several speakers none is the one: what relates the speaker is left out.
     assert read_event(text, (), ("user", "assistant")).relations == told.relations[1:]
-    nobody = written.write(told._replace(relations=((5, "is", 0),)))
+    nobody = text.replace('[0, "swims in", 1]', '[5, "is", 0]')
     with pytest.raises(MemreproError, match="relation 'is' of event .* goes from 5 to 0"):
         read_event(nobody, (), ("user",))
-
-
-def test_concatenation_has_all_speakers():
-    found = read_session(SESSION, FOUND, Recipe("round", "concat", ("gold-fact",)))
-    assert [c.speakers for c in found] == [("user", "assistant")] * 2 + [("assistant",)]
-    assert found[0].text == "I love my new bike. Great."
 
 
 def test_a_sessions_event_is_grounded_where_most_words_are_shared_else_in_the_first_round():
@@ -86,12 +83,10 @@ def test_a_session_as_utterance_has_the_events_of_all():
 
 
 def test_the_time_is_that_of_the_utterances_session():
-    memory = Memory("m", (SESSION,), ("2023-05-08T13:56",))
-    found = read_memory(memory, FOUND, Recipe("round", "user_only", ("gold-fact",)))
-    assert {c.time for c in found} == {"8 May 2023"}
-    memory = Memory("m", (SESSION,), ("",))
-    found = read_memory(memory, FOUND, Recipe("round", "user_only", ("gold-fact",)))
-    assert {c.time for c in found} == {""}
+    recipe = Recipe.parse("round", "user_only+graph:gold-fact&gold-event")
+    for at, day in (("2023-05-08T13:56", "8 May 2023"), ("", "")):
+        found = read_memory(Memory("m", (SESSION,), (at,)), FOUND, recipe)
+        assert {c.time for c in found} == {day}
 
 
 def test_i_is_the_speaker_if_there_is_one():
@@ -99,12 +94,6 @@ def test_i_is_the_speaker_if_there_is_one():
     assert event.entities == (("Paris", "Place"),)
     assert event.relations == ((SPEAKER, "I visited Paris", 0),)
     assert read_event("I visited Paris.", {"Paris"}, ("a", "b")).relations == ()
-
-
-def test_a_key_scheme_is_read():
-    assert Recipe.parse("round", "user_only+graph:nlp-fact&nlp-event") == Recipe(
-        "round", "user_only", ("nlp-fact", "nlp-event")
-    )
 
 
 @pytest.mark.parametrize(
@@ -136,3 +125,32 @@ def test_a_key_scheme_that_cannot_be_made_is_refused(granularity, key_scheme, sa
 def test_a_relation_to_nowhere_and_other_bad_events_are_refused(parts, said):
     with pytest.raises(MemreproError, match=said):
         EventClues(*parts)
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+told = texts.filter(str.strip)
+ends = st.sampled_from([(0, 1), (1, 0), (SPEAKER, 1), (0, SPEAKER)])
+
+
+@given(told, told, told, st.lists(st.tuples(ends, told), max_size=3))
+def test_what_is_written_is_read(text, one, other, related):
+    entities = ((one, "Place"), (other, "Other"))
+    event = EventClues(text, entities, tuple((a, how, b) for (a, b), how in related))
+    assert EventClues.read(event.written()) == event
+    assert "\n" not in event.written()
+
+
+@given(texts)
+def test_other_texts_are_no_written_event(text):
+    assert EventClues.read(text) is None
+
+
+@pytest.mark.parametrize(
+    "rest", ["", '"a"}', '"a", "entities": [], "relations": [], "x": 1}',
+             '"a", "entities": [1], "relations": []}', '"a", "entities": [], "relations": [["a"]]}',
+             '"a", "entities": null, "relations": []}',
+             '"a", "entities": [], "relations": [["a", "b", "c"]]}'],
+)  # fmt: skip
+def test_a_damaged_one_is_an_error(rest):
+    with pytest.raises(MemreproError, match="cannot be read .*: extract it again"):
+        EventClues.read('{"event": ' + rest)

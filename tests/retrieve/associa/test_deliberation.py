@@ -17,11 +17,10 @@ from memrepro.retrieve.associa.deliberation import (
     evidence_texts,
     expand,
 )
-from memrepro.retrieve.associa.evidence import associated, weighed
+from memrepro.retrieve.associa.evidence import Settings, associated, weighed
 from memrepro.retrieve.associa.graph import build_from
-from memrepro.retrieve.associa.importance import page_rank, weights, with_utterances
 from memrepro.retrieve.associa.key_builder import graph_of
-from memrepro.retrieve.associa.retrievers import Associa, Settings
+from memrepro.retrieve.associa.retrievers import Associa
 
 from .made import memories, tale
 from .test_associa import QUESTIONS, request, travels
@@ -71,7 +70,7 @@ def search(asked, deliberator=None, embedding=embed, **parameters):
 
 
 @given(memories(), st.sampled_from(["none", "incremental"]), st.integers(1, 15))
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_one_round_is_plain_association(made, merging, top):
     asked = request(*made)
     own = {"merging": merging, "merge_threshold": 0.8, "top_nodes": top}
@@ -116,7 +115,7 @@ CLUES = st.lists(
 
 
 @given(memories(), st.lists(CLUES, min_size=3, max_size=3), st.integers(1, 5), st.integers(1, 4))
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_it_finds_the_nodes_of_algorithm_1(made, clues, max_iter, top):
     asked = request(*made)
     graph, own = graph_of(asked.keys), Settings(top_nodes=top, top_edges=top)
@@ -151,21 +150,15 @@ def test_clues_are_put_behind_the_query_and_stay_there():
     assert set(first) < set(script.calls[1][0].evidence)
 
 
-def test_all_questions_are_asked_and_embedded_at_once():
-    one, two = request(*travels()), request(*travels(), ["Rain again?"])
-    script = Script({q: [("Rome",), ("campaigns",)] for q in (*QUESTIONS, "Rain again?")})
-    embedded = Embedded()
-    found = search([one, two], script, embedded, max_iter=2, **FEW)
-    assert [r.query_id for r in found] == [*one.query_ids, *two.query_ids]
-    assert [len(call) for call in script.calls] == [4]
-    assert [len(call) for call in embedded.calls] == [4]
-
-
-def test_blocks_change_no_ranking(monkeypatch):
-    asked = [request(*travels()), request(*travels(), ["Rain again?"]), request(*travels())]
-    whole = search(asked, max_iter=3, **FEW)
+def test_all_questions_are_asked_and_embedded_at_once_and_blocks_change_nothing(monkeypatch):
+    asked = [request(*travels()), request(*travels(), ["Rain again?"])]
+    said = {q: [("Rome",), ("campaigns",)] for q in (*QUESTIONS, "Rain again?")}
+    script, embedded = Script(said), Embedded()
+    whole = search(asked, script, embedded, max_iter=2, **FEW)
+    assert [r.query_id for r in whole] == [name for one in asked for name in one.query_ids]
+    assert [len(call) for call in script.calls] == [len(call) for call in embedded.calls] == [4]
     monkeypatch.setattr("memrepro.retrieve.associa.retrievers._BLOCK", 1)
-    assert search(asked, max_iter=3, **FEW) == whole
+    assert search(asked, Script(said), max_iter=2, **FEW) == whole
     assert search([], max_iter=3) == []
 
 
@@ -173,7 +166,7 @@ def test_blocks_change_no_ranking(monkeypatch):
 
 
 @given(memories())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_the_union_has_the_greatest_prizes_and_the_least_cost(made):
     asked = request(*made)
     graph, own = graph_of(asked.keys), Settings(top_nodes=2, top_edges=2)
@@ -189,28 +182,7 @@ def test_the_union_has_the_greatest_prizes_and_the_least_cost(made):
     assert (both.prizes.costs <= np.fmin(one.prizes.costs, two.prizes.costs)).all()
     assert both.subgraph.value == value_of(both.subgraph.nodes, both.subgraph.edges, both.prizes)
     assert set(expand(two, one).subgraph.nodes.tolist()) <= set(both.subgraph.nodes.tolist())
-    # Equations 11 and 12 over the union and the utterances connected to it.
-    evidence = weighed(both, graph, own)
-    nodes = with_utterances(graph, both.subgraph.nodes)
-    place = {node: number for number, node in enumerate(nodes.tolist())}
-    inside = [n for n, (a, b) in enumerate(graph.edges.tolist()) if a in place and b in place]
-    ends = np.array([[place[i] for i in graph.edges[n].tolist()] for n in inside], np.int64)
-    expected = page_rank(
-        ends.reshape(-1, 2), weights(both.prizes.costs[inside]), both.prizes.nodes[nodes]
-    )
-    np.testing.assert_allclose(evidence.importance, expected)
-    assert evidence.nodes.tolist() == nodes.tolist()
-
-
-def test_evidence_is_each_text_once_in_the_order_of_telling():
-    graph = graph_with_vectors()
-    found = associated(embed(["Ann choir Paris"])[0], graph, Settings()).subgraph
-    texts = evidence_texts(graph, found)
-    assert len(set(texts)) == len(texts)
-    assert list(texts) == sorted(texts, key=lambda t: min(
-        i for i in range(len(graph.kinds)) if graph.text(i) == t
-    ))  # fmt: skip
-    assert set(texts) == {graph.text(node) for node in found.nodes}
+    assert set(weighed(both, graph, own).nodes.tolist()) >= set(both.subgraph.nodes.tolist())
 
 
 # The deliberator by rule.
@@ -233,7 +205,11 @@ def test_the_clue_is_the_content_words_that_no_evidence_has(query, evidence, clu
     assert Coverage().missing([QueryEvidence(query, evidence)]) == [clues]
 
 
-@given(st.lists(st.tuples(st.text(max_size=30), st.lists(st.text(max_size=9), max_size=3))))
+PAIRS = st.tuples(st.text(max_size=20), st.lists(st.text(max_size=9), max_size=2))
+
+
+@given(st.lists(PAIRS, max_size=3))
+@settings(max_examples=40)
 def test_evidence_with_the_question_itself_is_sufficient(pairs):
     asked = [QueryEvidence(query, tuple(texts)) for query, texts in pairs]
     found = Coverage().missing(asked)
@@ -251,7 +227,7 @@ def test_evidence_with_the_question_itself_is_sufficient(pairs):
 def test_without_an_encoder_it_searches_nothing_and_says_what_to_do():
     made = make_retriever("associa", "deliberated", {"k": 5})
     assert (made.max_iter, made.top_nodes) == (2, 15)  # §5.2.1
-    with pytest.raises(MemreproError, match="has no encoder: .* by the stage retrieve_graph"):
+    with pytest.raises(MemreproError, match="has no encoder: .* run it by its study"):
         made.search([request(*travels())])
 
 

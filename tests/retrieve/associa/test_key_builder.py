@@ -4,39 +4,32 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from memrepro.core.extractions import Extractions
 from memrepro.core.key_builder import make_keys
 from memrepro.core.memory import Memory, Round
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.clues import Recipe, read_memory
-from memrepro.retrieve.associa.graph import build
+from memrepro.retrieve.associa.graph import build_from
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, clues_of, graph_of
 
 from .made import memories, same
 
 KEY_SCHEME = "user_only+graph:recorded-fact&recorded-event"
 RECIPE = Recipe.parse("round", KEY_SCHEME)
+NOTHING = Extractions({"recorded-fact": {}})
 
 
 @given(memories())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_keys_carry_the_whole_graph(made):
     memory, extractions = made
     keys = GraphKeyBuilder("round", KEY_SCHEME, extractions).make(memory)
     assert clues_of(keys) == read_memory(memory, extractions, RECIPE)
-    assert same(graph_of(keys), build(memory, extractions, RECIPE))
-
-
-@given(memories())
-@settings(max_examples=20)
-def test_each_text_of_the_graph_has_its_vector(made):
-    memory, extractions = made
-    builder = GraphKeyBuilder("round", KEY_SCHEME, extractions)
-    (keys,) = builder.make_all([memory])
-    assert len(set(builder.texts)) == len(builder.texts)
-    encoder = HashEncoder()
-    graph = graph_of(keys.with_vectors(encoder.encode(builder.texts, "document")))
-    assert np.array_equal(graph.vectors, encoder.encode(graph.texts, "document"))
+    vectors = HashEncoder().encode(keys.unique, "document")
+    graph = graph_of(keys.with_vectors(vectors))
+    assert np.array_equal(graph.vectors, HashEncoder().encode(graph.texts, "document"))
+    assert same(graph, build_from(read_memory(memory, extractions, RECIPE)))
 
 
 def test_the_docs_are_those_of_other_key_schemes_also_without_words():
@@ -46,7 +39,7 @@ def test_the_docs_are_those_of_other_key_schemes_also_without_words():
         ("s2", Round.of("r2", user="Hi.")),
         ("s2", Round.of("r3", assistant="Bye.")),
     )
-    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", extractions())
+    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", NOTHING)
     keys, usual = builder.make(memory), make_keys(memory, "user_only")
     assert keys.doc_ids == usual.doc_ids == ("r1", "r2", "r3")
     assert np.array_equal(keys.ties, usual.ties)
@@ -54,35 +47,23 @@ def test_the_docs_are_those_of_other_key_schemes_also_without_words():
     assert builder.sessions_of_docs(memory).tolist() == [0, 1, 1]
 
 
-def extractions():
-    from memrepro.core.extractions import Extractions
-
-    return Extractions({"recorded-fact": {}})
-
-
 def test_a_memory_without_utterances_is_refused():
     memory = Memory.of("m", ("s1", Round.of("r1", assistant="Hello.")))
-    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", extractions())
+    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", NOTHING)
     with pytest.raises(MemreproError, match="memory 'm' has no utterance under the key scheme"):
         builder.make(memory)
 
 
-def test_keys_of_another_key_scheme_are_refused():
-    memory = Memory.of("m", ("s1", Round.of("r1", user="Hello.")))
-    with pytest.raises(MemreproError, match="are of no memory graph"):
-        graph_of(make_keys(memory, "concat"))
-
-
 @pytest.mark.parametrize("field", ["entity:Place", "relation:0:1", "relation:a:b", "relation:1"])
 def test_keys_out_of_order_are_refused(field):
-    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", extractions())
+    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", NOTHING)
     keys = builder.make(Memory.of("m", ("s1", Round.of("r1", user="Hello."))))
     with pytest.raises(MemreproError, match="of no memory graph"):
         graph_of(replace(keys, fields=(*keys.fields[:-1], field)))
 
 
 def test_keys_without_labels_are_refused():
-    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", extractions())
+    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", NOTHING)
     keys = builder.make(Memory.of("m", ("s1", Round.of("r1", user="Hello."))))
     keys = keys.with_vectors(HashEncoder().encode(keys.unique, "document"))
     bare = np.array([field != "label" for field in keys.fields])
@@ -92,7 +73,7 @@ def test_keys_without_labels_are_refused():
 
 
 @given(memories(), memories())
-@settings(max_examples=20)
+@settings(max_examples=10)
 def test_memories_share_their_texts_and_keep_their_own_times(one, two):
     (memory, extractions), (_, _) = one, two
     later = Memory("later", memory.sessions, ("2025-02-03",) * len(memory.sessions))

@@ -1,6 +1,5 @@
-"""RF-Mem: the formulas by hand, a plain per-query loop as peer, the gate's regions, odd inputs."""
+"""RF-Mem: the formulas by hand, the gate's regions, what a trace tells."""
 
-import warnings
 from math import exp, log
 
 import numpy as np
@@ -8,86 +7,18 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.cluster import KMeans
 
-from memrepro.core.key_builder import make_keys
-from memrepro.core.keys import Request
-from memrepro.core.memory import Memory, Round
 from memrepro.core.ranking import to_frame
-from memrepro.core.similarity import normalise
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.rfmem.gate import Gate
 from memrepro.retrieve.rfmem.retrievers import Familiarity
 
-
-def request(n_docs, seed=0, dimension=16, n_queries=3, vectors=None):
-    generator = np.random.default_rng(seed)
-    memory = Memory.of("m", *((f"d{i}", Round.of(f"d{i}", user=f"t{i}")) for i in range(n_docs)))
-    if vectors is None:
-        vectors = normalise(generator.normal(size=(n_docs, dimension)).astype(np.float32) + 0.4)
-    queries = normalise(
-        generator.normal(size=(n_queries, vectors.shape[1])).astype(np.float32) + 0.4
-    )
-    names = [f"q{i}" for i in range(n_queries)]
-    return Request(make_keys(memory, "concat").with_vectors(vectors), names, names, queries)
-
-
-def plain_recollection(x, docs, k, beam_width, fanout, alpha, weight, rounds=10):
-    """The released code (docs/protocols.md, RF-Mem: paper and released code) as one plain loop."""
-    beam, seen = [(x, 0.0)], []
-    for depth in range(rounds):
-        grown = []
-        for query, so_far in beam:
-            order = np.argsort(-(docs @ query), kind="stable")[: (beam_width + depth) * fanout]
-            new = [int(i) for i in order if docs[i] @ query >= 0 and i not in seen]
-            if not new:
-                continue
-            scores = []
-            for i in new:
-                others = [float(docs[i] @ docs[j]) for j in new if j != i]
-                scores.append(
-                    weight * float(docs[i] @ query) - (1 - weight) * max(others, default=0.0)
-                )
-            n = min(beam_width, len(new))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                labels = KMeans(n, random_state=42).fit_predict(docs[new])
-            for label in range(n):
-                members = [j for j in range(len(new)) if labels[j] == label]
-                if members:
-                    centroid = docs[[new[j] for j in members]].mean(axis=0)
-                    centroid /= np.linalg.norm(centroid)
-                    mixed = alpha * query + (1 - alpha) * centroid + x
-                    score = so_far + sum(scores[j] for j in members)
-                    grown.append((mixed / np.linalg.norm(mixed), score, [new[j] for j in members]))
-        if not grown:
-            break
-        grown.sort(key=lambda branch: -branch[1])
-        for _, _, found in grown[:beam_width]:
-            seen += [i for i in found if i not in seen]
-        if len(seen) >= k:
-            break
-        beam = [(query, score) for query, score, _ in grown[:beam_width]]
-    return [f"d{i}" for i in seen[:k]]
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("k", "fanout", "alpha"), [(5, 1, 0.9), (10, 2, 0.2), (10, 1, 0.5)])
-def test_recollection_equals_the_plain_loop(seed, k, fanout, alpha):
-    asked = request(60, seed)
-    retriever = make_retriever(
-        "rfmem", "recollection", {"k": k, "beam_width": 3, "fanout": fanout, "alpha": alpha}
-    )
-    for index, ranking in enumerate(retriever.search([asked])):
-        expected = plain_recollection(
-            asked.query_vectors[index], asked.keys.vectors, k, 3, fanout, alpha, 0.9
-        )
-        assert list(ranking.doc_ids) == expected
+from ..made import random_request, two_vectors_a_doc
 
 
 def test_familiarity_is_dense_above_the_floor():
-    asked = request(30)
+    asked = random_request(30)
     familiar = make_retriever("rfmem", "familiarity", {"k": 30}).search([asked])
     dense = make_retriever("dense", "dense", {"k": 30}).search([asked])
     for a, b in zip(familiar, dense, strict=True):
@@ -95,16 +26,12 @@ def test_familiarity_is_dense_above_the_floor():
         assert list(zip(a.doc_ids, a.scores, strict=True)) == kept
 
 
+GATED = {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5, "sharpness": 30.0}
+
+
 def gate(**changed):
-    return Gate(
-        **{
-            "sharpness": 30.0,
-            "entropy_threshold": 0.2,
-            "mean_high": 0.6,
-            "mean_low": 0.1,
-            **changed,
-        }
-    )
+    own = {"sharpness": 30.0, "entropy_threshold": 0.2, "mean_high": 0.6, "mean_low": 0.1}
+    return Gate(**{**own, **changed})
 
 
 def test_entropy_by_hand():
@@ -136,7 +63,7 @@ def test_the_gates_regions(scores, familiar):
 
 
 def test_the_gated_run_takes_each_query_from_its_path():
-    asked = request(60, n_queries=8)
+    asked = random_request(60, n_queries=8)
     own = {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5}
     familiar = make_retriever("rfmem", "familiarity", {"k": 5}).search([asked])
     entropies = [gate().entropy(np.array(f.scores)) for f in familiar]
@@ -150,7 +77,7 @@ def test_the_gated_run_takes_each_query_from_its_path():
 
 
 def test_the_gate_may_probe_under_another_floor_than_it_returns():
-    asked = request(60, n_queries=8)
+    asked = random_request(60, n_queries=8)
     scores = np.array([r.scores for r in Familiarity(5, -1).search([asked])])
     floor = float(np.median(scores))
     assert (scores < floor).any(axis=1).any()
@@ -171,12 +98,9 @@ def test_the_gate_may_probe_under_another_floor_than_it_returns():
         make_retriever("rfmem", "gated", {**own, "probe_floor": "x"})
 
 
-GATED = {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5, "sharpness": 30.0}
-
-
 def test_printed_rankings_fall_and_released_ones_need_not():
     own = {"k": 10, "beam_width": 3, "fanout": 2, "alpha": 0.5}
-    asked = [request(60, n_queries=8)]
+    asked = [random_request(60, n_queries=8)]
     for ranking in make_retriever("rfmem", "recollection_printed", own).search(asked):
         assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
     released = make_retriever("rfmem", "recollection", own).search(asked)
@@ -184,7 +108,7 @@ def test_printed_rankings_fall_and_released_ones_need_not():
 
 
 def test_the_printed_gate_lets_an_entropy_of_tau_pass():
-    asked = request(60, n_queries=8)
+    asked = random_request(60, n_queries=8)
     familiar = make_retriever("rfmem", "familiarity", {"k": 5}).search([asked])
     middle = gate(entropy_form="sum").entropy(np.array(familiar[3].scores))
     between = {**GATED, "mean_high": 2.0, "mean_low": -2.0, "entropy_threshold": middle}
@@ -200,7 +124,7 @@ def test_the_printed_gate_lets_an_entropy_of_tau_pass():
 )
 @pytest.mark.parametrize("name", ["gated", "gated_printed"])
 def test_the_trace_tells_where_each_hit_was_found(name, high, low, paths):
-    asked = [request(60, n_queries=8), request(30, seed=2, n_queries=1)]
+    asked = [random_request(60, n_queries=8), random_request(30, seed=2, n_queries=1)]
     asked[1].query_ids[:] = ["other"]
     form = "mean" if name == "gated" else "sum"
     familiar = make_retriever("rfmem", "familiarity", {"k": 5}).search(asked)
@@ -230,15 +154,9 @@ def test_the_trace_tells_where_each_hit_was_found(name, high, low, paths):
 
 
 def test_errors():
-    asked = request(3)
-    fielded = Memory.of("m", ("d", Round.of("d", user="u", assistant="a")))
-    keys = make_keys(fielded, "fielded").with_vectors(np.ones((2, 16), np.float32))
-    retriever = make_retriever(
-        "rfmem", "recollection", {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5}
-    )
-    with pytest.raises(
-        MemreproError, match="doc 'd' has 2 vectors: this retriever needs one a doc"
-    ):
-        retriever.search([Request(keys, asked.query_ids, asked.query_texts, asked.query_vectors)])
+    recollection = {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5}
+    retriever = make_retriever("rfmem", "recollection", recollection)
+    with pytest.raises(MemreproError, match="doc 'd' has 2 vectors: this retriever needs one a"):
+        retriever.search([two_vectors_a_doc()])
     with pytest.raises(MemreproError, match="unknown entropy_form 'max'"):
-        gate(entropy_form="max")
+        make_retriever("rfmem", "gated", {**GATED, **vars(gate()), "entropy_form": "max"})

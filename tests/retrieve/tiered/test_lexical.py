@@ -33,7 +33,7 @@ TEXTS = [
 some_text = st.text(st.sampled_from("abAB éÉ_.'-1 \n"), max_size=30)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(some_text, min_size=1, max_size=8), some_text)
 def test_scores_are_those_of_fts5_on_any_texts(texts, query):
     assert Lexical(texts).scores(query) == pytest.approx(fts5(texts, query))

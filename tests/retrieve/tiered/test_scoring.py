@@ -14,7 +14,6 @@ from memrepro.retrieve.tiered.scoring import (
     combined,
     half_life,
     hybrid,
-    importance_boost,
     memory_bank,
     reinforcement,
 )
@@ -42,7 +41,7 @@ def test_the_combined_score_is_the_listing_of_the_document():
     assert found == pytest.approx(expected)
     assert [channel_weight(c) for c in ("ide", "cli", "mail", "")] == [0.9, 0.9, 0.8, 0.8]
     assert reinforcement([0, 1, 5, 50]).tolist() == pytest.approx([0, 0.02, 0.1, 0.1])
-    assert importance_boost(1.0) == pytest.approx(0.2)
+    assert combined(0, 1, 0, 1.0) == pytest.approx(0.2)
 
 
 def test_memory_bank_multiplies_and_takes_away():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.core.similarity import normalise
@@ -22,6 +22,7 @@ def by_definition(relevance, vectors, weight, k):
 
 
 @given(st.integers(1, 8), st.floats(0, 1), st.integers(1, 10), st.integers(0, 10**6))
+@settings(max_examples=40)
 def test_mmr_is_its_definition(n, weight, k, seed):
     rng = np.random.default_rng(seed)
     vectors = normalise(rng.normal(size=(n, 3)).astype(np.float32)).astype(np.float64)

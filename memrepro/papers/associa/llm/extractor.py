@@ -27,7 +27,6 @@ from memrepro.llm.structured import KINDS, Refused, parse
 from memrepro.papers.associa.llm.prompts import prompt
 from memrepro.retrieve.associa.clues import SPEAKER, EventClues
 from memrepro.retrieve.associa.entities import CATEGORIES
-from memrepro.retrieve.associa.written import Told, write
 from memrepro.text import temporal
 
 _AMBIGUOUS = "ambiguous"
@@ -211,9 +210,8 @@ def _text_lines(
     for session_id, events in told.items():
         for round_id, event, _ in events:
             place = {"session_id": session_id, "round_id": round_id}
-            written = Told(event.text, event.entities, event.relations)
             yield {**place, "kind": "fact", "text": event.text}
-            yield {**place, "kind": "event", "text": write(written)}
+            yield {**place, "kind": "event", "text": event.written()}
 
 
 def _date_lines(

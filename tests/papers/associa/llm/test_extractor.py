@@ -14,8 +14,8 @@ from memrepro.llm.model import Answer
 from memrepro.llm.structured import KINDS
 from memrepro.papers.associa.llm.extractor import prompt_of, read, said_of, to_file
 from memrepro.pipeline.stages.extract import extract
-from memrepro.retrieve.associa.clues import SPEAKER, EventClues, Recipe
-from memrepro.retrieve.associa.graph import build
+from memrepro.retrieve.associa.clues import SPEAKER, EventClues, Recipe, read_memory
+from memrepro.retrieve.associa.graph import build_from
 from memrepro.text.sources import from_file
 from tests.papers.associa.llm.scripted import live, replay
 
@@ -200,10 +200,12 @@ def test_the_stage_extract_takes_the_file(store, tmp_path, monkeypatch):
     assert {(d.memory_id, *map(date.fromordinal, d[3:])) for d in found.dates} == {
         ("m", date(2023, 5, 5), date(2023, 5, 5)), ("later", date(2024, 1, 5), date(2024, 1, 5)),
     }  # fmt: skip
-    graph = build(
-        data.memories["m"],
-        Extractions.of(found.texts),
-        Recipe("round", "user_only", ("qwen-fact",)),
+    graph = build_from(
+        read_memory(
+            data.memories["m"],
+            Extractions.of(found.texts),
+            Recipe("round", "user_only", ("qwen-fact",)),
+        )
     )
     assert "event:the user joined a choir in paris." in graph.node_ids
     assert done.counts["dates"] == 2
