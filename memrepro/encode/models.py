@@ -177,12 +177,7 @@ def model_folder(name: str) -> Path:
 
 
 def check_files(card: ModelCard, folder: Path, remedy: str) -> None:
-    """Compare every file of the card with its sha256.
-
-    Args:
-        card: what is expected.
-        folder: where it should be.
-        remedy: what to do if it is not so.
+    """Compare every file of the card with its sha256; the remedy ends an error's sentence.
 
     Raises:
         MemreproError: naming the first file that is missing or differs, or all whose sha256 no

@@ -45,8 +45,8 @@ class SentenceTransformerEncoder:
         """Load the model; no network is used.
 
         Args:
-            card: what the model is.
-            folder: its files, checked by `models.model_folder`.
+            card: what the folder must hold.
+            folder: the files, checked by `models.model_folder`.
             device: 'cpu', 'cuda', 'cuda:1', …
             runtime: 'openvino' (CPU and float32 only) or 'torch'; neither falls back.
             dtype: 'float32' or 'float16'.

@@ -14,13 +14,7 @@ class Recorded:
     """Replay: answers from the store, and no model anywhere."""
 
     def __init__(self, store: AnswerStore, identity: ModelIdentity, experiment: str) -> None:
-        """Replay from a store.
-
-        Args:
-            store: the records.
-            identity: whose answers.
-            experiment: who asks, for the error on a missing answer.
-        """
+        """Replay a model's answers; the experiment is named where one is missing."""
         self.identity = identity
         self._store, self._experiment = store, experiment
 
@@ -51,14 +45,7 @@ class Recording:
     """
 
     def __init__(self, store: AnswerStore, backend: Backend, *, progress: bool = True) -> None:
-        """Record into a store.
-
-        Args:
-            store: the records.
-            backend: what answers.
-            progress: a bar on a terminal; elsewhere a line on stderr now and then, and one at the
-                end.
-        """
+        """Record into a store; progress is a bar on a terminal, elsewhere lines on stderr."""
         self.identity = backend.identity
         self.found = self.asked = self.tokens = 0
         self._store, self._backend, self._progress = store, backend, progress

@@ -71,10 +71,7 @@ class AnswerStore(Database):
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the file, or make it.
-
-        Args:
-            path: default `answers.sqlite` in `models.cache_folder()`.
+        """Open the file (by default `answers.sqlite` in `models.cache_folder()`), or make it.
 
         Raises:
             MemreproError: if it is damaged or cannot be written.

@@ -199,11 +199,7 @@ def _summary(name: str, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def search(experiment: str, deliberator: object) -> pd.DataFrame:
-    """An experiment's rankings under another deliberator, as a run; nothing is written.
-
-    Args:
-        experiment: of a retriever that makes queries itself.
-        deliberator: says what is missing, such as a language model's.
+    """An experiment's rankings under another deliberator, such as a model's; nothing is written.
 
     Raises:
         MemreproError: if the experiment is unknown or deliberates on nothing.
