@@ -171,4 +171,6 @@ def _evaluation(entry: object) -> Evaluation:
     evaluation = build_entry(Evaluation, "evaluation", entry)
     for metric in (*evaluation.metrics, *evaluation.protocol_metrics):
         _require("evaluation", "metric", metric, METRICS)
+    if not evaluation.protocols:
+        raise MemreproError("params.yaml: evaluation.protocols is empty: it needs at least one")
     return evaluation

@@ -162,7 +162,7 @@ class Evaluation:
     metrics: tuple[str, ...]
     protocol_ks: tuple[PositiveInt, ...]
     protocol_metrics: tuple[str, ...]
-    protocols: Annotated[Mapping[str, Protocol], Field(min_length=1)]
+    protocols: Mapping[str, Protocol]
 
 
 @dataclasses.dataclass(frozen=True, config=STRICT)

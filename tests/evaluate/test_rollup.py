@@ -140,7 +140,7 @@ def ours(turns, ranking, *ks):
 
 
 @given(corpora(), st.integers(1, 12))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_a_whole_ranking_is_evaluated_as_by_the_script(corpus, k):
     turns, ranking = corpus
     expected = script([script_id(*t) for t in ranking], [script_id(*t) for t in turns], k)
@@ -148,7 +148,7 @@ def test_a_whole_ranking_is_evaluated_as_by_the_script(corpus, k):
 
 
 @given(corpora(), st.integers(1, 12), st.integers(1, 20))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_a_ranking_that_is_cut_is_equal_where_it_names_k_sessions(corpus, k, depth):
     """And never better otherwise: the script ranks the whole corpus, so that its k can grow on."""
     turns, ranking = corpus

@@ -106,10 +106,8 @@ def test_requests_are_spaced_evenly(server):
     [
         {"status": 429},
         {"status": 500, "body": b"<html>oops</html>"},
-        {"status": 529},
         {"status": 200, "body": b"<html>a proxy's page</html>"},
         {"status": 200, "body": b'{"choices": [{"mess'},
-        {"status": 200, "body": b'{"choices": []}'},
         {"status": 200, "body": b"\xff\xfe\x00"},
         {"half": True},
         {"drop": True},
@@ -130,14 +128,11 @@ def test_a_timeout_is_tried_again(server):
     assert asked(server)["question 3"] == 2
 
 
-@pytest.mark.parametrize("how", ["seconds", "date"])
-def test_retry_after_holds_all_requests_back(server, how):
-    wait = "1" if how == "seconds" else formatdate(time.time() + 2, usegmt=True)
-    server.faults["question 0"] = [{"status": 429, "headers": {"Retry-After": wait}}]
+def test_retry_after_holds_all_requests_back(server):
+    server.faults["question 0"] = [{"status": 429, "headers": {"Retry-After": "0.7"}}]
     ask(server, PROMPTS[:4], concurrency=1)
     gaps = [b - a for a, b in zip(server.times, server.times[1:], strict=False)]
-    # A date has whole seconds.
-    assert gaps[0] >= 0.9
+    assert gaps[0] >= 0.6
     assert max(gaps[1:]) < 0.5
 
 
@@ -460,3 +455,8 @@ def test_half_a_pair_is_replaced_and_a_refusal_is_told():
 )  # fmt: skip
 def test_retry_after_is_read_with_care(header, seconds):
     assert seconds_to_wait(header) == seconds
+
+
+def test_retry_after_may_be_a_date():
+    # A date has whole seconds.
+    assert 8 < seconds_to_wait(formatdate(time.time() + 10, usegmt=True)) <= 10

@@ -170,8 +170,6 @@ def spoil(folder, target, how):
     weights, config = target / "model.safetensors", target / "config.json"
     if how == "pickle":
         weights.rename(target / "pytorch_model.bin")
-    elif how == "no config":
-        config.unlink()
     elif how == "half":
         weights.write_bytes(weights.read_bytes()[:5000])
     elif how == "layers":
@@ -192,7 +190,6 @@ def spoil(folder, target, how):
     ("how", "why"),
     [
         ("pickle", "holds no language model"),
-        ("no config", "holds no language model"),
         ("half", "cannot be loaded"),
         ("shape", "cannot be loaded"),
         ("layers", "lack 12 tensors of a Qwen2ForCausalLM, first model.layers.2"),
