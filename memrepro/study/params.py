@@ -3,7 +3,7 @@
 An unknown key anywhere is an error, so that a slip of the pen never runs with a default.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
@@ -47,11 +47,10 @@ def build_entry(cls: type[T], where: str, entry: object) -> T:
     return checked(cls, f"params.yaml: {where}", entry)
 
 
-def _require(where: str, what: str, value: object, known: object) -> None:
-    if value not in known:  # type: ignore[operator]
+def _require(where: str, what: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
         raise MemreproError(
-            f"params.yaml: {where} names the unknown {what} {value!r}: "
-            f"known are {', '.join(map(str, known))}"  # type: ignore[call-overload]
+            f"params.yaml: {where} names the unknown {what} {value!r}: known are {', '.join(known)}"
         )
 
 
@@ -117,7 +116,7 @@ def _runs(study: str, entry: object) -> Iterator[tuple[str, Experiment]]:
         yield name, build_entry(Experiment, f"{where}.runs.{name}", own)
 
 
-def _check_run(key: str, entry: Experiment, datasets: Mapping[str, object]) -> None:
+def _check_run(key: str, entry: Experiment, datasets: Collection[str]) -> None:
     from memrepro.encode.models import registry
     from memrepro.retrieve import make_retriever
     from memrepro.retrieve.key_builders import check_key_scheme

@@ -75,9 +75,8 @@ def test_each_prompt_is_asked_for_once_and_answered_in_order(store):
     assert got == [answer_to(p) for p in (a, long, a, b)]
     # Longest first, ties by key.
     assert toy.asked == [long, *sorted([a, b], key=lambda p: prompt_key(IDENTITY, p))]
-    assert (model.found, model.asked, model.tokens) == (0, 3, 9 + 1 + 1 + 3 * 7)
     assert model.answer([b, Prompt.of("new")])[1].text == "3 letters: wen"
-    assert (model.found, model.asked, len(store)) == (1, 4, 4)
+    assert (len(toy.asked), len(store)) == (4, 4)
     assert model.answer([]) == []
 
 
@@ -128,7 +127,6 @@ def test_what_another_process_recorded_meanwhile_is_not_asked_for(store):
     model = Recording(store, toy := Slow(), progress=False)
     assert model.answer(asked(8)) == [answer_to(p) for p in asked(8)]
     assert len(toy.asked) < 8
-    assert model.found + model.asked == 8
 
 
 def test_one_line_when_no_terminal_and_none_when_nothing_was_asked(store, capsys):
