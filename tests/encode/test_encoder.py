@@ -115,13 +115,6 @@ def test_import_is_light():
     assert run.stdout == "set()\n"
 
 
-def test_prompts_change_the_vector(openvino, monkeypatch):
-    plain = openvino.encode(["a cat"], "query")
-    monkeypatch.setattr(openvino, "prompts", {"query": "search: ", "document": ""})
-    np.testing.assert_array_equal(openvino.encode(["a cat"], "document"), plain)
-    assert np.abs(openvino.encode(["a cat"], "query") - plain).max() > 1e-3
-
-
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
