@@ -92,10 +92,11 @@ def test_prompts_are_taken_only_when_there_is_room(server):
 
 
 def test_requests_are_spaced_evenly(server):
+    began = time.monotonic()
     ask(server, PROMPTS[:6], requests_per_minute=1200)
     assert len(server.times) == 6
     # 50 ms from each to the next as they leave; on the way two may come closer.
-    assert max(server.times) - min(server.times) >= 5 * 0.05 - 0.02
+    assert max(server.times) - began >= 5 * 0.05
 
 
 # What fails, and is tried again.
