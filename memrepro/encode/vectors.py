@@ -51,10 +51,7 @@ class VectorStore(Database):
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the file, or make it.
-
-        Args:
-            path: default `embeddings.sqlite` in `models.cache_folder()`.
+        """Open the file (by default `embeddings.sqlite` in `models.cache_folder()`), or make it.
 
         Raises:
             MemreproError: if it is damaged or cannot be written.
@@ -120,8 +117,8 @@ def embed(
 
     Args:
         texts: n texts, with or without repetitions.
-        encoder: what encodes.
-        role: 'query' or 'document'.
+        encoder: of vectors of d entries.
+        role: decides the prompt.
         store: where vectors are kept; its `found` and `encoded` are increased.
         progress: a bar on a terminal; elsewhere a line on stderr now and then, and one at the end.
         batch_size: texts to a commit.

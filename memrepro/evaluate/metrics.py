@@ -6,7 +6,7 @@ LongMemEval, the one combination is the gold set. Each metric scores each combin
 the query's best; a query that is missing from the run scores 0.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -73,45 +73,51 @@ def ranks_of(run: pd.DataFrame) -> Ranks:
 
 
 @dataclass(frozen=True)
-class GoldRanks:
-    """Where the gold of each combination came out; the arrays that all metrics share.
+class Judged:
+    """The gold docs of queries, every combination of them, laid out once for many runs.
 
     Attributes:
         query_ids: shape (n_queries,).
         first_combination: where each query's combinations begin, shape (n_queries,).
-        first_gold: where each combination's gold begins in `ranks`, shape (n_combinations,).
-        sizes: gold docs of each combination, shape (n_combinations,).
-        ranks: rank of each gold doc from 1, infinity where it was not retrieved, shape (n_gold,).
+        first_gold: where each combination's gold docs begin, shape (n_combinations,).
+        sizes: how many those are, shape (n_combinations,).
+        docs: the id of each gold doc, shape (n_gold,).
+        queries_of_docs: the id of its query, shape (n_gold,).
     """
 
     query_ids: tuple[str, ...]
     first_combination: NDArray[np.int64]
     first_gold: NDArray[np.int64]
     sizes: NDArray[np.int64]
+    docs: tuple[str, ...]
+    queries_of_docs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GoldRanks:
+    """Where the gold of each combination came out; what all metrics share.
+
+    Attributes:
+        judged: the gold.
+        ranks: rank of each gold doc from 1, infinity where it was not retrieved, shape (n_gold,).
+    """
+
+    judged: Judged
     ranks: Floats
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Gold docs of each combination, shape (n_combinations,)."""
+        return self.judged.sizes
 
     def total(self, per_gold: NDArray[np.generic]) -> Floats:
         """The sum over each combination's gold, shape (n_combinations,)."""
-        return np.add.reduceat(per_gold.astype(np.float64), self.first_gold)
+        return np.add.reduceat(per_gold.astype(np.float64), self.judged.first_gold)
 
     def best(self, per_combination: NDArray[np.generic]) -> Floats:
         """The best combination of each query, shape (n_queries,)."""
-        return np.maximum.reduceat(per_combination.astype(np.float64), self.first_combination)
-
-    def each(self) -> Iterator["GoldRanks"]:
-        """The hits of each query alone, in order."""
-        combinations = [*self.first_combination.tolist(), len(self.sizes)]
-        golds = [*self.first_gold.tolist(), len(self.ranks)]
-        for query_id, start, end in zip(
-            self.query_ids, combinations[:-1], combinations[1:], strict=True
-        ):
-            yield GoldRanks(
-                (query_id,),
-                np.zeros(1, np.int64),
-                self.first_gold[start:end] - golds[start],
-                self.sizes[start:end],
-                self.ranks[golds[start] : golds[end]],
-            )
+        first = self.judged.first_combination
+        return np.maximum.reduceat(per_combination.astype(np.float64), first)
 
 
 @dataclass(frozen=True)
@@ -133,23 +139,6 @@ class Values:
                 "value": np.concatenate(list(self.by.values())),
             }
         )
-
-
-@dataclass(frozen=True)
-class Judged:
-    """The gold docs of queries, laid out once for many runs; arrays as in `GoldRanks`.
-
-    Attributes:
-        docs: the id of each gold doc, shape (n_gold,).
-        queries_of_docs: the id of its query, shape (n_gold,).
-    """
-
-    query_ids: tuple[str, ...]
-    first_combination: NDArray[np.int64]
-    first_gold: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    docs: tuple[str, ...]
-    queries_of_docs: tuple[str, ...]
 
 
 def lay_out(gold: Mapping[str, Parts]) -> Judged:
@@ -196,13 +185,7 @@ def lay_out(gold: Mapping[str, Parts]) -> Judged:
 
 def find_gold_ranks(ranks: Ranks, judged: Judged) -> GoldRanks:
     """The ranks of the gold docs in a run."""
-    return GoldRanks(
-        judged.query_ids,
-        judged.first_combination,
-        judged.first_gold,
-        judged.sizes,
-        ranks.of(judged),
-    )
+    return GoldRanks(judged, ranks.of(judged))
 
 
 def recall_all(gold_ranks: GoldRanks, k: int) -> Floats:
@@ -220,10 +203,14 @@ def recall(gold_ranks: GoldRanks, k: int) -> Floats:
     return gold_ranks.best(gold_ranks.total(gold_ranks.ranks <= k) / gold_ranks.sizes)
 
 
-def _ndcg(gold_ranks: GoldRanks, k: int, discount: Callable[[Floats], Floats]) -> Floats:
-    gains = np.where(gold_ranks.ranks <= k, 1.0 / discount(gold_ranks.ranks), 0.0)
-    ideal = np.cumsum(1.0 / discount(np.arange(1.0, max(k, 1) + 1)))
-    return gold_ranks.best(gold_ranks.total(gains) / ideal[np.minimum(gold_ranks.sizes, k) - 1])
+def _ndcg(
+    gold_ranks: GoldRanks, k: int | NDArray[np.int64], discount: Callable[[Floats], Floats]
+) -> Floats:
+    ks = np.broadcast_to(k, gold_ranks.sizes.shape)
+    within = gold_ranks.ranks <= np.repeat(ks, gold_ranks.sizes)
+    gains = np.where(within, 1.0 / discount(gold_ranks.ranks), 0.0)
+    ideal = np.cumsum(1.0 / discount(np.arange(1.0, ks.max() + 1)))
+    return gold_ranks.best(gold_ranks.total(gains) / ideal[np.minimum(gold_ranks.sizes, ks) - 1])
 
 
 def ndcg(gold_ranks: GoldRanks, k: int) -> Floats:
@@ -231,8 +218,11 @@ def ndcg(gold_ranks: GoldRanks, k: int) -> Floats:
     return _ndcg(gold_ranks, k, lambda rank: np.log2(rank + 1.0))
 
 
-def ndcg_longmemeval(gold_ranks: GoldRanks, k: int) -> Floats:
-    """NDCG@k of LongMemEval's released code: DCG = rel_1 + Σ_{i≥2} rel_i / log2(i)."""
+def ndcg_longmemeval(gold_ranks: GoldRanks, k: int | NDArray[np.int64]) -> Floats:
+    """NDCG@k of LongMemEval's released code: DCG = rel_1 + Σ_{i≥2} rel_i / log2(i).
+
+    Its k may differ by combination, shape (n_combinations,).
+    """
     return _ndcg(gold_ranks, k, lambda rank: np.maximum(1.0, np.log2(rank)))
 
 
@@ -259,4 +249,4 @@ def evaluate(ranks: Ranks, judged: Judged, names: Iterable[str], ks: Sequence[in
         if name not in METRICS:
             raise MemreproError(f"unknown metric {name!r}: known are {', '.join(METRICS)}")
         found.update({(name, k): METRICS[name](gold_ranks, k) for k in ks})
-    return Values(gold_ranks.query_ids, found)
+    return Values(judged.query_ids, found)

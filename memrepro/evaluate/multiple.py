@@ -7,9 +7,7 @@ from scipy.stats import permutation_test
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-
-RESAMPLES = 9999
-SEED = 0
+from memrepro.evaluate.bootstrap import RESAMPLES, SEED
 
 
 def sign_flip(differences: Doubles) -> float:

@@ -70,9 +70,9 @@ def evaluate_official(
     docs_of: dict[str, list[str]] = {}
     for query_id, doc_id in zip(run["query_id"].tolist(), run["doc_id"].tolist(), strict=True):
         docs_of.setdefault(query_id, []).append(doc_id)
-    values: dict[tuple[str, int], list[float]] = {(name, k): [] for k in ks for name in OFFICIAL}
-    ordered = find_gold_ranks(ranks_of(run), lay_out(gold)).each()
-    for (query_id, parts), hits in zip(gold.items(), ordered, strict=True):
+    values = {(name, k): np.zeros(len(gold)) for k in ks for name in OFFICIAL}
+    grown = {k: np.zeros(len(gold), np.int64) for k in ks}
+    for place, (query_id, parts) in enumerate(gold.items()):
         turns = {doc_id for part in parts for doc_id in part}
         ranking = docs_of.get(query_id, [])
         if strays := sorted({*turns, *ranking} - places.keys()):
@@ -85,9 +85,11 @@ def evaluate_official(
             seen.add(unit)
             named.append(len(seen))
         for k in ks:
-            grown = max(k, int(np.searchsorted(named, k)) + 1)
-            found = {place for place, other in units[:grown] if not other} & sessions
-            values["recall_all", k].append(float(found == sessions))
-            values["recall_any", k].append(float(bool(found)))
-            values["ndcg_longmemeval", k].append(float(ndcg_longmemeval(hits, grown)[0]))
-    return Values(tuple(gold), {key: np.array(column) for key, column in values.items()})
+            grown[k][place] = max(k, int(np.searchsorted(named, k)) + 1)
+            found = {s for s, other in units[: grown[k][place]] if not other} & sessions
+            values["recall_all", k][place] = found == sessions
+            values["recall_any", k][place] = bool(found)
+    gold_ranks = find_gold_ranks(ranks_of(run), lay_out(gold))
+    for k in ks:
+        values["ndcg_longmemeval", k] = ndcg_longmemeval(gold_ranks, grown[k])
+    return Values(tuple(gold), values)

@@ -78,14 +78,9 @@ def backend(name: str, entry: Mapping[str, Any]) -> Backend:
 def language_model(
     name: str, entry: Mapping[str, Any], store: AnswerStore, experiment: str, *, live: bool = False
 ) -> LanguageModel:
-    """A language model for an experiment.
+    """A language model for an experiment, from its entry (see `identity`).
 
-    Args:
-        name: the entry's, for errors.
-        entry: see `identity`.
-        store: the records.
-        experiment: who asks.
-        live: whether missing answers are asked for and recorded; else they are an error.
+    Where it is live, missing answers are asked for and recorded; else they are an error.
 
     Raises:
         MemreproError: as `identity`, and as `backend` where it is live.

@@ -28,12 +28,7 @@ class PromptFile:
     categories: tuple[str, ...]
 
     def prompt(self, name: str, data: Mapping[str, Any]) -> Prompt:
-        """The prompt `name` with its data.
-
-        Args:
-            name: of an entry of the file.
-            data: what the model is to look at, as JSON holds it.
-        """
+        """The prompt of this name, with the data that the model is to look at."""
         system, parameters = _told(self, name)
         return Prompt.of(json.dumps(data, ensure_ascii=False), system, parameters)
 

@@ -14,13 +14,7 @@ class Recorded:
     """Replay: answers from the store, and no model anywhere."""
 
     def __init__(self, store: AnswerStore, identity: ModelIdentity, experiment: str) -> None:
-        """Replay from a store.
-
-        Args:
-            store: the records.
-            identity: whose answers.
-            experiment: who asks, for the error on a missing answer.
-        """
+        """Replay a model's answers; the experiment is named where one is missing."""
         self.identity = identity
         self._store, self._experiment = store, experiment
 
@@ -42,25 +36,11 @@ class Recorded:
 
 
 class Recording:
-    """A live model: what is recorded is replayed, the rest is asked for and recorded at once.
-
-    Attributes:
-        found: how many unique prompts `answer` found recorded, since this was made.
-        asked: how many the backend answered.
-        tokens: how many tokens those took, where the backend said so.
-    """
+    """A live model: what is recorded is replayed, the rest is asked for and recorded at once."""
 
     def __init__(self, store: AnswerStore, backend: Backend, *, progress: bool = True) -> None:
-        """Record into a store.
-
-        Args:
-            store: the records.
-            backend: what answers.
-            progress: a bar on a terminal; elsewhere a line on stderr now and then, and one at the
-                end.
-        """
+        """Record into a store; progress is a bar on a terminal, elsewhere lines on stderr."""
         self.identity = backend.identity
-        self.found = self.asked = self.tokens = 0
         self._store, self._backend, self._progress = store, backend, progress
 
     def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
@@ -79,8 +59,7 @@ class Recording:
             (prompt for prompt, key in key_of.items() if key in wanted),
             key=lambda prompt: (-prompt.size, key_of[prompt]),
         )
-        self.found += len(key_of) - len(todo)
-        asked, tokens, began = self.asked, self.tokens, time.perf_counter()
+        asked, tokens, began = 0, 0, time.perf_counter()
         with bar(len(todo), self.identity.model, " answers", show=self._progress) as shown:
 
             def still_missing() -> Iterator[Prompt]:
@@ -89,19 +68,17 @@ class Recording:
                     if self._store.missing([key_of[prompt]]):
                         yield prompt
                     else:
-                        self.found += 1
                         shown.update()
 
             for prompt, answer in self._backend.stream(still_missing()):
                 self._store.add([Record(prompt, answer)])
-                self.asked += 1
-                self.tokens += answer.tokens
+                asked += 1
+                tokens += answer.tokens
                 shown.update()
         if self._progress and todo and not sys.stderr.isatty():
             print(
-                f"{self.identity.model}: {len(key_of) - (self.asked - asked)} answers found, "
-                f"{self.asked - asked} asked for in {time.perf_counter() - began:.1f} s "
-                f"({self.tokens - tokens} tokens)",
+                f"{self.identity.model}: {len(key_of) - asked} answers found, {asked} asked for "
+                f"in {time.perf_counter() - began:.1f} s ({tokens} tokens)",
                 file=sys.stderr,
             )
         return self._store.read([key_of[prompt] for prompt in prompts])

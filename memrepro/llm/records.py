@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from memrepro.encode.models import cache_folder
 from memrepro.errors import MemreproError
 from memrepro.files.database import Database
-from memrepro.llm.model import Answer, ModelIdentity, Prompt, prompt_key
+from memrepro.llm.model import Answer, Prompt, prompt_key
 
 _COLUMNS = "key BLOB PRIMARY KEY, crc INTEGER NOT NULL, record BLOB NOT NULL"
 
@@ -64,16 +64,6 @@ def read_record(line: Any) -> Record:
     return record
 
 
-class Kept(NamedTuple):
-    """What the store holds of one model."""
-
-    identity: ModelIdentity
-    answers: int
-    prompt_tokens: int
-    answer_tokens: int
-    seconds: float
-
-
 class AnswerStore(Database):
     """Records by key in one SQLite file; several processes may use it at once (local disks only).
 
@@ -81,10 +71,7 @@ class AnswerStore(Database):
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        """Open the file, or make it.
-
-        Args:
-            path: default `answers.sqlite` in `models.cache_folder()`.
+        """Open the file (by default `answers.sqlite` in `models.cache_folder()`), or make it.
 
         Raises:
             MemreproError: if it is damaged or cannot be written.
@@ -135,24 +122,6 @@ class AnswerStore(Database):
             with self._sound(key, crc, data):
                 record = read_record(json.loads(data))
             yield record
-
-    def kept(self) -> list[Kept]:
-        """What there is of each model, by name and revision."""
-        by_model: dict[ModelIdentity, list[Answer]] = {}
-        for record in self.records():
-            by_model.setdefault(record.answer.identity, []).append(record.answer)
-        return [
-            Kept(
-                identity,
-                len(answers),
-                sum(a.prompt_tokens or 0 for a in answers),
-                sum(a.answer_tokens or 0 for a in answers),
-                sum(a.seconds for a in answers),
-            )
-            for identity, answers in sorted(
-                by_model.items(), key=lambda item: (item[0].model, item[0].revision)
-            )
-        ]
 
     @contextmanager
     def _sound(self, key: bytes, crc: int, data: bytes) -> Iterator[None]:

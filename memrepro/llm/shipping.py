@@ -3,7 +3,6 @@
 The file holds prompts, so it holds a data set's texts: it is data, and stays out of git.
 """
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,41 +26,26 @@ class Imported(NamedTuple):
     different: int
 
 
-def export_records(
-    store: AnswerStore, path: Path, only: Collection[bytes] | None = None
-) -> Exported:
-    """Write records to a file, one JSON object a line, by key; equal records, equal bytes.
+def export_records(store: AnswerStore, path: Path) -> Exported:
+    """Write all records to a file, one JSON object a line, by key; equal records, equal bytes.
 
-    Args:
-        store: where they are.
-        path: the file; one that is there is replaced when all is written.
-        only: the keys to write; all by default.
+    A file that is there is replaced when all is written.
 
     Raises:
-        MemreproError: if a key is not in the store, or the file cannot be written.
+        MemreproError: if a record is damaged, or the file cannot be written.
     """
-    wanted = None if only is None else set(only)
-    if wanted and (lost := store.missing(sorted(wanted))):
-        raise MemreproError(
-            f"{path} was not written: {len(lost)} of its {len(wanted)} answers are not recorded in "
-            f"{store.path}, first {lost[0].hex()[:12]}…"
-        )
     written = 0
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
         for record in store.records():
-            if wanted is None or record.key in wanted:
-                file.write(record.as_json() + "\n")
-                written += 1
+            file.write(record.as_json() + "\n")
+            written += 1
     return Exported(written, sha256(path))
 
 
 def import_records(store: AnswerStore, path: Path, digest: str) -> Imported:
     """Add the records of an exported file, all or none; an answer that is here stays as it is.
 
-    Args:
-        store: where they go.
-        path: the file.
-        digest: its sha256, as `export_records` gave it.
+    The digest is the file's sha256, as `export_records` gave it.
 
     Raises:
         MemreproError: if the file is missing or is another one, or naming its first line that is

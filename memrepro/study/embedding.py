@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, load_extractions, text_id
@@ -16,7 +17,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_yaml, root, write_table, write_text
 from memrepro.retrieve.key_builders import key_builder_for
 from memrepro.study.params import Plan, load_plan
-from memrepro.study.result import StageResult
+from memrepro.study.result import StageResult, data_files
 
 _ABOVE = """\
 # Which keys are embedded: profile, data set, encoder, granularity, key schemes. It follows from the
@@ -48,15 +49,7 @@ def write_keys(plan: Plan) -> bool:
     path = keys_file()
     if path.is_file() and read_yaml(path) == wanted:
         return False
-    lines = []
-    for profile, datasets in wanted.items():
-        lines.append(f"{profile}:")
-        for dataset, encoders in datasets.items():
-            lines.append(f"  {dataset}:")
-            for encoder, levels in encoders.items():
-                lines.append(f"    {encoder}:")
-                lines += [f"      {level}: {schemes}" for level, schemes in levels.items()]
-    write_text(path, _ABOVE + "\n".join(lines) + "\n")
+    write_text(path, _ABOVE + yaml.safe_dump(wanted, sort_keys=False, width=10_000))
     return True
 
 
@@ -84,9 +77,9 @@ def run(profile: str, dataset: str) -> StageResult:
         summary, output = _embed(profile, loaded, encoder, levels)
         summaries.append(summary)
         outputs.append(output)
-    folders = (paths.prepared(dataset), paths.extracted(dataset))
-    inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
-    return StageResult(f"embed {profile} {dataset}", pd.DataFrame(summaries), inputs, outputs)
+    return StageResult(
+        f"embed {profile} {dataset}", pd.DataFrame(summaries), data_files(dataset), outputs
+    )
 
 
 def _embed(

@@ -165,12 +165,7 @@ def _long(
 ) -> pa.Table:
     """`METRIC_COLUMNS`, one metric and k after the other; texts as codes, for there are millions.
 
-    Args:
-        values: of queries.
-        kinds: of the same queries, in order.
-        experiment: of all rows.
-        setting: of all rows.
-        level: of all rows.
+    The kinds are those of the values' queries, in order.
     """
     n, n_metrics = len(values.query_ids), len(values.by)
     same = np.zeros(n * n_metrics, np.int32)

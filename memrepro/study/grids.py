@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from memrepro.errors import MemreproError
+from memrepro.study.plan import StudyEntry
 
 _AXIS = re.compile(r"\{([^{}]*)\}")
 _LISTS = ("values", "dates")
@@ -67,7 +68,7 @@ def _value(text: str) -> Any:
     return {"true": True, "false": False}.get(text, text)
 
 
-def runs(study: Mapping[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def runs(study: StudyEntry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each run of a study and its settings, grids as their runs.
 
     Settings are the study's `base`, the run's sets, its axes and its own, each over those before.
@@ -77,9 +78,9 @@ def runs(study: Mapping[str, Any], where: str) -> Iterator[tuple[str, dict[str, 
     Raises:
         MemreproError: if a name has no such axis, or a setting cannot be read.
     """
-    base = settings(study.get("base", ""), f"{where}.base")
-    sets, axes = study.get("sets", {}), study.get("axes", {})
-    for template, text in study["runs"].items():
+    base = settings(study.base, f"{where}.base")
+    sets, axes = study.sets, study.axes
+    for template, text in study.runs.items():
         at = f"{where}.runs.{template}"
         names = _AXIS.findall(template)
         if strange := sorted(set(names) - set(axes)):

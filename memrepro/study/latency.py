@@ -25,9 +25,9 @@ from memrepro.files.atomic import write_table
 from memrepro.files.machine import processor
 from memrepro.files.progress import bar
 from memrepro.retrieve import Retriever, make_retriever
-from memrepro.study.params import Experiment, load_plan
+from memrepro.study.params import load_plan
 from memrepro.study.requests import make_requests, read_vectors
-from memrepro.study.result import StageResult
+from memrepro.study.result import StageResult, data_files
 
 COLUMNS = [
     "experiment", "part", "n", "mean_ms", "p50_ms", "p95_ms", "processor", "threads", "versions",
@@ -114,7 +114,7 @@ def run(name: str) -> StageResult:
     rows, made = [], dict[tuple[str, str], list[Request]]()
     with bar(len(experiments), f"latency {name}", "experiment") as progress:
         for key, one in experiments.items():
-            requests = made.setdefault(_keys(one), [])
+            requests = made.setdefault((one.granularity, one.key_scheme), [])
             if not requests:
                 requests += alone(make_requests(dataset, one, vectors), set(ids))
             retriever = make_retriever(one.method, one.retriever, dict(one.parameters))
@@ -127,11 +127,6 @@ def run(name: str) -> StageResult:
     table = pd.DataFrame(rows, columns=COLUMNS)
     output = paths.measured(entry.profile) / f"{name}.csv"
     write_table(output, table)
-    folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
-    inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
-    inputs.append(paths.vectors(entry.profile, entry.dataset, entry.encoder))
+    vectors_file = paths.vectors(entry.profile, entry.dataset, entry.encoder)
+    inputs = [*data_files(entry.dataset), vectors_file]
     return StageResult(f"latency {name}", table, inputs, [output])
-
-
-def _keys(experiment: Experiment) -> tuple[str, str]:
-    return experiment.granularity, experiment.key_scheme

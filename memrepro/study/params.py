@@ -3,15 +3,15 @@
 An unknown key anywhere is an error, so that a slip of the pen never runs with a default.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, fields, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import METRICS
 from memrepro.files.atomic import read_yaml, root
+from memrepro.files.checked import T, checked
 from memrepro.study import grids
 from memrepro.study.plan import (
     PROFILES,
@@ -19,9 +19,11 @@ from memrepro.study.plan import (
     Evaluation,
     Experiment,
     Latency,
+    LatencyEntry,
     Plan,
     Protocol,
     Scale,
+    StudyEntry,
     named,
 )
 
@@ -39,34 +41,16 @@ __all__ = [
     "named",
 ]
 
-T = TypeVar("T")
-
 
 def build_entry(cls: type[T], where: str, entry: object) -> T:
-    """A dataclass from a mapping, every key known and none missing; lists become tuples."""
-    if not isinstance(entry, dict):
-        raise MemreproError(f"params.yaml: {where} is {entry!r}: it must be a mapping")
-    known = fields(cls)  # type: ignore[arg-type]
-    if strange := sorted(set(entry) - {f.name for f in known}):
-        raise MemreproError(
-            f"params.yaml: {where} has the unknown key {strange[0]!r}: "
-            f"known are {', '.join(f.name for f in known)}"
-        )
-    for f in known:
-        if "Mapping" in str(f.type) and not isinstance(entry.get(f.name, {}), dict):
-            raise MemreproError(
-                f"params.yaml: {where}.{f.name} is {entry[f.name]!r}: it must be a mapping"
-            )
-    if missing := [f.name for f in known if f.default is MISSING and f.name not in entry]:
-        raise MemreproError(f"params.yaml: {where} lacks the key {missing[0]!r}")
-    return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()})
+    """A dataclass from an entry of `params.yaml`; see `checked`."""
+    return checked(cls, f"params.yaml: {where}", entry)
 
 
-def _require(where: str, what: str, value: object, known: object) -> None:
-    if value not in known:  # type: ignore[operator]
+def _require(where: str, what: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
         raise MemreproError(
-            f"params.yaml: {where} names the unknown {what} {value!r}: "
-            f"known are {', '.join(map(str, known))}"  # type: ignore[call-overload]
+            f"params.yaml: {where} names the unknown {what} {value!r}: known are {', '.join(known)}"
         )
 
 
@@ -84,7 +68,6 @@ def load_plan() -> Plan:
 
 
 _TOP = ("datasets", "reports", "studies", "latency", "scales", "evaluation", "tuning")
-_STUDY = ("profile", "base", "sets", "axes", "runs")
 _FIELDS = frozenset(f.name for f in fields(Experiment)) - {"method", "parameters"}
 
 
@@ -98,8 +81,6 @@ def _plan(path: Path, changed: int) -> Plan:
     }
     for profile in tree["reports"]:
         _require("reports", "profile", profile, PROFILES)
-    for key, dataset in datasets.items():
-        _require(f"datasets.{key}", "profile", dataset.profile, PROFILES)
     runs: dict[str, Experiment] = {}
     for study, entry in tree["studies"].items():
         for name, one in _runs(study, entry):
@@ -115,34 +96,27 @@ def _plan(path: Path, changed: int) -> Plan:
         {profile: tuple(papers) for profile, papers in tree["reports"].items()},
         _evaluation(tree["evaluation"]),
         {k: _latency(k, v, experiments) for k, v in tree["latency"].items()},
-        {k: _scale(k, v) for k, v in tree["scales"].items()},
+        {k: build_entry(Scale, f"scales.{k}", v) for k, v in tree["scales"].items()},
     )
 
 
 def _runs(study: str, entry: object) -> Iterator[tuple[str, Experiment]]:
     """The experiments of a study; what is no field of one is a parameter of its retriever."""
     where = f"studies.{study}"
-    if not isinstance(entry, dict) or not isinstance(entry.get("runs"), dict):
-        raise MemreproError(f"params.yaml: {where} must be a mapping with `runs`, which is one too")
-    if strange := sorted(set(entry) - set(_STUDY)):
-        raise MemreproError(
-            f"params.yaml: {where} has the unknown key {strange[0]!r}: "
-            f"known are {', '.join(_STUDY)}"
-        )
-    for key in (study, *entry["runs"]):
+    made = build_entry(StudyEntry, where, entry)
+    for key in (study, *made.runs):
         if "." in key:
             raise MemreproError(f"params.yaml: {key!r} has a dot, at which DVC splits names")
-    _require(where, "profile", entry.get("profile"), PROFILES)
-    for name, said in grids.runs(entry, where):
+    for name, said in grids.runs(made, where):
         method, _, retriever = str(said.pop("retriever", "")).partition(".")
         own = {key: value for key, value in said.items() if key in _FIELDS}
         rest = {key: value for key, value in said.items() if key not in _FIELDS}
-        given = {"profile": entry["profile"], "study": study, "method": method}
-        made = own | given | {"retriever": retriever, "parameters": rest}
-        yield name, build_entry(Experiment, f"{where}.runs.{name}", made)
+        own |= {"profile": made.profile, "study": study, "method": method}
+        own |= {"retriever": retriever, "parameters": rest}
+        yield name, build_entry(Experiment, f"{where}.runs.{name}", own)
 
 
-def _check_run(key: str, entry: Experiment, datasets: Mapping[str, object]) -> None:
+def _check_run(key: str, entry: Experiment, datasets: Collection[str]) -> None:
     from memrepro.encode.models import registry
     from memrepro.retrieve import make_retriever
     from memrepro.retrieve.key_builders import check_key_scheme
@@ -173,15 +147,8 @@ def _check_run(key: str, entry: Experiment, datasets: Mapping[str, object]) -> N
 
 def _latency(key: str, entry: object, experiments: Mapping[str, Experiment]) -> Latency:
     """What is timed together shares a profile, a data set and an encoder, and is no sweep."""
-    if not isinstance(entry, dict) or set(entry) != {"repeats", "experiments"}:
-        raise MemreproError(f"params.yaml: latency.{key} must have repeats and experiments")
-    repeats = entry["repeats"]
-    names = [name for one in entry["experiments"] for name in grids.expand(one)]
-    if type(repeats) is not int or repeats < 1 or not names:
-        raise MemreproError(
-            f"params.yaml: latency.{key} has repeats {repeats!r} and {len(names)} experiments: it "
-            "needs at least one of each"
-        )
+    made = build_entry(LatencyEntry, f"latency.{key}", entry)
+    names = [name for one in made.experiments for name in grids.expand(one)]
     for name in names:
         _require(f"latency.{key}", "experiment", name, experiments)
     shared = {(e.profile, e.dataset, e.encoder) for e in (experiments[name] for name in names)}
@@ -190,33 +157,19 @@ def _latency(key: str, entry: object, experiments: Mapping[str, Experiment]) -> 
             f"params.yaml: latency.{key} times experiments of {sorted(shared)}: those timed "
             "together share a profile, a data set and an encoder"
         )
-    return Latency(*shared.pop(), tuple(names), repeats)
-
-
-def _scale(key: str, entry: object) -> Scale:
-    scale = build_entry(Scale, f"scales.{key}", entry)
-    _require(f"scales.{key}", "profile", scale.profile, PROFILES)
-    if not scale.segments or any(type(n) is not int or n < 1 for n in scale.segments):
-        raise MemreproError(
-            f"params.yaml: scales.{key}.segments is {list(scale.segments)}: give whole numbers "
-            "from 1"
-        )
-    return scale
+    return Latency(*shared.pop(), tuple(names), made.repeats)
 
 
 def _evaluation(entry: object) -> Evaluation:
+    if isinstance(entry, Mapping) and isinstance(entry.get("protocols"), Mapping):
+        protocols = {
+            key: build_entry(Protocol, f"evaluation.protocols.{key}", value)
+            for key, value in entry["protocols"].items()
+        }
+        entry = {**entry, "protocols": protocols}
     evaluation = build_entry(Evaluation, "evaluation", entry)
-    for k in (*evaluation.ks, *evaluation.protocol_ks):
-        if type(k) is not int or k < 1:
-            raise MemreproError(f"params.yaml: evaluation.ks has {k!r}: give whole numbers from 1")
     for metric in (*evaluation.metrics, *evaluation.protocol_metrics):
         _require("evaluation", "metric", metric, METRICS)
-    protocols = {
-        key: build_entry(Protocol, f"evaluation.protocols.{key}", value)
-        for key, value in evaluation.protocols.items()
-    }
-    if not protocols:
+    if not evaluation.protocols:
         raise MemreproError("params.yaml: evaluation.protocols is empty: it needs at least one")
-    for key, protocol in protocols.items():
-        _require(f"evaluation.protocols.{key}", "roll_up", protocol.roll_up, ("first", "official"))
-    return replace(evaluation, protocols=protocols)
+    return evaluation

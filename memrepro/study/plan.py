@@ -4,18 +4,23 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import Field, PositiveInt, dataclasses
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
+from memrepro.files.checked import STRICT
 
-PROFILES = ("sample", "open", "full")
+Profile = Literal["sample", "open", "full"]
+PROFILES = get_args(Profile)
+Numbers = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 # Whose results the full profile's reports read too, besides its own.
 STANDS_ON: Mapping[str, tuple[str, ...]] = {"full": ("open", "full")}
 AUDIT = "audit"  # the report that stands on the others
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, config=STRICT)
 class DatasetEntry:
     """A data set that a profile prepares.
 
@@ -26,7 +31,7 @@ class DatasetEntry:
         extract: source of extractions → its options; see `memrepro.pipeline.stages.extract`.
     """
 
-    profile: str
+    profile: Profile
     module: str
     parameters: Mapping[str, Any]
     extract: Mapping[str, Any] = field(default_factory=dict)
@@ -111,7 +116,7 @@ class Latency:
     repeats: int
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, config=STRICT)
 class Scale:
     """The sizes, in segments, at which a store is measured.
 
@@ -121,31 +126,31 @@ class Scale:
         segments: the sizes.
     """
 
-    profile: str
+    profile: Profile
     paper: str
-    segments: tuple[int, ...]
+    segments: Numbers
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, config=STRICT)
 class Protocol:
     """Which questions count, and by whose labels.
 
     Attributes:
         labels: 'stated' (what the data set says), or the name of another labelling of its qrels.
         exclude: the kinds of question left out, with the reason.
-        roll_up: how rounds and turns become sessions, 'first' or 'official'; see `rollup`.
+        roll_up: how rounds and turns become sessions; see `rollup`.
     """
 
     labels: str
     exclude: Mapping[str, str]
-    roll_up: str = "first"
+    roll_up: Literal["first", "official"] = "first"
 
     def labelled(self, level: str) -> str:
         """The level of the qrels that holds the protocol's labels."""
         return level if self.labels == "stated" else f"{level}_{self.labels}"
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, config=STRICT)
 class Evaluation:
     """Cut-offs and metrics, and the protocols, of which the first is kept a question.
 
@@ -153,11 +158,30 @@ class Evaluation:
     over key schemes is held too.
     """
 
-    ks: tuple[int, ...]
+    ks: tuple[PositiveInt, ...]
     metrics: tuple[str, ...]
-    protocol_ks: tuple[int, ...]
+    protocol_ks: tuple[PositiveInt, ...]
     protocol_metrics: tuple[str, ...]
     protocols: Mapping[str, Protocol]
+
+
+@dataclasses.dataclass(frozen=True, config=STRICT)
+class StudyEntry:
+    """A study as it is written; see `grids`."""
+
+    profile: Profile
+    runs: Mapping[str, Any]
+    base: str = ""
+    sets: Mapping[str, str] = field(default_factory=dict)
+    axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, config=STRICT)
+class LatencyEntry:
+    """An entry of `latency` as it is written: names may be grids."""
+
+    repeats: PositiveInt
+    experiments: Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True)

@@ -63,16 +63,18 @@ def make_requests(
     )
     memories = [dataset.memories[memory_id] for memory_id in asked]
     made = builder.make_all(memories)
+    picked: list[Floats | None] = [None] * len(memories)
     if experiment.encoder:
         shared = _pick(vectors.get("document", {}), builder.texts, experiment)
         made = [keys.with_vectors(shared) for keys in made]
-    requests = []
-    for keys, memory, queries in zip(made, memories, asked.values(), strict=True):
-        texts = [q.text for q in queries]
-        query_vectors = (
-            _pick(vectors.get("query", {}), texts, experiment) if experiment.encoder else None
+        known = vectors.get("query", {})
+        picked = [_pick(known, [q.text for q in one], experiment) for one in asked.values()]
+    requests = [
+        builder.request(keys, memory, queries, query_vectors=query_vectors)
+        for keys, memory, queries, query_vectors in zip(
+            made, memories, asked.values(), picked, strict=True
         )
-        requests.append(builder.request(keys, memory, queries, query_vectors=query_vectors))
+    ]
     if experiment.ranges:
         return _with_times(requests, memories, builder, load_plan(), experiment)
     return requests

@@ -7,9 +7,16 @@ from pathlib import Path
 import pandas as pd
 
 from memrepro import __version__
+from memrepro.files import paths
 from memrepro.files.atomic import root, sha256
 
 SENTINEL = "memrepro stage complete"
+
+
+def data_files(dataset: str) -> list[Path]:
+    """The files of a prepared data set and of what was extracted from it."""
+    folders = (paths.prepared(dataset), paths.extracted(dataset))
+    return [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class StageResult:
         No time, no host and no version of Python, so that a notebook changes only with its content.
         """
         print(f"memrepro {__version__}: {self.stage}")
-        for what, paths in (("read", self.inputs), ("wrote", self.outputs)):
-            for path in paths:
+        for what, files in (("read", self.inputs), ("wrote", self.outputs)):
+            for path in files:
                 print(f"{what:>5}  {sha256(path)[:16]}  {path.relative_to(root()).as_posix()}")
         print(SENTINEL)

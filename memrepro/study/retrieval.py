@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,37 +27,15 @@ from memrepro.retrieve import attach_encoder, make_retriever
 from memrepro.retrieve.key_builders import measure_for
 from memrepro.study.params import Experiment, Plan, load_plan
 from memrepro.study.requests import make_requests, read_vectors
-from memrepro.study.result import StageResult
+from memrepro.study.result import StageResult, data_files
 
 
-class Trace(Protocol):
-    """How queries were answered; the columns are the method's to say."""
+def write_trace(trace: Any, folder: Path) -> tuple[pd.DataFrame, list[Path]]:
+    """Write a trace's tables of queries, branches and hits; return the run and the files.
 
-    @property
-    def queries(self) -> pd.DataFrame:
-        """One row a query."""
-
-    @property
-    def branches(self) -> pd.DataFrame:
-        """One row a search."""
-
-    @property
-    def hits(self) -> pd.DataFrame:
-        """The run, and where each doc was found."""
-
-
-class Traced(Protocol):
-    """A retriever that tells how it found what it found."""
-
-    def trace(self, requests: Sequence[Request]) -> Trace:
-        """How each query is answered; its hits are the rankings of `search`."""
-
-
-def write_trace(trace: Trace, folder: Path) -> tuple[pd.DataFrame, list[Path]]:
-    """Write a trace's three tables; return the run, which is its hits', and their paths.
-
-    Whole numbers are int32, and the scores of hits float32, as in a run. The numbers of branches,
-    which no rule compares with a threshold, are float32 too; a gate's signals stay as they are.
+    The run is that of the hits. Whole numbers are int32, and the scores of hits float32, as in a
+    run. The numbers of branches, which no rule compares with a threshold, are float32 too; a gate's
+    signals stay as they are.
     """
     small = {"i": np.int32, "f": np.float32}
     hits = _retyped(trace.hits, small)
@@ -167,9 +145,8 @@ def _search(
     made = make_retriever(one.method, one.retriever, dict(one.parameters))
     retriever = attach_encoder(made, embedder(one.encoder))
     if one.traced:
-        # The plan admits none without one.
-        trace = cast(Traced, retriever).trace(requests)
-        return write_trace(trace, paths.trace(one.profile, name, one.study))
+        trace: Any = retriever  # the plan admits none that leaves no trace
+        return write_trace(trace.trace(requests), paths.trace(one.profile, name, one.study))
     return to_frame(retriever.search(requests)), []
 
 
@@ -222,11 +199,7 @@ def _summary(name: str, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def search(experiment: str, deliberator: object) -> pd.DataFrame:
-    """An experiment's rankings under another deliberator, as a run; nothing is written.
-
-    Args:
-        experiment: of a retriever that makes queries itself.
-        deliberator: says what is missing, such as a language model's.
+    """An experiment's rankings under another deliberator, such as a model's; nothing is written.
 
     Raises:
         MemreproError: if the experiment is unknown or deliberates on nothing.
@@ -246,8 +219,7 @@ def search(experiment: str, deliberator: object) -> pd.DataFrame:
 
 def inputs_of(entry: Experiment, plan: Plan) -> list[Path]:
     """The files that an experiment reads."""
-    folders = (paths.prepared(entry.dataset), paths.extracted(entry.dataset))
-    inputs = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
+    inputs = data_files(entry.dataset)
     if entry.encoder:
         inputs.append(entry.vectors)
     if entry.ranges:

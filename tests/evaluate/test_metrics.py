@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.metrics import METRICS, evaluate, find_gold_ranks, lay_out, ranks_of
+from memrepro.evaluate.metrics import METRICS, evaluate, lay_out, ranks_of
 
 DOCS = [f"d{i}" for i in range(8)]
 
@@ -149,14 +149,3 @@ def test_errors(gold, names, ks, sentence):
 def test_a_doc_named_twice_is_refused():
     with pytest.raises(MemreproError, match="names doc 'd1' twice for query 'q'"):
         ranks_of(run_of(q=["d1", "d1"]))
-
-
-@given(st.dictionaries(st.sampled_from(DOCS), st.permutations(DOCS), min_size=1))
-def test_the_hits_of_each_query_alone_are_those_found_together(rankings):
-    gold = {q: ((docs[0], docs[1]), (docs[2],)) for q, docs in rankings.items()}
-    ranks = ranks_of(run_of(**rankings))
-    for one in find_gold_ranks(ranks, lay_out(gold)).each():
-        (query_id,) = one.query_ids
-        alone = find_gold_ranks(ranks, lay_out({query_id: gold[query_id]}))
-        for name in ("first_combination", "first_gold", "sizes", "ranks"):
-            assert getattr(one, name).tolist() == getattr(alone, name).tolist()

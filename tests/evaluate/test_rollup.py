@@ -44,31 +44,19 @@ def test_extractions_of_sessions_become_sessions_and_no_rounds():
     assert read(roll_up(run, "session", PLACES)) == {"q": ["s2", "s1"]}
 
 
-def test_a_sweeps_other_columns_stay():
-    run = run_of(q=["s1_1", "s1_3", "s2_1"]).assign(setting="a")
-    rolled = roll_up(run, "session", PLACES)
-    assert list(rolled.columns) == list(run.columns)
-    assert set(rolled["setting"]) == {"a"}
-
-
 @given(st.permutations(sorted(PLACES)), st.integers(1, 5), st.randoms())
 def test_first_place_by_a_loop(docs, depth, random):
     other = random.sample(docs, len(docs))
-    run = run_of(a=docs[:depth], b=other[:depth])
+    run = run_of(a=docs[:depth], b=other[:depth]).assign(setting="x")
     expected = {}
     for query_id, ranking in (("a", docs[:depth]), ("b", other[:depth])):
         expected[query_id] = []
         for doc in ranking:
             if PLACES[doc] not in expected[query_id]:
                 expected[query_id].append(PLACES[doc])
-    assert read(roll_up(run, "session", PLACES)) == expected
-
-
-@given(st.permutations(sorted(PLACES)), st.integers(1, 5))
-def test_a_deep_run_rolled_up_begins_like_the_whole_ranking(docs, depth):
-    whole = read(roll_up(run_of(q=docs), "session", PLACES))["q"]
-    cut = read(roll_up(run_of(q=docs[:depth]), "session", PLACES))["q"]
-    assert cut == whole[: len(cut)]
+    rolled = roll_up(run, "session", PLACES)
+    assert read(rolled) == expected
+    assert list(rolled.columns) == list(run.columns)
 
 
 # The released script, step by step (docs/protocols.md, LongMemEval): ids alone, no other gold.
@@ -140,7 +128,7 @@ def ours(turns, ranking, *ks):
 
 
 @given(corpora(), st.integers(1, 12))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_a_whole_ranking_is_evaluated_as_by_the_script(corpus, k):
     turns, ranking = corpus
     expected = script([script_id(*t) for t in ranking], [script_id(*t) for t in turns], k)
@@ -148,7 +136,7 @@ def test_a_whole_ranking_is_evaluated_as_by_the_script(corpus, k):
 
 
 @given(corpora(), st.integers(1, 12), st.integers(1, 20))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_a_ranking_that_is_cut_is_equal_where_it_names_k_sessions(corpus, k, depth):
     """And never better otherwise: the script ranks the whole corpus, so that its k can grow on."""
     turns, ranking = corpus
@@ -168,19 +156,6 @@ def test_a_cut_ranking_can_differ_from_the_scripts():
     assert whole == pytest.approx((1, 1, 1 / log2(3)))
     assert ours(turns, turns, 2) == pytest.approx(whole)
     assert ours(turns, turns[:2], 2) == (0, 0, 0)
-
-
-def test_turns_of_a_gold_session_without_the_answer_are_another_session():
-    turns = [(1, "answer_0", False), (3, "ultra_1", False), (5, "answer_0", True)]
-    # The first two name the sessions noans_0 and ultra_1: k = 2 is not grown to the gold turn.
-    assert ours(turns, turns, 2) == (0, 0, 0)
-    assert ours(turns, turns, 3) == pytest.approx((1, 1, 1 / log2(3)))
-    # By first place the gold session stands first.
-    run = run_of(q=["answer_0_1", "ultra_1_3", "answer_0_5"])
-    places = {"answer_0_1": "answer_0", "answer_0_5": "answer_0", "ultra_1_3": "ultra_1"}
-    rolled = roll_up(run, "session", places)
-    found = evaluate(ranks_of(rolled), lay_out({"q": (("answer_0",),)}), ["recall_all"], [1])
-    assert found.by["recall_all", 1].tolist() == [1]
 
 
 @given(corpora())

@@ -38,21 +38,23 @@ def chat(prompt):
     return f"{said}<|im_start|>assistant\n"
 
 
-def by_hand(folder, prompt):
-    """One prompt, no padding, no cache, the largest logit each time."""
+def by_hand(folder, prompts):
+    """Each prompt alone, no padding, no cache, the largest logit each time."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = Qwen2ForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
     end = tokenizer.convert_tokens_to_ids("<|im_end|>")
-    ids = tokenizer(chat(prompt), add_special_tokens=False)["input_ids"]
-    new, finish = [], "length"
-    with torch.inference_mode():
-        while len(new) < prompt.parameters.maximum_tokens:
-            new.append(int(model(torch.tensor([ids + new])).logits[0, -1].argmax()))
-            if new[-1] == end:
-                finish = "stop"
-                break
-    text = tokenizer.decode(new, skip_special_tokens=True)
-    return text, len(ids), len(new), finish
+    for prompt in prompts:
+        ids = tokenizer(chat(prompt), add_special_tokens=False)["input_ids"]
+        new = []
+        with torch.inference_mode():
+            while len(new) < prompt.parameters.maximum_tokens and end not in new:
+                new.append(int(model(torch.tensor([ids + new])).logits[0, -1].argmax()))
+        text = tokenizer.decode(new, skip_special_tokens=True)
+        yield text, len(ids), len(new), "stop" if end in new else "length"
+
+
+def as_told(answers):
+    return [(a.text, a.prompt_tokens, a.answer_tokens, a.finish_reason) for a in answers]
 
 
 def ask(backend, *prompts):
@@ -62,10 +64,8 @@ def ask(backend, *prompts):
 
 def test_greedy_answers_in_padded_batches_equal_a_loop_by_hand(folder, live):
     answers = ask(live, *PROMPTS)
-    for prompt, answer in zip(PROMPTS, answers, strict=True):
-        assert (
-            answer.text, answer.prompt_tokens, answer.answer_tokens, answer.finish_reason
-        ) == by_hand(folder, prompt)  # fmt: skip
+    assert as_told(answers) == list(by_hand(folder, PROMPTS))
+    for answer in answers:
         assert answer.identity == ModelIdentity("tiny", f"{folder_digest(folder)} float32")
         assert answer.maker.startswith("transformers ")
         assert answer.seconds > 0
@@ -83,14 +83,11 @@ def test_an_answer_ends_with_the_models_own_token(folder, tmp_path):
     shutil.copytree(folder, target)
     model.save_pretrained(target)
     answers = ask(InProcess(target, "ending", device="cpu", batch_size=7), *PROMPTS)
-    for prompt, answer in zip(PROMPTS, answers, strict=True):
-        assert (
-            answer.text, answer.prompt_tokens, answer.answer_tokens, answer.finish_reason
-        ) == by_hand(target, prompt)  # fmt: skip
+    assert as_told(answers) == list(by_hand(target, PROMPTS))
     assert "stop" in {answer.finish_reason for answer in answers}
 
 
-def test_sampled_answers_hang_on_their_seed_alone(live):
+def test_sampled_answers_depend_on_their_seed_alone(live):
     warm = [
         Prompt.of("the cat", "", Parameters(temperature=1.5, maximum_tokens=12, seed=seed))
         for seed in (1, 2, 3)
@@ -170,8 +167,6 @@ def spoil(folder, target, how):
     weights, config = target / "model.safetensors", target / "config.json"
     if how == "pickle":
         weights.rename(target / "pytorch_model.bin")
-    elif how == "no config":
-        config.unlink()
     elif how == "half":
         weights.write_bytes(weights.read_bytes()[:5000])
     elif how == "layers":
@@ -192,7 +187,6 @@ def spoil(folder, target, how):
     ("how", "why"),
     [
         ("pickle", "holds no language model"),
-        ("no config", "holds no language model"),
         ("half", "cannot be loaded"),
         ("shape", "cannot be loaded"),
         ("layers", "lack 12 tensors of a Qwen2ForCausalLM, first model.layers.2"),

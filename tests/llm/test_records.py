@@ -17,7 +17,7 @@ from memrepro.files.atomic import sha256
 from memrepro.llm.endpoint import Endpoint
 from memrepro.llm.model import Answer, ModelIdentity, Prompt, prompt_key
 from memrepro.llm.recorded import Recorded, Recording
-from memrepro.llm.records import AnswerStore, Kept, Record, read_record
+from memrepro.llm.records import AnswerStore, Record, read_record
 from memrepro.llm.shipping import Exported, Imported, export_records, import_records
 from tests.forked import forked
 from tests.llm.server import said, serving
@@ -75,15 +75,13 @@ def test_each_prompt_is_asked_for_once_and_answered_in_order(store):
     assert got == [answer_to(p) for p in (a, long, a, b)]
     # Longest first, ties by key.
     assert toy.asked == [long, *sorted([a, b], key=lambda p: prompt_key(IDENTITY, p))]
-    assert (model.found, model.asked, model.tokens) == (0, 3, 9 + 1 + 1 + 3 * 7)
     assert model.answer([b, Prompt.of("new")])[1].text == "3 letters: wen"
-    assert (model.found, model.asked, len(store)) == (1, 4, 4)
+    assert (len(toy.asked), len(store)) == (4, 4)
     assert model.answer([]) == []
 
 
 def test_replay_needs_no_model(store):
-    prompts = asked(1200)
-    Recording(store, Toy(), progress=False).answer(prompts)
+    prompts = [record.prompt for record in fill(store, 1200)]
     with AnswerStore(store.path) as again:
         replayed = Recorded(again, IDENTITY, "e").answer(prompts[::-1] + prompts)
     assert replayed == [answer_to(p) for p in prompts[::-1] + prompts]
@@ -129,7 +127,6 @@ def test_what_another_process_recorded_meanwhile_is_not_asked_for(store):
     model = Recording(store, toy := Slow(), progress=False)
     assert model.answer(asked(8)) == [answer_to(p) for p in asked(8)]
     assert len(toy.asked) < 8
-    assert model.found + model.asked == 8
 
 
 def test_one_line_when_no_terminal_and_none_when_nothing_was_asked(store, capsys):
@@ -155,23 +152,10 @@ def test_the_first_answer_stays(store):
 def test_missing_keeps_the_order(store):
     keys = [record.key for record in fill(store, 3)]
     strange = [bytes([i]) * 32 for i in (9, 3)]
-    assert store.missing([strange[0], keys[1], strange[1], strange[0]]) == [
-        strange[0],
-        strange[1],
-        strange[0],
-    ]
+    one, two = strange
+    assert store.missing([one, keys[1], two, one]) == [one, two, one]
     with pytest.raises(MemreproError, match="1 answers are not there"):
         store.read([keys[0], strange[0]])
-
-
-def test_what_is_kept_of_each_model(store):
-    fill(store, 3)
-    fill(store, 2, ModelIdentity("a model", "7"))
-    tokens = [p.size for p in asked(3)]
-    assert store.kept() == [
-        Kept(ModelIdentity("a model", "7"), 2, sum(tokens[:2]), 14, 0.5),
-        Kept(IDENTITY, 3, sum(tokens), 21, 0.75),
-    ]
 
 
 @given(any_prompts, st.text(max_size=9), st.none() | st.integers(0, 9))
@@ -204,18 +188,14 @@ def spoilt(*path, value):
     [
         ([1], "is a list, not a JSON object"),
         (spoilt("key", value=None), "has the key None"),
-        (spoilt("key", value="00"), "has the key '00'"),
         (spoilt("answer", "text", value=None), "answer.text: Field required"),
-        (spoilt("answer", "text", value=7), "answer.text: Input should be a valid string"),
         (spoilt("answer", "prompt_tokens", value="7"), "answer.prompt_tokens: Input should be a v"),
         (spoilt("answer", "seconds", value=float("nan")), "not JSON compliant"),
         (spoilt("answer", "model", value="other"), "has the key"),
         (spoilt("prompt", "messages", value=[]), "messages of nobody"),
         (spoilt("prompt", "messages", 0, "content", value="x"), "has the key"),
-        (spoilt("prompt", "parameters", "seed", value=1), "has the key"),
         (spoilt("prompt", "parameters", "seed", value=-1), "seed is -1"),
         (spoilt("note", value="more"), "a field that a record does not have"),
-        (spoilt("answer", "note", value="more"), "a field that a record does not have"),
     ],
 )
 def test_a_line_that_is_no_record_is_refused(tmp_path, store, line, reason):
@@ -285,33 +265,27 @@ def overwrite(store, key, data, crc):
         db.execute("UPDATE answers SET record = ?, crc = ? WHERE key = ?", (data, crc, key))
 
 
-def test_a_changed_record_is_seen(store):
-    (record,) = fill(store, 1)
-    data = record.as_json().encode()
-    overwrite(
-        store, record.key, data.replace(b"letters", b"Letters"), zlib.crc32(record.key + data)
-    )
-    for read in (lambda: store.read([record.key]), lambda: list(store.records())):
-        with pytest.raises(MemreproError, match=r"damaged \(the record .* does not fit its check"):
+def is_damaged(store, key, why):
+    for read in (lambda: store.read([key]), lambda: list(store.records())):
+        with pytest.raises(MemreproError, match=rf"damaged \(the record {key.hex()[:12]}… {why}"):
             read()
+
+
+def test_a_changed_record_and_one_under_another_key_are_seen(store):
+    one, two = fill(store, 2)
+    data = one.as_json().encode()
+    changed = data.replace(b"letters", b"Letters")
+    overwrite(store, one.key, changed, zlib.crc32(one.key + data))
+    is_damaged(store, one.key, "does not fit its check")
+    overwrite(store, one.key, two.as_json().encode(), zlib.crc32(two.key + data))
+    is_damaged(store, one.key, "does not fit its check")
 
 
 @pytest.mark.parametrize("data", [b"{}", b"\xff", b"[]", b'{"answer": {"text": 7}}'])
 def test_a_record_that_cannot_be_read_is_named(store, data):
     (record,) = fill(store, 1)
     overwrite(store, record.key, data, zlib.crc32(record.key + data))
-    for read in (lambda: store.read([record.key]), lambda: list(store.records())):
-        with pytest.raises(MemreproError, match=rf"damaged \(the record {record.key.hex()[:12]}"):
-            read()
-
-
-def test_a_record_under_another_key_is_seen(store):
-    _, two = fill(store, 2)
-    with sqlite3.connect(store.path) as db:
-        db.execute("DELETE FROM answers WHERE key = ?", (two.key,))
-        db.execute("UPDATE answers SET key = ?", (two.key,))
-    with pytest.raises(MemreproError, match="does not fit its check"):
-        store.read([two.key])
+    is_damaged(store, record.key, "")
 
 
 # Kills, and two writers, through a real endpoint.

@@ -4,7 +4,7 @@ import json
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -57,14 +57,11 @@ def test_one_whole_object_is_used_with_or_without_prose(text):
         ("I cannot help with that.", "stop", "no JSON: 24 characters without an object, 'I cannot"),
         ("我不知道", "stop", r"no JSON: 4 characters without an object, '\\u6211"),
         ("[1, 2]", "stop", "no JSON"),
-        ('"text"', "stop", "no JSON"),
         (WHOLE[:30], "stop", "half JSON: the text ends inside the object, after 30"),
         (WHOLE[:-1], "length", "half JSON: cut at the most tokens allowed"),
-        (WHOLE[:12], "stop", "half JSON"),
         (f"```json\n{WHOLE[:-3]}\n```", "stop", "half JSON"),
         ("{text: 'a'}", "stop", "bad JSON: Expecting property name"),
         ("{“text”: “a”}", "stop", "bad JSON"),
-        ('{"text": "a",}', "stop", "bad JSON"),
         ('{"text": "a", "text": "b"}', "stop", "bad JSON: the name 'text' stands twice"),
         ('{"text": "a", "year": NaN}', "stop", "bad JSON: NaN is not a JSON number"),
         ('{"text": "a", "year": ' + "9" * 5000 + "}", "stop", "bad JSON: Exceeds the limit"),
@@ -72,11 +69,9 @@ def test_one_whole_object_is_used_with_or_without_prose(text):
         ("{name}: " + WHOLE, "stop", "bad JSON"),
         (f"{WHOLE}\n{WHOLE}", "stop", "two objects: another one begins at character 86"),
         (f"[{WHOLE}]", "stop", "misfit: an array, not an object"),
-        (f"[{WHOLE}, {WHOLE}]", "stop", "misfit: an array"),
         ("{}", "stop", "misfit: text: Field required"),
         ('{"text": 7}', "stop", "misfit: text: Input should be a valid string"),
         ('{"text": "a", "year": "1999"}', "stop", "misfit: year: Input should be a valid integer"),
-        ('{"text": "a", "year": true}', "stop", "misfit: year"),
         ('{"text": "a", "entities": {}}', "stop", "misfit: entities: Input should be a valid arr"),
         ('{"text": "a", "note": "b"}', "stop", "misfit: note: Extra inputs are not permitted"),
         ('{"texte": "a"}', "stop", r"misfit: text: Field required \(and 1 more\)"),
@@ -148,7 +143,6 @@ JSON = st.recursive(
         max_size=5,
     )
 )
-@settings(max_examples=300)
 def test_none_is_lost_and_none_raises(texts):
     got = parse_all(((str(i), answer(text)) for i, text in enumerate(texts)), Event)
     assert isinstance(got, Parsed)

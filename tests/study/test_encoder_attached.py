@@ -4,17 +4,17 @@ import pandas as pd
 import pytest
 
 from memrepro.core.extractions import Extraction
-from memrepro.core.prepared import load_extractions, save_extracted, text_id
+from memrepro.core.prepared import load_extractions, save_extracted
 from memrepro.core.ranking import COLUMNS
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import read_table
 from memrepro.retrieve.associa.deliberation import Coverage
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
 from memrepro.study import retrieval
 from memrepro.study.params import Experiment
-from tests.study.toy import plan, prepare
+from tests.study.toy import plan, prepare, write_vectors
 
 KEY_SCHEME = "concat+graph:recorded-fact"
 
@@ -74,21 +74,8 @@ def prepare_graphs():
         for r in session.rounds[::2]
     ]
     save_extracted(found, paths.extracted("toy"))
-    builder = GraphKeyBuilder("round", KEY_SCHEME, load_extractions(paths.extracted("toy")))
-    builder.make_all(list(dataset.memories.values()))
-    encoder = HashEncoder()
-    texts = {"document": builder.texts, "query": list({q.text: 0 for q in dataset.queries})}
-    tables = [
-        pd.DataFrame(
-            {
-                "role": role,
-                "text_id": [text_id(text) for text in of_role],
-                "vector": list(encoder.encode(of_role, role)),
-            }
-        )
-        for role, of_role in texts.items()
-    ]
-    write_table(EXPERIMENTS["plain"].vectors, pd.concat(tables, ignore_index=True))
+    extractions = load_extractions(paths.extracted("toy"))
+    write_vectors(dataset, GraphKeyBuilder("round", KEY_SCHEME, extractions))
 
 
 def run(monkeypatch, *names):

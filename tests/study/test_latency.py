@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from memrepro.encode.encoder import HashEncoder
-from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.study import latency
@@ -101,8 +100,3 @@ def test_the_stage_times_each_experiment_in_both_parts(toy, monkeypatch):
     # Once for all experiments.
     assert len(encoder.calls) == len(toy.queries) + 3
     assert list(done.outputs) == [paths.measured("sample") / "timed.csv"]
-
-
-def test_an_unknown_entry():
-    with pytest.raises(MemreproError, match="unknown latency entry 'nonesuch'"):
-        latency.run("nonesuch")

@@ -36,8 +36,13 @@ def prepare(seed=0, n_memories=2, n_docs=30, n_queries=6):
     )
     list(save(pieces, paths.prepared("toy")))
     save_extracted([], paths.extracted("toy"))
-    builder = PlainKeyBuilder("round", "concat")
-    builder.make_all(list(memories.values()))
+    write_vectors(dataset, PlainKeyBuilder("round", "concat"))
+    return dataset
+
+
+def write_vectors(dataset, builder):
+    """The vectors of a builder's keys and of the queries, under 'hash-64'."""
+    builder.make_all(list(dataset.memories.values()))
     encoder = HashEncoder()
     tables = [
         pd.DataFrame(
@@ -49,11 +54,10 @@ def prepare(seed=0, n_memories=2, n_docs=30, n_queries=6):
         )
         for role, texts in (
             ("document", builder.texts),
-            ("query", list(dict.fromkeys(q.text for q in queries))),
+            ("query", list(dict.fromkeys(q.text for q in dataset.queries))),
         )
     ]
     write_table(paths.vectors("sample", "toy", "hash-64"), pd.concat(tables, ignore_index=True))
-    return dataset
 
 
 def experiment(retriever, traced=False, **parameters):
