@@ -33,7 +33,7 @@ ORDER = (
     "study",
     "audit",
     "report",
-    "provenance",
+    "provenance", "outside",
     "memory",
     "papers",
     "site",
