@@ -34,6 +34,7 @@ ORDER = (
     "audit",
     "report",
     "provenance",
+    "outside",
     "memory",
     "papers",
     "site",

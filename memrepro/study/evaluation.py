@@ -1,9 +1,9 @@
 """evaluate: every run of a profile against the qrels; the only stage that reads them."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -99,47 +99,62 @@ def cutoffs(experiment: Experiment, plan: Plan) -> list[int]:
     return [k for k in plan.evaluation.ks if k <= depth]
 
 
+Evaluated = Callable[[Sequence[str], Sequence[int]], Values]
+
+
+def each_protocol(
+    ranking: pd.DataFrame, granularity: str, gold: Gold, protocols: Mapping[str, Protocol]
+) -> Iterator[tuple[str, str, Evaluated]]:
+    """`level, protocol, evaluated` of a ranking, where `evaluated` takes metrics and cut-offs.
+
+    A protocol under whose labels the data set has no gold at a level is passed over there.
+
+    Args:
+        ranking: `query_id, doc_id, rank`, in order of rank for each question.
+        granularity: what its docs are.
+        gold: of its data set.
+        protocols: by name.
+    """
+    for level in levels_of(granularity):
+        rolled = ranking if level == granularity else roll_up(ranking, level, gold.places)
+        if rolled is None:
+            continue
+        ranks = ranks_of(rolled)
+        for key, protocol in protocols.items():
+            if (judged := gold.judged(level, key, protocol)) is None:
+                continue
+            if protocol.roll_up != "official":
+                yield level, key, partial(evaluate, ranks, judged)
+            # There is something to roll up, and of a kind that the released code knows.
+            elif rolled is not ranking and granularity in GRANULARITIES:
+                turns = gold.wanted(granularity, protocol)
+                yield level, key, partial(_official, ranking, turns, gold.places)
+
+
+def _official(
+    ranking: pd.DataFrame, gold: Mapping[str, Parts], places: Mapping[str, str],
+    names: Sequence[str], ks: Sequence[int],
+) -> Values:  # fmt: skip
+    found = evaluate_official(ranking, gold, places, ks)
+    return Values(found.query_ids, {pair: v for pair, v in found.by.items() if pair[0] in names})
+
+
 def evaluate_run(
     name: str, experiment: Experiment, run: pd.DataFrame, plan: Plan, gold: Gold
 ) -> Iterator[tuple[str, str, str, Values]]:
-    """Per-question metrics of one experiment or sweep: setting, level, protocol, values.
-
-    A protocol under whose labels the data set has no gold at a level is passed over there.
-    """
+    """Per-question metrics of one experiment or sweep: setting, level, protocol, values."""
     ks, first = cutoffs(experiment, plan), next(iter(plan.evaluation.protocols))
     few = [k for k in plan.evaluation.protocol_ks if k in ks]
-
     for setting, variant in experiment.variants().items():
-        granularity = variant.granularity
         part = run[run["setting"] == setting] if setting else run
         _check_whole(f"{name} {setting}".strip(), experiment, part, gold)
-        for level in levels_of(granularity):
-            rolled = part if level == granularity else roll_up(part, level, gold.places)
-            if rolled is None:
-                continue
-            ranks = ranks_of(rolled)
-            for key, protocol in plan.evaluation.protocols.items():
-                if (judged := gold.judged(level, key, protocol)) is None:
-                    continue
-                # Sweeps over keys are many: what is kept of them a question is little.
-                brief = key != first or experiment.varies_keys
-                names, at = (
-                    (plan.evaluation.protocol_metrics, few)
-                    if brief
-                    else (plan.evaluation.metrics, ks)
-                )
-                if not at:
-                    continue
-                if protocol.roll_up == "official":
-                    # There is nothing to roll up, or what the released code does not know.
-                    if rolled is part or granularity not in GRANULARITIES:
-                        continue
-                    turns = gold.wanted(granularity, protocol)
-                    found = evaluate_official(part, turns, gold.places, at)
-                    kept = {pair: value for pair, value in found.by.items() if pair[0] in names}
-                    yield setting, level, key, Values(found.query_ids, kept)
-                else:
-                    yield setting, level, key, evaluate(ranks, judged, names, at)
+        found = each_protocol(part, variant.granularity, gold, plan.evaluation.protocols)
+        for level, key, evaluated in found:
+            # Sweeps over keys are many: what is kept of them a question is little.
+            if key == first and not experiment.varies_keys:
+                yield setting, level, key, evaluated(plan.evaluation.metrics, ks)
+            elif few:
+                yield setting, level, key, evaluated(plan.evaluation.protocol_metrics, few)
 
 
 def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Gold) -> None:

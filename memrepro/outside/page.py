@@ -1,0 +1,112 @@
+"""What scoring found, as sentences, tables and one page."""
+
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pandas as pd
+from jinja2 import Environment, StrictUndefined
+
+from memrepro.files.atomic import write_table, write_text
+from memrepro.outside.runs import PROBLEMS, OutsideRun
+from memrepro.outside.score import EVERY, Scored
+
+_SHOWN = 12  # items of a problem, rows of a comparison on the page; the csv files have all
+_ENVIRONMENT = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+
+
+def sentences(scored: Scored) -> Iterator[str]:
+    """What was found of each run, by level: its mean, its place, the best run beside it."""
+    what = f"{scored.metric}@{scored.k}"
+    outside = {run.name for run in scored.runs}
+    for (run, level), rows in scored.beside.groupby(["run", "level"], sort=False):
+        own = scored.mean(str(run), str(level))
+        place, of = scored.place(str(run), str(level))
+        yield (
+            f"{run}, by {level}: {what} {own['value']:.4f} [{own['low']:.4f}, {own['high']:.4f}] "
+            f"(n = {own['n']:,} questions), place {place} of {of} with the committed runs."
+        )
+        committed = rows[~rows["beside"].isin(outside)]
+        if len(committed):
+            best = committed.iloc[0]
+            does = "differs" if best["p_holm"] < 0.05 else "does not differ"
+            yield (
+                f"It {does} significantly from the best of those, {_named(best)} "
+                f"({best['value_beside']:.4f}): "
+                f"{best['difference']:+.4f} [{best['low']:+.4f}, {best['high']:+.4f}], "
+                f"{best['won']:,} questions won and {best['lost']:,} lost "
+                f"(Holm over {len(rows)} comparisons: p = {best['p_holm']:.4f})."
+            )
+
+
+def _named(row: pd.Series) -> str:
+    return f"{row['beside']} [{row['setting']}]" if row["setting"] else str(row["beside"])
+
+
+def problem_sentences(run: OutsideRun) -> list[str]:
+    """What is wrong with a run file: how many, the first, and what was done about it."""
+    return [
+        f"{run.name}: {kind}, {len(items):,} times, first {items[0]!r}: {PROBLEMS[kind]}"
+        for kind, items in run.problems.items()
+    ]
+
+
+def write(scored: Scored, folder: Path) -> Path:
+    """Write `values.csv`, `beside.csv`, `questions.csv`, `problems.csv` and `index.html`."""
+    tables = {
+        "values": scored.values,
+        "beside": scored.beside,
+        "questions": scored.questions,
+        "problems": pd.DataFrame(
+            [
+                (run.name, kind, item)
+                for run in scored.runs
+                for kind, items in run.problems.items()
+                for item in items
+            ],
+            columns=["run", "problem", "item"],
+        ),
+    }
+    for name, table in tables.items():
+        write_table(folder / f"{name}.csv", table.round(6))
+    at_k = scored.values[scored.values["k"] == scored.k]
+    protocols = at_k.pivot_table(
+        index=["run", "level", "protocol", "n"], columns="metric", values="value", sort=False
+    ).reset_index()
+    near = [
+        (f"{run}, by {level}", _around(scored, rows))
+        for (run, level), rows in scored.beside.groupby(["run", "level"], sort=False)
+    ]
+    template = files("memrepro.outside").joinpath("page.html").read_text(encoding="utf-8")
+    page = _ENVIRONMENT.from_string(template).render(
+        scored=scored,
+        found=list(sentences(scored)),
+        problems=[one for run in scored.runs for one in problem_sentences(run)],
+        protocols=protocols,
+        near=near,
+        kinds=_by_kind(scored),
+        questions=scored.questions,
+        tables=tables,
+        every=EVERY,
+        cell=lambda value: f"{value:.4f}" if isinstance(value, float) else str(value),
+    )
+    write_text(folder / "index.html", page)
+    return folder / "index.html"
+
+
+def _around(scored: Scored, rows: pd.DataFrame) -> pd.DataFrame:
+    """The best of the runs beside a run, and those next to its own place."""
+    rows = rows.assign(distance=(rows["value_beside"] - rows["value"]).abs())
+    near = set(rows.nsmallest(_SHOWN // 2, "distance").index) | set(rows.index[: _SHOWN // 2])
+    outside = rows["beside"].isin([run.name for run in scored.runs])
+    kept = rows[rows.index.isin(near) | outside]
+    return kept.drop(columns=["run", "level", "distance"])
+
+
+def _by_kind(scored: Scored) -> pd.DataFrame:
+    """Questions won from and lost to the best committed run, by kind."""
+    keys = ["run", "level", "beside", "kind"]
+    return (
+        scored.questions.groupby([*keys, "change"], sort=False).size().unstack(fill_value=0)
+        .reindex(columns=["won", "lost"], fill_value=0).reset_index()
+    )  # fmt: skip

@@ -1,0 +1,189 @@
+"""Rankings made elsewhere under every protocol, and beside all committed runs of the data set."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from memrepro.errors import MemreproError
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.metrics import METRICS, Values
+from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.outside.runs import OutsideRun, read_run
+from memrepro.report.profile import Metrics
+from memrepro.study.evaluation import Gold, each_protocol, read_gold
+from memrepro.study.params import Plan
+
+# Under this name: all questions of the data set, those without gold counted as found, as some do.
+EVERY = "every question"
+VALUE_COLUMNS = ["run", "level", "protocol", "metric", "k", "n", "value", "low", "high"]
+BESIDE_COLUMNS = [
+    "run", "level", "beside", "setting", "n", "value", "value_beside", "difference", "low", "high",
+    "p_holm", "won", "lost", "tied",
+]  # fmt: skip
+QUESTION_COLUMNS = ["run", "level", "beside", "query_id", "kind", "value", "value_beside", "change"]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What came out of scoring the runs of one data set.
+
+    Attributes:
+        dataset: by its name in params.yaml.
+        metric, k: what runs are compared by.
+        runs: as they were read.
+        values: `VALUE_COLUMNS`: every protocol, metric and cut-off, means with 95 % bootstrap
+            intervals over the questions.
+        beside: `BESIDE_COLUMNS`: each run beside every committed run of the same level, and every
+            other outside run; the best first. Differences are run − beside.
+        questions: `QUESTION_COLUMNS`: those won from and lost to the best committed run.
+    """
+
+    dataset: str
+    metric: str
+    k: int
+    runs: tuple[OutsideRun, ...]
+    values: pd.DataFrame
+    beside: pd.DataFrame
+    questions: pd.DataFrame
+
+    def mean(self, name: str, level: str) -> dict[str, Any]:
+        """`n, value, low, high` of a run at a level, under the stated protocol."""
+        rows = self.values[
+            (self.values[["run", "level", "metric", "k"]] == [name, level, self.metric, self.k])
+            .all(axis=1)
+        ]  # fmt: skip
+        return {name: rows.iloc[0][name] for name in ("n", "value", "low", "high")}
+
+    def place(self, name: str, level: str) -> tuple[int, int]:
+        """A run's place by its mean among the committed runs and itself, and how many they are."""
+        committed = self.beside[
+            (self.beside["run"] == name)
+            & (self.beside["level"] == level)
+            & ~self.beside["beside"].isin([run.name for run in self.runs])
+        ]
+        better = int((committed["value_beside"] > committed["value"]).sum())
+        return better + 1, len(committed) + 1
+
+
+def score(
+    files: Sequence[Path], dataset: str, plan: Plan, level: str = "", metric: str = "recall_all",
+    k: int = 10,
+) -> Scored:  # fmt: skip
+    """Evaluate run files of a data set.
+
+    Args:
+        files: one run each; two of one stem are told apart by their order.
+        dataset: by its name in params.yaml.
+        plan: of params.yaml.
+        level: of the docs; by default each file's own.
+        metric: what runs are compared by, of `METRICS`.
+        k: its cut-off.
+
+    Raises:
+        MemreproError: for what `read_run` refuses, an unknown metric, or a data set without gold.
+    """
+    if metric not in METRICS:
+        raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
+    entry = plan.dataset(dataset)
+    gold = read_gold(entry.profile, dataset, plan.evaluation.protocols)
+    runs: list[OutsideRun] = []
+    for path in files:
+        run = read_run(path, dataset, plan, level)
+        same = sum(one.path.stem == path.stem for one in runs)
+        runs.append(replace(run, name=f"{path.stem} ({same + 1})") if same else run)
+    first = next(iter(plan.evaluation.protocols))
+    rows: list[tuple[str, str, str, str, int, int, float, float, float]] = []
+    kept: dict[tuple[str, str], pd.Series] = {}
+    for run in runs:
+        for at, protocol, values in _evaluated(run, gold, plan, k):
+            rows += [(run.name, at, protocol, *row) for row in _means(values)]
+            if protocol == first:
+                rows += [
+                    (run.name, at, EVERY, *row) for row in _means(_every(values, len(gold.kinds)))
+                ]
+                kept[run.name, at] = pd.Series(values.by[metric, k], list(values.query_ids))
+    if not kept:
+        raise MemreproError(f"{dataset} marks no evidence at the level of {files[0]}")
+    beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k)
+    return Scored(
+        dataset, metric, k, tuple(runs), pd.DataFrame(rows, columns=VALUE_COLUMNS), beside,
+        questions,
+    )  # fmt: skip
+
+
+def _evaluated(
+    run: OutsideRun, gold: Gold, plan: Plan, k: int
+) -> Iterator[tuple[str, str, Values]]:
+    """`level, protocol, values` at the cut-offs that the run's lists reach, and at k."""
+    ks = sorted({k, *(one for one in plan.evaluation.ks if one <= run.depth)})
+    for level, key, evaluated in each_protocol(
+        run.frame, run.level, gold, plan.evaluation.protocols
+    ):
+        yield level, key, evaluated(plan.evaluation.metrics, ks)
+
+
+def _every(values: Values, n: int) -> Values:
+    """The same with the questions that have no gold, of n in all, counted as found."""
+    without = n - len(values.query_ids)
+    return Values(
+        (*values.query_ids, *[""] * without),
+        {key: np.append(column, np.ones(without)) for key, column in values.by.items()},
+    )
+
+
+def _means(values: Values) -> Iterator[tuple[str, int, int, float, float, float]]:
+    for (metric, k), column in values.by.items():
+        interval = paired_difference(np.zeros(len(column)), column)
+        yield metric, k, len(column), *interval
+
+
+def _compare(
+    kept: Mapping[tuple[str, str], pd.Series], dataset: str, plan: Plan, kinds: Mapping[str, str],
+    metric: str, k: int,
+) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    profiles = sorted({one.profile for one in plan.runs.values() if one.dataset == dataset})
+    committed: dict[tuple[str, str, str], pd.Series] = {}
+    for profile in profiles:
+        metrics = Metrics(profile)
+        for name, one in plan.runs.items():
+            if one.dataset == dataset and name in metrics.experiments:
+                for setting, at, named, cut in metrics.evaluated(name):
+                    if (named, cut) == (metric, k):
+                        table = metrics.values(name, at, metric, k, setting)
+                        committed[name, setting, at] = table.set_index("query_id")["value"]
+    rows, questions = [], []
+    for (run, level), values in kept.items():
+        others = {(n, s): v for (n, s, at), v in committed.items() if at == level}
+        others |= {(n, ""): v for (n, at), v in kept.items() if at == level and n != run}
+        mine = []
+        for (name, setting), theirs in others.items():
+            if set(theirs.index) != set(values.index):  # of another edition or protocol
+                continue
+            theirs = theirs.reindex(values.index)
+            moved = values.to_numpy() - theirs.to_numpy()
+            interval = paired_difference(theirs.to_numpy(), values.to_numpy())
+            won, lost = int((moved > 0).sum()), int((moved < 0).sum())
+            mine.append((
+                run, level, name, setting, len(values), float(values.mean()), float(theirs.mean()),
+                *interval, sign_flip(moved), won, lost, len(values) - won - lost,
+            ))  # fmt: skip
+        corrected = holm([row[10] for row in mine])
+        mine = [(*row[:10], p, *row[11:]) for row, p in zip(mine, corrected, strict=True)]
+        mine.sort(key=lambda row: (-row[6], row[2], row[3]))
+        rows += mine
+        if best := next(((r[2], r[3]) for r in mine if (*r[2:4], level) in committed), None):
+            theirs = committed[(*best, level)].reindex(values.index)
+            name = " ".join(best).strip()
+            questions += [
+                (run, level, name, q, kinds[q], float(values[q]), float(theirs[q]),
+                 "won" if values[q] > theirs[q] else "lost")
+                for q in values.index if values[q] != theirs[q]
+            ]  # fmt: skip
+    return (
+        pd.DataFrame(rows, columns=BESIDE_COLUMNS),
+        pd.DataFrame(questions, columns=QUESTION_COLUMNS),
+    )
