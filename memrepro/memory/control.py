@@ -189,9 +189,6 @@ def import_(memory: TieredMemory, path: Path) -> None:
                 check_message(message)
         except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
             raise MemreproError(f"{path} is damaged ({error!r}): export anew") from error
-        change.db.execute(
-            "INSERT INTO words (rowid, text) SELECT number, text FROM segments WHERE tier = 'warm'"
-        )
 
 
 def _rows(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:

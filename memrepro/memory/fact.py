@@ -4,9 +4,10 @@
 with existing ones, and an operation is chosen (ADD, UPDATE, DELETE, NOOP).
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,17 @@ class Fact:
     last_validated_at: float
     status: str
 
+    @classmethod
+    def from_statement(cls, fact_id: str, told: Candidate) -> Self:
+        """The active fact that a statement begins as."""
+        text, category, confidence, sources, at = told
+        return cls(fact_id, text, category, confidence, sources, at, at, "active")
+
+    @property
+    def vector_id(self) -> str:
+        """The id of its vector, another one where its text was edited."""
+        return f"{self.fact_id}.{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
+
 
 class Decision(NamedTuple):
     """What to do with a candidate.
@@ -89,12 +101,10 @@ class Change:
             merged into.
         old_id: the fact that gave way to `fact_id`, or ''; of 'late' the one that stands.
         text: what was said; of 'merge' the text that gave way.
-        category: as a candidate's.
-        confidence: as a candidate's.
-        sources: of this text alone, sorted; none where a person edited.
-        at: when it was said, Unix seconds.
+        category, confidence, at: as a candidate's.
         changed_at: when the store noted it, Unix seconds.
         reason: the rule that decided.
+        sources: of this text alone, sorted; none where a person edited.
     """
 
     number: int
@@ -104,10 +114,10 @@ class Change:
     text: str
     category: str
     confidence: float
-    sources: tuple[str, ...]
     at: float
     changed_at: float
     reason: str
+    sources: tuple[str, ...]
 
 
 # (segment id, segment text, Unix seconds) → what the segments state.

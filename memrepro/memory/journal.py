@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
-from memrepro.memory.schema import SCHEMA
 from memrepro.retrieve.tiered.lexical import words
 from memrepro.retrieve.tiered.segments import Message, content_hash
 from memrepro.text.dates import TimeRange
@@ -22,6 +21,7 @@ from memrepro.text.dates import TimeRange
 # Milliseconds to wait for another process's lock: no longer than a search may take.
 _BUSY = 250
 _PATIENT = 5000
+SCHEMA = Path(__file__).with_name("schema.sql")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Journal:
                 if write:
                     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
                         self.connection.execute(f"PRAGMA {pragma}")
-                    self.connection.executescript(SCHEMA)
+                    self.connection.executescript(SCHEMA.read_text(encoding="utf-8"))
                 else:
                     self.connection.execute("PRAGMA query_only=ON")
                 self.connection.execute("SELECT count(*) FROM meta").fetchone()
@@ -142,7 +142,7 @@ class Journal:
             ).rowcount  # fmt: skip
             if inserted:
                 new.append(message)
-            elif not self._has("SELECT 1 FROM messages WHERE hash = ?", key):
+            elif not self.messages("WHERE hash = ?", (key,)):
                 raise MemreproError(
                     f"the message id {message.message_id!r} is already that of another message: "
                     "ids must be unique within a user's memory; edit_message changes a text"
@@ -317,12 +317,10 @@ class Journal:
 
     def chill(self, segment_ids: Sequence[str]) -> None:
         """Take segments out of the WARM index; their rows stay, as COLD's provenance."""
-        rows = [(key,) for key in segment_ids]
         self.connection.executemany(
-            "DELETE FROM words WHERE rowid = (SELECT number FROM segments WHERE segment_id = ?)",
-            rows,
+            "UPDATE segments SET tier = 'cold' WHERE segment_id = ?",
+            [(key,) for key in segment_ids],
         )
-        self.connection.executemany("UPDATE segments SET tier = 'cold' WHERE segment_id = ?", rows)
 
     def scrub(self) -> None:
         """Leave no byte in the file of what was deleted.
@@ -346,9 +344,6 @@ class Journal:
                 f"{self._path}-wal still holds what was deleted, as another process has been "
                 "reading for five seconds: end that one and open the memory again"
             )
-
-    def _has(self, query: str, value: str) -> bool:
-        return self.connection.execute(query, (value,)).fetchone() is not None
 
     @contextmanager
     def _within(self, begin: str) -> Iterator[None]:

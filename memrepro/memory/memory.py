@@ -13,7 +13,7 @@ from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.consolidate import consolidate
 from memrepro.memory.degrade import Chain, Limited
-from memrepro.memory.fact import Decide, Extract
+from memrepro.memory.fact import Change, Decide, Extract
 from memrepro.memory.folders import (
     DELETED,
     check_message,
@@ -22,7 +22,6 @@ from memrepro.memory.folders import (
     lock,
     user_folder,
 )
-from memrepro.memory.hot import Hot
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
@@ -77,7 +76,8 @@ class TieredMemory:
     Attributes:
         folder: where all of it is.
         settings, encoder: as given.
-        journal, index, hot: what the tiers stand on.
+        journal, index: what the tiers stand on.
+        hot: the last messages of all channels, in order of time.
     """
 
     def __init__(
@@ -88,8 +88,8 @@ class TieredMemory:
         settings: Settings | None = None,
         *,
         mode: Mode = "write",
-        extract: Extract | None = None,
-        decide: Decide | None = None,
+        extract: Extract = extractors.by_rules,
+        decide: Decide = conflicts.by_rules,
     ) -> None:
         """Open a memory, make it, or finish what a kill has interrupted.
 
@@ -99,8 +99,8 @@ class TieredMemory:
             encoder: of texts; with another one than before, all vectors are made anew.
             settings: default the document's.
             mode: 'write' or 'read'.
-            extract: makes facts of segments; default by rules.
-            decide: what a fact does to those that are there; default by rules.
+            extract: makes facts of segments.
+            decide: what a fact does to those that are there.
 
         Raises:
             MemreproError: if another process is writing, the journal is damaged, or there is
@@ -117,7 +117,7 @@ class TieredMemory:
                 raise MemreproError(f"there is no memory in {self.folder}: open it to write")
             self.journal = Journal(self.folder / "memory.sqlite", write=self._writes)
             self.index = VectorIndex(self.folder / "vectors.lance", encoder.dimension)
-            self.hot = Hot(self.settings.hot)
+            self.hot: list[Message] = []
             self._chain = Chain(
                 self.journal, self.index, self.hot, encoder, self.settings, self._limited
             )
@@ -156,7 +156,7 @@ class TieredMemory:
 
     def recent(self, n: int | None = None) -> list[Message]:
         """HOT: the last messages of all channels in order of time, for every prompt."""
-        return self.hot.last(n)
+        return self.hot[-n if n else 0 :]
 
     def search(self, query: str, now: float, channel: str | None = None) -> Answer:
         """What is remembered of a query; what is given counts as accessed.
@@ -196,7 +196,7 @@ class TieredMemory:
         with self.changing() as change:
             self.journal.put("clock", max(now, self.journal.get("clock", now)))
         migrated, changes = self.migrate(now)
-        merged: list[cold.Change] = []
+        merged: list[Change] = []
         # Without the facts' vectors, merging waits for the next time.
         if not self._suspects:
             with self.changing(facts=True):
@@ -212,16 +212,13 @@ class TieredMemory:
 
     def migrate(self, now: float) -> tuple[int, int]:
         """Turn segments that are old enough into facts: how many, and changes of facts."""
-        # Made when first needed: the default one's rules take a while to load.
-        self._extract = extract = self._extract or extractors.by_rules()
-        self._decide = decide = self._decide or conflicts.by_rules()
         migrated = changes = 0
         end = now - self.settings.warm_days * _DAY
         while due := self.journal.due(end, _AT_ONCE):
             ids = [segment.segment_id for segment in due]
-            candidates = extract([(s.segment_id, s.text, s.end) for s in due])
+            candidates = self._extract([(s.segment_id, s.text, s.end) for s in due])
             with self.changing(facts=True) as change:
-                made = cold.apply(self.journal.connection, candidates, now, decide)
+                made = cold.apply(self.journal.connection, candidates, now, self._decide)
                 self.journal.chill(ids)
                 change.chilled += ids
                 self.journal.count({"migrated": len(ids), "fact_changes": len(made)})
@@ -310,8 +307,7 @@ class TieredMemory:
         for folder in self.folder.parent.glob(f"{DELETED}*"):
             shutil.rmtree(folder, ignore_errors=True)
         identity, rules = asdict(self.encoder.identity), asdict(self.settings.segmentation)
-        with self.journal.transaction() as connection:
-            cold.create_tables(connection)
+        with self.journal.transaction():
             if self.journal.get("encoder") != identity:
                 self.journal.put("encoder", identity)
                 # On the disk before a vector goes, and before one of this encoder comes.
@@ -325,7 +321,7 @@ class TieredMemory:
 
     def _reload(self) -> None:
         with self.journal.snapshot():
-            self.hot.hold(self.journal.last(self.settings.hot))
+            self.hot[:] = self.journal.last(self.settings.hot)
 
     def _note(self, given: Sequence[str], now: float) -> None:
         counts = self._chain.counts.copy()

@@ -12,6 +12,7 @@ from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.consolidate import consolidate, merged
 from memrepro.memory.fact import CATEGORIES, Candidate, Decision
+from memrepro.memory.journal import SCHEMA
 from memrepro.memory.language.conflicts import apart, same_words
 
 
@@ -29,7 +30,7 @@ def similar(texts, others):
 
 def memory(*told):
     db = sqlite3.connect(":memory:", isolation_level=None)
-    cold.create_tables(db)
+    db.executescript(SCHEMA.read_text())
     db.execute("BEGIN")
     for text, source, at in told:
         cold.apply(db, [Candidate(text, "fact", 0.9, (source,), at)], at, add)

@@ -114,10 +114,6 @@ def test_bm25_is_that_of_the_measured_retriever(journal):
             " VALUES (?, ?, 'warm', 0, 0, ?, 0)",
             [(i + 1, str(i), text) for i, text in enumerate(texts)],
         )
-        db.executemany(
-            "INSERT INTO words (rowid, text) VALUES (?, ?)",
-            [(i + 1, text) for i, text in enumerate(texts)],
-        )
     for query in ("the cat", 'CAFE "dog" OR NOT (', "score 42 42", "ea", "none of it", "?!"):
         expected = Lexical(texts).scores(query)
         found = journal.lexical(query)

@@ -11,7 +11,6 @@ import pytest
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.memory import control
-from memrepro.memory.degrade import fact_key
 from memrepro.memory.index import TABLES, VectorIndex
 from memrepro.memory.journal import Journal
 from tests.memory.store_made import DAY, START, chat, check_whole, opened
@@ -90,7 +89,7 @@ def check_vectors(memory):
     """Every vector is the encoder's own."""
     check_whole(memory)
     texts = {segment.segment_id: segment.text for segment in control.segments(memory)}
-    texts |= {fact_key(fact): fact.text for fact in control.facts(memory)}
+    texts |= {fact.vector_id: fact.text for fact in control.facts(memory)}
     for table in TABLES:
         ids, vectors = memory.index.all(table)
         expected = memory.encoder.encode([texts[key] for key in ids], "document")

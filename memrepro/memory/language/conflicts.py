@@ -19,12 +19,10 @@ from pydantic import BaseModel, ConfigDict
 
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import Refused, parse
-from memrepro.memory.fact import Candidate, Decide, Decision, Fact, Similar
+from memrepro.memory.fact import Candidate, Decision, Fact, Similar
+from memrepro.memory.language.english import SINGLE, STATES
 from memrepro.memory.language.prompts import prompt
 from memrepro.memory.language.statements import Item, Statement, read
-from memrepro.memory.language.words import SINGLE, STATES
-
-__all__ = ["Decide", "Decision", "ModelDecider", "apart", "by_model", "by_rules", "same_words"]
 
 NEAREST = 10  # facts that a model is shown
 # A fact about one of these has one value at a time.
@@ -34,7 +32,7 @@ _HABITS = frozenset({"drink", "eat", "smoke", "play", "use", "drive", "like", "p
                      "have", "take", "study", "employer", "do"})  # fmt: skip
 
 
-def by_rules() -> Decide:
+def by_rules(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     """Decide by rules on subject, attribute and value; the first that fits counts.
 
     1. The same words are a no-op.
@@ -57,15 +55,9 @@ def by_rules() -> Decide:
     written they find 18 of 32; and three quarters of the statements in LoCoMo's talk cannot be
     read. Whoever needs conflicts resolved in free talk wants a model's recorded choices.
     """
-    return _decide
-
-
-def _decide(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     latest = sorted(facts, key=lambda fact: (-fact.last_validated_at, fact.fact_id))
-    words = same_words(candidate.text)
-    for fact in latest:
-        if same_words(fact.text) == words:
-            return Decision("noop", fact.fact_id, "the same words")
+    if repeated := _repeats(candidate, latest):
+        return repeated
     told = read(candidate.text)
     if None in told or not told:
         return Decision("add", reason="not read")
@@ -90,6 +82,14 @@ def _decide(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
         if kept and any(against):
             return Decision("update", fact.fact_id, next(reason for reason in against if reason))
     return Decision("add", reason="new")
+
+
+def _repeats(candidate: Candidate, facts: Sequence[Fact]) -> Decision | None:
+    words = same_words(candidate.text)
+    for fact in facts:
+        if same_words(fact.text) == words:
+            return Decision("noop", fact.fact_id, "the same words")
+    return None
 
 
 @lru_cache(1 << 16)
@@ -275,10 +275,8 @@ class ModelDecider:
         Raises:
             MemreproError: if the answer cannot be had, or when replayed is not recorded.
         """
-        words = same_words(candidate.text)
-        for fact in facts:
-            if same_words(fact.text) == words:
-                return Decision("noop", fact.fact_id, "the same words")
+        if repeated := _repeats(candidate, facts):
+            return repeated
         if not facts:
             return Decision("add", reason="nothing known")
         shown = self._nearest(candidate, facts)
@@ -302,11 +300,6 @@ class ModelDecider:
         known = sorted(facts, key=lambda fact: fact.fact_id)
         alike = self.similar([candidate.text], [fact.text for fact in known])[0]
         return [known[place] for place in np.argsort(-alike, kind="stable")[: self.nearest]]
-
-
-def by_model(model: LanguageModel, similar: Similar, nearest: int = NEAREST) -> ModelDecider:
-    """Decide by a recorded language model; see `ModelDecider`."""
-    return ModelDecider(model, similar, nearest)
 
 
 def ask(candidate: Candidate, shown: Sequence[Fact]) -> Prompt:

@@ -16,14 +16,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from memrepro.errors import MemreproError
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import KINDS, Refused, parse
-from memrepro.memory.fact import CATEGORIES, Candidate, Extract
+from memrepro.memory.fact import CATEGORIES, Candidate
+from memrepro.memory.language import english
+from memrepro.memory.language.english import WORDS
 from memrepro.memory.language.prompts import prompt
 from memrepro.memory.language.statements import USER, clauses, read
 from memrepro.text import temporal
 from memrepro.text.facts import user_facts
 from memrepro.text.sentences import sentences
-
-__all__ = ["Candidate", "Extract", "ModelExtractor", "by_model", "by_rules", "category_of"]
 
 PLAIN, HEDGED = 0.9, 0.5  # the confidence of a statement by rules
 CHARACTERS, FACTS = 300, 40  # of a model's fact; facts of one segment
@@ -31,32 +31,9 @@ CHARACTERS, FACTS = 300, 40  # of a model's fact; facts of one segment
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d)\] ([^:\n]{1,80}): ")
 # Whose words are no facts of a person.
 _MACHINES = frozenset(("assistant", "system", "tool", "bot"))
-_HEDGE = re.compile(
-    r"\b(?:think|guess|maybe|perhaps|probably|might|may|suppose|not sure|kind of|sort of|possibly|"
-    r"i believe|seem(?:s|ed)?)\b"
-)
-_TASTE = re.compile(
-    r"\b(?:prefers?|likes?|loves?|enjoys?|adores?|hates?|dislikes?|detests?|favou?rite|"
-    r"(?:fond|fan|lover) of|keen on|into|can'?t stand|can ?not stand|allergic|rather|vegan|"
-    r"vegetarian|pescatarian)\b"
-)
-_KIN = (
-    "wife husband partner girlfriend boyfriend fianc[eé]e? mother father mum mom dad sister "
-    "brother son daughter child children parent grandmother grandfather grandma grandpa aunt uncle "
-    "cousin niece nephew friend boss manager colleague coworker neighbou?r roommate flatmate "
-    "landlord"
-)
-_RELATIONSHIP = re.compile(
-    rf"\b(?:my|our|his|her|their|user's)\s+(?:\w+\s+)?(?:{'|'.join(_KIN.split())})s?\b|"
-    r"\b(?:married|engaged|divorced|dating|single|widowed|in-laws)\b|\bbroke up\b"
-)
-_PAST = re.compile(
-    r"\b(?:\w{2,}ed|was|were|went|had|got|bought|met|saw|made|took|came|began|found|gave|left|"
-    r"lost|sold|won|broke|flew|drove|ran|ate|told|wrote|became|moved)\b"
-)
 
 
-def by_rules() -> Extract:
+def by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
     """Statements of people about their lives, each clause that can stand alone by itself.
 
     What states a fact is `extractors.facts.user_facts`, and such short sentences as
@@ -64,10 +41,6 @@ def by_rules() -> Extract:
     their words. The confidence is 0.9, or 0.5 with a hedge ("I think", "maybe"); the category is
     `category_of`'s. A line's own minute is when it was said.
     """
-    return _by_rules
-
-
-def _by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
     found: dict[Candidate, None] = {}
     for segment_id, text, at in segments:
         for speaker, minute, said in _lines(text, at):
@@ -75,11 +48,9 @@ def _by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
                 continue
             who = "" if speaker.casefold() == USER else f"{speaker}: "
             for fact in _statements(said):
-                confidence = HEDGED if _HEDGE.search(fact.casefold()) else PLAIN
-                told = Candidate(
-                    who + fact, category_of(fact, minute), confidence, (segment_id,), minute
-                )
-                found.setdefault(told)
+                confidence = HEDGED if english.HEDGE.search(fact.casefold()) else PLAIN
+                category = category_of(fact, minute)
+                found[Candidate(who + fact, category, confidence, (segment_id,), minute)] = None
     return list(found)
 
 
@@ -91,11 +62,11 @@ def category_of(fact: str, at: float) -> str:
     is a fact.
     """
     said = fact.casefold().replace("’", "'")
-    if _TASTE.search(said):
+    if english.TASTE.search(said):
         return "preference"
-    if _RELATIONSHIP.search(said):
+    if english.KIN.search(said) or english.TIES.search(said):
         return "relationship"
-    if _PAST.search(said) or _dated(fact, at):
+    if english.PAST.search(said) or _dated(fact, at):
         return "event"
     return "fact"
 
@@ -149,14 +120,10 @@ def _fact(sentence: str) -> list[str]:
         one is not None
         and one.subject.startswith(USER)
         and (one.attribute != "be" or all(item.kind for item in one.value))
-        and not any(_EMPTY & set(item.words) for item in one.value)
+        and not any(WORDS["empty"] & set(item.words) for item in one.value)
         for one in told
     )
     return [sentence.rstrip(" ,")] if short else []
-
-
-# "I have an idea" and the like tell of the talk.
-_EMPTY = frozenset(("question", "idea", "problem", "point", "doubt", "clue", "time", "look", "try"))
 
 
 def _known(category: str) -> str:
@@ -231,21 +198,11 @@ class ModelExtractor:
                     self.counts["not said"] += 1
                     self.skipped.append((segment_id, f"not said: {ascii(one.quote)[:80]}"))
                     continue
+                written = " ".join(one.text.split())
                 found.append(
-                    Candidate(
-                        " ".join(one.text.split()),
-                        one.category,
-                        float(one.confidence),
-                        (segment_id,),
-                        when[0],
-                    )
+                    Candidate(written, one.category, one.confidence, (segment_id,), when[0])
                 )
         return list(dict.fromkeys(found))
-
-
-def by_model(model: LanguageModel) -> ModelExtractor:
-    """Extract by a recorded language model; see `ModelExtractor`."""
-    return ModelExtractor(model)
 
 
 def ask(text: str) -> Prompt:
