@@ -40,11 +40,7 @@ def facts_where(
 
 
 def the_fact(connection: sqlite3.Connection, fact_id: str) -> Fact:
-    """One fact.
-
-    Raises:
-        MemreproError: if there is none of the id.
-    """
+    """One fact; an error if there is none of the id."""
     if not (found := facts_where(connection, "fact_id", fact_id)):
         raise MemreproError(f"there is no fact {fact_id!r}: it was forgotten, or never held")
     return found[0]
@@ -57,7 +53,7 @@ def changes_of(connection: sqlite3.Connection, which: str, fact_id: str) -> list
         f"reason, sources FROM fact_history WHERE fact_id IN ({which}) ORDER BY number",
         (fact_id,),
     )
-    return [Change(*row, sources=tuple(json.loads(told))) for *row, told in rows]
+    return [Change(*values) for values in ((*row, tuple(json.loads(told))) for *row, told in rows)]
 
 
 def write(connection: sqlite3.Connection, fact: Fact, successor: str = "") -> None:

@@ -8,7 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from memrepro.encode.encoder import Encoder, Vectors
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.fact import Fact
-from memrepro.memory.index import VectorIndex
+from memrepro.memory.index import Table, VectorIndex
 from memrepro.memory.journal import Journal, Segment, any_word, day
 from memrepro.memory.settings import UNCERTAIN, Answer, Item, Settings, Step
 from memrepro.retrieve.tiered import scoring
@@ -80,8 +80,15 @@ class _LimitedQuery:
         return _NEAREST if self.span is None and self.channel is None else None
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Nearest(NamedTuple):
+    """What the index gives, in its order."""
+
+    ids: list[str]
+    cosines: Doubles
+    vectors: Vectors
+
+
+class _Found(NamedTuple):
     """What may be given, with what the formulas ask for."""
 
     item: Item
@@ -123,22 +130,19 @@ class Chain:
         steps: tuple[tuple[Step, Callable[[_LimitedQuery], list[Item]]], ...] = (
             ("dense", self._dense), ("lexical", self._lexical), ("recent", self._recent)
         )  # fmt: skip
+        answered: Step = "nothing"
+        items: list[Item] = []
         for name, step in steps:
             try:
-                items = tuple(step(asked))
+                answered, items = name, step(asked)
+                break
             except Exception as error:
                 failures.append(f"{name}: {error}")
                 self.counts[f"{name}_failed"] += 1
-                continue
-            return self._answered(name, items, failures)
-        return self._answered("nothing", (), failures)
-
-    def _answered(self, step: Step, items: tuple[Item, ...], failures: Sequence[str]) -> Answer:
-        self.counts[f"answered_{step}"] += 1
+        self.counts[f"answered_{answered}"] += 1
         self.counts["abstained"] += not items
-        for item in items:
-            self.counts[f"given_{item.tier}"] += 1
-        return Answer(step, items, "" if items else UNCERTAIN, tuple(failures))
+        self.counts.update(f"given_{item.tier}" for item in items)
+        return Answer(answered, tuple(items), "" if items else UNCERTAIN, tuple(failures))
 
     def _dense(self, asked: _LimitedQuery) -> list[Item]:
         """WARM by the combined score, with COLD where WARM's best cosine is too low."""
@@ -152,25 +156,28 @@ class Chain:
             allowed, tail = self._allowed("warm", asked), self.journal.tail(self.settings.hot)
             if not says_something(tail):
                 tail = []
-            query, ids, cosines, vectors = self.limited.run(
-                lambda: self._nearest(asked, tail), self.settings.dense_ms / 1000
-            )
-            pool = self._tail_found(asked, tail, query)
-            pool += self._warm_found(asked, allowed, ids, cosines, vectors)
+            query, near = self._in_time(lambda: self._encode_and_find(asked, tail))
+            pool = self._tail_found(asked, tail, query) + self._warm_found(asked, allowed, near)
             if max((found.cosine for found in pool), default=-1.0) < self.settings.threshold:
                 self.counts["cold_consulted"] += 1
                 pool += self._cold_found(asked, query)
         return self._select(pool, asked)
 
-    def _nearest(
+    def _in_time(self, work: Callable[[], _T]) -> _T:
+        return self.limited.run(work, self.settings.dense_ms / 1000)
+
+    def _nearest(self, table: Table, query: Vectors, asked: _LimitedQuery) -> _Nearest:
+        ids, vectors = self.index.nearest(table, query, asked.limit)
+        return _Nearest(ids, products(query[None], vectors)[0], vectors)
+
+    def _encode_and_find(
         self, asked: _LimitedQuery, tail: Sequence[Message]
-    ) -> tuple[Vectors, list[str], Doubles, Vectors]:
+    ) -> tuple[Vectors, _Nearest]:
         text = segment_text(tail)
         if tail and text != self._tail[0]:
             self._tail = text, normalise(self.encoder.encode([text], "document"))[0]
         query = normalise(self.encoder.encode([asked.query], "query"))[0]
-        ids, vectors = self.index.nearest("segments", query, asked.limit)
-        return query, ids, products(query[None], vectors)[0], vectors
+        return query, self._nearest("segments", query, asked)
 
     def _tail_found(
         self, asked: _LimitedQuery, tail: Sequence[Message], query: Vectors
@@ -192,23 +199,19 @@ class Chain:
         return [_Found(item, cosine, cosine, vector, end, channel)]
 
     def _warm_found(
-        self,
-        asked: _LimitedQuery,
-        allowed: set[str] | None,
-        ids: list[str],
-        cosines: Doubles,
-        vectors: Vectors,
+        self, asked: _LimitedQuery, allowed: set[str] | None, near: _Nearest
     ) -> list[_Found]:
         # The writer may be ahead with one of its two files: what both have is right.
-        here = self.journal.warm_of(ids) if allowed is None else allowed
-        rows = {key: row for row, key in enumerate(ids) if key in here}
-        similarity = self._hybrid(asked, rows, cosines, self.journal.lexical(asked.query, rows))
+        here = self.journal.warm_of(near.ids) if allowed is None else allowed
+        rows = {key: row for row, key in enumerate(near.ids) if key in here}
+        bm25 = self.journal.lexical(asked.query, rows)
+        similarity = self._hybrid(asked, rows, near.cosines, bm25)
         return [
             _Found(
                 _warm_item(segment, 0.0),
-                cosines[rows[segment.segment_id]],
+                near.cosines[rows[segment.segment_id]],
                 similarity[segment.segment_id],
-                vectors[rows[segment.segment_id]],
+                near.vectors[rows[segment.segment_id]],
                 segment.last_access,
                 max(map(scoring.channel_weight, segment.channels)),
                 segment.importance,
@@ -219,52 +222,39 @@ class Chain:
 
     def _cold_found(self, asked: _LimitedQuery, query: Vectors) -> list[_Found]:
         """Facts, with the weight of a direct conversation and the time when they were last said."""
-        ids, vectors = self.limited.run(
-            lambda: self.index.nearest("facts", query, asked.limit), self.settings.dense_ms / 1000
+        near, db = (
+            self._in_time(lambda: self._nearest("facts", query, asked)),
+            self.journal.connection,
         )
-        db, cosines = self.journal.connection, products(query[None], vectors)[0]
-        rows = {key.partition(".")[0]: row for row, key in enumerate(ids)}
+        rows = {key.partition(".")[0]: row for row, key in enumerate(near.ids)}
         if asked.limit is None:
             meant = self._meant(cold.facts_of(db, list(rows)), asked)
             rows = {fact.fact_id: rows[fact.fact_id] for fact in meant}
         bm25, conflicts = cold.lexical(db, any_word(asked.query)), cold.conflicts(db)
-        similarity = self._hybrid(asked, rows, cosines, bm25)
+        similarity = self._hybrid(asked, rows, near.cosines, bm25)
         return [
             _Found(
                 self._fact_item(fact, 0.0),
-                cosines[row],
+                near.cosines[row],
                 similarity[fact.fact_id],
-                vectors[row],
+                near.vectors[row],
                 fact.last_validated_at,
                 1.0,
                 conflicts=max(conflicts.get(key, 0) for key in fact.sources),
             )
             for fact in cold.facts_of(db, list(similarity))
-            if fact.vector_id == ids[row := rows[fact.fact_id]]
+            if fact.vector_id == near.ids[row := rows[fact.fact_id]]
         ]
 
     def _hybrid(
-        self,
-        asked: _LimitedQuery,
-        rows: Mapping[str, int],
-        cosines: Doubles,
+        self, asked: _LimitedQuery, row_of: Mapping[str, int], all_cosines: Doubles,
         bm25: Mapping[str, float],
-    ) -> dict[str, float]:
-        """The hybrid similarity of those that are near enough, by id.
-
-        Args:
-            asked: the query.
-            rows: id → row of `cosines`, of all that are scored together.
-            cosines: with the query.
-            bm25: id → score, of those that have a word of the query.
-        """
-        near = cosines[list(rows.values())]
-        similarity = scoring.hybrid(near, [bm25.get(key, 0.0) for key in rows], self.settings.alpha)
-        return {
-            key: float(hybrid)
-            for key, cosine, hybrid in zip(rows, near, similarity, strict=True)
-            if self._is_near(cosine, asked)
-        }
+    ) -> dict[str, float]:  # fmt: skip
+        """Hybrid similarity by id; all of `row_of` are scored, and those near enough given."""
+        cosines, bm25s = all_cosines[list(row_of.values())], [bm25.get(key, 0.0) for key in row_of]
+        scores = scoring.hybrid(cosines, bm25s, self.settings.alpha)
+        scored = zip(row_of, cosines, scores, strict=True)
+        return {key: score for key, cosine, score in scored if self._is_near(cosine, asked)}
 
     def _is_near(self, cosine: float, asked: _LimitedQuery) -> bool:
         """Whether it is similar enough; "what did we do last week" is like nothing in that week."""

@@ -21,6 +21,15 @@ from memrepro.text.dates import TimeRange
 # Milliseconds to wait for another process's lock: no longer than a search may take.
 _BUSY = 250
 _PATIENT = 5000
+_WITHIN = """SELECT segment_id FROM segments s WHERE tier = :tier
+    AND (:channel IS NULL OR EXISTS (
+        SELECT 1 FROM segment_messages p JOIN messages m USING (message_id)
+        WHERE p.segment_id = s.segment_id AND m.channel = :channel))
+    AND (:start IS NULL OR CASE
+        WHEN :by = 'event' AND EXISTS (SELECT 1 FROM events e WHERE e.segment_id = s.segment_id)
+        THEN EXISTS (SELECT 1 FROM events e WHERE e.segment_id = s.segment_id
+            AND e.first <= :last AND e.last >= :first)
+        ELSE s.end >= :start AND s.start < :end END)"""
 SCHEMA = Path(__file__).with_name("schema.sql")
 
 
@@ -256,27 +265,14 @@ class Journal:
                 was said; or 'dialogue': when it was said.
             channel: None for all.
         """
-        terms = ["tier = :tier"]
-        values: dict[str, str | float | None] = {"tier": tier, "channel": channel}
+        values: dict[str, str | float | None] = {"tier": tier, "by": by, "channel": channel}
+        values |= dict.fromkeys(("start", "end", "first", "last"))
         if days:
-            start = datetime.combine(days.start, time(), UTC).timestamp()
-            end = datetime.combine(days.end + timedelta(1), time(), UTC).timestamp()
-            first, last = days.start.isoformat(), days.end.isoformat()
-            values |= {"start": start, "end": end, "first": first, "last": last}
-            said = "(s.end >= :start AND s.start < :end)"
-            named = "SELECT 1 FROM events e WHERE e.segment_id = s.segment_id"
-            event = (
-                f"CASE WHEN EXISTS ({named}) THEN EXISTS ({named} AND e.first <= :last"
-                f" AND e.last >= :first) ELSE {said} END"
-            )
-            terms.append(said if by == "dialogue" else event)
-        if channel is not None:
-            terms.append(
-                "EXISTS (SELECT 1 FROM segment_messages p JOIN messages m USING (message_id)"
-                " WHERE p.segment_id = s.segment_id AND m.channel = :channel)"
-            )
-        query = f"SELECT segment_id FROM segments s WHERE {' AND '.join(terms)}"
-        return {key for (key,) in self.connection.execute(query, values)}
+            end = datetime.combine(days.end + timedelta(1), time(), UTC)
+            values |= {"first": days.start.isoformat(), "last": days.end.isoformat(),
+                       "start": datetime.combine(days.start, time(), UTC).timestamp(),
+                       "end": end.timestamp()}  # fmt: skip
+        return {key for (key,) in self.connection.execute(_WITHIN, values)}
 
     def lexical(
         self, query: str, among: Collection[str] | None = None, best: int | None = None

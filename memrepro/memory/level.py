@@ -29,7 +29,7 @@ class Changing:
     facts: bool
     times: list[float] = field(default_factory=list)
     chilled: list[str] = field(default_factory=list)
-    cut: Recut = field(default_factory=lambda: Recut((), ()))
+    cut: Recut = field(default_factory=Recut)
 
 
 def bring_level(

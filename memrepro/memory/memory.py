@@ -39,13 +39,7 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Added:
-    """What became of messages.
-
-    Attributes:
-        stored: how many are new, and on the disk.
-        duplicates: how many were there already, under this id or from another channel.
-        refused: how many were not taken as memory is paused.
-    """
+    """How many messages are new and on the disk, were there already, or came while paused."""
 
     stored: int
     duplicates: int
@@ -54,13 +48,7 @@ class Added:
 
 @dataclass(frozen=True)
 class Maintained:
-    """What `maintain` did.
-
-    Attributes:
-        closed: segments that became final as their stretch was over.
-        migrated: segments that became facts.
-        changes: to facts, by migration and merging.
-    """
+    """How many segments became final, how many became facts, and how many facts changed."""
 
     closed: int
     migrated: int
@@ -77,7 +65,7 @@ class TieredMemory:
         folder: where all of it is.
         settings, encoder: as given.
         journal, index: what the tiers stand on.
-        hot: the last messages of all channels, in order of time.
+        hot: the last messages of all channels, in order of time, for every prompt.
     """
 
     def __init__(
@@ -155,7 +143,7 @@ class TieredMemory:
         return Added(len(new), twice, 0)
 
     def recent(self, n: int | None = None) -> list[Message]:
-        """HOT: the last messages of all channels in order of time, for every prompt."""
+        """HOT: the last n messages, or all that it holds, in order of time."""
         return self.hot[-n if n else 0 :]
 
     def search(self, query: str, now: float, channel: str | None = None) -> Answer:
@@ -185,8 +173,7 @@ class TieredMemory:
     def maintain(self, now: float) -> Maintained:
         """Close what is over, turn segments of over seven days into facts, and merge facts.
 
-        Each step is committed by itself, so that a kill loses the one in work, and the next call
-        goes on.
+        Each step is committed by itself; after a kill the next call goes on.
 
         Raises:
             MemreproError: if the extractor fails; what it did before is kept.
@@ -270,8 +257,7 @@ class TieredMemory:
         """Leave no byte on the disk of what was deleted; a kill is made good at the next opening.
 
         Raises:
-            MemreproError: if a reader holds an old state, or a file cannot be removed; call it
-                again.
+            MemreproError: if a reader holds an old state, or a file stays; call it again.
         """
         self._level()
         if self._suspects:

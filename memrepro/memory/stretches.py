@@ -11,7 +11,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memrepro.memory.journal import Journal, day
 from memrepro.retrieve.tiered.segments import (
@@ -25,8 +25,7 @@ from memrepro.retrieve.tiered.segments import (
 from memrepro.text.temporal import dated_events
 
 
-@dataclass(frozen=True)
-class Recut:
+class Recut(NamedTuple):
     """What cutting anew changed.
 
     Attributes:
@@ -34,8 +33,8 @@ class Recut:
         went: ids of those that are gone.
     """
 
-    came: tuple[str, ...]
-    went: tuple[str, ...]
+    came: Sequence[str] = ()
+    went: Sequence[str] = ()
 
 
 def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recut:
@@ -74,7 +73,7 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
         for key in new:
             keep(db, key, *wanted[key])
         went, came = went + gone, came + new
-    return Recut(tuple(came), tuple(went))
+    return Recut(came, went)
 
 
 def _reach(db: sqlite3.Connection, at: float, way: int, gap: float) -> float:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
-from memrepro.memory.fact import CHANGES, STATUSES, Candidate, Decision, Fact
+from memrepro.memory.fact import OPERATIONS, STATUSES, Candidate, Decision, Fact
 from memrepro.memory.journal import SCHEMA, any_word
 from memrepro.memory.language.conflicts import by_rules
 from memrepro.retrieve.tiered.lexical import Lexical
@@ -281,7 +281,7 @@ def consistent(db):
         assert set(fact.sources) <= {source for change in own for source in change.sources}
         assert fact.created_at <= fact.last_validated_at
     for operation, fact_id, _, _ in entries(db):
-        assert operation in CHANGES
+        assert operation in (*OPERATIONS, "late", "edit", "merge")
         assert fact_id in held
     return held
 

@@ -162,7 +162,7 @@ def test_an_answer_that_is_not_recorded_is_an_error(store):
         (changed(text=5), "misfit: facts.0.text"),
         (changed(text="x" * 301), "misfit: facts.0.text"),
         (changed(text="\ud800"), "misfit: the object: Invalid JSON"),
-        (changed(category="hobby"), "misfit: facts.0.category.*none of preference"),
+        (changed(category="hobby"), "misfit: facts.0.category.*Input should be .preference"),
         (changed(category="Preference"), "misfit: facts.0.category"),
         (changed(confidence=1.2), "misfit: facts.0.confidence"),
         (changed(confidence="0.9"), "misfit: facts.0.confidence"),

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import Refused, parse
-from memrepro.memory.fact import Candidate, Decision, Fact, Similar
+from memrepro.memory.fact import Candidate, Decision, Fact, Operation, Similar
 from memrepro.memory.language.english import SINGLE, STATES
 from memrepro.memory.language.prompts import prompt
 from memrepro.memory.language.statements import Item, Statement, read
@@ -58,30 +57,35 @@ def by_rules(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     latest = sorted(facts, key=lambda fact: (-fact.last_validated_at, fact.fact_id))
     if repeated := _repeats(candidate, latest):
         return repeated
-    told = read(candidate.text)
-    if None in told or not told:
+    new, is_whole = _read(candidate.text)
+    if not is_whole:
         return Decision("add", reason="not read")
-    new = [one for one in told if one is not None]
-    old = [(fact, read(fact.text)) for fact in latest]
+    old = [(fact, *_read(fact.text)) for fact in latest]
+    whole = [(fact, told) for fact, told, is_whole in old if is_whole]
     if len(new) == 1 and new[0].denied:
-        hit = [(fact, of) for fact, of in old if of and all(_denies(new[0], one) for one in of)]
-        values = {frozenset(one.value for one in of if one) for _, of in hit}
+        hit = [(fact, told) for fact, told in whole if all(_denies(new[0], one) for one in told)]
+        values = {frozenset(one.value for one in told) for _, told in hit}
         if len(values) == 1:
             return Decision("delete", hit[0][0].fact_id, "denied")
         if hit:
             return Decision("add", reason="a denial that fits several")
-    for fact, of in old:
-        if all(any(one is not None and _same(mine, one) for one in of) for mine in new):
+    for fact, told, _ in old:
+        if all(any(_same(mine, one) for one in told) for mine in new):
             return Decision("noop", fact.fact_id, "the same statement")
-    for fact, of in old:
+    for fact, told in whole:
         # All of a fact must be contradicted or repeated, since all of it is superseded.
-        if not of:
-            continue
-        against = [_replaces(mine, one) for one in of for mine in new]
-        kept = all(any(_same(mine, one) or _replaces(mine, one) for mine in new) for one in of)
-        if kept and any(against):
-            return Decision("update", fact.fact_id, next(reason for reason in against if reason))
+        reasons = [reason for one in told for mine in new if (reason := _replaces(mine, one))]
+        if reasons and all(
+            any(_same(mine, one) or _replaces(mine, one) for mine in new) for one in told
+        ):
+            return Decision("update", fact.fact_id, reasons[0])
     return Decision("add", reason="new")
+
+
+def _read(text: str) -> tuple[list[Statement], bool]:
+    """The clauses that can be read, and whether these are all."""
+    told = read(text)
+    return [one for one in told if one is not None], bool(told) and None not in told
 
 
 def _repeats(candidate: Candidate, facts: Sequence[Fact]) -> Decision | None:
@@ -117,10 +121,8 @@ def apart(one: str, other: str) -> bool:
     names = [_names(text) for text in (one, other)]
     if names[0] - names[1] and names[1] - names[0]:
         return True
-    for mine in read(one):
-        for its in read(other):
-            if mine is None or its is None:
-                continue
+    for mine in _read(one)[0]:
+        for its in _read(other)[0]:
             if (mine.subject, mine.negative, mine.denied, mine.condition) != (
                 its.subject, its.negative, its.denied, its.condition,
             ):  # fmt: skip
@@ -140,14 +142,13 @@ def _names(text: str) -> set[str]:
     return {word.casefold() for word in re.findall(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+", text)}
 
 
-def _about(mine: Statement, its: Statement | None) -> bool:
-    return its is not None and (mine.subject, mine.condition) == (its.subject, its.condition)
+def _about(mine: Statement, its: Statement) -> bool:
+    return (mine.subject, mine.condition) == (its.subject, its.condition)
 
 
-def _same(mine: Statement, its: Statement | None) -> bool:
+def _same(mine: Statement, its: Statement) -> bool:
     return (
-        its is not None
-        and _about(mine, its)
+        _about(mine, its)
         and mine.attribute == its.attribute
         and {_counted(item) for item in mine.value} == {_counted(item) for item in its.value}
         and not any(item.more for item in mine.value)
@@ -159,9 +160,9 @@ def _counted(item: Item) -> tuple[tuple[str, ...], str, int]:
     return item.words, item.name, item.count or 1
 
 
-def _denies(mine: Statement, its: Statement | None) -> bool:
+def _denies(mine: Statement, its: Statement) -> bool:
     """Whether a denial covers all of a statement."""
-    if its is None or mine.subject != its.subject or its.denied or mine.negative != its.negative:
+    if mine.subject != its.subject or its.denied or mine.negative != its.negative:
         return False
     if mine.attribute != its.attribute and not (
         mine.attribute == "*" and its.attribute in _HABITS | {"residence"}
@@ -181,9 +182,9 @@ def _denies(mine: Statement, its: Statement | None) -> bool:
     return all(covered(item) for item in its.value)
 
 
-def _replaces(mine: Statement, its: Statement | None) -> str:
+def _replaces(mine: Statement, its: Statement) -> str:
     """Why a statement takes another's place, or ''."""
-    if its is None or not _about(mine, its) or mine.denied:
+    if not _about(mine, its) or mine.denied:
         return ""
     words, others = ({item.words for item in one.value} for one in (mine, its))
     same_attribute = mine.attribute == its.attribute
@@ -242,7 +243,7 @@ class Choice(BaseModel):
     """A model's answer: an operation, and the number of the known fact that it is about."""
 
     model_config = ConfigDict(extra="forbid")
-    operation: Literal["add", "update", "delete", "noop"]
+    operation: Operation
     fact: int | None = None
 
 

@@ -15,7 +15,7 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(f"{entry['before']}(?:{'|'.join(entry['any'])}){entry['after']}")
 
 
-KIND_OF = {word: kind for kind, words in _LISTS["kinds"].items() for word in words}
+KIND_OF: dict[str, str] = {word: kind for kind, words in _LISTS["kinds"].items() for word in words}
 WORDS: dict[str, frozenset[str]] = {n: frozenset(words) for n, words in _LISTS["words"].items()}
 STATES, VERBS, SMALL, PEOPLE = (WORDS[name] for name in ("states", "verbs", "small", "people"))
 # What one has one of.

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from memrepro.errors import MemreproError
 from memrepro.llm.model import LanguageModel, Prompt
-from memrepro.llm.structured import KINDS, Refused, parse
-from memrepro.memory.fact import CATEGORIES, Candidate
+from memrepro.llm.structured import KINDS, parse_all
+from memrepro.memory.fact import Candidate, Category
 from memrepro.memory.language import english
 from memrepro.memory.language.english import WORDS
 from memrepro.memory.language.prompts import prompt
@@ -126,12 +126,6 @@ def _fact(sentence: str) -> list[str]:
     return [sentence.rstrip(" ,")] if short else []
 
 
-def _known(category: str) -> str:
-    if category not in CATEGORIES:
-        raise ValueError(f"none of {', '.join(CATEGORIES)}")
-    return category
-
-
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -140,7 +134,7 @@ class Told(_Strict):
     """One fact of a model's answer."""
 
     text: Annotated[str, StringConstraints(pattern=r"\S", max_length=CHARACTERS)]
-    category: Annotated[str, AfterValidator(_known)]
+    category: Category
     confidence: Annotated[float, Field(ge=0, le=1)]
     quote: Annotated[str, StringConstraints(pattern=r"\w")]
 
@@ -177,32 +171,26 @@ class ModelExtractor:
             MemreproError: if an answer cannot be had, or when replayed is not recorded.
         """
         answers = self.model.answer([ask(text) for _, text, _ in segments])
-        found: list[Candidate] = []
-        for (segment_id, text, at), answer in zip(segments, answers, strict=True):
-            try:
-                told = parse(answer, Facts).facts
-            except Refused as error:
-                self.counts[error.kind] += 1
-                self.skipped.append((segment_id, str(error)))
-                continue
-            self.counts["used"] += 1
+        ids = [segment_id for segment_id, _, _ in segments]
+        parsed = parse_all(zip(ids, answers, strict=True), Facts)
+        self.counts.update(parsed.counts)
+        self.skipped += parsed.refused
+        found: dict[Candidate, None] = {}
+        for segment_id, text, at in segments:
             lines = [
                 (minute, _squeezed(said))
                 for speaker, minute, said in _lines(text, at)
                 if speaker.casefold() not in _MACHINES
             ]
-            for one in told:
-                quote = _squeezed(one.quote)
-                when = [minute for minute, said in lines if quote in said]
-                if not when:
+            for one in parsed.values[segment_id].facts if segment_id in parsed.values else ():
+                quote, written = _squeezed(one.quote), " ".join(one.text.split())
+                if when := [minute for minute, said in lines if quote in said]:
+                    told = Candidate(written, one.category, one.confidence, (segment_id,), when[0])
+                    found[told] = None
+                else:
                     self.counts["not said"] += 1
                     self.skipped.append((segment_id, f"not said: {ascii(one.quote)[:80]}"))
-                    continue
-                written = " ".join(one.text.split())
-                found.append(
-                    Candidate(written, one.category, one.confidence, (segment_id,), when[0])
-                )
-        return list(dict.fromkeys(found))
+        return list(found)
 
 
 def ask(text: str) -> Prompt:
