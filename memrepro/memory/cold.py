@@ -1,10 +1,9 @@
-"""COLD: facts with their provenance and history, in tables of the caller's SQLite file.
+"""COLD: facts with their provenance and history; each function is inside the caller's transaction.
 
 328e0f776fdaed08, "COLD tier" and "Memory conflict resolution lacks standards": keeping both values
 confuses, and overwriting loses context. Here the old value stays as a fact that no longer holds,
 and each statement stands in the history with its own sources, so that nothing is lost unless a
-person has it forgotten, and then all of it is gone. Every function works inside the caller's
-transaction.
+person has it forgotten, and then all of it is gone.
 """
 
 import json
@@ -29,11 +28,7 @@ from memrepro.memory.folders import is_unicode
 
 
 def facts(connection: sqlite3.Connection, status: str = "active") -> list[Fact]:
-    """The facts of a status, by id.
-
-    Raises:
-        MemreproError: if there is no such status.
-    """
+    """The facts of a status, by id; an error names an unknown status."""
     if status not in STATUSES:
         raise MemreproError(
             f"no fact has the status {status!r}: it is one of {', '.join(STATUSES)}"
@@ -60,10 +55,7 @@ def lexical(connection: sqlite3.Connection, terms: str) -> dict[str, float]:
 
 
 def history(connection: sqlite3.Connection, fact_id: str) -> list[Change]:
-    """What led to a fact, in order: its own changes, and those of all facts that gave way to it.
-
-    A fact that is not there has none.
-    """
+    """What led to a fact, in order: its own changes, and those of all facts that gave way to it."""
     return tables.changes_of(connection, tables.LINE, fact_id)
 
 

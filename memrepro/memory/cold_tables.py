@@ -1,7 +1,4 @@
-"""COLD's tables, row by row: facts, their sources, and the history of all that was said.
-
-Every function works inside the caller's transaction.
-"""
+"""COLD's tables, row by row; each function is inside the caller's transaction."""
 
 import hashlib
 import json
@@ -101,11 +98,7 @@ def known(connection: sqlite3.Connection, told: Candidate) -> bool:
 
 
 def take_out_source(connection: sqlite3.Connection, source: str) -> list[str]:
-    """Take a source from all facts and entries; entries that have no other go.
-
-    Returns:
-        The ids of the facts that had it, sorted.
-    """
+    """Take a source from all facts and entries (without another they go): those facts' ids."""
     held = connection.execute(
         "SELECT fact_id FROM fact_sources WHERE source = ? ORDER BY fact_id", (source,)
     ).fetchall()

@@ -7,30 +7,15 @@ too low here.
 
 import sqlite3
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memrepro.errors import MemreproError
 from memrepro.memory.cold import facts, merge
 from memrepro.memory.fact import CATEGORIES, Change, Fact, Similar
 from memrepro.memory.language.conflicts import apart, same_words
 
 # Facts that are compared with all that stay at once.
 _BLOCK = 256
-
-
-class Nearest(NamedTuple):
-    """The text that another is merged into.
-
-    Attributes:
-        place: its own.
-        similarity: of the two.
-    """
-
-    place: int
-    similarity: float
 
 
 def consolidate(
@@ -49,9 +34,6 @@ def consolidate(
             more, so that memory grows with the facts and only time with their square.
         threshold: the least similarity of two facts that are merged.
         now: Unix seconds.
-
-    Raises:
-        MemreproError: if similarities of n texts and m others are not of the shape [n, m].
     """
     active = sorted(facts(connection), key=_fullest)
     into: list[tuple[Fact, Fact, float]] = []
@@ -65,8 +47,10 @@ def consolidate(
     ]
 
 
-def merged(texts: Sequence[str], similar: Similar, threshold: float) -> dict[int, Nearest]:
-    """Place of each text that is merged → the nearest of the texts before it that stay.
+def merged(
+    texts: Sequence[str], similar: Similar, threshold: float
+) -> dict[int, tuple[int, float]]:
+    """Place of each text that is merged → that of the nearest before it that stays, and how near.
 
     Of texts that are equally near it is the first.
 
@@ -74,40 +58,25 @@ def merged(texts: Sequence[str], similar: Similar, threshold: float) -> dict[int
         texts: of one category, fullest first.
         similar: as for `consolidate`.
         threshold: as for `consolidate`.
-
-    Raises:
-        MemreproError: as `consolidate`.
     """
-    into: dict[int, Nearest] = {}
+    into: dict[int, tuple[int, float]] = {}
     if len(texts) < 2:
         return into
     staying: list[int] = []
     for start in range(0, len(texts), _BLOCK):
         block = range(start, min(start + _BLOCK, len(texts)))
         others = [*staying, *block]
-        alike = _similarities(texts, others, block, similar)
+        alike = similar([texts[other] for other in others], [texts[place] for place in block])
         for place in block:
             # Whether one stays is known when all before it are settled.
             near = alike[: len(staying) + place - start, place - start]
             rows = np.flatnonzero(near >= threshold)
             for row in rows[np.argsort(-near[rows], kind="stable")]:
                 if others[row] not in into and not apart(texts[others[row]], texts[place]):
-                    into[place] = Nearest(others[row], float(near[row]))
+                    into[place] = others[row], float(near[row])
                     break
         staying += [place for place in block if place not in into]
     return into
-
-
-def _similarities(
-    texts: Sequence[str], rows: Sequence[int], columns: Sequence[int], similar: Similar
-) -> NDArray[np.floating]:
-    alike = similar([texts[row] for row in rows], [texts[column] for column in columns])
-    if alike.shape != (len(rows), len(columns)):
-        raise MemreproError(
-            f"the similarities of {len(rows)} facts and {len(columns)} others have the shape "
-            f"{alike.shape}: it must be ({len(rows)}, {len(columns)})"
-        )
-    return alike
 
 
 def _fullest(fact: Fact) -> tuple[int, float, str]:

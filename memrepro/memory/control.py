@@ -56,11 +56,7 @@ def history(memory: TieredMemory, fact_id: str) -> list[Change]:
 
 
 def mark(memory: TieredMemory, message_id: str, importance: float) -> None:
-    """Say how important a message is, 0..1; its segments have the largest of their messages'.
-
-    Raises:
-        MemreproError: if there is no such message, or the importance is not in 0..1.
-    """
+    """Say how important a message is, 0..1; its segments have the largest of their messages'."""
     if not 0 <= importance <= 1:
         raise MemreproError(f"the importance is {importance!r}: it must be in 0..1")
     with memory.changing() as change:

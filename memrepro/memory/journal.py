@@ -43,11 +43,9 @@ class Segment:
             acknowledgments alone, which no search looks at.
         start, end: dialogue time of its first and last message, Unix seconds.
         text: one line a message.
-        last_access: when a search last gave it, at first `end`; Unix seconds.
-        accesses: how many searches gave it.
+        last_access, accesses: when a search last gave it, at first `end`, and how many did.
         importance: the largest of its messages'.
-        channels: of its messages, in order.
-        message_ids: in order.
+        channels, message_ids: of its messages, in order.
     """
 
     segment_id: str
@@ -261,8 +259,7 @@ class Journal:
         Args:
             tier: 'warm' or 'cold'.
             days: both ends included, or None for all.
-            by: 'event': the days that the segment's words name, and where they name none, when it
-                was said; or 'dialogue': when it was said.
+            by: 'event' or 'dialogue', as `Settings.time_by`.
             channel: None for all.
         """
         values: dict[str, str | float | None] = {"tier": tier, "by": by, "channel": channel}
@@ -322,8 +319,7 @@ class Journal:
         """Leave no byte in the file of what was deleted.
 
         Raises:
-            MemreproError: if another process holds an old state; what was deleted is out of reach
-                already, and this has to be called again.
+            MemreproError: if another process holds an old state; then call it again.
         """
         with self._explained():
             self.connection.execute(f"PRAGMA busy_timeout={_PATIENT}")

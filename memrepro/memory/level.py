@@ -44,8 +44,7 @@ def bring_level(
         journal: the truth.
         index: what follows it.
         encode: texts → (n, dimension) float32.
-        change: all in which they differ; None where that has to be looked for, which takes reading
-            all ids. Of facts it is looked for wherever they may have changed.
+        change: all in which they differ, facts apart; without it all ids are read.
     """
 
     def of_segments(ids: Sequence[str]) -> Vectors:

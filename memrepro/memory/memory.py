@@ -234,7 +234,8 @@ class TieredMemory:
         Raises:
             MemreproError: if the memory is open for reading alone, or the journal fails.
         """
-        self._must_write()
+        if not self._writes:
+            raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
         with self.journal.transaction() as connection:
             # Where the vectors were level before, what has changed is all that is to be done.
             was_level = not (self._suspects or whole or purge or self.journal.get("behind"))
@@ -369,10 +370,6 @@ class TieredMemory:
             work()
         except Exception:
             self._chain.counts[f"{name}_failed"] += 1
-
-    def _must_write(self) -> None:
-        if not self._writes:
-            raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
 
 
 class _EncoderFailed(MemreproError):

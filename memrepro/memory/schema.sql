@@ -36,8 +36,11 @@ CREATE TRIGGER IF NOT EXISTS segment_chills AFTER UPDATE OF tier ON segments
 -- COLD. `successor` is the fact that this one gave way to, or ''.
 CREATE TABLE IF NOT EXISTS facts (
     number INTEGER PRIMARY KEY, fact_id TEXT NOT NULL UNIQUE, text TEXT NOT NULL,
-    category TEXT NOT NULL, confidence REAL NOT NULL, created_at REAL NOT NULL,
-    last_validated_at REAL NOT NULL, status TEXT NOT NULL, successor TEXT NOT NULL);
+    category TEXT NOT NULL CHECK (category IN ('preference', 'fact', 'event', 'relationship')),
+    confidence REAL NOT NULL CHECK (confidence BETWEEN 0 AND 1), created_at REAL NOT NULL,
+    last_validated_at REAL NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('active', 'superseded', 'deleted', 'merged')),
+    successor TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS facts_by_status ON facts (status);
 CREATE INDEX IF NOT EXISTS facts_by_successor ON facts (successor);
 CREATE TABLE IF NOT EXISTS fact_sources (

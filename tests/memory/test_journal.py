@@ -52,7 +52,7 @@ def test_segments_are_those_of_cut_and_an_open_tail_waits(journal):
 minutes = st.integers(0, 600)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.lists(st.lists(minutes, max_size=12), max_size=5),
     st.sets(st.integers(0, 30)),

@@ -73,7 +73,7 @@ def filled(tmp_path_factory):
     root = tmp_path_factory.mktemp("filled")
     with opened(root) as memory:
         memory.add(chat(12, text="I like fruit{i}"))
-        memory.add([replace(m, at=m.at + 8 * DAY) for m in chat(30, first=100)])
+        memory.add([replace(m, at=m.at + 8 * DAY) for m in chat(24, first=100)])
         memory.maintain(NOW)
         assert memory.index.ids("facts")
         assert memory.index.ids("segments")
@@ -204,7 +204,7 @@ def test_vectors_that_a_purge_could_not_make_anew_are_not_searched(filled, tmp_p
 
     with opened(root, encoder=encoder) as memory, opened(root, mode="read") as reader:
         monkeypatch.setattr(VectorIndex, "rewrite", full)
-        encoder.left = 6
+        encoder.left = 5
         memory.purge()
         assert memory.metrics()["index_failed"] == 1
         # Some segments have a vector again, others do not.
@@ -236,7 +236,7 @@ def test_a_kill_during_a_purge_or_while_vectors_are_made_anew_hides_no_segment(
             Kills(patch, kills)
             try:
                 if damage == "rewriting fails":
-                    control.delete_messages(memory, ["m129"])
+                    control.delete_messages(memory, ["m123"])
                 else:
                     memory.maintain(NOW)
                 killed = False
@@ -260,7 +260,7 @@ def test_a_purge_that_cannot_remove_what_it_must_says_so_and_is_finished_later(
             patch.setattr("memrepro.memory.index.shutil.rmtree", stuck)
             patch.setattr(VectorIndex, "rewrite", full)
             with pytest.raises(MemreproError, match=r"vectors\.lance.* cannot be removed"):
-                control.delete_messages(memory, ["m129"])
+                control.delete_messages(memory, ["m123"])
         assert memory.journal.get("purge")
         assert memory.search("own item103", NOW).step == "lexical"
     with opened(root) as memory:

@@ -71,9 +71,12 @@ def scores_by_hand(memory, query, now, settings):
 
 
 @pytest.mark.parametrize(
-    "changed", [{}, {"recency": "buckets"}, {"formula": "memory_bank"}, {"decay_rate": 0.1}]
-)
-@pytest.mark.parametrize("channel", ["telegram", "ide", "email"])
+    ("changed", "channel"),
+    [
+        ({}, "telegram"), ({"recency": "buckets"}, "ide"), ({"formula": "memory_bank"}, "telegram"),
+        ({"decay_rate": 0.1}, "email"),
+    ],
+)  # fmt: skip
 def test_scores_are_the_documents_formulas(tmp_path, changed, channel):
     settings = replace(SETTINGS, threshold=0.0, **changed)
     with opened(tmp_path, settings=settings) as memory:

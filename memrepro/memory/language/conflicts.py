@@ -34,17 +34,13 @@ _HABITS = frozenset({"drink", "eat", "smoke", "play", "use", "drive", "like", "p
 def by_rules(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     """Decide by rules on subject, attribute and value; the first that fits counts.
 
-    1. The same words are a no-op.
-    2. A statement that cannot be read (`statements.read`) is added.
-    3. A denial ("no longer", "any more", "used to", "not") of one fact's whole statement deletes
-       it; "I do not like" counts as a dislike instead.
-    4. The same statement in other words is a no-op.
-    5. An update: another value where there can be only one (a residence, "my favourite …", two
-       words of one kind after "I am" or "prefer"), another number of the same things, liking what
-       was disliked and the reverse, saying what was denied, or naming what the new one replaces.
-       A value that only adds words to another ("green tea" to "tea"), or that holds under another
-       condition ("in the morning"), is none.
-    6. All else is added.
+    1. The same words are a no-op; what cannot be read (`statements.read`) is added.
+    2. A denial of one fact's whole statement deletes it; "I do not like" is a dislike instead.
+    3. The same statement in other words is a no-op.
+    4. An update: another value where there can be only one (a residence, two words of one kind
+       after "I am"), another number of the same things, the opposite, or naming what is replaced.
+       More words ("green tea" to "tea") or another condition ("in the morning") make none.
+    5. All else is added.
 
     Of several facts that fit, the one that was last validated counts, ties by id; for a denial,
     none does if they differ in value.
@@ -252,9 +248,8 @@ class ModelDecider:
     """Has a language model choose the operation among the nearest facts, as Mem0 does.
 
     The text of an update is the candidate's own: a model chooses, and writes nothing. The same
-    words are a no-op without asking. An answer that cannot be used counts as 'add', which gives
-    nothing up: no JSON object, half of one, a wrong type, an unknown operation, a number that no
-    fact has, 'add' with a number or another without.
+    words are a no-op without asking. An answer that cannot be used (`llm.structured`, a number that
+    no fact has, 'add' with a number or another without) counts as 'add', which gives nothing up.
 
     Attributes:
         model: replays or records, see `memrepro.llm.choose.language_model`.

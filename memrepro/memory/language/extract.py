@@ -36,8 +36,8 @@ _MACHINES = frozenset(("assistant", "system", "tool", "bot"))
 def by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
     """Statements of people about their lives, each clause that can stand alone by itself.
 
-    What states a fact is `extractors.facts.user_facts`, and such short sentences as
-    `statements.read` can read. The assistant's words are left out. Who is not 'user' stands before
+    What states a fact is `text.facts.user_facts`, and such short sentences as `statements.read` can
+    read. The assistant's words are left out. Who is not 'user' stands before
     their words. The confidence is 0.9, or 0.5 with a hedge ("I think", "maybe"); the category is
     `category_of`'s. A line's own minute is when it was said.
     """
@@ -55,12 +55,7 @@ def by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
 
 
 def category_of(fact: str, at: float) -> str:
-    """The category of a statement, by the first rule that fits.
-
-    A word of taste makes a preference; a word for a relative, a friend or a colleague of theirs, or
-    for being married and the like a relationship; a verb in the past or a date an event; all else
-    is a fact.
-    """
+    """The category of a statement, by the first rule that fits."""
     said = fact.casefold().replace("’", "'")
     if english.TASTE.search(said):
         return "preference"

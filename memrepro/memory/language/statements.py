@@ -63,7 +63,6 @@ class Statement:
         value: the things named; what is joined by "and" is several.
         negative: a dislike.
         denied: it says that this is not so.
-        ended: it says that this is so no longer.
         once: it tells of one of possibly several that is gone ("I sold my car").
         condition: when it holds ("in the morning"), or ''.
         replaces: the value that it says it is in place of, if any.
@@ -74,7 +73,6 @@ class Statement:
     value: frozenset[Item]
     negative: bool = False
     denied: bool = False
-    ended: bool = False
     once: bool = False
     condition: str = ""
     replaces: frozenset[Item] = frozenset()
@@ -93,7 +91,7 @@ def read(text: str) -> tuple[Statement | None, ...]:
     match = english.SPEAKER.match(text)
     speaker = match[1].casefold() if match else USER
     said = text[match.end() if match else 0 :]
-    return tuple(_clause(clause, USER if speaker == USER else speaker) for clause in clauses(said))
+    return tuple(_clause(clause, speaker) for clause in clauses(said))
 
 
 def _clause(text: str, speaker: str) -> Statement | None:
@@ -103,7 +101,8 @@ def _clause(text: str, speaker: str) -> Statement | None:
     said = " ".join(text.replace("’", "'").casefold().rstrip(" .!…").split())
     for pattern, written in english.CONTRACTIONS:
         said = re.sub(pattern, written, said)
-    said = english.LEAD.sub("", said, count=1) if english.LEAD.match(said) else said
+    if match := english.LEAD.match(said):
+        said = said[match.end() :]
     said = re.sub(r"^(?:the )?user's ", "my ", said)
     said = re.sub(r"^(?:the )?user ", "i ", said)
     ended = bool(english.ENDED.search(said))
@@ -146,7 +145,7 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
         if not thing:
             return None
         items = frozenset([Item((stem(thing.split()[0]),), name, 1)])
-        return Statement(owner, "have", items, denied=True, ended=True, once=True)
+        return Statement(owner, "have", items, denied=True, once=True)
     rest = re.sub(r"^(?:have|has) (?=(?:moved|relocated|joined|started|switched|changed|converted|"
                   r"replaced|swapped|traded|become|turned|gone|sold|donated|given|lost|left|quit|"
                   r"stopped|gotten|got (?:rid|married|divorced|engaged)|cancell?ed)\b)",
@@ -265,7 +264,7 @@ def _finish(
     # "I do not like tea" is a dislike; that it is over is not.
     if attribute == "like" and denied and not ended:
         negative, denied = not negative, False
-    return Statement(subject, attribute, items, negative, denied, ended, once, condition, replaced)
+    return Statement(subject, attribute, items, negative, denied, once, condition, replaced)
 
 
 def _trimmed(value: str) -> tuple[str, str]:
