@@ -14,8 +14,8 @@ from memrepro.memory.cold import facts, merge
 from memrepro.memory.fact import CATEGORIES, Change, Fact, Similar
 from memrepro.memory.language.conflicts import apart, same_words
 
-# Facts that are compared with all that stay at once.
-_BLOCK = 256
+# Facts that are compared with all that stay, and of these how many at once.
+_BLOCK, _OTHERS = 128, 1024
 
 
 def consolidate(
@@ -30,8 +30,8 @@ def consolidate(
 
     Args:
         connection: in a transaction.
-        similar: similarities of texts and others, symmetric; asked of all that stay and `_BLOCK`
-            more, so that memory grows with the facts and only time with their square.
+        similar: similarities of texts and others, symmetric; asked of few at once, so that memory
+            grows with the facts and only time with their square.
         threshold: the least similarity of two facts that are merged.
         now: Unix seconds.
     """
@@ -66,7 +66,9 @@ def merged(
     for start in range(0, len(texts), _BLOCK):
         block = range(start, min(start + _BLOCK, len(texts)))
         others = [*staying, *block]
-        alike = similar([texts[other] for other in others], [texts[place] for place in block])
+        told, known = [texts[place] for place in block], [texts[other] for other in others]
+        parts = [known[i : i + _OTHERS] for i in range(0, len(known), _OTHERS)]
+        alike = np.concatenate([similar(part, told) for part in parts])
         for place in block:
             # Whether one stays is known when all before it are settled.
             near = alike[: len(staying) + place - start, place - start]

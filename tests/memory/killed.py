@@ -149,7 +149,7 @@ def one_life(root, expected, seed, counts):
             expected["added"] = sorted({*expected["added"], *here})
             expected["adding"] = [n for n in expected["adding"] if n not in here]
             expected["deleting"] = []
-        elif what in ("adding", "deleting") or what in ("added", "deleted"):
+        elif what in expected:
             expected[what] = sorted({*expected[what], *numbers})
 
 

@@ -193,13 +193,10 @@ def test_a_denial_outlives_what_it_denied():
 @pytest.mark.parametrize(
     ("parts", "rule"),
     [
-        ({"text": " "}, "text .* words in valid Unicode"),
         ({"text": "\ud800"}, "text .* words in valid Unicode"),
         ({"category": "hobby"}, "category of .* 'hobby': it must be one of preference, fact"),
-        ({"confidence": 1.1}, r"confidence of .* 1.1: it must be in 0..1"),
-        ({"confidence": float("nan")}, "confidence"),
+        ({"confidence": float("nan")}, r"confidence of .* nan: it must be in 0..1"),
         ({"sources": ()}, r"sources of .* \(\): it must be segments' ids"),
-        ({"sources": ("",)}, "sources"),
         ({"at": float("inf")}, "at of .* inf: it must be a finite number"),
     ],
 )

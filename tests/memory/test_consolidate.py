@@ -125,6 +125,7 @@ def test_block_by_block_is_the_same_as_all_at_once(told, block, threshold):
     expected = plain(db, threshold)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("memrepro.memory.consolidate._BLOCK", block)
+        patch.setattr("memrepro.memory.consolidate._OTHERS", block + 1)
         changes = consolidate(db, similar, threshold, 9.0)
     assert [(c.fact_id, c.old_id, c.reason) for c in changes] == expected
 
