@@ -27,17 +27,16 @@ ATTRIBUTE_NOUNS = {noun: (name, tuple(heads)) for noun, (name, heads) in
 LEAD, TAIL, ADVERBS, PARTLY, OTHER_MOOD, HEDGE, TASTE, PAST, KIN, TIES = map(_pattern, (
     "lead", "tail", "adverbs", "partly", "other_mood", "hedge", "taste", "past", "kin", "ties",
 ))  # fmt: skip
+# Pairs of what is written and what is read instead, in this order.
+CONTRACTIONS, PERFECTS = (
+    [(re.compile(written), instead) for written, instead in _LISTS[name]]
+    for name in ("contractions", "perfects")
+)
 RESULTS = tuple((name, re.compile(pattern)) for name, pattern in _LISTS["results"])
 PHRASES = tuple((name, dislike, re.compile(p)) for name, dislike, p in _LISTS["phrases"])
 
 SPEAKER = re.compile(r"(?!(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur)\b)(\w[\w.' -]{0,40}): (?=\w)")
 CLAUSES = re.compile(r"(?:;|,? (?:and|but|so))\s+(?=(?:i|we|my|our|i'm|i've)\b)", re.IGNORECASE)
-CONTRACTIONS = (
-    (r"\bwon't\b", "will not"), (r"\bcan't\b|\bcannot\b", "can not"), (r"n't\b", " not"),
-    (r"'m\b", " am"), (r"'re\b", " are"), (r"'ve\b", " have"), (r"'ll\b", " will"),
-    (r"\b(i|we|you|he|she|they)'d (rather|prefer)\b", r"\1 prefer"), (r"'d\b", " would"),
-    (r"\b(he|she|it|that|there|name)'s\b", r"\1 is"), (r"\bwould (rather|prefer)\b", "prefer"),
-)  # fmt: skip
 ENDED = re.compile(r"\b(?:any ?more|any longer|no longer)\b")
 # Not "but" or "that", which say that it holds in part only.
 REASON = re.compile(r"[\s,]+(?:because|so that|so|as i|as my|since i|since it)\b.*")

@@ -99,8 +99,8 @@ def _clause(text: str, speaker: str) -> Statement | None:
         return None
     named = frozenset(word.casefold() for word in re.findall(r"\b[A-Z]\w*", text))
     said = " ".join(text.replace("’", "'").casefold().rstrip(" .!…").split())
-    for pattern, written in english.CONTRACTIONS:
-        said = re.sub(pattern, written, said)
+    for written, instead in english.CONTRACTIONS:
+        said = written.sub(instead, said)
     if match := english.LEAD.match(said):
         said = said[match.end() :]
     said = re.sub(r"^(?:the )?user's ", "my ", said)
@@ -146,14 +146,8 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
             return None
         items = frozenset([Item((stem(thing.split()[0]),), name, 1)])
         return Statement(owner, "have", items, denied=True, once=True)
-    rest = re.sub(r"^(?:have|has) (?=(?:moved|relocated|joined|started|switched|changed|converted|"
-                  r"replaced|swapped|traded|become|turned|gone|sold|donated|given|lost|left|quit|"
-                  r"stopped|gotten|got (?:rid|married|divorced|engaged)|cancell?ed)\b)",
-                  "", rest)  # fmt: skip
-    rest = re.sub(r"^(?:have|has) been (\w+ing)\b", r"am \1", rest)
-    for other, same in (("become ", "became "), ("given up ", "gave up "), ("given away ",
-            "gave away "), ("gone ", "went "), ("gotten ", "got ")):  # fmt: skip
-        rest = same + rest[len(other) :] if rest.startswith(other) else rest
+    for written, instead in english.PERFECTS:
+        rest = written.sub(instead, rest)
     if match := re.match(r"(?:stopped|quit|gave up)(?= \w+ing\b)|used to ", rest):
         rest, ended = rest[match.end() :].strip(), True
         if rest.startswith("be "):
