@@ -1,10 +1,9 @@
-"""COLD: facts with their provenance and history, in tables of the caller's SQLite file.
+"""COLD: facts with their provenance and history; each function is inside the caller's transaction.
 
 328e0f776fdaed08, "COLD tier" and "Memory conflict resolution lacks standards": keeping both values
 confuses, and overwriting loses context. Here the old value stays as a fact that no longer holds,
 and each statement stands in the history with its own sources, so that nothing is lost unless a
-person has it forgotten, and then all of it is gone. Every function works inside the caller's
-transaction.
+person has it forgotten, and then all of it is gone.
 """
 
 import json
@@ -15,8 +14,6 @@ from dataclasses import replace
 
 from memrepro.errors import MemreproError
 from memrepro.memory import cold_tables as tables
-from memrepro.memory.cold_rows import export_rows, import_rows
-from memrepro.memory.cold_tables import create_tables
 from memrepro.memory.fact import (
     CATEGORIES,
     OPERATIONS,
@@ -27,20 +24,11 @@ from memrepro.memory.fact import (
     Decision,
     Fact,
 )
-
-__all__ = [
-    "CATEGORIES", "Candidate", "Change", "Decide", "Fact", "apply", "conflicts", "create_tables",
-    "edit", "export_rows", "facts", "facts_of", "forget", "forget_source", "history",
-    "import_rows", "lexical", "merge",
-]  # fmt: skip
+from memrepro.memory.folders import is_unicode
 
 
 def facts(connection: sqlite3.Connection, status: str = "active") -> list[Fact]:
-    """The facts of a status, by id.
-
-    Raises:
-        MemreproError: if there is no such status.
-    """
+    """The facts of a status, by id; an error names an unknown status."""
     if status not in STATUSES:
         raise MemreproError(
             f"no fact has the status {status!r}: it is one of {', '.join(STATUSES)}"
@@ -67,10 +55,7 @@ def lexical(connection: sqlite3.Connection, terms: str) -> dict[str, float]:
 
 
 def history(connection: sqlite3.Connection, fact_id: str) -> list[Change]:
-    """What led to a fact, in order: its own changes, and those of all facts that gave way to it.
-
-    A fact that is not there has none.
-    """
+    """What led to a fact, in order: its own changes, and those of all facts that gave way to it."""
     return tables.changes_of(connection, tables.LINE, fact_id)
 
 
@@ -100,7 +85,7 @@ def apply(
         connection: in a transaction.
         candidates: in any order; of those said at one time the order counts.
         now: Unix seconds.
-        decide: such as `conflicts.by_rules()`.
+        decide: such as `conflicts.by_rules`.
 
     Raises:
         MemreproError: if a candidate or a decision is not as `fact` says; roll back then.
@@ -250,18 +235,17 @@ def _carry_out(
 ) -> Change:
     """Write what was decided, and keep `active` in step."""
     operation, fact_id, reason = decision
+    new = Fact.from_statement(tables.said(candidate), candidate)
+    at, new_id = candidate.at, new.fact_id
     if operation == "add":
         fact_id = ""
-    text, category, confidence, sources, at = candidate
-    new_id = tables.said(candidate)
-    new = Fact(new_id, text, category, confidence, sources, at, at, "active")
-    if operation != "add":
+    else:
         old = active[fact_id]
         if operation == "noop":
             active[fact_id] = replace(
                 old,
-                sources=tuple(sorted({*old.sources, *sources})),
-                confidence=max(old.confidence, confidence),
+                sources=tuple(sorted({*old.sources, *candidate.sources})),
+                confidence=max(old.confidence, candidate.confidence),
                 created_at=min(old.created_at, at),
                 last_validated_at=max(old.last_validated_at, at),
             )
@@ -282,20 +266,15 @@ def _carry_out(
 
 def _check(told: Candidate, *, edited: bool = False) -> None:
     """Refuse a candidate that is not as `Candidate` says."""
-    text = told.text
-    valid = text == text.encode("utf-8", "replace").decode()
-    rules = [
-        ("text", bool(text.strip()) and valid, "words in valid Unicode"),
-        ("category", told.category in CATEGORIES, f"one of {', '.join(CATEGORIES)}"),
-        ("confidence", 0 <= told.confidence <= 1, "in 0..1"),
-        (
-            "sources",
-            edited or (bool(told.sources) and all(told.sources)),
-            "segments' ids, at least one",
-        ),
-        ("at", math.isfinite(told.at), "a finite number of seconds"),
-    ]
-    for name, good, rule in rules:
+    rules = {
+        "text": (bool(told.text.strip()) and is_unicode(told.text), "words in valid Unicode"),
+        "category": (told.category in CATEGORIES, f"one of {', '.join(CATEGORIES)}"),
+        "confidence": (0 <= told.confidence <= 1, "in 0..1"),
+        "sources": (edited or (bool(told.sources) and all(told.sources)),
+                    "segments' ids, at least one"),
+        "at": (math.isfinite(told.at), "a finite number of seconds"),
+    }  # fmt: skip
+    for name, (good, rule) in rules.items():
         if not good:
             raise MemreproError(
                 f"the {name} of a statement for COLD is {getattr(told, name)!r}: it must be {rule}"

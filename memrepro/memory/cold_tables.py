@@ -1,7 +1,4 @@
-"""COLD's tables, row by row: facts, their sources, and the history of all that was said.
-
-Every function works inside the caller's transaction.
-"""
+"""COLD's tables, row by row; each function is inside the caller's transaction."""
 
 import hashlib
 import json
@@ -11,42 +8,6 @@ from collections.abc import Iterable
 from memrepro.errors import MemreproError
 from memrepro.memory.fact import Candidate, Change, Fact
 
-_TABLES = (
-    # `successor` is the fact that this one gave way to, or ''.
-    """CREATE TABLE IF NOT EXISTS facts (
-        number INTEGER PRIMARY KEY, fact_id TEXT NOT NULL UNIQUE, text TEXT NOT NULL,
-        category TEXT NOT NULL, confidence REAL NOT NULL, created_at REAL NOT NULL,
-        last_validated_at REAL NOT NULL, status TEXT NOT NULL, successor TEXT NOT NULL)""",
-    """CREATE TABLE IF NOT EXISTS fact_sources (
-        fact_id TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (fact_id, source))
-        WITHOUT ROWID""",
-    # `said` names the statement, so that one that comes again changes nothing.
-    """CREATE TABLE IF NOT EXISTS fact_history (
-        number INTEGER PRIMARY KEY AUTOINCREMENT, operation TEXT NOT NULL, fact_id TEXT NOT NULL,
-        old_id TEXT NOT NULL, text TEXT NOT NULL, category TEXT NOT NULL, confidence REAL NOT NULL,
-        sources TEXT NOT NULL, at REAL NOT NULL, changed_at REAL NOT NULL, reason TEXT NOT NULL,
-        said TEXT NOT NULL)""",
-    # The words of the active facts, whatever changes these.
-    """CREATE VIRTUAL TABLE IF NOT EXISTS fact_words USING fts5(
-        text, tokenize = 'unicode61 remove_diacritics 2')""",
-    """CREATE TRIGGER IF NOT EXISTS fact_comes AFTER INSERT ON facts WHEN new.status = 'active'
-        BEGIN INSERT INTO fact_words (rowid, text) VALUES (new.number, new.text); END""",
-    """CREATE TRIGGER IF NOT EXISTS fact_goes AFTER DELETE ON facts WHEN old.status = 'active'
-        BEGIN DELETE FROM fact_words WHERE rowid = old.number; END""",
-    """CREATE TRIGGER IF NOT EXISTS fact_changes AFTER UPDATE OF text, status ON facts BEGIN
-        DELETE FROM fact_words WHERE rowid = old.number;
-        INSERT INTO fact_words (rowid, text)
-            SELECT new.number, new.text WHERE new.status = 'active'; END""",
-    "CREATE INDEX IF NOT EXISTS facts_by_status ON facts (status)",
-    "CREATE INDEX IF NOT EXISTS facts_by_successor ON facts (successor)",
-    "CREATE INDEX IF NOT EXISTS fact_sources_by_source ON fact_sources (source)",
-    "CREATE INDEX IF NOT EXISTS fact_history_by_fact ON fact_history (fact_id)",
-    "CREATE INDEX IF NOT EXISTS fact_history_by_said ON fact_history (said)",
-)
-_CHANGE = (
-    "number, operation, fact_id, old_id, text, category, confidence, sources, at, changed_at, "
-    "reason"
-)
 # Where a fact's id stands.
 _REFERENCES = (
     ("facts", "successor"), ("fact_sources", "fact_id"), ("fact_history", "fact_id"),
@@ -58,12 +19,6 @@ _LINE = """WITH RECURSIVE line (fact_id) AS (VALUES (?) UNION
 # A fact and all that gave way to it; a fact and all that was merged into it.
 LINE = _LINE.format(condition="")
 MERGED = _LINE.format(condition="WHERE facts.status = 'merged'")
-
-
-def create_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables `facts`, `fact_sources` and `fact_history` where they are not there yet."""
-    for statement in _TABLES:
-        connection.execute(statement)
 
 
 def facts_where(
@@ -82,11 +37,7 @@ def facts_where(
 
 
 def the_fact(connection: sqlite3.Connection, fact_id: str) -> Fact:
-    """One fact.
-
-    Raises:
-        MemreproError: if there is none of the id.
-    """
+    """One fact; an error if there is none of the id."""
     if not (found := facts_where(connection, "fact_id", fact_id)):
         raise MemreproError(f"there is no fact {fact_id!r}: it was forgotten, or never held")
     return found[0]
@@ -95,16 +46,11 @@ def the_fact(connection: sqlite3.Connection, fact_id: str) -> Fact:
 def changes_of(connection: sqlite3.Connection, which: str, fact_id: str) -> list[Change]:
     """The history of a fact and its `LINE`, or its `MERGED`, in order."""
     rows = connection.execute(
-        f"SELECT {_CHANGE} FROM fact_history WHERE fact_id IN ({which}) ORDER BY number", (fact_id,)
+        "SELECT number, operation, fact_id, old_id, text, category, confidence, at, changed_at, "
+        f"reason, sources FROM fact_history WHERE fact_id IN ({which}) ORDER BY number",
+        (fact_id,),
     )
-    return [
-        Change(
-            number, operation, one, old_id, text, category, confidence, tuple(json.loads(told)),
-            at, changed_at, reason,
-        )
-        for number, operation, one, old_id, text, category, confidence, told, at, changed_at, reason
-        in rows
-    ]  # fmt: skip
+    return [Change(*values) for values in ((*row, tuple(json.loads(told))) for *row, told in rows)]
 
 
 def write(connection: sqlite3.Connection, fact: Fact, successor: str = "") -> None:
@@ -134,15 +80,15 @@ def note(
     reason: str,
 ) -> Change:
     """Write one entry of the history."""
-    text, category, confidence, sources, at = told
-    values = (operation, fact_id, old_id, text, category, confidence)
+    values = (operation, fact_id, old_id, told.text, told.category, told.confidence, told.at, now,
+              reason)  # fmt: skip
     number = connection.execute(
-        "INSERT INTO fact_history (operation, fact_id, old_id, text, category, confidence, "
-        "sources, at, changed_at, reason, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*values, json.dumps(sources), at, now, reason, said(told)),
+        "INSERT INTO fact_history (operation, fact_id, old_id, text, category, confidence, at, "
+        "changed_at, reason, sources, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*values, json.dumps(told.sources), said(told)),
     ).lastrowid
     assert number is not None
-    return Change(number, *values, sources, at, now, reason)
+    return Change(number, *values, told.sources)
 
 
 def known(connection: sqlite3.Connection, told: Candidate) -> bool:
@@ -152,11 +98,7 @@ def known(connection: sqlite3.Connection, told: Candidate) -> bool:
 
 
 def take_out_source(connection: sqlite3.Connection, source: str) -> list[str]:
-    """Take a source from all facts and entries; entries that have no other go.
-
-    Returns:
-        The ids of the facts that had it, sorted.
-    """
+    """Take a source from all facts and entries (without another they go): those facts' ids."""
     held = connection.execute(
         "SELECT fact_id FROM fact_sources WHERE source = ? ORDER BY fact_id", (source,)
     ).fetchall()
@@ -181,10 +123,8 @@ def set_free(connection: sqlite3.Connection, denial: Change) -> None:
         "UPDATE fact_history SET operation = 'add', fact_id = ? WHERE number = ?",
         (new_id, denial.number),
     )
-    at = denial.at
-    fact = Fact(new_id, denial.text, denial.category, denial.confidence, denial.sources, at, at,
-                "active")  # fmt: skip
-    write(connection, fact)
+    told = Candidate(denial.text, denial.category, denial.confidence, denial.sources, denial.at)
+    write(connection, Fact.from_statement(new_id, told))
 
 
 def rename(connection: sqlite3.Connection, fact_id: str, new_id: str) -> None:

@@ -6,32 +6,16 @@ too low here.
 """
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memrepro.errors import MemreproError
 from memrepro.memory.cold import facts, merge
-from memrepro.memory.fact import Change, Fact, Similar
+from memrepro.memory.fact import CATEGORIES, Change, Fact, Similar
 from memrepro.memory.language.conflicts import apart, same_words
 
-# Facts that are compared with as many others at once.
-_BLOCK = 1024
-
-
-class Nearest(NamedTuple):
-    """The text that another is merged into.
-
-    Attributes:
-        place: its own.
-        similarity: of the two.
-    """
-
-    place: int
-    similarity: float
+# Facts that are compared with all that stay, and of these how many at once.
+_BLOCK, _OTHERS = 128, 1024
 
 
 def consolidate(
@@ -46,36 +30,27 @@ def consolidate(
 
     Args:
         connection: in a transaction.
-        similar: similarities of texts and others, symmetric; asked for `_BLOCK` by `_BLOCK`, so
-            that memory grows with the facts and only time with their square.
+        similar: similarities of texts and others, symmetric; asked of few at once, so that memory
+            grows with the facts and only time with their square.
         threshold: the least similarity of two facts that are merged.
         now: Unix seconds.
-
-    Raises:
-        MemreproError: if similarities of n texts and m others are not of the shape [n, m].
     """
-    held = sorted(facts(connection), key=_fullest)
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, fact in enumerate(held):
-        places[fact.category].append(place)
-    into = {}
-    for of_one in places.values():
-        for place, best in merged([held[p].text for p in of_one], similar, threshold).items():
-            into[of_one[place]] = best._replace(place=of_one[best.place])
+    active = sorted(facts(connection), key=_fullest)
+    into: list[tuple[Fact, Fact, float]] = []
+    for category in CATEGORIES:
+        held = [fact for fact in active if fact.category == category]
+        nearest = merged([fact.text for fact in held], similar, threshold)
+        into += [(held[place], held[to], alike) for place, (to, alike) in nearest.items()]
     return [
-        merge(
-            connection,
-            held[best.place].fact_id,
-            held[place].fact_id,
-            now,
-            f"similarity {best.similarity:.3f}",
-        )
-        for place, best in sorted(into.items())
+        merge(connection, to.fact_id, fact.fact_id, now, f"similarity {alike:.3f}")
+        for fact, to, alike in sorted(into, key=lambda one: _fullest(one[0]))
     ]
 
 
-def merged(texts: Sequence[str], similar: Similar, threshold: float) -> dict[int, Nearest]:
-    """Place of each text that is merged → the nearest of the texts before it that stay.
+def merged(
+    texts: Sequence[str], similar: Similar, threshold: float
+) -> dict[int, tuple[int, float]]:
+    """Place of each text that is merged → that of the nearest before it that stays, and how near.
 
     Of texts that are equally near it is the first.
 
@@ -83,62 +58,27 @@ def merged(texts: Sequence[str], similar: Similar, threshold: float) -> dict[int
         texts: of one category, fullest first.
         similar: as for `consolidate`.
         threshold: as for `consolidate`.
-
-    Raises:
-        MemreproError: as `consolidate`.
     """
-    into: dict[int, Nearest] = {}
-    staying: list[int] = []
+    into: dict[int, tuple[int, float]] = {}
     if len(texts) < 2:
         return into
+    staying: list[int] = []
     for start in range(0, len(texts), _BLOCK):
         block = range(start, min(start + _BLOCK, len(texts)))
-        for first in range(0, len(staying), _BLOCK):
-            others = staying[first : first + _BLOCK]
-            alike = _similarities(texts, others, block, similar)
-            for column in np.flatnonzero((alike >= threshold).any(axis=0)):
-                _merge(into, texts, block[column], others, alike[:, column], threshold)
-        # Whether one stays is known when all before it are settled.
-        alike = _similarities(texts, block, block, similar)
-        here: list[int] = []
+        others = [*staying, *block]
+        told, known = [texts[place] for place in block], [texts[other] for other in others]
+        parts = [known[i : i + _OTHERS] for i in range(0, len(known), _OTHERS)]
+        alike = np.concatenate([similar(part, told) for part in parts])
         for place in block:
-            near = alike[[other - start for other in here], place - start]
-            _merge(into, texts, place, here, near, threshold)
-            if place not in into:
-                here.append(place)
-        staying += here
+            # Whether one stays is known when all before it are settled.
+            near = alike[: len(staying) + place - start, place - start]
+            rows = np.flatnonzero(near >= threshold)
+            for row in rows[np.argsort(-near[rows], kind="stable")]:
+                if others[row] not in into and not apart(texts[others[row]], texts[place]):
+                    into[place] = others[row], float(near[row])
+                    break
+        staying += [place for place in block if place not in into]
     return into
-
-
-def _merge(
-    into: dict[int, Nearest],
-    texts: Sequence[str],
-    place: int,
-    others: Sequence[int],
-    alike: NDArray[np.floating],
-    threshold: float,
-) -> None:
-    """Note the nearest of others that is near enough, not apart, and nearer than those before."""
-    near = alike >= threshold
-    if place in into:
-        near &= alike > into[place].similarity
-    rows = np.flatnonzero(near)
-    for row in rows[np.argsort(-alike[rows], kind="stable")]:
-        if not apart(texts[others[row]], texts[place]):
-            into[place] = Nearest(others[row], float(alike[row]))
-            return
-
-
-def _similarities(
-    texts: Sequence[str], rows: Sequence[int], columns: Sequence[int], similar: Similar
-) -> NDArray[np.floating]:
-    alike = similar([texts[row] for row in rows], [texts[column] for column in columns])
-    if alike.shape != (len(rows), len(columns)):
-        raise MemreproError(
-            f"the similarities of {len(rows)} facts and {len(columns)} others have the shape "
-            f"{alike.shape}: it must be ({len(rows)}, {len(columns)})"
-        )
-    return alike
 
 
 def _fullest(fact: Fact) -> tuple[int, float, str]:

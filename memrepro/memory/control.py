@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -55,18 +56,14 @@ def history(memory: TieredMemory, fact_id: str) -> list[Change]:
 
 
 def mark(memory: TieredMemory, message_id: str, importance: float) -> None:
-    """Say how important a message is, 0..1; its segments have the largest of their messages'.
-
-    Raises:
-        MemreproError: if there is no such message, or the importance is not in 0..1.
-    """
+    """Say how important a message is, 0..1; its segments have the largest of their messages'."""
     if not 0 <= importance <= 1:
         raise MemreproError(f"the importance is {importance!r}: it must be in 0..1")
     with memory.changing() as change:
-        _change(
-            change.db, "UPDATE messages SET importance = ? WHERE message_id = ?",
-            importance, message_id,
-        )  # fmt: skip
+        _message(memory, message_id)
+        change.db.execute(
+            "UPDATE messages SET importance = ? WHERE message_id = ?", (importance, message_id)
+        )
 
 
 def edit_message(memory: TieredMemory, message_id: str, text: str, now: float) -> None:
@@ -78,13 +75,13 @@ def edit_message(memory: TieredMemory, message_id: str, text: str, now: float) -
     """
     with memory.changing(purge=True) as change:
         old = _message(memory, message_id)
-        new = Message(message_id, old.speaker, old.at, text, old.channel)
+        new = replace(old, text=text)
         check_message(new)
         try:
-            _change(
-                change.db, "UPDATE messages SET text = ?, hash = ? WHERE message_id = ?",
-                text, content_hash(new), message_id,
-            )  # fmt: skip
+            change.db.execute(
+                "UPDATE messages SET text = ?, hash = ? WHERE message_id = ?",
+                (text, content_hash(new), message_id),
+            )
         except sqlite3.IntegrityError as error:
             raise MemreproError(
                 f"with this text the message {message_id!r} is a copy of another one: delete it"
@@ -103,7 +100,7 @@ def delete_messages(memory: TieredMemory, message_ids: Sequence[str]) -> None:
     with memory.changing(purge=True) as change:
         for message_id in message_ids:
             change.times.append(_message(memory, message_id).at)
-            _change(change.db, "DELETE FROM messages WHERE message_id = ?", message_id)
+            change.db.execute("DELETE FROM messages WHERE message_id = ?", (message_id,))
 
 
 def delete_between(memory: TieredMemory, start: float, end: float) -> int:
@@ -189,9 +186,6 @@ def import_(memory: TieredMemory, path: Path) -> None:
                 check_message(message)
         except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
             raise MemreproError(f"{path} is damaged ({error!r}): export anew") from error
-        change.db.execute(
-            "INSERT INTO words (rowid, text) SELECT number, text FROM segments WHERE tier = 'warm'"
-        )
 
 
 def _rows(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
@@ -213,8 +207,3 @@ def _message(memory: TieredMemory, message_id: str) -> Message:
     if not (found := memory.journal.messages("WHERE message_id = ?", (message_id,))):
         raise MemreproError(f"there is no message {message_id!r}")
     return found[0]
-
-
-def _change(db: sqlite3.Connection, statement: str, *values: Any) -> None:
-    if not db.execute(statement, values).rowcount:
-        raise MemreproError(f"there is no message {values[-1]!r}")

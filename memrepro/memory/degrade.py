@@ -4,12 +4,11 @@
 on: an encoder that raises or hangs, a damaged folder of vectors, a damaged or locked journal.
 """
 
-import hashlib
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,8 +17,7 @@ from memrepro.encode.encoder import Encoder, Vectors
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.fact import Fact
-from memrepro.memory.hot import Hot
-from memrepro.memory.index import VectorIndex
+from memrepro.memory.index import Table, VectorIndex
 from memrepro.memory.journal import Journal, Segment, any_word, day
 from memrepro.memory.settings import UNCERTAIN, Answer, Item, Settings, Step
 from memrepro.retrieve.tiered import scoring
@@ -37,8 +35,7 @@ _NEAREST = 1000
 class Limited:
     """Runs one thing at a time, each no longer than it may take."""
 
-    def __init__(self) -> None:
-        self._thread: threading.Thread | None = None
+    _thread: threading.Thread | None = None
 
     def run(self, work: Callable[[], _T], seconds: float) -> _T:
         """What `work` returns.
@@ -78,12 +75,20 @@ class _LimitedQuery:
     channel: str | None
 
     @property
-    def is_limited(self) -> bool:
-        return self.span is not None or self.channel is not None
+    def limit(self) -> int | None:
+        """How many of the nearest are looked at; of a limited query all are."""
+        return _NEAREST if self.span is None and self.channel is None else None
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Nearest(NamedTuple):
+    """What the index gives, in its order."""
+
+    ids: list[str]
+    cosines: Doubles
+    vectors: Vectors
+
+
+class _Found(NamedTuple):
     """What may be given, with what the formulas ask for."""
 
     item: Item
@@ -102,13 +107,14 @@ class Chain:
     """The steps over one user's memory.
 
     Attributes:
-        journal, index, hot, encoder, settings, limited: what the steps stand on.
+        journal, index, encoder, settings, limited: what the steps stand on.
+        hot: the last messages of all channels, in order of time.
         counts: what happened, since the caller last took it.
     """
 
     journal: Journal
     index: VectorIndex
-    hot: Hot
+    hot: list[Message]
     encoder: Encoder
     settings: Settings
     limited: Limited
@@ -124,22 +130,19 @@ class Chain:
         steps: tuple[tuple[Step, Callable[[_LimitedQuery], list[Item]]], ...] = (
             ("dense", self._dense), ("lexical", self._lexical), ("recent", self._recent)
         )  # fmt: skip
+        answered: Step = "nothing"
+        items: list[Item] = []
         for name, step in steps:
             try:
-                items = tuple(step(asked))
+                answered, items = name, step(asked)
+                break
             except Exception as error:
                 failures.append(f"{name}: {error}")
                 self.counts[f"{name}_failed"] += 1
-                continue
-            return self._answered(name, items, failures)
-        return self._answered("nothing", (), failures)
-
-    def _answered(self, step: Step, items: tuple[Item, ...], failures: Sequence[str]) -> Answer:
-        self.counts[f"answered_{step}"] += 1
+        self.counts[f"answered_{answered}"] += 1
         self.counts["abstained"] += not items
-        for item in items:
-            self.counts[f"given_{item.tier}"] += 1
-        return Answer(step, items, "" if items else UNCERTAIN, tuple(failures))
+        self.counts.update(f"given_{item.tier}" for item in items)
+        return Answer(answered, tuple(items), "" if items else UNCERTAIN, tuple(failures))
 
     def _dense(self, asked: _LimitedQuery) -> list[Item]:
         """WARM by the combined score, with COLD where WARM's best cosine is too low."""
@@ -153,26 +156,28 @@ class Chain:
             allowed, tail = self._allowed("warm", asked), self.journal.tail(self.settings.hot)
             if not says_something(tail):
                 tail = []
-            query, ids, cosines, vectors = self.limited.run(
-                lambda: self._nearest(asked, tail), self.settings.dense_ms / 1000
-            )
-            pool = self._tail_found(asked, tail, query)
-            pool += self._warm_found(asked, allowed, ids, cosines, vectors)
+            query, near = self._in_time(lambda: self._encode_and_find(asked, tail))
+            pool = self._tail_found(asked, tail, query) + self._warm_found(asked, allowed, near)
             if max((found.cosine for found in pool), default=-1.0) < self.settings.threshold:
                 self.counts["cold_consulted"] += 1
                 pool += self._cold_found(asked, query)
         return self._select(pool, asked)
 
-    def _nearest(
+    def _in_time(self, work: Callable[[], _T]) -> _T:
+        return self.limited.run(work, self.settings.dense_ms / 1000)
+
+    def _nearest(self, table: Table, query: Vectors, asked: _LimitedQuery) -> _Nearest:
+        ids, vectors = self.index.nearest(table, query, asked.limit)
+        return _Nearest(ids, products(query[None], vectors)[0], vectors)
+
+    def _encode_and_find(
         self, asked: _LimitedQuery, tail: Sequence[Message]
-    ) -> tuple[Vectors, list[str], Doubles, Vectors]:
+    ) -> tuple[Vectors, _Nearest]:
         text = segment_text(tail)
         if tail and text != self._tail[0]:
             self._tail = text, normalise(self.encoder.encode([text], "document"))[0]
         query = normalise(self.encoder.encode([asked.query], "query"))[0]
-        limit = None if asked.is_limited else _NEAREST
-        ids, vectors = self.index.nearest("segments", query, limit)
-        return query, ids, products(query[None], vectors)[0], vectors
+        return query, self._nearest("segments", query, asked)
 
     def _tail_found(
         self, asked: _LimitedQuery, tail: Sequence[Message], query: Vectors
@@ -181,7 +186,7 @@ class Chain:
         if not tail:
             return []
         text, vector = self._tail
-        cosine = float(products(query[None], vector[None])[0, 0])
+        cosine = products(query[None], vector[None])[0, 0]
         if not (
             self._is_near(cosine, asked)
             and (asked.channel is None or asked.channel in {m.channel for m in tail})
@@ -194,67 +199,62 @@ class Chain:
         return [_Found(item, cosine, cosine, vector, end, channel)]
 
     def _warm_found(
-        self,
-        asked: _LimitedQuery,
-        allowed: set[str] | None,
-        ids: list[str],
-        cosines: Doubles,
-        vectors: Vectors,
+        self, asked: _LimitedQuery, allowed: set[str] | None, near: _Nearest
     ) -> list[_Found]:
         # The writer may be ahead with one of its two files: what both have is right.
-        here = self.journal.warm_of(ids) if allowed is None else allowed
-        rows = {key: row for row, key in enumerate(ids) if key in here}
+        here = self.journal.warm_of(near.ids) if allowed is None else allowed
+        rows = {key: row for row, key in enumerate(near.ids) if key in here}
         bm25 = self.journal.lexical(asked.query, rows)
-        hybrid = scoring.hybrid(
-            cosines[list(rows.values())], [bm25.get(key, 0.0) for key in rows], self.settings.alpha
-        )
-        similarity = dict(zip(rows, hybrid, strict=True))
-        near = [key for key, row in rows.items() if self._is_near(cosines[row], asked)]
+        similarity = self._hybrid(asked, rows, near.cosines, bm25)
         return [
             _Found(
                 _warm_item(segment, 0.0),
-                float(cosines[rows[segment.segment_id]]),
-                float(similarity[segment.segment_id]),
-                vectors[rows[segment.segment_id]],
+                near.cosines[rows[segment.segment_id]],
+                similarity[segment.segment_id],
+                near.vectors[rows[segment.segment_id]],
                 segment.last_access,
                 max(map(scoring.channel_weight, segment.channels)),
                 segment.importance,
                 segment.accesses,
             )
-            for segment in self.journal.segments_of(near)
+            for segment in self.journal.segments_of(list(similarity))
         ]
 
     def _cold_found(self, asked: _LimitedQuery, query: Vectors) -> list[_Found]:
         """Facts, with the weight of a direct conversation and the time when they were last said."""
-        limit = None if asked.is_limited else _NEAREST
-        ids, vectors = self.limited.run(
-            lambda: self.index.nearest("facts", query, limit), self.settings.dense_ms / 1000
+        near, db = (
+            self._in_time(lambda: self._nearest("facts", query, asked)),
+            self.journal.connection,
         )
-        db, cosines = self.journal.connection, products(query[None], vectors)[0]
-        row_of = {key.partition(".")[0]: row for row, key in enumerate(ids)}
-        if asked.is_limited:
-            meant = self._meant(cold.facts_of(db, list(row_of)), asked)
-            row_of = {fact.fact_id: row_of[fact.fact_id] for fact in meant}
-        rows, bm25 = list(row_of.values()), cold.lexical(db, any_word(asked.query))
-        hybrid = scoring.hybrid(
-            cosines[rows], [bm25.get(key, 0.0) for key in row_of], self.settings.alpha
-        )
-        similarity = dict(zip(row_of, hybrid, strict=True))
-        near = [key for key, row in row_of.items() if self._is_near(cosines[row], asked)]
-        conflicts = cold.conflicts(db)
+        rows = {key.partition(".")[0]: row for row, key in enumerate(near.ids)}
+        if asked.limit is None:
+            meant = self._meant(cold.facts_of(db, list(rows)), asked)
+            rows = {fact.fact_id: rows[fact.fact_id] for fact in meant}
+        bm25, conflicts = cold.lexical(db, any_word(asked.query)), cold.conflicts(db)
+        similarity = self._hybrid(asked, rows, near.cosines, bm25)
         return [
             _Found(
                 self._fact_item(fact, 0.0),
-                float(cosines[row_of[fact.fact_id]]),
-                float(similarity[fact.fact_id]),
-                vectors[row_of[fact.fact_id]],
+                near.cosines[row],
+                similarity[fact.fact_id],
+                near.vectors[row],
                 fact.last_validated_at,
                 1.0,
                 conflicts=max(conflicts.get(key, 0) for key in fact.sources),
             )
-            for fact in cold.facts_of(db, near)
-            if fact_key(fact) == ids[row_of[fact.fact_id]]
+            for fact in cold.facts_of(db, list(similarity))
+            if fact.vector_id == near.ids[row := rows[fact.fact_id]]
         ]
+
+    def _hybrid(
+        self, asked: _LimitedQuery, row_of: Mapping[str, int], all_cosines: Doubles,
+        bm25: Mapping[str, float],
+    ) -> dict[str, float]:  # fmt: skip
+        """Hybrid similarity by id; all of `row_of` are scored, and those near enough given."""
+        cosines, bm25s = all_cosines[list(row_of.values())], [bm25.get(key, 0.0) for key in row_of]
+        scores = scoring.hybrid(cosines, bm25s, self.settings.alpha)
+        scored = zip(row_of, cosines, scores, strict=True)
+        return {key: score for key, cosine, score in scored if self._is_near(cosine, asked)}
 
     def _is_near(self, cosine: float, asked: _LimitedQuery) -> bool:
         """Whether it is similar enough; "what did we do last week" is like nothing in that week."""
@@ -298,7 +298,7 @@ class Chain:
             items = [_warm_item(segments[key], score) for key, score in best.items()]
             if not items:
                 scores = cold.lexical(self.journal.connection, any_word(asked.query))
-                likely = scores if asked.is_limited else _best(scores)
+                likely = scores if asked.limit is None else _best(scores)
                 matching = cold.facts_of(self.journal.connection, list(likely))
                 facts = {fact.fact_id: fact for fact in self._meant(matching, asked)}
                 over = _best({key: scores[key] for key in facts})
@@ -309,13 +309,15 @@ class Chain:
 
     def _recent(self, asked: _LimitedQuery) -> list[Item]:
         """The last messages that memory holds, whatever the query."""
-        messages = self.hot.last(self.settings.recent)
-        if not messages:
+        if not self.hot:
             raise MemreproError("there is no message")
-        return [Item("hot", m.message_id, m.text, 0.0, m.at, (m.message_id,)) for m in messages]
+        return [
+            Item("hot", m.message_id, m.text, 0.0, m.at, (m.message_id,))
+            for m in self.hot[-self.settings.recent :]
+        ]
 
     def _allowed(self, tier: str, asked: _LimitedQuery) -> set[str] | None:
-        if not asked.is_limited:
+        if asked.limit is not None:
             return None
         return self.journal.within(tier, asked.span, self.settings.time_by, asked.channel)
 
@@ -332,11 +334,6 @@ class Chain:
 def _warm_item(segment: Segment, score: float) -> Item:
     key, text = segment.segment_id, segment.text
     return Item("warm", key, text, score, segment.end, segment.message_ids)
-
-
-def fact_key(fact: Fact) -> str:
-    """The id of a fact's vector, another one where its text was edited."""
-    return f"{fact.fact_id}.{hashlib.sha256(fact.text.encode()).hexdigest()[:12]}"
 
 
 def _meets(span: TimeRange, messages: Sequence[Message]) -> bool:

@@ -4,20 +4,21 @@
 with existing ones, and an operation is chosen (ADD, UPDATE, DELETE, NOOP).
 """
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-CATEGORIES = ("preference", "fact", "event", "relationship")
+Category = Literal["preference", "fact", "event", "relationship"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 # What a fact can be; all but the first are kept, and no longer hold.
 STATUSES = ("active", "superseded", "deleted", "merged")
 # What can be decided about a candidate.
-OPERATIONS = ("add", "update", "delete", "noop")
-# What can happen: these, a statement older than what it contradicts, a person's edit, a merge.
-CHANGES = (*OPERATIONS, "late", "edit", "merge")
+Operation = Literal["add", "update", "delete", "noop"]
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
 class Candidate(NamedTuple):
@@ -45,8 +46,7 @@ class Fact:
     Attributes:
         fact_id: 20 hex digits, from the statement that it began as.
         text: as a candidate's.
-        category: one of `CATEGORIES`.
-        confidence: in 0..1.
+        category, confidence: as a candidate's.
         sources: ids of the segments that say it, sorted.
         created_at: when it was first said, Unix seconds.
         last_validated_at: when it was last said, or edited by a person.
@@ -62,6 +62,17 @@ class Fact:
     created_at: float
     last_validated_at: float
     status: str
+
+    @classmethod
+    def from_statement(cls, fact_id: str, told: Candidate) -> Self:
+        """The active fact that a statement begins as."""
+        text, category, confidence, sources, at = told
+        return cls(fact_id, text, category, confidence, sources, at, at, "active")
+
+    @property
+    def vector_id(self) -> str:
+        """The id of its vector, another one where its text was edited."""
+        return f"{self.fact_id}.{hashlib.sha256(self.text.encode()).hexdigest()[:12]}"
 
 
 class Decision(NamedTuple):
@@ -84,17 +95,16 @@ class Change:
 
     Attributes:
         number: grows from entry to entry.
-        operation: one of `CHANGES`.
+        operation: one of `OPERATIONS`; 'late', a statement older than what it contradicts; 'edit',
+            a person's; or 'merge'.
         fact_id: the fact that it is about: the new one, or the one confirmed, denied, edited, or
             merged into.
         old_id: the fact that gave way to `fact_id`, or ''; of 'late' the one that stands.
         text: what was said; of 'merge' the text that gave way.
-        category: as a candidate's.
-        confidence: as a candidate's.
-        sources: of this text alone, sorted; none where a person edited.
-        at: when it was said, Unix seconds.
+        category, confidence, at: as a candidate's.
         changed_at: when the store noted it, Unix seconds.
         reason: the rule that decided.
+        sources: of this text alone, sorted; none where a person edited.
     """
 
     number: int
@@ -104,10 +114,10 @@ class Change:
     text: str
     category: str
     confidence: float
-    sources: tuple[str, ...]
     at: float
     changed_at: float
     reason: str
+    sources: tuple[str, ...]
 
 
 # (segment id, segment text, Unix seconds) → what the segments state.

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from memrepro.errors import MemreproError
 os.environ.setdefault("LANCE_LOG", "error")
 
 Table = Literal["segments", "facts"]
-TABLES: tuple[Table, ...] = ("segments", "facts")
+TABLES: tuple[Table, ...] = get_args(Table)
 _BATCH = 64
 # Each write makes a fragment and a version: rows are written in groups of many batches.
 _GROUP = 32 * _BATCH
@@ -86,14 +86,7 @@ class VectorIndex:
         went: Sequence[str],
         vectors_of: Callable[[Sequence[str]], Vectors],
     ) -> None:
-        """Add and remove rows, without looking at what is there.
-
-        Args:
-            table: its name.
-            came: ids that are not there.
-            went: ids, of which those that are there go.
-            vectors_of: as for `level`.
-        """
+        """Add ids that are not there, and remove those that are, without looking at the rest."""
         if not came and not went:
             return
         rows = self._open(table)
@@ -112,13 +105,9 @@ class VectorIndex:
     def nearest(
         self, table: Table, vector: Vectors, limit: int | None, *, exact: bool = False
     ) -> tuple[list[str], Vectors]:
-        """The ids nearest to a vector by cosine, and their vectors of length one.
+        """The ids nearest to a vector (dimension,) by cosine, and their vectors of length one.
 
-        Args:
-            table: its name.
-            vector: shape (dimension,).
-            limit: how many at most, or None for all.
-            exact: whether all vectors are read even where there is an approximate index.
+        At most `limit`, or all; `exact` reads all vectors even with an approximate index.
         """
         rows = self._open(table)
         n = rows.count_rows() if limit is None else limit

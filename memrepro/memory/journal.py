@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
-from memrepro.memory.schema import SCHEMA
 from memrepro.retrieve.tiered.lexical import words
 from memrepro.retrieve.tiered.segments import Message, content_hash
 from memrepro.text.dates import TimeRange
@@ -22,6 +21,16 @@ from memrepro.text.dates import TimeRange
 # Milliseconds to wait for another process's lock: no longer than a search may take.
 _BUSY = 250
 _PATIENT = 5000
+_WITHIN = """SELECT segment_id FROM segments s WHERE tier = :tier
+    AND (:channel IS NULL OR EXISTS (
+        SELECT 1 FROM segment_messages p JOIN messages m USING (message_id)
+        WHERE p.segment_id = s.segment_id AND m.channel = :channel))
+    AND (:start IS NULL OR CASE
+        WHEN :by = 'event' AND EXISTS (SELECT 1 FROM events e WHERE e.segment_id = s.segment_id)
+        THEN EXISTS (SELECT 1 FROM events e WHERE e.segment_id = s.segment_id
+            AND e.first <= :last AND e.last >= :first)
+        ELSE s.end >= :start AND s.start < :end END)"""
+SCHEMA = Path(__file__).with_name("schema.sql")
 
 
 @dataclass(frozen=True)
@@ -34,11 +43,9 @@ class Segment:
             acknowledgments alone, which no search looks at.
         start, end: dialogue time of its first and last message, Unix seconds.
         text: one line a message.
-        last_access: when a search last gave it, at first `end`; Unix seconds.
-        accesses: how many searches gave it.
+        last_access, accesses: when a search last gave it, at first `end`, and how many did.
         importance: the largest of its messages'.
-        channels: of its messages, in order.
-        message_ids: in order.
+        channels, message_ids: of its messages, in order.
     """
 
     segment_id: str
@@ -80,7 +87,7 @@ class Journal:
                 if write:
                     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
                         self.connection.execute(f"PRAGMA {pragma}")
-                    self.connection.executescript(SCHEMA)
+                    self.connection.executescript(SCHEMA.read_text(encoding="utf-8"))
                 else:
                     self.connection.execute("PRAGMA query_only=ON")
                 self.connection.execute("SELECT count(*) FROM meta").fetchone()
@@ -142,7 +149,7 @@ class Journal:
             ).rowcount  # fmt: skip
             if inserted:
                 new.append(message)
-            elif not self._has("SELECT 1 FROM messages WHERE hash = ?", key):
+            elif not self.messages("WHERE hash = ?", (key,)):
                 raise MemreproError(
                     f"the message id {message.message_id!r} is already that of another message: "
                     "ids must be unique within a user's memory; edit_message changes a text"
@@ -252,31 +259,17 @@ class Journal:
         Args:
             tier: 'warm' or 'cold'.
             days: both ends included, or None for all.
-            by: 'event': the days that the segment's words name, and where they name none, when it
-                was said; or 'dialogue': when it was said.
+            by: 'event' or 'dialogue', as `Settings.time_by`.
             channel: None for all.
         """
-        terms = ["tier = :tier"]
-        values: dict[str, str | float | None] = {"tier": tier, "channel": channel}
+        values: dict[str, str | float | None] = {"tier": tier, "by": by, "channel": channel}
+        values |= dict.fromkeys(("start", "end", "first", "last"))
         if days:
-            start = datetime.combine(days.start, time(), UTC).timestamp()
-            end = datetime.combine(days.end + timedelta(1), time(), UTC).timestamp()
-            first, last = days.start.isoformat(), days.end.isoformat()
-            values |= {"start": start, "end": end, "first": first, "last": last}
-            said = "(s.end >= :start AND s.start < :end)"
-            named = "SELECT 1 FROM events e WHERE e.segment_id = s.segment_id"
-            event = (
-                f"CASE WHEN EXISTS ({named}) THEN EXISTS ({named} AND e.first <= :last"
-                f" AND e.last >= :first) ELSE {said} END"
-            )
-            terms.append(said if by == "dialogue" else event)
-        if channel is not None:
-            terms.append(
-                "EXISTS (SELECT 1 FROM segment_messages p JOIN messages m USING (message_id)"
-                " WHERE p.segment_id = s.segment_id AND m.channel = :channel)"
-            )
-        query = f"SELECT segment_id FROM segments s WHERE {' AND '.join(terms)}"
-        return {key for (key,) in self.connection.execute(query, values)}
+            end = datetime.combine(days.end + timedelta(1), time(), UTC)
+            values |= {"first": days.start.isoformat(), "last": days.end.isoformat(),
+                       "start": datetime.combine(days.start, time(), UTC).timestamp(),
+                       "end": end.timestamp()}  # fmt: skip
+        return {key for (key,) in self.connection.execute(_WITHIN, values)}
 
     def lexical(
         self, query: str, among: Collection[str] | None = None, best: int | None = None
@@ -317,19 +310,16 @@ class Journal:
 
     def chill(self, segment_ids: Sequence[str]) -> None:
         """Take segments out of the WARM index; their rows stay, as COLD's provenance."""
-        rows = [(key,) for key in segment_ids]
         self.connection.executemany(
-            "DELETE FROM words WHERE rowid = (SELECT number FROM segments WHERE segment_id = ?)",
-            rows,
+            "UPDATE segments SET tier = 'cold' WHERE segment_id = ?",
+            [(key,) for key in segment_ids],
         )
-        self.connection.executemany("UPDATE segments SET tier = 'cold' WHERE segment_id = ?", rows)
 
     def scrub(self) -> None:
         """Leave no byte in the file of what was deleted.
 
         Raises:
-            MemreproError: if another process holds an old state; what was deleted is out of reach
-                already, and this has to be called again.
+            MemreproError: if another process holds an old state; then call it again.
         """
         with self._explained():
             self.connection.execute(f"PRAGMA busy_timeout={_PATIENT}")
@@ -346,9 +336,6 @@ class Journal:
                 f"{self._path}-wal still holds what was deleted, as another process has been "
                 "reading for five seconds: end that one and open the memory again"
             )
-
-    def _has(self, query: str, value: str) -> bool:
-        return self.connection.execute(query, (value,)).fetchone() is not None
 
     @contextmanager
     def _within(self, begin: str) -> Iterator[None]:

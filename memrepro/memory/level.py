@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from memrepro.core.similarity import Doubles, products
 from memrepro.encode.encoder import Vectors
 from memrepro.memory import cold
-from memrepro.memory.degrade import fact_key
 from memrepro.memory.fact import Similar
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
@@ -30,7 +29,7 @@ class Changing:
     facts: bool
     times: list[float] = field(default_factory=list)
     chilled: list[str] = field(default_factory=list)
-    cut: Recut = field(default_factory=lambda: Recut((), ()))
+    cut: Recut = field(default_factory=Recut)
 
 
 def bring_level(
@@ -45,8 +44,7 @@ def bring_level(
         journal: the truth.
         index: what follows it.
         encode: texts → (n, dimension) float32.
-        change: all in which they differ; None where that has to be looked for, which takes reading
-            all ids. Of facts it is looked for wherever they may have changed.
+        change: all in which they differ, facts apart; without it all ids are read.
     """
 
     def of_segments(ids: Sequence[str]) -> Vectors:
@@ -58,7 +56,7 @@ def bring_level(
     else:
         index.level("segments", journal.keys("warm"), of_segments)
     if not change or change.facts:
-        texts = {fact_key(fact): fact.text for fact in cold.facts(journal.connection)}
+        texts = {fact.vector_id: fact.text for fact in cold.facts(journal.connection)}
         index.level("facts", texts, lambda ids: encode([texts[key] for key in ids]))
 
 
@@ -66,7 +64,7 @@ def cosines_of_facts(journal: Journal, index: VectorIndex) -> Similar:
     """The cosines of active facts' texts, whose vectors are there already, read once."""
     ids, vectors = index.all("facts")
     place = {key: row for row, key in enumerate(ids)}
-    row_of = {fact.text: place[fact_key(fact)] for fact in cold.facts(journal.connection)}
+    row_of = {fact.text: place[fact.vector_id] for fact in cold.facts(journal.connection)}
 
     def cosines(texts: Sequence[str], others: Sequence[str]) -> Doubles:
         rows, columns = ([row_of[text] for text in some] for some in (texts, others))

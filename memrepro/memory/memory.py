@@ -13,7 +13,7 @@ from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.consolidate import consolidate
 from memrepro.memory.degrade import Chain, Limited
-from memrepro.memory.fact import Decide, Extract
+from memrepro.memory.fact import Change, Decide, Extract
 from memrepro.memory.folders import (
     DELETED,
     check_message,
@@ -22,7 +22,6 @@ from memrepro.memory.folders import (
     lock,
     user_folder,
 )
-from memrepro.memory.hot import Hot
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
@@ -40,13 +39,7 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Added:
-    """What became of messages.
-
-    Attributes:
-        stored: how many are new, and on the disk.
-        duplicates: how many were there already, under this id or from another channel.
-        refused: how many were not taken as memory is paused.
-    """
+    """How many messages are new and on the disk, were there already, or came while paused."""
 
     stored: int
     duplicates: int
@@ -55,13 +48,7 @@ class Added:
 
 @dataclass(frozen=True)
 class Maintained:
-    """What `maintain` did.
-
-    Attributes:
-        closed: segments that became final as their stretch was over.
-        migrated: segments that became facts.
-        changes: to facts, by migration and merging.
-    """
+    """How many segments became final, how many became facts, and how many facts changed."""
 
     closed: int
     migrated: int
@@ -77,7 +64,8 @@ class TieredMemory:
     Attributes:
         folder: where all of it is.
         settings, encoder: as given.
-        journal, index, hot: what the tiers stand on.
+        journal, index: what the tiers stand on.
+        hot: the last messages of all channels, in order of time, for every prompt.
     """
 
     def __init__(
@@ -88,8 +76,8 @@ class TieredMemory:
         settings: Settings | None = None,
         *,
         mode: Mode = "write",
-        extract: Extract | None = None,
-        decide: Decide | None = None,
+        extract: Extract = extractors.by_rules,
+        decide: Decide = conflicts.by_rules,
     ) -> None:
         """Open a memory, make it, or finish what a kill has interrupted.
 
@@ -99,8 +87,8 @@ class TieredMemory:
             encoder: of texts; with another one than before, all vectors are made anew.
             settings: default the document's.
             mode: 'write' or 'read'.
-            extract: makes facts of segments; default by rules.
-            decide: what a fact does to those that are there; default by rules.
+            extract: makes facts of segments.
+            decide: what a fact does to those that are there.
 
         Raises:
             MemreproError: if another process is writing, the journal is damaged, or there is
@@ -117,7 +105,7 @@ class TieredMemory:
                 raise MemreproError(f"there is no memory in {self.folder}: open it to write")
             self.journal = Journal(self.folder / "memory.sqlite", write=self._writes)
             self.index = VectorIndex(self.folder / "vectors.lance", encoder.dimension)
-            self.hot = Hot(self.settings.hot)
+            self.hot: list[Message] = []
             self._chain = Chain(
                 self.journal, self.index, self.hot, encoder, self.settings, self._limited
             )
@@ -155,8 +143,8 @@ class TieredMemory:
         return Added(len(new), twice, 0)
 
     def recent(self, n: int | None = None) -> list[Message]:
-        """HOT: the last messages of all channels in order of time, for every prompt."""
-        return self.hot.last(n)
+        """HOT: the last n messages, or all that it holds, in order of time."""
+        return self.hot[-n if n else 0 :]
 
     def search(self, query: str, now: float, channel: str | None = None) -> Answer:
         """What is remembered of a query; what is given counts as accessed.
@@ -185,8 +173,7 @@ class TieredMemory:
     def maintain(self, now: float) -> Maintained:
         """Close what is over, turn segments of over seven days into facts, and merge facts.
 
-        Each step is committed by itself, so that a kill loses the one in work, and the next call
-        goes on.
+        Each step is committed by itself; after a kill the next call goes on.
 
         Raises:
             MemreproError: if the extractor fails; what it did before is kept.
@@ -196,7 +183,7 @@ class TieredMemory:
         with self.changing() as change:
             self.journal.put("clock", max(now, self.journal.get("clock", now)))
         migrated, changes = self.migrate(now)
-        merged: list[cold.Change] = []
+        merged: list[Change] = []
         # Without the facts' vectors, merging waits for the next time.
         if not self._suspects:
             with self.changing(facts=True):
@@ -212,16 +199,13 @@ class TieredMemory:
 
     def migrate(self, now: float) -> tuple[int, int]:
         """Turn segments that are old enough into facts: how many, and changes of facts."""
-        # Made when first needed: the default one's rules take a while to load.
-        self._extract = extract = self._extract or extractors.by_rules()
-        self._decide = decide = self._decide or conflicts.by_rules()
         migrated = changes = 0
         end = now - self.settings.warm_days * _DAY
         while due := self.journal.due(end, _AT_ONCE):
             ids = [segment.segment_id for segment in due]
-            candidates = extract([(s.segment_id, s.text, s.end) for s in due])
+            candidates = self._extract([(s.segment_id, s.text, s.end) for s in due])
             with self.changing(facts=True) as change:
-                made = cold.apply(self.journal.connection, candidates, now, decide)
+                made = cold.apply(self.journal.connection, candidates, now, self._decide)
                 self.journal.chill(ids)
                 change.chilled += ids
                 self.journal.count({"migrated": len(ids), "fact_changes": len(made)})
@@ -250,7 +234,8 @@ class TieredMemory:
         Raises:
             MemreproError: if the memory is open for reading alone, or the journal fails.
         """
-        self._must_write()
+        if not self._writes:
+            raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
         with self.journal.transaction() as connection:
             # Where the vectors were level before, what has changed is all that is to be done.
             was_level = not (self._suspects or whole or purge or self.journal.get("behind"))
@@ -273,8 +258,7 @@ class TieredMemory:
         """Leave no byte on the disk of what was deleted; a kill is made good at the next opening.
 
         Raises:
-            MemreproError: if a reader holds an old state, or a file cannot be removed; call it
-                again.
+            MemreproError: if a reader holds an old state, or a file stays; call it again.
         """
         self._level()
         if self._suspects:
@@ -310,8 +294,7 @@ class TieredMemory:
         for folder in self.folder.parent.glob(f"{DELETED}*"):
             shutil.rmtree(folder, ignore_errors=True)
         identity, rules = asdict(self.encoder.identity), asdict(self.settings.segmentation)
-        with self.journal.transaction() as connection:
-            cold.create_tables(connection)
+        with self.journal.transaction():
             if self.journal.get("encoder") != identity:
                 self.journal.put("encoder", identity)
                 # On the disk before a vector goes, and before one of this encoder comes.
@@ -325,7 +308,7 @@ class TieredMemory:
 
     def _reload(self) -> None:
         with self.journal.snapshot():
-            self.hot.hold(self.journal.last(self.settings.hot))
+            self.hot[:] = self.journal.last(self.settings.hot)
 
     def _note(self, given: Sequence[str], now: float) -> None:
         counts = self._chain.counts.copy()
@@ -387,10 +370,6 @@ class TieredMemory:
             work()
         except Exception:
             self._chain.counts[f"{name}_failed"] += 1
-
-    def _must_write(self) -> None:
-        if not self._writes:
-            raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
 
 
 class _EncoderFailed(MemreproError):

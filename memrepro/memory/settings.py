@@ -87,9 +87,7 @@ class Item:
     """Something remembered.
 
     Attributes:
-        tier: where it was found.
         item_id: of a message (HOT), segment (WARM) or fact (COLD).
-        text: its words.
         score: what it is ranked by; by which formula, `Answer.step` says.
         at: when it was said last, Unix seconds.
         message_ids: the messages that it stands on.

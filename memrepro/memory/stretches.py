@@ -11,7 +11,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memrepro.memory.journal import Journal, day
 from memrepro.retrieve.tiered.segments import (
@@ -25,8 +25,7 @@ from memrepro.retrieve.tiered.segments import (
 from memrepro.text.temporal import dated_events
 
 
-@dataclass(frozen=True)
-class Recut:
+class Recut(NamedTuple):
     """What cutting anew changed.
 
     Attributes:
@@ -34,8 +33,8 @@ class Recut:
         went: ids of those that are gone.
     """
 
-    came: tuple[str, ...]
-    went: tuple[str, ...]
+    came: Sequence[str] = ()
+    went: Sequence[str] = ()
 
 
 def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recut:
@@ -74,7 +73,7 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
         for key in new:
             keep(db, key, *wanted[key])
         went, came = went + gone, came + new
-    return Recut(tuple(came), tuple(went))
+    return Recut(came, went)
 
 
 def _reach(db: sqlite3.Connection, at: float, way: int, gap: float) -> float:
@@ -104,16 +103,14 @@ def segment_id(messages: Sequence[Message], text: str) -> str:
 
 
 def keep(db: sqlite3.Connection, key: str, messages: Sequence[Message], text: str) -> None:
-    """Insert a segment, with its words unless it says nothing, and the days that it names."""
+    """Insert a segment, which is silent if it says nothing, and the days that it names."""
     end = messages[-1].at
     tier = "warm" if says_something(messages) else "silent"
-    number = db.execute(
+    db.execute(
         "INSERT INTO segments (segment_id, tier, start, end, text, last_access)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         (key, tier, messages[0].at, end, text, end),
-    ).lastrowid
-    if tier == "warm":
-        db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, text))
+    )
     db.executemany(
         "INSERT INTO segment_messages VALUES (?, ?, ?)",
         [(key, place, message.message_id) for place, message in enumerate(messages)],
@@ -129,9 +126,5 @@ def keep(db: sqlite3.Connection, key: str, messages: Sequence[Message], text: st
 
 
 def _drop(db: sqlite3.Connection, keys: Sequence[str]) -> None:
-    rows = [(key,) for key in keys]
-    db.executemany(
-        "DELETE FROM words WHERE rowid = (SELECT number FROM segments WHERE segment_id = ?)", rows
-    )
     for table in ("segments", "segment_messages", "events"):
-        db.executemany(f"DELETE FROM {table} WHERE segment_id = ?", rows)
+        db.executemany(f"DELETE FROM {table} WHERE segment_id = ?", [(key,) for key in keys])

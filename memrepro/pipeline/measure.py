@@ -32,7 +32,7 @@ def measure(name: str, publish: bool) -> tuple[StageResult, list[Path]]:
         scale = plan.scale(name)
         module = importlib.import_module(f"memrepro.papers.{scale.paper}.scale")
         done: StageResult = module.run(name)
-        profile = scale.profile
+        profile: str = scale.profile
     else:
         done, profile = latency.run(name), plan.timed(name).profile
     return done, [_publish(path, profile) for path in done.outputs] if publish else []

@@ -21,7 +21,7 @@ import lancedb  # noqa: F401
 from memrepro.encode.encoder import HashEncoder
 from memrepro.memory import control
 from memrepro.memory.journal import day
-from memrepro.memory.language import conflicts, extract
+from memrepro.memory.language import extract
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import Settings
 from memrepro.retrieve.tiered.segments import Message
@@ -149,15 +149,14 @@ def one_life(root, expected, seed, counts):
             expected["added"] = sorted({*expected["added"], *here})
             expected["adding"] = [n for n in expected["adding"] if n not in here]
             expected["deleting"] = []
-        elif what in ("adding", "deleting") or what in ("added", "deleted"):
+        elif what in expected:
             expected[what] = sorted({*expected[what], *numbers})
 
 
 def main(root, kills, roots):
     warnings.simplefilter("ignore")
     # Loaded here once, so that children begin at once.
-    extract.by_rules()([("s", "[2023-05-08 00:00] user: I like tea", START)])
-    conflicts.by_rules()
+    extract.by_rules([("s", "[2023-05-08 00:00] user: I like tea", START)])
     dated_events("on 3 May", day(START))
     counts = {"kills": 0}
     for turn in range(roots):

@@ -35,8 +35,15 @@ def conversation():
     return Memory.of("m", *rounds, times=times)
 
 
-@pytest.mark.parametrize("recency", ["additive", "buckets"])
-@pytest.mark.parametrize(("floor", "alpha"), [(0.3, 0.7), (-1.0, 0.7), (0.2, 1.0), (0.25, 0.0)])
+@pytest.mark.parametrize(
+    ("recency", "floor", "alpha"),
+    [
+        ("additive", 0.3, 0.7),
+        ("buckets", -1.0, 0.7),
+        ("additive", 0.2, 1.0),
+        ("buckets", 0.25, 0.0),
+    ],
+)
 def test_the_same_segments_in_the_same_order(tmp_path, recency, floor, alpha):
     memory, encoder = conversation(), HashEncoder(dimension=64)
     times = session_times(memory)

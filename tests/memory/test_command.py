@@ -6,7 +6,8 @@ import json
 import pytest
 
 from memrepro.errors import MemreproError
-from memrepro.memory.command import add_commands, read_messages, seconds
+from memrepro.memory.actions import read_messages, seconds
+from memrepro.memory.command import add_commands
 from memrepro.memory.folders import user_folder
 
 LINES = [

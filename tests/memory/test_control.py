@@ -282,12 +282,16 @@ def test_an_export_comes_back_the_same(tmp_path):
         lambda c: c["tables"]["messages"][0].update(text=None),
         lambda c: c["tables"]["messages"][0].update(at="yesterday"),
         lambda c: c["tables"]["messages"].append(c["tables"]["messages"][0]),
+        lambda c: c["tables"]["facts"][0].update(category="hobby"),
+        lambda c: c["tables"]["facts"][0].update(confidence="high"),
         lambda c: c.pop("notes"),
         lambda c: c.update(tables=[]),
     ],
 )
 def test_a_damaged_export_is_refused_and_nothing_kept(tmp_path, damage):
-    with filled(tmp_path / "one") as memory:
+    with opened(tmp_path / "one") as memory:
+        memory.add(chat(5, text="I like fruit{i}"))
+        memory.maintain(OLD)
         control.export(memory, tmp_path / "one.json")
     content = json.loads((tmp_path / "one.json").read_text())
     damage(content)

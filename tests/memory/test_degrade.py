@@ -12,7 +12,6 @@ import pytest
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
-from memrepro.memory.degrade import Limited
 from memrepro.memory.settings import UNCERTAIN
 from tests.memory.store_made import DAY, MINUTE, SETTINGS, START, chat, check_whole, opened
 
@@ -196,18 +195,3 @@ def test_nothing_is_said_of_an_empty_memory(tmp_path):
             "dense", "lexical", "recent"
         ]  # fmt: skip
         assert memory.metrics()["abstained"] == 2
-
-
-def test_limited_passes_results_and_errors_on():
-    limited = Limited()
-    assert limited.run(lambda: 3, 5) == 3
-    with pytest.raises(MemreproError, match="ZeroDivisionError: integer division"):
-        limited.run(lambda: 1 // 0, 5)
-    event = threading.Event()
-    with pytest.raises(MemreproError, match="longer than 10 ms"):
-        limited.run(event.wait, 0.01)
-    with pytest.raises(MemreproError, match="has not ended"):
-        limited.run(lambda: 3, 5)
-    event.set()
-    time.sleep(0.05)
-    assert limited.run(lambda: 4, 5) == 4

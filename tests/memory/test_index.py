@@ -39,7 +39,7 @@ def test_the_nearest_are_those_of_the_largest_cosine(index):
     assert index.nearest("facts", query, None)[0] == []
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(st.lists(st.sets(st.integers(0, 30)), max_size=5))
 def test_level_leaves_exactly_what_is_wanted(tmp_path_factory, sets):
     index = VectorIndex(tmp_path_factory.mktemp("index") / "vectors.lance", D)

@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memrepro.memory.folders import user_folder
 from memrepro.retrieve.tiered.segments import Message
 from tests.memory.store_made import MINUTE, START, all_bytes, opened
 
@@ -28,7 +29,7 @@ def own(user_number, n):
     ]
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(users, st.integers(6, 14))
 def test_no_search_finds_another_users_words(ids, n):
     with tempfile.TemporaryDirectory() as outside:
@@ -54,11 +55,11 @@ def test_no_search_finds_another_users_words(ids, n):
 
 
 def test_every_hostile_id_has_a_folder_of_its_own(tmp_path):
-    folders = set()
-    for user in HOSTILE:
+    folders = {user: user_folder(tmp_path, user) for user in HOSTILE}
+    assert len(set(folders.values())) == len(set(HOSTILE))
+    assert all(folder.parent == tmp_path and len(folder.name) == 64 for folder in folders.values())
+    for user in ("", "../x", "\0", "\ud800", "x" * 100_000, ".deleted-"):
         with opened(tmp_path, user=user) as memory:
             assert memory.recent() == []
             memory.add(own(0, 1))
-            folders.add(memory.folder)
-    assert len(folders) == len(set(HOSTILE)) == len(list(tmp_path.iterdir()))
-    assert all(folder.parent == tmp_path and len(folder.name) == 64 for folder in folders)
+            assert memory.folder == folders[user]

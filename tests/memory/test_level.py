@@ -11,7 +11,6 @@ import pytest
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.memory import control
-from memrepro.memory.degrade import fact_key
 from memrepro.memory.index import TABLES, VectorIndex
 from memrepro.memory.journal import Journal
 from tests.memory.store_made import DAY, START, chat, check_whole, opened
@@ -74,7 +73,7 @@ def filled(tmp_path_factory):
     root = tmp_path_factory.mktemp("filled")
     with opened(root) as memory:
         memory.add(chat(12, text="I like fruit{i}"))
-        memory.add([replace(m, at=m.at + 8 * DAY) for m in chat(30, first=100)])
+        memory.add([replace(m, at=m.at + 8 * DAY) for m in chat(24, first=100)])
         memory.maintain(NOW)
         assert memory.index.ids("facts")
         assert memory.index.ids("segments")
@@ -90,7 +89,7 @@ def check_vectors(memory):
     """Every vector is the encoder's own."""
     check_whole(memory)
     texts = {segment.segment_id: segment.text for segment in control.segments(memory)}
-    texts |= {fact_key(fact): fact.text for fact in control.facts(memory)}
+    texts |= {fact.vector_id: fact.text for fact in control.facts(memory)}
     for table in TABLES:
         ids, vectors = memory.index.all(table)
         expected = memory.encoder.encode([texts[key] for key in ids], "document")
@@ -205,7 +204,7 @@ def test_vectors_that_a_purge_could_not_make_anew_are_not_searched(filled, tmp_p
 
     with opened(root, encoder=encoder) as memory, opened(root, mode="read") as reader:
         monkeypatch.setattr(VectorIndex, "rewrite", full)
-        encoder.left = 6
+        encoder.left = 5
         memory.purge()
         assert memory.metrics()["index_failed"] == 1
         # Some segments have a vector again, others do not.
@@ -237,7 +236,7 @@ def test_a_kill_during_a_purge_or_while_vectors_are_made_anew_hides_no_segment(
             Kills(patch, kills)
             try:
                 if damage == "rewriting fails":
-                    control.delete_messages(memory, ["m129"])
+                    control.delete_messages(memory, ["m123"])
                 else:
                     memory.maintain(NOW)
                 killed = False
@@ -261,7 +260,7 @@ def test_a_purge_that_cannot_remove_what_it_must_says_so_and_is_finished_later(
             patch.setattr("memrepro.memory.index.shutil.rmtree", stuck)
             patch.setattr(VectorIndex, "rewrite", full)
             with pytest.raises(MemreproError, match=r"vectors\.lance.* cannot be removed"):
-                control.delete_messages(memory, ["m129"])
+                control.delete_messages(memory, ["m123"])
         assert memory.journal.get("purge")
         assert memory.search("own item103", NOW).step == "lexical"
     with opened(root) as memory:

@@ -71,9 +71,12 @@ def scores_by_hand(memory, query, now, settings):
 
 
 @pytest.mark.parametrize(
-    "changed", [{}, {"recency": "buckets"}, {"formula": "memory_bank"}, {"decay_rate": 0.1}]
-)
-@pytest.mark.parametrize("channel", ["telegram", "ide", "email"])
+    ("changed", "channel"),
+    [
+        ({}, "telegram"), ({"recency": "buckets"}, "ide"), ({"formula": "memory_bank"}, "telegram"),
+        ({"decay_rate": 0.1}, "email"),
+    ],
+)  # fmt: skip
 def test_scores_are_the_documents_formulas(tmp_path, changed, channel):
     settings = replace(SETTINGS, threshold=0.0, **changed)
     with opened(tmp_path, settings=settings) as memory:
@@ -278,15 +281,12 @@ def test_a_channel_limits_the_answer(tmp_path):
         assert memory.search("tea", NOW, channel="sms").items == ()
 
 
-def test_another_encoder_or_other_rules_make_the_index_anew(tmp_path):
+def test_other_rules_make_the_index_anew(tmp_path):
     with opened(tmp_path) as memory:
         memory.add(chat(30))
         memory.maintain(NOW)
-    with opened(tmp_path, encoder=HashEncoder(32)) as memory:
-        assert memory.search("own item3", NOW).step == "dense"
-        check_whole(memory)
-    with pytest.raises(MemreproError, match="not of 'hash-64'"):
-        opened(tmp_path, mode="read")
+    with pytest.raises(MemreproError, match="not of 'hash-32'"):
+        opened(tmp_path, mode="read", encoder=HashEncoder(32))
     pairs = replace(SETTINGS, segmentation=Segmentation(least=2, most=2))
     with opened(tmp_path, settings=pairs) as memory:
         assert {len(s.message_ids) for s in control.segments(memory)} == {2}
@@ -297,11 +297,8 @@ def test_another_encoder_or_other_rules_make_the_index_anew(tmp_path):
     ("changed", "error"),
     [
         ({"hot": 7}, "hot is 7: it must be at least 8"),
-        ({"recent": 21}, "recent is 21"),
         ({"alpha": 1.1}, "alpha is 1.1"),
-        ({"decay_rate": 1.0}, "decay_rate"),
         ({"recency": "none"}, "additive or buckets"),
-        ({"dense_ms": 0}, "dense_ms"),
         ({"warm_days": 0}, "warm_days"),
     ],
 )

@@ -12,19 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import Refused, parse
-from memrepro.memory.fact import Candidate, Decide, Decision, Fact, Similar
+from memrepro.memory.fact import Candidate, Decision, Fact, Operation, Similar
+from memrepro.memory.language.english import SINGLE, STATES
 from memrepro.memory.language.prompts import prompt
 from memrepro.memory.language.statements import Item, Statement, read
-from memrepro.memory.language.words import SINGLE, STATES
-
-__all__ = ["Decide", "Decision", "ModelDecider", "apart", "by_model", "by_rules", "same_words"]
 
 NEAREST = 10  # facts that a model is shown
 # A fact about one of these has one value at a time.
@@ -34,20 +31,16 @@ _HABITS = frozenset({"drink", "eat", "smoke", "play", "use", "drive", "like", "p
                      "have", "take", "study", "employer", "do"})  # fmt: skip
 
 
-def by_rules() -> Decide:
+def by_rules(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     """Decide by rules on subject, attribute and value; the first that fits counts.
 
-    1. The same words are a no-op.
-    2. A statement that cannot be read (`statements.read`) is added.
-    3. A denial ("no longer", "any more", "used to", "not") of one fact's whole statement deletes
-       it; "I do not like" counts as a dislike instead.
-    4. The same statement in other words is a no-op.
-    5. An update: another value where there can be only one (a residence, "my favourite …", two
-       words of one kind after "I am" or "prefer"), another number of the same things, liking what
-       was disliked and the reverse, saying what was denied, or naming what the new one replaces.
-       A value that only adds words to another ("green tea" to "tea"), or that holds under another
-       condition ("in the morning"), is none.
-    6. All else is added.
+    1. The same words are a no-op; what cannot be read (`statements.read`) is added.
+    2. A denial of one fact's whole statement deletes it; "I do not like" is a dislike instead.
+    3. The same statement in other words is a no-op.
+    4. An update: another value where there can be only one (a residence, two words of one kind
+       after "I am"), another number of the same things, the opposite, or naming what is replaced.
+       More words ("green tea" to "tea") or another condition ("in the morning") make none.
+    5. All else is added.
 
     Of several facts that fit, the one that was last validated counts, ties by id; for a denial,
     none does if they differ in value.
@@ -57,39 +50,46 @@ def by_rules() -> Decide:
     written they find 18 of 32; and three quarters of the statements in LoCoMo's talk cannot be
     read. Whoever needs conflicts resolved in free talk wants a model's recorded choices.
     """
-    return _decide
-
-
-def _decide(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     latest = sorted(facts, key=lambda fact: (-fact.last_validated_at, fact.fact_id))
-    words = same_words(candidate.text)
-    for fact in latest:
-        if same_words(fact.text) == words:
-            return Decision("noop", fact.fact_id, "the same words")
-    told = read(candidate.text)
-    if None in told or not told:
+    if repeated := _repeats(candidate, latest):
+        return repeated
+    new, is_whole = _read(candidate.text)
+    if not is_whole:
         return Decision("add", reason="not read")
-    new = [one for one in told if one is not None]
-    old = [(fact, read(fact.text)) for fact in latest]
+    old = [(fact, *_read(fact.text)) for fact in latest]
+    whole = [(fact, told) for fact, told, is_whole in old if is_whole]
     if len(new) == 1 and new[0].denied:
-        hit = [(fact, of) for fact, of in old if of and all(_denies(new[0], one) for one in of)]
-        values = {frozenset(one.value for one in of if one) for _, of in hit}
+        hit = [(fact, told) for fact, told in whole if all(_denies(new[0], one) for one in told)]
+        values = {frozenset(one.value for one in told) for _, told in hit}
         if len(values) == 1:
             return Decision("delete", hit[0][0].fact_id, "denied")
         if hit:
             return Decision("add", reason="a denial that fits several")
-    for fact, of in old:
-        if all(any(one is not None and _same(mine, one) for one in of) for mine in new):
+    for fact, told, _ in old:
+        if all(any(_same(mine, one) for one in told) for mine in new):
             return Decision("noop", fact.fact_id, "the same statement")
-    for fact, of in old:
+    for fact, told in whole:
         # All of a fact must be contradicted or repeated, since all of it is superseded.
-        if not of:
-            continue
-        against = [_replaces(mine, one) for one in of for mine in new]
-        kept = all(any(_same(mine, one) or _replaces(mine, one) for mine in new) for one in of)
-        if kept and any(against):
-            return Decision("update", fact.fact_id, next(reason for reason in against if reason))
+        reasons = [reason for one in told for mine in new if (reason := _replaces(mine, one))]
+        if reasons and all(
+            any(_same(mine, one) or _replaces(mine, one) for mine in new) for one in told
+        ):
+            return Decision("update", fact.fact_id, reasons[0])
     return Decision("add", reason="new")
+
+
+def _read(text: str) -> tuple[list[Statement], bool]:
+    """The clauses that can be read, and whether these are all."""
+    told = read(text)
+    return [one for one in told if one is not None], bool(told) and None not in told
+
+
+def _repeats(candidate: Candidate, facts: Sequence[Fact]) -> Decision | None:
+    words = same_words(candidate.text)
+    for fact in facts:
+        if same_words(fact.text) == words:
+            return Decision("noop", fact.fact_id, "the same words")
+    return None
 
 
 @lru_cache(1 << 16)
@@ -117,10 +117,8 @@ def apart(one: str, other: str) -> bool:
     names = [_names(text) for text in (one, other)]
     if names[0] - names[1] and names[1] - names[0]:
         return True
-    for mine in read(one):
-        for its in read(other):
-            if mine is None or its is None:
-                continue
+    for mine in _read(one)[0]:
+        for its in _read(other)[0]:
             if (mine.subject, mine.negative, mine.denied, mine.condition) != (
                 its.subject, its.negative, its.denied, its.condition,
             ):  # fmt: skip
@@ -140,14 +138,13 @@ def _names(text: str) -> set[str]:
     return {word.casefold() for word in re.findall(r"(?<![.!?:]\s)(?<!^)\b[A-Z]\w+", text)}
 
 
-def _about(mine: Statement, its: Statement | None) -> bool:
-    return its is not None and (mine.subject, mine.condition) == (its.subject, its.condition)
+def _about(mine: Statement, its: Statement) -> bool:
+    return (mine.subject, mine.condition) == (its.subject, its.condition)
 
 
-def _same(mine: Statement, its: Statement | None) -> bool:
+def _same(mine: Statement, its: Statement) -> bool:
     return (
-        its is not None
-        and _about(mine, its)
+        _about(mine, its)
         and mine.attribute == its.attribute
         and {_counted(item) for item in mine.value} == {_counted(item) for item in its.value}
         and not any(item.more for item in mine.value)
@@ -159,9 +156,9 @@ def _counted(item: Item) -> tuple[tuple[str, ...], str, int]:
     return item.words, item.name, item.count or 1
 
 
-def _denies(mine: Statement, its: Statement | None) -> bool:
+def _denies(mine: Statement, its: Statement) -> bool:
     """Whether a denial covers all of a statement."""
-    if its is None or mine.subject != its.subject or its.denied or mine.negative != its.negative:
+    if mine.subject != its.subject or its.denied or mine.negative != its.negative:
         return False
     if mine.attribute != its.attribute and not (
         mine.attribute == "*" and its.attribute in _HABITS | {"residence"}
@@ -181,9 +178,9 @@ def _denies(mine: Statement, its: Statement | None) -> bool:
     return all(covered(item) for item in its.value)
 
 
-def _replaces(mine: Statement, its: Statement | None) -> str:
+def _replaces(mine: Statement, its: Statement) -> str:
     """Why a statement takes another's place, or ''."""
-    if its is None or not _about(mine, its) or mine.denied:
+    if not _about(mine, its) or mine.denied:
         return ""
     words, others = ({item.words for item in one.value} for one in (mine, its))
     same_attribute = mine.attribute == its.attribute
@@ -242,7 +239,7 @@ class Choice(BaseModel):
     """A model's answer: an operation, and the number of the known fact that it is about."""
 
     model_config = ConfigDict(extra="forbid")
-    operation: Literal["add", "update", "delete", "noop"]
+    operation: Operation
     fact: int | None = None
 
 
@@ -251,9 +248,8 @@ class ModelDecider:
     """Has a language model choose the operation among the nearest facts, as Mem0 does.
 
     The text of an update is the candidate's own: a model chooses, and writes nothing. The same
-    words are a no-op without asking. An answer that cannot be used counts as 'add', which gives
-    nothing up: no JSON object, half of one, a wrong type, an unknown operation, a number that no
-    fact has, 'add' with a number or another without.
+    words are a no-op without asking. An answer that cannot be used (`llm.structured`, a number that
+    no fact has, 'add' with a number or another without) counts as 'add', which gives nothing up.
 
     Attributes:
         model: replays or records, see `memrepro.llm.choose.language_model`.
@@ -275,10 +271,8 @@ class ModelDecider:
         Raises:
             MemreproError: if the answer cannot be had, or when replayed is not recorded.
         """
-        words = same_words(candidate.text)
-        for fact in facts:
-            if same_words(fact.text) == words:
-                return Decision("noop", fact.fact_id, "the same words")
+        if repeated := _repeats(candidate, facts):
+            return repeated
         if not facts:
             return Decision("add", reason="nothing known")
         shown = self._nearest(candidate, facts)
@@ -302,11 +296,6 @@ class ModelDecider:
         known = sorted(facts, key=lambda fact: fact.fact_id)
         alike = self.similar([candidate.text], [fact.text for fact in known])[0]
         return [known[place] for place in np.argsort(-alike, kind="stable")[: self.nearest]]
-
-
-def by_model(model: LanguageModel, similar: Similar, nearest: int = NEAREST) -> ModelDecider:
-    """Decide by a recorded language model; see `ModelDecider`."""
-    return ModelDecider(model, similar, nearest)
 
 
 def ask(candidate: Candidate, shown: Sequence[Fact]) -> Prompt:

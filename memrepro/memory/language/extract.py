@@ -11,19 +11,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from memrepro.errors import MemreproError
 from memrepro.llm.model import LanguageModel, Prompt
-from memrepro.llm.structured import KINDS, Refused, parse
-from memrepro.memory.fact import CATEGORIES, Candidate, Extract
+from memrepro.llm.structured import KINDS, parse_all
+from memrepro.memory.fact import Candidate, Category
+from memrepro.memory.language import english
+from memrepro.memory.language.english import WORDS
 from memrepro.memory.language.prompts import prompt
 from memrepro.memory.language.statements import USER, clauses, read
 from memrepro.text import temporal
 from memrepro.text.facts import user_facts
 from memrepro.text.sentences import sentences
-
-__all__ = ["Candidate", "Extract", "ModelExtractor", "by_model", "by_rules", "category_of"]
 
 PLAIN, HEDGED = 0.9, 0.5  # the confidence of a statement by rules
 CHARACTERS, FACTS = 300, 40  # of a model's fact; facts of one segment
@@ -31,43 +31,16 @@ CHARACTERS, FACTS = 300, 40  # of a model's fact; facts of one segment
 _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d)\] ([^:\n]{1,80}): ")
 # Whose words are no facts of a person.
 _MACHINES = frozenset(("assistant", "system", "tool", "bot"))
-_HEDGE = re.compile(
-    r"\b(?:think|guess|maybe|perhaps|probably|might|may|suppose|not sure|kind of|sort of|possibly|"
-    r"i believe|seem(?:s|ed)?)\b"
-)
-_TASTE = re.compile(
-    r"\b(?:prefers?|likes?|loves?|enjoys?|adores?|hates?|dislikes?|detests?|favou?rite|"
-    r"(?:fond|fan|lover) of|keen on|into|can'?t stand|can ?not stand|allergic|rather|vegan|"
-    r"vegetarian|pescatarian)\b"
-)
-_KIN = (
-    "wife husband partner girlfriend boyfriend fianc[eé]e? mother father mum mom dad sister "
-    "brother son daughter child children parent grandmother grandfather grandma grandpa aunt uncle "
-    "cousin niece nephew friend boss manager colleague coworker neighbou?r roommate flatmate "
-    "landlord"
-)
-_RELATIONSHIP = re.compile(
-    rf"\b(?:my|our|his|her|their|user's)\s+(?:\w+\s+)?(?:{'|'.join(_KIN.split())})s?\b|"
-    r"\b(?:married|engaged|divorced|dating|single|widowed|in-laws)\b|\bbroke up\b"
-)
-_PAST = re.compile(
-    r"\b(?:\w{2,}ed|was|were|went|had|got|bought|met|saw|made|took|came|began|found|gave|left|"
-    r"lost|sold|won|broke|flew|drove|ran|ate|told|wrote|became|moved)\b"
-)
 
 
-def by_rules() -> Extract:
+def by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
     """Statements of people about their lives, each clause that can stand alone by itself.
 
-    What states a fact is `extractors.facts.user_facts`, and such short sentences as
-    `statements.read` can read. The assistant's words are left out. Who is not 'user' stands before
+    What states a fact is `text.facts.user_facts`, and such short sentences as `statements.read` can
+    read. The assistant's words are left out. Who is not 'user' stands before
     their words. The confidence is 0.9, or 0.5 with a hedge ("I think", "maybe"); the category is
     `category_of`'s. A line's own minute is when it was said.
     """
-    return _by_rules
-
-
-def _by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
     found: dict[Candidate, None] = {}
     for segment_id, text, at in segments:
         for speaker, minute, said in _lines(text, at):
@@ -75,27 +48,20 @@ def _by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
                 continue
             who = "" if speaker.casefold() == USER else f"{speaker}: "
             for fact in _statements(said):
-                confidence = HEDGED if _HEDGE.search(fact.casefold()) else PLAIN
-                told = Candidate(
-                    who + fact, category_of(fact, minute), confidence, (segment_id,), minute
-                )
-                found.setdefault(told)
+                confidence = HEDGED if english.HEDGE.search(fact.casefold()) else PLAIN
+                category = category_of(fact, minute)
+                found[Candidate(who + fact, category, confidence, (segment_id,), minute)] = None
     return list(found)
 
 
 def category_of(fact: str, at: float) -> str:
-    """The category of a statement, by the first rule that fits.
-
-    A word of taste makes a preference; a word for a relative, a friend or a colleague of theirs, or
-    for being married and the like a relationship; a verb in the past or a date an event; all else
-    is a fact.
-    """
+    """The category of a statement, by the first rule that fits."""
     said = fact.casefold().replace("’", "'")
-    if _TASTE.search(said):
+    if english.TASTE.search(said):
         return "preference"
-    if _RELATIONSHIP.search(said):
+    if english.KIN.search(said) or english.TIES.search(said):
         return "relationship"
-    if _PAST.search(said) or _dated(fact, at):
+    if english.PAST.search(said) or _dated(fact, at):
         return "event"
     return "fact"
 
@@ -149,20 +115,10 @@ def _fact(sentence: str) -> list[str]:
         one is not None
         and one.subject.startswith(USER)
         and (one.attribute != "be" or all(item.kind for item in one.value))
-        and not any(_EMPTY & set(item.words) for item in one.value)
+        and not any(WORDS["empty"] & set(item.words) for item in one.value)
         for one in told
     )
     return [sentence.rstrip(" ,")] if short else []
-
-
-# "I have an idea" and the like tell of the talk.
-_EMPTY = frozenset(("question", "idea", "problem", "point", "doubt", "clue", "time", "look", "try"))
-
-
-def _known(category: str) -> str:
-    if category not in CATEGORIES:
-        raise ValueError(f"none of {', '.join(CATEGORIES)}")
-    return category
 
 
 class _Strict(BaseModel):
@@ -173,7 +129,7 @@ class Told(_Strict):
     """One fact of a model's answer."""
 
     text: Annotated[str, StringConstraints(pattern=r"\S", max_length=CHARACTERS)]
-    category: Annotated[str, AfterValidator(_known)]
+    category: Category
     confidence: Annotated[float, Field(ge=0, le=1)]
     quote: Annotated[str, StringConstraints(pattern=r"\w")]
 
@@ -210,42 +166,26 @@ class ModelExtractor:
             MemreproError: if an answer cannot be had, or when replayed is not recorded.
         """
         answers = self.model.answer([ask(text) for _, text, _ in segments])
-        found: list[Candidate] = []
-        for (segment_id, text, at), answer in zip(segments, answers, strict=True):
-            try:
-                told = parse(answer, Facts).facts
-            except Refused as error:
-                self.counts[error.kind] += 1
-                self.skipped.append((segment_id, str(error)))
-                continue
-            self.counts["used"] += 1
+        ids = [segment_id for segment_id, _, _ in segments]
+        parsed = parse_all(zip(ids, answers, strict=True), Facts)
+        self.counts.update(parsed.counts)
+        self.skipped += parsed.refused
+        found: dict[Candidate, None] = {}
+        for segment_id, text, at in segments:
             lines = [
                 (minute, _squeezed(said))
                 for speaker, minute, said in _lines(text, at)
                 if speaker.casefold() not in _MACHINES
             ]
-            for one in told:
-                quote = _squeezed(one.quote)
-                when = [minute for minute, said in lines if quote in said]
-                if not when:
+            for one in parsed.values[segment_id].facts if segment_id in parsed.values else ():
+                quote, written = _squeezed(one.quote), " ".join(one.text.split())
+                if when := [minute for minute, said in lines if quote in said]:
+                    told = Candidate(written, one.category, one.confidence, (segment_id,), when[0])
+                    found[told] = None
+                else:
                     self.counts["not said"] += 1
                     self.skipped.append((segment_id, f"not said: {ascii(one.quote)[:80]}"))
-                    continue
-                found.append(
-                    Candidate(
-                        " ".join(one.text.split()),
-                        one.category,
-                        float(one.confidence),
-                        (segment_id,),
-                        when[0],
-                    )
-                )
-        return list(dict.fromkeys(found))
-
-
-def by_model(model: LanguageModel) -> ModelExtractor:
-    """Extract by a recorded language model; see `ModelExtractor`."""
-    return ModelExtractor(model)
+        return list(found)
 
 
 def ask(text: str) -> Prompt:

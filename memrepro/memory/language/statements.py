@@ -10,14 +10,15 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memrepro.memory.language import patterns
-from memrepro.memory.language.words import (
+from memrepro.memory.language import english
+from memrepro.memory.language.english import (
     KIND_OF,
     PEOPLE,
     SINGLE,
     SMALL,
     STATES,
     VERBS,
+    WORDS,
     base_form,
     stem,
 )
@@ -62,7 +63,6 @@ class Statement:
         value: the things named; what is joined by "and" is several.
         negative: a dislike.
         denied: it says that this is not so.
-        ended: it says that this is so no longer.
         once: it tells of one of possibly several that is gone ("I sold my car").
         condition: when it holds ("in the morning"), or ''.
         replaces: the value that it says it is in place of, if any.
@@ -73,7 +73,6 @@ class Statement:
     value: frozenset[Item]
     negative: bool = False
     denied: bool = False
-    ended: bool = False
     once: bool = False
     condition: str = ""
     replaces: frozenset[Item] = frozenset()
@@ -81,7 +80,7 @@ class Statement:
 
 def clauses(text: str) -> list[str]:
     """A sentence cut before each "and I", "but my" and the like; all words but those stay."""
-    return [clause for part in patterns.CLAUSES.split(text) if (clause := part.strip(" ,"))]
+    return [clause for part in english.CLAUSES.split(text) if (clause := part.strip(" ,"))]
 
 
 @lru_cache(1 << 16)
@@ -89,10 +88,10 @@ def read(text: str) -> tuple[Statement | None, ...]:
     """What each clause of a text states; None for one that cannot be read, and for a long text."""
     if len(text) > MAX_CHARACTERS:
         return (None,)
-    match = patterns.SPEAKER.match(text)
+    match = english.SPEAKER.match(text)
     speaker = match[1].casefold() if match else USER
     said = text[match.end() if match else 0 :]
-    return tuple(_clause(clause, USER if speaker == USER else speaker) for clause in clauses(said))
+    return tuple(_clause(clause, speaker) for clause in clauses(said))
 
 
 def _clause(text: str, speaker: str) -> Statement | None:
@@ -100,14 +99,15 @@ def _clause(text: str, speaker: str) -> Statement | None:
         return None
     named = frozenset(word.casefold() for word in re.findall(r"\b[A-Z]\w*", text))
     said = " ".join(text.replace("’", "'").casefold().rstrip(" .!…").split())
-    for pattern, written in patterns.CONTRACTIONS:
-        said = re.sub(pattern, written, said)
-    said = patterns.LEAD.sub("", said, count=1) if patterns.LEAD.match(said) else said
+    for written, instead in english.CONTRACTIONS:
+        said = written.sub(instead, said)
+    if match := english.LEAD.match(said):
+        said = said[match.end() :]
     said = re.sub(r"^(?:the )?user's ", "my ", said)
     said = re.sub(r"^(?:the )?user ", "i ", said)
-    ended = bool(patterns.ENDED.search(said))
-    said = " ".join(patterns.ENDED.sub(" ", said).split())
-    who = None if patterns.PARTLY.search(said) else _subject(said, speaker, text)
+    ended = bool(english.ENDED.search(said))
+    said = " ".join(english.ENDED.sub(" ", said).split())
+    who = None if english.PARTLY.search(said) else _subject(said, speaker, text)
     return _predicate(*who, ended, named) if who else None
 
 
@@ -128,7 +128,7 @@ def _subject(said: str, speaker: str, text: str) -> tuple[str, str] | None:
         return f"{speaker}'s {match[2]}", f"is {match[1]}"
     # A name: a word with a capital, before a verb of the third person.
     verb = rest.partition(" ")[0]
-    if text[:1].isupper() and first not in SMALL | patterns.NOBODY and (
+    if text[:1].isupper() and first not in SMALL | WORDS["nobody"] and (
         verb in ("is", "has", "does", "no", "can", "used")
         or (verb.endswith("s") and base_form(verb) in VERBS)
     ):  # fmt: skip
@@ -138,22 +138,16 @@ def _subject(said: str, speaker: str, text: str) -> tuple[str, str] | None:
 
 def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> Statement | None:
     """Read the rest; `named` are the words with a capital."""
-    rest = " ".join(patterns.ADVERBS.sub("", f"{rest} ").split())
+    rest = " ".join(english.ADVERBS.sub("", f"{rest} ").split())
     if match := re.match(r"(?:has )?(?:died|passed away|was put down|ran away)\b", rest):
         owner, _, thing = subject.partition("'s ")
         name = thing.split()[-1] if len(thing.split()) > 1 else ""
         if not thing:
             return None
         items = frozenset([Item((stem(thing.split()[0]),), name, 1)])
-        return Statement(owner, "have", items, denied=True, ended=True, once=True)
-    rest = re.sub(r"^(?:have|has) (?=(?:moved|relocated|joined|started|switched|changed|converted|"
-                  r"replaced|swapped|traded|become|turned|gone|sold|donated|given|lost|left|quit|"
-                  r"stopped|gotten|got (?:rid|married|divorced|engaged)|cancell?ed)\b)",
-                  "", rest)  # fmt: skip
-    rest = re.sub(r"^(?:have|has) been (\w+ing)\b", r"am \1", rest)
-    for other, same in (("become ", "became "), ("given up ", "gave up "), ("given away ",
-            "gave away "), ("gone ", "went "), ("gotten ", "got ")):  # fmt: skip
-        rest = same + rest[len(other) :] if rest.startswith(other) else rest
+        return Statement(owner, "have", items, denied=True, once=True)
+    for written, instead in english.PERFECTS:
+        rest = written.sub(instead, rest)
     if match := re.match(r"(?:stopped|quit|gave up)(?= \w+ing\b)|used to ", rest):
         rest, ended = rest[match.end() :].strip(), True
         if rest.startswith("be "):
@@ -164,7 +158,7 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
         return _finish(subject, "*", rest[match.end() :], denied=True, ended=True)
     rest = re.sub(r"^(?:started|began) (?:to )?(?=\w)(?!work|a |an |the |at )", "", rest)
     if subject == USER or "'s " not in subject:
-        for pattern, attribute in patterns.RESULTS:
+        for attribute, pattern in english.RESULTS:
             if match := pattern.fullmatch(rest):
                 found = match.groupdict()
                 if "gone" in found:
@@ -172,10 +166,10 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
                     return _finish(subject, attribute, gone, denied=True, ended=True, once=True)
                 if attribute == "be":
                     new, _ = _trimmed(found["new"])
-                    known = patterns.AGE.fullmatch(new) or _item(new).kind in STATES
+                    known = english.AGE.fullmatch(new) or _item(new).kind in STATES
                     return _being(subject, new, False, False, named) if known else None
                 return _finish(subject, attribute, found["new"], old=found.get("old") or "")
-    if not rest or patterns.OTHER_MOOD.search(patterns.CONDITION.sub("", rest)):
+    if not rest or english.OTHER_MOOD.search(english.CONDITION.sub("", rest)):
         return None
     denied = False
     if match := re.match(r"(?:(?:do|does) not|never|not) |(?:do|does) ", rest):
@@ -185,7 +179,7 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
         rest, denied = f"{match[1]} {rest[match.end() :]}", True
     elif match := re.match(r"(have|has|own|owns) no ", rest):
         rest, denied = f"have {rest[match.end() :]}", True
-    rest = " ".join(patterns.ADVERBS.sub("", f"{rest} ").split())
+    rest = " ".join(english.ADVERBS.sub("", f"{rest} ").split())
     head, _, tail = rest.partition(" ")
     base = base_form(head)
     if head not in ("am", "is", "are", "can") and base in VERBS:
@@ -195,7 +189,7 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
         if base in VERBS:
             rest = f"{base} {rest[match.end() :]}".strip()
     denied = denied or ended
-    for pattern, attribute, negative in patterns.PHRASES:
+    for attribute, negative, pattern in english.PHRASES:
         if match := pattern.match(f"{rest} "):
             value = rest[match.end() :]
             return _finish(subject, attribute, value, negative=negative, denied=denied, ended=ended)
@@ -211,7 +205,7 @@ def _being(
     subject: str, value: str, denied: bool, ended: bool, named: frozenset[str]
 ) -> Statement | None:
     """Read what is said to be: "My boss is Ann" of the user, "My car is red" of the car."""
-    if match := patterns.AGE.fullmatch(value):
+    if match := english.AGE.fullmatch(value):
         return _finish(subject, "age", match[1], denied=denied, ended=ended)
     owner, _, noun = subject.partition("'s ")
     if noun.endswith("'s name"):
@@ -224,8 +218,8 @@ def _being(
         # "My boss is Ann", not "great"; "my job is a nurse's" and "my home is in Rome", not "nice".
         if noun in PEOPLE:
             single = set(re.findall(r"\w+", _trimmed(value)[0])) <= named
-        elif noun in patterns.AS:
-            noun, first = patterns.AS[noun]
+        elif noun in english.ATTRIBUTE_NOUNS:
+            noun, first = english.ATTRIBUTE_NOUNS[noun]
             single = value.startswith(first)
             value = value.removeprefix("in ")
     if single:
@@ -245,39 +239,39 @@ def _finish(
     old: str = "",
 ) -> Statement | None:
     """Read the value; None where there is none."""
-    value, condition = _trimmed(value or (attribute if attribute in patterns.ALONE else ""))
+    value, condition = _trimmed(value or (attribute if attribute in WORDS["alone"] else ""))
     if once and " and " in value:
         return None
     if attribute == "prefer":
         head = "to " if value.startswith("to ") else ""
         body = value[len(head) :]
-        value = head + (patterns.AGAINST.sub("", body))
+        value = head + (english.AGAINST.sub("", body))
     elif match := re.search(r" (?:instead of|rather than|in place of) (.+)$", value):
         value, old = value[: match.start()], match[1]
     items, replaced = _items(value), _items(old)
-    if not items or any(set(item.words) <= patterns.POINTERS for item in items):
+    if not items or any(set(item.words) <= WORDS["pointers"] for item in items):
         return None
     if attribute in ("residence", "employer") and any(
-        item.words[-1] in patterns.ANYWHERE for item in items
+        item.words[-1] in WORDS["anywhere"] for item in items
     ):
         return None
     # "I do not like tea" is a dislike; that it is over is not.
     if attribute == "like" and denied and not ended:
         negative, denied = not negative, False
-    return Statement(subject, attribute, items, negative, denied, ended, once, condition, replaced)
+    return Statement(subject, attribute, items, negative, denied, once, condition, replaced)
 
 
 def _trimmed(value: str) -> tuple[str, str]:
     """A value without reasons and times at its end, and the condition that stood there."""
-    value = patterns.REASON.sub("", f" {value}").strip()
+    value = english.REASON.sub("", f" {value}").strip()
     condition = ""
     while True:
-        shorter = patterns.TAIL.sub("", f" {value}").strip()
-        if match := patterns.CONDITION.search(f" {shorter}"):
+        shorter = english.TAIL.sub("", f" {value}").strip()
+        if match := english.CONDITION.search(f" {shorter}"):
             condition = f"{match[1]} {condition}".strip()
             shorter = shorter[: max(match.start() - 1, 0)].strip()
         if shorter == value:
-            return patterns.NOT_BUT.sub("", value), condition
+            return english.NOT_BUT.sub("", value), condition
         value = shorter
 
 
@@ -289,16 +283,16 @@ def _items(value: str) -> frozenset[Item]:
 def _item(piece: str) -> Item:
     """Read "two cats", "another dog", "a dog named Rex"."""
     name = ""
-    if match := patterns.NAMED.match(piece):
+    if match := english.NAMED.match(piece):
         piece, name = match[1], match[2]
     count, more = None, False
     words = re.findall(r"[\w'@.+#&-]+", piece)
-    while words and (words[0] in patterns.NUMBERS or words[0] in patterns.ARTICLES):
+    while words and (words[0] in english.NUMBERS or words[0] in WORDS["articles"]):
         first = words[0]
         if first in ("another", "second") or (first == "new" and count):
             more = True
-        if first in patterns.NUMBERS and len(words) > 1:
-            count = patterns.NUMBERS[first]
+        if first in english.NUMBERS and len(words) > 1:
+            count = english.NUMBERS[first]
         if len(words) == 1 and first not in ("a", "an", "the", "any", "some"):
             break
         words = words[1:]

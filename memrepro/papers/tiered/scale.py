@@ -17,6 +17,7 @@ import multiprocessing
 import os
 import platform
 import resource
+import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -131,8 +132,6 @@ def questions(n: int, seed: int) -> list[str]:
 
 def fill_tiered(folder: Path, n_segments: int) -> float:
     """Fill WARM and COLD; seconds of `add`, or NaN where segments were loaded."""
-    from memrepro.memory import cold
-
     seconds = float("nan")
     with _opened(folder) as memory:
         if n_segments <= STREAMED:
@@ -151,7 +150,7 @@ def fill_tiered(folder: Path, n_segments: int) -> float:
         ids = _load(memory, -n_facts, 0)
         with memory.journal.transaction() as db:
             memory.journal.chill(ids)
-            cold.import_rows(db, _facts(ids))
+            _load_facts(db, ids)
             memory.journal.put("behind", True)
     with _opened(folder) as memory:
         # No reader needs the versions that filling has left.
@@ -186,27 +185,18 @@ def _load(memory: "TieredMemory", first: int, last: int) -> list[str]:
     return ids
 
 
-def _facts(sources: Sequence[str]) -> Mapping[str, list[dict[str, Any]]]:
-    """One fact a segment, as COLD imports them."""
-    from memrepro.memory.cold_tables import digest, said
-    from memrepro.memory.fact import Candidate
+def _load_facts(db: sqlite3.Connection, sources: Sequence[str]) -> None:
+    """Write one fact a segment into COLD."""
+    from memrepro.memory.cold_tables import digest, note, write
+    from memrepro.memory.fact import Candidate, Fact
 
-    tables: dict[str, list[dict[str, Any]]] = {"facts": [], "fact_sources": [], "fact_history": []}
     for number, (text, source) in enumerate(
         zip(questions(len(sources), 13), sources, strict=True), -len(sources)
     ):
-        at, fact_id = _START + number * _APART, digest([text, source])
-        told = Candidate(text, "fact", 1.0, (source,), at)
-        both = {"fact_id": fact_id, "text": text, "category": "fact", "confidence": 1.0}
-        tables["facts"].append(
-            {**both, "created_at": at, "last_validated_at": at, "status": "active", "successor": ""}
-        )
-        tables["fact_sources"].append({"fact_id": fact_id, "source": source})
-        tables["fact_history"].append(
-            {**both, "operation": "add", "old_id": "", "sources": [source], "at": at,
-             "changed_at": at, "reason": "", "said": said(told)}
-        )  # fmt: skip
-    return tables
+        told = Candidate(text, "fact", 1.0, (source,), _START + number * _APART)
+        fact = Fact.from_statement(digest([text, source]), told)
+        write(db, fact)
+        note(db, "add", fact.fact_id, "", told, told.at, "")
 
 
 def open_tiered(folder: Path, n_segments: int) -> dict[str, Step]:
