@@ -50,5 +50,5 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(decay.outweighed(), folder, "outweighed"),
         *decay.draw(folder),
         *write_cells(latency.latency(profile), folder, "latency"),
-        *latency.draw_latency(profile, folder, "latency_drawn"),
+        *latency.draw_latency(profile, folder),
     ]

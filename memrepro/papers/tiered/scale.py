@@ -43,6 +43,7 @@ from memrepro.study.result import StageResult
 if TYPE_CHECKING:
     from memrepro.memory.memory import TieredMemory
 
+# A store's libraries are imported where it is used: what they take counts as its memory.
 COLUMNS = [
     "store", "segments", "step", "n", "p50_ms", "p95_ms", "recall_5", "filled", "fill_s",
     "ingest_s_per_1000", "memory_mb", "disk_mb", "processor", "threads",
@@ -323,23 +324,21 @@ def measure(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
     """Step, searches, p50, p95 and this process's peak memory; one row a step."""
     before = _peak_mb()
     steps = STORES[store][1](folder, n_segments)
-    times = {}
+    times: dict[str, list[float]] = {}
     for step, work in steps.items():
-        asked, until = questions(_QUERIES, 11), perf_counter() + _SECONDS
+        asked, until, taken = questions(_QUERIES, 11), perf_counter() + _SECONDS, []
         work(asked[0])  # what is opened at the first call
-        times[step] = [_milliseconds(work, q) for q in asked if perf_counter() < until]
+        for query in asked:
+            if (began := perf_counter()) >= until:
+                break
+            work(query)
+            taken.append(1000 * (perf_counter() - began))
+        times[step] = taken
     weighs = round(_peak_mb() - before)
     return [
-        (step, len(ms), round(float(np.median(ms)), 3), round(float(np.quantile(ms, 0.95)), 3),
-         weighs)
+        (step, len(ms), *np.quantile(ms, (0.5, 0.95)).round(3).tolist(), weighs)
         for step, ms in times.items()
-    ]  # fmt: skip
-
-
-def _milliseconds(work: Step, query: str) -> float:
-    began = perf_counter()
-    work(query)
-    return 1000 * (perf_counter() - began)
+    ]
 
 
 def _peak_mb() -> float:
@@ -366,8 +365,7 @@ def _rows(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
 
 def run(name: str) -> StageResult:
     """Measure an entry of `scales` and write its table."""
-    plan = load_plan()
-    entry = plan.scale(name)
+    entry = load_plan().scale(name)
     rows: list[tuple[Any, ...]] = []
     near = paths.build("scale").parent
     near.mkdir(parents=True, exist_ok=True)
