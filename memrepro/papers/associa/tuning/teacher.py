@@ -8,7 +8,7 @@ one, only questions that stand by themselves are used, and negative answers foll
 import re
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from memrepro.llm.model import LanguageModel, Parameters, Prompt
 from memrepro.llm.structured import parse_all
@@ -41,13 +41,11 @@ _DESCRIBE = (
 )
 
 
-class _Restored(BaseModel):
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+class _Restored(BaseModel, extra="forbid", str_strip_whitespace=True):
     question: str
 
 
-class _Described(BaseModel):
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+class _Described(BaseModel, extra="forbid", str_strip_whitespace=True):
     missing: list[str]
 
 
