@@ -121,24 +121,23 @@ def test_a_question_stands_alone_if_it_points_nowhere(question, alone):
     assert stands_alone(question) is alone
 
 
+USER, REPLY = {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}
+
+
 @pytest.mark.parametrize(
     "line",
     [
-        '{"id": "a"}',
-        "[]",
-        '{"id": "a", "messages": []}',
-        '{"id": 1, "messages": [{"role": "user", "content": "x"}, '
-        '{"role": "assistant", "content": "y"}]}',
-        '{"id": "a", "messages": [{"role": "user", "content": "x"}]}',
-        '{"id": "a", "messages": [{"role": "tool", "content": "x"}, '
-        '{"role": "assistant", "content": "y"}]}',
-        '{"id": "a", "messages": [{"role": "user", "content": 1}, '
-        '{"role": "assistant", "content": "y"}]}',
+        {"id": "a"},
+        [],
+        {"id": 1, "messages": [USER, REPLY]},
+        {"id": "a", "messages": [USER]},
+        {"id": "a", "messages": [USER | {"role": "tool"}, REPLY]},
+        {"id": "a", "messages": [USER | {"content": 1}, REPLY]},
     ],
 )
 def test_a_line_that_is_no_example_is_named(tmp_path, line):
     path = tmp_path / "a.jsonl"
-    path.write_text(line + "\n")
+    path.write_text(json.dumps(line) + "\n")
     with pytest.raises(MemreproError, match="line 1 is no example"):
         read_examples(path)
     path.write_text("")

@@ -220,12 +220,6 @@ def test_what_cannot_be_learnt_is_left_out_and_named(base):
     assert left_out[1] == ("forged", "holds the control token '<|im_end|>'")
 
 
-def test_no_example_that_fits_is_refused(base, examples, tmp_path):
-    tiny = SHORT.model_copy(update={"maximum_tokens": 5})
-    with pytest.raises(MemreproError, match="none of the 8 examples of .* raise maximum_tokens"):
-        fine_tune(examples, base, tiny, tmp_path / "a", tmp_path / "kept", device="cpu")
-
-
 def test_a_template_that_hides_the_answer_is_refused(tmp_path):
     folder = make_model(tmp_path / "odd", template="{{ messages | length }}")
     tokenizer = AutoTokenizer.from_pretrained(folder)

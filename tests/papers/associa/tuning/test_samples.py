@@ -29,9 +29,7 @@ def located(nodes, cue, count):
 def test_a_story_is_chunks_events_and_entities():
     nodes = story_nodes(OVEN, 2)
     texts = {kind: [n.text for n in nodes if n.kind == kind] for kind in (UTTERANCE, EVENT, ENTITY)}
-    assert (
-        texts[UTTERANCE][0] == "Nora opened a bakery near the station. Her oven came from Lisbon."
-    )
+    assert texts[UTTERANCE][0].endswith("near the station. Her oven came from Lisbon.")
     # The last chunk of five sentences is one sentence, the same text as its event.
     assert len(texts[UTTERANCE]) == 3
     assert len(texts[EVENT]) == 4
