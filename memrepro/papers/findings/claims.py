@@ -32,12 +32,12 @@ def read_claims(results: Path) -> pd.DataFrame:
         frame = read_table(path)
         if path.parent.name == "findings" or "column" not in frame:
             continue
-        for cell in frame[frame["column"] == "verdict"].itertuples():
-            if not cell.row.startswith(_OUR_OWN):
-                verdict, source = cell.reproduced, path.relative_to(results).as_posix()
+        for cell in frame[frame["column"] == "verdict"].to_dict("records"):
+            if not cell["row"].startswith(_OUR_OWN):
+                verdict, source = cell["reproduced"], path.relative_to(results).as_posix()
                 rows.append(
-                    (path.parent.name, cell.row, cell.reported, verdict, _classed(verdict),
-                     int(cell.n), source)
+                    (path.parent.name, cell["row"], cell["reported"], verdict, _classed(verdict),
+                     int(cell["n"]), source)
                 )  # fmt: skip
     columns = ["document", "claim", "said", "verdict", "class", "n", "source"]
     return pd.DataFrame(rows, columns=columns)
@@ -63,8 +63,8 @@ def class_cells(claims: pd.DataFrame) -> Iterator[Cell]:
 
 def fallen_cells(claims: pd.DataFrame) -> Iterator[Cell]:
     """The claims that do not hold: where they stand, as printed, and what came out."""
-    for one in claims[claims["class"] == FALLS].itertuples():
+    for one in claims[claims["class"] == FALLS].to_dict("records"):
         yield Cell(
-            f"{one.document}, {one.claim}", "verdict", "claim", one.said, one.verdict, one.n,
-            NOT_COMPARABLE, sources=f"file {one.source}",
+            f"{one['document']}, {one['claim']}", "verdict", "claim", one["said"], one["verdict"],
+            one["n"], NOT_COMPARABLE, sources=f"file {one['source']}",
         )  # fmt: skip

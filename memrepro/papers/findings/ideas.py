@@ -22,15 +22,10 @@ _WORDS = {1: HELPS, 0: OPEN, -1: HARMS}
 
 
 class Tried(NamedTuple):
-    """One idea on one set of docs under one encoder.
+    """One idea (whose it is, and what it does) on one set of docs under one encoder.
 
-    Attributes:
-        idea: whose it is, and what it does.
-        data: the data set and what a doc is in it.
-        encoder: of docs and questions.
-        plain: the mean of plain similarity.
-        value: the mean with the idea.
-        compared: the two, question by question; its sources are the runs, the plain one first.
+    `plain` is the mean of plain similarity, `value` the mean with the idea; the sources of
+    `compared` are the two runs, the plain one first.
     """
 
     idea: str
@@ -70,8 +65,8 @@ def _tried(group: dict[str, Any], metrics: Metrics) -> Iterator[Tried]:
             compared = compare_rows(
                 idea, "plain", f"{metric}@{k}", now, before, sources=(plain, source)
             )
-            means = (float(side["value"].mean()) for side in (before, now))
-            yield Tried(idea, group["group"], group["encoder"], *means, compared)
+            plain_mean, mean = (float(side["value"].mean()) for side in (before, now))
+            yield Tried(idea, group["group"], group["encoder"], plain_mean, mean, compared)
 
 
 def idea_cells(tried: Sequence[Tried]) -> Iterator[Cell]:

@@ -100,8 +100,9 @@ def _draw_panel(axis: Axes, panel: _Panel) -> None:
         shown = colour if column in keyed else _GREY
         half = _draw_box(axis, column, _TEXTS, f"{name} ${name[0]}_i$", shown)
         if column not in keyed:
-            style = {"ha": "center", "va": "center", "fontsize": 10, "color": _GREY}
-            axis.text(column, _KEYS, "not indexed", **style)
+            axis.text(
+                column, _KEYS, "not indexed", ha="center", va="center", fontsize=10, color=_GREY
+            )
     score = _draw_box(axis, _BOTH, _SCORE, panel.rule, _DARK, width=0.98)
     _draw_box(axis, panel.query, _SIMILARITIES, "enc($q$)", _GREEN, width=_QUERY)
     for key in panel.keys:

@@ -54,12 +54,12 @@ PER_FACT = 10  # segments
 _DIMENSION, _RANK = 384, 24
 _WORDS, _A_TURN, _A_QUESTION = 20_000, 12, 4
 _LETTERS = "bcdfghjklmnpqrstvwxz"
+_AS_LETTERS = str.maketrans("0123456789ABCDEFGHIJ", _LETTERS)
 _AT_ONCE = 1000  # segments that are added together
 _QUERIES, _SECONDS = 40, 20.0  # of a step, at most
 _TOP = 5
 # Over an hour of silence ends a segment, and a million of them must end before the year 2100.
-_START, _APART, _A_TURN_TAKES = 0.0, 3660.0, 10.0
-_MB = 1 << 20
+_APART, _A_TURN_TAKES = 3660.0, 10.0
 _MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], np.uint64)
 _SHIFTS = np.array([30, 27], np.uint64)
 _USER = "someone"
@@ -89,11 +89,7 @@ def _basis(dimension: int) -> Doubles:
 
 def _word(number: int) -> str:
     """A number as letters among which there is no vowel, so that no date is seen in them."""
-    letters = ""
-    while number or not letters:
-        number, last = divmod(number, len(_LETTERS))
-        letters = _LETTERS[last] + letters
-    return letters
+    return np.base_repr(number, len(_LETTERS)).translate(_AS_LETTERS)
 
 
 @cache
@@ -114,7 +110,7 @@ def segments(first: int, last: int) -> Iterator[list[list[Message]]]:
                 Message(
                     f"m{number:+09d}-{turn}",
                     "user" if turn % 2 == 0 else "assistant",
-                    _START + number * _APART + _A_TURN_TAKES * turn,
+                    number * _APART + _A_TURN_TAKES * turn,
                     " ".join(said) + (" z" if number < 0 else " y") + _word(abs(number)),
                 )
                 for turn, said in enumerate(turns)
@@ -147,7 +143,7 @@ def fill_tiered(folder: Path, n_segments: int) -> float:
             _load(memory, 0, n_segments)
     # Opening brings vectors level, and maintenance closes the last segment and builds indices.
     with _opened(folder) as memory:
-        memory.maintain(_START + n_segments * _APART)
+        memory.maintain(n_segments * _APART)
         n_facts = n_segments // PER_FACT
         ids = _load(memory, -n_facts, 0)
         with memory.journal.transaction() as db:
@@ -196,12 +192,11 @@ def _facts(sources: Sequence[str]) -> Mapping[str, list[dict[str, Any]]]:
     for number, (text, source) in enumerate(
         zip(questions(len(sources), 13), sources, strict=True), -len(sources)
     ):
-        at, fact_id = _START + number * _APART, digest([text, source])
+        at, fact_id = number * _APART, digest([text, source])
         told = Candidate(text, "fact", 1.0, (source,), at)
         both = {"fact_id": fact_id, "text": text, "category": "fact", "confidence": 1.0}
-        tables["facts"].append(
-            {**both, "created_at": at, "last_validated_at": at, "status": "active", "successor": ""}
-        )
+        state = {"created_at": at, "last_validated_at": at, "status": "active", "successor": ""}
+        tables["facts"].append({**both, **state})
         tables["fact_sources"].append({"fact_id": fact_id, "source": source})
         tables["fact_history"].append(
             {**both, "operation": "add", "old_id": "", "sources": [source], "at": at,
@@ -212,7 +207,7 @@ def _facts(sources: Sequence[str]) -> Mapping[str, list[dict[str, Any]]]:
 
 def open_tiered(folder: Path, n_segments: int) -> dict[str, Step]:
     """The steps of a search over it."""
-    now = _START + n_segments * _APART
+    now = n_segments * _APART
     memory, unsure = _opened(folder, mode="read"), _opened(folder, mode="read", threshold=0.95)
     wordless = _opened(folder, mode="read")
 
@@ -314,10 +309,10 @@ STORES: Mapping[
 def fill(store: str, n_segments: int, folder: Path) -> tuple[str, float, float]:
     """Fill a store: 'streamed' or 'loaded', seconds of all, and seconds for 1,000 turns or NaN."""
     began = perf_counter()
-    seconds = STORES[store][0](folder, n_segments)
-    how = "loaded" if np.isnan(seconds) else "streamed"
+    adding = STORES[store][0](folder, n_segments)
     took = round(perf_counter() - began, 1)
-    return how, took, round(1000 * seconds / (n_segments * TURNS), 4)
+    how = "loaded" if np.isnan(adding) else "streamed"
+    return how, took, round(1000 * adding / (n_segments * TURNS), 4)
 
 
 def measure(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
@@ -353,7 +348,7 @@ def _alone(work: Callable[..., Any], *arguments: Any) -> Any:
 
 def _rows(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
     filled = _alone(fill, store, n_segments, folder)
-    disk = round(sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / _MB, 1)
+    disk = round(sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / 2**20, 1)
     recall = _alone(recall_tiered, folder) if store == "tiered" else 1.0
     machine = (platform.processor() or platform.machine(), os.cpu_count())
     return [
@@ -366,10 +361,9 @@ def _rows(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
 def run(name: str) -> StageResult:
     """Measure an entry of `scales` and write its table."""
     entry = load_plan().scale(name)
-    rows: list[tuple[Any, ...]] = []
     near = paths.build("scale").parent
     near.mkdir(parents=True, exist_ok=True)
-    jobs = [(store, n) for n in entry.segments for store in STORES]
+    rows, jobs = [], [(store, n) for n in entry.segments for store in STORES]
     with bar(len(jobs), f"scale {name}", "store") as progress:
         for store, n in jobs:
             with tempfile.TemporaryDirectory(dir=near) as folder:

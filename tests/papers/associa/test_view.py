@@ -1,5 +1,7 @@
 """One question's graph: what is drawn is what the retriever saw, and shows no text unasked."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -16,8 +18,9 @@ from tests.study.test_encoder_attached import EXPERIMENTS, experiment, prepare_g
 from tests.study.toy import WORDS, plan
 
 PLANNED = EXPERIMENTS | {
-    "unranked": experiment("without_importance"), "none": experiment("without_association"),
-}  # fmt: skip
+    "unranked": experiment("without_importance"),
+    "none": replace(experiment("without_association"), parameters={"k": 6}),
+}
 
 
 @pytest.fixture(scope="module")

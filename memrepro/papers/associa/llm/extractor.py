@@ -75,13 +75,10 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class Written:
-    """What `to_file` wrote, and what it could not use.
+    """What `to_file` wrote, with the sha256 for `params.yaml`.
 
-    Attributes:
-        path: the file.
-        sha256: of the file, for `params.yaml`.
-        counts: answers by kind (`llm.structured.KINDS`), and lines by kind.
-        skipped: (session id, reason) of the sessions of which nothing was written.
+    `counts` are of answers by kind (`llm.structured.KINDS`) and of lines; `skipped` has (session
+    id, reason) of the sessions of which nothing was written.
     """
 
     path: Path

@@ -41,13 +41,9 @@ class Story(NamedTuple):
 
 
 class Coqa(NamedTuple):
-    """What a file holds.
+    """What a file holds: its stories in order, and (story or question, reason) of what is skipped.
 
-    Attributes:
-        stories: in the file's order.
-        skipped: (story or question, reason) of what cannot be used.
-        total: how many questions there are, the skipped ones too; a story that cannot be read
-            counts as one.
+    `total` counts all questions, the skipped ones too; a story that cannot be read counts as one.
     """
 
     stories: tuple[Story, ...]

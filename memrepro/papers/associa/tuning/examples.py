@@ -33,12 +33,10 @@ Embed = Callable[[list[str]], Floats]
 
 
 class Built(NamedTuple):
-    """Samples, and what became of CoQA's questions.
+    """Samples in the order of their ids, and what became of CoQA's questions.
 
-    Attributes:
-        samples: in the order of their ids.
-        counts: reason → how many questions, from all that CoQA holds down to those used.
-        left_out: (question or sample, reason) of what a teacher or the story gave no use for.
+    `counts` says how many there are, from all that CoQA holds down to those used; `left_out` has
+    (question or sample, reason) of what a teacher or the story gave no use for.
     """
 
     samples: tuple[Sample, ...]
@@ -56,14 +54,9 @@ class Example(NamedTuple):
 def build(coqa: Coqa, recipe: Recipe, embed: Embed, teacher: LanguageModel | None = None) -> Built:
     """Draw a positive and a negative sample of each chosen question.
 
-    Questions that the story does not answer have no cue and are not used; without a teacher, those
-    that do not stand by themselves are not either.
-
-    Args:
-        coqa: the stories.
-        recipe: how samples are drawn.
-        embed: gives nodes and cues their vectors; the paper does not name its encoder.
-        teacher: restores questions and writes negative answers; None for rules.
+    Questions that the story does not answer have no cue and are not used; without a teacher, who
+    restores questions and writes negative answers, those that do not stand by themselves are not
+    either. `embed` gives nodes and cues their vectors; the paper does not name its encoder.
 
     Raises:
         MemreproError: if the teacher cannot answer, or no question can be used.

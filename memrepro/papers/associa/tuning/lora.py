@@ -26,13 +26,7 @@ _WEIGHTS = "adapter_model.safetensors"
 
 
 class Base(NamedTuple):
-    """The model that is tuned.
-
-    Attributes:
-        repository: such as `Qwen/Qwen2.5-3B-Instruct`.
-        revision: its commit.
-        folder: where its files are.
-    """
+    """The model that is tuned: such as `Qwen/Qwen2.5-3B-Instruct`, its commit, and its files."""
 
     repository: str
     revision: str
