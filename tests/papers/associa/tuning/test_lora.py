@@ -228,10 +228,16 @@ def test_a_template_that_hides_the_answer_is_refused(tmp_path):
         tokenise([example], tokenizer, 60)
 
 
-def test_layers_that_the_base_has_not_are_refused(base, examples, tmp_path):
-    strange = SHORT.model_copy(update={"targets": ("c_attn",)})
-    with pytest.raises(MemreproError, match="made/tiny has none of the layers c_attn"):
-        fine_tune(examples, base, strange, tmp_path / "a", tmp_path / "kept", device="cpu")
+@pytest.mark.parametrize(
+    ("setting", "rule"),
+    [
+        ({"maximum_tokens": 5}, "none of the 8 examples of .* raise maximum_tokens"),
+        ({"targets": ("c_attn",)}, "made/tiny has none of the layers c_attn"),
+    ],
+)
+def test_settings_that_do_not_fit_the_base_are_refused(base, examples, tmp_path, setting, rule):
+    with pytest.raises(MemreproError, match=rule):
+        tune(examples, base, SHORT.model_copy(update=setting), tmp_path)
 
 
 def test_an_adapter_of_another_base_or_damaged_is_refused(base, tuned, tmp_path):
