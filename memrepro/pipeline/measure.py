@@ -53,7 +53,6 @@ def finetune(name: str) -> pd.DataFrame:
     """
     entry = named("tuning", read_yaml(root() / "params.yaml").get("tuning") or {}, name)
     module = importlib.import_module(f"memrepro.papers.{entry.get('paper')}.tuning.stage")
-    built = module.build_examples(name)
-    print(built.summary.to_string(index=False))
-    done: StageResult = module.tune(name)
-    return done.summary
+    print(module.build_examples(name).to_string(index=False))
+    summary: pd.DataFrame = module.tune(name)
+    return summary

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from memrepro.report import charts, checks
+from memrepro.report import charts, checks, diagram
 from memrepro.report.claims import Claims
 from memrepro.report.compared import difference_cells, draw_differences
 from memrepro.report.document import Document
@@ -28,6 +28,8 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
         for study in repeated(document, profile, entry):
             stem = file_name(entry, name, study)
             written += charts.draw(document, runs, {**study, **entry}, folder, stem)
+    for drawing in diagram.read_diagrams(document.folder / "diagrams.yaml"):
+        written += diagram.write(drawing, folder)
     for study in document.studies(profile) if document.claims else ():
         written += _claims(document, runs, study, folder)
     if document.analysis is not None and hasattr(document.analysis, "build"):

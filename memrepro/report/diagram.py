@@ -1,8 +1,10 @@
 """Diagrams of boxes and arrows, drawn, and what they show as a table.
 
-Shapes and lines tell the kinds of boxes apart without colour.
+Shapes and lines tell the kinds of boxes apart without colour. A document's are in `diagrams.yaml`:
+name → `title`, `size`, `boxes` (name → the other fields of `Box`) and `arrows` (those of `Arrow`).
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
+from memrepro.files.atomic import read_yaml
 from memrepro.report import figures
 
 _BLUE, _ORANGE, _GREEN, _RED, _PURPLE, _BROWN = sns.color_palette("colorblind", 6).as_hex()
@@ -63,6 +66,14 @@ class Diagram(NamedTuple):
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
     size: tuple[float, float]
+
+
+def read_diagrams(path: Path) -> Iterator[Diagram]:
+    """The drawings of a document; none where it has no such file."""
+    for name, one in read_yaml(path).items() if path.is_file() else ():
+        boxes = tuple(Box(box, **fields) for box, fields in one["boxes"].items())
+        arrows = tuple(Arrow(**fields) for fields in one["arrows"])
+        yield Diagram(name, one["title"], boxes, arrows, tuple(one["size"]))
 
 
 def data(diagram: Diagram) -> pd.DataFrame:

@@ -166,7 +166,7 @@ def reporting(stage):
     }
 
 
-PARTS = ("analysis", "report", "diagram", "diagrams")
+PARTS = ("analysis", "report")
 
 
 def is_declared(path, deps):

@@ -1,4 +1,4 @@
-"""What Associa's report has beside tables of runs: how large the graphs are (§4.1), diagrams."""
+"""What Associa's report has beside tables of runs: how large the graphs are (§4.1)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.associa import diagrams
 from memrepro.report.document import Document
 from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell, write_cells
@@ -40,9 +39,9 @@ def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
 
 
 def build(profile: str, folder: Path) -> list[Path]:
-    """Write the graphs' sizes and the diagrams."""
+    """Write the graphs' sizes."""
     plan = load_plan()
-    written = diagrams.build(folder)
+    written: list[Path] = []
     for study in Document.of("associa").studies(profile):
         cells = graph_cells(profile, study["dataset"], plan)
         written += write_cells(cells, folder, f"{study['stem']}_graphs")

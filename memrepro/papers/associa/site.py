@@ -14,18 +14,11 @@ from memrepro.provenance.places import is_evaluated, metrics_of, run_file
 from memrepro.report.profile import Metrics
 from memrepro.study.params import Experiment, Plan
 
-EACH = 2  # questions won, and as many lost
+_EACH = 2  # questions won, and as many lost
 
 
 class Drawing(NamedTuple):
-    """A question whose subgraph can be drawn.
-
-    Attributes:
-        dataset: by name.
-        query_id: of the question.
-        experiment: whose graph it is.
-        outcome: why it was chosen.
-    """
+    """A question whose subgraph can be drawn, on the graph of an experiment; why it was chosen."""
 
     dataset: str
     query_id: str
@@ -63,21 +56,19 @@ def _baseline(plan: Plan, entry: Experiment) -> tuple[str, str] | None:
     return None
 
 
-def _chosen(
-    metrics: Metrics, name: str, baseline: tuple[str, str] | None
-) -> list[tuple[str, str]]:  # fmt: skip
+def _chosen(metrics: Metrics, name: str, baseline: tuple[str, str] | None) -> list[tuple[str, str]]:
     """The first questions by id that the method finds and the baseline misses, and vice versa."""
     here = _found(metrics, name, "")
     if baseline is None or baseline[0] not in metrics.experiments:
-        return [(query_id, "the first questions") for query_id in here.index[: 2 * EACH]]
+        return [(query_id, "the first questions") for query_id in here.index[: 2 * _EACH]]
     there = _found(metrics, *baseline).reindex(here.index)
-    won = sorted(here.index[(here == 1) & (there == 0)])[:EACH]
-    lost = sorted(here.index[(here == 0) & (there == 1)])[:EACH]
-    return [(q, "found here, missed by plain similarity") for q in won] + [
-        (q, "missed here, found by plain similarity") for q in lost
+    won, lost = here.index[here > there], here.index[here < there]
+    return [(q, "found here, missed by plain similarity") for q in sorted(won)[:_EACH]] + [
+        (q, "missed here, found by plain similarity") for q in sorted(lost)[:_EACH]
     ]
 
 
 def _found(metrics: Metrics, name: str, setting: str) -> pd.Series:
+    """1 or 0 by question."""
     values = metrics.values(name, "round", "recall_all", 10, setting)
     return values.set_index("query_id")["value"]

@@ -5,7 +5,6 @@ For a reader's own notebook: it reads `data/`, which is not in git, and no repor
 """
 
 import difflib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ from memrepro.study.params import Experiment, load_plan
 from memrepro.study.requests import make_requests, read_vectors
 from memrepro.study.retrieval import embedder
 
-SEED = 0
+_SEED = 0
 # Kind of node → its marker and its colour, light to dark so that greyscale tells them too.
 _MARKS = {
     "utterance": ("s", "#c6dbef"),
@@ -44,9 +43,9 @@ _TREE: dict[str, Any] = {"linestyle": "-", "color": "0.15", "linewidth": 1.8}
 _OTHER: dict[str, Any] = {"linestyle": "--", "color": "0.65", "linewidth": 0.8}
 _SHOWN = 40  # characters of a text
 _NODE_COLUMNS = [
-    "node", "kind", "category", "prize", "in tree", "importance", "rank", "x", "y",
+    "node", "kind", "category", "prize", "in tree", "importance", "rank", "x", "y", "text",
 ]  # fmt: skip
-_EDGE_COLUMNS = ["from", "to", "kind", "prize", "cost", "in tree"]
+_EDGE_COLUMNS = ["from", "to", "kind", "prize", "cost", "in tree", "text"]
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,10 @@ class QuestionGraph:
             f"{self.experiment}, question {self.query_id}: {len(self.nodes)} nodes, "
             f"{int(self.nodes['in tree'].sum())} of the tree (value {self.value:.2f})"
         )
-        _draw_edges(axis, self.nodes, self.edges)
+        at = self.nodes.set_index("node")
+        for start, end, tree in self.edges[["from", "to", "in tree"]].itertuples(index=False):
+            line = at.loc[[start, end]]
+            axis.plot(line["x"], line["y"], **(_TREE if tree else _OTHER), zorder=1)
         _draw_nodes(axis, self.nodes)
         return figure
 
@@ -101,7 +103,11 @@ def question_graph(
         MemreproError: if the experiment or the question is unknown, the experiment is of another
             profile or has no graph, or `data/` lacks what it needs.
     """
-    entry = _experiment(profile, experiment)
+    plan = load_plan()
+    plan.check_profile(profile)
+    entry = plan.experiment(experiment)
+    if entry.profile != profile:
+        raise MemreproError(f"{experiment} is of the profile {entry.profile!r}, not of {profile!r}")
     made = make_retriever(entry.method, entry.retriever, dict(entry.parameters))
     if not isinstance(made, Associa):
         raise MemreproError(
@@ -115,18 +121,9 @@ def question_graph(
     nodes, edges = _tables(graph, evidence, ranking, top)
     if not texts:
         nodes, edges = nodes.drop(columns="text"), edges.drop(columns="text")
-    rows = zip(range(1, len(ranking.doc_ids) + 1), ranking.doc_ids, ranking.scores, strict=True)
-    listed = pd.DataFrame(rows, columns=["rank", "doc_id", "score"])
+    listed = pd.DataFrame({"doc_id": ranking.doc_ids, "score": ranking.scores})
+    listed.insert(0, "rank", range(1, len(listed) + 1))
     return QuestionGraph(query_id, experiment, nodes, edges, listed, evidence.subgraph.value)
-
-
-def _experiment(profile: str, name: str) -> Experiment:
-    plan = load_plan()
-    plan.check_profile(profile)
-    entry = plan.experiment(name)
-    if entry.profile != profile:
-        raise MemreproError(f"{name} is of the profile {entry.profile!r}, not of {profile!r}")
-    return entry
 
 
 def absent(entry: Experiment) -> list[Path]:
@@ -174,23 +171,31 @@ def _tables(
     graph: Graph, evidence: Evidence, ranking: Ranking, top: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tree and the first utterances of the ranking, and all edges between them."""
-    rank = {doc_id: place for place, doc_id in enumerate(ranking.doc_ids, start=1)}
-    of_node = {
-        node: rank.get(graph.doc_id(node), 0)
-        for node in evidence.nodes.tolist()
-        if graph.kinds[node] == UTTERANCE
+    place = {doc_id: number for number, doc_id in enumerate(ranking.doc_ids, start=1)}
+    importance = dict(zip(evidence.nodes.tolist(), evidence.importance.tolist(), strict=True))
+    rank = {
+        node: place.get(graph.doc_id(node), 0) if graph.kinds[node] == UTTERANCE else 0
+        for node in importance
     }
     tree = set(evidence.subgraph.nodes.tolist())
-    shown = sorted(tree | {node for node, place in of_node.items() if 0 < place <= top})
-    importance = dict(zip(evidence.nodes.tolist(), evidence.importance.tolist(), strict=True))
+    shown = sorted(tree | {node for node, number in rank.items() if 0 < number <= top})
     chosen = np.flatnonzero(np.isin(graph.edges, shown).all(axis=1)).tolist()
-    places = _layout(shown, graph.edges[chosen].tolist())
-    name = {node: _name(graph, node) for node in shown}
+    drawn: nx.Graph[int] = nx.Graph()
+    drawn.add_nodes_from(shown)
+    drawn.add_edges_from(graph.edges[chosen].tolist())
+    places = nx.spring_layout(drawn, seed=_SEED, k=2.2 / max(len(shown), 1) ** 0.5, iterations=200)
+    # A node's name without its text: an utterance's doc, or the kind and a number.
+    name = {
+        node: graph.doc_id(node)
+        if graph.kinds[node] == UTTERANCE
+        else f"{NODE_KINDS[graph.kinds[node]]} {node}"
+        for node in shown
+    }
     prizes, in_tree = evidence.prizes, set(evidence.subgraph.edges.tolist())
     nodes = [
         (
             name[i], NODE_KINDS[graph.kinds[i]], graph.categories[i], prizes.nodes[i], i in tree,
-            importance[i], of_node.get(i, 0), *places[i], graph.text(i),
+            importance[i], rank[i], *np.round(places[i], 6).tolist(), graph.text(i),
         )
         for i in shown
     ]  # fmt: skip
@@ -201,69 +206,34 @@ def _tables(
         )
         for e in chosen
     ]  # fmt: skip
-    return (
-        pd.DataFrame(nodes, columns=[*_NODE_COLUMNS, "text"]),
-        pd.DataFrame(edges, columns=[*_EDGE_COLUMNS, "text"]),
-    )
-
-
-def _name(graph: Graph, node: int) -> str:
-    """A node's name without its text: an utterance's doc, or the kind and a number."""
-    if graph.kinds[node] == UTTERANCE:
-        return graph.doc_id(node)
-    return f"{NODE_KINDS[graph.kinds[node]]} {node}"
-
-
-def _layout(nodes: Sequence[int], edges: Sequence[Sequence[int]]) -> dict[int, tuple[float, float]]:
-    """Where each node stands, the same at every call."""
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(nodes)
-    graph.add_edges_from((head, tail) for head, tail in edges)
-    placed = nx.spring_layout(graph, seed=SEED, k=2.2 / max(len(nodes), 1) ** 0.5, iterations=200)
-    return {node: (round(float(x), 6), round(float(y), 6)) for node, (x, y) in placed.items()}
-
-
-def _draw_edges(axis: Axes, nodes: pd.DataFrame, edges: pd.DataFrame) -> None:
-    at = dict(zip(nodes["node"], nodes[["x", "y"]].to_numpy().tolist(), strict=True))
-    for start, end, tree in edges[["from", "to", "in tree"]].itertuples(index=False):
-        (x0, y0), (x1, y1) = at[start], at[end]
-        axis.plot([x0, x1], [y0, y1], **(_TREE if tree else _OTHER), zorder=1)
-
-
-def _size(prize: float) -> float:
-    """A marker's area, in square points."""
-    return 110 + 28 * prize
-
-
-def _label(node: str, prize: float, rank: int, said: str) -> str:
-    """A node's name, what it is worth, where it was ranked, and the beginning of its text."""
-    worth = [f"prize {prize:g}"] * (prize > 0) + [f"rank {rank}"] * (rank > 0)
-    short = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
-    return "\n".join(filter(None, (node, ", ".join(worth), short)))
+    return pd.DataFrame(nodes, columns=_NODE_COLUMNS), pd.DataFrame(edges, columns=_EDGE_COLUMNS)
 
 
 def _draw_nodes(axis: Axes, nodes: pd.DataFrame) -> None:
     """Each kind by its marker, with a thick rim where it is the tree's; its label below it."""
+    areas = 110 + 28 * nodes["prize"]  # of the markers, in square points
+    style: dict[str, Any] = {"edgecolors": "black", "zorder": 3}
     for kind, (marker, colour) in _MARKS.items():
         part = nodes[nodes["kind"] == kind]
         rims = np.where(part["in tree"], 2.2, 0.7).tolist()
+        sizes = areas[part.index].tolist()
         axis.scatter(
-            part["x"], part["y"], s=[_size(p) for p in part["prize"]], marker=marker, color=colour,
-            edgecolors="black", linewidths=rims, zorder=3,
-        )  # fmt: skip
+            part["x"], part["y"], sizes, color=colour, marker=marker, linewidths=rims, **style
+        )
     texts = nodes["text"] if "text" in nodes else [""] * len(nodes)
     columns = (nodes[c] for c in ("node", "prize", "rank", "x", "y"))
-    for node, prize, rank, x, y, said in zip(*columns, texts, strict=True):
-        below = -(_size(prize) ** 0.5 / 2 + 3)
+    for node, prize, rank, x, y, said, area in zip(*columns, texts, areas, strict=True):
+        worth = [f"prize {prize:g}"] * (prize > 0) + [f"rank {rank}"] * (rank > 0)
+        short = said if len(said) <= _SHOWN else f"{said[: _SHOWN - 1]}…"
         axis.annotate(
-            _label(node, prize, rank, said), (x, y), (0, below), textcoords="offset points",
-            ha="center", va="top", fontsize=7, zorder=4,
+            "\n".join(filter(None, (node, ", ".join(worth), short))), (x, y),
+            (0, -(area**0.5 / 2 + 3)), textcoords="offset points", ha="center", va="top",
+            fontsize=7, zorder=4,
         )  # fmt: skip
     handles = [
-        Line2D([], [], linestyle="", marker=marker, color=colour, markeredgecolor="black",
-               label=kind)
+        Line2D([], [], linestyle="", marker=marker, color=colour, mec="black", label=kind)
         for kind, (marker, colour) in _MARKS.items()
-    ]  # fmt: skip
+    ]
     handles.append(Line2D([], [], **_TREE, label="edge of the tree"))
     handles.append(Line2D([], [], **_OTHER, label="other edge"))
     axis.legend(handles=handles, fontsize=8, title="larger: higher prize")

@@ -21,7 +21,6 @@ _BEGINNINGS = {
     "undecided": OPEN,
     "does not hold": FALLS,
 }
-_TABLES = ("*claims.csv",)
 # Questions of this project's own stand in the same tables.
 _OUR_OWN = ("not in the paper", "not in the document")
 
@@ -29,16 +28,15 @@ _OUR_OWN = ("not in the paper", "not in the document")
 def read_claims(results: Path) -> pd.DataFrame:
     """Every claim of a profile's reports: `document, claim, said, verdict, class, n, source`."""
     rows = []
-    for path in sorted({p for name in _TABLES for p in results.glob(f"*/{name}")}):
-        frame = read_table(path).astype(str)
+    for path in sorted(results.glob("*/*claims.csv")):
+        frame = read_table(path)
         if path.parent.name == "findings" or "column" not in frame:
             continue
         for cell in frame[frame["column"] == "verdict"].to_dict("records"):
-            if not str(cell["row"]).startswith(_OUR_OWN):
-                source = path.relative_to(results).as_posix()
-                text = str(cell["reproduced"])
+            if not cell["row"].startswith(_OUR_OWN):
+                verdict, source = cell["reproduced"], path.relative_to(results).as_posix()
                 rows.append(
-                    (path.parent.name, cell["row"], cell["reported"], text, _classed(text),
+                    (path.parent.name, cell["row"], cell["reported"], verdict, _classed(verdict),
                      int(cell["n"]), source)
                 )  # fmt: skip
     columns = ["document", "claim", "said", "verdict", "class", "n", "source"]
@@ -65,9 +63,8 @@ def class_cells(claims: pd.DataFrame) -> Iterator[Cell]:
 
 def fallen_cells(claims: pd.DataFrame) -> Iterator[Cell]:
     """The claims that do not hold: where they stand, as printed, and what came out."""
-    for claim in claims[claims["class"] == FALLS].to_dict("records"):
+    for one in claims[claims["class"] == FALLS].to_dict("records"):
         yield Cell(
-            f"{claim['document']}, {claim['claim']}", "verdict", "claim", str(claim["said"]),
-            str(claim["verdict"]), int(claim["n"]), NOT_COMPARABLE,
-            sources=f"file {claim['source']}",
+            f"{one['document']}, {one['claim']}", "verdict", "claim", one["said"], one["verdict"],
+            one["n"], NOT_COMPARABLE, sources=f"file {one['source']}",
         )  # fmt: skip

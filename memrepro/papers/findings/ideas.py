@@ -1,20 +1,20 @@
 """Which idea helps on which data: each against plain similarity over the same docs."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 import seaborn as sns
-import yaml
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.files.atomic import read_yaml
 from memrepro.report import figures
 from memrepro.report.compared import Compared, compare_rows, correct
 from memrepro.report.profile import Metrics
-from memrepro.report.sources import RunSource, write_sources
+from memrepro.report.sources import RunSource, Source, write_sources
 from memrepro.report.tables import Cell, number
 
 HELPS, HARMS, OPEN = "helps", "harms", "not significant"
@@ -22,16 +22,10 @@ _WORDS = {1: HELPS, 0: OPEN, -1: HARMS}
 
 
 class Tried(NamedTuple):
-    """One idea on one set of docs under one encoder.
+    """One idea (whose it is, and what it does) on one set of docs under one encoder.
 
-    Attributes:
-        idea: whose it is, and what it does.
-        data: the data set and what a doc is in it.
-        encoder: of docs and questions.
-        plain: the mean of plain similarity.
-        value: the mean with the idea.
-        compared: the two, question by question.
-        sources: the runs, the plain one first.
+    `plain` is the mean of plain similarity, `value` the mean with the idea; the sources of
+    `compared` are the two runs, the plain one first.
     """
 
     idea: str
@@ -40,7 +34,6 @@ class Tried(NamedTuple):
     plain: float
     value: float
     compared: Compared
-    sources: str
 
     @property
     def verdict(self) -> str:
@@ -50,8 +43,7 @@ class Tried(NamedTuple):
 
 def try_ideas(profile: str, metrics: Metrics) -> list[Tried]:
     """Every idea that the profile has run, corrected together by Holm's method."""
-    text = files("memrepro.papers.findings").joinpath("ideas.yaml").read_text("utf-8")
-    groups: list[dict[str, Any]] = yaml.safe_load(text).get(profile, [])
+    groups = read_yaml(Path(__file__).with_name("ideas.yaml")).get(profile, [])
     tried = [one for group in groups for one in _tried(group, metrics)]
     family = correct([one.compared for one in tried])
     return [one._replace(compared=now) for one, now in zip(tried, family, strict=True)]
@@ -60,23 +52,21 @@ def try_ideas(profile: str, metrics: Metrics) -> list[Tried]:
 def _tried(group: dict[str, Any], metrics: Metrics) -> Iterator[Tried]:
     metric, k, level = group["metric"], group["k"], group["level"]
 
-    def values(run: Sequence[str]) -> tuple[pd.DataFrame, RunSource]:
-        name, setting = run[0], "".join(run[1:])
-        source = RunSource(name, setting, level, metric, k)
-        return metrics.values(name, level, metric, k, setting), source
+    def values(run: str, setting: str = "") -> tuple[pd.DataFrame, RunSource]:
+        source = RunSource(run, setting, level, metric, k)
+        return metrics.values(run, level, metric, k, setting), source
 
     if group["plain"][0] not in metrics.experiments:
         return
-    before, plain = values(group["plain"])
+    before, plain = values(*group["plain"])
     for idea, run in group["ideas"].items():
-        if run[0] not in metrics.experiments:
-            continue
-        now, source = values(run)
-        compared = compare_rows(idea, "plain", f"{metric}@{k}", now, before)
-        yield Tried(
-            idea, group["group"], group["encoder"], float(before["value"].mean()),
-            float(now["value"].mean()), compared, write_sources([plain, source]),
-        )  # fmt: skip
+        if run[0] in metrics.experiments:
+            now, source = values(*run)
+            compared = compare_rows(
+                idea, "plain", f"{metric}@{k}", now, before, sources=(plain, source)
+            )
+            plain_mean, mean = (float(side["value"].mean()) for side in (before, now))
+            yield Tried(idea, group["group"], group["encoder"], plain_mean, mean, compared)
 
 
 def idea_cells(tried: Sequence[Tried]) -> Iterator[Cell]:
@@ -89,34 +79,35 @@ def idea_cells(tried: Sequence[Tried]) -> Iterator[Cell]:
     )
     for one in tried:
         found = one.compared
-        plain, idea = one.sources.split(" + ")
-        texts = {
-            "data set": (one.data, ""),
-            "encoder": (one.encoder, ""),
-            "metric": (found.metric, ""),
-            "plain": (number(one.plain), plain),
-            "with the idea": (number(one.value), idea),
-            "difference": (found.shown, one.sources),
-            "p after Holm": (number(found.corrected), one.sources),
-            "verdict": (one.verdict, one.sources),
+        plain, idea = found.sources
+        texts: dict[str, tuple[str, Sequence[Source]]] = {
+            "data set": (one.data, ()),
+            "encoder": (one.encoder, ()),
+            "metric": (found.metric, ()),
+            "plain": (number(one.plain), [plain]),
+            "with the idea": (number(one.value), [idea]),
+            "difference": (found.shown, found.sources),
+            "p after Holm": (number(found.corrected), found.sources),
+            "verdict": (one.verdict, found.sources),
         }
         row = f"{one.idea}; {one.data}, {one.encoder}"
         for column, (text, sources) in texts.items():
             yield Cell(
-                row, column, found.metric, "", text, found.n, NOT_COMPARABLE,
-                note=note, sources=sources,
+                row, column, found.metric, "", text, found.n, NOT_COMPARABLE, note=note,
+                sources=write_sources(sources),
             )  # fmt: skip
 
 
 def count_cells(tried: Sequence[Tried]) -> Iterator[Cell]:
     """How many comparisons of each document's ideas help, harm, or are not significant."""
-    documents = [one.idea.partition(":")[0] for one in tried]
-    for document in dict.fromkeys(documents):
-        words = [one.verdict for one, of in zip(tried, documents, strict=True) if of == document]
+    counted = Counter((one.idea.partition(":")[0], one.verdict) for one in tried)
+    for document in dict.fromkeys(document for document, _ in counted):
+        n = sum(counted[document, word] for word in _WORDS.values())
         for word in (HELPS, OPEN, HARMS):
+            shown = str(counted[document, word])
             yield Cell(
-                document, word, "comparisons", "", str(words.count(word)), len(words),
-                NOT_COMPARABLE, sources="file findings/ideas.csv",
+                document, word, "comparisons", "", shown, n, NOT_COMPARABLE,
+                sources="file findings/ideas.csv",
             )  # fmt: skip
 
 
@@ -136,13 +127,9 @@ def _forest(data: pd.DataFrame) -> Figure:
     heights = [int((data["panel"] == panel).sum()) + 1 for panel in panels]
     figure = Figure(figsize=(9, 0.27 * sum(heights) + 1), layout="constrained")
     axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
-    green, grey, red = (
-        sns.color_palette("colorblind")[2],
-        "0.45",
-        sns.color_palette("colorblind")[3],
-    )
+    _, _, green, red, *_ = sns.color_palette("colorblind")
     # Shapes tell the verdicts apart without colour.
-    marks = {HELPS: ("o", green), OPEN: ("s", grey), HARMS: ("D", red)}
+    marks = {HELPS: ("o", green), OPEN: ("s", "0.45"), HARMS: ("D", red)}
     for axis, panel in zip(axes, panels, strict=True):
         part = data[data["panel"] == panel].reset_index(drop=True)
         for place, row in enumerate(part.itertuples(index=False)):
@@ -156,8 +143,9 @@ def _forest(data: pd.DataFrame) -> Figure:
         axis.set_ylim(len(part) - 0.4, -0.6)
         axis.set_title(panel, fontsize=9, loc="left")
         axis.grid(axis="y", visible=False)
-    xlabel = "difference from plain similarity, 95 % paired bootstrap interval"
-    axes[-1].set_xlabel(xlabel, fontsize=10)
+    axes[-1].set_xlabel(
+        "difference from plain similarity, 95 % paired bootstrap interval", fontsize=10
+    )
     axes[-1].tick_params(axis="x", labelsize=9)
     for word, (mark, colour) in marks.items():
         axes[0].plot([], [], mark, color=colour, label=word)

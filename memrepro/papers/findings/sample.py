@@ -16,7 +16,7 @@ from memrepro.report.sources import RunSource
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.study.params import load_plan
 
-OVERALL = "overall"
+_OVERALL = "overall"
 _CUT = ("recall_all", "ndcg", "ndcg_longmemeval")
 _LEVEL = "session"
 
@@ -26,8 +26,8 @@ def by_type(metrics: Metrics, runs: Sequence[str]) -> Iterator[Cell]:
     for run in runs:
         rows = metrics.values(run, _LEVEL, "recall_all", 5)
         kinds = [(str(kind), part["value"]) for kind, part in rows.groupby("kind", observed=True)]
-        for kind, values in [*kinds, (OVERALL, rows["value"])]:
-            source = RunSource(run, "", _LEVEL, "recall_all", 5, "" if kind == OVERALL else kind)
+        for kind, values in [*kinds, (_OVERALL, rows["value"])]:
+            source = RunSource(run, "", _LEVEL, "recall_all", 5, "" if kind == _OVERALL else kind)
             yield Cell(
                 run, kind, "recall_all@5", "", number(values.mean()), len(values), NOT_COMPARABLE,
                 sources=str(source),
@@ -57,12 +57,6 @@ def _draw_recall(data: pd.DataFrame) -> Figure:
     return figure
 
 
-def _recall_by_type(cells: list[Cell], folder: Path) -> list[Path]:
-    rows = [(c.row, c.column, float(c.reproduced), c.n) for c in cells]
-    data = pd.DataFrame(rows, columns=["experiment", "question type", "recall_all@5", "n"])
-    return figures.save(lambda: _draw_recall(data), data, folder, "recall_by_type")
-
-
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the sample's tables and figure into a folder; return their paths."""
     metrics = Metrics(profile)
@@ -72,6 +66,8 @@ def build(profile: str, folder: Path) -> list[Path]:
     sessions = list(by_type(metrics, runs))
     traces = Traces(profile)
     costs = Costs(traces)
+    shown = [(c.row, c.column, float(c.reproduced), c.n) for c in sessions]
+    data = pd.DataFrame(shown, columns=["experiment", "question type", "recall_all@5", "n"])
     recalls = or_none(cost.recall_cells(costs, metrics, "sample"), "R@5 overall")
     return [
         *write_cells(sessions, folder, "overview"),
@@ -80,5 +76,5 @@ def build(profile: str, folder: Path) -> list[Path]:
         *trace_tables.build(traces, folder),
         *cost.build(costs, folder),
         *write_cells(exclusion_cells(profile, "sample"), folder, "exclusions"),
-        *_recall_by_type(sessions, folder),
+        *figures.save(lambda: _draw_recall(data), data, folder, "recall_by_type"),
     ]

@@ -22,19 +22,19 @@ from memrepro.files import paths
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number, write_cells
 
-_DOCUMENT = "longmemeval"  # whose Figure 9 it is
 TYPES, SESSIONS, ROUNDS = "question type", "evidence sessions", "round of the evidence"
 _AXES = {TYPES: "questions", SESSIONS: "questions", ROUNDS: "evidence statements"}
 _COLUMNS = ["panel", "value", "count", "share"]
 _MERGED = "the qrels keep abstention as a kind of its own, whatever its question type was"
+_MOST = "share above one half"
 
 
-def has_places(dataset: str) -> bool:
+def _has_places(dataset: str) -> bool:
     """Whether a data set's round ids tell the place in the session, as LongMemEval's schema has."""
     return dataset == "sample" or dataset.startswith("longmemeval")
 
 
-def is_whole_benchmark(dataset: str) -> bool:
+def _is_whole_benchmark(dataset: str) -> bool:
     """Whether the printed counts are those of this data set, and not of a larger one."""
     return dataset.startswith("longmemeval-") and not dataset.endswith("-e47becba")
 
@@ -55,13 +55,12 @@ def counts(profile: str, dataset: str) -> pd.DataFrame:
     answered = [parts for q, parts in sessions.items() if kinds[q] != "abstention"]
     panels: dict[str, Mapping[Any, int]] = {
         TYPES: dict(Counter(kinds.values()).most_common()),
-        SESSIONS: _every(Counter(map(len, answered))),
+        SESSIONS: _with_gaps(Counter(map(len, answered))),
     }
-    if has_places(dataset):
+    if _has_places(dataset):
         _, rounds = load_qrels(path, "round")
         gold = [i for q, ps in rounds.items() if kinds[q] != "abstention" for p in ps for i in p]
-        places = map(round_number, gold)
-        panels[ROUNDS] = _every(Counter(places))
+        panels[ROUNDS] = _with_gaps(Counter(map(round_number, gold)))
     rows = [
         (panel, str(value), count, count / sum(bars.values()))
         for panel, bars in panels.items()
@@ -70,12 +69,12 @@ def counts(profile: str, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _every(counted: Mapping[int, int]) -> dict[int, int]:
+def _with_gaps(counted: Mapping[int, int]) -> dict[int, int]:
     """Every number from 1 to the largest, so that a gap is drawn as one."""
     return {n: counted.get(n, 0) for n in range(1, max(counted, default=0) + 1)}
 
 
-def draw(data: pd.DataFrame, title: str) -> Figure:
+def _draw(data: pd.DataFrame, title: str) -> Figure:
     """Figure 9's panels: two, or three where there are places."""
     panels = list(dict.fromkeys(data["panel"]))
     figure = Figure(figsize=(5 * len(panels), 4), layout="constrained")
@@ -100,66 +99,57 @@ def by_type(profile: str, dataset: str) -> Iterator[Cell]:
     kinds, _ = load_qrels(paths.qrels(profile, dataset), "session")
     here = Counter(kinds.values())
     abstentions = here.pop("abstention", 0)
-    shown = printed_rows(_DOCUMENT, "figure9")
-    types = [kind for kind in shown if kind != "all"]
+    shown = printed_rows("longmemeval", "figure9")
+    columns = with_them, without_them = list(shown["all"])
+    told = printed_rows("longmemeval", "figure9_text")["abstention questions"]["printed"]
+    shown["abstention"] = {with_them: told, without_them: ""}
+    types = [kind for kind in shown if kind not in ("all", "abstention")]
     types += [kind for kind in here if kind not in types]
     # Row, and what there is of it with and without abstentions.
     table: list[tuple[str, int | None, int | None]] = [(kind, None, here[kind]) for kind in types]
     table += [("abstention", abstentions, None), ("all", len(kinds), sum(here.values()))]
-    text = printed_rows(_DOCUMENT, "figure9_text")
-    columns = list(shown["all"])
-    told = [text["abstention questions"]["printed"], ""]
-    shown["abstention"] = dict(zip(columns, told, strict=True))
     for row, *values in table:
         for column, value in zip(columns, values, strict=True):
-            whole = is_whole_benchmark(dataset) and row in shown
+            whole = _is_whole_benchmark(dataset) and row in shown
             known = shown[row][column] if whole else ""
-            if value is not None or known:
-                yield _count(row, column, known, value)
-
-
-def _count(row: str, column: str, known: str, value: int | None) -> Cell:
-    if value is None:
-        return Cell(row, column, "questions", known, "", 0, NOT_RUN, note=_MERGED)
-    label, term = judge(known, value) if known else (NOT_COMPARABLE, "")
-    return Cell(row, column, "questions", known, str(value), value, label, term)
+            if value is not None:
+                label, term = judge(known, value) if known else (NOT_COMPARABLE, "")
+                yield Cell(row, column, "questions", known, str(value), value, label, term)
+            elif known:
+                yield Cell(row, column, "questions", known, "", 0, NOT_RUN, note=_MERGED)
 
 
 def claims(profile: str, dataset: str) -> Iterator[Cell]:
     """What the text says of Figure 9: up to six sessions, mostly several, mostly at the start."""
     data = counts(profile, dataset)
-    several = data[(data["panel"] == SESSIONS) & (data["value"] != "1")]
-    questions = int(data.loc[data["panel"] == SESSIONS, "count"].sum())
-    first = data[(data["panel"] == ROUNDS) & (data["value"] == "1")]
-    most = "share above one half"
+    sessions, rounds = (data[data["panel"] == panel] for panel in (SESSIONS, ROUNDS))
+    several, first = sessions[sessions["value"] != "1"], rounds[rounds["value"] == "1"]
+    start = f"{_MOST}; the beginning is read as the first round"
     checked = [
-        ("most evidence sessions of a question", float(len(several) + 1), questions, ""),
-        ("questions that need several sessions", float(several["share"].sum()), questions, most),
-        (
-            "evidence statements at the beginning of the chat",
-            float(first["share"].sum()),
-            int(data.loc[data["panel"] == ROUNDS, "count"].sum()),
-            f"{most}; the beginning is read as the first round",
-        ),
-    ]
-    text = printed_rows(_DOCUMENT, "figure9_text")
-    for row, value, n, note in checked:
+        ("most evidence sessions of a question", float(len(several) + 1), sessions, ""),
+        ("questions that need several sessions", float(several["share"].sum()), sessions, _MOST),
+        ("evidence statements at the beginning of the chat", float(first["share"].sum()), rounds,
+         start),
+    ]  # fmt: skip
+    text = printed_rows("longmemeval", "figure9_text")
+    for row, value, panel, note in checked:
         shown, label, term = text[row]["printed"], NOT_COMPARABLE, ""
-        if not is_whole_benchmark(dataset):
+        if not _is_whole_benchmark(dataset):
             shown = ""
         elif shown == "most":
-            label, term = ("direction only" if value > 0.5 else "not reproduced"), most
+            label, term = ("direction only" if value > 0.5 else "not reproduced"), _MOST
         else:
             label, term = judge(shown, value)
+        n = int(panel["count"].sum())
         yield Cell(row, "value", "claim", shown, number(value), n, label, term, note)
 
 
 def build(profile: str, dataset: str, folder: Path) -> list[Path]:
     """Write the figure and, in LongMemEval's schema, both tables; return the paths."""
     data = counts(profile, dataset)
-    title = dataset if is_whole_benchmark(dataset) else f"{dataset} (not LongMemEval's Figure 9)"
-    written = figures.save(lambda: draw(data, title), data, folder, f"{dataset}_figure9")
-    if has_places(dataset):
+    title = dataset if _is_whole_benchmark(dataset) else f"{dataset} (not LongMemEval's Figure 9)"
+    written = figures.save(lambda: _draw(data, title), data, folder, f"{dataset}_figure9")
+    if _has_places(dataset):
         written += write_cells(by_type(profile, dataset), folder, f"{dataset}_types")
         written += write_cells(claims(profile, dataset), folder, f"{dataset}_figure9_text")
     return written

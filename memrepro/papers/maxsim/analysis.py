@@ -16,20 +16,19 @@ from memrepro.report.specs import Spec, filled, place_of
 from memrepro.study.params import load_plan
 
 _COUNTED = {"level": "round", "metric": "recall_all", "k": 10}
-BASELINE, OURS = "first field only", "fielded max-sim"
 DOCUMENT = Document.of("maxsim")
+_BASELINE, _OURS = (DOCUMENT.named[row] for row in ("first field only", "fielded max-sim"))
 
 
-def _values(runs: Runs, study: Spec, row: str) -> pd.DataFrame | None:
-    spec = {**study, **_COUNTED, **DOCUMENT.named[row]}
-    return runs.values(place_of(filled(spec, runs.planned)))
+def _values(runs: Runs, study: Spec, row: Spec) -> pd.DataFrame:
+    found = runs.values(place_of(filled({**study, **_COUNTED, **row}, runs.planned)))
+    assert found is not None  # a document's studies are those that were run
+    return found
 
 
-def won_and_lost(runs: Runs, study: Spec) -> pd.DataFrame:
+def _won_and_lost(runs: Runs, study: Spec) -> pd.DataFrame:
     """The questions that max-sim wins and loses against the baseline: `query_id, kind, change`."""
-    before, now = (_values(runs, study, row) for row in (BASELINE, OURS))
-    assert before is not None
-    assert now is not None
+    before, now = (_values(runs, study, row) for row in (_BASELINE, _OURS))
     both = before.merge(now, on=["query_id", "kind"], suffixes=(" before", " now"))
     gain = both["value now"] - both["value before"]
     both["change"] = np.select([gain > 0, gain < 0], ["won", "lost"], "same")
@@ -51,13 +50,10 @@ def _by_alpha(runs: Runs, study: Spec, folder: Path) -> list[Path]:
     """Recall of the linear mixture at every α, beside that of max-sim, overall (§4.3)."""
     run, rows = f"{study['stem']}-by-alpha", []
     for setting in runs.settings(run):
-        found = runs.values(place_of({**_COUNTED, "run": run, "setting": setting}))
-        assert found is not None
-        rows.append((float(setting), float(found["value"].mean()), len(found)))
+        values = _values(runs, study, {"run": run, "setting": setting})["value"]
+        rows.append((float(setting), float(values.mean()), len(values)))
     data = pd.DataFrame(rows, columns=["alpha", "recall_all@10", "n"])
-    ours = _values(runs, study, OURS)
-    assert ours is not None
-    best = float(ours["value"].mean())
+    best = float(_values(runs, study, _OURS)["value"].mean())
     data["fielded max-sim"] = best
     name = f"{study['stem']}_by_alpha"
     return figures.save(lambda: _draw_mixture(data, best, study["title"]), data, folder, name)
@@ -69,6 +65,6 @@ def build(profile: str, folder: Path) -> list[Path]:
     for study in DOCUMENT.studies(profile):
         written += _by_alpha(runs, study, folder)
         path = folder / f"{study['stem']}_won_and_lost.csv"
-        write_table(path, won_and_lost(runs, study))
+        write_table(path, _won_and_lost(runs, study))
         written.append(path)
     return written

@@ -1,10 +1,10 @@
-"""What the tiered document's report has beside tables of runs: decay, latency, the drawing."""
+"""What the tiered document's report has beside tables of runs: decay and latency."""
 
 from pathlib import Path
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.tiered import decay, diagram, latency
+from memrepro.papers.tiered import decay, latency
 from memrepro.report.document import Document
 from memrepro.report.engine import Tables
 from memrepro.report.runs import Runs
@@ -44,12 +44,11 @@ def encoding_times(runs: Runs, study: Spec) -> str:
 
 
 def build(profile: str, folder: Path) -> list[Path]:
-    """Write the drawing, the decay's arithmetic and latency."""
+    """Write the decay's arithmetic and latency."""
     return [
-        *diagram.build(folder),
         *write_cells(decay.cells(), folder, "decay"),
         *write_cells(decay.outweighed(), folder, "outweighed"),
         *decay.draw(folder),
         *write_cells(latency.latency(profile), folder, "latency"),
-        *latency.draw_latency(profile, folder, "latency_drawn"),
+        *latency.draw_latency(profile, folder),
     ]

@@ -4,7 +4,6 @@ Source: "Time decay formulas that work". All of it is arithmetic of the printed 
 formulas are those that the retriever runs.
 """
 
-import re
 from collections.abc import Iterator
 from math import log, log1p
 from pathlib import Path
@@ -17,7 +16,6 @@ from matplotlib.figure import Figure
 
 from memrepro.audit.documents import printed_rows
 from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_IN_PAPER
-from memrepro.errors import MemreproError
 from memrepro.report import figures
 from memrepro.report.tables import Cell
 from memrepro.retrieve.tiered.scoring import additive_recency, bucket_recency, half_life
@@ -25,19 +23,13 @@ from memrepro.retrieve.tiered.scoring import additive_recency, bucket_recency, h
 HOUR, DAY, WEEK = 1.0, 24.0, 168.0
 MONTH = 365.25 * DAY / 12  # a year's twelfth
 _UNITS = {"hour": HOUR, "day": DAY, "week": WEEK, "month": MONTH}
-WINDOW = 7 * DAY  # WARM
-_LABEL = {True: AGREES, False: DIFFERS}
+_WINDOW = 7 * DAY  # WARM
 
 
 class HalfLife(NamedTuple):
-    """A printed half-life beside the true one.
+    """A half-life as printed, `units` (a count) of `unit` (hours), beside the true `hours`.
 
-    Attributes:
-        rate: the decay rate, of an hour.
-        said: as printed.
-        unit: hours of the printed unit.
-        units: how many of them are printed.
-        hours: the true half-life.
+    `rate` is the decay rate, of an hour.
     """
 
     rate: float
@@ -68,23 +60,13 @@ def age_at(level: float, rate: float) -> float:
 
 
 def half_lives() -> list[HalfLife]:
-    """Each row of the printed table.
-
-    Raises:
-        MemreproError: if a printed half-life is no count of hours, days, weeks or months.
-    """
+    """Each row of the printed table, whose half-lives read like '~7 hours'."""
     found = []
-    for rate, cells in printed_rows("tiered", "decay").items():
-        text = cells["Half-life"]
-        match = re.fullmatch(r"~(\d+) (hour|day|week|month)s?", text)
-        if not match:
-            raise MemreproError(
-                f"half-life {text!r} of the rate {rate}: it must be '~', a whole number and hours, "
-                "days, weeks or months"
-            )
-        unit = _UNITS[match[2]]
-        true = half_life(float(rate))
-        found.append(HalfLife(float(rate), text, unit, int(match[1]), true))
+    for row, cells in printed_rows("tiered", "decay").items():
+        said, rate = cells["Half-life"], float(row)
+        units, unit = said.removeprefix("~").split()
+        hours = _UNITS[unit.removesuffix("s")]
+        found.append(HalfLife(rate, said, hours, int(units), half_life(rate)))
     return found
 
 
@@ -99,16 +81,16 @@ def cells() -> Iterator[Cell]:
         "half-life: ln 2 / −ln(1 − rate) hours; it holds where it rounds to the printed number of "
         "units, a month being a twelfth of a year; recency is (1 − rate)^hours"
     )
-    for one, (row, shown) in zip(
-        half_lives(), printed_rows("tiered", "decay").items(), strict=True
-    ):
-        term = f"{one.hours / one.unit:.2f} of the printed unit rounds to "
-        term += str(round(one.hours / one.unit))
-        yield Cell(row, "half-life", "arithmetic", one.said, span(one.hours), 1,
-                   _LABEL[one.holds], term, note)  # fmt: skip
+    printed = printed_rows("tiered", "decay")
+    for one, (row, shown) in zip(half_lives(), printed.items(), strict=True):
+        in_units = one.hours / one.unit
+        term = f"{in_units:.2f} of the printed unit rounds to {round(in_units)}"
+        verdict = AGREES if one.holds else DIFFERS
+        true = span(one.hours)
+        yield Cell(row, "half-life", "arithmetic", one.said, true, 1, verdict, term, note)
         further = {
             "rate with the printed half-life": f"{one.rate_for_said:.4g}",
-            "left after WARM's 7 days": f"{additive_recency(WINDOW, one.rate):.3f}",
+            "left after WARM's 7 days": f"{additive_recency(_WINDOW, one.rate):.3f}",
             "below 0.1 after": span(age_at(0.1, one.rate)),
             "below 0.05 after": span(age_at(0.05, one.rate)),
         }
@@ -136,23 +118,20 @@ def outweighed() -> Iterator[Cell]:
             yield Cell(row, channel, "arithmetic", "", text, 1, NOT_IN_PAPER, note=note)
 
 
-def curves() -> pd.DataFrame:
+def _curves() -> pd.DataFrame:
     """Recency by hours since the last access: `hours, weight, formula, half-life`."""
-    hours = np.unique(np.concatenate([np.linspace(0, WINDOW, 169), np.geomspace(WINDOW, 1500, 60)]))
-    parts = [
-        pd.DataFrame(
-            {
-                "hours": hours,
-                "weight": additive_recency(hours, one.rate),
-                "formula": f"rate {one.rate:g}, printed {one.said}",
-                "half-life": one.hours,
-            }
-        )
+    spaced = [np.linspace(0, _WINDOW, 169), np.geomspace(_WINDOW, 1500, 60)]
+    hours = np.unique(np.concatenate(spaced))
+    curves = [
+        (additive_recency(hours, one.rate), f"rate {one.rate:g}, printed {one.said}", one.hours)
         for one in half_lives()
     ]
-    steps = pd.DataFrame({"hours": hours, "weight": bucket_recency(hours)})
-    steps["formula"], steps["half-life"] = "time buckets", np.nan
-    return pd.concat([*parts, steps], ignore_index=True)
+    curves.append((bucket_recency(hours), "time buckets", np.nan))
+    columns = ("weight", "formula", "half-life")
+    return pd.concat(
+        [pd.DataFrame({"hours": hours, **dict(zip(columns, c, strict=True))}) for c in curves],
+        ignore_index=True,
+    )
 
 
 def _draw_curves(data: pd.DataFrame) -> Figure:
@@ -173,7 +152,7 @@ def _draw_curves(data: pd.DataFrame) -> Figure:
                 span(x), (x, 0.5), textcoords="offset points", xytext=(-6, -13), ha="right",
                 fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
             )  # fmt: skip
-    axis.axvline(WINDOW, color="0.5", linestyle=":", label="WARM's 7 days")
+    axis.axvline(_WINDOW, color="0.5", linestyle=":", label="WARM's 7 days")
     axis.axhline(0.5, color="0.8", linewidth=1)
     axis.set_xscale("symlog", linthresh=1)
     axis.set(xlim=(0, 1500), ylim=(0, 1.05), xlabel="hours since the last access", ylabel="recency")
@@ -184,5 +163,5 @@ def _draw_curves(data: pd.DataFrame) -> Figure:
 
 def draw(folder: Path) -> list[Path]:
     """The curves, the true half-lives marked where they cross one half."""
-    data = curves()
+    data = _curves()
     return figures.save(lambda: _draw_curves(data), data, folder, "decay_drawn")

@@ -44,6 +44,7 @@ from memrepro.study.result import StageResult
 if TYPE_CHECKING:
     from memrepro.memory.memory import TieredMemory
 
+# A store's libraries are imported where it is used: what they take counts as its memory.
 COLUMNS = [
     "store", "segments", "step", "n", "p50_ms", "p95_ms", "recall_5", "filled", "fill_s",
     "ingest_s_per_1000", "memory_mb", "disk_mb", "processor", "threads",
@@ -54,12 +55,12 @@ PER_FACT = 10  # segments
 _DIMENSION, _RANK = 384, 24
 _WORDS, _A_TURN, _A_QUESTION = 20_000, 12, 4
 _LETTERS = "bcdfghjklmnpqrstvwxz"
+_AS_LETTERS = str.maketrans("0123456789ABCDEFGHIJ", _LETTERS)
 _AT_ONCE = 1000  # segments that are added together
 _QUERIES, _SECONDS = 40, 20.0  # of a step, at most
 _TOP = 5
 # Over an hour of silence ends a segment, and a million of them must end before the year 2100.
-_START, _APART, _A_TURN_TAKES = 0.0, 3660.0, 10.0
-_MB = 1 << 20
+_APART, _A_TURN_TAKES = 3660.0, 10.0
 _MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], np.uint64)
 _SHIFTS = np.array([30, 27], np.uint64)
 _USER = "someone"
@@ -89,11 +90,7 @@ def _basis(dimension: int) -> Doubles:
 
 def _word(number: int) -> str:
     """A number as letters among which there is no vowel, so that no date is seen in them."""
-    letters = ""
-    while number or not letters:
-        number, last = divmod(number, len(_LETTERS))
-        letters = _LETTERS[last] + letters
-    return letters
+    return np.base_repr(number, len(_LETTERS)).translate(_AS_LETTERS)
 
 
 @cache
@@ -114,7 +111,7 @@ def segments(first: int, last: int) -> Iterator[list[list[Message]]]:
                 Message(
                     f"m{number:+09d}-{turn}",
                     "user" if turn % 2 == 0 else "assistant",
-                    _START + number * _APART + _A_TURN_TAKES * turn,
+                    number * _APART + _A_TURN_TAKES * turn,
                     " ".join(said) + (" z" if number < 0 else " y") + _word(abs(number)),
                 )
                 for turn, said in enumerate(turns)
@@ -145,7 +142,7 @@ def fill_tiered(folder: Path, n_segments: int) -> float:
             _load(memory, 0, n_segments)
     # Opening brings vectors level, and maintenance closes the last segment and builds indices.
     with _opened(folder) as memory:
-        memory.maintain(_START + n_segments * _APART)
+        memory.maintain(n_segments * _APART)
         n_facts = n_segments // PER_FACT
         ids = _load(memory, -n_facts, 0)
         with memory.journal.transaction() as db:
@@ -193,7 +190,7 @@ def _load_facts(db: sqlite3.Connection, sources: Sequence[str]) -> None:
     for number, (text, source) in enumerate(
         zip(questions(len(sources), 13), sources, strict=True), -len(sources)
     ):
-        told = Candidate(text, "fact", 1.0, (source,), _START + number * _APART)
+        told = Candidate(text, "fact", 1.0, (source,), number * _APART)
         fact = Fact.from_statement(digest([text, source]), told)
         write(db, fact)
         note(db, "add", fact.fact_id, "", told, told.at, "")
@@ -201,7 +198,7 @@ def _load_facts(db: sqlite3.Connection, sources: Sequence[str]) -> None:
 
 def open_tiered(folder: Path, n_segments: int) -> dict[str, Step]:
     """The steps of a search over it."""
-    now = _START + n_segments * _APART
+    now = n_segments * _APART
     memory, unsure = _opened(folder, mode="read"), _opened(folder, mode="read", threshold=0.95)
     wordless = _opened(folder, mode="read")
 
@@ -303,33 +300,31 @@ STORES: Mapping[
 def fill(store: str, n_segments: int, folder: Path) -> tuple[str, float, float]:
     """Fill a store: 'streamed' or 'loaded', seconds of all, and seconds for 1,000 turns or NaN."""
     began = perf_counter()
-    seconds = STORES[store][0](folder, n_segments)
-    how = "loaded" if np.isnan(seconds) else "streamed"
+    adding = STORES[store][0](folder, n_segments)
     took = round(perf_counter() - began, 1)
-    return how, took, round(1000 * seconds / (n_segments * TURNS), 4)
+    how = "loaded" if np.isnan(adding) else "streamed"
+    return how, took, round(1000 * adding / (n_segments * TURNS), 4)
 
 
 def measure(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
     """Step, searches, p50, p95 and this process's peak memory; one row a step."""
     before = _peak_mb()
     steps = STORES[store][1](folder, n_segments)
-    times = {}
+    times: dict[str, list[float]] = {}
     for step, work in steps.items():
-        asked, until = questions(_QUERIES, 11), perf_counter() + _SECONDS
+        asked, until, taken = questions(_QUERIES, 11), perf_counter() + _SECONDS, []
         work(asked[0])  # what is opened at the first call
-        times[step] = [_milliseconds(work, q) for q in asked if perf_counter() < until]
+        for query in asked:
+            if (began := perf_counter()) >= until:
+                break
+            work(query)
+            taken.append(1000 * (perf_counter() - began))
+        times[step] = taken
     weighs = round(_peak_mb() - before)
     return [
-        (step, len(ms), round(float(np.median(ms)), 3), round(float(np.quantile(ms, 0.95)), 3),
-         weighs)
+        (step, len(ms), *np.quantile(ms, (0.5, 0.95)).round(3).tolist(), weighs)
         for step, ms in times.items()
-    ]  # fmt: skip
-
-
-def _milliseconds(work: Step, query: str) -> float:
-    began = perf_counter()
-    work(query)
-    return 1000 * (perf_counter() - began)
+    ]
 
 
 def _peak_mb() -> float:
@@ -344,7 +339,7 @@ def _alone(work: Callable[..., Any], *arguments: Any) -> Any:
 
 def _rows(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
     filled = _alone(fill, store, n_segments, folder)
-    disk = round(sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / _MB, 1)
+    disk = round(sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / 2**20, 1)
     recall = _alone(recall_tiered, folder) if store == "tiered" else 1.0
     machine = (platform.processor() or platform.machine(), os.cpu_count())
     return [
@@ -356,12 +351,10 @@ def _rows(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
 
 def run(name: str) -> StageResult:
     """Measure an entry of `scales` and write its table."""
-    plan = load_plan()
-    entry = plan.scale(name)
-    rows: list[tuple[Any, ...]] = []
+    entry = load_plan().scale(name)
     near = paths.build("scale").parent
     near.mkdir(parents=True, exist_ok=True)
-    jobs = [(store, n) for n in entry.segments for store in STORES]
+    rows, jobs = [], [(store, n) for n in entry.segments for store in STORES]
     with bar(len(jobs), f"scale {name}", "store") as progress:
         for store, n in jobs:
             with tempfile.TemporaryDirectory(dir=near) as folder:

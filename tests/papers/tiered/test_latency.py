@@ -16,7 +16,7 @@ def test_latency(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     (absent,) = latency.latency("sample")
     assert absent.verdict == "not run"
-    assert latency.draw_latency("sample", tmp_path, "latency_drawn") == []
+    assert latency.draw_latency("sample", tmp_path) == []
     rows = [
         ("tiered", size, step, time, 2 * time, 1.5, 100.0, 12.0)
         for size in (1000, 10000)
@@ -29,8 +29,7 @@ def test_latency(tmp_path, monkeypatch):
     assert shown.reproduced == "10.00 / 20.00"
     assert shown.sources == "file latency/tiered-scale.parquet"
     assert "12.0 MB" in cells["tiered, weight", "1000 segments, p50 / p95 ms"].reproduced
-    assert latency.TIMEOUT == 250
-    drawn = latency.draw_latency("sample", tmp_path, "latency_drawn")
+    drawn = latency.draw_latency("sample", tmp_path)
     assert [path.suffix for path in drawn] == [".svg", ".png", ".csv"]
 
 

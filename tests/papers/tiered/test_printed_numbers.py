@@ -144,41 +144,26 @@ def test_claims_that_are_checked_have_a_check():
 
 def test_half_lives():
     found = {one.rate: one for one in half_lives()}
-    assert found[0.01].hours == pytest.approx(68.9676, abs=1e-4)
-    assert found[0.1].hours == pytest.approx(6.5788, abs=1e-4)
-    assert found[0.001].hours == pytest.approx(692.80, abs=1e-2)
     assert {rate: one.holds for rate, one in found.items()} == {
-        0.01: False,
-        0.1: True,
-        0.001: True,
-    }
-    assert found[0.01].rate_for_said == pytest.approx(0.0041174, abs=1e-7)
+        0.01: False, 0.1: True, 0.001: True,
+    }  # fmt: skip
     for one in found.values():
-        assert half_life(rate_for(one.hours)) == pytest.approx(one.hours)
         assert additive_recency(one.hours, one.rate) == pytest.approx(0.5)
+        assert half_life(rate_for(one.hours)) == pytest.approx(one.hours)
+        assert half_life(one.rate_for_said) == pytest.approx(one.units * one.unit)
     assert pytest.approx(730.5) == MONTH
-    assert float(additive_recency(WEEK, 0.01)) == pytest.approx(0.1848, abs=1e-4)
 
 
 def test_ages():
     assert age_at(0.1, 0.01) == pytest.approx(log(0.1) / log(0.99))
-    assert age_at(0.05, 0.01) == pytest.approx(298.07, abs=0.01)
     # A memory just accessed of cosine 0 meets one of cosine 0.5 when that is a half-life old.
     old = combined(0.5, 1.0, additive_recency(age_at(0.5, 0.01), 0.01))
     assert float(old) == pytest.approx(float(combined(0.0, 1.0, 1.0)))
-    assert float(combined(1.0, 1.0, 0.0)) == float(combined(0.0, 1.0, 1.0))
 
 
-def test_what_a_person_judged():
-    checks = {check.row: check for check in checks_of("tiered", "consistency")}
-    read = {row: check for row, check in checks.items() if check.by_reading}
-    assert {row for row, check in read.items() if check.words == "does not hold"} == {
-        "adaptive retrieval", "fields that the score reads", "two times are stored",
-        "strict filtering", "several granularities in WARM", "LanceDB is one file",
-    }  # fmt: skip
-    assert {check.words for check in read.values()} == {"holds", "does not hold", "left open"}
+def test_the_numbers_in_what_a_person_judged_are_those_of_the_code():
+    read = {check.row: check for check in checks_of("tiered", "consistency") if check.by_reading}
     assert all(check.sure and check.expected and check.found for check in read.values())
-    # The numbers in what was found are those of the code that runs.
     top = read["score that the thresholds are held against"].found
     assert f"{age_at(0.85, 0.01):.1f} h" in top
     assert f"runs to {float(combined(1.0, 1.0, 1.0, 1.0, 5)):.1f}" in top
@@ -189,13 +174,3 @@ def test_what_a_person_judged():
 def test_the_buckets_are_the_printed_ones():
     ours = [weight for _, weight in scoring.BUCKETS]
     assert [float(cells["weight"]) for cells in printed("buckets").values()] == ours
-
-
-def test_a_table_of_lancedb_is_a_folder(tmp_path):
-    lancedb = pytest.importorskip("lancedb")
-    database = lancedb.connect(tmp_path)
-    database.create_table("warm", [{"id": "a", "vector": [0.0, 1.0]}])
-    assert (tmp_path / "warm.lance").is_dir()
-    assert {"data", "_versions", "_transactions"} <= {
-        path.name for path in (tmp_path / "warm.lance").iterdir()
-    }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import parse_all
@@ -17,10 +17,7 @@ from memrepro.retrieve.associa.deliberation import QueryEvidence
 _CLUES, _CHARACTERS = 5, 200
 
 
-class Missing(BaseModel):
-    """An answer: the missing clues, none where the evidence is sufficient."""
-
-    model_config = ConfigDict(extra="forbid")
+class _Missing(BaseModel, extra="forbid"):
     missing: list[Annotated[str, StringConstraints(pattern=r"\S", max_length=_CHARACTERS)]] = Field(
         default=[], max_length=_CLUES
     )
@@ -61,12 +58,9 @@ class ModelDeliberator:
             MemreproError: if an answer cannot be had, or when replayed is not recorded.
         """
         answers = self.model.answer([ask(one.query, one.evidence) for one in asked])
-        parsed = parse_all(zip(map(str, range(len(asked))), answers, strict=True), Missing)
+        parsed = parse_all(zip(map(str, range(len(asked))), answers, strict=True), _Missing)
         self.counts += parsed.counts
         self.refused += [(asked[int(item)].query, reason) for item, reason in parsed.refused]
         self.sufficient += sum(not one.missing for one in parsed.values.values())
-        nothing = Missing()
-        return [
-            tuple(dict.fromkeys(parsed.values.get(str(number), nothing).missing))
-            for number in range(len(asked))
-        ]
+        answered = (parsed.values.get(str(number), _Missing()) for number in range(len(asked)))
+        return [tuple(dict.fromkeys(one.missing)) for one in answered]

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple
 
 import pandas as pd
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, StringConstraints
 
 from memrepro.core.memory import Dataset, Session
 from memrepro.errors import MemreproError
-from memrepro.files.atomic import replacing, sha256
+from memrepro.files.atomic import sha256, write_text
 from memrepro.llm.model import Answer, LanguageModel, Prompt
 from memrepro.llm.structured import KINDS, Refused, parse
 from memrepro.papers.associa.llm.prompts import prompt
@@ -38,54 +38,46 @@ def _known(category: str) -> str:
     return category
 
 
-Words = Annotated[str, StringConstraints(pattern=r"\S")]
-Category = Annotated[str, AfterValidator(_known)]
+_Words = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Entity(BaseModel, extra="forbid"):
+    text: _Words
+    category: Annotated[str, AfterValidator(_known)]
 
 
-class Entity(_Strict):
-    """What an event involves."""
-
-    text: Words
-    category: Category
-
-
-class Relation(_Strict):
-    """How two entities of an event, or one and a speaker, are related."""
-
-    head: Words
-    text: Words
-    tail: Words
+class _Relation(BaseModel, extra="forbid"):
+    head: _Words
+    text: _Words
+    tail: _Words
 
 
-class Event(_Strict):
-    """One user-related event, of the round with this number, from 1."""
-
+class _Event(BaseModel, extra="forbid"):
     round: int
-    text: Words
-    time: Words | None = None
-    entities: list[Entity] = []
-    relations: list[Relation] = []
+    text: _Words
+    time: _Words | None = None
+    entities: list[_Entity] = []
+    relations: list[_Relation] = []
 
 
-class Events(_Strict):
-    """An answer: all events of a session."""
+class _Events(BaseModel, extra="forbid"):
+    events: list[_Event]
 
-    events: list[Event]
+
+class Told(NamedTuple):
+    """An event of an answer: its round's id, and the words that tell its time or ''."""
+
+    round_id: str
+    event: EventClues
+    time: str
 
 
 @dataclass(frozen=True)
 class Written:
-    """What `to_file` wrote, and what it could not use.
+    """What `to_file` wrote, with the sha256 for `params.yaml`.
 
-    Attributes:
-        path: the file.
-        sha256: of the file, for `params.yaml`.
-        counts: answers by kind (`llm.structured.KINDS`), and lines by kind.
-        skipped: (session id, reason) of the sessions of which nothing was written.
+    `counts` are of answers by kind (`llm.structured.KINDS`) and of lines; `skipped` has (session
+    id, reason) of the sessions of which nothing was written.
     """
 
     path: Path
@@ -122,40 +114,42 @@ def prompt_of(session: Session) -> Prompt:
     return prompt("extraction", {"rounds": rounds})
 
 
-def read(answer: Answer, session: Session) -> list[tuple[str, EventClues, str]]:
-    """The events of an answer: round id, event, and the words that tell its time or ''.
+def read(answer: Answer, session: Session) -> list[Told]:
+    """The events of an answer.
 
     Raises:
         Refused: by the module's rule.
     """
     rounds = list(said_of(session).items())
     found = []
-    for number, told in enumerate(parse(answer, Events).events):
+    for number, one in enumerate(parse(answer, _Events).events):
         where = f"events.{number}"
-        if not 1 <= told.round <= len(rounds):
-            raise Refused("misfit", f"{where}.round: {told.round} is none of 1 to {len(rounds)}")
-        round_id, said = rounds[told.round - 1]
-        place = {who.casefold(): SPEAKER for who in said}
+        if not 1 <= one.round <= len(rounds):
+            raise Refused("misfit", f"{where}.round: {one.round} is none of 1 to {len(rounds)}")
+        round_id, said = rounds[one.round - 1]
         # Of an entity told twice the first counts; one of a speaker's name is the entity.
         entities: dict[str, tuple[str, str]] = {}
-        for entity in told.entities:
+        for entity in one.entities:
             entities.setdefault(entity.text.casefold(), (entity.text, entity.category))
+        place = {who.casefold(): SPEAKER for who in said}
         place |= {name: i for i, name in enumerate(entities)}
         related = []
-        for one in told.relations:
-            for end, name in (("head", one.head), ("tail", one.tail)):
+        for relation in one.relations:
+            for end in ("head", "tail"):
+                name = getattr(relation, end)
                 if name.casefold() not in place:
                     raise Refused(
                         "misfit",
                         f"{where}.relations: the {end} {ascii(name)[:40]} is no entity of the "
                         "event and no speaker",
                     )
-            ends = (place[one.head.casefold()], place[one.tail.casefold()])
-            if ends[0] == ends[1]:
-                raise Refused("misfit", f"{where}.relations: {ascii(one.head)[:40]} with itself")
-            related.append((ends[0], one.text, ends[1]))
-        event = EventClues(told.text, tuple(entities.values()), tuple(related))
-        found.append((round_id, event, told.time or ""))
+            head, tail = place[relation.head.casefold()], place[relation.tail.casefold()]
+            if head == tail:
+                itself = f"{ascii(relation.head)[:40]} with itself"
+                raise Refused("misfit", f"{where}.relations: {itself}")
+            related.append((head, relation.text, tail))
+        event = EventClues(one.text, tuple(entities.values()), tuple(related))
+        found.append(Told(round_id, event, one.time or ""))
     return found
 
 
@@ -186,7 +180,7 @@ def to_file(dataset: Dataset, model: LanguageModel, path: Path) -> Written:
     asked = {i: session for i, session in sessions.items() if said_of(session)}
     answers = model.answer([prompt_of(session) for session in asked.values()])
     counts = Counter({**dict.fromkeys(KINDS, 0), _AMBIGUOUS: len(skipped)})
-    told: dict[str, list[tuple[str, EventClues, str]]] = {}
+    told: dict[str, list[Told]] = {}
     for (session_id, session), answer in zip(asked.items(), answers, strict=True):
         try:
             told[session_id] = read(answer, session)
@@ -194,18 +188,14 @@ def to_file(dataset: Dataset, model: LanguageModel, path: Path) -> Written:
         except Refused as error:
             counts[error.kind] += 1
             skipped.append((session_id, str(error)))
-    lines = [*_text_lines(told), *_date_lines(dataset, told, counts)]
-    counts["texts"] = sum("kind" in line for line in lines)
-    counts["dates"] = sum("start" in line for line in lines)
-    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
-        for line in lines:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+    texts, dates = list(_text_lines(told)), list(_date_lines(dataset, told, counts))
+    counts |= {"texts": len(texts), "dates": len(dates)}
+    lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in (*texts, *dates)]
+    write_text(path, "".join(lines))
     return Written(path, sha256(path), counts, skipped)
 
 
-def _text_lines(
-    told: Mapping[str, Sequence[tuple[str, EventClues, str]]],
-) -> Iterator[dict[str, Any]]:
+def _text_lines(told: Mapping[str, Sequence[Told]]) -> Iterator[dict[str, str]]:
     """A fact and an event each, in the order of the data set."""
     for session_id, events in told.items():
         for round_id, event, _ in events:
@@ -215,22 +205,19 @@ def _text_lines(
 
 
 def _date_lines(
-    dataset: Dataset,
-    told: Mapping[str, Sequence[tuple[str, EventClues, str]]],
-    counts: Counter[str],
-) -> Iterator[dict[str, Any]]:
+    dataset: Dataset, told: Mapping[str, Sequence[Told]], counts: Counter[str]
+) -> Iterator[dict[str, str]]:
     """The dates of each memory's sessions; times that name no date are counted."""
     counts["times without a date"] = 0
     for memory in dataset.memories.values():
         for session, at in zip(memory.sessions, memory.times, strict=True):
             spans = dict[tuple[str, str], None]()
-            for _, _, time in told.get(session.session_id, ()) if at else ():
-                found = _dates(time, at) if time else []
-                counts["times without a date"] += bool(time) and not found
+            for one in told.get(session.session_id, ()) if at else ():
+                found = _dates(one.time, at) if one.time else []
+                counts["times without a date"] += bool(one.time) and not found
                 spans.update(dict.fromkeys(found))
-            for start, end in spans:
-                place = {"memory_id": memory.memory_id, "session_id": session.session_id}
-                yield {**place, "start": start, "end": end}
+            place = {"memory_id": memory.memory_id, "session_id": session.session_id}
+            yield from ({**place, "start": start, "end": end} for start, end in spans)
 
 
 def _dates(time: str, at: str) -> list[tuple[str, str]]:

@@ -1,15 +1,13 @@
 """CoQA: stories, and conversations of questions about them (Reddy et al. 2019), by file and hash.
 
-Read from the authors' `coqa-train-v1.0.json`: `data` is a list of stories, each with an `id`, a
-`story`, `questions` of `turn_id` and `input_text`, and `answers` of `turn_id`, `input_text`,
-`span_start`, `span_end` and `span_text`, the rationale. The texts have licences of their own (some
-are for research alone) and never go into git.
+Read from the authors' `coqa-train-v1.0.json`. The texts have licences of their own (some are for
+research alone) and never go into git.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, PositiveInt, StringConstraints, ValidationError
 
 from memrepro.data.reading import check_skipped
 from memrepro.errors import MemreproError
@@ -18,17 +16,14 @@ from memrepro.files import atomic
 _ADDRESS = "https://nlp.stanford.edu/data/coqa/"
 # How CoQA writes that the story does not tell: this rationale, at no place.
 _UNKNOWN, _NOWHERE = "unknown", -1
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-@dataclass(frozen=True)
-class Question:
-    """One turn of a conversation.
+class Question(NamedTuple):
+    """One turn of a conversation: as asked, and answered in the answerer's words.
 
-    Attributes:
-        question_id: `<story>-<turn>`, the turn in three digits, so that ids sort in order.
-        text: the question as asked, often with a pronoun for what was told before.
-        answer: in the answerer's words.
-        cue: the rationale, words of the story; '' where the story does not tell.
+    `question_id` is `<story>-<turn>`, the turn in three digits, so that ids sort in order; `cue`
+    is the rationale, words of the story, or '' where the story does not tell.
     """
 
     question_id: str
@@ -37,35 +32,43 @@ class Question:
     cue: str
 
 
-@dataclass(frozen=True)
-class Story:
-    """A reading material and the conversation about it.
-
-    Attributes:
-        story_id: CoQA's id.
-        text: of the story.
-        questions: in order of their turns.
-    """
+class Story(NamedTuple):
+    """A reading material and the conversation about it, in order of its turns."""
 
     story_id: str
     text: str
     questions: tuple[Question, ...]
 
 
-@dataclass(frozen=True)
-class Coqa:
-    """What a file holds.
+class Coqa(NamedTuple):
+    """What a file holds: its stories in order, and (story or question, reason) of what is skipped.
 
-    Attributes:
-        stories: in the file's order.
-        skipped: (story or question, reason) of what cannot be used.
-        total: how many questions there are, the skipped ones too; a story that cannot be read
-            counts as one.
+    `total` counts all questions, the skipped ones too; a story that cannot be read counts as one.
     """
 
     stories: tuple[Story, ...]
     skipped: tuple[tuple[str, str], ...]
     total: int
+
+
+class _Turn(BaseModel, strict=True):
+    turn_id: PositiveInt
+
+
+class _Asked(BaseModel, strict=True):
+    input_text: _Text
+
+
+class _Answered(_Asked):
+    span_text: _Text
+    span_start: int | None = None
+
+
+class _Entry(BaseModel, strict=True):
+    id: _Text
+    story: _Text
+    questions: list[dict[str, Any]]
+    answers: list[dict[str, Any]]
 
 
 def read_coqa(path: Path, sha256: str) -> Coqa:
@@ -93,62 +96,49 @@ def read_coqa(path: Path, sha256: str) -> Coqa:
     stories: dict[str, Story] = {}
     skipped: list[tuple[str, str]] = []
     total = 0
-    for number, entry in enumerate(entries, start=1):
+    for number, value in enumerate(entries, start=1):
         try:
-            story_id, text = _text(entry, "id"), _text(entry, "story")
-            if story_id in stories:
-                raise _Unusable("has an id that stands before")
-            questions, answers = _turns(entry, "questions"), _turns(entry, "answers")
-        except _Unusable as error:
-            skipped.append((f"story {number}", str(error)))
+            entry = _Entry.model_validate(value)
+            if entry.id in stories:
+                raise ValueError("id: it stands before")
+            asked, answers = _by_turn(entry.questions), _by_turn(entry.answers)
+        except ValueError as error:
+            skipped.append((f"story {number}", fault(error)))
             total += 1
             continue
-        total += len(questions)
+        total += len(asked)
         usable = []
-        for turn, question in questions.items():
-            question_id = f"{story_id}-{turn:03d}"
+        for turn in sorted(asked):
+            question_id = f"{entry.id}-{turn:03d}"
             try:
-                usable.append(_question(question_id, question, answers.get(turn)))
-            except _Unusable as error:
-                skipped.append((question_id, str(error)))
-        stories[story_id] = Story(story_id, text, tuple(usable))
+                usable.append(_question(question_id, asked[turn], answers.get(turn)))
+            except ValueError as error:
+                skipped.append((question_id, fault(error)))
+        stories[entry.id] = Story(entry.id, entry.story, tuple(usable))
     check_skipped(skipped, total, str(path))
     return Coqa(tuple(stories.values()), tuple(skipped), total)
 
 
-class _Unusable(ValueError):
-    """Why an entry cannot be used."""
+def _by_turn(listed: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    turns = {_Turn.model_validate(one).turn_id: one for one in listed}
+    if len(turns) < len(listed):
+        raise ValueError("turn_id: one stands twice")
+    return turns
 
 
-def _question(question_id: str, question: Mapping[str, Any], answer: Any) -> Question:
-    if answer is None:
-        raise _Unusable("has no answer of its turn")
-    cue = _text(answer, "span_text")
-    if cue.casefold() == _UNKNOWN and answer.get("span_start") == _NOWHERE:
-        cue = ""
-    return Question(question_id, _text(question, "input_text"), _text(answer, "input_text"), cue)
+def _question(question_id: str, asked: dict[str, Any], answered: dict[str, Any] | None) -> Question:
+    if answered is None:
+        raise ValueError("it has no answer of its turn")
+    text, answer = _Asked.model_validate(asked).input_text, _Answered.model_validate(answered)
+    unknown = answer.span_text.casefold() == _UNKNOWN and answer.span_start == _NOWHERE
+    return Question(question_id, text, answer.input_text, "" if unknown else answer.span_text)
 
 
-def _turns(entry: Mapping[str, Any], key: str) -> dict[int, Mapping[str, Any]]:
-    """The turns of a story by number, in order."""
-    listed = entry.get(key)
-    if not isinstance(listed, list):
-        raise _Unusable(f"has the {key!r} {type(listed).__name__} and no list")
-    turns: dict[int, Mapping[str, Any]] = {}
-    for one in listed:
-        number = one.get("turn_id") if isinstance(one, dict) else None
-        if type(number) is not int or number < 1 or number in turns:
-            raise _Unusable(f"has among its {key!r} the turn {number!r}, which is none or a second")
-        turns[number] = one
-    return dict(sorted(turns.items()))
-
-
-def _text(entry: Any, key: str) -> str:
-    value = entry.get(key) if isinstance(entry, dict) else None
-    if not isinstance(value, str) or not value.strip():
-        raise _Unusable(f"has the {key!r} {value!r} and no text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise _Unusable(f"has a {key!r} that is not valid Unicode") from None
-    return value.strip()
+def fault(error: ValueError) -> str:
+    """What is wrong with a mapping: the field, the rule and what was found."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"])) or "the entry"
+    found = "" if first["type"] == "missing" else f", not {ascii(first['input'])[:60]}"
+    return f"{place}: {first['msg']}{found}"

@@ -1,20 +1,22 @@
 """The instruction-tuning examples of Associa's deliberating model (Appendix A), as a file.
 
 Steps 1 to 5 of the appendix joined. A line of the file is `{"id": ..., "messages": [...]}`, chat
-messages whose last one is the answer to learn; lines stand in the order of their ids. The file
-holds CoQA's texts: it is data and stays out of git.
+messages as the deliberating model is asked (`llm.deliberator`), the last one the answer to learn;
+lines stand in the order of their ids. The file holds CoQA's texts: it is data and stays out of git.
 """
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
 from memrepro.files.progress import bar
 from memrepro.llm.model import ROLES, LanguageModel, Message
+from memrepro.papers.associa.llm.deliberator import answer_text, ask
 from memrepro.papers.associa.tuning.coqa import Coqa, Question, Story
 from memrepro.papers.associa.tuning.samples import (
     Recipe,
@@ -24,31 +26,17 @@ from memrepro.papers.associa.tuning.samples import (
     nearest,
     story_nodes,
 )
-from memrepro.papers.associa.tuning.teacher import answer_text, describe, restore, stands_alone
+from memrepro.papers.associa.tuning.teacher import describe, restore, stands_alone
 
-# From a query and texts of evidence to the messages that the deliberating model is asked with.
-MakePrompt = Callable[[str, Sequence[str]], Sequence[Message]]
-# From missing entities and the places of irrelevant evidence to the text that it answers.
-MakeAnswer = Callable[[Sequence[str], Sequence[int]], str]
 # From texts to vectors, (n_texts, dimension), as `vectors.embed` with an encoder and a store.
 Embed = Callable[[list[str]], Floats]
 
-_ASK = (
-    "You check whether the evidence below is enough to answer the question. If it is, reply {}. If "
-    'not, reply with one JSON object: {"missing": [...], "irrelevant": [...]}, where "missing" '
-    'lists the entities that should be looked for, and "irrelevant" the numbers of the pieces of '
-    "evidence that have nothing to do with the question. Reply with the JSON alone."
-)
 
+class Built(NamedTuple):
+    """Samples in the order of their ids, and what became of CoQA's questions.
 
-@dataclass(frozen=True)
-class Built:
-    """Samples, and what became of CoQA's questions.
-
-    Attributes:
-        samples: in the order of their ids.
-        counts: reason → how many questions, from all that CoQA holds down to those used.
-        left_out: (question or sample, reason) of what a teacher or the story gave no use for.
+    `counts` says how many there are, from all that CoQA holds down to those used; `left_out` has
+    (question or sample, reason) of what a teacher or the story gave no use for.
     """
 
     samples: tuple[Sample, ...]
@@ -56,36 +44,19 @@ class Built:
     left_out: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class Example:
-    """One line of the file.
-
-    Attributes:
-        example_id: of the sample.
-        messages: the prompt's, then the answer.
-    """
+class Example(NamedTuple):
+    """One line of the file: a sample's id, the prompt's messages, and last the answer."""
 
     example_id: str
     messages: tuple[Message, ...]
 
 
-def ask(query: str, evidence: Sequence[str]) -> tuple[Message, ...]:
-    """The default prompt: the evidence numbered from 1, then the question."""
-    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(evidence, start=1))
-    return (Message("system", _ASK), Message("user", f"Evidence:\n{listed}\n\nQuestion: {query}"))
-
-
 def build(coqa: Coqa, recipe: Recipe, embed: Embed, teacher: LanguageModel | None = None) -> Built:
     """Draw a positive and a negative sample of each chosen question.
 
-    Questions that the story does not answer have no cue and are not used; without a teacher, those
-    that do not stand by themselves are not either.
-
-    Args:
-        coqa: the stories.
-        recipe: how samples are drawn.
-        embed: gives nodes and cues their vectors; the paper does not name its encoder.
-        teacher: restores questions and writes negative answers; None for rules.
+    Questions that the story does not answer have no cue and are not used; without a teacher, who
+    restores questions and writes negative answers, those that do not stand by themselves are not
+    either. `embed` gives nodes and cues their vectors; the paper does not name its encoder.
 
     Raises:
         MemreproError: if the teacher cannot answer, or no question can be used.
@@ -106,77 +77,56 @@ def build(coqa: Coqa, recipe: Recipe, embed: Embed, teacher: LanguageModel | Non
         "that can be used": len(usable),
         "chosen": len(chosen),
     }
-    pairs: list[tuple[Sample, Sample]] = []
-    by_story: dict[str, list[tuple[Story, Question]]] = {}
+    by_story: dict[Story, list[Question]] = {}
     for story, question in chosen:
         if question.question_id in queries:
-            by_story.setdefault(story.story_id, []).append((story, question))
+            by_story.setdefault(story, []).append(question)
+    pairs: dict[str, tuple[Sample, Sample]] = {}
     with bar(len(by_story), "samples", " stories") as progress:
-        for asked in by_story.values():
-            for question_id, pair in _pairs(asked, queries, recipe, embed).items():
+        for story, asked in by_story.items():
+            for name, pair in _pairs(story, asked, queries, recipe, embed).items():
                 if pair:
-                    pairs.append(pair)
+                    pairs[name] = pair
                 else:
-                    left_out.append((question_id, "all nodes of its story tell its cue"))
+                    left_out.append((name, "all nodes of its story tell its cue"))
             progress.update()
-    negative = [pair[1] for pair in pairs]
+    positive, negative = ([pair[i] for pair in pairs.values()] for i in (0, 1))
     if teacher:
         negative, lost = describe(teacher, negative)
         left_out += lost
-    kept = {sample.query_id: sample for sample in negative}
-    samples = [s for p, _ in pairs if p.query_id in kept for s in (p, kept[p.query_id])]
+    kept = {sample.query_id for sample in negative}
+    samples = [*negative, *(sample for sample in positive if sample.query_id in kept)]
     if not samples:
         raise MemreproError(
             f"none of the {coqa.total} questions gives a sample ({counts}): the file has too few "
             "questions that stand by themselves; name a teacher that restores them"
         )
-    counts["used"] = len(samples) // 2
-    return Built(tuple(sorted(samples, key=lambda s: s.sample_id)), counts, tuple(left_out))
+    counts["used"] = len(kept)
+    return Built(tuple(sorted(samples)), counts, tuple(left_out))
 
 
 def _pairs(
-    asked: Sequence[tuple[Story, Question]], queries: dict[str, str], recipe: Recipe, embed: Embed
+    story: Story, asked: Sequence[Question], queries: dict[str, str], recipe: Recipe, embed: Embed
 ) -> dict[str, tuple[Sample, Sample] | None]:
     """The two samples of each question about one story."""
-    nodes = story_nodes(asked[0][0].text, recipe.chunk_sentences)
-    cues = [question.cue for _, question in asked]
-    vectors = embed([*(node.text for node in nodes), *cues])
+    nodes = story_nodes(story.text, recipe.chunk_sentences)
+    vectors = embed([*(node.text for node in nodes), *(question.cue for question in asked)])
     made = {}
-    for (_, question), cue in zip(asked, vectors[len(nodes) :], strict=True):
-        located = nearest(vectors[: len(nodes)], cue, recipe.cues).tolist()
-        name = question.question_id
-        made[name] = draw(name, queries[name], question.cue, nodes, located, recipe)
+    for (name, *_, cue), vector in zip(asked, vectors[len(nodes) :], strict=True):
+        located = nearest(vectors[: len(nodes)], vector, recipe.cues).tolist()
+        made[name] = draw(name, queries[name], cue, nodes, located, recipe)
     return made
 
 
-def write_examples(
-    path: Path,
-    samples: Sequence[Sample],
-    make_prompt: MakePrompt = ask,
-    make_answer: MakeAnswer = answer_text,
-) -> str:
-    """Write the file; equal samples, equal bytes.
-
-    Args:
-        path: below `data/`, which git ignores.
-        samples: in order.
-        make_prompt: the prompt that the deliberating model is asked with, so that it learns it.
-        make_answer: likewise the form of its answers; places of evidence count from 1.
-
-    Returns:
-        The hex SHA-256 of the file.
-    """
+def write_examples(path: Path, samples: Sequence[Sample]) -> None:
+    """Write the file, which belongs below `data/`; equal samples, equal bytes."""
     lines = []
-    for sample in samples:
-        messages = [
-            *make_prompt(sample.query, sample.evidence),
-            Message("assistant", make_answer(sample.missing, sample.irrelevant)),
-        ]
-        said = [{"role": message.role, "content": message.content} for message in messages]
-        line = {"id": sample.sample_id, "messages": said}
+    for one in samples:
+        answer = Message("assistant", answer_text(one.missing))
+        said = [asdict(message) for message in (*ask(one.query, one.evidence).messages, answer)]
+        line = {"id": one.sample_id, "messages": said}
         lines.append(json.dumps(line, ensure_ascii=False) + "\n")
     atomic.write_text(path, "".join(lines))
-    return atomic.sha256(path)
 
 
 def read_examples(path: Path) -> list[Example]:

@@ -7,10 +7,9 @@ LoRA and all of `training.Settings` are this project's choice. The adapter is pe
 import hashlib
 import json
 import shutil
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -26,36 +25,12 @@ RECORD = "tuning.json"
 _WEIGHTS = "adapter_model.safetensors"
 
 
-@dataclass(frozen=True)
-class Base:
-    """The model that is tuned.
-
-    Attributes:
-        repository: such as `Qwen/Qwen2.5-3B-Instruct`.
-        revision: its commit.
-        folder: where its files are.
-    """
+class Base(NamedTuple):
+    """The model that is tuned: such as `Qwen/Qwen2.5-3B-Instruct`, its commit, and its files."""
 
     repository: str
     revision: str
     folder: Path
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """An adapter and how it came to be.
-
-    Attributes:
-        adapter: the folder with its safetensors, its configuration and `RECORD`.
-        record: what `RECORD` holds: base, data, settings, steps, versions.
-        losses: a row a step: step, loss, learning_rate.
-        left_out: (example, reason).
-    """
-
-    adapter: Path
-    record: dict[str, Any]
-    losses: pd.DataFrame
-    left_out: tuple[tuple[str, str], ...]
 
 
 def fine_tune(
@@ -66,19 +41,22 @@ def fine_tune(
     checkpoints: Path,
     *,
     device: str | None = None,
-    save_every: int = 100,
-) -> Tuned:
+) -> tuple[dict[str, Any], pd.DataFrame]:
     """Train an adapter on a file of examples and write it; a killed run goes on where it was saved.
 
     Args:
         examples: of `examples.write_examples`.
         base: the model; safetensors only, no remote code.
         settings: how.
-        target: the adapter's folder; it appears whole or not at all.
+        target: the adapter's folder, with its safetensors, its configuration and `RECORD`; it
+            appears whole or not at all.
         checkpoints: where unfinished runs are kept, each under its base, data and settings, so that
             no run goes on from another's; emptied when the run has ended.
         device: 'cuda' or 'cpu'; by default 'cuda', which must then be there.
-        save_every: steps between checkpoints; a kill costs at most as many.
+
+    Returns:
+        What `RECORD` holds: base, data, settings, steps, versions; and a row a step: `step, loss,
+        learning_rate`.
 
     Raises:
         MemreproError: if there is no GPU and none was renounced, there are several, its memory is
@@ -86,27 +64,27 @@ def fine_tune(
     """
     device = _device(device, base)
     digest, data = folder_digest(base.folder), atomic.sha256(examples)
-    decides = {"base": digest, "data": data, "settings": asdict(settings)}
+    decides = {"base": digest, "data": data, "settings": settings.model_dump()}
     name = hashlib.sha256(json.dumps(decides, sort_keys=True).encode()).hexdigest()[:16]
     unfinished = checkpoints / name
     tokenizer, model, rows, left_out = _prepare(examples, base, settings)
-    log = train(tokenizer, model, rows, settings, unfinished, device, save_every)
+    log = train(tokenizer, model, rows, settings, unfinished, device)
     losses = pd.DataFrame([row for row in log if "loss" in row])[["step", "loss", "learning_rate"]]
     record = {
         "base": {"repository": base.repository, "revision": base.revision, "digest": digest},
         "data": {"sha256": data, "examples": len(rows), "left out": len(left_out)},
-        "settings": asdict(settings),
+        "settings": settings.model_dump(),
         "steps": len(losses),
         "device": device,
         "versions": {name: version(name) for name in ("peft", "torch", "transformers")},
     }
     _write_adapter(model, base, record, target)
     shutil.rmtree(unfinished)
-    return Tuned(target, record, losses, tuple(left_out))
+    return record, losses
 
 
-def load_adapter(base: Base, adapter: Path, dtype: str = "float32", device: str = "cpu") -> Any:
-    """The base with an adapter on it, ready to be asked.
+def load_adapter(base: Base, adapter: Path, dtype: str) -> Any:
+    """The base with an adapter on it, on the CPU, ready to be asked.
 
     Raises:
         MemreproError: if the base is not the one that the adapter was made on, or one of them
@@ -121,7 +99,7 @@ def load_adapter(base: Base, adapter: Path, dtype: str = "float32", device: str 
             f"{record['base']['digest']}, and {base.folder} has {found}: give it its own base"
         )
     with quietly():
-        _, model, _ = load_chat_model(base.folder, base.repository, dtype, device)
+        _, model, _ = load_chat_model(base.folder, base.repository, dtype, "cpu")
     try:
         return PeftModel.from_pretrained(model, str(adapter)).eval()
     # peft and safetensors raise errors of many families.
@@ -132,7 +110,7 @@ def load_adapter(base: Base, adapter: Path, dtype: str = "float32", device: str 
         ) from error
 
 
-def merge_adapter(base: Base, adapter: Path, target: Path, dtype: str = "bfloat16") -> str:
+def merge_adapter(base: Base, adapter: Path, target: Path, dtype: str) -> str:
     """Write base and adapter as one model, a folder that `llm.in_process` loads.
 
     Returns:

@@ -9,60 +9,45 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, NonNegativeInt, PositiveInt, model_validator
 
 from memrepro.core.similarity import Floats, normalise, products
-from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.clues import UtteranceClues, read_event
-from memrepro.retrieve.associa.entities import FIRST_PERSON, mentions, names_in, stop_words
+from memrepro.retrieve.associa.entities import FIRST_PERSON, mentions, names_in
 from memrepro.retrieve.associa.graph import ENTITY, EVENT, UTTERANCE, build_from
 from memrepro.text.sentences import sentences
 
 SUFFICIENT, MISSING = "sufficient", "missing"
-_WORD = re.compile(r"\w{3,}")
 _CLUES = 5  # each is another search
 
 
-@dataclass(frozen=True)
-class Recipe:
+class Recipe(BaseModel, frozen=True, strict=True, extra="forbid"):
     """How samples are drawn; the paper names only how many nodes T has.
 
     Attributes:
-        chunk_sentences: sentences of a text chunk. Not named; 3.
-        cues: the nodes of T, 'the 2-3 graph nodes with the highest semantic similarity'; 3.
-        nodes: of a sample's evidence, at most. Not named; 15, as retrieval's top_k (§5.2.1).
-        questions: how many questions are used, each for a positive and a negative sample, so that
-            the two are equal in number. Not named (CoQA has 127,000); 5,000, drawn by the seed.
-        seed: decides the questions and each sample's nodes. Not named; 0.
-
-    Raises:
-        MemreproError: naming the first field that is out of range.
+        chunk_sentences: sentences of a text chunk.
+        cues: the nodes of T, 'the 2-3 graph nodes with the highest semantic similarity'.
+        nodes: of a sample's evidence, at most; 15 is retrieval's top_k (§5.2.1).
+        questions: how many questions are used (CoQA has 127,000), drawn by the seed, each for a
+            positive and a negative sample, so that the two are equal in number.
+        seed: decides the questions and each sample's nodes.
     """
 
-    chunk_sentences: int = 3
-    cues: int = 3
-    nodes: int = 15
-    questions: int = 5000
-    seed: int = 0
+    chunk_sentences: PositiveInt = 3
+    cues: PositiveInt = 3
+    nodes: PositiveInt = 15
+    questions: PositiveInt = 5000
+    seed: NonNegativeInt = 0
 
-    def __post_init__(self) -> None:
-        """Refuse what is out of range."""
-        for field in fields(self):
-            value, least = getattr(self, field.name), 0 if field.name == "seed" else 1
-            if type(value) is not int or value < least:
-                raise MemreproError(
-                    f"the samples' {field.name} is {value!r}: it must be a whole number from "
-                    f"{least}"
-                )
+    @model_validator(mode="after")
+    def _holds_all_cues(self) -> "Recipe":
         if self.nodes < self.cues:
-            raise MemreproError(
-                f"samples of {self.nodes} nodes with {self.cues} cues: a positive one holds all "
-                "cues, so there must be at least as many nodes"
-            )
+            raise ValueError("a positive sample holds all cues: nodes must be at least cues")
+        return self
 
 
 class Node(NamedTuple):
@@ -72,8 +57,7 @@ class Node(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """One question with evidence.
 
     Attributes:
@@ -82,7 +66,6 @@ class Sample:
         evidence: texts of nodes, in the story's order.
         cues: texts of T, nearest to the rationale first.
         missing: the entities that are missing; none where the evidence is sufficient.
-        irrelevant: places in `evidence`, from 1, of what has nothing to do with the question.
     """
 
     sample_id: str
@@ -90,7 +73,6 @@ class Sample:
     evidence: tuple[str, ...]
     cues: tuple[str, ...]
     missing: tuple[str, ...] = ()
-    irrelevant: tuple[int, ...] = ()
 
     @property
     def query_id(self) -> str:
@@ -121,12 +103,9 @@ def story_nodes(text: str, chunk_sentences: int) -> tuple[Node, ...]:
 
 
 def nearest(vectors: Floats, cue: Floats, count: int) -> NDArray[np.intp]:
-    """The nodes of highest cosine to a cue, best first; of equal ones the earlier.
+    """At most `count` nodes of highest cosine to a cue, best first; of equal ones the earlier.
 
-    Args:
-        vectors: of the nodes, shape (n_nodes, dimension).
-        cue: shape (dimension,).
-        count: how many, at most.
+    `vectors` are the nodes', shape (n_nodes, dimension), `cue` has the shape (dimension,).
     """
     cosines = products(normalise(cue[None]), normalise(vectors))[0]
     return np.argsort(-cosines, kind="stable")[:count]
@@ -164,8 +143,7 @@ def draw(
 ) -> tuple[Sample, Sample] | None:
     """The positive and the negative sample of a question, or None where all nodes tell the cue.
 
-    What is missing, and what is irrelevant, is here by rule (`lacking`, `strange`); a teacher's
-    words may take its place (`teacher`).
+    What is missing is here by rule (`lacking`); a teacher's words may take its place.
 
     Args:
         question_id: decides with the seed which nodes are drawn.
@@ -189,16 +167,10 @@ def draw(
         drawn = [*kept, *random.choice(pool, count, replace=False).tolist()]
         evidence = tuple(nodes[i].text for i in sorted(drawn))
         made.append(Sample(sample_id, query, evidence, cues))
-    sufficient, missing = made
+    sufficient, negative = made
     entities = [nodes[i].text for i in located if nodes[i].kind == ENTITY]
-    return sufficient, Sample(
-        missing.sample_id,
-        query,
-        missing.evidence,
-        cues,
-        lacking(query, cue, missing.evidence, entities),
-        strange(query, cue, missing.evidence, cues),
-    )
+    missing = lacking(query, cue, negative.evidence, entities)
+    return sufficient, negative._replace(missing=missing)
 
 
 def lacking(
@@ -206,13 +178,7 @@ def lacking(
 ) -> tuple[str, ...]:
     """The entities of question, T and rationale that no evidence names, at most `_CLUES`.
 
-    Where there are none, what is missing is the rationale.
-
-    Args:
-        query: the question.
-        cue: the rationale.
-        evidence: texts.
-        entities: texts of the nodes of T that are entities.
+    Where there are none, what is missing is the rationale. `entities` are those among T's nodes.
     """
     names = names_in([query, cue])
     asked, told = (
@@ -227,17 +193,7 @@ def lacking(
     return tuple(found.values())[:_CLUES] or (cue,)
 
 
-def strange(query: str, cue: str, evidence: Sequence[str], cues: Sequence[str]) -> tuple[int, ...]:
-    """The places, from 1, of evidence that shares no content word with question, rationale or T."""
-    wanted = _content(" ".join([query, cue, *cues]))
-    return tuple(n for n, text in enumerate(evidence, start=1) if not _content(text) & wanted)
-
-
 def _plain(text: str) -> str:
     """The words between spaces, so that one text holds another by whole words."""
     words = " ".join(re.findall(r"\w+", text.casefold()))
     return f" {words} "
-
-
-def _content(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if word not in stop_words()}

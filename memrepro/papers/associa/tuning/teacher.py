@@ -1,16 +1,14 @@
 """What Appendix A has a large model (qwen-plus) write: restored questions, and negative answers.
 
 A teacher is any language model of `memrepro.llm`; its answers are records like all others. Without
-one, only questions that stand by themselves are used, and negative answers follow rules
-(`samples.lacking`, `samples.strange`). The prompts are this project's own.
+one, only questions that stand by themselves are used, and negative answers follow a rule
+(`samples.lacking`). The prompts are this project's own.
 """
 
-import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from memrepro.llm.model import LanguageModel, Parameters, Prompt
 from memrepro.llm.structured import parse_all
@@ -38,21 +36,17 @@ _RESTORE = (
 _DESCRIBE = (
     "You judge whether pieces of evidence suffice to answer a question. The clues that answer it "
     "have been taken out of the evidence; you are shown them apart. Name the entities that the "
-    "evidence lacks, as short phrases to search for, and give the numbers of the pieces that have "
-    'nothing to do with the question. Reply with one JSON object, {"missing": ["..."], '
-    '"irrelevant": [1]}, and nothing else.'
+    "evidence lacks, as short phrases to search for. Reply with one JSON object, "
+    '{"missing": ["..."]}, and nothing else.'
 )
 
 
-class _Restored(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Restored(BaseModel, extra="forbid", str_strip_whitespace=True):
     question: str
 
 
-class _Described(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Described(BaseModel, extra="forbid", str_strip_whitespace=True):
     missing: list[str]
-    irrelevant: list[int]
 
 
 def stands_alone(question: str) -> bool:
@@ -63,10 +57,7 @@ def stands_alone(question: str) -> bool:
 def restore(
     teacher: LanguageModel, asked: Sequence[tuple[Story, Question]]
 ) -> tuple[dict[str, str], Items]:
-    """Questions with their pronouns restored (step 2).
-
-    Returns:
-        The restored text by question, and the questions without one, with the reason.
+    """The questions with their pronouns restored, by id (step 2), and those without one.
 
     Raises:
         MemreproError: if the teacher cannot answer.
@@ -79,20 +70,14 @@ def restore(
         prompts.append(Prompt.of(text, _RESTORE, Parameters(maximum_tokens=128)))
     names = [question.question_id for _, question in asked]
     parsed = parse_all(zip(names, teacher.answer(prompts), strict=True), _Restored)
-    restored, lost = dict[str, str](), list(parsed.refused)
-    for name, value in parsed.values.items():
-        if text := value.question.strip():
-            restored[name] = text
-        else:
-            lost.append((name, "misfit: the restored question is blank"))
-    return restored, lost
+    restored = {name: value.question for name, value in parsed.values.items() if value.question}
+    blank = [name for name in parsed.values if name not in restored]
+    lost = [(name, "misfit: the restored question is blank") for name in blank]
+    return restored, [*parsed.refused, *lost]
 
 
 def describe(teacher: LanguageModel, samples: Sequence[Sample]) -> tuple[list[Sample], Items]:
-    """Negative samples with what the teacher says is missing and irrelevant (step 5).
-
-    Returns:
-        The samples in order, and those that it gave no usable answer to, with the reason.
+    """Negative samples with what the teacher says is missing (step 5), and those without.
 
     Raises:
         MemreproError: if the teacher cannot answer.
@@ -107,24 +92,11 @@ def describe(teacher: LanguageModel, samples: Sequence[Sample]) -> tuple[list[Sa
     parsed = parse_all(zip(names, teacher.answer(prompts), strict=True), _Described)
     described, lost = list[Sample](), list(parsed.refused)
     for sample in samples:
-        value = parsed.values.get(sample.sample_id)
-        if value is None:
+        if sample.sample_id not in parsed.values:
             continue
-        missing = tuple(dict.fromkeys(one.strip() for one in value.missing if one.strip()))
-        places = tuple(sorted(set(value.irrelevant)))
-        if not missing:
-            lost.append((sample.sample_id, "misfit: nothing is named as missing"))
-        elif strangers := [n for n in places if not 1 <= n <= len(sample.evidence)]:
-            lost.append((sample.sample_id, f"misfit: no piece of evidence {strangers[0]}"))
+        told = parsed.values[sample.sample_id].missing
+        if missing := tuple(dict.fromkeys(filter(None, told))):
+            described.append(sample._replace(missing=missing))
         else:
-            described.append(replace(sample, missing=missing, irrelevant=places))
+            lost.append((sample.sample_id, "misfit: nothing is named as missing"))
     return described, lost
-
-
-def answer_text(missing: Sequence[str], irrelevant: Sequence[int]) -> str:
-    """What the deliberating model is to answer: '{}' where nothing is missing (Appendix A)."""
-    if not missing:
-        return "{}"
-    return json.dumps(
-        {"missing": list(missing), "irrelevant": list(irrelevant)}, ensure_ascii=False
-    )

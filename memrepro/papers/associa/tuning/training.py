@@ -3,21 +3,21 @@
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, NonNegativeInt, PositiveInt, model_validator
 
 from memrepro.errors import MemreproError
 from memrepro.files.progress import bar
-from memrepro.llm.in_process import DTYPES
 from memrepro.papers.associa.tuning.examples import Example
 
+SAVE_EVERY = 100  # steps: a kill costs at most as many
 _IGNORED = -100  # the label of a token that no loss is of
 Rows = list[dict[str, list[int]]]
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(BaseModel, frozen=True, strict=True, extra="forbid"):
     """How it is tuned; every field decides the weights, and none is named by the paper.
 
     Attributes:
@@ -31,52 +31,32 @@ class Settings:
         batch_size: examples to a step.
         device_batch_size: of them at once on the device; must divide the former.
         maximum_tokens: of an example; longer ones are left out.
-        dtype: of the base's weights, one of `llm.in_process.DTYPES`; the adapter is in float32.
+        dtype: of the base's weights; the adapter is in float32.
         seed: of the adapter's first weights, of the order and of dropout.
-
-    Raises:
-        MemreproError: naming the first field that is out of range.
     """
 
-    rank: int = 16
-    alpha: int = 32
-    dropout: float = 0.05
-    targets: tuple[str, ...] = (
-        *("q_proj", "k_proj", "v_proj", "o_proj"),
-        *("gate_proj", "up_proj", "down_proj"),
+    rank: PositiveInt = 16
+    alpha: PositiveInt = 32
+    dropout: float = Field(0.05, ge=0, lt=1)
+    targets: tuple[str, ...] = Field(
+        ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"),
+        strict=False,  # a list in YAML
+        min_length=1,
     )
-    learning_rate: float = 1e-4
-    warmup_steps: int = 20
-    epochs: int = 2
-    batch_size: int = 16
-    device_batch_size: int = 4
-    maximum_tokens: int = 2048
-    dtype: str = "bfloat16"
-    seed: int = 0
+    learning_rate: float = Field(1e-4, gt=0, lt=1)
+    warmup_steps: NonNegativeInt = 20
+    epochs: PositiveInt = 2
+    batch_size: PositiveInt = 16
+    device_batch_size: PositiveInt = 4
+    maximum_tokens: PositiveInt = 2048
+    dtype: Literal["float32", "bfloat16"] = "bfloat16"
+    seed: NonNegativeInt = 0
 
-    def __post_init__(self) -> None:
-        """Refuse what is out of range."""
-        whole = ("rank", "alpha", "epochs", "batch_size", "device_batch_size", "maximum_tokens")
-        # Name, whether it is right, what it must be.
-        rules = [
-            *((name, _whole(getattr(self, name), 1), "a whole number from 1") for name in whole),
-            ("warmup_steps", _whole(self.warmup_steps, 0), "a whole number from 0"),
-            ("seed", _whole(self.seed, 0), "a whole number from 0"),
-            ("dropout", 0 <= self.dropout < 1, "from 0 to below 1"),
-            ("learning_rate", 0 < self.learning_rate < 1, "above 0 and below 1"),
-            ("targets", bool(self.targets), "names of layers"),
-            ("dtype", self.dtype in DTYPES[:2], " or ".join(DTYPES[:2])),
-            (
-                "device_batch_size",
-                self.batch_size % max(1, self.device_batch_size) == 0,
-                f"a divisor of batch_size, {self.batch_size}",
-            ),
-        ]
-        for name, good, rule in rules:
-            if not good:
-                raise MemreproError(
-                    f"tuning's {name} is {getattr(self, name)!r}: it must be {rule}"
-                )
+    @model_validator(mode="after")
+    def _divides(self) -> "Settings":
+        if self.batch_size % self.device_batch_size:
+            raise ValueError("device_batch_size must be a divisor of batch_size")
+        return self
 
 
 def tokenise(
@@ -128,7 +108,6 @@ def train(
     settings: Settings,
     unfinished: Path,
     device: str,
-    save_every: int,
 ) -> list[dict[str, Any]]:
     """Train in place, from the newest whole checkpoint; the log, a row a step."""
     import torch
@@ -152,7 +131,7 @@ def train(
         use_cpu=device == "cpu",
         dataloader_pin_memory=device != "cpu",
         logging_steps=1,
-        save_steps=save_every,
+        save_steps=SAVE_EVERY,
         save_total_limit=1,
         disable_tqdm=True,
         report_to="none",
@@ -200,7 +179,3 @@ def _newest(unfinished: Path) -> str | None:
         except (OSError, ValueError, KeyError):
             shutil.rmtree(folder)
     return str(whole[max(whole)]) if whole else None
-
-
-def _whole(value: object, least: int) -> bool:
-    return type(value) is int and value >= least

@@ -42,10 +42,10 @@ def test_the_question_and_its_evidence_are_one_json_object_and_nothing_else(stor
 
 
 def test_clues_are_those_of_the_answer_each_once(store):
-    said = {"Who": '{"missing": ["trip to Rome", "Ann", "Ann"]}', "Why": '{"missing": []}'}
+    said = {"Who": '{"missing": ["罗马之旅", "Ann", "Ann"]}', "Why": '{"missing": []}'}
     model = live(store, lambda p: said[data_of(p)["question"][:3]])
     one = ModelDeliberator(model)
-    assert one.missing(ASKED) == [("trip to Rome", "Ann"), ()]
+    assert one.missing(ASKED) == [("罗马之旅", "Ann"), ()]  # of any language
     assert (one.counts["used"], one.sufficient, one.refused) == (2, 1, [])
 
 
@@ -55,11 +55,9 @@ def test_clues_are_those_of_the_answer_each_once(store):
         ("I cannot help.", "no JSON"),
         ('{"missing": ["trip', "half JSON"),
         ('{"missing": "trip"}', "misfit"),
-        ('{"missing": [7]}', "misfit"),
         ('{"missing": ["  "]}', "misfit"),
         ('{"missing": ["a", "b", "c", "d", "e", "f"]}', "misfit"),
         (json.dumps({"missing": ["x" * 201]}), "misfit"),
-        ('{"fehlend": ["Reise"]}', "misfit"),
         ('{"missing": ["a"], "max_iter": 99}', "misfit"),
         (("", "refused: context_length_exceeded"), "not answered"),
         (('{"missing": ["a", "b"', "length"), "half JSON"),
@@ -72,11 +70,6 @@ def test_an_answer_that_cannot_be_used_is_counted_and_means_sufficient(store, te
     assert [query for query, _ in deliberator.refused] == [one.query for one in ASKED]
     assert all(reason.startswith(f"{kind}:") for _, reason in deliberator.refused)
     assert deliberator.sufficient == 0
-
-
-def test_clues_in_another_language_are_not_judged(store):
-    deliberator = ModelDeliberator(live(store, lambda _: '{"missing": ["罗马之旅"]}'))
-    assert deliberator.missing(ASKED[:1]) == [("罗马之旅",)]
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))), st.text(max_size=20))

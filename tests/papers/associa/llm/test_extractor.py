@@ -52,8 +52,8 @@ def dataset(*memories):
     return Dataset("toy", {m.memory_id: m for m in held}, queries)
 
 
-def answer(text, finish="stop"):
-    return Answer(text, 1, 1, 0.0, "m", "r", finish, "")
+def answer(text):
+    return Answer(text, 1, 1, 0.0, "m", "r", "stop", "")
 
 
 def changed(**parts):
@@ -88,28 +88,17 @@ def test_where_nobody_is_the_user_all_are_shown_by_name():
     assert said_of(session) == {"r": {"speaker_a": "Hi.", "speaker_b": "Ho."}}
 
 
-def test_a_session_without_words_is_not_asked_about(store, tmp_path):
-    model = live(store, lambda _: WHOLE)
-    done = to_file(dataset(), model, tmp_path / "e.jsonl")
-    assert len(model._backend.asked) == 1
-    assert done.counts["used"] == 1
-
-
 # Which answers are used.
 
 
 def test_a_good_answer_with_or_without_prose():
     session = memory().sessions[0]
-    assert read(answer(WHOLE), session) == [TOLD]
-    assert read(answer(f"Here you are:\n```json\n{WHOLE}\n```"), session) == [TOLD]
+    twice = [*CHOIR["entities"], {"text": "CHOIR", "category": "Event"}]  # the first counts
+    for text in (WHOLE, f"Here you are:\n```json\n{WHOLE}\n```", changed(entities=twice)):
+        assert read(answer(text), session) == [TOLD]
     assert read(answer('{"events": []}'), session) == []
     ((_, event, time),) = read(answer('{"events": [{"round": 2, "text": "Ciao."}]}'), session)
     assert (event, time) == (EventClues("Ciao."), "")
-
-
-def test_of_an_entity_told_twice_the_first_counts():
-    twice = [*CHOIR["entities"], {"text": "CHOIR", "category": "Event"}]
-    assert read(answer(changed(entities=twice)), memory().sessions[0]) == [TOLD]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +107,6 @@ def test_of_an_entity_told_twice_the_first_counts():
         ("The user joined a choir.", "no JSON"),
         (WHOLE[:60], "half JSON"),
         ("{}", "misfit: events: Field required"),
-        (json.dumps(CHOIR), "misfit: events: Field required"),
         (changed(round="1"), "misfit: events.0.round"),
         (changed(round=True), "misfit: events.0.round"),
         (changed(text=" "), "misfit: events.0.text"),
@@ -127,10 +115,8 @@ def test_of_an_entity_told_twice_the_first_counts():
         (changed(mood="good"), "misfit: events.0.mood: Extra"),
         # Another language: of names and categories it does not fit.
         (changed(entities=[{"text": "Chor", "category": "Ort"}]), "misfit: events.0.entities.0"),
-        ('{"Ereignisse": []}', "misfit"),
         # An unknown category.
         (changed(entities=[{"text": "choir", "category": "Hobby"}]), "misfit: .*none of Object"),
-        (changed(entities=[{"text": "choir", "category": "Other"}]), "misfit: .*none of Object"),
         # An edge to nowhere.
         (changed(round=3), "misfit: events.0.round: 3 is none of 1 to 2"),
         (changed(round=0), "misfit: events.0.round: 0 is none of 1 to 2"),
@@ -139,7 +125,6 @@ def test_of_an_entity_told_twice_the_first_counts():
         (changed(relations=[{"head": "assistant", "text": "in", "tail": "Paris"}]),
          "misfit: events.0.relations: the head 'assistant' is no entity"),
         (changed(relations=[{"head": "choir", "text": "is", "tail": "Choir"}]), "misfit: .*itself"),
-        (changed(relations=[{"head": "choir", "text": "", "tail": "Paris"}]), "misfit"),
         # What an injected instruction may lead to.
         ('{"events": [], "done": true}', "misfit: done: Extra"),
         ("Ignoring my rules. DROP TABLE answers;", "no JSON"),
@@ -239,6 +224,3 @@ def test_a_missing_answer_fails_clearly_and_leaves_no_file(store, tmp_path):
     with pytest.raises(MemreproError, match=r"1 of 1 answers of 'scripted'.*'associa' needs"):
         to_file(dataset(), replay(store), tmp_path / "e.jsonl")
     assert not (tmp_path / "e.jsonl").exists()
-
-
-# Entities and relations in a text.

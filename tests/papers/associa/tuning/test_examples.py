@@ -7,8 +7,9 @@ import pytest
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
+from memrepro.papers.associa.llm.deliberator import ask
 from memrepro.papers.associa.tuning.coqa import read_coqa
-from memrepro.papers.associa.tuning.examples import ask, build, read_examples, write_examples
+from memrepro.papers.associa.tuning.examples import build, read_examples, write_examples
 from memrepro.papers.associa.tuning.samples import Recipe
 from memrepro.papers.associa.tuning.teacher import stands_alone
 from tests.papers.associa.tuning.made import Teacher, content, write
@@ -36,34 +37,28 @@ def test_without_a_teacher_only_questions_that_stand_alone_are_used(coqa):
 
 
 def test_equal_inputs_give_equal_bytes_and_the_seed_other_ones(coqa, tmp_path):
-    made = [
-        write_examples(tmp_path / f"{n}.jsonl", build(coqa, recipe, EMBED).samples)
-        for n, recipe in enumerate((RECIPE, RECIPE, Recipe(nodes=8, seed=1)))
-    ]
+    made = []
+    for number, recipe in enumerate((RECIPE, RECIPE, Recipe(nodes=8, seed=1))):
+        path = tmp_path / f"{number}.jsonl"
+        write_examples(path, build(coqa, recipe, EMBED).samples)
+        made.append(path.read_bytes())
     assert made[0] == made[1] != made[2]
 
 
-def test_lines_are_chats_whose_last_message_is_the_answer(coqa, tmp_path):
+def test_lines_are_what_the_deliberating_model_is_asked_and_the_answer(coqa, tmp_path):
     samples = build(coqa, RECIPE, EMBED).samples
     path = tmp_path / "examples.jsonl"
     write_examples(path, samples)
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [line["id"] for line in lines] == [sample.sample_id for sample in samples]
-    for line, sample in zip(lines, samples, strict=True):
-        system, user, answer = line["messages"]
-        assert [m["role"] for m in line["messages"]] == ["system", "user", "assistant"]
-        assert "Reply with the JSON alone" in system["content"]
-        assert f"1. {sample.evidence[0]}\n2. {sample.evidence[1]}" in user["content"]
-        assert user["content"].endswith(f"Question: {sample.query}")
-        said = json.loads(answer["content"])
-        if sample.sample_id.endswith("sufficient"):
-            assert answer["content"] == "{}"
-        else:
-            assert said["missing"]
-            assert all(1 <= place <= len(sample.evidence) for place in said["irrelevant"])
     read = read_examples(path)
     assert [one.example_id for one in read] == [sample.sample_id for sample in samples]
-    assert read[0].messages[:-1] == ask(samples[0].query, samples[0].evidence)
+    for one, sample in zip(read, samples, strict=True):
+        assert one.messages[:-1] == ask(sample.query, sample.evidence).messages
+        answer = one.messages[-1]
+        assert answer.role == "assistant"
+        if sample.sample_id.endswith("sufficient"):
+            assert answer.content == "{}"
+        else:
+            assert json.loads(answer.content) == {"missing": list(sample.missing)}
 
 
 def reply(prompt):
@@ -75,10 +70,10 @@ def reply(prompt):
             "I cannot." if question == "When?" else json.dumps({"question": f"Indeed: {question}"})
         )
     if "Felix delivers" in text.rpartition("Clues")[2]:
-        return '{"missing": [], "irrelevant": []}'
+        return '{"missing": []}'
     if "oven" in text.splitlines()[0]:
         return '{"missing": ["x"], "irrelevant": [99]}'
-    return '```json\n{"missing": ["the founder", "the founder", " "], "irrelevant": [2, 1, 2]}\n```'
+    return '```json\n{"missing": ["the founder", "the founder", " "]}\n```'
 
 
 def test_a_teacher_restores_questions_and_writes_the_negative_answers(coqa):
@@ -91,12 +86,11 @@ def test_a_teacher_restores_questions_and_writes_the_negative_answers(coqa):
     assert {item: reason.partition(",")[0] for item, reason in built.left_out} == {
         "s2library-002": "no JSON: 9 characters without an object",
         "s1oven-002-missing": "misfit: nothing is named as missing",
-        "s1oven-001-missing": "misfit: no piece of evidence 99",
+        "s1oven-001-missing": "misfit: irrelevant: Extra inputs are not permitted",
     }
     missing, sufficient = built.samples[:2]
     assert missing.query == sufficient.query == "Indeed: Who founded the Harbour Library?"
-    assert (missing.missing, missing.irrelevant) == (("the founder",), (1, 2))
-    assert (sufficient.missing, sufficient.irrelevant) == ((), ())
+    assert (missing.missing, sufficient.missing) == (("the founder",), ())
     # A question is shown with what was said before it, and not after.
     (asked,) = (p for p in teacher.prompts if p.messages[-1].content.endswith("Who rebuilt it?"))
     told = asked.messages[-1].content
@@ -127,24 +121,23 @@ def test_a_question_stands_alone_if_it_points_nowhere(question, alone):
     assert stands_alone(question) is alone
 
 
+USER, REPLY = {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}
+
+
 @pytest.mark.parametrize(
     "line",
     [
-        '{"id": "a"}',
-        "[]",
-        '{"id": "a", "messages": []}',
-        '{"id": 1, "messages": [{"role": "user", "content": "x"}, '
-        '{"role": "assistant", "content": "y"}]}',
-        '{"id": "a", "messages": [{"role": "user", "content": "x"}]}',
-        '{"id": "a", "messages": [{"role": "tool", "content": "x"}, '
-        '{"role": "assistant", "content": "y"}]}',
-        '{"id": "a", "messages": [{"role": "user", "content": 1}, '
-        '{"role": "assistant", "content": "y"}]}',
+        {"id": "a"},
+        [],
+        {"id": 1, "messages": [USER, REPLY]},
+        {"id": "a", "messages": [USER]},
+        {"id": "a", "messages": [USER | {"role": "tool"}, REPLY]},
+        {"id": "a", "messages": [USER | {"content": 1}, REPLY]},
     ],
 )
 def test_a_line_that_is_no_example_is_named(tmp_path, line):
     path = tmp_path / "a.jsonl"
-    path.write_text(line + "\n")
+    path.write_text(json.dumps(line) + "\n")
     with pytest.raises(MemreproError, match="line 1 is no example"):
         read_examples(path)
     path.write_text("")
