@@ -4,7 +4,8 @@ Source: RF-Mem D.7. The paper's cases are of PersonaMem, which has no relevant d
 its texts. Here a case is chosen by recall, and shows ids alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +16,13 @@ from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.papers.rfmem.cells import missing, ranking_of, row_cells
-from memrepro.papers.rfmem.grid import Grid
-from memrepro.papers.rfmem.traces import Traced, Traces
+from memrepro.papers.rfmem.grid import BOTH, OPEN, Grid, grids_of
+from memrepro.papers.rfmem.traces import PARTS, Recorded, Records, records_of
 from memrepro.report import figures
+from memrepro.report.runs import Runs
 from memrepro.report.sources import Source
-from memrepro.report.tables import Cell, number, write_cells
+from memrepro.report.specs import Spec
+from memrepro.report.tables import Cell, number
 
 # At K = 5 the printed row needs α = 0.9, where queries hardly move.
 K = 10
@@ -31,10 +34,6 @@ RULES = {
     LOSS: f"the least recall@{K} by recollection less familiarity's",
     FAMILIAR: "of the questions that the gate takes by familiarity, the lowest entropy",
 }
-_NOTE = (
-    "the paper's cases are of PersonaMem; of equals the first question id; among the questions "
-    "with a relevant doc; released variant, K = 10"
-)
 _COLUMNS = [
     "node", "parent", "kind", "round", "branch", "cluster", "doc_id", "score", "rank",
     "rank_by_familiarity", "relevant", "drift", "candidates", "x", "y",
@@ -75,7 +74,7 @@ def choose(both: pd.DataFrame, gated: pd.DataFrame) -> Iterator[Case]:
 class _Tree:
     """The nodes of one question, in the order in which they are drawn, top to bottom."""
 
-    def __init__(self, one: Traced, query_id: str, direct: pd.DataFrame) -> None:
+    def __init__(self, one: Recorded, query_id: str, direct: pd.DataFrame) -> None:
         def of(table: pd.DataFrame) -> list[Any]:
             return list(table[table["query_id"] == query_id].itertuples(index=False))
 
@@ -131,7 +130,7 @@ class _Tree:
         return y
 
 
-def tree(one: Traced, query_id: str, direct: pd.DataFrame) -> pd.DataFrame:
+def tree(one: Recorded, query_id: str, direct: pd.DataFrame) -> pd.DataFrame:
     """The nodes of a question's answer, each with its parent: query, clusters, branches, docs.
 
     A node without a parent is the query, or a doc that familiarity alone returned. Clusters that
@@ -186,7 +185,8 @@ def draw(axis: Axes, nodes: pd.DataFrame) -> None:
     stops = {"doc": 0.2, "score": 1.6, "rank": 2.2, "by familiarity": 2.7}
     for title, stop in stops.items():
         axis.text(right + stop, -1.1, title, fontsize=8, va="center", style="italic")
-    for row in rows_of_docs(nodes):
+    docs: Any = nodes[nodes["kind"].str.startswith("doc")].itertuples(index=False)
+    for row in docs:
         weight = "bold" if row.relevant else "normal"
         axis.scatter([right], [row.y], marker="*" if row.relevant else ".", color="black",
                      s=90 if row.relevant else 20, zorder=3)  # fmt: skip
@@ -203,67 +203,84 @@ def draw(axis: Axes, nodes: pd.DataFrame) -> None:
     axis.axis("off")
 
 
-def rows_of_docs(nodes: pd.DataFrame) -> Any:
-    """The docs of a tree, as rows."""
-    return nodes[nodes["kind"].str.startswith("doc")].itertuples(index=False)
+def drawn(heading: str, nodes: pd.DataFrame) -> Figure:
+    """The figure of a tree."""
+    size = 1.25 * (float(nodes["x"].max()) + 4.5), _ROW * (float(nodes["y"].max()) + 4) + 0.6
+    figure = Figure(figsize=size, layout="constrained")
+    axis = figure.subplots()
+    draw(axis, nodes)
+    axis.set_title(heading, fontsize=10, loc="left")
+    return figure
 
 
-def figure(title: str, nodes: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Draw a tree and write it with its nodes."""
+class Chosen(NamedTuple):
+    """A case on its grid: the paths' traces, and the one that its tree is of."""
 
-    def picture() -> Figure:
-        size = 1.25 * (float(nodes["x"].max()) + 4.5), _ROW * (float(nodes["y"].max()) + 4) + 0.6
-        drawn = Figure(figsize=size, layout="constrained")
-        axis = drawn.subplots()
-        draw(axis, nodes)
-        axis.set_title(title, fontsize=10, loc="left")
-        return drawn
+    grid: Grid
+    case: Case
+    gated: Recorded
+    shown: Recorded
 
-    return figures.save(picture, nodes, folder, name)
+    @property
+    def recalls(self) -> str:
+        """By familiarity and by recollection."""
+        return f"{number(self.case.familiarity)} → {number(self.case.recollection)}"
 
 
-def build(grids: Sequence[Grid], traces: Traces, folder: Path) -> list[Path]:
-    """Write the chosen cases of each encoder as a table, and a figure each; return the paths."""
-    cells, written = list[Cell](), list[Path]()
-    for grid in (grid for grid in grids if grid.k == K):
-        title, names = grid.encoder.title, [grid.run(path) for path in ("recollection", "gated")]
-        if absent := list(filter(None, map(traces.why_not, names))):
-            cells.append(missing(title, "question", "case", "; ".join(absent)))
-            continue
-        deep, gated = (traces.found[name] for name in names)
-        direct = traces.familiarity(deep)
-        if direct is None:
-            cells.append(missing(title, "question", "case", "familiarity was not run"))
+def chosen(records: Records) -> Iterator[Chosen | Cell]:
+    """The cases of each encoder, or a cell that says why there are none."""
+    for grid in (grid for grid in grids_of(OPEN) if grid.k == K):
+        deep, gated = (records.experiments[grid.run(path)] for path in ("recollection", "gated"))
+        absent = [one.why_not for one in (deep, gated) if one.why_not]
+        if absent or deep.familiarity is None:
+            why = "; ".join(absent) or "familiarity was not run"
+            yield missing(grid.encoder.title, "question", "case", why)
             continue
         both = grid.questions.assign(familiarity=grid.familiarity, recollection=grid.recollection)
         for case in choose(both, gated.queries):
-            one = gated if case.case == FAMILIAR else deep
-            nodes = tree(one, case.query_id, direct)
-            recalls = f"{number(case.familiarity)} → {number(case.recollection)}"
-            heading = (
-                f"{title}, question {case.query_id} ({case.kind}): {case.case}\n"
-                f"recall@{K} by familiarity → by recollection: {recalls}\n"
-                "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
-            )
-            name = f"{FIGURES[case.case]}_{grid.encoder.short}"
-            written += figure(heading, nodes, folder, name)
-            known = gated.queries[gated.queries["query_id"] == case.query_id]
-            ((path, mean, entropy),) = known[["path", "mean", "entropy"]].to_numpy().tolist()
-            (rounds,) = one.queries.loc[one.queries["query_id"] == case.query_id, "rounds"]
-            texts = {
-                "rule": RULES[case.case],
-                "question": case.query_id,
-                "kind": case.kind,
-                "recall, familiarity → recollection": recalls,
-                "rounds": str(rounds),
-                "mean score": number(mean),
-                "entropy": number(entropy),
-                "the gate's path": path,
-            }
-            sources: list[Source] = [
-                       *grid.sources("familiarity", "recollection"), *gated.sources("queries"),
-                       *one.sources("queries", "branches", "hits"),
-                       ranking_of(grid.run("familiarity"))]  # fmt: skip
-            cells += row_cells(f"{title}: {case.case}", "case", texts, 1, _NOTE, sources,
-                               NOT_COMPARABLE)  # fmt: skip
-    return [*write_cells(cells, folder, "cases"), *written]
+            yield Chosen(grid, case, gated, gated if case.case == FAMILIAR else deep)
+
+
+def cases(runs: Runs, table: Spec) -> Iterator[Cell]:
+    """The chosen cases of each encoder."""
+    for one in chosen(records_of(runs.profile)):
+        if isinstance(one, Cell):
+            yield one
+            continue
+        grid, case, gated, shown = one
+        known = gated.queries.set_index("query_id").loc[case.query_id]
+        texts = {
+            "rule": RULES[case.case],
+            "question": case.query_id,
+            "kind": case.kind,
+            "recall, familiarity → recollection": one.recalls,
+            "rounds": str(shown.queries.set_index("query_id").loc[case.query_id, "rounds"]),
+            "mean score": number(known["mean"]),
+            "entropy": number(known["entropy"]),
+            "the gate's path": known["path"],
+        }
+        sources: list[Source] = [
+            *grid.sources(*BOTH), *gated.sources("queries"), *shown.sources(*PARTS),
+            ranking_of(grid.run("familiarity")),
+        ]  # fmt: skip
+        yield from row_cells(f"{grid.encoder.title}: {case.case}", "case", texts, 1, table["note"],
+                             sources, NOT_COMPARABLE)  # fmt: skip
+
+
+def draw_cases(records: Records, folder: Path) -> list[Path]:
+    """Write a figure of each case; return the paths."""
+    written = []
+    for one in chosen(records):
+        if isinstance(one, Cell):
+            continue
+        grid, case, _, shown = one
+        assert shown.familiarity is not None  # `chosen` has asked
+        nodes = tree(shown, case.query_id, shown.familiarity)
+        heading = (
+            f"{grid.encoder.title}, question {case.query_id} ({case.kind}): {case.case}\n"
+            f"recall@{K} by familiarity → by recollection: {one.recalls}\n"
+            "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
+        )
+        name = f"{FIGURES[case.case]}_{grid.encoder.short}"
+        written += figures.save(partial(drawn, heading, nodes), nodes, folder, name)
+    return written
