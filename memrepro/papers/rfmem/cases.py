@@ -248,7 +248,7 @@ def cases(runs: Runs, table: Spec) -> Iterator[Cell]:
             yield one
             continue
         grid, case, gated, shown = one
-        known = gated.queries.set_index("query_id").loc[case.query_id]
+        known: Any = gated.queries.set_index("query_id").loc[case.query_id]
         texts = {
             "rule": RULES[case.case],
             "question": case.query_id,

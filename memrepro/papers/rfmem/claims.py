@@ -270,7 +270,7 @@ def between_in_time(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
 
 def twice_as_slow(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
     """With encoding, as the paper times, recollection takes at most twice familiarity's time."""
-    for of, direct, deep, _, sources in _times(runs):
+    for of, direct, deep, _gated, sources in _times(runs):
         encoding = of.recollection.time("encode") or 0.0
         whole = (encoding + deep) / (encoding + direct)
         text = f"{whole:.2f}× with encoding, {deep / direct:.2f}× alone"
@@ -304,7 +304,7 @@ def tokens_alike(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
         numeric(tokens[f"{size}, RF-Mem (ours)"]) / numeric(tokens[f"{size}, Dense Retrieval"]) - 1
         for size in ("32K", "128K", "1M")
     )
-    for of, _, gated, sources in _token_ratios(runs):
+    for of, _deep, gated, sources in _token_ratios(runs):
         text = f"{gated:.3f}×, in Table 1 at most {1 + most:.3f}×"
         yield ClaimCase(of.gated.name, text, abs(gated - 1) <= most, sources)
 

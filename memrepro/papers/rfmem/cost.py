@@ -67,7 +67,7 @@ def _note(table: Spec) -> str:
 
 def time_cell(row: str, column: str, shown: str, one: Recorded | None, note: str = "") -> Cell:
     """The time to encode and search of an experiment beside a printed one."""
-    if one is None or one.times.empty:
+    if one is None or not one.times:
         return missing(row, column, "time", "; ".join(filter(None, (note, _UNTIMED))), shown)
     text = _milliseconds(one.time("encode", "search"))
     return judged(row, column, "time", shown, text, None, one.n_timed, _MACHINE, one.timed)
@@ -122,9 +122,11 @@ def answers(runs: Runs, _: Spec) -> Iterator[Cell]:
             note = "" if ours else "multi-qa-MiniLM comes from a model hub"
             yield time_cell(row, "Retri Time", shown.get("Retri Time", ""), one, note)
             counted = one if one is not None and one.is_counted else None
-            values = counted and asked is not None and asked + counted.returned()["tokens"]
-            yield _tokens(row, column, shown.get(column, ""), values,
-                          counted.counted if counted else [])  # fmt: skip
+            values = None
+            if counted and asked is not None:
+                values = asked + counted.returned()["tokens"]
+            sources = counted.counted if counted else []
+            yield _tokens(row, column, shown.get(column, ""), values, sources)
 
 
 def routed(runs: Runs, _: Spec) -> Iterator[Cell]:
@@ -183,11 +185,11 @@ def latency(runs: Runs, table: Spec) -> Iterator[Cell]:
     for entry in records.plan.latency.values():
         for name in entry.experiments if entry.profile in records.profiles else ():
             one = records.experiments[name]
-            if one.times.empty:
+            if not one.times:
                 yield missing(name, "search", "time", _UNTIMED)
                 continue
             texts = {
-                f"{title}{which}": _milliseconds(float(one.times.loc[part, value]))
+                f"{title}{which}": _milliseconds(one.times[part][value])
                 for part, title in (("search", "search"), ("encode", "encoding"))
                 for value, which in (
                     ("mean_ms", ""), ("p50_ms", ", median"), ("p95_ms", ", 95th percentile"))
@@ -294,11 +296,11 @@ def recalls(runs: Runs, table: Spec) -> Iterator[Cell]:
             continue
         for k in CUTOFFS:
             of = {one: RunSource(one, "", entry.granularity, "recall", k) for one in names}
-            found = {one: runs.values(source) for one, source in of.items()}
+            found = {one: at for one in names if (at := runs.values(of[one])) is not None}
             for name in (name for name in names if name not in seen):
                 for kind in ("", *sorted(found[name]["kind"].unique())):
+                    part = found[name][found[name]["kind"].eq(kind) | (not kind)]
                     source = of[name]._replace(kind=kind)
-                    part = runs.values(source)
                     texts = {f"R@{k} {kind or 'overall'}": number(part["value"].mean())}
                     yield from row_cells(name, f"recall@{k}", texts, len(part), table["note"],
                                          [source], NOT_COMPARABLE)  # fmt: skip

@@ -98,7 +98,7 @@ def gains(_: Runs, table: Spec) -> Iterator[Cell]:
                 means = values[:, mask].mean(axis=1) - base.mean()
                 ends = " / ".join(signed(float(f(means))) for f in (np.min, np.median, np.max))
                 texts = {f"over {what}": f"{ends} ({len(means)})"}
-                swept = [*sources, *grid.swept(what.split()[0])]
+                swept: list[Source] = [*sources, *grid.swept(what.split()[0])]
                 yield from row_cells(name, metric, texts, n, table["note"], swept, "")
 
 

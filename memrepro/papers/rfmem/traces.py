@@ -4,10 +4,10 @@ A trace says how each query was answered, in ids and numbers (`memrepro.retrieve
 Times lie in the latency files, which one machine wrote, and lengths in what `prepare` writes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -113,22 +113,23 @@ class Recorded:
         return None
 
     @cached_property
-    def times(self) -> pd.DataFrame:
+    def times(self) -> Mapping[str, Mapping[str, float]]:
         """`n, mean_ms, p50_ms, p95_ms` of the parts 'encode' and 'search'; empty if not timed."""
         if self._latency is None or not self._latency.is_file():
-            return pd.DataFrame()
+            return {}
         table = read_table(self._latency)
         own = table[table["experiment"] == self.name].set_index("part")
-        return own[["n", "mean_ms", "p50_ms", "p95_ms"]].astype(float)
+        found: Any = own[["n", "mean_ms", "p50_ms", "p95_ms"]].astype(float).to_dict("index")
+        return dict(found)
 
     def time(self, *parts: str) -> float | None:
         """The mean milliseconds of its parts together; None where it was not timed."""
-        return None if self.times.empty else sum(self.times.loc[list(parts), "mean_ms"].tolist())
+        return sum(self.times[part]["mean_ms"] for part in parts) if self.times else None
 
     @property
     def n_timed(self) -> int:
         """How many searches were timed."""
-        return int(self.times.loc["search", "n"])
+        return int(self.times["search"]["n"])
 
     @property
     def _lengths(self) -> Path:
@@ -182,8 +183,8 @@ class Recorded:
     @property
     def timed(self) -> list[Source]:
         """Its latency file as the source of a number, if it was timed."""
-        there = self._latency is not None and not self.times.empty
-        return [file_of(self._latency, self.entry.profile)] if there and self._latency else []
+        there = self._latency if self.times else None
+        return [file_of(there, self.entry.profile)] if there else []
 
     @property
     def measured(self) -> FileSource:
