@@ -401,13 +401,8 @@ def test_runs_of_other_questions_are_refused(written):
 
 
 @pytest.mark.slow
-def test_all_is_drawn_twice_the_same(written, folder):
-    grids = grids_of("open")
-    first, again = (sensitivity.draw_all(grids, folder / name) for name in "ab")
-    assert len(first) == 3 * 5
-    for one, other in zip(first, again, strict=True):
-        assert one.name == other.name
-        assert one.suffix == ".png" or one.read_bytes() == other.read_bytes()
+def test_all_is_drawn_and_every_number_has_its_sources(written, folder):
+    assert len(sensitivity.draw_all(grids_of("open"), folder / "a")) == 3 * 5
     sizes = {"figure14": 4 * 11 * len(TAUS), "figure15": 4 * 2 * 5, "figure16": 4 * 11}
     for name, size in sizes.items():
         assert len(read_table(folder / "a" / f"{name}.csv")) == size
