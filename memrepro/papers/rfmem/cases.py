@@ -74,14 +74,15 @@ def choose(both: pd.DataFrame, gated: pd.DataFrame) -> Iterator[Case]:
 class _Tree:
     """The nodes of one question, in the order in which they are drawn, top to bottom."""
 
-    def __init__(self, one: Recorded, query_id: str, direct: pd.DataFrame) -> None:
-        def of(table: pd.DataFrame) -> list[Any]:
+    def __init__(self, one: Recorded, query_id: str) -> None:
+        def of(table: pd.DataFrame | None) -> list[Any]:
+            if table is None:
+                return []
             return list(table[table["query_id"] == query_id].itertuples(index=False))
 
-        self.query_id = query_id
         self.hits = sorted(of(one.hits), key=lambda hit: hit.rank)
         self.branches = of(one.branches)
-        self.direct = {row.doc_id: (row.rank, row.score) for row in of(direct)}
+        self.direct = {row.doc_id: (row.rank, row.score) for row in of(one.familiarity)}
         self.gold = {row.doc_id for row in of(one.gold)}
         self.rows: list[list[Any]] = []
         self.depth = 2 * max((b.round for b in self.branches), default=0) + 2
@@ -130,18 +131,13 @@ class _Tree:
         return y
 
 
-def tree(one: Recorded, query_id: str, direct: pd.DataFrame) -> pd.DataFrame:
+def tree(one: Recorded, query_id: str) -> pd.DataFrame:
     """The nodes of a question's answer, each with its parent: query, clusters, branches, docs.
 
     A node without a parent is the query, or a doc that familiarity alone returned. Clusters that
     no doc of the ranking and no branch came from are left out. x is the depth, y the line.
-
-    Args:
-        one: the experiment.
-        query_id: the question.
-        direct: `query_id, doc_id, rank, score`, familiarity's top K.
     """
-    made = _Tree(one, query_id, direct)
+    made = _Tree(one, query_id)
     if made.branches:
         made.branch(0, 0, "")
     else:
@@ -163,8 +159,12 @@ def _connect(axis: Axes, nodes: pd.DataFrame) -> None:
         axis.plot([x0, bend, bend, x1], [y0, y0, y1, y1], color="0.55", lw=0.9, zorder=1)
 
 
-def draw(axis: Axes, nodes: pd.DataFrame) -> None:
+def _draw(heading: str, nodes: pd.DataFrame) -> Figure:
     """The tree, left to right; docs as a list, relevant ones with a star and in bold."""
+    size = 1.25 * (float(nodes["x"].max()) + 4.5), _ROW * (float(nodes["y"].max()) + 4) + 0.6
+    figure = Figure(figsize=size, layout="constrained")
+    axis = figure.subplots()
+    axis.set_title(heading, fontsize=10, loc="left")
     _connect(axis, nodes)
     marks = {"query": ("s", "black", 80), "branch": ("o", "white", 60), "cluster": ("D", "0.7", 36)}
     for kind, (marker, colour, size) in marks.items():
@@ -201,86 +201,67 @@ def draw(axis: Axes, nodes: pd.DataFrame) -> None:
     axis.set_xlim(-0.4, right + 3.7)
     axis.set_ylim(nodes["y"].max() + 0.8, -1.8)
     axis.axis("off")
-
-
-def drawn(heading: str, nodes: pd.DataFrame) -> Figure:
-    """The figure of a tree."""
-    size = 1.25 * (float(nodes["x"].max()) + 4.5), _ROW * (float(nodes["y"].max()) + 4) + 0.6
-    figure = Figure(figsize=size, layout="constrained")
-    axis = figure.subplots()
-    draw(axis, nodes)
-    axis.set_title(heading, fontsize=10, loc="left")
     return figure
 
 
-class Chosen(NamedTuple):
-    """A case on its grid: the paths' traces, and the one that its tree is of."""
-
-    grid: Grid
-    case: Case
-    gated: Recorded
-    shown: Recorded
-
-    @property
-    def recalls(self) -> str:
-        """By familiarity and by recollection."""
-        return f"{number(self.case.familiarity)} → {number(self.case.recollection)}"
+def _answered(records: Records, grid: Grid) -> tuple[Recorded, Recorded]:
+    """Recollection's and the gate's runs."""
+    deep, gated = (records.experiments[grid.run(path)] for path in ("recollection", "gated"))
+    return deep, gated
 
 
-def chosen(records: Records) -> Iterator[Chosen | Cell]:
-    """The cases of each encoder, or a cell that says why there are none."""
-    for grid in (grid for grid in grids_of(OPEN) if grid.k == K):
-        deep, gated = (records.experiments[grid.run(path)] for path in ("recollection", "gated"))
-        absent = [one.why_not for one in (deep, gated) if one.why_not]
-        if absent or deep.familiarity is None:
-            why = "; ".join(absent) or "familiarity was not run"
-            yield missing(grid.encoder.title, "question", "case", why)
-            continue
+def _chosen(records: Records, grid: Grid) -> Iterator[tuple[Case, Recorded, str]]:
+    """The cases of an encoder, with the run that is drawn, and recall by either path."""
+    deep, gated = _answered(records, grid)
+    if not deep.why_not and not gated.why_not:
         both = grid.questions.assign(familiarity=grid.familiarity, recollection=grid.recollection)
         for case in choose(both, gated.queries):
-            yield Chosen(grid, case, gated, gated if case.case == FAMILIAR else deep)
+            recalls = f"{number(case.familiarity)} → {number(case.recollection)}"
+            yield case, gated if case.case == FAMILIAR else deep, recalls
+
+
+def _grids() -> list[Grid]:
+    return [grid for grid in grids_of(OPEN) if grid.k == K]
 
 
 def cases(runs: Runs, table: Spec) -> Iterator[Cell]:
     """The chosen cases of each encoder."""
-    for one in chosen(records_of(runs.profile)):
-        if isinstance(one, Cell):
-            yield one
-            continue
-        grid, case, gated, shown = one
-        known: Any = gated.queries.set_index("query_id").loc[case.query_id]
-        texts = {
-            "rule": RULES[case.case],
-            "question": case.query_id,
-            "kind": case.kind,
-            "recall, familiarity → recollection": one.recalls,
-            "rounds": str(shown.queries.set_index("query_id").loc[case.query_id, "rounds"]),
-            "mean score": number(known["mean"]),
-            "entropy": number(known["entropy"]),
-            "the gate's path": known["path"],
-        }
-        sources: list[Source] = [
-            *grid.sources(*BOTH), *gated.sources("queries"), *shown.sources(*PARTS),
-            ranking_of(grid.run("familiarity")),
-        ]  # fmt: skip
-        yield from row_cells(f"{grid.encoder.title}: {case.case}", "case", texts, 1, table["note"],
-                             sources, NOT_COMPARABLE)  # fmt: skip
+    records = records_of(runs.profile)
+    for grid in _grids():
+        title, (deep, gated) = grid.encoder.title, _answered(records, grid)
+        if why := "; ".join(filter(None, (deep.why_not, gated.why_not))):
+            yield missing(title, "question", "case", why)
+        for case, shown, recalls in _chosen(records, grid):
+            known: Any = gated.queries.set_index("query_id").loc[case.query_id]
+            texts = {
+                "rule": RULES[case.case],
+                "question": case.query_id,
+                "kind": case.kind,
+                "recall, familiarity → recollection": recalls,
+                "rounds": str(shown.queries.set_index("query_id").loc[case.query_id, "rounds"]),
+                "mean score": number(known["mean"]),
+                "entropy": number(known["entropy"]),
+                "the gate's path": known["path"],
+            }
+            sources: list[Source] = [
+                *grid.sources(*BOTH), *gated.sources("queries"), *shown.sources(*PARTS),
+                ranking_of(grid.run("familiarity")),
+            ]  # fmt: skip
+            yield from row_cells(f"{title}: {case.case}", "case", texts, 1, table["note"], sources,
+                                 NOT_COMPARABLE)  # fmt: skip
 
 
 def draw_cases(records: Records, folder: Path) -> list[Path]:
     """Write a figure of each case; return the paths."""
     written = []
-    for one in chosen(records):
-        if isinstance(one, Cell):
-            continue
-        grid, case, _, shown = one
-        assert shown.familiarity is not None  # `chosen` has asked
-        nodes = tree(shown, case.query_id, shown.familiarity)
-        heading = (
-            f"{grid.encoder.title}, question {case.query_id} ({case.kind}): {case.case}\n"
-            f"recall@{K} by familiarity → by recollection: {one.recalls}\n"
-            "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
-        )
-        name = f"{FIGURES[case.case]}_{grid.encoder.short}"
-        written += figures.save(partial(drawn, heading, nodes), nodes, folder, name)
+    for grid in _grids():
+        for case, shown, recalls in _chosen(records, grid):
+            nodes = tree(shown, case.query_id)
+            heading = (
+                f"{grid.encoder.title}, question {case.query_id} ({case.kind}): {case.case}\n"
+                f"recall@{K} by familiarity → by recollection: {recalls}\n"
+                "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
+            )
+            name = f"{FIGURES[case.case]}_{grid.encoder.short}"
+            written += figures.save(partial(_draw, heading, nodes), nodes, folder, name)
     return written

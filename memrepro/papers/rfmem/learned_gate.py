@@ -84,12 +84,10 @@ def train_and_test(
         test_share: the share of all queries that tests, the last ones.
 
     Returns:
-        Columns `COLUMNS`, a row a policy ('familiarity', 'recollection', 'thresholds', 'oracle',
-        and 'learned' once a seed; the others have no seed). `accuracy` is the share of the
-        `n_decided` test queries (those that are no tie) sent the better way, `recollected` the
-        share of all test queries sent to recollection, `recall` the mean over all test queries.
-        Where the `n_train` queries to learn from (no ties) are fewer than ten, or fewer than two
-        of a label, nothing can be learned, and one row 'learned' without seed has NaN.
+        `COLUMNS`, a row a policy, 'learned' once a seed: `accuracy` is the share of the `n_decided`
+        test queries (no ties) sent the better way, `recollected` and `recall` are of all test
+        queries. Where the `n_train` queries to learn from (no ties) are fewer than ten, or fewer
+        than two of a label, nothing can be learned: one row without seed has NaN.
 
     Raises:
         MemreproError: if there is no query to test on.
@@ -104,26 +102,24 @@ def train_and_test(
             f"{n_train} to learn from: choose a share between 0 and 1"
         )
     wanted, found = labels[n_train:], recalls[n_train:]
+    decided = wanted != TIE
+    counts = (len(known), n_test, int(decided.sum()))
 
-    def row(policy: str, seed: int | None, recollects: NDArray[np.bool_]) -> list[object]:
-        decided = wanted != TIE
+    def row(policy: str, seed: int | None, recollects: NDArray[np.bool_]) -> tuple[object, ...]:
         right = (recollects == (wanted == RECOLLECTION))[decided]
         reached = np.where(recollects, found[:, 1], found[:, 0])
-        accuracy = float(right.mean()) if len(right) else float("nan")
-        counts = [len(known), n_test, int(decided.sum())]
-        return [policy, seed, *counts, accuracy, float(recollects.mean()), float(reached.mean())]
+        accuracy = float(right.mean()) if len(right) else np.nan
+        return policy, seed, *counts, accuracy, float(recollects.mean()), float(reached.mean())
 
-    always = np.ones(n_test, bool)
     rows = [
-        row("familiarity", None, ~always),
-        row("recollection", None, always),
+        row("familiarity", None, np.zeros(n_test, bool)),
+        row("recollection", None, np.ones(n_test, bool)),
         row("thresholds", None, thresholds[n_train:]),
         row("oracle", None, wanted == RECOLLECTION),
     ]
     few = min((labels[known] == path).sum() for path in (FAMILIARITY, RECOLLECTION)) < 2
     if few or len(known) < _FEWEST:
-        nothing = [float("nan")] * 3
-        rows.append(["learned", None, len(known), n_test, int((wanted != TIE).sum()), *nothing])
+        rows.append(("learned", None, *counts, np.nan, np.nan, np.nan))
         seeds = ()
     for seed in seeds:
         model = _learn(signals[known], labels[known], seed)

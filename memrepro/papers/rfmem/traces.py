@@ -15,7 +15,7 @@ from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.rfmem.cells import file_of, missing, ranking_of, run_path
-from memrepro.report.sources import FileSource, Source
+from memrepro.report.sources import Source
 from memrepro.report.tables import Cell
 from memrepro.study.params import Plan, load_plan
 from memrepro.study.plan import STANDS_ON
@@ -31,6 +31,8 @@ class Recorded:
         self.k = int(self.entry.parameters["k"])
         self.is_gated = self.entry.retriever.startswith("gated")
         self._gold_profile = plan.dataset(self.entry.dataset).profile
+        self._lengths = paths.lengths(self._gold_profile, self.entry.dataset)
+        self.measured: Source = file_of(self._lengths, self._gold_profile)
 
     def _part(self, part: str) -> Path:
         return paths.trace(self.entry.profile, self.name, self.entry.study) / f"{part}.parquet"
@@ -73,9 +75,10 @@ class Recorded:
         """`query_id, doc_id`: each relevant doc of each query once; empty where none is marked."""
         path = paths.qrels(self._gold_profile, self.entry.dataset)
         _, by_query = load_qrels(path, self.entry.granularity)
-        rows = [(query, doc) for query, parts in by_query.items() for part in parts for doc in part]
-        found = pd.DataFrame(rows, columns=["query_id", "doc_id"], dtype="str")
-        return found.drop_duplicates(ignore_index=True)
+        rows = dict.fromkeys(
+            (q, d) for q, parts in by_query.items() for part in parts for d in part
+        )
+        return pd.DataFrame([*rows], columns=["query_id", "doc_id"], dtype="str")
 
     @cached_property
     def direct(self) -> str:
@@ -88,7 +91,7 @@ class Recorded:
                 return name
         return ""
 
-    @property
+    @cached_property
     def familiarity(self) -> pd.DataFrame | None:
         """The run that its gate looks at, at its K; None where it was not run."""
         if not self.direct or not run_path(self.direct).is_file():
@@ -130,10 +133,6 @@ class Recorded:
     def n_timed(self) -> int:
         """How many searches were timed."""
         return int(self.times["search"]["n"])
-
-    @property
-    def _lengths(self) -> Path:
-        return paths.lengths(self._gold_profile, self.entry.dataset)
 
     @cached_property
     def is_counted(self) -> bool:
@@ -187,11 +186,6 @@ class Recorded:
         return [file_of(there, self.entry.profile)] if there else []
 
     @property
-    def measured(self) -> FileSource:
-        """Its data set's lengths as the source of a number."""
-        return file_of(self._lengths, self._gold_profile)
-
-    @property
     def counted(self) -> list[Source]:
         """Its rankings and its data set's lengths as the sources of a number."""
         return [ranking_of(self.name), self.measured]
@@ -232,18 +226,20 @@ class Records:
     @property
     def variants(self) -> list[tuple[Recorded, Recorded]]:
         """Released and printed experiments that share all that both variants have."""
-        printed = {one.name.replace("-printed", ""): one for one in self.traced
-                   if "-printed" in one.name}  # fmt: skip
-        return [(one, printed[one.name]) for one in self.traced if one.name in printed]
+        printed = {one.name: one for one in self.traced if "-printed" in one.name}
+        names = {name.replace("-printed", ""): name for name in printed}
+        return [(one, printed[names[one.name]]) for one in self.traced if one.name in names]
 
     @property
     def families(self) -> list[Family]:
         """The experiments on the same keys, of one K and variant."""
-        every, traced = self.experiments, [*self.traced, *self.missing]
-        deep = [one for one in every.values() if one in traced and "recollection" in one.name]
-        found = [(one, every.get(one.name.replace("recollection", "gated"))) for one in deep]
-        return [Family(every[one.direct], one, gated) for one, gated in found
-                if gated in traced and gated is not None and one.direct]  # fmt: skip
+        found = []
+        for name, deep in self.experiments.items():
+            gated = self.experiments.get(name.replace("recollection", "gated"))
+            both = {name, gated.name if gated else ""}
+            if gated and len(both & self.plan.traced) == 2 and deep.direct:
+                found.append(Family(self.experiments[deep.direct], deep, gated))
+        return found
 
     def not_run(self, column: str, only: str = "") -> Iterator[Cell]:
         """A cell of a column for each experiment without a trace, with the reason.

@@ -165,19 +165,6 @@ def test_sweeps_by_hand(rows):
     assert gain.startswith(f"{mean:+.4f} [")
 
 
-def test_every_routing_has_the_recall_of_the_gate_at_its_threshold(rows):
-    table = routing_table(rows)
-    assert set(table["asked"]) == {9}
-    assert set(table["n"]) == {8}
-    for bounds, gate in GATES.items():
-        part = table[(table["bounds"] == bounds) & (table["k"] == 5)]
-        for one in part[part["encoder"] == "mpnet"].itertuples():
-            at = replace(gate, entropy_threshold=min(one.high, 1.0))
-            assert one.recall == pytest.approx(gated_by_hand("recollection", 5, gate=at).mean())
-            routed = [at.is_familiar(scores_of(i)[:5]) for i in range(len(ASKED))]
-            assert one.recollected == len(ASKED) - sum(routed)
-
-
 def test_table_17_judges_mpnet_alone(rows):
     table, by = routing_table(rows), toy.cells("table17")
     absent = {c.verdict for c in by.values() if c.row in ("multi-qa-MiniLM", "bge-base")}

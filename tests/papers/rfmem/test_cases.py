@@ -56,7 +56,7 @@ def test_each_question_is_a_tree_that_holds_all_its_docs(seed):
     one = toy.traced(DEEP)
     direct = one.familiarity
     for query_id in asked[0].query_ids:
-        nodes = tree(one, query_id, direct)
+        nodes = tree(one, query_id)
         assert nodes["node"].is_unique
         alone = nodes[nodes["kind"] == "doc of familiarity alone"]
         graph = nx.DiGraph()
@@ -92,7 +92,7 @@ def test_familiarity_is_a_flat_tree():
     toy.write_family(DEEP, asked)
     gated = toy.traced(DEEP.replace("recollection", "gated"))
     familiar = gated.queries.loc[gated.queries["path"] == "familiarity", "query_id"]
-    nodes = tree(gated, familiar.iloc[0], gated.familiarity)
+    nodes = tree(gated, familiar.iloc[0])
     assert set(nodes["parent"]) == {"", "query"}
     assert (nodes["rank"] == nodes["rank_by_familiarity"])[nodes["kind"] == "doc"].all()
 

@@ -127,16 +127,6 @@ def test_discordant_pairs():
     assert np.isnan(discordant_pairs(np.ones(3), np.arange(3.0)))
 
 
-def test_concentration_by_hand():
-    table = concentration(np.array([[0.8, 0.6], [0.5, 0.3], [0.1, -0.3], [0.9, 0.9]]), 0.0, 0.6)
-    assert table["premise"].tolist() == [True, False, True, True]
-    assert table["delta"].tolist() == pytest.approx([0.1, 0, 0.1, 0.3])
-    # Variances 0.02 and 0.08: exp(-2·0.01/(2·0.02)) and exp(-2·0.01/(2·0.08)).
-    assert table["bound"].tolist() == pytest.approx([exp(-0.5), 1, exp(-0.125), 0])
-    assert table["sure_bound"].tolist() == pytest.approx([exp(-0.01), 1, exp(-0.01), exp(-0.09)])
-    assert not table["binds"].any()
-
-
 def test_equation_22_holds_of_independent_scores():
     scores = np.random.default_rng(0).normal(0.3, 0.1, (20_000, 5))
     assert tails(scores, np.array([0.02, 0.05, 0.1]))["holds"].all()
@@ -151,15 +141,6 @@ def test_equation_22_is_refuted_by_scores_that_depend():
     assert not table["holds"].item()
     assert design_effect(np.tile(signs[:, None], (1, 10))) == pytest.approx(10)
     assert np.isnan(design_effect(np.ones((3, 4))))
-
-
-def test_equation_22_is_refuted_by_the_greatest_of_many_scores():
-    # Independent scores of 100 docs, of which a list shows the 10 greatest: σ² of a list is small.
-    drawn = np.random.default_rng(1).normal(size=(20_000, 100))
-    top = np.sort(drawn, axis=1)[:, -10:]
-    away = top.mean(axis=1) - top.mean()
-    bound = exp(-10 * 0.4**2 / (2 * top.var(axis=1, ddof=1).mean()))
-    assert (away >= 0.4).mean() > 2 * bound
 
 
 @given(st.integers(1, 10), st.integers(1, 10), st.integers(1, 30), st.integers(1, 1000))

@@ -13,7 +13,6 @@ from memrepro.papers.rfmem.learned_gate import (
     COLUMNS,
     SEEDS,
     TEST_SHARE,
-    label,
     labels,
     policies,
     train_and_test,
@@ -30,25 +29,6 @@ def problem(n=200, seed=0):
     recalls = np.where(recollect[:, None], [0.0, 1.0], [1.0, 0.0])
     recalls[::5] = 0.5
     return signals, recalls, recollect
-
-
-def test_labels():
-    found = label(np.array([0.5, 0.2, 1.0, 0.0]), np.array([0.5, 0.4, 0.5, 0.0]))
-    assert found.tolist() == [-1, 1, 0, -1]
-
-
-def test_the_fixed_policies_by_hand():
-    recalls = np.array([[1.0, 0.0]] * 8 + [[1.0, 0.0], [0.5, 1.0], [0.5, 0.5], [0.0, 1.0]])
-    thresholds = np.array([False] * 8 + [True, True, False, False])
-    table = train_and_test(np.zeros((12, 2)), recalls, thresholds, [0], 1 / 3).set_index("policy")
-    # Of the four last queries three are decided: familiarity, recollection, recollection.
-    assert table["n_test"].tolist() == [4] * 5
-    assert table["n_decided"].tolist() == [3] * 5
-    assert table["n_train"].tolist() == [8] * 5
-    fixed = table.loc[["familiarity", "recollection", "thresholds", "oracle"]]
-    assert fixed["accuracy"].tolist() == pytest.approx([1 / 3, 2 / 3, 1 / 3, 1])
-    assert fixed["recall"].tolist() == pytest.approx([0.5, 0.625, 0.375, 0.875])
-    assert fixed["recollected"].tolist() == pytest.approx([0, 1, 0.5, 0.5])
 
 
 @pytest.mark.parametrize("wins", [(12, 1), (1, 12), (0, 0), (4, 4)])

@@ -17,7 +17,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem import claims, sensitivity
 from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cells import printed_rows, run_path, signed
+from memrepro.papers.rfmem.cells import run_path, signed
 from memrepro.papers.rfmem.grid import (
     ENCODERS,
     GATE,
@@ -37,7 +37,6 @@ from memrepro.papers.rfmem.sensitivity import (
     folds,
     left_out_users,
 )
-from memrepro.papers.rfmem.thresholds import closest
 from memrepro.study.evaluation import METRIC_COLUMNS
 from tests.papers.rfmem import toy
 
@@ -202,22 +201,6 @@ def test_the_papers_gains_stand_beside_its_encoder_alone(table):
     assert {c.reported for c in other.values()} == {""}
     assert {c.verdict for c in other.values()} == {"not in the paper", ""}
     assert not [row for row, _ in other if "as printed" in row]
-
-
-def test_the_printed_row_is_found_where_it_is_hidden():
-    """Of the routings, the one whose recalls are nearest to the printed row."""
-    one = grid()
-    found = closest(one, one.routings)
-    printed = printed_rows("table2")["mpnet RF-Mem"]
-
-    def distance(recall):
-        return sum(
-            abs(round(float(recall[one.of_kind(kind)].mean()), 4) - float(printed[f"R@5 {column}"]))
-            for column, kind in KINDS.items()
-        )
-
-    least = min(distance(recall) for recall in one.over_tau())
-    assert distance(one.gated(one.recollection, found.high)) == pytest.approx(least, abs=1e-6)
 
 
 def test_how_the_settings_were_chosen(table):

@@ -8,7 +8,7 @@ import pytest
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.rfmem import theory
+from memrepro.papers.rfmem import certificates, theory
 from memrepro.papers.rfmem.analysis import DOCUMENT
 from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.theory import Lists, lists_of, signals_figures
@@ -86,6 +86,11 @@ def test_concentration_by_hand(few):
     assert found["premise"] == "1 of 4 (25.0%)"  # d, 0.1 below θ_low
     assert found["δ there, median"] == "0.100"
     assert found["binds, σ² = 1"] == "0 of 4 (0.0%)"
+    table = certificates.concentration(np.array([[0.8, 0.6], [0.5, 0.3], [0.1, -0.3]]), 0.0, 0.6)
+    assert table["delta"].tolist() == pytest.approx([0.1, 0, 0.1])
+    # Variances 0.02 and 0.08: exp(-2·0.01/(2·0.02)) and exp(-2·0.01/(2·0.08)).
+    assert table["bound"].tolist() == pytest.approx([exp(-0.5), 1, exp(-0.125)])
+    assert table["sure_bound"].tolist() == pytest.approx([exp(-0.01), 1, exp(-0.01)])
     # d's scores are equal: its own variance is 0, and any δ impossible.
     assert found["binds, the list's own σ²"] == "1 of 4 (25.0%)"
     scores = np.array(list(LISTS.values()))
