@@ -161,8 +161,8 @@ def _connect(axis: Axes, nodes: pd.DataFrame) -> None:
 
 def _draw(heading: str, nodes: pd.DataFrame) -> Figure:
     """The tree, left to right; docs as a list, relevant ones with a star and in bold."""
-    size = 1.25 * (float(nodes["x"].max()) + 4.5), _ROW * (float(nodes["y"].max()) + 4) + 0.6
-    figure = Figure(figsize=size, layout="constrained")
+    inches = 1.25 * (float(nodes["x"].max()) + 4.5), _ROW * (float(nodes["y"].max()) + 4) + 0.6
+    figure = Figure(figsize=inches, layout="constrained")
     axis = figure.subplots()
     axis.set_title(heading, fontsize=10, loc="left")
     _connect(axis, nodes)
