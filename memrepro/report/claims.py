@@ -37,7 +37,7 @@ from memrepro.report.checks import cells_by_row
 from memrepro.report.compared import FAILS, HOLDS, Compared, compare_rows, correct, verdict
 from memrepro.report.document import Document
 from memrepro.report.runs import Runs
-from memrepro.report.sources import write_sources
+from memrepro.report.sources import Source, write_sources
 from memrepro.report.specs import (
     Spec,
     as_spec,
@@ -80,11 +80,12 @@ class Pair(NamedTuple):
 
 
 class ClaimCase(NamedTuple):
-    """One case of a claim: what it is of, what came out, and whether the claim holds in it."""
+    """One case of a claim: what it is of, what came out, whether it holds, and from what."""
 
     case: str
     text: str
     holds: bool
+    sources: Sequence[Source] = ()
 
 
 class Claims:
@@ -190,7 +191,7 @@ class Claims:
                 yield from self.document.call("check")(self.runs, {**self.study, **claim})
             elif "cases" in claim:
                 cases = list(self.document.call(claim["cases"])(self.runs, self.study))
-                yield from case_cells(claim["row"], said, cases, self.data["note"])
+                yield from case_cells(claim, said, cases, self.data["note"])
             else:
                 yield from self._tested(claim, said, pairs)
 
@@ -301,17 +302,22 @@ def _by_reading(claim: Mapping[str, Any], said: str) -> Iterator[Cell]:
     yield from verdict_cells(head, {**texts, "how sure": reading["sure"]})
 
 
-def case_cells(row: str, said: str, cases: Sequence[ClaimCase], note: str) -> Iterator[Cell]:
+def case_cells(
+    claim: Mapping[str, Any], said: str, cases: Sequence[ClaimCase], note: str
+) -> Iterator[Cell]:
     """A claim that is checked case by case: it holds if all its cases do."""
+    row = claim["row"]
     if not cases:
         why = "what it is about was not recorded: run `dvc repro`"
         yield Cell(row, "verdict", "claim", said, "", 0, NOT_RUN, note=why)
         return
     held = sum(case.holds for case in cases)
     label = "exact" if held == len(cases) else "not reproduced"
+    label = NOT_COMPARABLE if claim.get("measured") else label
     term, n = f"{held} of {len(cases)} cases", len(cases)
     answer = "holds" if held == len(cases) else "does not hold here"
-    head = Cell(row, "verdict", "claim", said, answer, n, label, term, note)
+    sources = write_sources(source for case in cases for source in case.sources)
+    head = Cell(row, "verdict", "claim", said, answer, n, label, term, note, sources)
     texts = {
         "cases": f"{held} of {len(cases)}",
         "what came out": "; ".join(f"{case.case}: {case.text}" for case in cases),

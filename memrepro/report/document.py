@@ -70,16 +70,20 @@ class Document:
         return module
 
     def call(self, name: str) -> Callable[..., Any]:
-        """A function of the document's analysis.
+        """A function of the document's analysis, or of another `module.function` of its package.
 
         Raises:
             MemreproError: if there is none of that name.
         """
-        found = getattr(self.analysis, name, None)
+        module, _, function = name.rpartition(".")
+        place = self.analysis
+        if module:
+            place = importlib.import_module(f"memrepro.papers.{self.name}.{module}")
+        found = getattr(place, function, None)
         if found is None:
-            raise MemreproError(f"{self.name}: analysis.py has no function {name!r}")
-        function: Callable[..., Any] = found
-        return function
+            raise MemreproError(f"{self.name}: {module or 'analysis'}.py has no function {name!r}")
+        called: Callable[..., Any] = found
+        return called
 
 
 def _read(path: Path) -> Mapping[str, Any]:

@@ -19,8 +19,9 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
     minus: {…}     the cell is the mean less these values' mean
     docs: true     the cell counts the docs that a query is given
     call: name     the cell is text, by a function of the document's `analysis` of the spec
-    computed: name of a table: by a function of `analysis`: runs, table → cells that take the place
-                   of those of the same row and column, or follow them
+    computed: name of a table: by a function of `analysis`, or `module.function`: runs, table →
+                   cells that take the place of those of the same row and column, or follow them
+    empty          the column of the one cell of a computed table for which nothing is planned
     printed_row    the printed row beside a row, where it is called otherwise
     each           'setting' of a row: one row a setting that was run (`{setting}`, `{spelled}`);
                    'kind' of a column: one column a kind of question (`{kind}`)
@@ -62,6 +63,7 @@ from memrepro.report.tables import Cell, number
 
 AS_PRINTED = "as printed"
 _NOT_SWEPT = {"metrics": {"called_metric": "metrics"}}
+_UNPLANNED = "params.yaml plans no such experiment for this profile"
 ABSENT = "-"  # printed where a table has no number
 
 
@@ -82,7 +84,10 @@ class Tables:
             yield from self._protocols(table)
         elif "computed" in table:
             computed = self.document.call(table["computed"])(self.runs, table)
-            yield from put_in(self._cells(table), computed)
+            cells = put_in(self._cells(table), computed)
+            if not cells and "empty" in table:
+                cells = [Cell("none", table["empty"], "plan", "", "", 0, NOT_RUN, note=_UNPLANNED)]
+            yield from cells
         else:
             yield from self._cells(table)
 

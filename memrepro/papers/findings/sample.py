@@ -9,9 +9,12 @@ from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.papers.rfmem import cost, trace_tables
-from memrepro.papers.rfmem.traces import Costs, Traces, or_none
+from memrepro.papers.rfmem.traces import records_of
 from memrepro.report import figures
+from memrepro.report.document import Document
+from memrepro.report.engine import Tables
 from memrepro.report.profile import Metrics, exclusion_cells
+from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.study.params import load_plan
@@ -19,6 +22,11 @@ from memrepro.study.params import load_plan
 _OVERALL = "overall"
 _CUT = ("recall_all", "ndcg", "ndcg_longmemeval")
 _LEVEL = "session"
+# RF-Mem's tables of any of its runs.
+_OF_RFMEM = (
+    "trace_routing", "trace_searches", "trace_rounds", "trace_gold", "trace_variants",
+    "cost_returned", "cost_latency", "cost_ratios",
+)  # fmt: skip
 
 
 def by_type(metrics: Metrics, runs: Sequence[str]) -> Iterator[Cell]:
@@ -64,17 +72,18 @@ def build(profile: str, folder: Path) -> list[Path]:
     planned = load_plan().experiments.items()
     runs = [n for n, e in planned if e.granularity == _LEVEL and n in metrics.experiments]
     sessions = list(by_type(metrics, runs))
-    traces = Traces(profile)
-    costs = Costs(traces)
     shown = [(c.row, c.column, float(c.reproduced), c.n) for c in sessions]
     data = pd.DataFrame(shown, columns=["experiment", "question type", "recall_all@5", "n"])
-    recalls = or_none(cost.recall_cells(costs, metrics, "sample"), "R@5 overall")
+    rfmem, own = Document.of("rfmem"), Runs([profile], load_plan())
+    tables = Tables(rfmem, own)
+    recalls = cost.recalls(own, {**rfmem.tables["locomo"], "dataset": "sample"})
+    shared = {name: tables.cells(name, {}) for name in _OF_RFMEM}
     return [
         *write_cells(sessions, folder, "overview"),
         *write_cells(cutoffs(metrics, runs), folder, "cutoffs"),
+        *(path for name, cells in shared.items() for path in write_cells(cells, folder, name)),
         *write_cells(recalls, folder, "rfmem"),
-        *trace_tables.build(traces, folder),
-        *cost.build(costs, folder),
+        *trace_tables.rounds_figure(records_of(profile), folder),
         *write_cells(exclusion_cells(profile, "sample"), folder, "exclusions"),
         *figures.save(lambda: _draw_recall(data), data, folder, "recall_by_type"),
     ]

@@ -4,27 +4,19 @@ Both tables are printed for multi-qa-MiniLM alone. The same rows are computed he
 all-mpnet-base-v2 and all-MiniLM-L6-v2, each held against familiarity.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.similarity import Doubles
-from memrepro.papers.rfmem.cells import printed_rows, recall_of, row_cells
-from memrepro.papers.rfmem.grid import CUTOFFS, KINDS, Grid
+from memrepro.papers.rfmem.cells import printed_rows, row_cells
+from memrepro.papers.rfmem.grid import CUTOFFS, KINDS, OPEN, Grid, grids_of
 from memrepro.report.profile import difference
+from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource, write_sources
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, number
 
 FAMILIARITY, RECOLLECTION, GATED = "Famili.", "Recol.", "RF-Mem"
-_GATE_NOTE = (
-    "RF-Mem rows: each question takes familiarity's recall or that of the row above, by the gate "
-    "on its familiarity scores (λ = 30, θ of the paper 0.6 and 0.0, τ = 0.2 on the mean form of H "
-    "as the released code's default)"
-)
-_SETTINGS = (
-    "α = 0.9 (K = 5) and 0.2 (K = 10), where there is an α; the alternatives' own parameters are "
-    "not printed: ε = 0.5 and 2 docs at least (DBSCAN), γ = 1 (spectral), 3 neighbours (graph)"
-)
 
 
 def recall_in(grid: Grid, path: str, row: str) -> tuple[Doubles, list[RunSource]]:
@@ -37,17 +29,15 @@ def recall_in(grid: Grid, path: str, row: str) -> tuple[Doubles, list[RunSource]
     return grid.gated(deliberate), grid.sources("familiarity", path)
 
 
-def ours(grids: Sequence[Grid], table: Spec) -> Iterator[Cell]:
-    """Table 15 or 16 under another encoder, with each row's gain over familiarity.
+def rows(_: Runs, table: Spec) -> Iterator[Cell]:
+    """Table 15 or 16 under another `encoder`, with each row's gain over familiarity.
 
-    Args:
-        grids: all.
-        table: with the `encoder` and the `blocks`: block of the printed table → path.
+    `blocks` of the table: block of the printed table → path, by which runs are named.
     """
-    grids = [grid for grid in grids if grid.encoder.short == table["encoder"]]
+    grids = [grid for grid in grids_of(OPEN) if grid.encoder.short == table["encoder"]]
     for place, (block, path) in enumerate(table["blocks"].items()):
         for row in (FAMILIARITY, RECOLLECTION, GATED)[place > 0 :]:
-            note, label = _GATE_NOTE if row == GATED else _SETTINGS, f"{block}, {row}"
+            note, label = table["gated_note" if row == GATED else "note"], f"{block}, {row}"
             for grid in grids:
                 found, sources = recall_in(grid, path, row)
                 for column, kind in KINDS.items():
@@ -62,48 +52,43 @@ def ours(grids: Sequence[Grid], table: Spec) -> Iterator[Cell]:
                 yield from row_cells(label, "difference", texts, len(found), note, both)
 
 
-def checked_claims(grids: Sequence[Grid], table: Spec) -> Iterator[Cell]:
+def claims(_: Runs, table: Spec) -> Iterator[Cell]:
     """Each claim of D.8 and D.9: the printed difference, and what it is under our encoders.
 
-    Args:
-        grids: all.
-        table: with `claims`: words → printed table, the row that is better, and the other, and the
-            `paths` of the blocks of each printed table.
+    `claims` of the table: words → printed table, the row that is better, and the other; `paths`:
+    printed table → its blocks.
     """
-    for text, (name, *rows) in table["claims"].items():
+    for text, (name, *pair) in table["claims"].items():
         shown, paths = printed_rows(name), table["paths"][name]
         for k in CUTOFFS:
-            high, low = (float(shown[", ".join(row)][f"R@{k} Overall"]) for row in rows)
-            for grid in (grid for grid in grids if grid.k == k):
+            high, low = (float(shown[", ".join(row)][f"R@{k} Overall"]) for row in pair)
+            for grid in (grid for grid in grids_of(OPEN) if grid.k == k):
                 (now, second), (before, first) = (
-                    recall_in(grid, paths[block], row) for block, row in rows
+                    recall_in(grid, paths[block], row) for block, row in pair
                 )
                 shift = difference(grid.frame(before), grid.frame(now))
-                yield Cell(text, f"{grid.encoder.short} R@{k}", "difference",
-                           f"{high - low:+.4f}", shift, len(now), NOT_COMPARABLE,
-                           note="printed: the difference under multi-qa-MiniLM",
-                           sources=write_sources([*first, *second]))  # fmt: skip
+                yield Cell(
+                    text, f"{grid.encoder.short} R@{k}", "difference", f"{high - low:+.4f}", shift,
+                    len(now), NOT_COMPARABLE, "", table["note"], write_sources([*first, *second]),
+                )  # fmt: skip
 
 
-def swept(grids: Sequence[Grid], table: Spec) -> Iterator[Cell]:
+def sweeps(_: Runs, table: Spec) -> Iterator[Cell]:
     """Overall recall of Recol. and RF-Mem over the parameters that D.8 and D.9 do not name.
 
-    Args:
-        grids: all.
-        table: with the `encoder`, and `sweeps`: path → row's name, parameter and its symbol.
+    `sweeps` of the table: path → row's name, parameter and its symbol.
     """
     for path, (label, parameter, symbol) in table["sweeps"].items():
-        for grid in (grid for grid in grids if grid.encoder.short == table["encoder"]):
-            base, direct = grid.frame(grid.familiarity), grid.sources("familiarity")
+        for grid in (grid for grid in grids_of(OPEN) if grid.encoder.short == table["encoder"]):
+            base, direct = grid.frame(grid.familiarity), grid.source("familiarity")
             for setting, deliberate in grid.sweep(path, parameter).items():
-                at = recall_of(grid.run(path, parameter), grid.k, setting=setting)
+                at, row = grid.source(path, parameter, setting), f"{label}, {symbol} = {setting}"
                 for name, found, sources in (
                     (RECOLLECTION, deliberate, [at]),
-                    (GATED, grid.gated(deliberate), [*direct, at]),
+                    (GATED, grid.gated(deliberate), [direct, at]),
                 ):
-                    row, column = f"{label}, {symbol} = {setting}", f"R@{grid.k} {name}"
-                    yield from row_cells(row, f"recall@{grid.k}", {column: number(found.mean())},
-                                         len(found), sources=sources)  # fmt: skip
-                    text = {f"{column} against {FAMILIARITY}": difference(base, grid.frame(found))}
-                    yield from row_cells(row, "difference", text, len(found),
-                                         sources=[*direct, at])  # fmt: skip
+                    column, n = f"R@{grid.k} {name}", len(found)
+                    texts = {column: number(found.mean())}
+                    yield from row_cells(row, f"recall@{grid.k}", texts, n, sources=sources)
+                    texts = {f"{column} against {FAMILIARITY}": difference(base, grid.frame(found))}
+                    yield from row_cells(row, "difference", texts, n, sources=[direct, at])

@@ -4,7 +4,8 @@ Source: RF-Mem D.7. The paper's cases are of PersonaMem, which has no relevant d
 its texts. Here a case is chosen by recall, and shows ids alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +16,13 @@ from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.papers.rfmem.cells import missing, ranking_of, row_cells
-from memrepro.papers.rfmem.grid import Grid
-from memrepro.papers.rfmem.traces import Traced, Traces
+from memrepro.papers.rfmem.grid import BOTH, OPEN, Grid, grids_of
+from memrepro.papers.rfmem.traces import PARTS, Recorded, Records, records_of
 from memrepro.report import figures
+from memrepro.report.runs import Runs
 from memrepro.report.sources import Source
-from memrepro.report.tables import Cell, number, write_cells
+from memrepro.report.specs import Spec
+from memrepro.report.tables import Cell, number
 
 # At K = 5 the printed row needs α = 0.9, where queries hardly move.
 K = 10
@@ -31,10 +34,6 @@ RULES = {
     LOSS: f"the least recall@{K} by recollection less familiarity's",
     FAMILIAR: "of the questions that the gate takes by familiarity, the lowest entropy",
 }
-_NOTE = (
-    "the paper's cases are of PersonaMem; of equals the first question id; among the questions "
-    "with a relevant doc; released variant, K = 10"
-)
 _COLUMNS = [
     "node", "parent", "kind", "round", "branch", "cluster", "doc_id", "score", "rank",
     "rank_by_familiarity", "relevant", "drift", "candidates", "x", "y",
@@ -75,14 +74,15 @@ def choose(both: pd.DataFrame, gated: pd.DataFrame) -> Iterator[Case]:
 class _Tree:
     """The nodes of one question, in the order in which they are drawn, top to bottom."""
 
-    def __init__(self, one: Traced, query_id: str, direct: pd.DataFrame) -> None:
-        def of(table: pd.DataFrame) -> list[Any]:
+    def __init__(self, one: Recorded, query_id: str) -> None:
+        def of(table: pd.DataFrame | None) -> list[Any]:
+            if table is None:
+                return []
             return list(table[table["query_id"] == query_id].itertuples(index=False))
 
-        self.query_id = query_id
         self.hits = sorted(of(one.hits), key=lambda hit: hit.rank)
         self.branches = of(one.branches)
-        self.direct = {row.doc_id: (row.rank, row.score) for row in of(direct)}
+        self.direct = {row.doc_id: (row.rank, row.score) for row in of(one.familiarity)}
         self.gold = {row.doc_id for row in of(one.gold)}
         self.rows: list[list[Any]] = []
         self.depth = 2 * max((b.round for b in self.branches), default=0) + 2
@@ -131,18 +131,13 @@ class _Tree:
         return y
 
 
-def tree(one: Traced, query_id: str, direct: pd.DataFrame) -> pd.DataFrame:
+def tree(one: Recorded, query_id: str) -> pd.DataFrame:
     """The nodes of a question's answer, each with its parent: query, clusters, branches, docs.
 
     A node without a parent is the query, or a doc that familiarity alone returned. Clusters that
     no doc of the ranking and no branch came from are left out. x is the depth, y the line.
-
-    Args:
-        one: the experiment.
-        query_id: the question.
-        direct: `query_id, doc_id, rank, score`, familiarity's top K.
     """
-    made = _Tree(one, query_id, direct)
+    made = _Tree(one, query_id)
     if made.branches:
         made.branch(0, 0, "")
     else:
@@ -164,8 +159,12 @@ def _connect(axis: Axes, nodes: pd.DataFrame) -> None:
         axis.plot([x0, bend, bend, x1], [y0, y0, y1, y1], color="0.55", lw=0.9, zorder=1)
 
 
-def draw(axis: Axes, nodes: pd.DataFrame) -> None:
+def _draw(heading: str, nodes: pd.DataFrame) -> Figure:
     """The tree, left to right; docs as a list, relevant ones with a star and in bold."""
+    inches = 1.25 * (float(nodes["x"].max()) + 4.5), _ROW * (float(nodes["y"].max()) + 4) + 0.6
+    figure = Figure(figsize=inches, layout="constrained")
+    axis = figure.subplots()
+    axis.set_title(heading, fontsize=10, loc="left")
     _connect(axis, nodes)
     marks = {"query": ("s", "black", 80), "branch": ("o", "white", 60), "cluster": ("D", "0.7", 36)}
     for kind, (marker, colour, size) in marks.items():
@@ -186,7 +185,8 @@ def draw(axis: Axes, nodes: pd.DataFrame) -> None:
     stops = {"doc": 0.2, "score": 1.6, "rank": 2.2, "by familiarity": 2.7}
     for title, stop in stops.items():
         axis.text(right + stop, -1.1, title, fontsize=8, va="center", style="italic")
-    for row in rows_of_docs(nodes):
+    docs: Any = nodes[nodes["kind"].str.startswith("doc")].itertuples(index=False)
+    for row in docs:
         weight = "bold" if row.relevant else "normal"
         axis.scatter([right], [row.y], marker="*" if row.relevant else ".", color="black",
                      s=90 if row.relevant else 20, zorder=3)  # fmt: skip
@@ -201,69 +201,67 @@ def draw(axis: Axes, nodes: pd.DataFrame) -> None:
     axis.set_xlim(-0.4, right + 3.7)
     axis.set_ylim(nodes["y"].max() + 0.8, -1.8)
     axis.axis("off")
+    return figure
 
 
-def rows_of_docs(nodes: pd.DataFrame) -> Any:
-    """The docs of a tree, as rows."""
-    return nodes[nodes["kind"].str.startswith("doc")].itertuples(index=False)
+def _answered(records: Records, grid: Grid) -> tuple[Recorded, Recorded]:
+    """Recollection's and the gate's runs."""
+    deep, gated = (records.experiments[grid.run(path)] for path in ("recollection", "gated"))
+    return deep, gated
 
 
-def figure(title: str, nodes: pd.DataFrame, folder: Path, name: str) -> list[Path]:
-    """Draw a tree and write it with its nodes."""
-
-    def picture() -> Figure:
-        size = 1.25 * (float(nodes["x"].max()) + 4.5), _ROW * (float(nodes["y"].max()) + 4) + 0.6
-        drawn = Figure(figsize=size, layout="constrained")
-        axis = drawn.subplots()
-        draw(axis, nodes)
-        axis.set_title(title, fontsize=10, loc="left")
-        return drawn
-
-    return figures.save(picture, nodes, folder, name)
-
-
-def build(grids: Sequence[Grid], traces: Traces, folder: Path) -> list[Path]:
-    """Write the chosen cases of each encoder as a table, and a figure each; return the paths."""
-    cells, written = list[Cell](), list[Path]()
-    for grid in (grid for grid in grids if grid.k == K):
-        title, names = grid.encoder.title, [grid.run(path) for path in ("recollection", "gated")]
-        if absent := list(filter(None, map(traces.why_not, names))):
-            cells.append(missing(title, "question", "case", "; ".join(absent)))
-            continue
-        deep, gated = (traces.found[name] for name in names)
-        direct = traces.familiarity(deep)
-        if direct is None:
-            cells.append(missing(title, "question", "case", "familiarity was not run"))
-            continue
+def _chosen(records: Records, grid: Grid) -> Iterator[tuple[Case, Recorded, str]]:
+    """The cases of an encoder, with the run that is drawn, and recall by either path."""
+    deep, gated = _answered(records, grid)
+    if not deep.why_not and not gated.why_not:
         both = grid.questions.assign(familiarity=grid.familiarity, recollection=grid.recollection)
         for case in choose(both, gated.queries):
-            one = gated if case.case == FAMILIAR else deep
-            nodes = tree(one, case.query_id, direct)
             recalls = f"{number(case.familiarity)} → {number(case.recollection)}"
-            heading = (
-                f"{title}, question {case.query_id} ({case.kind}): {case.case}\n"
-                f"recall@{K} by familiarity → by recollection: {recalls}\n"
-                "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
-            )
-            name = f"{FIGURES[case.case]}_{grid.encoder.short}"
-            written += figure(heading, nodes, folder, name)
-            known = gated.queries[gated.queries["query_id"] == case.query_id]
-            ((path, mean, entropy),) = known[["path", "mean", "entropy"]].to_numpy().tolist()
-            (rounds,) = one.queries.loc[one.queries["query_id"] == case.query_id, "rounds"]
+            yield case, gated if case.case == FAMILIAR else deep, recalls
+
+
+def _grids() -> list[Grid]:
+    return [grid for grid in grids_of(OPEN) if grid.k == K]
+
+
+def cases(runs: Runs, table: Spec) -> Iterator[Cell]:
+    """The chosen cases of each encoder."""
+    records = records_of(runs.profile)
+    for grid in _grids():
+        title, (deep, gated) = grid.encoder.title, _answered(records, grid)
+        if why := "; ".join(filter(None, (deep.why_not, gated.why_not))):
+            yield missing(title, "question", "case", why)
+        for case, shown, recalls in _chosen(records, grid):
+            known: Any = gated.queries.set_index("query_id").loc[case.query_id]
             texts = {
                 "rule": RULES[case.case],
                 "question": case.query_id,
                 "kind": case.kind,
                 "recall, familiarity → recollection": recalls,
-                "rounds": str(rounds),
-                "mean score": number(mean),
-                "entropy": number(entropy),
-                "the gate's path": path,
+                "rounds": str(shown.queries.set_index("query_id").loc[case.query_id, "rounds"]),
+                "mean score": number(known["mean"]),
+                "entropy": number(known["entropy"]),
+                "the gate's path": known["path"],
             }
             sources: list[Source] = [
-                       *grid.sources("familiarity", "recollection"), *gated.sources("queries"),
-                       *one.sources("queries", "branches", "hits"),
-                       ranking_of(grid.run("familiarity"))]  # fmt: skip
-            cells += row_cells(f"{title}: {case.case}", "case", texts, 1, _NOTE, sources,
-                               NOT_COMPARABLE)  # fmt: skip
-    return [*write_cells(cells, folder, "cases"), *written]
+                *grid.sources(*BOTH), *gated.sources("queries"), *shown.sources(*PARTS),
+                ranking_of(grid.run("familiarity")),
+            ]  # fmt: skip
+            yield from row_cells(f"{title}: {case.case}", "case", texts, 1, table["note"], sources,
+                                 NOT_COMPARABLE)  # fmt: skip
+
+
+def draw_cases(records: Records, folder: Path) -> list[Path]:
+    """Write a figure of each case; return the paths."""
+    written = []
+    for grid in _grids():
+        for case, shown, recalls in _chosen(records, grid):
+            nodes = tree(shown, case.query_id)
+            heading = (
+                f"{grid.encoder.title}, question {case.query_id} ({case.kind}): {case.case}\n"
+                f"recall@{K} by familiarity → by recollection: {recalls}\n"
+                "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
+            )
+            name = f"{FIGURES[case.case]}_{grid.encoder.short}"
+            written += figures.save(partial(_draw, heading, nodes), nodes, folder, name)
+    return written

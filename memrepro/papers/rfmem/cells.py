@@ -5,11 +5,11 @@ from pathlib import Path
 
 from memrepro.audit import documents
 from memrepro.audit.printed import parse
-from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN, judge
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN, judge
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import Interval
 from memrepro.files import paths
-from memrepro.report.sources import FileSource, RunSource, Source, write_sources
+from memrepro.report.sources import FileSource, Source, write_sources
 from memrepro.report.tables import Cell
 from memrepro.study.params import load_plan
 
@@ -20,11 +20,7 @@ def printed_rows(table: str) -> dict[str, dict[str, str]]:
 
 
 def numeric(shown: str) -> float:
-    """The number in a printed string such as '3.14ms'.
-
-    Raises:
-        MemreproError: if there is none.
-    """
+    """The number in a printed string such as '3.14ms'."""
     found = parse(shown)
     if found is None:
         raise MemreproError(f"printed.yaml: {shown!r} prints no number")
@@ -44,11 +40,6 @@ def signed(value: float) -> str:
 def within(interval: Interval) -> str:
     """The interval's ends."""
     return f"[{signed(interval.low)}, {signed(interval.high)}]"
-
-
-def recall_of(run: str, k: int, kind: str | None = None, setting: str = "") -> RunSource:
-    """The recall@k of a run by sessions as the source of a number; of all kinds without one."""
-    return RunSource(run, setting, "session", "recall", k, kind or "")
 
 
 def file_of(path: Path, profile: str) -> FileSource:
@@ -78,11 +69,13 @@ def row_cells(
 
 
 def judged(
-    row: str, column: str, metric: str, shown: str, text: str, value: float, n: int,
+    row: str, column: str, metric: str, shown: str, text: str, value: float | None, n: int,
     note: str = "", sources: Iterable[Source] = (),
 ) -> Cell:  # fmt: skip
-    """A cell held against the printed string; '' if the paper prints none."""
-    label, term = judge(shown, value) if shown else (NOT_IN_PAPER, "")
+    """A cell held against the printed string, '' for none; without a value it stands beside it."""
+    label, term = NOT_IN_PAPER if not shown else NOT_COMPARABLE, ""
+    if shown and value is not None:
+        label, term = judge(shown, value)
     told = write_sources(sources)
     return Cell(row, column, metric, shown, text, n, label, term, note, told)
 

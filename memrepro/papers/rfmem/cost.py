@@ -5,12 +5,11 @@ are of one A100 and include encoding the query, and its tokens are those of a wh
 compares is how the three paths stand to each other.
 """
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER
+from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.papers.rfmem.cells import (
@@ -22,10 +21,13 @@ from memrepro.papers.rfmem.cells import (
     row_cells,
     share,
 )
-from memrepro.papers.rfmem.traces import Costs, Family, or_none
-from memrepro.report.profile import Metrics, difference
-from memrepro.report.sources import RunSource, Source, write_sources
-from memrepro.report.tables import Cell, number, write_cells
+from memrepro.papers.rfmem.grid import CUTOFFS, OPEN
+from memrepro.papers.rfmem.traces import Recorded, Records, records_of
+from memrepro.report.profile import difference
+from memrepro.report.runs import Runs
+from memrepro.report.sources import RunSource, Source
+from memrepro.report.specs import Spec
+from memrepro.report.tables import Cell, number
 from memrepro.text.lengths import TOKENISER
 
 _MACHINE = "another machine; as in the paper, with encoding the query"
@@ -35,170 +37,117 @@ _TOKENS = (
 )
 _UNTIMED = "no latency of it has been measured"
 _UNKNOWN = "not run, or its data set's lengths are not there"
-_SAME = (
-    "ratios to familiarity on the same queries; a search is one branch's in one round, the gate's "
-    "probe is one more, and familiarity is one; printed times include encoding the query"
-)
-_CONTEXTS = (
-    "'asked': the memory ends at the question; 'whole': as the released code has it, with the "
-    "turns after the question; 'later': of the docs returned from the whole, those that the "
-    f"memory up to the question does not hold; tokens by {TOKENISER}"
-)
-_ELSEWHERE = (
-    "not in the paper; differences with their 95 % paired bootstrap intervals and the questions "
-    "won and lost, not corrected for their number"
-)
 # The encoders of PersonaMem's experiments; the paper's is the first.
-PERSONAMEM = {
-    "multi-qa-MiniLM": "multiqa",
-    "all-MiniLM-L6-v2": "minilm",
-    "mpnet": "mpnet",
-}
+PERSONAMEM = {"multi-qa-MiniLM": "multiqa", "all-MiniLM-L6-v2": "minilm", "mpnet": "mpnet"}
 PATHS = {
     "Dense Retrieval": "familiarity",
     "Recol. (ours)": "recollection",
     "RF-Mem (ours)": "gated",
 }
-# Table 2's names of the encoders whose experiments are timed, and of the paths.
-TIMED = {"mpnet": "mpnet", "multi-qa-MiniLM": "multiqa", "bge-base": "bge"}
-TABLE2 = {"Famili.": "familiarity", "Recol.": "recollection-k{k}", "RF-Mem": "gated-k{k}"}
+_LENGTHS = "personamem-minilm-familiarity"  # whose data set is PersonaMem's 32k
+# Row and column of Table 2 → the experiment that is timed.
+TIMED = {
+    (f"{encoder} {path}", f"R@{k} Time"): f"rfmem-{stem}-{ending.format(k=k)}"
+    for encoder, stem in (("mpnet", "mpnet"), ("multi-qa-MiniLM", "multiqa"), ("bge-base", "bge"))
+    for path, ending in (
+        ("Famili.", "familiarity"), ("Recol.", "recollection-k{k}"), ("RF-Mem", "gated-k{k}"))
+    for k in CUTOFFS
+}  # fmt: skip
 _TRAINED = 400  # of PersonaMem 32k's questions, the first (D.6)
 
 
-def milliseconds(value: float | None) -> str:
+def _milliseconds(value: float | None) -> str:
     """A time as the paper prints it; '' where it was not measured."""
     return "" if value is None else f"{value:.2f}ms"
 
 
-def _beside(
-    row: str, column: str, metric: str, shown: str, text: str, n: int, note: str,
-    sources: list[Source],
-) -> Cell:  # fmt: skip
-    """A measurement beside a printed one, which it cannot be held against."""
-    label = NOT_COMPARABLE if shown else NOT_IN_PAPER
-    return Cell(row, column, metric, shown, text, n, label, "", note, write_sources(sources))
+def _note(table: Spec) -> str:
+    return str(table["note"]).format(tokeniser=TOKENISER)
 
 
-def time_cell(row: str, column: str, shown: str, costs: Costs, name: str, note: str = "") -> Cell:
+def time_cell(row: str, column: str, shown: str, one: Recorded | None, note: str = "") -> Cell:
     """The time to encode and search of an experiment beside a printed one."""
-    value = costs.time(name, "encode", "search")
-    if value is None:
+    if one is None or not one.times:
         return missing(row, column, "time", "; ".join(filter(None, (note, _UNTIMED))), shown)
-    n = costs.times[name, "search"].n
-    return _beside(row, column, "time", shown, milliseconds(value), n, _MACHINE, costs.timed(name))
+    text = _milliseconds(one.time("encode", "search"))
+    return judged(row, column, "time", shown, text, None, one.n_timed, _MACHINE, one.timed)
 
 
-def table2_times(costs: Costs) -> dict[tuple[str, str], Cell]:
-    """Table 2's cells of time, by row and column."""
-    printed = printed_rows("table2")
-    return {
-        (row, column): time_cell(row, column, printed[row][column], costs,
-                                 f"rfmem-{stem}-{ending.format(k=k)}")
-        for encoder, stem in TIMED.items()
-        for path, ending in TABLE2.items()
-        for k in (5, 10)
-        for row, column in [(f"{encoder} {path}", f"R@{k} Time")]
-    }  # fmt: skip
+def times(runs: Runs, _: Spec) -> Iterator[Cell]:
+    """Table 2's times that were measured."""
+    printed, every = printed_rows("table2"), records_of(runs.profile).experiments
+    for (row, column), name in TIMED.items():
+        yield time_cell(row, column, printed[row][column], every.get(name))
 
 
 def _tokens(
-    row: str, column: str, shown: str, values: pd.Series | None, sources: list[Source]
+    row: str, column: str, shown: str, values: pd.Series | None, sources: Sequence[Source]
 ) -> Cell:
     if values is None:
         return missing(row, column, "tokens", _UNKNOWN, shown)
     text = f"{values.mean():.1f}"
-    return _beside(row, column, "tokens", shown, text, len(values), _TOKENS, sources)
+    return judged(row, column, "tokens", shown, text, None, len(values), _TOKENS, sources)
 
 
-def _of_questions(costs: Costs) -> pd.Series | None:
-    """Tokens of each of PersonaMem's questions."""
-    asked = costs.memories("personamem-32k")
-    return None if asked is None else asked["tokens"]
-
-
-def _of_memories(costs: Costs) -> pd.Series | None:
-    """Tokens of each question and all that it may search."""
-    asked, docs = costs.memories("personamem-32k"), costs.docs("personamem-32k", "round")
-    if asked is None or docs is None:
-        return None
-    whole = docs.groupby("memory_id")["tokens"].sum()
-    tokens: pd.Series = asked["tokens"] + whole.reindex(asked["memory_id"]).to_numpy()
+def _of_memories(one: Recorded) -> pd.Series:
+    """Tokens of all that each question may search."""
+    whole = one.docs("round").groupby("memory_id")["tokens"].sum()
+    tokens: pd.Series = whole.reindex(one.asked["memory_id"]).set_axis(one.asked.index)
     return tokens
 
 
-def tokens_of_memories(costs: Costs, shown: str) -> Cell:
+def tokens_of_memories(records: Records, shown: str) -> Cell:
     """Table 7's average tokens of PersonaMem's memories of 32k, each query's counted."""
-    asked, both = _of_questions(costs), _of_memories(costs)
-    values = None if asked is None or both is None else both - asked
-    sources: list[Source] = [costs.measured("personamem-32k")]
-    return _tokens("Avg tokens of memory", "32k", shown, values, sources)
+    one = records.experiments[_LENGTHS]
+    values = _of_memories(one) if one.is_counted else None
+    return _tokens("Avg tokens of memory", "32k", shown, values, [one.measured])
 
 
-def table1(costs: Costs) -> Iterator[Cell]:
+def answers(runs: Runs, _: Spec) -> Iterator[Cell]:
     """Table 1's times and tokens of 32K, and the same of encoders that it does not have."""
-    printed, column = printed_rows("table1"), "Avg. Tokens"
-    asked, lengths = _of_questions(costs), costs.measured("personamem-32k")
-    for row, values in (
-        ("32K, Zero Memory", asked),
-        ("32K, Full Context", _of_memories(costs)),
-    ):
-        yield _tokens(row, column, printed[row][column], values, [lengths])
+    records, printed, column = records_of(runs.profile), printed_rows("table1"), "Avg. Tokens"
+    some = records.experiments[_LENGTHS]
+    asked = some.asked["tokens"] if some.is_counted else None
+    whole = None if asked is None else asked + _of_memories(some)
+    for row, values in (("32K, Zero Memory", asked), ("32K, Full Context", whole)):
+        yield _tokens(row, column, printed[row][column], values, [some.measured])
     for encoder, stem in PERSONAMEM.items():
         for path, ending in PATHS.items():
             name, ours = f"personamem-{stem}-{ending}", stem != "multiqa"
-            if name not in costs.plan.experiments or (ours and not costs.is_planned(name)):
+            one = records.experiments.get(name)
+            if name not in records.plan.experiments or (ours and one is None):
                 continue
             shown = {} if ours else printed[f"32K, {path}"]
             row = f"32K, {path}" + (f", {encoder}" if ours else "")
             note = "" if ours else "multi-qa-MiniLM comes from a model hub"
-            yield time_cell(row, "Retri Time", shown.get("Retri Time", ""), costs, name, note)
-            found = costs.returned(name, costs.depth(name))
-            values = None if found is None or asked is None else asked + found["tokens"]
-            yield _tokens(row, column, shown.get(column, ""), values, costs.counted(name))
+            yield time_cell(row, "Retri Time", shown.get("Retri Time", ""), one, note)
+            counted = one if one is not None and one.is_counted else None
+            values = None
+            if counted and asked is not None:
+                values = asked + counted.returned()["tokens"]
+            sources = counted.counted if counted else []
+            yield _tokens(row, column, shown.get(column, ""), values, sources)
 
 
-def table13(costs: Costs) -> Iterator[Cell]:
+def routed(runs: Runs, _: Spec) -> Iterator[Cell]:
     """Table 13's routing: how the gate sends the test questions, all after the first 400."""
-    printed = printed_rows("table13")["RF-Mem"]
+    printed, records = printed_rows("table13")["RF-Mem"], records_of(runs.profile)
     for encoder, stem in PERSONAMEM.items():
         for dataset, title in (("personamem", ""), ("personamem-whole", ", whole context")):
-            name, ours = f"{dataset}-{stem}-gated", stem != "multiqa" or bool(title)
-            if name not in costs.traces.found:
+            one = records.experiments.get(f"{dataset}-{stem}-gated")
+            if one is None or one.why_not:
                 continue
-            one = costs.traces.found[name]
-            qrels = paths.qrels("open", costs.entry(name).dataset)
+            ours = stem != "multiqa" or bool(title)
+            qrels = paths.qrels(OPEN, one.entry.dataset)
             order = list(load_qrels(qrels, "session")[0])
             tested = one.queries.set_index("query_id")["path"].reindex(order[_TRAINED:])
             row = "RF-Mem" + (f", {encoder}{title}" if ours else "")
-            sources = [*one.sources("queries"), file_of(qrels, "open")]
+            sources = [*one.sources("queries"), file_of(qrels, OPEN)]
             for path, short in (("familiarity", "Famili."), ("recollection", "Recol.")):
                 value, column = int((tested == path).sum()), f"Num. of {short}"
                 shown = "" if ours else printed[column]
                 yield judged(row, column, "routing", shown, str(value), value, len(tested),
                              f"the last {len(tested)} questions; τ = 0.2", sources)  # fmt: skip
-
-
-def returned_cells(costs: Costs) -> Iterator[Cell]:
-    """What each path gives a reader, and how often it searches for it."""
-    note = f"means a query; tokens by {TOKENISER}; searches as in the traces"
-    seen = set[str]()
-    for family in costs.traces.families():
-        base = costs.returned(family.familiarity, family.k)
-        for name in family[:3]:
-            row = f"{name}, K = {family.k}"
-            if row in seen:
-                continue
-            seen.add(row)
-            found, searches = costs.returned(name, family.k), costs.searches(name)
-            if found is None or base is None:
-                yield missing(row, "docs", "returned", _UNKNOWN)
-                continue
-            ratio = f"{found['tokens'].mean() / base['tokens'].mean():.3f}"
-            texts = _amounts(found) | {"tokens by familiarity's": ratio}
-            sources = costs.counted(family.familiarity, name)
-            yield from row_cells(row, "returned", texts, len(found), note, sources)
-            texts = {"searches": "" if searches is None else f"{searches:.2f}"}
-            yield from row_cells(row, "returned", texts, len(found), note, costs.traced(name))
 
 
 def _amounts(found: pd.DataFrame) -> dict[str, str]:
@@ -207,35 +156,56 @@ def _amounts(found: pd.DataFrame) -> dict[str, str]:
     return {column: f"{found[column].mean():.{places}f}" for column, places in digits.items()}
 
 
-def latency_cells(costs: Costs) -> Iterator[Cell]:
+def returned(runs: Runs, table: Spec) -> Iterator[Cell]:
+    """What each path gives a reader, and how often it searches for it."""
+    note = _note(table)
+    seen = set[str]()
+    for family in records_of(runs.profile).families:
+        base = family.familiarity
+        for one in family:
+            row = f"{one.name}, K = {family.k}"
+            if row in seen:
+                continue
+            seen.add(row)
+            if not one.is_counted or not base.is_counted:
+                yield missing(row, "docs", "returned", _UNKNOWN)
+                continue
+            found = one.returned(family.k)
+            ratio = found["tokens"].mean() / base.returned(family.k)["tokens"].mean()
+            texts = _amounts(found) | {"tokens by familiarity's": f"{ratio:.3f}"}
+            sources = [*base.counted, *one.counted]
+            yield from row_cells(row, "returned", texts, len(found), note, sources)
+            texts = {"searches": "" if one.searches is None else f"{one.searches:.2f}"}
+            yield from row_cells(row, "returned", texts, len(found), note, one.traced)
+
+
+def latency(runs: Runs, table: Spec) -> Iterator[Cell]:
     """Encoding and searching apart and together, a query at a time; mean, median and tail."""
-    note = "one query at a time, encoding never from a cache; see the file of latencies"
-    for entry in costs.plan.latency.values():
-        for name in entry.experiments if entry.profile in costs.traces.profiles else ():
-            encode, search = (costs.times.get((name, part)) for part in ("encode", "search"))
-            if encode is None or search is None:
+    records, note = records_of(runs.profile), _note(table)
+    for entry in records.plan.latency.values():
+        for name in entry.experiments if entry.profile in records.profiles else ():
+            one = records.experiments[name]
+            if not one.times:
                 yield missing(name, "search", "time", _UNTIMED)
                 continue
             texts = {
-                f"{part}{which}": milliseconds(value)
-                for part, one in (("search", search), ("encoding", encode))
-                for which, value in zip(("", ", median", ", 95th percentile"), one[1:4],
-                                        strict=True)
+                f"{title}{which}": _milliseconds(one.times[part][value])
+                for part, title in (("search", "search"), ("encode", "encoding"))
+                for value, which in (
+                    ("mean_ms", ""), ("p50_ms", ", median"), ("p95_ms", ", 95th percentile"))
             }  # fmt: skip
-            together = encode.mean + search.mean
-            texts["together"] = milliseconds(together)
-            texts["share of encoding"] = f"{encode.mean / together:.1%}"
-            yield from row_cells(name, "time", texts, search.n, note, costs.timed(name))
+            encoding, together = one.time("encode") or 0.0, one.time("encode", "search") or 0.0
+            texts["together"] = _milliseconds(together)
+            texts["share of encoding"] = f"{encoding / together:.1%}"
+            yield from row_cells(name, "time", texts, one.n_timed, note, one.timed)
 
 
-def printed_ratio(family: Family, name: str) -> str:
+def printed_ratio(name: str) -> str:
     """A printed time over familiarity's, at two digits; '' where the paper has none."""
     rows = printed_rows("table2")
-    for encoder, stem in TIMED.items():
-        for path, ending in TABLE2.items():
-            if name == f"rfmem-{stem}-{ending.format(k=family.k)}":
-                own, base = rows[f"{encoder} {path}"], rows[f"{encoder} Famili."]
-                return _over(own, base, f"R@{family.k} Time")
+    for (row, column), timed in TIMED.items():
+        if name == timed:
+            return _over(rows[row], rows[f"{row.split()[0]} Famili."], column)
     rows = printed_rows("table1")
     for path, ending in PATHS.items():
         if name in (f"personamem-multiqa-{ending}", f"personamem-whole-multiqa-{ending}"):
@@ -247,123 +217,97 @@ def _over(cells: Mapping[str, str], base: Mapping[str, str], column: str) -> str
     return f"{numeric(cells[column]) / numeric(base[column]):.2f}"
 
 
-def ratio_cells(costs: Costs) -> Iterator[Cell]:
+def ratios(runs: Runs, table: Spec) -> Iterator[Cell]:
     """Recollection and the gate by familiarity: in time, and in what no machine decides."""
-    for family in costs.traces.families():
-        for name in (family.recollection, family.gated):
-            shown, row = printed_ratio(family, name), f"{name} by familiarity"
-            for column, parts, said in (
-                ("time, encoding and search", ("encode", "search"), shown),
+    note = _note(table)
+    for family in records_of(runs.profile).families:
+        base = family.familiarity
+        for one in family[1:]:
+            row = f"{one.name} by familiarity"
+            for column, parts, shown in (
+                ("time, encoding and search", ("encode", "search"), printed_ratio(one.name)),
                 ("time, search alone", ("search",), ""),
             ):
-                ours, base = (costs.time(one, *parts) for one in (name, family.familiarity))
-                if ours is None or base is None:
-                    yield missing(row, column, "ratio", _UNTIMED, said)
+                ours, direct = one.time(*parts), base.time(*parts)
+                if ours is None or direct is None:
+                    yield missing(row, column, "ratio", _UNTIMED, shown)
                     continue
-                n, sources = costs.times[name, "search"].n, costs.timed(family.familiarity, name)
-                text = f"{ours / base:.2f}×"
-                yield _beside(row, column, "ratio", said, text, n, _SAME, sources)
-            if (searches := costs.searches(name)) is not None:
-                n = len(costs.traces.found[name].queries)
-                texts = {"searches": f"{searches:.2f}×"}
-                yield from row_cells(row, "ratio", texts, n, _SAME, costs.traced(name))
+                text, sources = f"{ours / direct:.2f}×", [*base.timed, *one.timed]
+                yield judged(row, column, "ratio", shown, text, None, one.n_timed, note, sources)
+            if one.searches is not None:
+                texts, n = {"searches": f"{one.searches:.2f}×"}, len(one.queries)
+                yield from row_cells(row, "ratio", texts, n, note, one.traced)
 
 
-def context_cells(costs: Costs) -> Iterator[Cell]:
+def contexts(runs: Runs, table: Spec) -> Iterator[Cell]:
     """PersonaMem with and without the turns after the question, side by side."""
+    experiments, note = records_of(runs.profile).experiments, _note(table)
     for encoder, stem in PERSONAMEM.items():
         for path, ending in PATHS.items():
-            names = {
-                "asked": f"personamem-{stem}-{ending}",
-                "whole": f"personamem-whole-{stem}-{ending}",
-            }
-            if not all(map(costs.is_planned, names.values())):
+            asked, whole = (experiments.get(f"{edition}-{stem}-{ending}")
+                            for edition in ("personamem", "personamem-whole"))  # fmt: skip
+            if asked is None or whole is None:
                 continue
-            row, runs = f"{encoder}, {path}", {}
-            for which, name in names.items():
-                dataset, k = costs.entry(name).dataset, costs.depth(name)
-                found, docs = costs.returned(name, k), costs.docs(dataset, "round")
-                asked, run = costs.memories(dataset), costs.run(name, k)
-                if found is None or docs is None or asked is None or run is None:
+            row = f"{encoder}, {path}"
+            for which, one in (("asked", asked), ("whole", whole)):
+                if not one.is_counted:
                     yield missing(row, f"docs, {which}", "cost", _UNKNOWN)
                     continue
-                sizes = docs.groupby("memory_id").size().reindex(asked["memory_id"])
-                texts = {"docs in memory": f"{sizes.mean():.1f}", **_amounts(found)}
-                texts["time"] = milliseconds(costs.time(name, "encode", "search"))
-                if one := costs.traces.found.get(name):
+                sizes = one.docs("round").groupby("memory_id").size()
+                size = sizes.reindex(one.asked["memory_id"]).mean()
+                found = one.returned()
+                texts = {"docs in memory": f"{size:.1f}", **_amounts(found)}
+                texts["time"] = _milliseconds(one.time("encode", "search"))
+                if not one.why_not:
                     texts["recollected"] = share(len(one.recollected), len(one.queries))
                 texts = {f"{column}, {which}": text for column, text in texts.items()}
-                sources = [*costs.counted(name), *costs.timed(name), *costs.traced(name)]
-                yield from row_cells(row, "cost", texts, len(found), _CONTEXTS, sources)
-                runs[which] = run
-            if len(runs) == 2:
-                yield from _later(row, runs, names, costs)
+                sources = [*one.counted, *one.timed, *one.traced]
+                yield from row_cells(row, "cost", texts, len(found), note, sources)
+            if asked.is_counted and whole.is_counted:
+                yield from _later(row, asked, whole, note)
 
 
-def _later(
-    row: str, runs: Mapping[str, pd.DataFrame], names: Mapping[str, str], costs: Costs
-) -> Iterator[Cell]:
+def _later(row: str, asked: Recorded, whole: Recorded, note: str) -> Iterator[Cell]:
     """What of the docs from the whole context came after the question, and how many stay."""
-    whole, asked = runs["whole"], runs["asked"]
-    held, memories = costs.docs("personamem-32k", "round"), costs.memories("personamem-32k")
-    if held is None or memories is None:
-        return
-    pairs = whole[["doc_id"]].assign(
-        memory_id=memories["memory_id"].reindex(whole["query_id"]).to_numpy()
-    )
-    known = pairs.merge(held[["memory_id", "doc_id"]], how="left", indicator=True)
+    before, after = asked.run(asked.k), whole.run(whole.k)
+    own = asked.asked["memory_id"].reindex(after["query_id"]).to_numpy()
+    pairs = after[["doc_id"]].assign(memory_id=own)
+    held = asked.docs("round")[["memory_id", "doc_id"]]
+    known = pairs.merge(held, how="left", indicator=True)["_merge"]
     keys = ["query_id", "doc_id"]
     texts = {
-        "later": share(int((known["_merge"] == "left_only").sum()), len(whole)),
-        "docs in both": share(len(asked[keys].merge(whole[keys])), len(asked)),
+        "later": share(int((known == "left_only").sum()), len(after)),
+        "docs in both": share(len(before[keys].merge(after[keys])), len(before)),
     }
-    sources = costs.counted(*names.values())
-    yield from row_cells(row, "cost", texts, len(memories), _CONTEXTS, sources)
+    sources = [*asked.counted, *whole.counted]
+    yield from row_cells(row, "cost", texts, len(asked.asked), note, sources)
 
 
-def recall_cells(costs: Costs, metrics: Metrics, dataset: str) -> Iterator[Cell]:
+def recalls(runs: Runs, table: Spec) -> Iterator[Cell]:
     """Recall of the three paths on a data set that the paper lacks, and their differences."""
     seen = set[str]()
-    for family in costs.traces.families():
-        entry, names = costs.entry(family.recollection), family[:3]
-        if entry.dataset != dataset:
+    for family in records_of(runs.profile).families:
+        entry, names = family.recollection.entry, [one.name for one in family]
+        if entry.dataset != table["dataset"]:
             continue
-        if absent := [name for name in names if name not in metrics.experiments]:
+        if absent := [name for name in names if runs.why_not(name)]:
             why = f"{', '.join(absent)} not evaluated: run `dvc repro`"
-            yield missing(family.recollection, "R@5 overall", "recall", why)
+            yield missing(family.recollection.name, "R@5 overall", "recall", why)
             continue
-        for k in (5, 10):
-            found = {one: metrics.values(one, entry.granularity, "recall", k) for one in names}
+        for k in CUTOFFS:
             of = {one: RunSource(one, "", entry.granularity, "recall", k) for one in names}
-            for name in names:
-                kinds = found[name].groupby("kind", sort=True)["value"]
-                for kind, part in [("", found[name]["value"]), *kinds] if name not in seen else ():
-                    texts = {f"R@{k} {kind or 'overall'}": number(part.mean())}
-                    yield from row_cells(
-                        name,
-                        f"recall@{k}",
-                        texts,
-                        len(part),
-                        _ELSEWHERE,
-                        [of[name]._replace(kind=str(kind))],
-                        NOT_COMPARABLE,
-                    )
-            for name, rival, path in (
-                (family.recollection, family.familiarity, "familiarity"),
-                (family.gated, family.familiarity, "familiarity"),
-                (family.gated, family.recollection, "recollection"),
-            ):
+            found = {one: at for one in names if (at := runs.values(of[one])) is not None}
+            for name in (name for name in names if name not in seen):
+                for kind in ("", *sorted(found[name]["kind"].unique())):
+                    part = found[name][found[name]["kind"].eq(kind) | (not kind)]
+                    source = of[name]._replace(kind=kind)
+                    texts = {f"R@{k} {kind or 'overall'}": number(part["value"].mean())}
+                    yield from row_cells(name, f"recall@{k}", texts, len(part), table["note"],
+                                         [source], NOT_COMPARABLE)  # fmt: skip
+            direct, deep, gated = names
+            for name, rival, path in ((deep, direct, "familiarity"), (gated, direct, "familiarity"),
+                                      (gated, deep, "recollection")):  # fmt: skip
                 texts = {f"R@{k} less {path}'s": difference(found[rival], found[name])}
-                yield from row_cells(name, "difference", texts, len(found[name]), _ELSEWHERE,
+                yield from row_cells(name, "difference", texts, len(found[name]), table["note"],
                                      [of[rival], of[name]], NOT_COMPARABLE)  # fmt: skip
         seen |= set(names)
-
-
-def build(costs: Costs, folder: Path) -> list[Path]:
-    """Write what each path returns and how long it takes; return the paths."""
-    tables = {
-        "cost_returned": or_none(returned_cells(costs), "docs"),
-        "cost_latency": or_none(latency_cells(costs), "search"),
-        "cost_ratios": or_none(ratio_cells(costs), "searches"),
-    }
-    return [path for name, cells in tables.items() for path in write_cells(cells, folder, name)]

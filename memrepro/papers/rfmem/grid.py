@@ -5,7 +5,7 @@ recollection follows from two runs, at every threshold, without searching again.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,18 +14,19 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.model_selection import KFold, LeaveOneGroupOut
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.rfmem.cells import ranking_of, recall_of, run_path
+from memrepro.papers.rfmem.cells import ranking_of, run_path
 from memrepro.report.profile import Metrics
 from memrepro.report.sources import FileSource, RunSource
 from memrepro.retrieve.rfmem.gate import Gate
 from memrepro.study.params import load_plan
 
+# PersonaBench's runs, and PersonaMem's, lie there; the full profile's tables stand on them too.
+OPEN = "open"
 # Column of the paper's tables -> the data's kind of question.
 KINDS = {
     "Basic": "Basic information",
@@ -51,9 +52,8 @@ SWEEPS = {
 }
 # The entropy of K probabilities, as a mean over them, is at most ln K / K: 0.322 at K = 5.
 TAUS = np.arange(36) / 100
-FOLDS, REPEATS = 5, 20
+BOTH = ("familiarity", "recollection")
 Bools = NDArray[np.bool_]
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 class Encoder(NamedTuple):
@@ -132,17 +132,15 @@ def routings(found: pd.DataFrame, gate: Gate, every: bool = False) -> list[Routi
 
 @dataclass(frozen=True)
 class Grid:
-    """One encoder at one K: recall@K of the same n questions, all those with a relevant doc.
-
-    Attributes:
-        encoder: whose runs.
-        k: the paper's K.
-        metrics: of the profile whose runs these are.
-    """
+    """One encoder at one K: recall@K of the same n questions, all those with a relevant doc."""
 
     encoder: Encoder
     k: int
     metrics: Metrics
+
+    def __str__(self) -> str:
+        """For the rows of tables."""
+        return f"{self.encoder.short}, K = {self.k}"
 
     def run(self, path: str, parameter: str = "") -> str:
         """The name of a path's run, such as 'familiarity' or 'dbscan', or of its sweep."""
@@ -168,13 +166,18 @@ class Grid:
         settings = self.metrics.settings(self.run(path, parameter))
         return {setting: self.recall(path, parameter, setting) for setting in settings}
 
-    def sources(self, *names: str, kind: str | None = None) -> list[RunSource]:
-        """Recall of some paths as the sources of a number."""
-        return [recall_of(self.run(name), self.k, kind) for name in names]
+    def source(self, path: str, parameter: str = "", setting: str = "") -> RunSource:
+        """Recall of a path, in a sweep at a setting, as the source of a number."""
+        return RunSource(self.run(path, parameter), setting, "session", "recall", self.k)
 
-    def swept(self, path: str, parameter: str) -> FileSource:
-        """All rankings of a path's sweep as the source of a number."""
-        return ranking_of(self.run(path, parameter))
+    def sources(self, *names: str, kind: str | None = None) -> list[RunSource]:
+        """Recall of some paths on the questions of a kind as the sources of a number."""
+        return [self.source(name)._replace(kind=kind or "") for name in names]
+
+    def swept(self, parameter: str) -> list[FileSource]:
+        """All rankings of recollection's sweep as the source of a number; none without a sweep."""
+        ending = SWEEPS.get(parameter, ("",))[0]
+        return [ranking_of(self.run("recollection", ending))] if ending else []
 
     @cached_property
     def questions(self) -> pd.DataFrame:
@@ -186,6 +189,12 @@ class Grid:
         """Which questions are of a kind (None: all), shape (n,)."""
         kinds = self.questions["kind"].to_numpy()
         return np.ones(len(kinds), bool) if kind is None else np.asarray(kinds == kind)
+
+    def columns(self) -> Iterator[tuple[str, str | None, Bools]]:
+        """Column of Table 2, kind and mask of its questions, where there are any."""
+        for column, kind in KINDS.items():
+            if (mask := self.of_kind(kind)).any():
+                yield column, kind, mask
 
     def frame(self, recall: Doubles) -> pd.DataFrame:
         """Recall as `query_id, kind, value`."""
@@ -244,22 +253,19 @@ class Grid:
         """Every routing of the n questions by the paper's bounds, in order of τ."""
         return routings(self.signals, GATE)
 
-    def routing(self, tau: float) -> Routing:
-        """The routing at a threshold."""
-        return next(one for one in self.routings if tau <= one.high)
-
     def familiar(self, tau: float) -> Bools:
         """Which questions take familiarity at a threshold, shape (n,)."""
-        return self.routing(tau).familiar
+        return next(one.familiar for one in self.routings if tau <= one.high)
 
     def gated(self, recollection: Doubles, familiar: Bools | float = TAU) -> Doubles:
         """Recall of the gated method, at a threshold or of a routing; (n,) or (…, n)."""
         chosen = self.familiar(familiar) if isinstance(familiar, float) else familiar
         return np.where(chosen, self.familiarity, recollection)
 
-    def over_tau(self) -> Doubles:
-        """Recall of the gated method at every routing, shape (routings, n)."""
-        return np.stack([self.gated(self.recollection, r.familiar) for r in self.routings])
+    def over_tau(self, every: Sequence[Routing] | None = None) -> Doubles:
+        """Recall of the gated method at every routing, or at those given; (routings, n)."""
+        chosen = self.routings if every is None else every
+        return np.stack([self.gated(self.recollection, one.familiar) for one in chosen])
 
     def over_alpha_and_tau(self) -> tuple[list[tuple[str, float]], Doubles]:
         """Every pair of α and `TAUS`, α by α, and the gated recall at it, shape (pairs, n)."""
@@ -269,58 +275,13 @@ class Grid:
         return pairs, at.reshape(len(pairs), -1)
 
 
-def grids_of(profile: str) -> list[Grid]:
+def grids_of(profile: str) -> tuple[Grid, ...]:
     """Every encoder at every K, read once for one state of the metrics."""
     path = paths.metrics(profile)
-    return list(_grids(profile, path, path.stat().st_mtime_ns if path.is_file() else 0))
+    return _grids(profile, path, path.stat().st_mtime_ns if path.is_file() else 0)
 
 
 @lru_cache(maxsize=2)
 def _grids(profile: str, path: Path, changed: int) -> tuple[Grid, ...]:
     metrics = Metrics(profile)
     return tuple(Grid(encoder, k, metrics) for encoder in ENCODERS for k in CUTOFFS)
-
-
-class Chosen(NamedTuple):
-    """What came out where each question was answered at a setting that others chose.
-
-    Attributes:
-        recall: of each question, shape (n,); the mean where it was tested more than once.
-        picks: the chosen setting of each split, as a place in the list of settings.
-    """
-
-    recall: Doubles
-    picks: list[int]
-
-
-def best(recalls: Doubles) -> int:
-    """The setting with the highest mean, shape (settings, n); the first of equals."""
-    # Rounded: means that differ by a last bit alone are equal.
-    return int(np.argmax(np.round(recalls.mean(axis=1), 9)))
-
-
-def chosen(recalls: Doubles, splits: Iterable[Split]) -> Chosen:
-    """Answer each split's test questions at the setting that is best on its training questions.
-
-    Args:
-        recalls: shape (settings, n).
-        splits: (train, test), places of questions; each question is tested at least once.
-    """
-    total, times = np.zeros(recalls.shape[1]), np.zeros(recalls.shape[1])
-    picks = []
-    for train, test in splits:
-        picks.append(best(recalls[:, train]))
-        total[test] += recalls[picks[-1], test]
-        times[test] += 1
-    return Chosen(total / times, picks)
-
-
-def left_out_users(users: Sequence[str]) -> Iterator[Split]:
-    """One split a user: the others' questions choose, the user's test."""
-    yield from LeaveOneGroupOut().split(np.zeros(len(users)), groups=np.asarray(users))
-
-
-def folds(n: int) -> Iterator[Split]:
-    """`FOLDS` random folds of n questions, drawn `REPEATS` times."""
-    for seed in range(REPEATS):
-        yield from KFold(FOLDS, shuffle=True, random_state=seed).split(np.zeros(n))

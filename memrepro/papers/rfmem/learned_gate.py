@@ -6,6 +6,7 @@ question is the path of the higher recall@K, and what a policy reaches is recall
 
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,10 @@ from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import write_table
 from memrepro.papers.rfmem.cells import row_cells
-from memrepro.papers.rfmem.grid import Grid
-from memrepro.report.tables import Cell, number, write_cells
+from memrepro.papers.rfmem.grid import BOTH, OPEN, Grid, grids_of
+from memrepro.report.runs import Runs
+from memrepro.report.specs import Spec
+from memrepro.report.tables import Cell, number
 
 FAMILIARITY, RECOLLECTION, TIE = 0, 1, -1
 COLUMNS = [
@@ -34,12 +37,6 @@ _AT_ONCE = 200  # queries that the library learns from in one step
 SEEDS = range(10)
 # 189 of PersonaMem's 589 questions of 32k.
 TEST_SHARE = 189 / 589
-_NOTE = (
-    "a label is the path of the higher recall, not the right answer of a reader (D.6), so that "
-    f"no number of Tables 12 to 14 compares; the last {TEST_SHARE:.1%} of the questions test, as "
-    "of 32k's; in the data's order they are the last users'; the learned row is empty where fewer "
-    "than ten training questions, or fewer than two of a label, have one"
-)
 _POLICIES = {
     "familiarity": "always familiarity",
     "recollection": "always recollection",
@@ -87,12 +84,10 @@ def train_and_test(
         test_share: the share of all queries that tests, the last ones.
 
     Returns:
-        Columns `COLUMNS`, a row a policy ('familiarity', 'recollection', 'thresholds', 'oracle',
-        and 'learned' once a seed; the others have no seed). `accuracy` is the share of the
-        `n_decided` test queries (those that are no tie) sent the better way, `recollected` the
-        share of all test queries sent to recollection, `recall` the mean over all test queries.
-        Where the `n_train` queries to learn from (no ties) are fewer than ten, or fewer than two
-        of a label, nothing can be learned, and one row 'learned' without seed has NaN.
+        `COLUMNS`, a row a policy, 'learned' once a seed: `accuracy` is the share of the `n_decided`
+        test queries (no ties) sent the better way, `recollected` and `recall` are of all test
+        queries. Where the `n_train` queries to learn from (no ties) are fewer than ten, or fewer
+        than two of a label, nothing can be learned: one row without seed has NaN.
 
     Raises:
         MemreproError: if there is no query to test on.
@@ -107,26 +102,24 @@ def train_and_test(
             f"{n_train} to learn from: choose a share between 0 and 1"
         )
     wanted, found = labels[n_train:], recalls[n_train:]
+    decided = wanted != TIE
+    counts = (len(known), n_test, int(decided.sum()))
 
-    def row(policy: str, seed: int | None, recollects: NDArray[np.bool_]) -> list[object]:
-        decided = wanted != TIE
+    def row(policy: str, seed: int | None, recollects: NDArray[np.bool_]) -> tuple[object, ...]:
         right = (recollects == (wanted == RECOLLECTION))[decided]
         reached = np.where(recollects, found[:, 1], found[:, 0])
-        accuracy = float(right.mean()) if len(right) else float("nan")
-        counts = [len(known), n_test, int(decided.sum())]
-        return [policy, seed, *counts, accuracy, float(recollects.mean()), float(reached.mean())]
+        accuracy = float(right.mean()) if len(right) else np.nan
+        return policy, seed, *counts, accuracy, float(recollects.mean()), float(reached.mean())
 
-    always = np.ones(n_test, bool)
     rows = [
-        row("familiarity", None, ~always),
-        row("recollection", None, always),
+        row("familiarity", None, np.zeros(n_test, bool)),
+        row("recollection", None, np.ones(n_test, bool)),
         row("thresholds", None, thresholds[n_train:]),
         row("oracle", None, wanted == RECOLLECTION),
     ]
     few = min((labels[known] == path).sum() for path in (FAMILIARITY, RECOLLECTION)) < 2
     if few or len(known) < _FEWEST:
-        nothing = [float("nan")] * 3
-        rows.append(["learned", None, len(known), n_test, int((wanted != TIE).sum()), *nothing])
+        rows.append(("learned", None, *counts, np.nan, np.nan, np.nan))
         seeds = ()
     for seed in seeds:
         model = _learn(signals[known], labels[known], seed)
@@ -163,56 +156,56 @@ def _learn(signals: Doubles, labels: NDArray[np.int64], seed: int) -> Pipeline:
         return make_pipeline(StandardScaler(), network).fit(signals, labels)
 
 
-def learned(grid: Grid) -> pd.DataFrame:
-    """Every policy on the test questions, the learned one once a seed."""
-    found = grid.signals
-    return train_and_test(
-        found[["mean", "entropy"]].to_numpy(float),
-        np.stack([grid.familiarity, grid.recollection], axis=1),
-        ~found["familiar"].to_numpy(bool),
-        SEEDS,
-        TEST_SHARE,
-    )
+@lru_cache(maxsize=1)
+def learned(grids: tuple[Grid, ...]) -> pd.DataFrame:
+    """`COLUMNS, encoder, k`: every policy on the test questions, the learned one once a seed."""
+    tables = []
+    for grid in grids:
+        signals, recalls = grid.signals, (grid.familiarity, grid.recollection)
+        found = train_and_test(
+            signals[["mean", "entropy"]].to_numpy(float), np.stack(recalls, axis=1),
+            ~signals["familiar"].to_numpy(bool), SEEDS, TEST_SHARE,
+        )  # fmt: skip
+        tables.append(found.assign(encoder=grid.encoder.short, k=grid.k))
+    return pd.concat(tables, ignore_index=True)
 
 
-def label_cells(grid: Grid) -> Iterator[Cell]:
+def labels(_: Runs, table: Spec) -> Iterator[Cell]:
     """Table 12's columns, of the questions that train and of those that test."""
-    labels = label(grid.familiarity, grid.recollection)
-    n_train = len(labels) - round(TEST_SHARE * len(labels))
-    for part, of in (("train", labels[:n_train]), ("test", labels[n_train:])):
-        wins = {"Fami. win": FAMILIARITY, "Recol. win": RECOLLECTION, "Tie": TIE}
-        texts = {column: str(int((of == value).sum())) for column, value in wins.items()}
-        yield from row_cells(f"{grid.encoder.short}, K = {grid.k}, {part}", "count", texts, len(of),
-                             _NOTE, grid.sources("familiarity", "recollection"))  # fmt: skip
+    for grid in grids_of(OPEN):
+        found = label(grid.familiarity, grid.recollection)
+        n_train = len(found) - round(TEST_SHARE * len(found))
+        for part, of in (("train", found[:n_train]), ("test", found[n_train:])):
+            wins = {"Fami. win": FAMILIARITY, "Recol. win": RECOLLECTION, "Tie": TIE}
+            texts = {column: str(int((of == value).sum())) for column, value in wins.items()}
+            yield from row_cells(f"{grid}, {part}", "count", texts, len(of), table["note"],
+                                 grid.sources(*BOTH))  # fmt: skip
 
 
-def policy_cells(grid: Grid, table: pd.DataFrame) -> Iterator[Cell]:
+def policies(_: Runs, table: Spec) -> Iterator[Cell]:
     """Recall, accuracy and routing of each policy; of the learned one mean ± deviation."""
-    for policy, name in _POLICIES.items():
-        part = table[table["policy"] == policy]
-        n_test, decided = int(part["n_test"].iloc[0]), int(part["n_decided"].iloc[0])
-        for column, values, n in (
-            ("recall", part["recall"], n_test),
-            ("decided questions sent the better way", part["accuracy"], decided),
-            ("share recollected", part["recollected"], n_test),
-        ):
-            text = "" if values.isna().any() else number(values.mean())
-            if text and len(values) > 1:
-                text += f" ± {number(values.std())}"
-            row = f"{grid.encoder.short}, K = {grid.k}, {name}"
-            yield from row_cells(row, column, {column: text}, n, _NOTE,
-                                 grid.sources("familiarity", "recollection"))  # fmt: skip
+    grids = grids_of(OPEN)
+    for grid in grids:
+        found = learned(grids)
+        found = found[(found["encoder"] == grid.encoder.short) & (found["k"] == grid.k)]
+        for policy, name in _POLICIES.items():
+            part = found[found["policy"] == policy]
+            for column, field, n in (
+                ("recall", "recall", "n_test"),
+                ("decided questions sent the better way", "accuracy", "n_decided"),
+                ("share recollected", "recollected", "n_test"),
+            ):
+                values = part[field]
+                text = "" if values.isna().any() else number(values.mean())
+                if text and len(values) > 1:
+                    text += f" ± {number(values.std())}"
+                yield from row_cells(f"{grid}, {name}", column, {column: text},
+                                     int(part[n].iloc[0]), table["note"],
+                                     grid.sources(*BOTH))  # fmt: skip
 
 
-def build(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """Write the labels, the policies, and the learned gate seed by seed; return the paths."""
-    tables = {grid: learned(grid).assign(encoder=grid.encoder.short, k=grid.k) for grid in grids}
-    by_seed = folder / "learned_gate_seeds.csv"
-    write_table(by_seed, pd.concat(tables.values(), ignore_index=True).round(6))
-    labels = (cell for grid in grids for cell in label_cells(grid))
-    policies = (cell for grid, table in tables.items() for cell in policy_cells(grid, table))
-    return [
-        *write_cells(labels, folder, "learned_gate_labels"),
-        *write_cells(policies, folder, "learned_gate"),
-        by_seed,
-    ]
+def write_seeds(grids: tuple[Grid, ...], folder: Path) -> list[Path]:
+    """Write the learned gate seed by seed; return the path."""
+    path = folder / "learned_gate_seeds.csv"
+    write_table(path, learned(grids).round(6))
+    return [path]

@@ -9,14 +9,12 @@ import pytest
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
-from memrepro.papers.rfmem.alternatives import checked_claims, ours, swept
 from memrepro.papers.rfmem.analysis import DOCUMENT
 from memrepro.papers.rfmem.cells import printed_rows, run_path
 from memrepro.papers.rfmem.grid import CUTOFFS, ENCODERS, GATE, GATES, KINDS, grids_of
-from memrepro.papers.rfmem.thresholds import routing_cells, routing_table, table17
-from memrepro.report.tables import Cell
+from memrepro.papers.rfmem.thresholds import routing_table
 from memrepro.study.evaluation import METRIC_COLUMNS
-from memrepro.study.params import load_plan
+from tests.papers.rfmem import toy
 
 TABLES = DOCUMENT.tables
 BLOCKS = TABLES["alternatives_claims"]["paths"]
@@ -41,8 +39,7 @@ def scores_of(number):
 
 
 @pytest.fixture
-def rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+def rows(folder):
     lines = []
 
     def add(experiment, setting, k, values):
@@ -79,7 +76,7 @@ def gated_by_hand(path, k, setting="", gate=GATE):
 
 
 def test_every_row_is_planned_with_the_settings_that_the_note_names():
-    plan = load_plan()
+    plan = toy.plan()
     for stem in STEMS:
         for k in CUTOFFS:
             for path in PATHS:
@@ -88,8 +85,8 @@ def test_every_row_is_planned_with_the_settings_that_the_note_names():
                 given = entry.parameters
                 assert (given["k"], given["beam_width"], given["fanout"]) == (k, 3, k // 5)
                 assert given.get("alpha", {5: 0.9, 10: 0.2}[k]) == {5: 0.9, 10: 0.2}[k]
-                for name, value in {"eps": 0.5, "min_samples": 2, "gamma": 1.0, "neighbours": 3}.items():  # fmt: skip # noqa: E501
-                    assert given.get(name, value) == value
+                own = {"eps": 0.5, "min_samples": 2, "gamma": 1.0, "neighbours": 3}
+                assert all(given.get(name, value) == value for name, value in own.items())
     for path, (_, parameter, _) in SWEEPS.items():
         for k in CUTOFFS:
             assert plan.experiment(f"rfmem-mpnet-{path}-k{k}-by-{parameter}").vary == parameter
@@ -102,7 +99,7 @@ def test_the_blocks_are_those_of_the_printed_tables():
 
 
 def test_our_rows_by_hand(rows):
-    cells = {(c.row, c.column): c for c in ours(rows, TABLES["table15_mpnet"])}
+    cells = toy.cells("table15_mpnet")
     # Familiarity once, two rows a block; five columns and the gain at either K.
     assert len(cells) == (1 + 2 * 5) * 2 * 6
     row = "DBSCAN cluster (KMeans alternative)"
@@ -136,9 +133,8 @@ def test_the_gate_splits_the_questions_by_hand(rows):
 def test_claims_stand_on_rows_that_are_printed(rows):
     found = TABLES["alternatives_claims"]["claims"]
     assert len(found) == 5 + 2 + 4 + 1 + 2 + 1
-    cells = list(checked_claims(rows, TABLES["alternatives_claims"]))
-    assert len(cells) == len(found) * 2 * 2
-    by = {(c.row, c.column): c for c in cells}
+    by = toy.cells("alternatives_claims")
+    assert len(by) == len(found) * 2 * 2
     spectral = by["D.8: RF-Mem over Recol., Spectral cluster (KMeans alternative)", "mpnet R@5"]
     assert spectral.reported == f"{0.4651 - 0.4522:+.4f}"
     mean = (gated_by_hand("spectral", 5) - recall_of("spectral", 5)).mean()
@@ -151,13 +147,15 @@ def test_claims_stand_on_rows_that_are_printed(rows):
     assert graph.reported == f"{0.5986 - 0.5964:+.4f}"
     mean = (gated_by_hand("full-graph", 10) - recall_of("familiarity", 10)).mean()
     assert graph.reproduced.startswith(f"{mean:+.4f} [")
-    assert {c.verdict for c in cells} == {"not comparable"}
+    assert {c.verdict for c in by.values()} == {"not comparable"}
+    assert by["D.8.4: clusters over the graph, Recol.", "minilm R@10"].sources == (
+        "run rfmem-minilm-graph-k10[] session recall@10 + "
+        "run rfmem-minilm-recollection-k10[] session recall@10"
+    )
 
 
 def test_sweeps_by_hand(rows):
-    cells = {
-        (c.row, c.column): c.reproduced for c in swept(rows, TABLES["alternatives_by_parameter"])
-    }
+    cells = {at: c.reproduced for at, c in toy.cells("alternatives_by_parameter").items()}
     assert len(cells) == len(SWEEPS) * 2 * 2 * 4
     assert cells["DBSCAN cluster, ε = 0.2", "R@5 RF-Mem"] == (
         f"{gated_by_hand('dbscan', 5, '0.2').mean():.4f}"
@@ -167,25 +165,10 @@ def test_sweeps_by_hand(rows):
     assert gain.startswith(f"{mean:+.4f} [")
 
 
-def test_every_routing_has_the_recall_of_the_gate_at_its_threshold(rows):
-    table = routing_table(rows)
-    assert set(table["asked"]) == {9}
-    assert set(table["n"]) == {8}
-    for bounds, gate in GATES.items():
-        part = table[(table["bounds"] == bounds) & (table["k"] == 5)]
-        for one in part[part["encoder"] == "mpnet"].itertuples():
-            at = replace(gate, entropy_threshold=min(one.high, 1.0))
-            assert one.recall == pytest.approx(gated_by_hand("recollection", 5, gate=at).mean())
-            routed = [at.is_familiar(scores_of(i)[:5]) for i in range(len(ASKED))]
-            assert one.recollected == len(ASKED) - sum(routed)
-
-
 def test_table_17_judges_mpnet_alone(rows):
-    table = routing_table(rows)
-    time = Cell("mpnet RF-Mem", "R@5 Time", "time", "8.33ms", "", 0, "not run")
-    cells = list(table17(table, rows, time))
-    by = {(c.row, c.column): c for c in cells}
-    assert {c.verdict for c in cells if c.row in ("multi-qa-MiniLM", "bge-base")} == {"not run"}
+    table, by = routing_table(rows), toy.cells("table17")
+    absent = {c.verdict for c in by.values() if c.row in ("multi-qa-MiniLM", "bge-base")}
+    assert absent == {"not run"}
     assert by["mpnet", "Time"].verdict == "not run"
     for bounds, gate in GATES.items():
         familiar = sum(gate.is_familiar(scores_of(i)[:5]) for i in range(len(ASKED)))
@@ -210,25 +193,15 @@ def test_table_17_judges_mpnet_alone(rows):
 
 
 def test_the_routing_table_has_both_ends(rows):
-    cells = {(c.row, c.column): c.reproduced for c in routing_cells(routing_table(rows), rows)}
-    row = f"mpnet, K = 5, {next(iter(GATES))}"
-    assert cells[row, "recall, no entropy familiar"] == f"{recall_of('recollection', 5).mean():.4f}"
-    ends = cells[row, "recall, every entropy familiar"]
-    assert ends == f"{recall_of('familiarity', 5).mean():.4f}"
-    assert cells[row, "recollected, any τ"] == "0 to 9"
+    cells, row = toy.cells("routing"), f"mpnet, K = 5, {next(iter(GATES))}"
+    for column, path in (("no entropy", "recollection"), ("every entropy", "familiarity")):
+        found = cells[row, f"recall, {column} familiar"].reproduced
+        assert found == f"{recall_of(path, 5).mean():.4f}"
+    assert cells[row, "recollected, any τ"].reproduced == "0 to 9"
 
 
-def test_every_number_names_its_runs(rows):
-    table = routing_table(rows)
-    found = [
-        *ours(rows, TABLES["table16_mpnet"]),
-        *checked_claims(rows, TABLES["alternatives_claims"]),
-        *swept(rows, TABLES["alternatives_by_parameter"]),
-        *routing_cells(table, rows),
-    ]
-    assert all(c.sources for c in found)
-    (one,) = (c for c in found if c.row.startswith("D.8.4") and c.column == "minilm R@10")
-    assert one.sources == (
-        "run rfmem-minilm-graph-k10[] session recall@10 + "
-        "run rfmem-minilm-recollection-k10[] session recall@10"
-    )
+@pytest.mark.parametrize(
+    "name", ["table16_mpnet", "alternatives_claims", "alternatives_by_parameter", "routing"]
+)
+def test_every_number_names_its_runs(rows, name):
+    assert all(c.sources for c in toy.cells(name).values())

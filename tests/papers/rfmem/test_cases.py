@@ -5,19 +5,23 @@ import pandas as pd
 import pytest
 
 from memrepro.files.atomic import read_table
-from memrepro.papers.rfmem.cases import FAMILIAR, FIGURES, GAIN, LOSS, K, build, choose, tree
-from memrepro.papers.rfmem.grid import grids_of
-from memrepro.papers.rfmem.traces import Traces
-from memrepro.report.tables import show
+from memrepro.papers.rfmem.cases import (
+    FAMILIAR,
+    FIGURES,
+    GAIN,
+    LOSS,
+    K,
+    choose,
+    draw_cases,
+    tree,
+)
+from memrepro.papers.rfmem.traces import Records
 from tests.papers.rfmem import toy
 
 DEEP = f"rfmem-mpnet-recollection-k{K}"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def chosen(recalls, entropies):
@@ -44,16 +48,15 @@ def test_no_case_where_no_question_fits():
     assert chosen([(0.5, 0.5), (0.5, 0.0)], [0.2, None]) == {LOSS: "q1", FAMILIAR: "q0"}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_each_question_is_a_tree_that_holds_all_its_docs(seed):
     toy.write_gold("personabench-n00", "session", {"q00": ["d01", "d02"], "q01": ["d05"]})
     asked = toy.requests(seed=seed)
     toy.write_family(DEEP, asked)
-    traces = Traces("open")
-    one = traces.found[DEEP]
-    direct = traces.familiarity(one)
+    one = toy.traced(DEEP)
+    direct = one.familiarity
     for query_id in asked[0].query_ids:
-        nodes = tree(one, query_id, direct)
+        nodes = tree(one, query_id)
         assert nodes["node"].is_unique
         alone = nodes[nodes["kind"] == "doc of familiarity alone"]
         graph = nx.DiGraph()
@@ -87,10 +90,9 @@ def test_familiarity_is_a_flat_tree():
     toy.write_gold("personabench-n00", "session", {"q00": ["d01"]})
     asked = toy.requests(seed=1)
     toy.write_family(DEEP, asked)
-    traces = Traces("open")
-    gated = traces.found[DEEP.replace("recollection", "gated")]
+    gated = toy.traced(DEEP.replace("recollection", "gated"))
     familiar = gated.queries.loc[gated.queries["path"] == "familiarity", "query_id"]
-    nodes = tree(gated, familiar.iloc[0], traces.familiarity(gated))
+    nodes = tree(gated, familiar.iloc[0])
     assert set(nodes["parent"]) == {"", "query"}
     assert (nodes["rank"] == nodes["rank_by_familiarity"])[nodes["kind"] == "doc"].all()
 
@@ -105,14 +107,12 @@ def test_all_is_written_without_texts_and_what_is_missing_is_not_run(folder):
         DEEP: {q: i / len(ids) for i, q in enumerate(ids)},
     }
     toy.write_metrics("open", "session", recalls)
-    written = build(grids_of("open"), Traces("open"), folder / "out")
-    names = {path.name for path in written}
-    drawn = {f"{name}_mpnet.{s}" for name in FIGURES.values() for s in ("svg", "png", "csv")}
-    assert drawn < names
-    table = show(folder / "out", "cases")
-    assert table.loc[f"all-mpnet-base-v2: {GAIN}", "question"].startswith(ids[-1])
-    assert table.loc[f"all-mpnet-base-v2: {LOSS}", "question"].startswith(ids[0])
-    assert table.loc["all-MiniLM-L6-v2", "question"] == "not run"
-    nodes = read_table(folder / "out" / "figure18_mpnet.csv")
+    names = {path.name for path in draw_cases(Records("open"), folder)}
+    assert names == {f"{n}_mpnet.{s}" for n in FIGURES.values() for s in ("svg", "png", "csv")}
+    table = toy.cells("cases")
+    assert table[f"all-mpnet-base-v2: {GAIN}", "question"].reproduced == ids[-1]
+    assert table[f"all-mpnet-base-v2: {LOSS}", "question"].reproduced == ids[0]
+    assert table["all-MiniLM-L6-v2", "question"].verdict == "not run"
+    nodes = read_table(folder / "figure18_mpnet.csv")
     docs = nodes.loc[nodes["kind"].str.startswith("doc"), "doc_id"]
     assert set(docs) <= set(asked[0].keys.doc_ids)

@@ -1,7 +1,5 @@
 """RF-Mem's cost: docs, tokens and times of toy runs, against sums by hand; and what is not run."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,23 +7,21 @@ import pytest
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
-from memrepro.papers.rfmem import claims, cost
+from memrepro.papers.rfmem import cost
 from memrepro.papers.rfmem.analysis import DOCUMENT
 from memrepro.papers.rfmem.cells import printed_rows, run_path
-from memrepro.papers.rfmem.cost import recall_cells
-from memrepro.papers.rfmem.grid import grids_of
-from memrepro.papers.rfmem.traces import Costs, Traces
-from memrepro.report.profile import Metrics
+from memrepro.papers.rfmem.traces import Records
+from memrepro.report.claims import Claims
+from memrepro.report.document import Document
+from memrepro.report.runs import Runs
 from tests.papers.rfmem import toy
 
 BENCH = "rfmem-minilm-recollection-k5"
 ASKED, WHOLE = "personamem-minilm-recollection", "personamem-whole-minilm-recollection"
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
+TABLES = ["cost_returned", "cost_latency", "cost_ratios", "personamem_contexts", "locomo"]
 
 
 def tokens_of(doc_id):
@@ -44,7 +40,6 @@ def bench():
     names = [stem + "familiarity", BENCH, stem + "gated-k5"]
     times = dict(zip(names, [(30.0, 2.0), (30.0, 10.0), (30.0, 6.0)], strict=True))
     toy.write_latency("rfmem-minilm", times)
-    return Costs(Traces("open"))
 
 
 @pytest.fixture
@@ -56,11 +51,8 @@ def personamem():
         dataset = toy.plan().experiments[name].dataset
         toy.write_lengths(dataset, "round", asked, tokens_of)
         toy.write_gold(dataset, "round", {q: [] for q in asked[0].query_ids})
-    return Costs(Traces("open"))
-
-
-def cells_of(cells):
-    return {(c.row, c.column): c for c in cells}
+    # A run of a profile's own whose lengths are those of all.
+    assert toy.traced("personamem-minilm-familiarity").is_counted
 
 
 def mean_tokens(name, k):
@@ -70,7 +62,7 @@ def mean_tokens(name, k):
 
 
 def test_docs_words_and_tokens_are_sums_over_the_run(bench):
-    cells = cells_of(cost.returned_cells(bench))
+    cells = toy.cells("cost_returned")
     base, _ = mean_tokens("rfmem-minilm-familiarity", 5)
     for name in ("rfmem-minilm-familiarity", BENCH, "rfmem-minilm-gated-k5"):
         tokens, docs = mean_tokens(name, 5)
@@ -89,19 +81,19 @@ def test_a_query_that_finds_nothing_counts(bench):
     path = run_path(BENCH)
     run = read_table(path)
     write_table(path, run[run["query_id"] != "q00"])
-    counted = Costs(Traces("open")).returned(BENCH, 5)
+    counted = toy.traced(BENCH).returned()
     assert len(counted) == toy.N_QUERIES
     assert counted.loc["q00"].tolist() == [0, 0, 0]
 
 
 def test_times_apart_together_and_as_ratios(bench):
-    latency = cells_of(cost.latency_cells(bench))
+    latency = toy.cells("cost_latency")
     assert latency[BENCH, "search"].reproduced == "10.00ms"
     assert latency[BENCH, "search, median"].reproduced == "5.00ms"
     assert latency[BENCH, "together"].reproduced == "40.00ms"
     assert latency[BENCH, "share of encoding"].reproduced == "75.0%"
     assert latency["rfmem-mpnet-familiarity", "search"].verdict == "not run"
-    ratios = cells_of(cost.ratio_cells(bench))
+    ratios = toy.cells("cost_ratios")
     row = f"{BENCH} by familiarity"
     assert ratios[row, "time, search alone"].reproduced == "5.00×"
     assert ratios[row, "time, encoding and search"].reproduced == f"{40 / 32:.2f}×"
@@ -115,7 +107,7 @@ def test_table_2_has_times_of_another_machine():
     times = {f"rfmem-mpnet-{name}": (40.0, 1.0 + i) for i, name in enumerate(
         ("familiarity", "recollection-k5", "gated-k5"))}  # fmt: skip
     toy.write_latency("rfmem-mpnet", times)
-    cells = cost.table2_times(Costs(Traces("open")))
+    cells = {at: c for at, c in toy.cells("table2").items() if at in cost.TIMED}
     one = cells["mpnet Recol.", "R@5 Time"]
     assert (one.reported, one.reproduced, one.verdict) == ("10.94ms", "42.00ms", "not comparable")
     assert one.sources == "file latency/rfmem-mpnet.csv"
@@ -125,7 +117,7 @@ def test_table_2_has_times_of_another_machine():
 
 
 def test_table_1_counts_the_question_and_the_docs(personamem):
-    cells = cells_of(cost.table1(personamem))
+    cells = toy.cells("table1")
     question, whole = 7, sum(tokens_of(f"d{i:02}") for i in range(20))
     assert cells["32K, Zero Memory", "Avg. Tokens"].reproduced == f"{question:.1f}"
     assert cells["32K, Full Context", "Avg. Tokens"].reproduced == f"{question + whole:.1f}"
@@ -133,14 +125,14 @@ def test_table_1_counts_the_question_and_the_docs(personamem):
     row = "32K, Recol. (ours), all-MiniLM-L6-v2"
     assert cells[row, "Avg. Tokens"].reproduced == f"{question + tokens:.1f}"
     assert cells[row, "Retri Time"].verdict == "not run"
-    memory = cost.tokens_of_memories(personamem, "24193.2")
+    memory = cost.tokens_of_memories(Records("open"), "24193.2")
     assert (memory.reproduced, memory.verdict) == (f"{whole:.1f}", "not comparable")
     assert all(c.sources for c in cells.values() if c.reproduced)
 
 
 def test_table_13_routes_the_last_questions(personamem, monkeypatch):
     monkeypatch.setattr(cost, "_TRAINED", 8)
-    cells = cells_of(cost.table13(personamem))
+    cells = {at: c for at, c in toy.cells("table13").items() if c.reproduced}
     queries = read_table(paths.trace("open", "personamem-minilm-gated") / "queries.parquet")
     deep = int((queries["path"] == "recollection")[8:].sum())
     row = "RF-Mem, all-MiniLM-L6-v2"
@@ -151,7 +143,7 @@ def test_table_13_routes_the_last_questions(personamem, monkeypatch):
 
 
 def test_the_two_contexts_side_by_side(personamem):
-    cells = cells_of(cost.context_cells(personamem))
+    cells = toy.cells("personamem_contexts")
     row = "all-MiniLM-L6-v2, Recol. (ours)"
     assert cells[row, "docs in memory, asked"].reproduced == "20.0"
     assert cells[row, "docs in memory, whole"].reproduced == "30.0"
@@ -164,21 +156,24 @@ def test_the_two_contexts_side_by_side(personamem):
     assert cells[row, "docs in both"].reproduced.startswith(f"{common} of {len(runs[0])} ")
 
 
-def claim_cells(costs):
-    """The cells of all claims on cost."""
-    for claim in DOCUMENT.claims["claims"]:
-        if claim["check"] in claims.COST_CHECKS:
-            yield from claims.on_cost(costs, grids_of("open"), claim, "a note")
+def claims():
+    """The claims on cost: (row, column) → cell."""
+    document = Document.of("rfmem")
+    on_cost = [claim for claim in document.claims["claims"] if "cases" in claim]
+    document.claims = {**document.claims, "claims": on_cost}
+    found = Claims(document, Runs(["open"], toy.plan()), {}).cells()
+    return {(c.row, c.column): c for c in found}
 
 
 def test_claims_by_hand(bench):
     ids = toy.requests()[0].query_ids
     toy.write_metrics("open", "session", {"rfmem-minilm-familiarity": dict.fromkeys(ids, 0.5)})
-    cells = cells_of(claim_cells(bench))
+    cells = claims()
     faster = "§3.2: RF-Mem is faster than recollection, and familiarity than both"
     assert cells[faster, "cases"].reproduced == "1 of 1"
     assert cells[faster, "verdict"].reproduced == "holds"
     assert "2.00 ≤ 6.00 ≤ 10.00 ms" in cells[faster, "what came out"].reproduced
+    assert cells[faster, "verdict"].sources == "file latency/rfmem-minilm.csv"
     twice = cells["§3.3: recollection takes up to twice familiarity's time", "what came out"]
     assert twice.reproduced.endswith(f"{40 / 32:.2f}× with encoding, 5.00× alone")
     queries = read_table(paths.trace("open", "rfmem-minilm-gated-k5") / "queries.parquet")
@@ -191,12 +186,15 @@ def test_claims_by_hand(bench):
 
 
 def test_tokens_alike_is_the_papers_own_spread(personamem):
-    held = {case.case: case for case, _ in claims.tokens_alike(personamem, [])}
+    row = "§3.2: RF-Mem's tokens are like familiarity's"
     base, gated = (7 + mean_tokens(f"personamem-minilm-{p}", 10)[0] for p in (
         "familiarity", "gated"))  # fmt: skip
     most = 3566.6 / 3515.9 - 1
-    assert held["personamem-minilm-gated"].holds == (abs(gated / base - 1) <= most)
-    assert f"{1 + most:.3f}" in held["personamem-minilm-gated"].text
+    text = f"personamem-minilm-gated: {gated / base:.3f}×, in Table 1 at most {1 + most:.3f}×"
+    cells = claims()
+    assert text in cells[row, "what came out"].reproduced
+    if abs(gated / base - 1) > most:
+        assert cells[row, "verdict"].verdict == "not reproduced"
 
 
 def test_recall_on_a_further_data_set():
@@ -205,7 +203,7 @@ def test_recall_on_a_further_data_set():
     rng = np.random.default_rng(0)
     recalls = {name: {f"q{i}": float(rng.integers(0, 2)) for i in range(20)} for name in names}
     toy.write_metrics("open", "round", recalls)
-    cells = cells_of(recall_cells(Costs(Traces("open")), Metrics("open"), "locomo"))
+    cells = toy.cells("locomo")
     first, second = (pd.Series(recalls[name]) for name in names[:2])
     assert cells[names[1], "R@10 overall"].reproduced == f"{second.mean():.4f}"
     interval = paired_difference(first.to_numpy(), second.to_numpy())
@@ -214,36 +212,20 @@ def test_recall_on_a_further_data_set():
     assert cells[names[2], "R@5 Social"].n == 5
 
 
-def test_with_nothing_recorded_all_is_not_run(folder):
-    toy.write_metrics("open", "session", {"x": {"q0": 1.0}})
-    costs = Costs(Traces("open"))
-    cost.build(costs, folder / "out")
-    assert {c.verdict for c in claim_cells(costs)} == {"not run"}
-    for name in ("cost_returned", "cost_latency", "cost_ratios"):
-        table = read_table(folder / "out" / f"{name}.csv")
-        assert set(table["verdict"]) <= {"not run", "not in the paper"}
-        assert all(table.loc[table["verdict"] == "not run", "note"])
-    assert {c.verdict for c in cost.context_cells(costs)} == {"not run"}
-    assert {c.verdict for c in cost.table1(costs)} == {"not run"}
-    assert not list(cost.table13(costs))
-    assert {c.verdict for c in recall_cells(costs, Metrics("open"), "locomo")} == {"not run"}
+@pytest.mark.parametrize("name", [*TABLES, "table1", "table13"])
+def test_with_nothing_recorded_all_is_not_run(name):
+    found = toy.cells(name).values()
+    assert {c.verdict for c in found if not c.reproduced} == {"not run"}
+    assert all(c.note for c in found if not c.reproduced)
 
 
-def test_a_profile_that_plans_nothing_has_its_tables_too(folder):
-    written = cost.build(Costs(Traces("nothing")), folder / "out")
-    assert len(written) == 3 * 3
-    for path in written[::3]:
-        table = read_table(path)
-        assert table["row"].tolist() == ["none"]
-        assert "plans no such experiment" in table["note"][0]
+def test_claims_on_nothing_are_not_run():
+    assert {c.verdict for c in claims().values()} == {"not run"}
 
 
-def test_families_are_of_one_data_set_k_and_variant():
-    for family in Traces("open", "sample", "full").families():
-        entries = [toy.plan().experiments[name] for name in family[:3]]
-        for one, other in itertools.pairwise(entries):
-            assert (one.dataset, one.encoder, one.key_scheme) == (
-                other.dataset, other.encoder, other.key_scheme)  # fmt: skip
-        assert entries[1].parameters["k"] == entries[2].parameters["k"] == family.k
-        assert entries[0].parameters["k"] >= family.k
-        assert entries[2].retriever == entries[1].retriever.replace("recollection", "gated")
+@pytest.mark.parametrize("name", TABLES)
+def test_a_profile_that_plans_nothing_has_its_tables_too(name, monkeypatch):
+    monkeypatch.setattr("memrepro.papers.rfmem.cost.records_of", lambda _: Records())
+    ((place, cell),) = toy.cells(name).items()
+    assert place == ("none", DOCUMENT.tables[name]["empty"])
+    assert "plans no such experiment" in cell.note

@@ -10,7 +10,6 @@ import pytest
 from memrepro.files.atomic import write_table
 from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.grid import GATE, probes, routings, signals
-from memrepro.retrieve.rfmem.gate import Gate
 
 LISTS = {"a": [0.9, 0.8], "b": [0.4, 0.4], "c": [0.4, 0.3], "d": [0.4, 0.1], "e": [0.1, -0.2]}
 
@@ -63,21 +62,3 @@ def test_routings_are_all_that_the_gate_can_give(scores):
             at = replace(gate, entropy_threshold=min(tau, 1.0))
             wanted = [at.is_familiar(np.array(s)) for s in LISTS.values()]
             assert one.familiar.tolist() == wanted
-
-
-def test_without_a_question_between_the_bounds_there_is_one_routing(scores):
-    gate = Gate(30.0, 0.2, 0.3, 0.29)
-    (one,) = routings(signals(scores, gate), gate)
-    assert (one.low, one.high, one.recollected) == (0.0, inf, 2)
-
-
-def test_a_step_at_every_entropy_changes_no_routing(scores):
-    gate = replace(GATE, mean_low=0.0)
-    found = signals(scores, gate)
-    every = routings(found, gate, every=True)
-    assert [one.low for one in every] == sorted({0.0, *found["entropy"]})
-    few = {tuple(one.familiar) for one in routings(found, gate)}
-    assert {tuple(one.familiar) for one in every} == few
-    for one in every:
-        at = replace(gate, entropy_threshold=one.middle)
-        assert one.familiar.tolist() == [at.is_familiar(np.array(s)) for s in LISTS.values()]

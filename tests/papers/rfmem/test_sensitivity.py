@@ -1,11 +1,12 @@
 """RF-Mem's sensitivity: hand-made recalls, with what must come out as formulas."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -16,31 +17,32 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem import claims, sensitivity
 from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cells import printed_rows, run_path, signed
+from memrepro.papers.rfmem.cells import run_path, signed
 from memrepro.papers.rfmem.grid import (
     ENCODERS,
-    FOLDS,
     GATE,
     KINDS,
-    REPEATS,
     SWEEPS,
     TAUS,
     Grid,
+    grids_of,
+    signals,
+)
+from memrepro.papers.rfmem.sensitivity import (
+    FOLDS,
+    REPEATS,
+    Row,
     best,
     chosen,
     folds,
-    grids_of,
     left_out_users,
-    signals,
 )
-from memrepro.papers.rfmem.sensitivity import Row
-from memrepro.papers.rfmem.thresholds import closest
-from memrepro.report.tables import write_cells
 from memrepro.study.evaluation import METRIC_COLUMNS
+from tests.papers.rfmem import toy
 
 FIXED = "fixed: α = 0.8, τ = 0.2, the released defaults"
 OURS = "fixed: as Table 2's rows here"
-CLAIMS = {claim["row"]: claim for claim in DOCUMENT.claims["claims"]}
+CLAIMS = {c["row"]: {**c, "note": ""} for c in DOCUMENT.claims["claims"] if "check" in c}
 USERS = ("000000", "000001", "001000")
 KIND = [kind for kind in KINDS.values() if kind]
 QUERIES = [f"{user}{number:03d}" for user in USERS for number in range(4)]
@@ -84,36 +86,45 @@ def grid(encoder=ENCODERS[0], k=5, seed=0, **given):
     return one
 
 
+@pytest.fixture
+def table(monkeypatch):
+    """A table of `sensitivity` on some grids: its cells by row and column."""
+
+    def make(name, *grids):
+        monkeypatch.setattr(sensitivity, "grids_of", lambda profile: grids)
+        return cells(getattr(sensitivity, name)(None, DOCUMENT.tables[name]))
+
+    return make
+
+
+def cells(found):
+    return {(c.row, c.column): c for c in found}
+
+
 # The grid
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.35, 2.0])
 def test_the_routing_at_a_threshold_is_the_gates(tau):
-    at = GATE.__class__(GATE.sharpness, tau, GATE.mean_high, GATE.mean_low)
+    at = replace(GATE, entropy_threshold=tau)
     expected = [at.is_familiar(row) for row in probes().to_numpy()]
     assert grid().familiar(tau).tolist() == expected
 
 
-def test_a_low_threshold_recollects_and_a_high_one_does_not():
+def test_recall_at_thresholds_and_settings():
     one = grid()
     low, high = one.gated(one.recollection, 0.0), one.gated(one.recollection, 9.0)
     assert low.tolist() == [one.familiarity[0], *one.recollection[1:]]
     assert high.tolist() == [one.familiarity[0], one.recollection[1], *one.familiarity[2:]]
-    assert one.over_tau()[0].tolist() == low.tolist()
-    assert one.over_tau()[-1].tolist() == high.tolist()
+    assert one.over_tau()[[0, -1]].tolist() == [low.tolist(), high.tolist()]
     # Between two neighbouring routings exactly one question changes its path.
     paths_of = [r.familiar for r in one.routings]
     assert all((now & ~before).sum() == 1 for before, now in pairwise(paths_of))
-
-
-def test_every_pair_of_alpha_and_tau_is_the_gated_recall_at_it():
-    one = grid()
     pairs, recalls = one.over_alpha_and_tau()
     assert recalls.shape == (11 * len(TAUS), N) == (len(pairs), N)
     for (alpha, tau), recall in list(zip(pairs, recalls, strict=True))[::37]:
         assert recall.tolist() == one.gated(one.sweeps["α"][alpha], tau).tolist()
-    assert pairs[0] == ("0.0", 0.0)
-    assert pairs[-1] == ("1.0", 0.35)
+    assert (pairs[0], pairs[-1]) == (("0.0", 0.0), ("1.0", 0.35))
 
 
 # Choosing
@@ -129,25 +140,19 @@ def test_each_user_is_answered_at_the_others_choice():
     assert best(recalls) == 0  # means (.5, .375, .5): the first of equals
 
 
-def test_the_questions_of_a_user_never_choose_for_themselves():
+def test_users_and_folds_never_choose_for_themselves():
     users = [q[:6] for q in QUERIES]
     splits = list(left_out_users(users))
-    assert len(splits) == len(USERS)
-    for train, test in splits:
-        assert len({users[i] for i in test}) == 1
-        assert {users[i] for i in test}.isdisjoint(users[i] for i in train)
-    assert sorted(i for _, test in splits for i in test) == list(range(N))
-
-
-def test_folds_test_each_question_once_a_partition_and_are_the_same_each_time():
+    assert [{users[i] for i in test} for _, test in splits] == [{user} for user in USERS]
+    assert all({users[i] for i in train} == {*USERS} - {users[test[0]]} for train, test in splits)
     splits = list(folds(N))
     assert len(splits) == FOLDS * REPEATS
     assert np.bincount([i for _, test in splits for i in test]).tolist() == [REPEATS] * N
     assert all(set(train).isdisjoint(test) for train, test in splits)
-    again = list(folds(N))
-    assert all((a[1] == b[1]).all() for a, b in zip(splits, again, strict=True))
+    assert all((a[1] == b[1]).all() for a, b in zip(splits, folds(N), strict=True))
 
 
+@settings(max_examples=30)
 @given(RECALLS)
 def test_a_fair_choice_is_no_better_than_the_best_of_each_user(recalls):
     users = np.array([q[:6] for q in QUERIES])
@@ -156,10 +161,6 @@ def test_a_fair_choice_is_no_better_than_the_best_of_each_user(recalls):
         own = recalls[:, users == user].mean(axis=1)
         assert own.min() - 1e-9 <= found.recall[users == user].mean() <= own.max() + 1e-9
     assert recalls[best(recalls)].mean() >= recalls.mean(axis=1).max() - 1e-9
-
-
-@given(RECALLS)
-def test_where_all_settings_are_equal_nothing_is_lost_by_choosing(recalls):
     same = np.repeat(recalls[:1], 4, axis=0)
     assert chosen(same, folds(N)).recall == pytest.approx(same[0])
 
@@ -167,13 +168,9 @@ def test_where_all_settings_are_equal_nothing_is_lost_by_choosing(recalls):
 # The tables
 
 
-def cells(found):
-    return {(c.row, c.column): c for c in found}
-
-
-def test_a_gain_its_interval_and_its_spreads():
+def test_a_gain_its_interval_and_its_spreads(table):
     one = grid()
-    found = cells(sensitivity.gains(sensitivity.rows_of(one)))
+    found = table("gains", one)
     mask = one.of_kind(KINDS["Basic"])
     base, now = one.familiarity[mask], one.recollection[mask]
     cell = found["mpnet Recol., R@5 Basic", "gain"]
@@ -195,51 +192,33 @@ def test_a_gain_its_interval_and_its_spreads():
     assert found["mpnet RF-Mem, R@5 Overall", "over α and τ"].reproduced.endswith("(396)")
 
 
-def test_the_papers_gains_stand_beside_its_encoder_alone():
-    printed = cells(sensitivity.gains(sensitivity.rows_of(grid(k=10))))
+def test_the_papers_gains_stand_beside_its_encoder_alone(table):
+    printed = table("gains", grid(k=10))
     assert printed["mpnet Recol., R@10 Overall", "gain"].reported == "+0.0194"
     assert printed["mpnet RF-Mem, R@10 Pref Easy", "gain"].reported == "-0.0417"
     assert printed["mpnet RF-Mem, τ as printed, R@10 Overall", "gain"].reported == "+0.0220"
-    other = cells(sensitivity.gains(sensitivity.rows_of(grid(ENCODERS[1]))))
+    other = table("gains", grid(ENCODERS[1]))
     assert {c.reported for c in other.values()} == {""}
     assert {c.verdict for c in other.values()} == {"not in the paper", ""}
     assert not [row for row, _ in other if "as printed" in row]
 
 
-def test_the_printed_row_is_found_where_it_is_hidden():
-    """Of the routings, the one whose recalls are nearest to the printed row."""
+def test_how_the_settings_were_chosen(table):
     one = grid()
-    found = closest(one, one.routings)
-    printed = printed_rows("table2")["mpnet RF-Mem"]
-
-    def distance(recall):
-        return sum(
-            abs(round(float(recall[one.of_kind(kind)].mean()), 4) - float(printed[f"R@5 {column}"]))
-            for column, kind in KINDS.items()
-        )
-
-    least = min(distance(recall) for recall in one.over_tau())
-    assert distance(one.gated(one.recollection, found.high)) == pytest.approx(least, abs=1e-6)
-
-
-def test_how_the_settings_were_chosen():
-    one = grid()
-    found = cells(sensitivity.chosen_fairly([one]))
-    row = "mpnet Recol., R@5"
+    found, row = table("chosen_fairly", one), "mpnet Recol., R@5"
     recalls, base = one.stacked("α"), one.familiarity
-    top = recalls.mean(axis=1).max()
-    text = found[row, "best on the test questions"].reproduced
-    assert text.startswith(f"{top:.4f}, {signed(top - base.mean())} [")
-    fair = chosen(recalls, left_out_users(one.questions["user"].tolist()))
-    text = found[row, "chosen on the other users"].reproduced
-    assert text.startswith(f"{fair.recall.mean():.4f}, {signed((fair.recall - base).mean())} [")
-    released = one.sweeps["α"]["0.8"].mean()
-    assert found[row, FIXED].reproduced.startswith(f"{released:.4f}, ")
-    assert found[row, OURS].reproduced.startswith(f"{one.recollection.mean():.4f}, ")
+    fair = chosen(recalls, left_out_users(one.questions["user"].tolist())).recall
+    top, released = recalls.mean(axis=1).max(), one.sweeps["α"]["0.8"]
+    for column, mean in (
+        ("best on the test questions", top), ("chosen on the other users", fair.mean()),
+        (FIXED, released.mean()), (OURS, one.recollection.mean()),
+    ):  # fmt: skip
+        text = found[row, column].reproduced
+        assert text.startswith(f"{mean:.4f}, {signed(mean - base.mean())} [")
     ends = found[row, "gain: test questions → users → folds"].reproduced.split(" → ")
-    assert ends[:2] == [signed(top - base.mean()), signed((fair.recall - base).mean())]
+    assert ends[:2] == [signed(top - base.mean()), signed((fair - base).mean())]
     gated = found["mpnet RF-Mem, R@5", FIXED].reproduced
-    assert gated.startswith(f"{one.gated(one.sweeps['α']['0.8'], 0.2).mean():.4f}, ")
+    assert gated.startswith(f"{one.gated(released, 0.2).mean():.4f}, ")
     assert {c.n for c in found.values()} == {N}
     # The mean over rows is the mean of their gains.
     mean = found["mean gain of these 2 rows", OURS].reproduced
@@ -247,9 +226,9 @@ def test_how_the_settings_were_chosen():
     assert mean.startswith(signed(np.mean(gains)))
 
 
-def test_each_user_at_the_others_choice():
+def test_each_user_at_the_others_choice(table):
     one = grid()
-    found = cells(sensitivity.chosen_by_user([one]))
+    found = table("chosen_by_user", one)
     assert len(found) == 2 * len(USERS) * 4
     mask = one.questions["user"].to_numpy() == USERS[1]
     pick = best(one.stacked("α")[:, ~mask])
@@ -267,24 +246,21 @@ def test_all_comparisons_are_one_family():
     one = grid()
     found = claims.family((one,))
     assert len(found) == (1 + 2 + 2) * 5
-    assert [c.corrected for c in found] == holm([c.p for c in found])
-    mask, first = one.of_kind(KINDS["Basic"]), found[0]
-    part = (one.recollection - one.familiarity)[mask]
-    assert (first.column, first.n, first.p) == ("Basic", 3, sign_flip(part))
-    assert (first.won, first.lost) == ((part > 0).sum(), (part < 0).sum())
-    rivals = [(c.row.path, c.rival) for c in found if c.column == "Overall"]
-    assert rivals[:3] == [("Recol.", "Famili."), ("RF-Mem", "Famili."), ("RF-Mem", "Recol.")]
+    assert found["corrected"].tolist() == holm(found["p"].tolist())
+    first = found.iloc[0]
+    part = (one.recollection - one.familiarity)[one.of_kind(KINDS["Basic"])]
+    assert (first["column"], first["n"], first["p"]) == ("Basic", 3, sign_flip(part))
+    assert (first["won"], first["lost"]) == ((part > 0).sum(), (part < 0).sum())
+    overall = found.loc[found["column"] == "Overall", ["path", "rival"]].to_numpy().tolist()
+    assert overall[:3] == [["Recol.", "Famili."], ["RF-Mem", "Famili."], ["RF-Mem", "Recol."]]
 
 
-def better_path(monkeypatch, row, path, *pairs):
-    """A claim's cells where the family is one path against rivals, at recalls that are given."""
-    one = grid(questions=pd.DataFrame({"kind": ["Social"] * len(pairs[0][1])}))
-    family = [claims.compare(Row(one, path, difference, {}), rival, 0 * difference, "Overall")
-              for rival, difference in pairs]  # fmt: skip
-    corrected = holm([c.p for c in family])
-    family = [c._replace(corrected=p) for c, p in zip(family, corrected, strict=True)]
-    monkeypatch.setattr(claims, "family", lambda grids: family)
-    return cells(claims.better_path((one,), CLAIMS[row]))
+def better_path(row, difference):
+    """A claim's cells where a path differs so from familiarity, and from recollection."""
+    one = grid(questions=pd.DataFrame({"kind": ["Social"] * len(difference)}),
+               familiarity=0 * difference, recollection=0 * difference)  # fmt: skip
+    every = claims.compared([Row(one, CLAIMS[row]["path"], difference, {})])
+    return cells(claims.of_path(every, CLAIMS[row]))
 
 
 @pytest.mark.parametrize(
@@ -296,17 +272,16 @@ def better_path(monkeypatch, row, path, *pairs):
         (np.full(40, -0.5), "not reproduced"),
     ],
 )
-def test_the_verdict_on_a_claim(monkeypatch, difference, verdict):
+def test_the_verdict_on_a_claim(difference, verdict):
     row = "§3.3: recollection improves over familiarity"
-    claim = better_path(monkeypatch, row, "Recol.", ("Famili.", difference))[row, "verdict"]
+    claim = better_path(row, difference)[row, "verdict"]
     assert (claim.verdict, claim.n) == (verdict, 40)
     assert claim.reported == "Recollection is stronger"
 
 
-def test_no_worse_is_also_equal(monkeypatch):
+def test_no_worse_is_also_equal():
     row = "§3.3: RF-Mem at τ = 0.2 is no worse than either path"
-    pairs = [(rival, np.zeros(9)) for rival in ("Famili.", "Recol.")]
-    found = better_path(monkeypatch, row, "RF-Mem", *pairs)
+    found = better_path(row, np.zeros(9))
     assert found[row, "verdict"].verdict == "direction only"
     assert found[row, "in this direction"].reproduced == "2 of 2"
 
@@ -328,21 +303,20 @@ def test_robust_is_what_never_falls_below_familiarity():
     assert verdict(better, base - 0.25) == ("not reproduced", "1 of 2, 1 against")
 
 
-def test_every_claim_names_a_check_that_finds_it():
-    for row, claim in CLAIMS.items():
-        if claim["check"] in claims.CHECKS:
-            found = list(claims.CHECKS[claim["check"]]((grid(), grid(k=10)), claim))
-            assert {c.row for c in found} == {row}
-            assert all(c.sources for c in found)
+@pytest.mark.parametrize("row", CLAIMS)
+def test_every_claim_on_recall_names_a_check_that_finds_it(row):
+    check = getattr(claims, CLAIMS[row]["check"])
+    found = list(check((grid(), grid(k=10)), CLAIMS[row]))
+    assert {c.row for c in found} == {row}
+    assert all(c.sources for c in found)
 
 
 # From files
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
+def written(folder):
     """Runs and metrics of all experiments and sweeps, of random recalls."""
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     rng = np.random.default_rng(5)
     rows = []
 
@@ -353,7 +327,7 @@ def written(tmp_path, monkeypatch):
                 for i, (q, value) in enumerate(zip(QUERIES, values, strict=True))
             )
 
-    settings = {
+    values_of = {
         "α": [f"{a / 10}" for a in range(11)],
         "B": list("12345"),
         "F": list("12345"),
@@ -369,7 +343,7 @@ def written(tmp_path, monkeypatch):
             name, whole = f"{stem}-recollection-k{k}", rng.choice([0, 0.5, 1.0], N)
             add(name, "", k, whole)
             add(f"{stem}-gated-k{k}", "", k, whole)
-            for (parameter, values), mine in zip(settings.items(), own, strict=True):
+            for (parameter, values), mine in zip(values_of.items(), own, strict=True):
                 for value in values:
                     recall = whole if value == mine else rng.choice([0, 0.5, 1.0], N)
                     add(f"{name}-by-{SWEEPS[parameter][0]}", value, k, recall)
@@ -383,12 +357,8 @@ def written(tmp_path, monkeypatch):
     return write
 
 
-def load(place):
-    return grids_of("open")[place]
-
-
 def test_a_grid_from_files(written):
-    one = load(1)
+    one = grids_of("open")[1]
     assert (one.encoder.short, one.k) == ("mpnet", 10)
     assert one.own == {"α": "0.2", "B": "3", "F": "2", "seed": "42"}
     assert {p: len(v) for p, v in one.sweeps.items()} == {"α": 11, "B": 5, "F": 5, "seed": 10}
@@ -403,29 +373,21 @@ def test_a_sweep_that_is_not_of_its_experiment_is_refused(written):
     place &= table["setting"] == "3"
     written(table.assign(value=table["value"].where(~place, 0.123)))
     with pytest.raises(MemreproError, match=r"over B does not hold its run at 3"):
-        _ = load(0).sweeps
+        _ = grids_of("open")[0].sweeps
 
 
 def test_runs_of_other_questions_are_refused(written):
     table = written()
     written(table[(table["experiment"] != "rfmem-mpnet-recollection-k5") | (table.index % 2 == 0)])
     with pytest.raises(MemreproError, match="is not of familiarity's questions"):
-        _ = load(0).recollection
+        _ = grids_of("open")[0].recollection
 
 
 @pytest.mark.slow
-def test_all_is_drawn_twice_the_same(written, tmp_path):
-    grids = grids_of("open")
-    first, again = (sensitivity.draw_all(grids, tmp_path / name) for name in "ab")
-    assert len(first) == 3 * 5
-    for one, other in zip(first, again, strict=True):
-        assert one.name == other.name
-        assert one.suffix == ".png" or one.read_bytes() == other.read_bytes()
-    assert len(read_table(tmp_path / "a" / "figure14.csv")) == 4 * 11 * len(TAUS)
-    assert len(read_table(tmp_path / "a" / "figure15.csv")) == 4 * 2 * 5
-    assert len(read_table(tmp_path / "a" / "figure16.csv")) == 4 * 11
-    rows = [row for one in grids for row in sensitivity.rows_of(one)]
-    assert len({c.row for c in sensitivity.gains(rows)}) == (2 * 3 + 2 * 2) * 5
-    written_cells = [*sensitivity.gains(rows), *sensitivity.chosen_fairly(grids)]
-    assert all(c.sources for c in written_cells)
-    write_cells(sensitivity.chosen_by_user(grids), tmp_path, "by_user")
+def test_all_is_drawn_and_every_number_has_its_sources(written, folder):
+    assert len(sensitivity.draw_all(grids_of("open"), folder / "a")) == 3 * 5
+    sizes = {"figure14": 4 * 11 * len(TAUS), "figure15": 4 * 2 * 5, "figure16": 4 * 11}
+    for name, size in sizes.items():
+        assert len(read_table(folder / "a" / f"{name}.csv")) == size
+    for name in ("gains", "chosen_fairly", "chosen_by_user", "comparisons"):
+        assert all(c.sources for c in toy.cells(name).values())

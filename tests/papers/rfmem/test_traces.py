@@ -4,50 +4,47 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import write_table
+from memrepro.papers.rfmem.analysis import DOCUMENT
 from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.trace_tables import (
-    build,
     by_round,
     gold_cells,
+    rounds_figure,
     routing_cells,
     search_cells,
     variant_cells,
 )
-from memrepro.papers.rfmem.traces import Traced, Traces, familiarity_of, pairs_of
-from memrepro.report.tables import show
+from memrepro.papers.rfmem.traces import Recorded, Records
 from memrepro.retrieve.rfmem.gate import Gate
 from tests.papers.rfmem import toy
 
+pytestmark = pytest.mark.usefixtures("folder")
 DEEP, GATED = "rfmem-mpnet-recollection-k5", "rfmem-mpnet-gated-k5"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    return tmp_path
+NAN = float("nan")
+NAMES = [name for name in DOCUMENT.tables if name.startswith("trace_")]
+TABLE = {"note": "a note", "stops": "why it stopped"}
 
 
 def traced(name, queries, branches, hits):
-    columns = ["query_id", "round", "branch", "parent", "cluster", "score", "drift",
-               "n_candidates", "n_clusters"]  # fmt: skip
-    return Traced(
-        name, toy.plan().experiments[name], "open",
-        pd.DataFrame(queries, columns=["query_id", "path", "mean", "entropy", "rounds"]),
-        pd.DataFrame(branches, columns=columns),
-        pd.DataFrame(hits, columns=["query_id", "doc_id", "rank", "score", "round", "branch",
-                                    "cluster"]),
-    )  # fmt: skip
+    one = Recorded(name, toy.plan())
+    one.queries = pd.DataFrame(queries, columns=["query_id", "path", "mean", "entropy", "rounds"])
+    one.branches = pd.DataFrame(branches, columns=[
+        "query_id", "round", "branch", "parent", "cluster", "score", "drift", "n_candidates",
+        "n_clusters"])  # fmt: skip
+    one.hits = pd.DataFrame(
+        hits, columns=["query_id", "doc_id", "rank", "score", "round", "branch", "cluster"]
+    )
+    return one
 
 
 @pytest.fixture
 def by_hand():
     """Two queries by recollection (K = 5): q0 finds five docs in two rounds, q1 one and no more."""
     toy.write_gold("personabench-n00", "session", {"q0": ["a", "e", "x"], "q1": ["b"], "q2": ["a"]})
-    nan = float("nan")
     return traced(
         DEEP,
-        [("q0", "recollection", nan, nan, 2), ("q1", "recollection", nan, nan, 2)],
+        [("q0", "recollection", NAN, NAN, 2), ("q1", "recollection", NAN, NAN, 2)],
         [
             ("q0", 0, 0, -1, -1, 0.0, 1.0, 3, 2),
             ("q0", 1, 0, 0, 0, 1.0, 0.9, 2, 2),
@@ -67,8 +64,7 @@ def texts(cells):
 
 
 def test_rounds_searches_and_stops_by_hand(by_hand):
-    found = texts(search_cells(by_hand))
-    assert found == {
+    assert texts(search_cells(by_hand, TABLE)) == {
         "recollected": "2",
         "rounds a query": "2.00, at most 2",
         "searches a query": "2.50",
@@ -79,9 +75,6 @@ def test_rounds_searches_and_stops_by_hand(by_hand):
         "ran dry": "1 of 2 (50.0%)",
         "cut off after R rounds": "0 of 2 (0.0%)",
     }
-
-
-def test_rounds_by_hand(by_hand):
     table = by_round(by_hand).set_index("round")
     assert table["queries"].tolist() == [2, 2]
     assert table["branches"].tolist() == [1.0, 1.5]
@@ -95,10 +88,10 @@ def test_rounds_by_hand(by_hand):
 def test_gold_by_hand(by_hand):
     found = [("q0", "a", 1), ("q0", "x", 2), ("q1", "c", 1), ("q1", "b", 6)]
     direct = pd.DataFrame(found, columns=["query_id", "doc_id", "rank"])
-    traces = Traces("open")
-    assert "found by familiarity" not in texts(gold_cells(by_hand, traces))
+    assert "found by familiarity" not in texts(gold_cells(by_hand, TABLE))
     write_table(run_path("rfmem-mpnet-familiarity"), direct)
-    cells = list(gold_cells(by_hand, traces))
+    del by_hand.familiarity  # what was kept of before
+    cells = list(gold_cells(by_hand, TABLE))
     assert texts(cells) == {
         "relevant docs": "4",
         "found": "2 of 4 (50.0%)",
@@ -109,22 +102,17 @@ def test_gold_by_hand(by_hand):
         "gained, lost against familiarity": "1, 1",
     }
     assert {c.n for c in cells} == {2}
+    trace = f"file runs/personabench-rfmem/traces/{DEEP}"
     assert {c.sources for c in cells} == {
-        " + ".join(
-            f"file {path}"
-            for path in (
-                f"runs/personabench-rfmem/traces/{DEEP}/queries.parquet",
-                f"runs/personabench-rfmem/traces/{DEEP}/hits.parquet",
-                "data/personabench-n00/qrels.parquet",
-                "runs/personabench-rfmem/rfmem-mpnet-familiarity.parquet",
-            )
-        )
+        f"{trace}/queries.parquet + {trace}/hits.parquet + "
+        "file data/personabench-n00/qrels.parquet + "
+        "file runs/personabench-rfmem/rfmem-mpnet-familiarity.parquet"
     }
 
 
 def test_a_data_set_without_gold_says_so(by_hand):
     toy.write_gold("personabench-n00", "session", {"q0": [], "q1": []})
-    assert texts(gold_cells(by_hand, Traces("open"))) == {"relevant docs": "none marked"}
+    assert texts(gold_cells(by_hand, TABLE)) == {"relevant docs": "none marked"}
     assert by_round(by_hand)["gold"].tolist() == [0, 0]
 
 
@@ -135,21 +123,17 @@ def test_the_three_regions_by_hand():
         ("q1", "familiarity", 0.5, 0.1, 0),
         ("q2", "recollection", 0.5, 0.3, 2),
         ("q3", "recollection", 0.0, 0.1, 2),
-        ("q4", "recollection", float("nan"), float("nan"), 1),
+        ("q4", "recollection", NAN, NAN, 1),
     ]
-    found = texts(routing_cells(traced(GATED, queries, [], [])))
-    one = "1 of 5 (20.0%)"
+    found = texts(routing_cells(traced(GATED, queries, [], []), TABLE))
     assert found.pop("Famili.") == "2 of 5 (40.0%)"
     assert found.pop("Recol.") == "3 of 5 (60.0%)"
-    assert set(found.values()) == {one}
-    assert len(found) == 5
+    assert list(found.values()) == ["1 of 5 (20.0%)"] * 5
 
 
 def test_variants_by_hand():
-    nan = float("nan")
-
     def one(name, lists, paths_):
-        queries = [(f"q{i}", p, nan, nan, 1) for i, p in enumerate(paths_)]
+        queries = [(f"q{i}", p, NAN, NAN, 1) for i, p in enumerate(paths_)]
         hits = [(f"q{i}", d, r, 0.1, 0, 0, 0) for i, ds in enumerate(lists)
                 for r, d in enumerate(ds, 1)]  # fmt: skip
         return traced(name, queries, [], hits)
@@ -158,25 +142,25 @@ def test_variants_by_hand():
     released = one(DEEP, ["ab", "ab", "ab", "ab"], path)
     printed = one("rfmem-mpnet-recollection-printed-k5", ["ab", "ba", "ac", "ab"],
                   [*path[:3], "recollection"])  # fmt: skip
-    found = texts(variant_cells(released, printed))
-    assert found["another path"] == "1 of 4 (25.0%)"
-    assert found["another set"] == "1 of 4 (25.0%)"
-    assert found["same set, another order"] == "1 of 4 (25.0%)"
-    assert found["the same ranking"] == "2 of 4 (50.0%)"
-    assert found["both recollect"] == "3 of 4 (75.0%)"
-    assert found["another set there"] == "1 of 3 (33.3%)"
-    assert found["docs in common (intersection over union)"] == f"{(3 + 1 / 3) / 4:.4f}"
+    assert texts(variant_cells(released, printed, "")) == {
+        "another path": "1 of 4 (25.0%)",
+        "another set": "1 of 4 (25.0%)",
+        "same set, another order": "1 of 4 (25.0%)",
+        "the same ranking": "2 of 4 (50.0%)",
+        "both recollect": "3 of 4 (75.0%)",
+        "another set there": "1 of 3 (33.3%)",
+        "docs in common (intersection over union)": f"{(3 + 1 / 3) / 4:.4f}",
+    }
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_holds_for_any_trace(seed):
     """Regions part the queries as the gate has it, rounds part the docs."""
     toy.write_gold("personabench-n00", "session", {"q00": ["d01"], "q01": ["d02", "d03"]})
     asked = toy.requests(seed=seed)
-    names = (DEEP, GATED)
-    made = {name: toy.write_trace(name, asked) for name in names}
-    found = Traces("open").found
-    assert set(found) == set(names)
+    made = {name: toy.write_trace(name, asked) for name in (DEEP, GATED)}
+    found = {one.name: one for one in Records("open").traced}
+    assert set(found) == set(made)
     for name, one in found.items():
         table = by_round(one)
         assert table["returned"].sum() == len(one.deep_hits)
@@ -190,35 +174,53 @@ def test_what_holds_for_any_trace(seed):
     direct = toy.write_run("rfmem-mpnet-familiarity", asked)
     scores = direct[direct["rank"] <= 5].groupby("query_id")["score"].agg(list)
     familiar = sum(gate.is_familiar(np.array(s)) for s in scores)
-    shown = texts(routing_cells(found[GATED]))
+    shown = texts(routing_cells(found[GATED], TABLE))
     counts = {column: int(text.split()[0]) for column, text in shown.items()}
     assert counts.pop("Famili.") == familiar
     assert counts.pop("Recol.") == len(scores) - familiar
     assert sum(counts.values()) == len(scores)
 
 
-def test_pairs_and_familiarity_of_the_plan():
-    plan = toy.plan()
-    assert familiarity_of(plan, plan.experiments[GATED]) == "rfmem-mpnet-familiarity"
-    assert familiarity_of(plan, plan.experiments["sample-rfmem-gated"]) == "sample-dense-user"
-    empty = {name: traced(name, [], [], []) for name in plan.traced}
-    pairs = [(a.name, b.name) for a, b in pairs_of(empty)]
-    assert (DEEP, "rfmem-mpnet-recollection-printed-k5") in pairs
-    for released, printed in pairs:
-        assert printed.replace("-printed", "") == released
-    assert len(pairs) == sum("printed" in name for name in plan.traced)
+def test_families_and_variants_of_the_plan(monkeypatch):
+    monkeypatch.setattr(Recorded, "why_not", "")
+    records = Records("open", "sample", "full")
+    assert records.experiments[GATED].direct == "rfmem-mpnet-familiarity"
+    assert records.experiments["sample-rfmem-gated"].direct == "sample-dense-user"
+    assert len(records.variants) == sum("printed" in name for name in toy.plan().traced)
+    for pair in records.variants:
+        released, printed = (one.entry for one in pair)
+        for name in ("profile", "dataset", "encoder", "granularity", "key_scheme"):
+            assert getattr(released, name) == getattr(printed, name)
+        assert printed.retriever == f"{released.retriever}_printed"
+        for name in ("k", "beam_width", "fanout", "alpha"):
+            assert released.parameters.get(name) == printed.parameters.get(name)
+    for family in records.families:
+        entries = [one.entry for one in family]
+        assert len({(one.dataset, one.encoder, one.key_scheme) for one in entries}) == 1
+        direct, deep, gated = entries
+        assert direct.parameters["k"] >= deep.parameters["k"] == gated.parameters["k"] == family.k
+        assert gated.retriever == deep.retriever.replace("recollection", "gated")
 
 
-def test_without_any_trace_all_is_not_run(folder):
-    traces = Traces("open")
-    assert not traces.found
-    assert traces.missing[DEEP] == f"{DEEP} has no trace: run `dvc repro`"
-    build(traces, folder / "out")
-    assert not (folder / "out" / "trace_rounds_figure.csv").exists()
-    for name, column in (("routing", "Recol."), ("gold", "relevant docs")):
-        table = read_table(folder / "out" / f"trace_{name}.csv")
-        assert set(table["column"]) == {column}
-        assert set(table["verdict"]) == {"not run"}
+@pytest.mark.parametrize("name", NAMES)
+def test_without_any_trace_all_is_not_run(name):
+    found = toy.cells(name)
+    assert found
+    assert {(c.column, c.verdict) for c in found.values()} == {
+        (DOCUMENT.tables[name]["empty"], "not run")
+    }
+    if name != "trace_rounds":
+        assert {c.note for (row, _), c in found.items() if row == GATED} == {
+            f"{GATED} has no trace: run `dvc repro`"}  # fmt: skip
+
+
+def test_a_profile_that_plans_nothing_has_its_tables_too(monkeypatch):
+    monkeypatch.setattr("memrepro.papers.rfmem.trace_tables.records_of", lambda _: Records())
+    for name in NAMES:
+        ((place, cell),) = toy.cells(name).items()
+        assert place == ("none", DOCUMENT.tables[name]["empty"])
+        assert "plans no such experiment" in cell.note
+    assert rounds_figure(Records(), None) == []
 
 
 def test_all_is_written(folder):
@@ -226,15 +228,9 @@ def test_all_is_written(folder):
     asked = toy.requests()
     for name in (DEEP, "rfmem-mpnet-recollection-printed-k5"):
         toy.write_family(name, asked)
-    assert run_path("rfmem-mpnet-familiarity").is_file()
-    written = build(Traces("open"), folder / "out")
-    assert len(written) == 5 * 3 + 3
-    table = show(folder / "out", "trace_searches")
-    assert table.loc[DEEP, "recollected"] == "12 (not in the paper)"
-    assert table.loc["rfmem-minilm-gated-k5", "recollected"] == "not run"
-
-
-def test_a_profile_that_plans_nothing_has_its_tables_too(folder):
-    written = build(Traces("nothing"), folder / "out")
-    assert len(written) == 5 * 3
-    assert {tuple(read_table(path)["row"]) for path in written[::3]} == {("none",)}
+    tables = {name: toy.cells(name) for name in NAMES}
+    assert all(c.sources for found in tables.values() for c in found.values() if c.reproduced)
+    assert tables["trace_searches"][DEEP, "recollected"].reproduced == "12"
+    missing = tables["trace_searches"]["rfmem-minilm-gated-k5", "recollected"]
+    assert missing.verdict == "not run"
+    assert len(rounds_figure(Records("open"), folder)) == 3

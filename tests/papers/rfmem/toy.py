@@ -10,7 +10,10 @@ from memrepro.core.ranking import tie_keys, to_frame
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.papers.rfmem.cells import run_path
-from memrepro.papers.rfmem.traces import familiarity_of
+from memrepro.papers.rfmem.traces import Recorded, Records
+from memrepro.report.document import Document
+from memrepro.report.engine import Tables
+from memrepro.report.runs import Runs
 from memrepro.retrieve import make_retriever
 from memrepro.study.evaluation import METRIC_COLUMNS
 from memrepro.study.params import load_plan
@@ -63,7 +66,7 @@ def write_family(name, asked):
     """Write a recollection, the gate over it, and the familiarity that both look at."""
     write_trace(name, asked)
     write_trace(name.replace("recollection", "gated"), asked)
-    write_run(familiarity_of(plan(), plan().experiments[name]), asked)
+    write_run(Recorded(name, plan()).direct, asked)
 
 
 def write_gold(dataset, level, gold):
@@ -112,3 +115,14 @@ def write_latency(name, times):
                "versions"]  # fmt: skip
     entry = plan().latency[name]
     write_table(paths.latency(entry.profile, name), pd.DataFrame(rows, columns=columns))
+
+
+def cells(name, profile="open"):
+    """A table of `tables.yaml`: (row, column) → cell."""
+    found = Tables(Document.of("rfmem"), Runs([profile], plan())).cells(name, {})
+    return {(c.row, c.column): c for c in found}
+
+
+def traced(name):
+    """A traced experiment of the open profile."""
+    return Records("open").experiments[name]

@@ -1,0 +1,39 @@
+"""What `explain` tries of a gated row, on the committed runs."""
+
+from dataclasses import replace
+
+import pytest
+
+from memrepro.papers.rfmem.explain import further_tries
+from memrepro.papers.rfmem.grid import TAUS, grids_of
+from memrepro.provenance.places import Place
+
+OWN = Place("rfmem-mpnet-gated-k5", "", "session", "stated", "recall", 5, "Social")
+
+
+@pytest.fixture
+def metrics_as_written():
+    """Those of the committed runs are made from them where they are not there."""
+
+
+def test_every_routing_and_each_alpha_and_tau_is_tried():
+    grid = grids_of("open")[0]
+    chosen = grid.of_kind("Social")
+    tries = {switches: (value, n) for switches, value, n in further_tries(OWN)}
+    assert {n for _, n in tries.values()} == {int(chosen.sum())}
+    assert len(tries) == len(grid.routings) + (len(grid.sweeps["α"]) - 1) * len(TAUS)
+    # The gated run itself is one of the routings, that which holds τ = 0.2.
+    (at,) = (one for one in grid.routings if one.low < 0.2 <= one.high)
+    switch = f"entropy_threshold: τ in ({at.low:.6f}, {at.high:.6f}]"
+    assert tries[switch,][0] == grid.recall("gated")[chosen].mean()
+    # At α = 1 recollection is familiarity, whatever τ is.
+    for tau in ("0.00", "0.35"):
+        value, _ = tries["alpha: 0.9 → 1.0", f"entropy_threshold: {tau}"]
+        assert value == pytest.approx(grid.familiarity[chosen].mean(), abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "other", [{"experiment": "rfmem-mpnet-recollection-k5"}, {"metric": "ndcg"}, {"k": 3}]
+)
+def test_of_any_other_place_nothing_is_tried(other):
+    assert not list(further_tries(replace(OWN, **other)))
