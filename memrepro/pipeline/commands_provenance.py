@@ -8,7 +8,7 @@ import pandas as pd
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import METRICS
-from memrepro.pipeline.commands import Add, print_json, print_table
+from memrepro.pipeline.printing import Add, print_json, print_table
 from memrepro.study.plan import PROFILES
 
 _SHOWN = 20  # rows of a long list that people see; --json and --all have the rest

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import papermill
 import pytest
 
@@ -168,13 +169,13 @@ def test_unknown_notebook(project):
         execute("nope", {}, project / "out.ipynb")
 
 
-@pytest.mark.slow
-def test_the_page_loads_nothing_and_escapes_texts(project):
+def test_the_page_loads_nothing_and_escapes_texts(tmp_path):
     evil = "<script>alert(1)</script>"
-    frame = f"import pandas as pd\npd.DataFrame({{'text': [{evil!r}]}})"
-    write(project, "x = ''", frame, FOOTER)
-    executed = execute("made", {"x": ""}, project / "out.ipynb")
-    page = notebook.to_page(executed, project / "page.html").read_text()
+    table = pd.DataFrame({"text": [evil]}).to_html()
+    shown = nbformat.v4.new_output("execute_result", {"text/html": table, "text/plain": evil})
+    cells = [nbformat.v4.new_code_cell("frame", outputs=[shown])]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "out.ipynb")
+    page = notebook.to_page(tmp_path / "out.ipynb", tmp_path / "page.html").read_text()
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']https?:", page)
