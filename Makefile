@@ -10,6 +10,8 @@ PORT ?= 8000
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONHASHSEED := 0
+# Where Python keeps no compiled modules, each of many processes compiles its imports: 7 s and more.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: repro test report serve check lock clean-venv
 repro: .venv/.installed

@@ -1,7 +1,7 @@
 """The ledger: every printed number of the documents as one list, with where it stands."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -73,13 +73,13 @@ def entries(found: Iterable[Table]) -> Iterator[Entry]:
 
 def entry_of(table: Table, row: str, column: str, shown: str) -> Entry:
     """One cell with what its row, its column and its table tell of it."""
-    renamed = [_renamed(table, name) for name in (row, column)]
+    renamed = (_renamed(table, row), _renamed(table, column))
     heads, given = " | ".join(reversed(renamed)), table.reading
     beside = f"{heads} | {given.get('setting', '')}"
     found_k = _K.search(heads)
-    metric = _first(_METRICS, heads) or str(given.get("metric", ""))
-    dataset = _first(patterns("datasets"), beside) or str(given.get("dataset", ""))
-    encoder = _first(patterns("encoders"), heads) or str(given.get("encoder", ""))
+    metric = _first("metrics", heads) or str(given.get("metric", ""))
+    dataset = _first("datasets", beside) or str(given.get("dataset", ""))
+    encoder = _first("encoders", heads) or str(given.get("encoder", ""))
     return Entry(
         table.document,
         table.source,
@@ -103,11 +103,14 @@ def _renamed(table: Table, name: str) -> str:
     return name
 
 
-def _first(patterns: Mapping[str, str], text: str) -> str:
-    return next((name for name, p in patterns.items() if re.search(p, text, re.I)), "")
+@cache  # here and below: each rule of the audit reads every table again
+def _first(what: str, text: str) -> str:
+    known = _METRICS if what == "metrics" else patterns(what)
+    return next((name for name, p in known.items() if re.search(p, text, re.I)), "")
 
 
-def _setting(heads: list[str], given: str) -> str:
+@cache
+def _setting(heads: tuple[str, ...], given: str) -> str:
     """The parts of row and column that name neither metric, cut-off, data set nor encoder."""
     parts = set()
     for part in ", ".join([*heads, given]).split(", "):

@@ -142,7 +142,8 @@ def load_qrels(path: Path, level: str) -> tuple[dict[str, str], dict[str, Parts]
         query id → kind (every query), and query id → parts (those with gold at the level).
     """
     table = read_table(path)
-    kinds = dict(zip(table["query_id"], table["kind"], strict=True))
+    asked = table.drop_duplicates("query_id")
+    kinds = dict(zip(asked["query_id"], asked["kind"], strict=True))
     gold: dict[str, dict[int, list[str]]] = {}
     for row in _rows(table[table["level"] == level]):
         gold.setdefault(row.query_id, {}).setdefault(int(row.part), []).append(row.doc_id)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from memrepro import __version__
 from memrepro.errors import MemreproError
-from memrepro.pipeline.commands import Action, print_table
+from memrepro.pipeline.printing import Action, print_table
 
 
 def _repro(arguments: argparse.Namespace) -> int:
@@ -26,6 +26,8 @@ def _repro(arguments: argparse.Namespace) -> int:
     # Stages call `python`: the one that runs this command comes first.
     environment = dict(os.environ)
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+    # Else each stage compiles all that it imports, which takes longer than the stage.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "dvc", "repro", _last_stage(arguments.profile)]
     status = subprocess.run(command, cwd=root(), env=environment, check=False).returncode
     if status != 0:

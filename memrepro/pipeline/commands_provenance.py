@@ -1,7 +1,6 @@
 """The commands that go from a number to its questions: why, explain, diff, attest, audit."""
 
 import argparse
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pandas as pd
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import METRICS
-from memrepro.pipeline.commands import Add, print_json, print_table
+from memrepro.pipeline.printing import Add, print_json, print_table
 from memrepro.study.plan import PROFILES
 
 _SHOWN = 20  # rows of a long list that people see; --json and --all have the rest
@@ -239,9 +238,8 @@ def _diff(arguments: argparse.Namespace) -> int:
         answer = found.as_dict() | {"questions": plain.to_dict("records")}
         print_json(answer | ({"texts": texts} if arguments.texts else {}))
         return 0
-    print(f"first   {one}: {found.means[0]:.4f}\nsecond  {other}: {found.means[1]:.4f}")
-    interval = asdict(found)["interval"]
-    print(f"second − first: {interval[0]:+.4f} [{interval[1]:+.4f}, {interval[2]:+.4f}] (95 %, "
+    print(f"first   {one}: {found.mean_first:.4f}\nsecond  {other}: {found.mean_second:.4f}")
+    print(f"second − first: {found.difference:+.4f} [{found.low:+.4f}, {found.high:+.4f}] (95 %, "
           f"paired bootstrap), p = {found.p:.4f} (signs flipped), n = {found.n}: won {found.won}, "
           f"lost {found.lost}, tied {found.tied}\n")  # fmt: skip
     print_table(shown.fillna("-"))

@@ -9,7 +9,7 @@ import pandas as pd
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_json, read_table, sha256
+from memrepro.files.atomic import read_json, read_table
 from memrepro.provenance import environment, tables, verify
 from memrepro.provenance.places import is_evaluated
 from memrepro.study.plan import PROFILES
@@ -53,21 +53,9 @@ def digests(profile: str) -> dict[str, dict[str, str]]:
     A file that is byte for byte as in the written manifest has the values that stand there, so
     that they are not computed again.
     """
-    written = paths.manifest(profile)
-    known: dict[str, dict[str, str]] = read_json(written) if written.is_file() else {}
-    folder = paths.results(profile)
-    found = {}
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p != written):
-        if path.name.startswith("."):
-            continue
-        name = path.relative_to(folder).as_posix()
-        one = {"bytes": sha256(path)}
-        if known.get(name, {}).get("bytes") == one["bytes"]:
-            one = known[name]
-        elif path.suffix in (".csv", ".parquet"):
-            one["values"] = verify.values_digest(path)
-        found[name] = one | _unmeasured(path)
-    return found
+    written, folder = paths.manifest(profile), paths.results(profile)
+    found = verify.manifest(profile, read_json(written) if written.is_file() else {})
+    return {name: one | _unmeasured(folder / name) for name, one in found.items()}
 
 
 def _unmeasured(path: Path) -> dict[str, str]:

@@ -1,42 +1,35 @@
 """Two runs on the same questions: won, lost, tied, how sure, and why question by question."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from memrepro.core.prepared import load
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import Interval, paired_difference
+from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.multiple import sign_flip
 from memrepro.files import paths
 from memrepro.provenance.places import Place, entry, plan, stated, values, variant
 from memrepro.provenance.questions import gold_ranks
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(NamedTuple):
     """Two places on the same n questions; 'won' is the second's.
 
-    Attributes:
-        first: the place before.
-        second: the place after.
-        n: questions.
-        means: of both.
-        interval: mean of second − first, with its 95 % paired bootstrap interval.
-        p: two-sided, by flipping signs.
-        won: questions with a higher value in the second.
-        lost: with a lower one.
-        tied: with the same.
+    `difference` is the mean of second − first, with its 95 % paired bootstrap interval from `low`
+    to `high`; `p` is two-sided, by flipping signs.
     """
 
     first: Place
     second: Place
     n: int
-    means: tuple[float, float]
-    interval: Interval
+    mean_first: float
+    mean_second: float
+    difference: float
+    low: float
+    high: float
     p: float
     won: int
     lost: int
@@ -44,13 +37,8 @@ class Difference:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, numbers to six digits."""
-        return {
-            "first": self.first.as_dict(), "second": self.second.as_dict(), "n": self.n,
-            "mean_first": round(self.means[0], 6), "mean_second": round(self.means[1], 6),
-            "difference": round(self.interval.mean, 6), "low": round(self.interval.low, 6),
-            "high": round(self.interval.high, 6), "p": round(self.p, 6),
-            "won": self.won, "lost": self.lost, "tied": self.tied,
-        }  # fmt: skip
+        plain = {k: round(v, 6) if isinstance(v, float) else v for k, v in self._asdict().items()}
+        return plain | {"first": self.first._asdict(), "second": self.second._asdict()}
 
 
 def place(
@@ -87,8 +75,8 @@ def compare(first: Place, second: Place) -> Difference:
     old, new = both["first"].to_numpy(float), both["second"].to_numpy(float)
     won, lost = int((new > old).sum()), int((new < old).sum())
     return Difference(
-        first, second, len(both), (float(old.mean()), float(new.mean())),
-        paired_difference(old, new), sign_flip(new - old), won, lost, len(both) - won - lost,
+        first, second, len(both), float(old.mean()), float(new.mean()),
+        *paired_difference(old, new), sign_flip(new - old), won, lost, len(both) - won - lost,
     )  # fmt: skip
 
 
@@ -119,7 +107,7 @@ def questions(first: Place, second: Place) -> pd.DataFrame:
     both = both[both["first"] != both["second"]]
     both = both.assign(change=np.where(both["second"] > both["first"], "won", "lost"))
     for name, one in (("first", first), ("second", second)):
-        ranks = gold_ranks(replace(one, kind=""))
+        ranks = gold_ranks(one._replace(kind=""))
         ranks = ranks[ranks["query_id"].isin(both["query_id"])]
         shown = ranks.assign(text=[_rank(r) for r in ranks["rank"]]).groupby("query_id")
         both[f"gold_{name}"] = both["query_id"].map(shown["text"].agg(", ".join))
@@ -152,7 +140,7 @@ def texts(one: Place, query_ids: list[str]) -> Mapping[str, dict[str, str]]:
         )
     dataset = load(folder, name)
     wanted = set(query_ids)
-    ranks = gold_ranks(replace(one, kind=""))
+    ranks = gold_ranks(one._replace(kind=""))
     gold = ranks[ranks["query_id"].isin(wanted)].groupby("query_id")["doc_id"].agg(list)
     found: dict[str, dict[str, str]] = {}
     for query in dataset.queries:

@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import subprocess
+from contextlib import suppress
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -13,6 +14,7 @@ from memrepro import __version__
 from memrepro.files import paths
 from memrepro.files.atomic import read_json, read_table, root
 from memrepro.files.machine import processor
+from memrepro.provenance.cached import until_changed
 from memrepro.study.result import SENTINEL
 
 _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.M)
@@ -36,10 +38,8 @@ def packages() -> dict[str, str]:
     """Package → installed version, of those of the lock files that are installed."""
     found = {}
     for name in locked():
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -75,16 +75,14 @@ def recorded(profile: str, paper: str, experiments: set[str]) -> list[str]:
     lines = []
     notebook = paths.results(profile) / paper / "report.ipynb"
     if notebook.is_file():
-        footer = _footer(notebook, notebook.stat().st_mtime_ns)
-        lines += [f"report: {footer}"] if footer else []
+        lines += [f"report: {footer}" for footer in _footer(notebook)]
     for path in sorted((paths.results(profile) / "latency").glob("*.csv")):
-        timed = _timed(path, path.stat().st_mtime_ns)
-        lines += [text for experiment, text in timed if experiment in experiments]
+        lines += [text for experiment, text in _timed(path) if experiment in experiments]
     return list(dict.fromkeys(lines))
 
 
-@lru_cache(maxsize=32)
-def _timed(path: Path, changed: int) -> list[tuple[str, str]]:
+@until_changed(32)
+def _timed(path: Path) -> list[tuple[str, str]]:
     """The experiments of a latency file, each with what it was timed on."""
     columns = ["experiment", "processor", "threads", "versions"]
     return [
@@ -93,12 +91,12 @@ def _timed(path: Path, changed: int) -> list[tuple[str, str]]:
     ]
 
 
-@lru_cache(maxsize=16)
-def _footer(notebook: Path, changed: int) -> str:
-    """The first line of an executed notebook's footer; '' if it has none."""
+@until_changed(16)
+def _footer(notebook: Path) -> list[str]:
+    """The first line of an executed notebook's footer, if it has one."""
     for cell in reversed(read_json(notebook)["cells"]):
         for output in cell.get("outputs", ()):
             text = "".join(output.get("text", ""))
             if text.rstrip().endswith(SENTINEL):
-                return text.lstrip().splitlines()[0]
-    return ""
+                return text.lstrip().splitlines()[:1]
+    return []

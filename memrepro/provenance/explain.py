@@ -9,16 +9,16 @@ found after the fact.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, NamedTuple
-
-import pandas as pd
 
 from memrepro.audit.verdicts import NOT_RUN
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
+from memrepro.provenance.cached import until_changed
 from memrepro.provenance.links import link
 from memrepro.provenance.places import Place, entry, evaluated, plan, variant
 from memrepro.provenance.tables import cells
@@ -54,45 +54,40 @@ class Try(NamedTuple):
     def key(self) -> tuple[Place, tuple[str, ...]]:
         """What it is but for the kind of question: the same for all cells of a row."""
         kept = tuple(switch for switch in self.switches if not switch.startswith("kind: "))
-        return replace(self.place, kind=""), kept
+        return self.place._replace(kind=""), kept
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(NamedTuple):
     """What was tried for a cell, and what landed.
 
     Attributes:
         own: the cell's own place.
-        landed: the tries that give the printed value at its digits; those that give the most other
-            cells of the row too stand first, then those with the fewest switches.
         others: how many other printed cells the row has on the same run, metric and cut-off.
-        tried: how many were made.
+        tried: how many ways were tried.
         distinct: how many different values they gave at the printed digits.
         chance: the share of the values between their least and greatest, at these digits, that some
             try gave: how likely a number printed at random in that range would be hit.
         by_switches: number of switches → how many were tried.
+        landed: the tries that give the printed value at its digits; those that give the most other
+            cells of the row too stand first, then those with the fewest switches.
     """
 
     own: Place
-    landed: tuple[Try, ...]
     others: int
     tried: int
     distinct: int
     chance: float
     by_switches: Mapping[int, int]
+    landed: tuple[Try, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {
-            "mark": AFTER, "own": self.own.as_dict(), "others": self.others, "tried": self.tried,
-            "distinct": self.distinct, "chance": round(self.chance, 4),
-            "by_switches": {str(n): count for n, count in self.by_switches.items()},
-            "landed": [
-                {"switches": list(one.switches), "place": one.place.as_dict(),
-                 "value": round(one.value, 6), "n": one.n, "also": one.also}
-                for one in self.landed
-            ],
-        }  # fmt: skip
+        landed = [
+            {**one._asdict(), "place": one.place._asdict(), "value": round(one.value, 6)}
+            for one in self.landed
+        ]
+        own, chance = self.own._asdict(), round(self.chance, 4)
+        return {"mark": AFTER, **self._asdict(), "own": own, "chance": chance, "landed": landed}
 
 
 def explain(profile: str, paper: str, table: str, cell: Cell) -> Explanation:
@@ -123,8 +118,8 @@ def explain(profile: str, paper: str, table: str, cell: Cell) -> Explanation:
     steps = round((max(shown) - min(shown)) * 10**digits) + 1
     counts = Counter(len(one.switches) for one in tries)
     return Explanation(
-        own, tuple(landed), len(others), len(tries), len(set(shown)), len(set(shown)) / steps,
-        dict(sorted(counts.items())),
+        own, len(others), len(tries), len(set(shown)), len(set(shown)) / steps,
+        dict(sorted(counts.items())), tuple(landed),
     )  # fmt: skip
 
 
@@ -152,7 +147,7 @@ def _others(
         if not other.reproduced or _digits(other.reported) is None:
             continue
         places_of = link(other).places
-        if places_of and replace(places_of[0], kind="") == replace(own, kind=""):
+        if places_of and places_of[0]._replace(kind=own.kind) == own:
             yield places_of[0], other.reported
 
 
@@ -171,7 +166,7 @@ def _tries(profile: str, own: Place) -> Iterator[Try]:
         run = (place.experiment, place.setting)
         if run not in known:
             known[run] = tuple(_run_switches(variant(own), variant(place)))
-        if replace(place, kind=own.kind) == own:
+        if place._replace(kind=own.kind) == own:
             same[place.kind] = (mean, n)
         switches = (*known[run], *_switches(own, place))
         if len(switches) > MOST:
@@ -223,19 +218,17 @@ def _without_a_kind(own: Place, same: Mapping[str, tuple[float, int]]) -> Iterat
         if kind and size < n:
             value = (mean * n - of_kind * size) / (n - size)
             switch = f"kind: {own.kind or 'all'} → all but {kind}"
-            yield Try((switch,), replace(own, kind=""), value, n - size)
+            yield Try((switch,), own._replace(kind=""), value, n - size)
 
 
 def _asked(place: Place) -> int:
     """How many questions of a place's kinds the data set has, counted or not."""
     dataset = variant(place).dataset
-    path = paths.qrels(plan().dataset(dataset).profile, dataset)
-    if dataset not in _KINDS:
-        kinds = pd.Series(load_qrels(path, place.level)[0])
-        _KINDS[dataset] = {"": len(kinds)} | {
-            str(kind): int(n) for kind, n in kinds.value_counts().items()
-        }
-    return _KINDS[dataset].get(place.kind, 0)
+    kinds = _kinds(paths.qrels(plan().dataset(dataset).profile, dataset))
+    return kinds[place.kind] if place.kind else kinds.total()
 
 
-_KINDS: dict[str, dict[str, int]] = {}
+@until_changed(16)
+def _kinds(qrels: Path) -> Counter[str]:
+    """Kind of question → how many the data set has."""
+    return Counter(load_qrels(qrels, "session")[0].values())

@@ -14,6 +14,7 @@ from typing import Any
 from memrepro.encode.models import registry
 from memrepro.files import paths
 from memrepro.files.atomic import read_yaml, root
+from memrepro.provenance.cached import until_changed
 from memrepro.provenance.places import Place, entry, profiles_of, run_file, variant
 from memrepro.study import causes
 
@@ -28,35 +29,34 @@ _GROUPS = {
 def stages() -> Mapping[str, Stage]:
     """dvc.lock: stage → `cmd, deps, params, outs`; empty where there is none."""
     path = root() / "dvc.lock"
-    return _stages(path, path.stat().st_mtime_ns) if path.is_file() else {}
+    return _stages(path) if path.is_file() else {}
 
 
-@lru_cache(maxsize=2)
-def _stages(path: Path, changed: int) -> Mapping[str, Stage]:
-    found: Mapping[str, Stage] = read_yaml(path)["stages"]
+@until_changed(2)
+def _stages(lock: Path) -> Mapping[str, Stage]:
+    found: Mapping[str, Stage] = read_yaml(lock)["stages"]
     return found
 
 
 def maker(path: str) -> str:
     """The stage that made a file, or the folder that holds it; '' if dvc.lock has none."""
     lock = root() / "dvc.lock"
-    return _maker(path, lock, lock.stat().st_mtime_ns) if lock.is_file() else ""
+    return _maker(lock, path) if lock.is_file() else ""
 
 
-@lru_cache(maxsize=2048)
-def _maker(path: str, lock: Path, changed: int) -> str:
-    return causes.maker(_stages(lock, changed), path)
+@until_changed(2048)
+def _maker(lock: Path, path: str) -> str:
+    return causes.maker(_stages(lock), path)
 
 
 def upstream(stage: str) -> list[str]:
     """A stage and all before it, each after those that it depends on; none of no stage."""
-    lock = root() / "dvc.lock"
-    return list(_upstream(stage, lock, lock.stat().st_mtime_ns)) if stage else []
+    return list(_upstream(root() / "dvc.lock", stage)) if stage else []
 
 
-@lru_cache(maxsize=512)
-def _upstream(stage: str, lock: Path, changed: int) -> tuple[str, ...]:
-    return tuple(causes.upstream(_stages(lock, changed), stage))
+@until_changed(512)
+def _upstream(lock: Path, stage: str) -> tuple[str, ...]:
+    return tuple(causes.upstream(_stages(lock), stage))
 
 
 def run_path(place: Place) -> str:
@@ -148,10 +148,8 @@ def parameters_hold(place: Place) -> bool | None:
     stage = maker(run_path(place))
     if not stage:
         return None
-    path = root() / "params.yaml"
-    tree = _parameters(path, path.stat().st_mtime_ns)
     for name, recorded in stages()[stage].get("params", {}).get("params.yaml", {}).items():
-        now = tree
+        now = _parameters(root() / "params.yaml")
         for key in name.split("."):
             now = now.get(key, {}) if isinstance(now, dict) else {}
         if now != recorded:
@@ -159,9 +157,7 @@ def parameters_hold(place: Place) -> bool | None:
     return True
 
 
-@lru_cache(maxsize=2)
-def _parameters(path: Path, changed: int) -> Any:
-    return read_yaml(path)
+_parameters = until_changed(2)(read_yaml)
 
 
 def model(encoder: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ cell's note tells. *disagrees*: the named run gives another number. *none*: no s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memrepro.errors import MemreproError
 from memrepro.provenance.places import Place, entry, means, stated, values
@@ -26,8 +26,7 @@ _TEXTS = {
 }
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """Where a cell's number comes from.
 
     Attributes:

@@ -1,24 +1,24 @@
 """A place: which values of which run a number is the mean of, and those values."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pandas as pd
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.provenance.cached import until_changed
 from memrepro.report.profile import Metrics
 from memrepro.study.evaluation import evaluate_run, read_gold
 from memrepro.study.params import Experiment, Plan, load_plan
 from memrepro.study.plan import STANDS_ON
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """The values of one run that a number is the mean of.
 
     Attributes:
@@ -44,10 +44,6 @@ class Place:
         run = f"{self.experiment} [{self.setting}]" if self.setting else self.experiment
         kind = f", {self.kind}" if self.kind else ""
         return f"{run}: {self.metric}@{self.k} by {self.level}, {self.protocol}{kind}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Its parts by name."""
-        return asdict(self)
 
 
 @lru_cache(maxsize=1)
@@ -93,7 +89,7 @@ def values(place: Place) -> pd.DataFrame:
         metrics = metrics_of(entry(place.experiment).profile)
         found = metrics.values(place.experiment, place.level, place.metric, place.k, place.setting)
     else:
-        found = _evaluated(replace(place, kind=""))
+        found = _evaluated(place._replace(kind=""))
     return found[found["kind"] == place.kind] if place.kind else found
 
 
@@ -114,13 +110,11 @@ def run_of(place: Place) -> pd.DataFrame:
     path = run_file(place.experiment)
     if not path.is_file():
         raise MemreproError(f"{place.experiment} has not been run: {path} is missing")
-    run = _run(path, path.stat().st_mtime_ns)
+    run = _run(path)
     return run[run["setting"] == place.setting] if place.setting else run
 
 
-@lru_cache(maxsize=4)
-def _run(path: Path, changed: int) -> pd.DataFrame:
-    return read_table(path)
+_run = until_changed(4)(read_table)
 
 
 @lru_cache(maxsize=64)
@@ -149,7 +143,7 @@ def means(place: Place) -> dict[str, tuple[float, int]]:
 
     Kept for as long as the program runs: metrics do not change under it.
     """
-    found = values(replace(place, kind=""))
+    found = values(place._replace(kind=""))
     kinds = [("", found), *found.groupby("kind", sort=True, observed=True)]
     return {str(kind): (float(part["value"].mean()), len(part)) for kind, part in kinds}
 
@@ -165,9 +159,8 @@ def evaluated(profile: str, experiments: Collection[str]) -> Iterator[tuple[Plac
             for setting, level, metric, k in metrics_of(one).evaluated(name):
                 place = Place(name, setting, level, stated(), metric, k)
                 for kind, (mean, n) in means(place).items():
-                    yield replace(place, kind=kind), mean, n
+                    yield place._replace(kind=kind), mean, n
         sums = read_table(paths.protocols(one))
         sums = sums[(sums["protocol"] != stated()) & sums["experiment"].isin(list(experiments))]
-        fields = [name for name in Place.__dataclass_fields__ if name != "kind"]
-        for *parts, mean, n in sums[[*fields, "value", "n"]].itertuples(index=False):
+        for *parts, mean, n in sums[[*Place._fields[:-1], "value", "n"]].itertuples(index=False):
             yield Place(*parts), float(mean), int(n)

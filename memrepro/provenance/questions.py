@@ -1,6 +1,5 @@
 """The questions behind a number: each one's value, where its gold stands, and its influence."""
 
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.rollup import roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.provenance.cached import until_changed
 from memrepro.provenance.places import Place, plan, run_of, values, variant
 
 MOST = 10
@@ -57,19 +57,18 @@ def _gold(place: Place) -> dict[str, Parts]:
     one, whole = variant(place), plan()
     path = paths.qrels(whole.dataset(one.dataset).profile, one.dataset)
     level = whole.evaluation.protocols[place.protocol].labelled(place.level)
-    return _qrels(path, level, path.stat().st_mtime_ns)
+    return _qrels(path, level)
 
 
-@lru_cache(maxsize=16)
-def _qrels(path: Path, level: str, changed: int) -> dict[str, Parts]:
+@until_changed(16)
+def _qrels(path: Path, level: str) -> dict[str, Parts]:
     return load_qrels(path, level)[1]
 
 
 def exclusions(place: Place) -> dict[str, int]:
     """How many questions of the data set are not counted, by reason; most first."""
     one = variant(place)
-    path = paths.exclusions(one.profile)
-    ledger = _ledger(path, path.stat().st_mtime_ns)
+    ledger = _ledger(paths.exclusions(one.profile))
     of_place = (
         (ledger["dataset"] == one.dataset)
         & (ledger["level"] == place.level)
@@ -79,9 +78,7 @@ def exclusions(place: Place) -> dict[str, int]:
     return {str(reason): int(n) for reason, n in counted.items()}
 
 
-@lru_cache(maxsize=3)
-def _ledger(path: Path, changed: int) -> pd.DataFrame:
-    return read_table(path)
+_ledger = until_changed(3)(read_table)
 
 
 def table(place: Place) -> list[dict[str, Any]]:

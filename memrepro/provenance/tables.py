@@ -2,19 +2,15 @@
 
 import difflib
 from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
-
-import pandas as pd
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.provenance.cached import until_changed
 from memrepro.report.tables import Cell
 from memrepro.study.plan import PROFILES
-
-_WITHOUT_SOURCES = Cell._fields[:-1]  # a table that was written before cells named theirs
 
 
 class Name(NamedTuple):
@@ -50,7 +46,7 @@ def cells(profile: str, paper: str, table: str) -> dict[tuple[str, str], Cell]:
     path = paths.results(profile) / paper / f"{table}.csv"
     if not is_tidy(path):
         raise _unknown("table", table, tables(profile, paper), f"of {paper} in {profile}")
-    return dict(_read(path, path.stat().st_mtime_ns))
+    return dict(_read(path))
 
 
 def parse(text: str, profile: str = "") -> Name:
@@ -133,12 +129,10 @@ def is_tidy(path: Path) -> bool:
     if path.suffix != ".csv" or not path.is_file():
         return False
     with path.open(encoding="utf-8") as file:
-        return tuple(file.readline().rstrip("\n").split(",")) in (Cell._fields, _WITHOUT_SOURCES)
+        return tuple(file.readline().rstrip("\n").split(",")) == Cell._fields
 
 
-@lru_cache(maxsize=64)
-def _read(path: Path, changed: int) -> dict[tuple[str, str], Cell]:
-    """The cells of a file; `changed` is when, so that another state of it is read anew."""
-    frame: pd.DataFrame = read_table(path)
-    made = [Cell(*row) for row in frame.itertuples(index=False)]
+@until_changed(64)
+def _read(path: Path) -> dict[tuple[str, str], Cell]:
+    made = [Cell(*row) for row in read_table(path).itertuples(index=False)]
     return {(c.row, c.column): c._replace(n=int(c.n)) for c in made}

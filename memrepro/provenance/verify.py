@@ -23,7 +23,6 @@ from memrepro.audit.verdicts import JUDGED
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_json, read_table, read_yaml, root, sha256, write_json
-from memrepro.report.modules import report_module
 from memrepro.report.tables import DIGITS
 from memrepro.study.causes import causes, maker
 from memrepro.study.evaluation import as_texts, evaluate_profile, metrics_file
@@ -124,11 +123,17 @@ def check_recomputed(profile: str) -> int:
     # Each part is computed from files alone, so that they can run side by side, the longest first;
     # but for the metrics, which all reports read and a fresh clone lacks.
     metrics_file(profile)
-    parts = [partial(_check_report, profile, paper) for paper in plan.reports.get(profile, ())]
+    papers = sorted(
+        plan.reports.get(profile, ()),
+        key=lambda paper: -len(list((paths.results(profile) / paper).glob("*.csv"))),
+    )
+    parts = [partial(_check_report, profile, paper) for paper in papers]
     parts.insert(1, partial(_check_metrics, profile))
     if (workers := min(os.cpu_count() or 1, len(parts))) == 1:
         return sum(part() for part in parts)
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    context = multiprocessing.get_context("forkserver")  # which imports once for all workers
+    context.set_forkserver_preload([__name__, "memrepro.report.build"])
+    with ProcessPoolExecutor(workers, context) as pool:
         return sum(done.result() for done in [pool.submit(part) for part in parts])
 
 
@@ -161,8 +166,9 @@ def _are_in(values: pd.DataFrame, path: Path) -> bool:
 
 def _check_report(profile: str, paper: str) -> int:
     """Make a paper's tables and figures again; how many files were compared."""
-    # What draws is slow to import, and only the processes that make reports need it.
+    # What draws takes seconds to import, and only the processes that make reports need it.
     from memrepro.report.figures import data_only
+    from memrepro.report.modules import report_module
 
     module = report_module(paper)
     with tempfile.TemporaryDirectory() as name:

@@ -1,7 +1,7 @@
 """The provenance of a number: all that is known of one cell, as one dictionary."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from memrepro.errors import MemreproError
 from memrepro.provenance import environment, lineage, questions, tables
@@ -10,25 +10,13 @@ from memrepro.provenance.links import DIFFERENCE, MEAN, Link, link
 from memrepro.provenance.places import Place, entry, variant
 from memrepro.report.tables import Cell
 
-# What is told of questions: each of them, the most influential, or nothing.
-Questions = Literal["all", "most_influential", "none"]
 _NO_QUESTIONS: dict[str, Any] = {"questions": [], "most_influential": [], "rival": None}
 
 
-def cell(
-    profile: str, paper: str, table: str, row: str, column: str, tell: Questions = "all"
-) -> dict[str, Any]:
+def cell(profile: str, paper: str, table: str, row: str, column: str) -> dict[str, Any]:
     """The provenance of a cell; plain types alone, so that it is JSON as it stands.
 
     The keys are those that `docs/provenance.md` describes. No text of a data set is in it.
-
-    Args:
-        profile: whose results.
-        paper: the folder of the table.
-        table: its name.
-        row: as the table has it.
-        column: the same.
-        tell: of which questions; 'all' is a list of thousands in some, 'none' is fast.
 
     Raises:
         MemreproError: if there is no such cell; it names the nearest.
@@ -39,18 +27,14 @@ def cell(
         raise MemreproError(f"no cell {row!r}, {column!r} in {paper}:{table}")
     one = known[row, column]
     found = link(one)
-    told: dict[str, Any] = {
+    return {
         "name": str(tables.Name(profile, paper, table, row, column)),
         "profile": profile, "paper": paper, "table": table, **one._asdict(),
         "link": {"relation": found.relation, "text": found.text},
-        "places": [place.as_dict() | run(place) for place in found.places],
+        "places": [place._asdict() | run(place) for place in found.places],
         "files": [lineage.recorded_file(profile, path) for path in found.files],
+        **_lineage(profile, paper, table, found), **of_questions(known.values(), one, found),
     }  # fmt: skip
-    told |= _lineage(profile, paper, table, found)
-    if tell == "none":
-        return told | _NO_QUESTIONS
-    told |= of_questions(known.values(), one, found)
-    return told if tell == "all" else told | {"questions": []}
 
 
 def run(place: Place) -> dict[str, Any]:
@@ -148,7 +132,7 @@ def _against(other: Place, place: Place, name: str) -> dict[str, Any]:
     return {
         "questions": rows,
         "rival": {
-            "row": name, "place": other.as_dict(), "difference": difference.as_dict(),
+            "row": name, "place": other._asdict(), "difference": difference.as_dict(),
             "most_influential": questions.most_influential(rows, place.k, "share"),
         },
     }  # fmt: skip

@@ -57,7 +57,7 @@ class Runs:
         if not path.is_file() or not asked:
             return None
         if run not in self._tables:
-            self._tables = {run: read_table(path)}
+            self._tables = {run: read_table(path, ["setting", "query_id"])}  # as codes: fast
         table = self._tables[run]
         if setting and "setting" in table:
             table = table[table["setting"] == setting]

@@ -2,6 +2,7 @@
 
 from memrepro.site import documents
 from memrepro.site.items import folder, items
+from memrepro.site.narrative import steps
 from memrepro.site.pages import Site
 
 PAGE = "audit.html"
@@ -20,6 +21,5 @@ def write(site: Site, profiles: list[str], datasets: frozenset[str]) -> None:
             for name, item in found.items()
         }
         executed = folder(profile, NAME) / "report.ipynb"
-        pieces = documents.threaded(executed, shown, profile)
-        audited.append({"name": profile, "pieces": pieces})
+        audited.append({"name": profile, "pieces": steps(executed, shown)})
     site.page(PAGE, "audit.html", "Audit", profiles=audited)

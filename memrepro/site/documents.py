@@ -1,6 +1,5 @@
 """One page a document: its notebook's thread, with each number beside the printed one."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from memrepro.site import alt, made
 from memrepro.site.grid import grid
 from memrepro.site.items import Item, folder, items, numbers
 from memrepro.site.marks import MARKS, Share, mark, shares
-from memrepro.site.narrative import footer, steps
+from memrepro.site.narrative import Step, footer, steps
 from memrepro.site.pages import Link, Site, relative
 
 _DIFFER = JUDGED[1:]
@@ -30,28 +29,6 @@ class Document(NamedTuple):
     tables: int
     figures: int
     unrun: list[tuple[str, int]]
-
-
-class Piece(NamedTuple):
-    """A stretch of a page: a heading or '', prose as HTML, and the items that it shows."""
-
-    heading: str
-    identity: str
-    prose: str
-    items: list[dict[str, Any]]
-
-
-def threaded(notebook: Path, shown: Mapping[str, dict[str, Any]], prefix: str = "s") -> list[Piece]:
-    """The items of a report along its notebook; `prefix` begins the headings' names."""
-    return [
-        Piece(
-            step.heading,
-            f"{prefix}-{identified(step.heading)}",
-            step.prose,
-            [shown[name] for name in step.items],
-        )
-        for step in steps(notebook, shown)
-    ]
 
 
 def page_of(profile: str, paper: str) -> str:
@@ -91,7 +68,7 @@ def write(
         name: view(site, here, profile, paper, item, sources.get(name, ""))
         for name, item in found.items()
     }
-    pieces = threaded(executed, shown) if found else []
+    pieces = steps(executed, shown) if found else []
     opening = _opening(pieces)
     cells = numbers(found.values())
     counted = shares(cells["verdict"])
@@ -106,7 +83,7 @@ def write(
         opening=pieces[:opening],
         pieces=pieces[opening:],
         headings=[
-            *(Link(p.identity, p.heading) for p in pieces[opening:] if p.heading),
+            *(Link(f"s-{p.identity}", p.heading) for p in pieces[opening:] if p.heading),
             *([Link("differ", "Numbers that differ or are missing")] if found else []),
             Link("provenance", "Provenance"),
         ],
@@ -129,7 +106,7 @@ def write(
     )  # fmt: skip
 
 
-def _opening(pieces: list[Piece]) -> int:
+def _opening(pieces: list[Step]) -> int:
     """How many pieces stand before the second heading: the question and what was found."""
     heads = [place for place, piece in enumerate(pieces) if piece.heading]
     return heads[1] if len(heads) > 1 else 0
@@ -169,11 +146,6 @@ def view(
         view["columns"] = list(item.frame.columns)
         view["rows"] = item.frame.to_numpy().tolist()
     return view
-
-
-def identified(heading: str) -> str:
-    """A heading as the end of an address."""
-    return re.sub(r"\W+", "-", heading.lower()).strip("-")
 
 
 def _differences(

@@ -1,9 +1,9 @@
 """An executed notebook as the thread of a page: what it says, and what it shows, in order."""
 
 import re
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import mistune
 
@@ -15,27 +15,31 @@ _NOT_SHOWN = ("Provenance", "Everything else")  # a page has a footer and lists 
 _SENTENCE = re.compile(r"(.*) \(`results/[^/`]+/[^/`]+/([^/`]+)\.csv`\)", re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A piece of a page.
 
     Attributes:
         heading: of a section that begins here; '' where none does.
         prose: HTML, with everything but Markdown's own marks escaped.
-        items: the names of the items shown.
+        shown: the items that it shows.
     """
 
     heading: str = ""
     prose: str = ""
-    items: tuple[str, ...] = ()
+    shown: tuple[Any, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """The heading as the end of an address."""
+        return re.sub(r"\W+", "-", self.heading.lower()).strip("-")
 
 
-def steps(notebook: Path, names: Collection[str]) -> list[Step]:
+def steps(notebook: Path, items: Mapping[str, Any]) -> list[Step]:
     """The thread of an executed notebook, and at its end a step with what it does not show.
 
     Args:
         notebook: the file; where it is not there, only the last step is left.
-        names: of the items that are there.
+        items: those that are there, by name.
     """
     found: list[Step] = []
     shown: set[str] = set()
@@ -43,19 +47,19 @@ def steps(notebook: Path, names: Collection[str]) -> list[Step]:
     for text in _texts(notebook):
         if sentence := _SENTENCE.fullmatch(text):
             name = sentence[2]
-            fresh = (name,) if name in names and name not in shown else ()
-            shown.update(fresh)
-            if not hidden:
-                found += [Step(items=fresh)] * bool(fresh) + [Step(prose=html(sentence[1]))]
+            if name in items and name not in shown:
+                shown.add(name)
+                found += [] if hidden else [Step(shown=(items[name],))]
+            found += [] if hidden else [Step(prose=html(sentence[1]))]
             continue
         for part in re.split(r"^(?=## )", text, flags=re.MULTILINE):
             if part.startswith(("# ", "## ")):
                 hidden = _parted(part)[0] in _NOT_SHOWN
             if part.strip() and not hidden:
                 found.append(Step(*_parted(part)))
-    if rest := tuple(name for name in names if name not in shown):
+    if rest := tuple(item for name, item in items.items() if name not in shown):
         found.append(Step("Further tables and figures" if shown else "Tables and figures"))
-        found.append(Step(items=rest))
+        found.append(Step(shown=rest))
     return found
 
 

@@ -159,7 +159,7 @@ def _answers(
     query_ids: list[str],
     wanted: Mapping[str, Any],
     docs: _Docs,
-    trail: "trails.Trail | None",
+    trail: Mapping[str, list[Any]] | None,
 ) -> dict[str, Any]:
     """A method's answer to each question: its first docs, their scores, and where the gold came.
 
@@ -181,7 +181,7 @@ def _answers(
         )
         answers["deep"].append(len(found.docs))
     if trail is not None:
-        answers["trail"] = [trail.of(query_id) for query_id in query_ids]
+        answers["trail"] = [trail.get(query_id, []) for query_id in query_ids]
     return answers
 
 

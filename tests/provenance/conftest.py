@@ -9,7 +9,7 @@ from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save, save_places, save_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
-from memrepro.provenance import environment, lineage, places
+from memrepro.provenance import environment, places
 from memrepro.report.profile import Metrics, difference
 from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.tables import Cell, number, write_cells
@@ -127,8 +127,7 @@ LOCK = {
 def forget():
     """Drop what is remembered of a repository."""
     for kept in (
-        places.plan, places.means, places._evaluated, places.metrics_of, lineage._maker,
-        lineage._stages, lineage._digest, lineage._parameters, environment.here,
+        places.plan, places.means, places._evaluated, places.metrics_of, environment.here,
     ):  # fmt: skip
         kept.cache_clear()
 

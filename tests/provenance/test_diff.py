@@ -18,13 +18,13 @@ def at(experiment, k=1, setting="", protocol=""):
 def test_won_lost_tied_interval_and_p(toy):
     found = diff.compare(at("toy-a"), at("toy-b"))
     assert (found.n, found.won, found.lost, found.tied) == (5, 2, 1, 2)
-    assert found.means == (0.4, 0.6)
+    assert (found.mean_first, found.mean_second) == (0.4, 0.6)
     old, new = np.array([1, 1, 0, 0, 0.0]), np.array([1, 0, 1, 1, 0.0])
-    assert found.interval == paired_difference(old, new)
+    assert (found.difference, found.low, found.high) == paired_difference(old, new)
     assert found.p == sign_flip(new - old) == 1.0
     back = diff.compare(at("toy-b"), at("toy-a"))
     assert (back.won, back.lost) == (found.lost, found.won)
-    assert back.interval.mean == -found.interval.mean
+    assert back.difference == -found.difference
 
 
 def test_the_questions_won_and_lost_with_ranks_and_gaps(toy):
@@ -48,7 +48,7 @@ def test_gold_that_is_not_in_the_list_has_no_rank(toy):
 
 def test_a_protocol_whose_values_are_not_kept_is_evaluated_again(toy):
     found = diff.compare(at("toy-a", protocol="with-absent"), at("toy-b", protocol="with-absent"))
-    assert (found.n, found.means[0]) == (6, 0.5)
+    assert (found.n, found.mean_first) == (6, 0.5)
 
 
 def test_errors_name_what_is_wrong(toy):

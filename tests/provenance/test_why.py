@@ -6,8 +6,6 @@ import pytest
 import yaml
 
 from memrepro.errors import MemreproError
-from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
 from memrepro.provenance import links, places, tables
 from memrepro.provenance.why import cell
 
@@ -74,12 +72,6 @@ def test_a_cell_without_a_source_says_so(toy):
     assert linked("a: b", "size", "other").text == "the table names no source for this cell"
 
 
-def test_a_table_of_before_cells_named_sources_is_read(toy):
-    path = paths.results("sample") / "toyreport" / "main.csv"
-    write_table(path, read_table(path).drop(columns="sources"))
-    assert linked("row toy-b", "all").relation == links.NONE
-
-
 @pytest.mark.parametrize("text", ["run nobody[] session recall_all@1", "a guess",
                                   "run toy-a[0.5] session recall_all@1"])  # fmt: skip
 def test_a_source_that_is_not_there_is_an_error(toy, text):
@@ -114,10 +106,6 @@ def test_the_provenance_of_a_cell_by_hand(toy):
     rival = told["rival"]
     assert rival["row"] == "row toy-b"
     assert [rival["difference"][key] for key in ("won", "lost", "tied")] == [1, 2, 2]
-    short = cell("sample", "toyreport", "main", "row toy-a", "all", tell="most_influential")
-    assert short == told | {"questions": []}
-    least = cell("sample", "toyreport", "main", "row toy-a", "all", tell="none")
-    assert least == told | {"questions": [], "most_influential": [], "rival": None}
 
 
 def test_no_text_of_a_data_set_is_in_the_provenance_of_a_cell(toy):

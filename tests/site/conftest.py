@@ -15,7 +15,7 @@ from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_json, write_table
-from memrepro.provenance import lineage, places
+from memrepro.provenance import places
 from memrepro.provenance.places import run_file
 from memrepro.report.figures import save as save_figure
 from memrepro.report.profile import Metrics
@@ -217,7 +217,7 @@ def site(project):
 
 def forget():
     """Drop what is remembered of another repository."""
-    for kept in (places.plan, places.means, places.metrics_of, lineage._maker, lineage._stages):
+    for kept in (places.plan, places.means, places.metrics_of):
         kept.cache_clear()
 
 

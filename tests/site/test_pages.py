@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
@@ -241,7 +241,8 @@ def test_without_prepared_data_there_are_ids_alone(project, tmp_path, monkeypatc
     assert not list(tmp_path.rglob("t0.js"))
 
 
-@given(st.recursive(st.text() | st.integers() | st.none(), lambda inner: st.lists(inner)))
+@settings(max_examples=30)
+@given(st.recursive(st.text() | st.integers() | st.none(), st.lists, max_leaves=10))
 def test_what_is_packed_is_given_back_and_holds_no_markup(value):
     text = packed(value)
     assert json.loads(zlib.decompress(b64decode(text))) == value
@@ -257,11 +258,6 @@ def test_every_colour_can_be_read():
                 assert contrast(palette[name], palette[ground]) >= 4.5, (name, ground)
     for name in ("ink", "muted", "link"):
         assert contrast(printed[name], printed["paper"]) >= 4.5
-
-
-def test_contrast_is_that_of_wcag():
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
 def test_the_style_sheet_prints_and_fits_a_phone():

@@ -106,19 +106,19 @@ def test_the_thread_follows_the_executed_notebook_and_loses_nothing(tmp_path):
         {"cell_type": "markdown", "source": "## Provenance\nNot shown."},
     ]
     path.write_text(json.dumps({"cells": cells}))
-    found = steps(path, ["other", "routing"])
+    found = steps(path, {"other": 1, "routing": 2})
     headings = [s.heading for s in found if s.heading]
     assert headings == [
         "Part", "Where <we> differ", "What may be cited", "Further tables and figures",
     ]  # fmt: skip
-    assert [s.items for s in found if s.items] == [("routing",), ("other",)]
+    assert [s.shown for s in found if s.shown] == [(2,), (1,)]
     prose = "".join(s.prose for s in found)
     assert "&lt;b&gt;not bold" in prose
     assert prose.count("What it shows.") == 2
     assert "results/" not in prose
     assert "a table" not in prose
     assert "Not shown" not in prose
-    assert steps(tmp_path / "none.ipynb", ["a"])[-1].items == ("a",)
+    assert steps(tmp_path / "none.ipynb", {"a": 1})[-1].shown == (1,)
 
 
 def test_a_figure_in_words_is_of_its_data():

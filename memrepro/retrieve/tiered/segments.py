@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from memrepro.errors import MemreproError
 from memrepro.retrieve.tiered.lexical import words
@@ -145,6 +144,8 @@ def _end(
 
 def _shifts(messages: Sequence[Message]) -> list[bool]:
     """Whether the topic shifts before each message."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # seconds
+
     said = [Counter(w for w in words(m.text) if w not in ENGLISH_STOP_WORDS) for m in messages]
     meet = [
         _cosine(sum(said[max(0, i - _BLOCK) : i], Counter()), sum(said[i : i + _BLOCK], Counter()))

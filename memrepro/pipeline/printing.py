@@ -1,4 +1,4 @@
-"""The commands of `python -m memrepro`, a module a room, and how they print."""
+"""What the modules of commands share: how a command is added, and how it prints."""
 
 import argparse
 import json
