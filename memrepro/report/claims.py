@@ -33,7 +33,7 @@ import pandas as pd
 
 from memrepro.audit.tables import PROSE
 from memrepro.audit.verdicts import BY_READING, NOT_COMPARABLE, NOT_RUN
-from memrepro.report.checks import cells_by_row
+from memrepro.report.checks import checked_rows
 from memrepro.report.compared import FAILS, HOLDS, Compared, compare_rows, correct, verdict
 from memrepro.report.document import Document
 from memrepro.report.runs import Runs
@@ -183,7 +183,7 @@ class Claims:
             if "unchecked" in claim:
                 yield from self._unchecked(claim, said)
             elif "checked" in claim:
-                yield from cells_by_row(self.document.name, claim["checked"])[claim["row"]]
+                yield from checked_rows(self.document.name, claim["checked"])[claim["row"]]
             elif "reading" in claim:
                 yield from _by_reading(claim, said)
             elif "check" in claim:

@@ -2,10 +2,16 @@
 
 import pytest
 
-from memrepro.audit import checks, documents
-from memrepro.audit.checks import ClaimCheck, NumberCheck
+from memrepro.audit import documents
 from memrepro.audit.finding import FAILS
-from memrepro.report.checks import build, check_cells, printed_twice
+from memrepro.audit.verdicts import DIFFERS
+from memrepro.report.checks import (
+    build,
+    check_cells,
+    check_tables,
+    checked_rows,
+    printed_twice,
+)
 from memrepro.report.tables import Cell
 
 MADE = """
@@ -52,31 +58,30 @@ def made(tmp_path, monkeypatch):
     listed = documents.checks("toy", tmp_path)
     monkeypatch.setattr(documents, "tables", lambda *_: tables)
     monkeypatch.setattr(documents, "checks", lambda *_: listed)
-    return {check.row: check for check in checks.checks_of("toy", "all")}
+    yield checked_rows("toy", "all")
+    checked_rows.cache_clear()
 
 
 def test_a_number_that_follows_from_others(made):
-    assert made["§1: gain at 5"].agrees
-    half = made["half of R@10"]
-    assert (half.printed, half.value, half.agrees) == ("0.70", pytest.approx(0.35), None)
-    share = made["Table 1, theirs"]
-    assert (share.printed, share.agrees, share.value) == ("0.75", False, pytest.approx(2 / 3))
+    gain, half, share = (
+        made[row][-1] for row in ("§1: gain at 5", "half of R@10", "Table 1, theirs")
+    )
+    assert (gain.reported, gain.reproduced, gain.verdict) == ("+0.10", "0.1000", "agrees")
+    assert (half.reported, half.reproduced, half.verdict) == ("0.70", "0.3500", "not comparable")
+    assert (share.reported, share.reproduced, share.verdict) == ("0.75", "0.6667", "differs")
 
 
 def test_a_claim_holds_where_every_case_does(made):
-    claim = made["§1: ours is better"]
-    assert (claim.said, claim.words, claim.n) == ("clearly", FAILS, 2)
-    assert claim.found == "1 of 2; not: ours, R@10 0.70 against theirs 0.75"
+    verdict, expected, found = made["§1: ours is better"]
+    assert (verdict.reported, verdict.reproduced, verdict.n) == ("clearly", FAILS, 2)
+    assert (verdict.verdict, expected.reproduced) == ("differs", "above")
+    assert found.reproduced == "1 of 2; not: ours, R@10 0.70 against theirs 0.75"
 
 
 def test_what_a_person_judged_is_never_exact(made):
-    cells = {cell.row: cell for cell in check_cells("toy", "all") if cell.verdict}
-    assert cells["other docs"] == Cell(
-        "other docs", "verdict", "claim", "+0.10", "holds", 1, "by reading"
-    )
-    assert cells["§1: ours is better"].verdict == "differs"
-    assert cells["half of R@5"].verdict == "not comparable"
-    assert made["other docs"].found == "2 rows"
+    verdict, _, found = made["other docs"]
+    assert verdict == Cell("other docs", "verdict", "claim", "+0.10", "holds", 1, "by reading")
+    assert found.reproduced == "2 rows"
 
 
 def test_what_is_printed_twice(made):
@@ -88,8 +93,8 @@ def test_what_is_printed_twice(made):
 # Document and table → the rows that do not hold: value, or the cases that do.
 DIFFERING = {
     ("longmemeval", "arithmetic"): {
-        "Figure 3a: Offline Reading, GPT-4o": "0.9175", "§2: dialogues of PerLTQA": "4000.0000",
-        "§1: drop of long-context LLMs, most": "66.3000", "abstract: stages": "3.0000",
+        "Figure 3a: Offline Reading, GPT-4o": "0.9175", "§2: dialogues of PerLTQA": "4000",
+        "§1: drop of long-context LLMs, most": "66.3000", "abstract: stages": "3",
         "§1: accuracy of commercial systems, least": "24.7400", "A.1: questions kept": "7.1429",
         "§3.4: drop of long-context LLMs, most": "66.3000",
     },
@@ -97,15 +102,15 @@ DIFFERING = {
         "§5.3: max_iter=1 improves (Table 1)": "45 of 48",
         "§5.3: Longmemeval stays below Associa, BGE and Stella (Table 1)": "24 of 32",
         "§5.3: user facts help (Table 1)": "3 of 8", "Table 2: m is harder than s": "4 of 5",
-        "§5.5: association matters most (Table 3)": "1 of 4", "§4.1: core node types": "5.0000",
+        "§5.5: association matters most (Table 3)": "1 of 4", "§4.1: core node types": "5",
     },
     ("tiered", "consistency"): {
         "half-life: 0.01, Half-life": "~1 week, which needs a rate of 0.0041",
         "decay at the end of WARM's window": "0.185 is left",
     },
     ("rfmem", "arithmetic"): {
-        "Table 7: Avg tokens of memory": "115185.1000", "Table 12: Recol. wins, 32k": "45.0000",
-        "Table 12: Recol. wins, 128k": "184.0000",
+        "Table 7: Avg tokens of memory": "115185.1000", "Table 12: Recol. wins, 32k": "45",
+        "Table 12: Recol. wins, 128k": "184",
     },
     ("rfmem", "text"): {
         "§3.2: time of Recollection, 1M": "8.1200",
@@ -132,18 +137,14 @@ DIFFERING = {
 
 @pytest.mark.parametrize(("document", "table"), DIFFERING)
 def test_what_does_not_hold(document, table):
-    wrong = {}
-    for check in checks.checks_of(document, table):
-        if isinstance(check, NumberCheck) and check.agrees is False:
-            wrong[check.row] = f"{check.value:.4f}"
-        if isinstance(check, ClaimCheck) and check.words == FAILS and not check.by_reading:
-            wrong[check.row] = check.found.split(";")[0]
-    assert wrong == DIFFERING[document, table]
+    differing = [c for c in check_cells(document, table) if c.verdict == DIFFERS]
+    found = {c.row: c.term if c.column == "verdict" else c.reproduced for c in differing}
+    assert found == DIFFERING[document, table]
 
 
 def test_shares_that_no_count_gives_and_overalls_that_are_no_mean():
     shares, overalls = (
-        {(c.row, c.column, c.printed) for c in checks.checks_of("rfmem", name) if not c.agrees}
+        {(c.row, c.column, c.reported) for c in check_cells("rfmem", name) if c.verdict == DIFFERS}
         for name in ("shares", "overalls")
     )
     assert shares == {
@@ -171,6 +172,6 @@ def test_what_the_papers_print_twice():
 def test_every_row_is_there_once_and_all_is_written(document, tmp_path):
     for path in build(document, tmp_path):
         assert path.is_file()
-    for name in checks.check_tables(document):
+    for name in check_tables(document):
         places = [(cell.row, cell.column) for cell in check_cells(document, name)]
         assert len(places) == len(set(places)), name
