@@ -18,7 +18,7 @@ from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.evaluate.bootstrap import Interval, paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
 from memrepro.report import figures
-from memrepro.report.profile import difference
+from memrepro.report.profile import difference, paired_values
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.tables import Cell
 
@@ -89,11 +89,10 @@ def compare_rows(
     Raises:
         MemreproError: if they are of different questions.
     """
-    shown = difference(before, now)
-    both = before.merge(now, on="query_id", suffixes=(" before", " now"))
-    old, new = (both[f"value {when}"].to_numpy() for when in ("before", "now"))
-    interval, p = paired_difference(old, new), sign_flip(new - old)
-    return Compared(better, worse, kind, metric, shown, interval, len(both), p, sources=sources)
+    old, new = paired_values(before, now)
+    shown, interval = difference(before, now), paired_difference(old, new)
+    p = sign_flip(new - old)
+    return Compared(better, worse, kind, metric, shown, interval, len(old), p, sources=sources)
 
 
 def correct(family: Sequence[Compared]) -> list[Compared]:
