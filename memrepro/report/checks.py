@@ -217,7 +217,7 @@ def _wholes(name: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Ite
     for whole, value, holds, why in each_whole(table):
         yield _number_cell(
             f"{_label(table)}, {whole.row}", whole.column, "mean of parts", whole.shown, value,
-            sum(whole.sizes or ()), holds, "the mean of its parts, weighted", why,
+            sum(whole.sizes), holds, "the mean of its parts, weighted", why,
         )  # fmt: skip
 
 
