@@ -3,7 +3,7 @@
 import pytest
 
 from memrepro.audit import documents
-from memrepro.audit.documents import printed_notes, printed_rows, without_run
+from memrepro.audit.documents import printed_rows, without_run
 from memrepro.errors import MemreproError
 from memrepro.report.checks import printed_cells
 
@@ -101,16 +101,3 @@ def test_every_cell_that_is_not_run_says_why(document):
         assert {cell.reproduced for cell in cells} == {""}
         assert {cell.verdict for cell in cells} <= {"not run", "not comparable"}
         assert all(cell.note for cell in cells)
-
-
-@pytest.mark.parametrize(
-    ("document", "table", "shown"),
-    [
-        ("associa", "table1", "428"), ("associa", "table3", "359 of 428"),
-        ("longmemeval", "table9", "0.660, 0.498, 0.784, 0.528"), ("rfmem", "table1", "0.3765"),
-        ("rfmem", "table2", "0.6799"), ("rfmem", "table3", "0.4386"),
-        ("rfmem", "table11", "0.5734"), ("rfmem", "table13", "0.7297"),
-    ],
-)  # fmt: skip
-def test_what_stands_out_is_noted(document, table, shown):
-    assert shown in " ".join(printed_notes(document, table))
