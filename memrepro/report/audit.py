@@ -16,7 +16,7 @@ from memrepro.audit.tables import PROSE
 from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_COMPARABLE
 from memrepro.files.atomic import write_table
 from memrepro.report import figures
-from memrepro.report.tables import Cell, write_cells
+from memrepro.report.tables import Cell, verdict_cells, write_cells
 
 _LABELS = {HOLDS: AGREES, FAILS: DIFFERS}
 # Hatches tell the outcomes apart in greyscale too.
@@ -65,15 +65,10 @@ def consistency_cells(found: Iterable[Finding]) -> Iterator[Cell]:
         seen[row] = seen.get(row, 0) + 1
         if seen[row] > 1:
             row = f"{row} ({seen[row]})"
-        label = _LABELS.get(one.words, NOT_COMPARABLE)
-        term = f"{one.sure}: {one.why}"
-        yield Cell(row, "verdict", one.rule, one.printed, one.words, one.n, label, term)
-        for column, text in (
-            ("expected", one.expected),
-            ("found", one.found),
-            ("how sure", one.sure),
-        ):
-            yield Cell(row, column, one.rule, "", text, one.n, "")
+        label, term = _LABELS.get(one.words, NOT_COMPARABLE), f"{one.sure}: {one.why}"
+        verdict = Cell(row, "verdict", one.rule, one.printed, one.words, one.n, label, term)
+        texts = {"expected": one.expected, "found": one.found, "how sure": one.sure}
+        yield from verdict_cells(verdict, texts)
 
 
 def _draw_bars(data: pd.DataFrame) -> Figure:
