@@ -3,7 +3,7 @@
 A file maps each printed table's name to a table (`tables.KEYS`). Further keys, of no table, are
 
     document   {order: its place among the documents}
-    checks     what its numbers and words say of each other, see `checks`
+    checks     what its numbers and words say of each other, see `report.checks`
 """
 
 from collections.abc import Mapping
@@ -71,20 +71,6 @@ def printed_rows(document: str, table: str, papers: Path = PAPERS) -> dict[str, 
     if wrong:
         raise MemreproError(f"{document}, {table}, row {wrong[0]!r} has not {len(columns)} cells")
     return {str(r): dict(zip(columns, c, strict=True)) for r, c in entry["rows"].items()}
-
-
-def printed_columns(document: str, table: str) -> dict[str, dict[str, str]]:
-    """A printed table: column → row → string."""
-    found: dict[str, dict[str, str]] = {}
-    for (row, column), shown in printed_table(document, table).items():
-        found.setdefault(column, {})[row] = shown
-    return found
-
-
-def printed_table(document: str, table: str) -> dict[tuple[str, str], str]:
-    """A printed table: (row, column) → string."""
-    rows = printed_rows(document, table)
-    return {(row, column): shown for row, cells in rows.items() for column, shown in cells.items()}
 
 
 def printed_notes(document: str, table: str, papers: Path = PAPERS) -> list[str]:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from memrepro.audit.tables import Table
+
 HOLDS, FAILS, TELLS = "holds", "does not hold", "tells"
 CERTAIN, LIKELY, WEAK = "certain", "likely", "weak"
 
@@ -34,3 +36,14 @@ class Finding(NamedTuple):
     sure: str
     why: str
     n: int
+
+
+def tally(
+    table: Table, rule: str, where: str, expected: str, good: int, n: int, why: str, unit: str = ""
+) -> Finding:
+    """In how many of n places of a table a rule of arithmetic holds."""
+    words = HOLDS if good == n else TELLS
+    found = f"{good} of {n}{unit}"
+    return Finding(
+        table.document, table.name, rule, where, "", expected, found, words, CERTAIN, why, n
+    )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from memrepro.audit.documents import tables as documents_tables
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, WEAK, Finding
 from memrepro.audit.printed import Printed, parse
-from memrepro.audit.tables import PROSE, Table
+from memrepro.audit.tables import PROSE, Table, matches
 from memrepro.errors import MemreproError
 
 _NAMES = "abcdefgh"
@@ -288,10 +288,7 @@ def _printed_span(cells: Sequence[tuple[str, str, str]], reference: str) -> Span
 
 
 def _fits(pattern: str, name: str) -> bool:
-    return any(
-        re.fullmatch(".*".join(map(re.escape, one.strip().split("*"))), name)
-        for one in pattern.split("; ")
-    )
+    return any(matches(one.strip(), name) for one in pattern.split("; "))
 
 
 def _compared(

@@ -168,9 +168,9 @@ def _hits(
     return hits
 
 
-def best(shares: Sequence[str], largest: int = LARGEST) -> Fit | None:
+def best(shares: Sequence[str]) -> Fit | None:
     """The number of questions that explains shares, or None where chance explains them as well."""
-    found = fits(shares, range(1, largest + 1))
+    found = fits(shares)
     return found[0] if found and found[0].chance <= CHANCE else None
 
 

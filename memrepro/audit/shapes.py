@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from statistics import median
 
-from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, TELLS, WEAK, Finding
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, WEAK, Finding, tally
 from memrepro.audit.ledger import Entry, entries
 from memrepro.audit.printed import parse
 from memrepro.audit.tables import Table
@@ -18,33 +18,29 @@ _ROUND = ("0.0000", "0.5000", "1.0000")
 
 
 def _by_depth(table: Table) -> Iterator[tuple[str, str, str, dict[int, Entry]]]:
-    """Row, head without k, metric, and the entries of that line by k, from the least on."""
+    """Metric, row, both heads without k, and the line's entries by k, from the least on."""
     lines: dict[tuple[str, str, str], dict[int, Entry]] = {}
     for entry in entries([table]):
         if entry.k and entry.kind == "share" and entry.metric in ("recall", "ndcg"):
             head = re.sub(rf"(?:@|Top-){entry.k}\b", "@k", f"{entry.row} | {entry.column}")
-            lines.setdefault((entry.row, head, entry.metric), {})[int(entry.k)] = entry
-    for (row, head, metric), line in lines.items():
+            lines.setdefault((entry.metric, entry.row, head), {})[int(entry.k)] = entry
+    for (metric, row, head), line in lines.items():
         if len(line) > 1:
-            yield row, head, metric, dict(sorted(line.items()))
+            yield metric, row, head, dict(sorted(line.items()))
 
 
 def falling(table: Table) -> Iterator[Finding]:
     """Recall cannot fall as k grows; NDCG does so seldom."""
     n, good, failed = 0, 0, []
-    for _, _, metric, line in _by_depth(table):
-        steps = list(line.values())
-        for low, high in itertools.pairwise(steps):
+    for metric, _, _, line in _by_depth(table):
+        for low, high in itertools.pairwise(line.values()):
             holds = Decimal(high.printed.rstrip("*")) >= Decimal(low.printed.rstrip("*"))
             n, good = n + 1, good + holds
             if not holds:
                 failed.append((metric, low, high))
     if n:
-        yield Finding(
-            table.document, table.name, "rises with k", "all", "", "no recall and no NDCG falls",
-            f"{good} of {n}", HOLDS if good == n else TELLS, CERTAIN,
-            "a longer list finds no less", n,
-        )  # fmt: skip
+        why, expected = "a longer list finds no less", "no recall and no NDCG falls"
+        yield tally(table, "rises with k", "all", expected, good, n, why)
     for metric, low, high in failed:
         recall = metric == "recall"
         yield Finding(
@@ -61,16 +57,12 @@ def gains(table: Table) -> Iterator[Finding]:
 
     A row whose ratio is far from that of the others is told, or one where NDCG gains more.
     """
-    lines = {(row, head): (metric, line) for row, head, metric, line in _by_depth(table)}
+    lines = {(metric, row, head.lower()): line for metric, row, head, line in _by_depth(table)}
     ratios: list[tuple[float, Entry, Entry]] = []
-    for (row, head), (metric, recall) in lines.items():
+    for (metric, row, head), recall in lines.items():
         if metric != "recall":
             continue
-        other = re.sub("recall", "ndcg", head, flags=re.I).lower()
-        ndcg = next(
-            (x for (r, h), (m, x) in lines.items() if m == "ndcg" and r == row and
-             h.lower() == other), {},
-        )  # fmt: skip
+        ndcg = lines.get(("ndcg", row, head.replace("recall", "ndcg")), {})
         ks = [k for k in recall if k in ndcg]
         for low, high in itertools.pairwise(ks):
             gain = _gain(recall, low, high)
@@ -120,11 +112,10 @@ def changes(table: Table) -> Iterator[Finding]:
                     table.rows[row][column], f"{made:+}, {of} less that of {base}",
                     table.rows[row][column], FAILS, CERTAIN, "arithmetic on the table", 1,
                 )  # fmt: skip
-        yield Finding(
-            table.document, table.name, "change in a column", column, "",
-            f"{of} less that of {base}", f"{good} of {n}", HOLDS if good == n else TELLS, CERTAIN,
-            "arithmetic on the table", n,
-        )  # fmt: skip
+        expected = f"{of} less that of {base}"
+        yield tally(
+            table, "change in a column", column, expected, good, n, "arithmetic on the table"
+        )
 
 
 def same_in_row(table: Table) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
 from memrepro.audit.granularity import (
     ANY,
     CHANCE,
@@ -160,38 +160,36 @@ def in_parts(tables: Sequence[Table]) -> Iterator[Finding]:
 
     All columns of one n are taken together, over all tables that say so.
     """
-    groups: dict[tuple[str, int], list[tuple[Table, Share]]] = {}
+    groups: dict[int, list[Share]] = {}
     for table in tables:
-        if table.reading.get("partial"):
-            for share in shares_of(table):
-                if share.steps:
-                    groups.setdefault((share.entry.document, share.steps), []).append(
-                        (table, share)
-                    )
-    for (_, n), group in groups.items():
+        for share in shares_of(table) if table.reading.get("partial") else ():
+            if share.steps:
+                groups.setdefault(share.steps, []).append(share)
+    for n, group in groups.items():
         yield from _parts_of(n, group)
 
 
-def _parts_of(n: int, group: Sequence[tuple[Table, Share]]) -> Iterator[Finding]:
-    distinct = sorted({share.bare for _, share in group})
+def _parts_of(n: int, group: Sequence[Share]) -> Iterator[Finding]:
+    distinct = sorted({share.bare for share in group})
     tried = fits(distinct, [n * parts for parts in range(1, _PARTS + 1)], [ANY])
     if not tried or tried[0].chance > CHANCE:
         return
     fit, chance = tried[0], tried[0].chance
     parts = fit.n // n
     sure = LIKELY if fit.expected < _TELLING * fit.of else WEAK
-    strange = [(t, s) for t, s in group if not possible(s.bare, fit.n)]
+    strange = [share for share in group if not possible(share.bare, fit.n)]
     where = f"all columns of {n} questions"
     why = f"by chance {fit.expected:.1f} of {fit.of} would be, p < {max(chance, 1e-12):.0e}"
-    names = ", ".join(dict.fromkeys(table.name for table, _ in group))
+    names = ", ".join(dict.fromkeys(share.entry.table for share in group))
     yield Finding(
-        group[0][0].document, names, "parts of a question", where, "", "",
+        group[0].entry.document, names, "parts of a question", where, "", "",
         f"{fit.possible} of {fit.of} distinct shares are {n} questions in parts of 1/{parts}",
         TELLS, sure, why, fit.of,
     )  # fmt: skip
-    for table, share in strange:
+    for share in strange:
+        entry = share.entry
         yield Finding(
-            table.document, table.name, "impossible share", place(share), share.entry.printed,
+            entry.document, entry.table, "impossible share", place(share), entry.printed,
             f"{n} questions in parts of 1/{parts}, as {fit.possible} of {fit.of}",
             f"{share.bare} is none", FAILS, sure, why, 1,
         )  # fmt: skip
@@ -220,7 +218,5 @@ def ratios(table: Table) -> Iterator[Finding]:
                 shown, FAILS, CERTAIN, "arithmetic on the cell", 1,
             )  # fmt: skip
     if n:
-        yield Finding(
-            table.document, table.name, "ratio in a cell", "all", "", "each number follows",
-            f"{good} of {n}", HOLDS if good == n else TELLS, CERTAIN, "arithmetic on the cell", n,
-        )  # fmt: skip
+        why = "arithmetic on the cell"
+        yield tally(table, "ratio in a cell", "all", "each number follows", good, n, why)

@@ -1,6 +1,6 @@
 """The audit over a file of anyone's tables: `python -m memrepro audit FILE`.
 
-A YAML file holds tables as in `memrepro/reported/` (see `tables.KEYS`); a csv file holds tidy
+A YAML file holds tables as a document's `printed.yaml` does (`tables.KEYS`); a csv file holds tidy
 cells, one a line: `row, column, reported`, and where they are known `table`, `metric` and `n`.
 """
 
@@ -11,12 +11,11 @@ from typing import Any
 import pandas as pd
 
 from memrepro.audit.consistency import findings
-from memrepro.audit.finding import Finding
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding
 from memrepro.audit.tables import Table, read_tables, table_of
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_table
 
-COLUMNS = list(Finding._fields)
 _NEEDED = ("row", "column", "reported")
 _KNOWN = (*_NEEDED, "table", "metric", "n")
 _SUFFIXES = (".yaml", ".yml", ".csv")
@@ -32,10 +31,9 @@ def audit_file(path: Path) -> pd.DataFrame:
         MemreproError: if the file is missing or not in the format, naming table, row and rule.
     """
     found = findings(tables_of(path))
-    words = {"does not hold": 0, "tells": 1, "holds": 2}
-    sure = {"certain": 0, "likely": 1, "weak": 2}
-    ordered = sorted(found, key=lambda one: (words[one.words], sure[one.sure]))
-    return pd.DataFrame(ordered, columns=COLUMNS)
+    words, sure = (FAILS, TELLS, HOLDS), (CERTAIN, LIKELY, WEAK)
+    ordered = sorted(found, key=lambda one: (words.index(one.words), sure.index(one.sure)))
+    return pd.DataFrame(ordered, columns=list(Finding._fields))
 
 
 def tables_of(path: Path) -> Sequence[Table]:
@@ -62,15 +60,13 @@ def _from_csv(path: Path) -> list[Table]:
             "table, metric and n"
         )
     if strange := [column for column in frame if column not in _KNOWN]:
-        raise MemreproError(f"{path} has the unknown column {strange[0]!r}: known are {_known()}")
+        raise MemreproError(
+            f"{path} has the unknown column {strange[0]!r}: known are {', '.join(_KNOWN)}"
+        )
     if "table" not in frame:
         frame["table"] = path.stem
     groups = frame.groupby("table", sort=False)
     return [_table(path, str(name), group) for name, group in groups]
-
-
-def _known() -> str:
-    return ", ".join(_KNOWN)
 
 
 def _table(path: Path, name: str, cells: pd.DataFrame) -> Table:

@@ -13,6 +13,7 @@ A file holds tables by name, each a mapping:
 may say of itself is in `KEYS`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -126,6 +127,11 @@ def names(key: str, name: str) -> bool:
     )
 
 
+def matches(pattern: str, name: str) -> bool:
+    """Whether a name is a pattern's, in which '*' stands for anything."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
+
+
 def read_tables(path: Path, document: str = "") -> list[Table]:
     """The tables of a YAML file in the ledger's format.
 
@@ -156,7 +162,9 @@ def table_of(document: str, name: str, entry: Any, path: str = "") -> Table:
     if not isinstance(entry, Mapping):
         raise MemreproError(f"{where} is a {type(entry).__name__}: it must be a mapping")
     if strange := sorted(set(map(str, entry)) - set(KEYS)):
-        raise MemreproError(f"{where} has the unknown key {strange[0]!r}: known are {_known()}")
+        raise MemreproError(
+            f"{where} has the unknown key {strange[0]!r}: known are {', '.join(KEYS)}"
+        )
     for key in _NEEDED:
         if not entry.get(key):
             raise MemreproError(f"{where} has no {key!r}: it must have {' and '.join(_NEEDED)}")
@@ -172,10 +180,6 @@ def table_of(document: str, name: str, entry: Any, path: str = "") -> Table:
         reading["formulas"] = {**_claimed(entry["rows"], columns), **reading.get("formulas", {})}
     _check_n(where, reading.get("n"))
     return Table(document, name, rows, reading)
-
-
-def _known() -> str:
-    return ", ".join(KEYS)
 
 
 def _printing(columns: list[str]) -> list[str]:

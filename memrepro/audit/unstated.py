@@ -23,103 +23,100 @@ from memrepro.audit.tables import Table
 _MOST, _HALF = 0.95, 0.6  # of the shares: to name those that are none; to believe an n
 
 
-def unstated(tables: Sequence[Table], largest: int = LARGEST) -> Iterator[Finding]:
+def unstated(tables: Sequence[Table]) -> Iterator[Finding]:
     """The number of questions behind shares whose table states none.
 
     All shares of a metric and a data set are tried together, then table by table, then column by
     column; what chance explains as well is told for the first of these alone.
     """
     open_ = [
-        (table, share)
+        share
         for table in tables
         if not any(table.reading.get(key) for key in ("partial", "total", "set"))
         for share in shares_of(table)
         if not share.steps and share.entry.metric
     ]
-    groups: dict[str, list[tuple[Table, Share]]] = {}
-    for table, share in open_:
+    groups: dict[str, list[Share]] = {}
+    for share in open_:
         stem = re.sub(r"-(S|M)$", "", share.entry.dataset)
-        groups.setdefault(f"{share.entry.metric}, {stem or 'no data set named'}", []).append(
-            (table, share)
-        )
+        name = f"{share.entry.metric}, {stem or 'no data set named'}"
+        groups.setdefault(name, []).append(share)
     for name, group in groups.items():
-        yield from _searched(name, group, largest)
+        yield from _searched(name, group)
 
 
-def _searched(name: str, group: Sequence[tuple[Table, Share]], largest: int) -> Iterator[Finding]:
-    by_table: dict[str, list[tuple[Table, Share]]] = {}
-    by_column: dict[tuple[str, str], list[tuple[Table, Share]]] = {}
-    for table, share in group:
-        by_table.setdefault(table.name, []).append((table, share))
-        head = re.sub(r"[ ,]*(?:Top-|recall@|R@)\d+$", "", share.entry.column, flags=re.I)
-        by_column.setdefault((table.name, head), []).append((table, share))
-    told: list[tuple[Sequence[tuple[Table, Share]], Fit]] = []
-    if found := _believed(group, largest):
+def _searched(name: str, group: Sequence[Share]) -> Iterator[Finding]:
+    by_table: dict[str, list[Share]] = {}
+    by_column: dict[tuple[str, str], list[Share]] = {}
+    for share in group:
+        entry = share.entry
+        by_table.setdefault(entry.table, []).append(share)
+        head = re.sub(r"[ ,]*(?:Top-|recall@|R@)\d+$", "", entry.column, flags=re.I)
+        by_column.setdefault((entry.table, head), []).append(share)
+    told: list[tuple[Sequence[Share], Fit]] = []
+    if found := _believed(group):
         told.append((group, found))
     else:
         for part in (*by_table.values(), *by_column.values()):
-            shares = {share for _, share in part}
-            covered = any(shares <= {share for _, share in other} for other, _ in told)
-            if not covered and (found := _believed(part, largest)):
+            covered = any({*part} <= {*other} for other, _ in told)
+            if not covered and (found := _believed(part)):
                 told.append((part, found))
     if not told:
-        yield _no_evidence(name, group, largest)
+        yield _no_evidence(name, group)
     for some, fit in told:
-        yield from _explained(name, some, fit, largest)
+        yield from _explained(name, some, fit)
 
 
-def _believed(group: Sequence[tuple[Table, Share]], largest: int) -> Fit | None:
+def _believed(group: Sequence[Share]) -> Fit | None:
     """The n that explains most of a group, and more than chance."""
-    found = best([share.bare for _, share in group], largest)
+    found = best([share.bare for share in group])
     return found if found and found.possible >= _HALF * found.of else None
 
 
-def _names(group: Sequence[tuple[Table, Share]]) -> str:
-    return ", ".join(dict.fromkeys(table.name for table, _ in group))
+def _names(group: Sequence[Share]) -> str:
+    return ", ".join(dict.fromkeys(share.entry.table for share in group))
 
 
-def _no_evidence(name: str, group: Sequence[tuple[Table, Share]], largest: int) -> Finding:
-    tried = fits([share.bare for _, share in group], range(1, largest + 1))
+def _no_evidence(name: str, group: Sequence[Share]) -> Finding:
+    tried = fits([share.bare for share in group])
     whole = sum(fit.possible == fit.of for fit in tried if fit.way == ANY)
     most = tried[0].of if tried else 0
     return Finding(
-        group[0][0].document, _names(group), "number of questions", name, "", "",
-        f"nothing: {whole} numbers up to {largest} explain all {most} distinct shares, and none "
+        group[0].entry.document, _names(group), "number of questions", name, "", "",
+        f"nothing: {whole} numbers up to {LARGEST} explain all {most} distinct shares, and none "
         "stands out", TELLS, WEAK, "too few shares or digits, several n's, or no 0-or-1 metric",
         most,
     )  # fmt: skip
 
 
-def _explained(
-    name: str, group: Sequence[tuple[Table, Share]], fit: Fit, largest: int
-) -> Iterator[Finding]:
-    columns = sorted({share.entry.column for _, share in group})
+def _explained(name: str, group: Sequence[Share], fit: Fit) -> Iterator[Finding]:
+    columns = sorted({share.entry.column for share in group})
     where = f"{name}: {', '.join(columns) if len(columns) <= 4 else f'{len(columns)} columns'}"
     why = (
-        f"by chance {fit.expected:.1f} of {fit.of} would be, p = {fit.chance:.1e} over {largest} "
+        f"by chance {fit.expected:.1f} of {fit.of} would be, p = {fit.chance:.1e} over {LARGEST} "
         f"n's; {fit.rivals} of them explain as many"
     )
-    (tried,) = fits([share.bare for _, share in group], [fit.n], [ANY])
-    strange = [(t, s) for t, s in group if not possible(s.bare, fit.n)]
-    others = sorted({share.entry.column for _, share in strange})
+    (tried,) = fits([share.bare for share in group], [fit.n], [ANY])
+    strange = [share for share in group if not possible(share.bare, fit.n)]
+    others = sorted({share.entry.column for share in strange})
     none = f"; those that are none stand in {', '.join(others)}" if others else ""
     yield Finding(
-        group[0][0].document, _names(group), "number of questions", where, "", "",
+        group[0].entry.document, _names(group), "number of questions", where, "", "",
         f"{fit.possible} of {fit.of} distinct shares are of {fit.n} questions, {fit.way}; "
         f"{tried.possible} if rounded or cut off{none}", TELLS, LIKELY, why, fit.of,
     )  # fmt: skip
-    for table, share in strange if tried.possible >= _MOST * fit.of else []:
+    for share in strange if tried.possible >= _MOST * fit.of else []:
         hints = [f"{o} is ({k} of {fit.n})" for o, k in near_misses(share.bare, fit.n)]
         near = nearest(share._replace(steps=fit.n))
         found = f"with two digits exchanged {hints[0]}" if hints else f"nearest: {near}"
+        entry, expected = share.entry, f"a share of {fit.n}, as {tried.possible} of {fit.of}"
         yield Finding(
-            table.document, table.name, "impossible share", place(share), share.entry.printed,
-            f"a share of {fit.n}, as {tried.possible} of {fit.of}", f"no such share; {found}",
-            FAILS, LIKELY, why, 1,
+            entry.document, entry.table, "impossible share", place(share), entry.printed,
+            expected, f"no such share; {found}", FAILS, LIKELY, why, 1,
         )  # fmt: skip
 
 
-def slipped(tables: Sequence[Table], largest: int = LARGEST) -> Iterator[Finding]:
+def slipped(tables: Sequence[Table]) -> Iterator[Finding]:
     """Recall and NDCG in each other's columns: what should be a share is none, and the other is.
 
     Of tables whose recalls are of one n for the most part.
@@ -130,7 +127,7 @@ def slipped(tables: Sequence[Table], largest: int = LARGEST) -> Iterator[Finding
             (s.entry.row, s.entry.column.lower().replace("ndcg", "recall")): s
             for s in shares_of(table, ["ndcg"])
         }
-        fit = best([share.bare for share in recalls], largest)
+        fit = best([share.bare for share in recalls])
         if fit is None:
             continue
         crossed, p = [], density(fit.n, digits_of(recalls[0].bare)[1], ANY)

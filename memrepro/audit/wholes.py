@@ -3,17 +3,17 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
 from memrepro.audit.granularity import possible
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
-from memrepro.audit.tables import Table
+from memrepro.audit.tables import Table, matches
 
 _WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
 _ADDED = re.compile(r"\b(total|sum)\b", re.I)
@@ -26,23 +26,26 @@ class Whole(NamedTuple):
     """A whole and its parts in one row or column.
 
     Attributes:
-        name: of the whole, for people.
+        row, column: where it stands.
         shown: the whole.
         parts: name → number of each part.
-        sizes: of the parts, or None where one is not stated.
+        sizes: of the parts; () where one is not stated.
         assumed: whether the parts go by their names alone.
         counted: whether each question counts 0 or 1.
-        row, column: where it stands.
     """
 
-    name: str
-    shown: str
-    parts: Mapping[str, str]
-    sizes: Sequence[int] | None
-    assumed: bool
-    counted: bool
     row: str
     column: str
+    shown: str
+    parts: Mapping[str, str]
+    sizes: Sequence[int]
+    assumed: bool
+    counted: bool
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.row}, {self.column}"
 
 
 def columns_of(table: Table) -> dict[str, list[str]]:
@@ -78,86 +81,73 @@ def is_whole(table: Table, row: str, column: str) -> bool:
     return column in columns_of(table) or bool(_WHOLE.fullmatch(row))
 
 
-class WholeCheck(NamedTuple):
-    """A whole whose parts' sizes are stated: their mean, whether that is it, and if not, why."""
-
-    whole: Whole
-    value: float
-    holds: bool
-    why: str
-
-
-def each_whole(table: Table) -> Iterator[WholeCheck]:
-    """Every whole whose parts' sizes are stated, with the mean of its parts."""
-    for whole in (*in_rows(table), *in_columns(table)):
+def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
+    """Every whole whose parts' sizes are stated: the parts' mean, whether it is that, why not."""
+    for whole in (*_in_rows(table), *_in_columns(table)):
         if whole.sizes:
             parts = list(whole.parts.values())
             right = _right(parts, whole.sizes) if whole.counted else None
             if right is None:
                 means = zip(parts, whole.sizes, strict=True)
-                right = sum(float(_number(part).value) * n for part, n in means)  # type: ignore[assignment]
-            holds = _holds(whole)
+                total = sum(float(_number(part).value) * n for part, n in means)
+            else:
+                total = float(right)
+            holds = _gives(whole, parts)
             why = "" if holds else "; ".join(_explanations(whole))
-            yield WholeCheck(whole, float(right or 0) / sum(whole.sizes), holds, why)
+            yield whole, total / sum(whole.sizes), holds, why
 
 
-def in_rows(table: Table) -> Iterator[Whole]:
+def _in_rows(table: Table) -> Iterator[Whole]:
     """The wholes of each row, where whole and parts are numbers."""
+    counted = not table.reading.get("partial")
     for column, parts in columns_of(table).items():
+        assumed = column not in table.reading.get("whole", {})
         for row, cells in table.rows.items():
             if table.runs(row) > 1 or "±" in cells[column] or not parse(cells[column]):
                 continue
             shown = {part: cells[part] for part in parts if parse(cells[part])}
-            sizes = [table.size(row, part) for part in shown]
-            known = [n for n in sizes if n]
-            whole = len(known) == len(shown)
-            yield Whole(
-                f"{row}, {column}", cells[column], shown, known if whole else None,
-                column not in table.reading.get("whole", {}), not table.reading.get("partial"),
-                row, column,
-            )  # fmt: skip
+            sizes = [n for part in shown if (n := table.size(row, part))]
+            if len(sizes) < len(shown):
+                sizes = []
+            yield Whole(row, column, cells[column], shown, sizes, assumed, counted)
 
 
-def in_columns(table: Table) -> Iterator[Whole]:
+def _in_columns(table: Table) -> Iterator[Whole]:
     """The shares of a row that is the whole of the others, where all sizes are stated."""
+    counted = not table.reading.get("partial")
     for row in table.rows:
         if not _WHOLE.fullmatch(row) or row in table.reading.get("whole_rows", {}):
             continue
         for column in table.columns:
             entry = entry_of(table, row, column, table.rows[row][column])
             shown = {r: c[column] for r, c in table.rows.items() if r != row and parse(c[column])}
-            sizes = [table.size(r, column) for r in shown]
-            if entry.kind == "share" and all(sizes) and len(shown) > 1:
-                known = [n for n in sizes if n]
-                counted = not table.reading.get("partial")
-                yield Whole(
-                    f"{row}, {column}", entry.printed, shown, known, False, counted, row, column
-                )
+            sizes = [n for r in shown if (n := table.size(r, column))]
+            if entry.kind == "share" and len(sizes) == len(shown) > 1:
+                yield Whole(row, column, entry.printed, shown, sizes, False, counted)
 
 
 def weighted(table: Table) -> Iterator[Finding]:
     """Wholes whose parts' sizes are stated, against the weighted mean of the parts."""
-    made = [whole for whole in (*in_rows(table), *in_columns(table)) if whole.sizes]
-    failed = [whole for whole in made if not _holds(whole)]
+    made = list(each_whole(table))
+    by_name = "; the parts go by their names"
     if made:
-        assumed = any(whole.assumed for whole in made)
-        why = "the sizes are stated" + ("; the parts go by their names" if assumed else "")
-        yield Finding(
-            table.document, table.name, "whole and parts", "all wholes", "",
+        assumed = any(whole.assumed for whole, *_ in made)
+        yield tally(
+            table, "whole and parts", "all wholes",
             "each whole is the weighted mean of its parts, with what rounding leaves open",
-            f"{len(made) - len(failed)} of {len(made)}", TELLS if failed else HOLDS, CERTAIN, why,
-            len(made),
+            sum(holds for _, _, holds, _ in made), len(made),
+            "the sizes are stated" + by_name * assumed,
         )  # fmt: skip
-    for whole in failed:
-        low, high = _mean(list(whole.parts.values()), whole.sizes or ())
-        others = _explanations(whole)
-        yield Finding(
-            table.document, table.name, "whole and parts", whole.name, whole.shown,
-            f"{(low + high) / 2:.4f} ({low:.5f} to {high:.5f}), the weighted mean of its parts",
-            "; ".join([whole.shown, *others]), FAILS, CERTAIN if not whole.assumed else LIKELY,
-            "the sizes are stated" + ("; the parts go by their names" if whole.assumed else ""),
-            len(whole.parts) + 1,
-        )  # fmt: skip
+    for whole, _, holds, why in made:
+        if not holds:
+            low, high = _mean(list(whole.parts.values()), whole.sizes)
+            sure = LIKELY if whole.assumed else CERTAIN
+            yield Finding(
+                table.document, table.name, "whole and parts", whole.name, whole.shown,
+                f"{(low + high) / 2:.4f} ({low:.5f} to {high:.5f}), the weighted mean of its parts",
+                "; ".join(filter(None, [whole.shown, why])), FAILS, sure,
+                "the sizes are stated" + by_name * whole.assumed, len(whole.parts) + 1,
+            )  # fmt: skip
 
 
 def _number(shown: str) -> Printed:
@@ -175,13 +165,9 @@ def _mean(parts: Sequence[str], sizes: Sequence[int]) -> tuple[float, float]:
     return low, high
 
 
-def _holds(whole: Whole) -> bool:
-    return _gives(whole, list(whole.parts.values()))
-
-
 def _gives(whole: Whole, parts: Sequence[str]) -> bool:
     """Whether parts can give a whole. Where all are counts of their sizes, to the last question."""
-    number, sizes = _number(whole.shown), whole.sizes or ()
+    number, sizes = _number(whole.shown), whole.sizes
     top = float(number.value + number.step)
     counted = _right(parts, sizes) if whole.counted else None
     if counted is not None:
@@ -205,38 +191,35 @@ def _right(parts: Sequence[str], sizes: Sequence[int]) -> int | None:
     return total
 
 
-def _explanations(whole: Whole) -> list[str]:
+def _explanations(whole: Whole) -> Iterator[str]:
     """Orders of the parts that give the whole, and the one part that could be wrong."""
-    names, shown, sizes = list(whole.parts), list(whole.parts.values()), list(whole.sizes or ())
-    found = []
+    shown = list(whole.parts.values())
     if len(set(shown)) > 1:
         orders = _orders(shown)
         fitting = [o for o in orders if list(o) != shown and _gives(whole, o)]
         if whole.counted:
             fitting = [
                 o for o in fitting
-                if all(possible(s, n) for s, n in zip(o, sizes, strict=True) if s.startswith("0"))
+                if all(possible(s, n) for s, n in zip(o, whole.sizes, strict=True) if s[0] == "0")
             ]  # fmt: skip
-        moved = [_moved(names, shown, order) for order in fitting]
+        moved = [_moved(list(whole.parts), shown, order) for order in fitting]
         if moved:
             fewest = min(moved, key=lambda one: (one.count("="), one))
-            found.append(f"as printed in another order it would hold: {fewest}")
-            if len(moved) > 1:
-                found[-1] += f" ({len(moved)} orders of {len(orders)} do)"
+            several = f" ({len(moved)} orders of {len(orders)} do)" * (len(moved) > 1)
+            yield f"as printed in another order it would hold: {fewest}{several}"
         else:
-            found.append(f"no order of its parts gives it ({len(orders)} tried)")
-    if alone := _alone(whole, names, shown, sizes):
-        found.append(f"if one part alone is wrong, it would be {alone}")
-    return found
+            yield f"no order of its parts gives it ({len(orders)} tried)"
+    if alone := _alone(whole):
+        yield f"if one part alone is wrong, it would be {alone}"
 
 
-def _alone(whole: Whole, names: list[str], shown: list[str], sizes: list[int]) -> str:
+def _alone(whole: Whole) -> str:
     """The parts that would give the whole with another number in their place, the nearest first."""
-    target, total, needs = float(_number(whole.shown).value), sum(sizes), []
-    for i, (name, n) in enumerate(zip(names, sizes, strict=True)):
-        others = [float(_number(s).value) * m for s, m in zip(shown, sizes, strict=True)]
-        value = float(_number(shown[i]).value)
-        need = (target * total - sum(others) + value * n) / n
+    shown, sizes, needs = list(whole.parts.values()), whole.sizes, []
+    target, values = float(_number(whole.shown).value), [float(_number(s).value) for s in shown]
+    lacking = target * sum(sizes) - sum(x * n for x, n in zip(values, sizes, strict=True))
+    for i, (name, n, value) in enumerate(zip(whole.parts, sizes, values, strict=True)):
+        need = (lacking + value * n) / n
         right = round(need * n)
         if not 0 <= right <= n:
             continue
@@ -271,7 +254,7 @@ def _moved(names: Sequence[str], shown: Sequence[str], order: Sequence[str]) -> 
 def searched(table: Table) -> Iterator[Finding]:
     """Wholes whose parts' sizes are not stated: within their parts, and by one set of weights."""
     groups: dict[tuple[str, ...], list[Whole]] = {}
-    for whole in in_rows(table):
+    for whole in _in_rows(table):
         if not whole.sizes and len(whole.parts) > 1:
             groups.setdefault(tuple(whole.parts), []).append(whole)
     for parts, wholes in groups.items():
@@ -349,8 +332,7 @@ def rows(table: Table) -> Iterator[Finding]:
             if not (target := parse(shown)) or len(numbers) < 2:
                 continue
             share = len(numbers) if how == "mean" else 1
-            low = sum(_least(x) for x in numbers) / share
-            high = sum(_most(x) for x in numbers) / share
+            low, high = (sum(ends) / share for ends in zip(*map(_ends, numbers), strict=True))
             holds = low <= target.high + _NEAR and high >= target.low - _NEAR
             n, good = n + 1, good + holds
             if not holds:
@@ -359,40 +341,29 @@ def rows(table: Table) -> Iterator[Finding]:
                     f"{(low + high) / 2:g}", shown, FAILS, CERTAIN, "arithmetic on the column", 1,
                 )  # fmt: skip
         if n:
-            yield Finding(
-                table.document, table.name, f"{how} of rows", row, "",
-                f"the {how} of {len(parts)} rows", f"{good} of {n} columns",
-                HOLDS if good == n else TELLS, CERTAIN, "arithmetic on the column", n,
+            yield tally(
+                table, f"{how} of rows", row, f"the {how} of {len(parts)} rows", good, n,
+                "arithmetic on the column", " columns",
             )  # fmt: skip
 
 
-def _least(number: Printed) -> float:
-    return float(number.value) if number.step == 1 else number.low
-
-
-def _most(number: Printed) -> float:
-    return float(number.value) if number.step == 1 else number.high
+def _ends(number: Printed) -> tuple[float, float]:
+    """The least and the most that a number can stand for; a count is exact."""
+    exact = float(number.value)
+    return (exact, exact) if number.step == 1 else (number.low, number.high)
 
 
 def _row_wholes(table: Table) -> dict[str, tuple[str, list[str]]]:
     """Row → how it is made of which rows; by name where no size is stated for its cells."""
-    stated: Mapping[str, list[object]] = table.reading.get("whole_rows", {})
+    stated: Mapping[str, Any] = table.reading.get("whole_rows", {})
     found = {}
     plain = [row for row in table.rows if not _WHOLE.fullmatch(row) and row not in stated]
     for row in table.rows:
         if row in stated:
             if stated[row]:
                 how, patterns = stated[row]
-                fits = [r for r in plain if _named(patterns, r)]
-                found[row] = (str(how), fits)
+                found[row] = (how, [r for r in plain if any(matches(str(p), r) for p in patterns)])
         elif _WHOLE.fullmatch(row) and not any(table.size(row, c) for c in table.columns):
             how = "sum" if _ADDED.fullmatch(row) else "mean"
             found[row] = (how, plain)
     return found
-
-
-def _named(patterns: object, row: str) -> bool:
-    assert isinstance(patterns, list)
-    return any(
-        re.fullmatch(".*".join(map(re.escape, str(one).split("*"))), row) for one in patterns
-    )

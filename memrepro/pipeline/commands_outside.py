@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from memrepro.evaluate.metrics import METRICS
-from memrepro.pipeline.commands import Add, print_json, print_table
+from memrepro.pipeline.printing import Add, print_json, print_table
 
 _LEVELS = ("session", "round", "turn")
 

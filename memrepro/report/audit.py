@@ -14,14 +14,13 @@ from memrepro.audit.ledger import counts
 from memrepro.audit.printed import KINDS
 from memrepro.audit.tables import PROSE
 from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_COMPARABLE
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import write_table
 from memrepro.report import figures
-from memrepro.report.profile import Views
-from memrepro.report.tables import Cell, write_cells
+from memrepro.report.tables import Cell, verdict_cells, write_cells
 
-_VIEWS = Views("audit")
-show_table, show_figure = _VIEWS.table, _VIEWS.figure
 _LABELS = {HOLDS: AGREES, FAILS: DIFFERS}
+# Hatches tell the outcomes apart in greyscale too.
+_HATCHES = ("", "//", "..", "xx", "++", "--", "\\\\", "oo", "**", "")
 
 
 def ledger_cells() -> Iterator[Cell]:
@@ -66,26 +65,19 @@ def consistency_cells(found: Iterable[Finding]) -> Iterator[Cell]:
         seen[row] = seen.get(row, 0) + 1
         if seen[row] > 1:
             row = f"{row} ({seen[row]})"
-        label = _LABELS.get(one.words, NOT_COMPARABLE)
-        term = f"{one.sure}: {one.why}"
-        yield Cell(row, "verdict", one.rule, one.printed, one.words, one.n, label, term)
-        for column, text in (
-            ("expected", one.expected),
-            ("found", one.found),
-            ("how sure", one.sure),
-        ):
-            yield Cell(row, column, one.rule, "", text, one.n, "")
+        label, term = _LABELS.get(one.words, NOT_COMPARABLE), f"{one.sure}: {one.why}"
+        verdict = Cell(row, "verdict", one.rule, one.printed, one.words, one.n, label, term)
+        texts = {"expected": one.expected, "found": one.found, "how sure": one.sure}
+        yield from verdict_cells(verdict, texts)
 
 
 def _draw_bars(data: pd.DataFrame) -> Figure:
     wide = data.pivot(index="document", columns="outcome", values="share")
-    order = list(dict.fromkeys(data["document"]))
-    wide = wide.loc[order[::-1], list(coverage.OUTCOMES)]
+    wide = wide.loc[data["document"].unique()[::-1], list(coverage.OUTCOMES)]
     figure = Figure(figsize=(10, 3.6), layout="constrained")
     axis = figure.subplots()
     palette = sns.color_palette("colorblind", len(wide.columns))
     left = pd.Series(0.0, index=wide.index)
-    # Hatches tell the verdicts apart in greyscale too.
     for outcome, colour, hatch in zip(wide.columns, palette, _HATCHES, strict=True):
         axis.barh(
             wide.index, wide[outcome], left=left, label=outcome, color=colour, hatch=hatch,
@@ -105,16 +97,6 @@ def _drawn(found: pd.DataFrame, folder: Path) -> list[Path]:
     data = data[data["document"] != "all"].copy()
     data["share"] = data["n"] / data.groupby("document")["n"].transform("sum")
     return figures.save(lambda: _draw_bars(data), data, folder, "verdicts")
-
-
-_HATCHES = ("", "//", "..", "xx", "++", "--", "\\\\", "oo", "**", "")
-
-
-def failing(profile: str) -> pd.DataFrame:
-    """The findings that do not hold, wide, for the notebook; the surest first."""
-    frame = read_table(_VIEWS.folder(profile) / "findings.csv")
-    frame = frame[frame["words"] == FAILS].sort_values("sure", kind="stable")
-    return frame.drop(columns=["words", "n"]).reset_index(drop=True)
 
 
 def build(profile: str, folder: Path) -> list[Path]:

@@ -1,8 +1,8 @@
 """One engine for claims: `claims.yaml` names what a document says and what compares with what.
 
-    level: round                       # as in `tables.yaml`, of every comparison
     metrics: [recall_all@5, ndcg@10]   # by which rows are compared
-    layout: metrics                    # a column a metric; or 'words', or 'directions'
+    both: {recall_all@50: name}        # a metric only for rows whose specs both have that entry
+    layout: words                      # what was found as a text; without it, a column a metric
     note: …
     table: tested_claims               # what the table is called, if not 'claims'
     claims:
@@ -20,20 +20,18 @@ test has one of these in their place:
 
         unchecked: why not
         checked: name      # the check of that row in `checks` of printed.yaml, which has that name
-        reading: {verdict: …, expected: …, found: …, sure: …}   # judged by reading
         check: name                    # `analysis.check(runs, claim)` yields its cells
-        cases: name                    # a function of `analysis`: runs, study → `ClaimCase`s
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from memrepro.audit.tables import PROSE
-from memrepro.audit.verdicts import BY_READING, NOT_COMPARABLE, NOT_RUN
-from memrepro.report.checks import cells_by_row
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.report.checks import checked_rows
 from memrepro.report.compared import FAILS, HOLDS, Compared, compare_rows, correct, verdict
 from memrepro.report.document import Document
 from memrepro.report.runs import Runs
@@ -68,13 +66,8 @@ class Pair(NamedTuple):
     kind: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """What tells it from others."""
-        return self.better.name, self.worse.name, self.kind
-
-    @property
     def name(self) -> str:
-        """For people."""
+        """What tells it from others, for people too."""
         kind = f", {self.kind}" if self.kind else ""
         return f"{self.better.name} less {self.worse.name}{kind}"
 
@@ -99,8 +92,7 @@ class Claims:
         self.compared = self._compare()
 
     def _side(self, entry: Any, choice: Spec) -> Side:
-        level = {"level": self.data["level"]} if "level" in self.data else {}
-        spec = {**level, **self.study, **choice, **as_spec(entry, self.document.named)}
+        spec = {**self.study, **choice, **as_spec(entry, self.document.named)}
         name = entry if isinstance(entry, str) else str(spec["called"])
         return Side(fill(name, spec), filled(spec, self.runs.planned))
 
@@ -123,20 +115,21 @@ class Claims:
         sides = [one if isinstance(one, list) else [one] for one in (better, worse)]
         return [(one, other) for one in sides[0] for other in sides[1]]
 
-    def _compare(self) -> dict[tuple[str, str, str], list[Compared]]:
+    def _compare(self) -> dict[str, list[Compared]]:
         """Every comparison of rows that were run, by pair; those of equality are not tested."""
-        families: dict[str, dict[tuple[str, str, str], Pair]] = {}
-        same: dict[tuple[str, str, str], Pair] = {}
+        families: dict[str, dict[str, Pair]] = {}
+        same: dict[str, Pair] = {}
         for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
             of = same if claim.get("equal") else families.setdefault(claim.get("family", ""), {})
-            of |= {pair.key: pair for pair in pairs if pair.key not in of}
-        result: dict[tuple[str, str, str], list[Compared]] = {}
+            for pair in pairs:
+                of.setdefault(pair.name, pair)
+        result: dict[str, list[Compared]] = {}
         for family in families.values():
-            made = [(key, one) for key, pair in family.items() for one in self._of_pair(pair)]
-            for (key, _), one in zip(made, correct([one for _, one in made]), strict=True):
-                result.setdefault(key, []).append(one)
-        for key, pair in same.items():
-            result[key] = [one._replace(p=nan) for one in self._of_pair(pair)]
+            found = [one for pair in family.values() for one in self._of_pair(pair)]
+            for one in correct(found):
+                result.setdefault(one.name, []).append(one)
+        for name, pair in same.items():
+            result[name] = [one._replace(p=nan) for one in self._of_pair(pair)]
         return result
 
     def _of_pair(self, pair: Pair) -> Iterator[Compared]:
@@ -177,16 +170,14 @@ class Claims:
     def cells(self) -> Iterator[Cell]:
         """The claims, one a row: the verdict here, and what it rests on."""
         for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
-            said = self._said(claim)
-            claim = {"row": _row_of(claim), **claim}
+            row, said = self._said(claim)
+            claim = {"row": row, **claim}
             if not claim["row"] or (claim.get("optional") and not self._any(pairs)):
                 continue
             if "unchecked" in claim:
                 yield from self._unchecked(claim, said)
             elif "checked" in claim:
-                yield from cells_by_row(self.document.name, claim["checked"])[claim["row"]]
-            elif "reading" in claim:
-                yield from _by_reading(claim, said)
+                yield from checked_rows(self.document.name, claim["checked"])[claim["row"]]
             elif "check" in claim:
                 yield from self.document.call("check")(self.runs, {**self.study, **claim})
             elif "cases" in claim:
@@ -201,12 +192,13 @@ class Claims:
             for pair in pairs
         )
 
-    def _said(self, claim: Mapping[str, Any]) -> str:
+    def _said(self, claim: Mapping[str, Any]) -> tuple[str, str]:
+        """The row of a claim whose words stand in `printed.yaml`, or '', and its words."""
         said = claim.get("said", "")
         if isinstance(said, list):
             table, row = said
-            return self.document.printed(table)[row][PROSE]
-        return str(said)
+            return row, self.document.printed(table)[row][PROSE]
+        return "", str(said)
 
     def _unchecked(self, claim: Mapping[str, Any], said: str) -> Iterator[Cell]:
         row = claim["row"]
@@ -220,7 +212,7 @@ class Claims:
     def _tested(self, claim: Mapping[str, Any], said: str, pairs: Sequence[Pair]) -> Iterator[Cell]:
         """A claim that runs check, or 'not run' with the reason."""
         row, note = claim["row"], self.data["note"]
-        found = [one for pair in pairs for one in self.compared.get(pair.key, ())]
+        found = [one for pair in pairs for one in self.compared.get(pair.name, ())]
         missing = dict.fromkeys(
             why for pair in pairs for side in pair[:2] if (why := self.why_not(side))
         )
@@ -257,12 +249,6 @@ class Claims:
         }
 
 
-def _row_of(claim: Mapping[str, Any]) -> str:
-    """The row of a claim whose words stand in `printed.yaml`."""
-    said = claim.get("said")
-    return str(said[1]) if isinstance(said, list) else ""
-
-
 def _least(found: Sequence[Compared]) -> dict[str, Compared]:
     """Metric → the comparison that supports the claim least."""
     return {
@@ -294,14 +280,6 @@ def _same(found: Sequence[Compared]) -> str:
     return FAILS if any(one.interval != (0, 0, 0) for one in found) else HOLDS
 
 
-def _by_reading(claim: Mapping[str, Any], said: str) -> Iterator[Cell]:
-    """What a person judged by reading; it counts as no reproduced number."""
-    reading = claim["reading"]
-    head = Cell(claim["row"], "verdict", "claim", said, reading["verdict"], 1, BY_READING)
-    texts = {"expected": reading["expected"], "found": reading["found"]}
-    yield from verdict_cells(head, {**texts, "how sure": reading["sure"]})
-
-
 def case_cells(
     claim: Mapping[str, Any], said: str, cases: Sequence[ClaimCase], note: str
 ) -> Iterator[Cell]:
@@ -323,6 +301,3 @@ def case_cells(
         "what came out": "; ".join(f"{case.case}: {case.text}" for case in cases),
     }
     yield from verdict_cells(head, texts)
-
-
-CaseFunction = Callable[[Runs, Spec], Iterator[ClaimCase]]

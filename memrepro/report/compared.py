@@ -18,7 +18,7 @@ from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.evaluate.bootstrap import Interval, paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
 from memrepro.report import figures
-from memrepro.report.profile import difference
+from memrepro.report.profile import difference, paired_values
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.tables import Cell
 
@@ -75,25 +75,15 @@ def compare_rows(
     kind: str = "",
     sources: tuple[Source, ...] = (),
 ) -> Compared:
-    """One comparison, before the correction.
-
-    Args:
-        better: the row that a claim calls better.
-        worse: the other.
-        metric: with its k.
-        now: `query_id, kind, value` of the better row.
-        before: the same of the worse one.
-        kind: of the questions; '' for all.
-        sources: of the worse row, then of the better one.
+    """One comparison, before the correction; `query_id, kind, value` are `now` of the better row.
 
     Raises:
         MemreproError: if they are of different questions.
     """
-    shown = difference(before, now)
-    both = before.merge(now, on="query_id", suffixes=(" before", " now"))
-    old, new = (both[f"value {when}"].to_numpy() for when in ("before", "now"))
-    interval, p = paired_difference(old, new), sign_flip(new - old)
-    return Compared(better, worse, kind, metric, shown, interval, len(both), p, sources=sources)
+    old, new = paired_values(before, now)
+    shown, interval = difference(before, now), paired_difference(old, new)
+    p = sign_flip(new - old)
+    return Compared(better, worse, kind, metric, shown, interval, len(old), p, sources=sources)
 
 
 def correct(family: Sequence[Compared]) -> list[Compared]:
@@ -131,15 +121,7 @@ def difference_cells(found: Sequence[Compared], called: str) -> Iterator[Cell]:
 def draw_differences(
     found: Sequence[Compared], panels: Sequence[str], title: str, folder: Path, name: str
 ) -> list[Path]:
-    """Each comparison's difference with its interval; written with its data.
-
-    Args:
-        found: the comparisons; nothing is drawn of none.
-        panels: metrics with their k, a panel each.
-        title: of the data.
-        folder: where the figure goes.
-        name: of its files.
-    """
+    """Each comparison's difference with its interval, a panel a metric; nothing where none is."""
     rows = [(one.name, one.metric, *one.interval, one.n) for one in found]
     columns = ["comparison", "metric", "difference", "low", "high", "n"]
     data = pd.DataFrame(rows, columns=columns)

@@ -35,7 +35,7 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
     by profile     profile → what the table says on it instead
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -46,7 +46,7 @@ from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
 from memrepro.report.profile import difference, exclusion_cells
 from memrepro.report.runs import Runs
-from memrepro.report.sources import FileSource, RunSource, Source, write_sources
+from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.specs import (
     Spec,
     as_specs,
@@ -161,28 +161,25 @@ class Tables:
         elif not spec.get("run") and shown == "":
             return  # nothing is printed there
         elif reason := self._reason(spec, shown):
-            if spec.get("missing") != "omit" or not spec.get("run"):
-                verdict = spec.get("verdict", NOT_RUN) if not spec.get("run") else NOT_RUN
-                absent = cell.reported == ABSENT and spec.get("run")
-                yield cell._replace(
-                    reported="" if absent else cell.reported, verdict=verdict, note=reason
-                )
+            if not spec.get("run"):
+                yield cell._replace(verdict=spec.get("verdict", NOT_RUN), note=reason)
+            elif spec.get("missing") != "omit":
+                reported = "" if cell.reported == ABSENT else cell.reported
+                yield cell._replace(reported=reported, note=reason)
         else:
             yield self._computed(cell, spec)
 
     def _reason(self, spec: Spec, shown: str | None) -> str:
         """Why a cell has no computed number; '' where it has one."""
         if not spec.get("run"):
-            reasons = [spec.get("why", ""), spec.get("because", "")]
+            reason = str(spec.get("why", ""))
         elif shown == ABSENT:
-            reasons = ["not given in the paper"]
+            reason = "not given in the paper"
         elif self.runs.profile not in spec.get("profiles", [self.runs.profile]):
-            reasons = [spec["elsewhere"]]
-        else:
-            reasons = [self._unevaluated(spec)]
-            if not reasons[0]:
-                return ""
-        return "; ".join([str(one) for one in reasons if one] + self._notes(spec))
+            reason = spec["elsewhere"]
+        elif not (reason := self._unevaluated(spec)):
+            return ""
+        return "; ".join(filter(None, [reason, *self._notes(spec)]))
 
     def _unevaluated(self, spec: Spec) -> str:
         """Why the runs of a cell have no values."""
@@ -249,24 +246,22 @@ class Tables:
     def _protocols(self, table: Spec) -> Iterator[Cell]:
         """Rows that were run, under every protocol by every level, with the number of questions."""
         path = paths.protocols(self.runs.profile)
-        frame = read_table(path)
+        frame, source = read_table(path), str(FileSource(path.name))
         wanted = {(m["metric"], m["k"]) for m in map(metric_of, table["columns"])}
-        source: list[Source] = [FileSource(path.name)]
         for label, row in as_specs(table["rows"], self.document.named):
             spec = filled({**table, **row}, self.runs.planned)
             chosen = (frame["experiment"] == spec.get("run", "")) & (
                 frame["setting"] == (spec.get("setting") or "")
             )
-            fields = ("level", "protocol", "metric", "k", "n", "value")
-            for level, protocol, metric, k, n, value in zip(
-                *(frame.loc[chosen, field].tolist() for field in fields), strict=True
+            fields = ["level", "protocol", "metric", "k", "n", "value"]
+            for level, protocol, metric, k, n, value in frame.loc[chosen, fields].itertuples(
+                index=False
             ):
                 if (metric, k) in wanted:
                     name, column = f"{label}; by {level}, {protocol}, n = {n}", f"{metric}@{k}"
                     yield Cell(
-                        name, column, column, "", number(value), n, NOT_COMPARABLE,
-                        sources=write_sources(source),
-                    )  # fmt: skip
+                        name, column, column, "", number(value), n, NOT_COMPARABLE, sources=source
+                    )
 
 
 def put_in(cells: Iterable[Cell], computed: Iterable[Cell]) -> list[Cell]:
@@ -274,6 +269,3 @@ def put_in(cells: Iterable[Cell], computed: Iterable[Cell]) -> list[Cell]:
     found = {(cell.row, cell.column): cell for cell in computed}
     kept = [found.pop((cell.row, cell.column), cell) for cell in cells]
     return [*kept, *found.values()]
-
-
-CellFunction = Callable[[Spec], str]

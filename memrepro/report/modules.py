@@ -6,39 +6,27 @@ import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, cast
+from typing import NamedTuple
 
 from memrepro.report.build import build_report
 from memrepro.report.document import Document
 
-_AUDIT = "audit"
 
-
-class ReportModule(Protocol):
-    """What builds one report."""
-
-    def build(self, profile: str, folder: Path) -> list[Path]:
-        """Write the report's tables and figures into a folder; return their paths."""
-
-
-class DocumentReport:
+class DocumentReport(NamedTuple):
     """The report of a document that is data."""
 
-    def __init__(self, document: Document) -> None:
-        self.document = document
+    document: Document
 
     def build(self, profile: str, folder: Path) -> list[Path]:
         """Write the report's tables and figures into a folder; return their paths."""
         return build_report(self.document, profile, folder)
 
 
-def report_module(paper: str) -> ReportModule:
-    """What writes a report: the audit's module, `memrepro.papers.<paper>.report`, or data alone."""
-    if paper == _AUDIT:
-        return cast(ReportModule, importlib.import_module("memrepro.report.audit"))
-    name = f"memrepro.papers.{paper}.report"
+def report_module(paper: str) -> ModuleType | DocumentReport:
+    """What `build`s a report: the audit's module, `memrepro.papers.<paper>.report`, or its data."""
+    name = "memrepro.report.audit" if paper == "audit" else f"memrepro.papers.{paper}.report"
     if importlib.util.find_spec(name):
-        return cast(ReportModule, importlib.import_module(name))
+        return importlib.import_module(name)
     return DocumentReport(Document.of(paper))
 
 

@@ -13,7 +13,7 @@ begins so. A placeholder that names no cell is an error that names it.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
@@ -38,45 +38,33 @@ MOST_ROWS = 40  # of a table in a report: what is longer is a file to open
 
 
 class Shown(NamedTuple):
-    """A table or figure of a report, and the sentence on what it shows.
+    """A table or figure of a report by its files' name, and the sentence on what it shows.
 
-    Attributes:
-        name: of its files.
-        says: what it shows.
-        rows: those of a table that the report prints; () for all.
-        columns: likewise.
-        where: the lines of a list that it prints, by the text of a field; {} for all.
+    Of a table the report prints `rows` and `columns`, of a list the lines that have the texts of
+    `where` in these fields; all where they are empty.
     """
 
     name: str
     says: str
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
     where: Mapping[str, str] = MappingProxyType({})
 
 
 class Narrative(NamedTuple):
     """What the report on one document says under one profile, its placeholders filled.
 
-    Attributes:
-        title: of the document.
-        question: what it asks.
-        method: how it answers, and what was done here.
-        found: what was found, a sentence each; empty where the profile has not been told of.
-        shown: the tables and figures behind it.
-        differs: where this project differs from the document, and why.
-        cite: what may be cited.
-        not_cite: what may not, and why.
+    `found` is empty where the profile has not been told of; each text but `question` and `method`
+    is a sentence.
     """
 
-    title: str
     question: str
     method: str
-    found: tuple[str, ...]
-    shown: tuple[Shown, ...]
-    differs: tuple[str, ...]
-    cite: tuple[str, ...]
-    not_cite: tuple[str, ...]
+    found: list[str]
+    shown: list[Shown]
+    differs: list[str]
+    cite: list[str]
+    not_cite: list[str]
 
 
 class Values:
@@ -174,10 +162,6 @@ def _typeset(text: str) -> str:
     return _MINUS.sub("\u2212", text)
 
 
-def _value(cell: Cell) -> str:
-    return _typeset(_MOVED.sub("", cell.reproduced))
-
-
 def _difference(cell: Cell) -> str:
     found = _INTERVAL.search(cell.reproduced)
     return _typeset(found[0]) if found else ""
@@ -193,21 +177,18 @@ def _effect(cell: Cell) -> str:
     return f"{words}, {_typeset(found[0])}"
 
 
-def _moved(place: int) -> Callable[[Cell], str]:
-    def part(cell: Cell) -> str:
-        found = _MOVED.search(cell.reproduced)
-        return found[place] if found else ""
-
-    return part
+def _moved(cell: Cell, place: int) -> str:
+    found = _MOVED.search(cell.reproduced)
+    return found[place] if found else ""
 
 
 # What a placeholder may ask of a cell.
 PARTS: Mapping[str, Callable[[Cell], str]] = {
-    "value": _value,
+    "value": lambda cell: _typeset(_MOVED.sub("", cell.reproduced)),
     "difference": _difference,
     "effect": _effect,
-    "won": _moved(1),
-    "lost": _moved(2),
+    "won": lambda cell: _moved(cell, 1),
+    "lost": lambda cell: _moved(cell, 2),
     "n": lambda cell: f"{int(cell.n):,}",
     "verdict": lambda cell: cell.verdict,
     "term": lambda cell: _typeset(cell.term),
@@ -244,7 +225,7 @@ def headlines(profiles: Sequence[str]) -> str:
             told = read_entries(paper).get("profiles", {}).get(profile, {})
             if "headlines" in told and (paths.results(profile) / paper).is_dir():
                 values = Values(profile, paper)
-                listed = _listed(tuple(map(values.fill, told["headlines"])))
+                listed = _listed(map(values.fill, told["headlines"]))
                 return f"{listed}\n\n{values.fill(told['counts'])}"
     return ""
 
@@ -261,18 +242,14 @@ def read_narrative(paper: str, profile: str) -> Narrative:
     here: dict[str, Any] = entries.get("profiles", {}).get(profile, {})
     values = Values(profile, paper)
 
-    def sentences(name: str) -> tuple[str, ...]:
-        return tuple(map(values.fill, [*entries.get(name, ()), *here.get(name, ())]))
+    def sentences(name: str) -> list[str]:
+        return [values.fill(text) for text in (*entries.get(name, ()), *here.get(name, ()))]
 
-    pictures = tuple(
-        Shown(
-            entry["name"], values.fill(entry["says"]),
-            tuple(entry.get("rows", ())), tuple(entry.get("columns", ())), entry.get("where", {}),
-        )
-        for entry in here.get("shown", ())
-    )  # fmt: skip
+    pictures = [
+        Shown(**{**entry, "says": values.fill(entry["says"])}) for entry in here.get("shown", ())
+    ]
     return Narrative(
-        entries["title"], entries["question"], entries["method"], sentences("found"), pictures,
+        entries["question"], entries["method"], sentences("found"), pictures,
         sentences("differs"), sentences("cite"), sentences("not_cite"),
     )  # fmt: skip
 
@@ -286,7 +263,7 @@ def opening(paper: str, profile: str) -> Markdown:
 def found(paper: str, profile: str) -> Markdown:
     """What was found, a sentence each."""
     sentences = read_narrative(paper, profile).found
-    return _markdown(_listed(sentences or (f"Nothing is told of the profile `{profile}` yet.",)))
+    return _markdown(_listed(sentences or [f"Nothing is told of the profile `{profile}` yet."]))
 
 
 def shown(paper: str, profile: str) -> None:
@@ -345,7 +322,7 @@ def shown_table(paper: str, profile: str, one: Shown) -> pd.DataFrame:
     return table
 
 
-def _named(paper: str, one: Shown, names: tuple[str, ...], axis: pd.Index) -> list[str]:
+def _named(paper: str, one: Shown, names: Sequence[str], axis: pd.Index) -> list[str]:
     known = {_minus(str(name)): name for name in axis}
     if missing := [name for name in names if _minus(name) not in known]:
         raise MemreproError(f"the table {one.name!r} of {paper} has no {missing[0]!r}")
@@ -360,7 +337,7 @@ def _picture(paper: str, profile: str, one: Shown) -> Image | Markdown:
     return _markdown(text)
 
 
-def _listed(sentences: tuple[str, ...]) -> str:
+def _listed(sentences: Iterable[str]) -> str:
     return "\n".join(f"- {sentence}" for sentence in sentences)
 
 

@@ -1,4 +1,4 @@
-"""What every report needs of a profile: its excluded questions, and views for its notebook."""
+"""What every report needs of a profile: its metrics, paired differences, excluded questions."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from IPython.display import Image, Markdown
 
+from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.sources import FileSource
-from memrepro.report.tables import Cell, show
+from memrepro.report.tables import Cell
 from memrepro.study.evaluation import metrics_file
 
 
@@ -99,8 +99,8 @@ def _grouped(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], 
     return dict(zip(found, rows, strict=True)), names, frame["value"].to_numpy()
 
 
-def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
-    """The mean change of a metric with its 95 % paired bootstrap interval, and questions moved.
+def paired_values(before: pd.DataFrame, now: pd.DataFrame) -> tuple[Doubles, Doubles]:
+    """The values of the same questions before and now, each shape (n,), in the order of the first.
 
     Args:
         before: `query_id, kind, value`.
@@ -116,31 +116,16 @@ def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
             f"{len(before)} questions before and {len(now)} now have {common} in common: a "
             "paired difference needs the same questions"
         )
-    old, new = before["value"].to_numpy(), now["value"].to_numpy()[second.get_indexer(first)]
-    interval = paired_difference(old, new)
+    return before["value"].to_numpy(), now["value"].to_numpy()[second.get_indexer(first)]
+
+
+def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
+    """The mean change of a metric with its 95 % paired bootstrap interval, and questions moved.
+
+    Raises:
+        MemreproError: if they are of different questions.
+    """
+    old, new = paired_values(before, now)
+    mean, low, high = paired_difference(old, new)
     won, lost = int((new > old).sum()), int((new < old).sum())
-    return (
-        f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}], won {won}, lost {lost}"
-    )
-
-
-class Views:
-    """The written tables and figures of one paper, for its notebook."""
-
-    def __init__(self, paper: str) -> None:
-        self.paper = paper
-
-    def folder(self, profile: str) -> Path:
-        """Where the paper's tables and figures lie."""
-        return paths.results(profile) / self.paper
-
-    def table(self, profile: str, name: str) -> pd.DataFrame:
-        """A table, wide."""
-        return show(self.folder(profile), name)
-
-    def figure(self, profile: str, name: str) -> Image | Markdown:
-        """A figure, or a line that says why there is none: what it draws has not been run."""
-        path = self.folder(profile) / f"{name}.png"
-        if not path.is_file():
-            return Markdown(f"`{name}` is not drawn: what it shows has not been run")  # type: ignore[no-untyped-call]
-        return Image(filename=path)  # type: ignore[no-untyped-call]
+    return f"{mean:+.4f} [{low:+.4f}, {high:+.4f}], won {won}, lost {lost}"

@@ -3,7 +3,15 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from memrepro.audit.verdicts import JUDGED, NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN
+from memrepro.audit.verdicts import (
+    AGREES,
+    BY_READING,
+    DIFFERS,
+    JUDGED,
+    NOT_COMPARABLE,
+    NOT_IN_PAPER,
+    NOT_RUN,
+)
 
 
 class Mark(NamedTuple):
@@ -25,6 +33,9 @@ MARKS = {
         ),
         Mark(JUDGED[2], "▲", "direction", "the better side is the printed one, the size is not"),
         Mark(JUDGED[3], "✕", "not", "computed here, and another number than the printed one"),
+        Mark(AGREES, "✓", "agrees", "follows from other printed numbers; no run is behind it"),
+        Mark(DIFFERS, "≠", "differs", "does not follow from other printed numbers; no run"),
+        Mark(BY_READING, "¶", "read", "judged by a person who read; it counts as no number"),
         Mark(
             NOT_COMPARABLE, "◇", "apart",
             "of other data, another encoder or another question than the printed number",

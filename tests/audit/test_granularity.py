@@ -4,7 +4,7 @@ import math
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.audit import granularity as g
@@ -26,28 +26,11 @@ def test_each_way_of_writing_is_that_of_decimal(n, data, digits):
         assert value == int(Decimal(shown(k, n, digits, _PEERS[way])).scaleb(digits))
 
 
-@given(st.integers(1, 999), st.data(), st.integers(1, 4), st.sampled_from(list(_PEERS)))
-def test_a_true_share_is_always_possible(n, data, digits, way):
-    k = data.draw(st.integers(0, n))
-    assert way in g.ways(shown(k, n, digits, _PEERS[way]), n)
-
-
 @given(st.integers(1, 300), st.integers(0, 9999))
 def test_a_share_is_possible_just_where_a_count_gives_it(n, units):
     text = f"{units / 10**4:.4f}"
     every = {v for k in range(n + 1) for v in g.written(k, n, 4).values()}
     assert g.possible(text, n) == (units in every)
-
-
-@given(st.integers(20, 400), st.data())
-def test_a_changed_digit_that_no_count_gives_is_found(n, data):
-    k = data.draw(st.integers(0, n))
-    text = shown(k, n, 4)
-    place, digit = data.draw(st.integers(2, 5)), data.draw(st.integers(0, 9))
-    changed = f"{text[:place]}{digit}{text[place + 1 :]}"
-    near = {v for j in range(n + 1) for v in g.written(j, n, 4).values()}
-    assume(int(changed.replace(".", "")) not in near and float(changed) <= 1)
-    assert not g.possible(changed, n)
 
 
 def test_rounding_and_cutting_off_are_told_apart():

@@ -71,7 +71,6 @@ PLUMBING = {
 ALONE = {
     "memrepro.data.fetch.mirror_folder": (),
     "memrepro.evaluate.rollup.parent_of": ("memrepro.evaluate.rollup",),
-    "memrepro.report.profile.Views": ("memrepro.report.profile",),
 }
 
 

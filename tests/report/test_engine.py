@@ -5,7 +5,7 @@ import textwrap
 import pandas as pd
 import pytest
 
-from memrepro.audit.verdicts import BY_READING, NOT_COMPARABLE, NOT_RUN
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
@@ -39,7 +39,7 @@ FILES = {
         """,
     "tables.yaml": """
         studies:
-          sample: [{title: Toy, stem: toy, dataset: toy}]
+          sample: [{title: Toy, stem: toy, dataset: toy, level: session}]
         runs:
           plain: {run: '{stem}-plain'}
           better: {run: '{stem}-better', about: with more}
@@ -83,7 +83,6 @@ FILES = {
                   metrics: [recall_all@5]}
         """,
     "claims.yaml": """
-        level: session
         metrics: [recall_all@5]
         called: tested
         note: a toy
@@ -96,18 +95,9 @@ FILES = {
             pairs: [[{run: toy-sweep, setting: '2', called: end}, plain, '{hard}']]
             over: {hard: [hard, easy]}
           - {row: no one knows, unchecked: no data}
-          - {row: it is nice, reading: {verdict: holds, expected: nice, found: nice, sure: by eye}}
-          - {row: cases hold, cases: some_cases}
         """,
     "analysis.py": '''
         """The toy's own analysis."""
-
-        from memrepro.report.claims import ClaimCase
-
-
-        def some_cases(runs, study):
-            yield ClaimCase(study["stem"], "one", True)
-            yield ClaimCase("two", "two", False)
 
 
         def build(profile, folder):
@@ -232,11 +222,9 @@ def test_claims_get_a_verdict_or_the_reason_why_not(tables):
     assert {row: cell["reproduced"] for row, cell in verdicts.items()} == {
         "ours wins": HOLDS, "plain wins": FAILS, "plain is plain": HOLDS, "lost wins": "",
         "the sweep's end wins": UNDECIDED, "no one knows": "cannot be checked here",
-        "it is nice": "holds", "cases hold": "does not hold here",
     }  # fmt: skip
     assert verdicts["ours wins"]["reported"] == "ours is better"
     assert verdicts["lost wins"]["verdict"] == NOT_RUN
-    assert verdicts["it is nice"]["verdict"] == BY_READING
     runs = [source.run for source in read_sources(verdicts["ours wins"]["sources"])]
     assert runs == ["toy-plain", "toy-better"]
 

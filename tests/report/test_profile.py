@@ -8,7 +8,7 @@ import pytest
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
-from memrepro.report.profile import Metrics, Views, difference
+from memrepro.report.profile import Metrics, difference
 from tests.papers.rfmem import toy
 
 
@@ -74,10 +74,3 @@ def test_a_difference_pairs_by_question_whatever_the_order():
 def test_other_questions_are_refused(other):
     with pytest.raises(MemreproError, match="needs the same questions"):
         difference(values(q0=0.0, q1=1.0), other)
-
-
-def test_a_figure_that_is_not_there_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    assert Views("rfmem").figure("open", "f").data == (
-        "`f` is not drawn: what it shows has not been run"
-    )

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.audit.verdicts import JUDGED, NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN
+from memrepro.audit.verdicts import (
+    AGREES,
+    BY_READING,
+    DIFFERS,
+    JUDGED,
+    NOT_COMPARABLE,
+    NOT_IN_PAPER,
+    NOT_RUN,
+)
 from memrepro.report.tables import Cell
 from memrepro.site import alt
 from memrepro.site.grid import grid
@@ -19,7 +27,8 @@ from tests.site.conftest import says
 
 
 def test_each_verdict_has_a_shape_and_a_word_of_its_own():
-    assert list(MARKS) == [*JUDGED, NOT_COMPARABLE, NOT_RUN, NOT_IN_PAPER]
+    checked = [AGREES, DIFFERS, BY_READING]
+    assert list(MARKS) == [*JUDGED, *checked, NOT_COMPARABLE, NOT_RUN, NOT_IN_PAPER]
     assert len({m.shape for m in MARKS.values()} | {UNJUDGED.shape}) == len(MARKS) + 1
     assert mark("") == UNJUDGED
     assert mark("holds").word == "holds"

@@ -2,6 +2,7 @@
 
 from memrepro.files import paths
 from memrepro.report import audit
+from memrepro.report.tables import show
 from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 
@@ -12,5 +13,5 @@ def run(profile: str) -> StageResult:
     folder = paths.results(profile)
     outputs = audit.build(profile, folder / "audit")
     inputs = sorted(p for p in folder.glob("*/*.csv") if p.parent.name != "audit")
-    summary = audit.show_table(profile, "coverage")
+    summary = show(folder / "audit", "coverage")
     return StageResult(f"audit {profile}", summary, inputs, outputs)

@@ -1,7 +1,7 @@
 """Associa's printed settings and schema are those that are built here; its claims are checked."""
 
-from memrepro.audit.checks import checks_of
 from memrepro.audit.documents import printed_rows
+from memrepro.report.checks import checked_rows
 from memrepro.retrieve.associa.entities import CATEGORIES
 from memrepro.retrieve.associa.evidence import Settings
 from memrepro.retrieve.associa.graph import EDGE_KINDS
@@ -30,6 +30,6 @@ def test_the_graph_is_built_to_the_printed_schema():
 
 def test_every_claim_of_the_prose_on_a_table_is_checked():
     claims = {where for where in printed_rows("associa", "text_claims") if "Table" in where}
-    checked = {check.row: check for check in checks_of("associa", "consistency")}
+    checked = checked_rows("associa", "consistency")
     assert claims <= set(checked)
-    assert all(checked[where].said for where in claims)
+    assert all(checked[where][0].reported for where in claims)
