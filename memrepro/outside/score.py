@@ -95,24 +95,31 @@ def score(
         run = read_run(path, dataset, plan, level)
         same = sum(one.path.stem == path.stem for one in runs)
         runs.append(replace(run, name=f"{path.stem} ({same + 1})") if same else run)
+    values, kept = values_of(runs, gold, plan, metric, k)
+    if not kept:
+        raise MemreproError(f"{dataset} marks no evidence at the level of {files[0]}")
+    beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k)
+    return Scored(dataset, metric, k, tuple(runs), values, beside, questions)
+
+
+def values_of(
+    runs: Sequence[OutsideRun], gold: Gold, plan: Plan, metric: str, k: int
+) -> tuple[pd.DataFrame, dict[tuple[str, str], pd.Series]]:
+    """`VALUE_COLUMNS` of runs, and by run and level each question's value of the one metric at k.
+
+    The latter under the first protocol, of which every committed run's questions are kept.
+    """
     first = next(iter(plan.evaluation.protocols))
     rows: list[tuple[str, str, str, str, int, int, float, float, float]] = []
     kept: dict[tuple[str, str], pd.Series] = {}
     for run in runs:
-        for at, protocol, values in _evaluated(run, gold, plan, k):
-            rows += [(run.name, at, protocol, *row) for row in _means(values)]
+        for level, protocol, values in _evaluated(run, gold, plan, k):
+            told = {protocol: values}
             if protocol == first:
-                rows += [
-                    (run.name, at, EVERY, *row) for row in _means(_every(values, len(gold.kinds)))
-                ]
-                kept[run.name, at] = pd.Series(values.by[metric, k], list(values.query_ids))
-    if not kept:
-        raise MemreproError(f"{dataset} marks no evidence at the level of {files[0]}")
-    beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k)
-    return Scored(
-        dataset, metric, k, tuple(runs), pd.DataFrame(rows, columns=VALUE_COLUMNS), beside,
-        questions,
-    )  # fmt: skip
+                told[EVERY] = _every(values, len(gold.kinds))
+                kept[run.name, level] = pd.Series(values.by[metric, k], list(values.query_ids))
+            rows += [(run.name, level, name, *row) for name, v in told.items() for row in _means(v)]
+    return pd.DataFrame(rows, columns=VALUE_COLUMNS), kept
 
 
 def _evaluated(

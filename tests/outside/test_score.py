@@ -14,8 +14,9 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.outside import page
 from memrepro.outside.runs import docs_of, read_run
-from memrepro.outside.score import EVERY, score
+from memrepro.outside.score import EVERY, score, values_of
 from memrepro.pipeline.cli import main
+from memrepro.study.evaluation import read_gold
 from memrepro.study.params import load_plan
 
 OURS = "sample-dense-user"
@@ -156,6 +157,7 @@ def test_published_runs_of_another_system_get_their_authors_recall(plan, name, r
     run = read_run(path, "locomo", plan)
     assert (run.level, run.problems) == ("session", {})
     assert len(docs_of("locomo", "open").memory_of) == run.frame["query_id"].nunique() == 1986
-    scored = score([path], "locomo", plan, metric="recall")
-    found = scored.values.set_index(["protocol", "metric", "k"])["value"]
+    gold = read_gold("open", "locomo", plan.evaluation.protocols)
+    values, _ = values_of([run], gold, plan, "recall", 10)
+    found = values.set_index(["protocol", "metric", "k"])["value"]
     assert round(found[EVERY, "recall", 10], 3) == reported

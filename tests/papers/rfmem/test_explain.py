@@ -1,7 +1,5 @@
 """What `explain` tries of a gated row, on the committed runs."""
 
-from dataclasses import replace
-
 import pytest
 
 from memrepro.papers.rfmem.explain import further_tries
@@ -36,4 +34,4 @@ def test_every_routing_and_each_alpha_and_tau_is_tried():
     "other", [{"experiment": "rfmem-mpnet-recollection-k5"}, {"metric": "ndcg"}, {"k": 3}]
 )
 def test_of_any_other_place_nothing_is_tried(other):
-    assert not list(further_tries(replace(OWN, **other)))
+    assert not list(further_tries(OWN._replace(**other)))
