@@ -125,10 +125,17 @@ def _finetune(arguments: argparse.Namespace) -> int:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from memrepro.provenance import verify
+    from memrepro.provenance import published, verify
 
+    other = published.differences(arguments.profile)
     print_table(verify.check(arguments.profile), arguments.json)
-    return 0
+    if other.empty:
+        return 0
+    for row in other.itertuples():
+        print(f"memrepro: {row.file}: {row.state} {row.stage}".rstrip(), file=sys.stderr)
+    what = f"{len(other)} files are not what was published"
+    print(f"memrepro: {what}" + ("; declared" if arguments.declared else ""), file=sys.stderr)
+    return 0 if arguments.declared else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -153,6 +160,10 @@ def _parser() -> argparse.ArgumentParser:
     repro.add_argument("profile", choices=PROFILES)
     verify = add("verify", _verify, "compute all tables again from the rankings and compare")
     verify.add_argument("profile", choices=PROFILES)
+    verify.add_argument(
+        "--declared", action="store_true",
+        help="files that differ from the last commit are meant to: they are named, and it passes",
+    )  # fmt: skip
     add("datasets", _datasets, "list the data sets: edition, licence, what the mirror holds")
     add("experiments", _experiments, "list the experiments of params.yaml")
     add("keys", _keys, "write keys.yaml, which keys are embedded, from the runs", False)

@@ -87,10 +87,10 @@ def manifest(profile: str, known: Mapping[str, Any] | None = None) -> dict[str, 
 def committed(path: Path) -> bytes | None:
     """A file as git's last commit has it, or None where there is none (or no git)."""
     name = path.relative_to(root()).as_posix()
-    return _git("show", f"HEAD:{name}")
+    return git("show", f"HEAD:{name}")
 
 
-def _git(*arguments: str) -> bytes | None:
+def git(*arguments: str) -> bytes | None:
     """What git prints, or None where it refuses (or is not there)."""
     try:
         shown = subprocess.run(["git", *arguments], cwd=root(), capture_output=True, check=False)
@@ -228,7 +228,7 @@ def compare_with_committed(profile: str) -> pd.DataFrame:
     found = []
     # All at once: to ask git for each of hundreds of files takes seconds.
     folder = str(paths.results(profile))
-    edited = _git("diff", "--name-only", "--relative", "-z", "HEAD", "--", folder)
+    edited = git("diff", "--name-only", "--relative", "-z", "HEAD", "--", folder)
     names = [] if edited is None else edited.decode().split("\0")
     for path in sorted(root() / name for name in names if name.count("/") == 3):
         if path.suffix != ".csv" or not path.is_file():
