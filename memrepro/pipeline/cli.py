@@ -128,14 +128,13 @@ def _verify(arguments: argparse.Namespace) -> int:
     from memrepro.provenance import published, verify
 
     other = published.differences(arguments.profile)
-    print_table(verify.check(arguments.profile), arguments.json)
-    if other.empty:
-        return 0
     for row in other.itertuples():
-        print(f"memrepro: {row.file}: {row.state} {row.stage}".rstrip(), file=sys.stderr)
-    what = f"{len(other)} files are not what was published"
-    print(f"memrepro: {what}" + ("; declared" if arguments.declared else ""), file=sys.stderr)
-    return 0 if arguments.declared else 1
+        print(f"memrepro: {row.file}: {row.state}  {row.stage}".rstrip(), file=sys.stderr)
+    print_table(verify.check(arguments.profile), arguments.json)
+    if len(other):
+        declared = "; declared" if arguments.declared else ""
+        print(f"memrepro: {len(other)} files are not as published{declared}", file=sys.stderr)
+    return 0 if other.empty or arguments.declared else 1
 
 
 def _parser() -> argparse.ArgumentParser:

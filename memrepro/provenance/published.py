@@ -107,6 +107,6 @@ def _blob(path: Path, algorithm: str) -> str:
 def _how(path: Path, then: Mapping[str, Any]) -> str:
     try:
         same = "values" in then and values_digest(path) == then["values"]
-    except Exception:  # noqa: BLE001  (a damaged table fails in any of its reader's ways)
+    except Exception:  # a damaged table fails in any of its reader's ways
         same = False
     return "same values" if same else "changed"
