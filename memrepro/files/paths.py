@@ -113,6 +113,11 @@ def protocols(profile: str) -> Path:
     return results(profile) / "protocols.parquet"
 
 
+def answers(profile: str) -> Path:
+    """Each published answer to a question: its judgements and scores, without texts."""
+    return results(profile) / "answers.parquet"
+
+
 def manifest(profile: str) -> Path:
     """The digests of all outputs of a profile."""
     return results(profile) / "manifest.json"
