@@ -1,12 +1,16 @@
 """Key schemes: which texts of a doc are its keys, and how extractions expand them.
 
 A key scheme is a base, the fields that are keys, and perhaps an expansion of them by what was
-extracted from the doc, written `base+mode:extraction`, such as `user_only+merge:nlp-fact`.
+extracted from the doc, written `base+mode:extraction`, such as `user_only+merge:nlp-fact`. With
+`+windows:160` behind it each of these keys is cut into windows of at most 160 words, so that an
+encoder reads all of a text that is longer than its limit.
 A key remembers the field that it was made of, so that a rule may weigh the fields.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memrepro.core.extractions import KINDS, Extractions
 from memrepro.core.memory import GRANULARITIES, Round, Session
@@ -16,6 +20,7 @@ from memrepro.errors import MemreproError
 Pairs = Sequence[tuple[str, str]]
 KeyScheme = Callable[[Round], Pairs]
 EXPANSION = "expansion"  # the field of a key that was extracted
+_WINDOWS = "+windows:"
 
 
 def only(field: str) -> KeyScheme:
@@ -65,6 +70,21 @@ def separate(keys: Pairs, extracted: Sequence[str]) -> Pairs:
     return [*keys, *((EXPANSION, text) for text in extracted)]
 
 
+def windows(keys: Pairs, words: int) -> Pairs:
+    """Each key in as few windows as have at most so many words, one after the other.
+
+    Windows of a key differ by one word at most, so that none is a short rest; they do not overlap.
+    """
+    cut = []
+    for name, text in keys:
+        said = text.split()
+        n = -(-len(said) // words)
+        ends = [len(said) * i // n for i in range(n + 1)] if n > 1 else []
+        parts = [" ".join(said[a:b]) for a, b in pairwise(ends)]
+        cut += [(name, part) for part in parts or [text]]
+    return cut
+
+
 _MODES = {"merge": merge, "replace": substitute, "separate": separate}
 # Joined by one space, all that was extracted is one text; split, each piece is one.
 MODES = (*_MODES, *(f"split-{mode}" for mode in _MODES))
@@ -72,20 +92,34 @@ MODES = (*_MODES, *(f"split-{mode}" for mode in _MODES))
 
 @dataclass(frozen=True)
 class KeySpec:
-    """A key scheme's parts: the base, and the mode and name of its expansion ('' without one)."""
+    """A key scheme's parts: the base, the mode and name of its expansion, and its windows.
+
+    Attributes:
+        base: of `KEY_SCHEMES`.
+        mode: of `MODES`; '' without an expansion.
+        extraction: `<source>-<kind>`; '' without an expansion.
+        words: the most words of a window; 0 for keys that are not cut.
+    """
 
     base: str
     mode: str = ""
     extraction: str = ""
+    words: int = 0
 
     @staticmethod
     def parse(key_scheme: str) -> "KeySpec":
-        """Read `base` or `base+mode:source-kind`.
+        """Read `base` or `base+mode:source-kind`, perhaps with `+windows:words` behind it.
 
         Raises:
-            MemreproError: if the base, the mode or the kind is unknown.
+            MemreproError: if the base, the mode or the kind is unknown, or words is no number.
         """
-        base, plus, expansion = key_scheme.partition("+")
+        whole, cut, words = key_scheme.partition(_WINDOWS)
+        if cut and not re.fullmatch("[1-9][0-9]*", words):
+            raise MemreproError(
+                f"key scheme {key_scheme!r} has windows of {words!r} words: write a whole number "
+                f"from 1 behind {_WINDOWS!r}, and nothing after it"
+            )
+        base, plus, expansion = whole.partition("+")
         mode, colon, extraction = expansion.partition(":")
         if base not in KEY_SCHEMES:
             raise MemreproError(f"unknown key scheme {base!r}: known are {', '.join(KEY_SCHEMES)}")
@@ -95,10 +129,14 @@ class KeySpec:
                 f"write mode:source-kind, with a mode of {', '.join(MODES)} "
                 f"and a kind of {', '.join(KINDS)}"
             )
-        return KeySpec(base, mode, extraction)
+        return KeySpec(base, mode, extraction, int(words or 0))
 
     def keys(self, doc: Round, session: Session, extractions: Extractions) -> Pairs:
         """The (field, text) pairs of a doc of a session."""
+        keys = self._expanded(doc, session, extractions)
+        return windows(keys, self.words) if self.words else keys
+
+    def _expanded(self, doc: Round, session: Session, extractions: Extractions) -> Pairs:
         keys = KEY_SCHEMES[self.base](doc)
         if not self.mode:
             return keys

@@ -54,10 +54,18 @@ class Keys:
         In double precision, so that no ranking depends on the order in which a machine adds; and a
         text that is the key of two docs is scored once, so that they tie to the last bit.
         """
+        vectors = self._vectors()
+        rows, place = np.unique(self.rows, return_inverse=True)
+        return products(query_vectors, vectors[rows])[:, place]
+
+    def key_vectors(self) -> Floats:
+        """One vector a key, shape (n_keys, dimension)."""
+        return self._vectors()[self.rows]
+
+    def _vectors(self) -> Floats:
         if self.vectors is None:
             raise MemreproError("these keys have no vectors: this retriever needs an encoder")
-        rows, place = np.unique(self.rows, return_inverse=True)
-        return products(query_vectors, self.vectors[rows])[:, place]
+        return self.vectors
 
     def best(self, key_scores: Doubles, which: NDArray[np.bool_] | None = None) -> Doubles:
         """Max-sim: each doc's best key, shape (n_queries, n_docs); −inf without a key.

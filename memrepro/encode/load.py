@@ -1,4 +1,6 @@
-"""An encoder of the registry, from its checked files."""
+"""An encoder of the registry, from its checked files, or its tokenizer alone."""
+
+from collections.abc import Sequence
 
 from memrepro.encode.encoder import Encoder
 from memrepro.encode.models import model_card, model_folder
@@ -41,3 +43,29 @@ def load_encoder(
         dtype=dtype,
         batch_size=batch_size,
     )
+
+
+class TokenCounter:
+    """Counts tokens as an encoder does, its special ones and its prompt for documents included.
+
+    Args:
+        name: a key of `encoders.yaml`.
+
+    Raises:
+        MemreproError: if the encoder is unknown or unavailable offline.
+    """
+
+    def __init__(self, name: str) -> None:
+        from tokenizers import Tokenizer
+
+        card = model_card(name)
+        self.limit, self.dimension = card.maximum_length, card.dimension
+        self._prompt = card.prompts["document"]
+        self._tokenizer = Tokenizer.from_file(str(model_folder(name) / "tokenizer.json"))
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """How many tokens each text has, however many the encoder reads."""
+        found = self._tokenizer.encode_batch_fast([self._prompt + text for text in texts])
+        return [len(one.ids) for one in found]

@@ -54,6 +54,11 @@ def study(profile: str, name: str) -> Path:
     return results(profile) / "runs" / name
 
 
+def key_sizes(profile: str, name: str) -> Path:
+    """How large the keys of a study's runs are, and how much of them its encoders read."""
+    return study(profile, name) / "key_sizes.csv"
+
+
 def graphs(profile: str, name: str) -> Path:
     """How large the memory graphs of a study are."""
     return study(profile, name) / "graphs.csv"

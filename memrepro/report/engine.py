@@ -18,6 +18,7 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
     before: {…}    the cell is the paired difference from these values, with its interval
     minus: {…}     the cell is the mean less these values' mean
     docs: true     the cell counts the docs that a query is given
+    size: name     the cell is what `key_sizes.csv` says of the run's keys (study/key_sizes.py)
     call: name     the cell is text, by a function of the document's `analysis` of the spec
     computed: name of a table: by a function of `analysis`, or `module.function`: runs, table →
                    cells that take the place of those of the same row and column, or follow them
@@ -155,6 +156,8 @@ class Tables:
         cell = Cell(row, column, str(spec.get("called_metric", name)), shown or "", "", 0, NOT_RUN)
         if spec.get("docs"):
             yield from self._docs(cell, spec)
+        elif spec.get("size"):
+            yield from self._size(cell, spec)
         elif spec.get("call"):
             text = self.document.call(spec["call"])(spec)
             yield cell._replace(reproduced=text, verdict=NOT_COMPARABLE, note=self._note(spec, row))
@@ -231,6 +234,21 @@ class Tables:
         yield cell._replace(
             metric="docs", reproduced=f"{docs:.1f}", verdict=NOT_COMPARABLE,
             note=self._note(spec, cell.row), sources=write_sources([self.runs.file(spec["run"])]),
+        )  # fmt: skip
+
+    def _size(self, cell: Cell, spec: Spec) -> Iterator[Cell]:
+        """A size of a run's keys; nothing where they were not measured, as those of BM25."""
+        if why_not(self.runs, spec):
+            return
+        found = self.runs.key_sizes(spec["run"], str(spec.get("setting") or ""))
+        if found is None:
+            return
+        sizes, source = found
+        text = str(sizes[spec["size"]])
+        text = number(float(text)) if "." in text else text
+        yield cell._replace(
+            metric=str(spec["size"]), reproduced=text, n=int(sizes["texts"]),
+            verdict=NOT_COMPARABLE, note=self._note(spec, cell.row), sources=str(source),
         )  # fmt: skip
 
     def _note(self, spec: Spec, row: str) -> str:

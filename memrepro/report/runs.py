@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -62,6 +63,28 @@ class Runs:
         if setting and "setting" in table:
             table = table[table["setting"] == setting]
         return float(table["query_id"].isin(asked).sum()) / len(asked)
+
+    def ranking(self, run: str, setting: str = "") -> pd.DataFrame:
+        """`query_id, doc_id` of a run under a setting, in order of rank for each question."""
+        table = read_table(self._path(run))
+        if "setting" in table:
+            table = table[table["setting"] == setting]
+        return table.sort_values(["query_id", "rank"], kind="stable")[["query_id", "doc_id"]]
+
+    def key_sizes(self, run: str, setting: str) -> tuple[Mapping[Any, Any], FileSource] | None:
+        """The sizes of a run's keys under a setting, and their file; None where it has none."""
+        one = self.planned[run].variants()[setting]
+        profile = self._of(run)[0]
+        path = paths.key_sizes(profile, one.study)
+        if not path.is_file():
+            return None
+        table = read_table(path)
+        for name in ("encoder", "granularity", "key_scheme"):
+            table = table[table[name] == getattr(one, name)]
+        if table.empty:
+            return None
+        source = FileSource(path.relative_to(paths.results(profile)).as_posix())
+        return table.to_dict("records")[0], source
 
     def _path(self, run: str) -> Path:
         return paths.run(self._of(run)[0], run, self.planned[run].study)

@@ -25,6 +25,7 @@ from memrepro.files.atomic import replacing, write_table
 from memrepro.files.progress import bar
 from memrepro.retrieve import attach_encoder, make_retriever
 from memrepro.retrieve.key_builders import measure_for
+from memrepro.study.key_sizes import key_sizes
 from memrepro.study.params import Experiment, Plan, load_plan
 from memrepro.study.requests import make_requests, read_vectors
 from memrepro.study.result import StageResult, data_files
@@ -78,6 +79,7 @@ def run(study: str) -> StageResult:
     runs = plan.study(study)
     settings = {name: entry.variants() for name, entry in runs.items()}
     sizes: list[pd.DataFrame] = []
+    searched: list[dict[str, Any]] = []
     found: dict[str, dict[str, pd.DataFrame]] = {name: {} for name in runs}
     outputs: list[Path] = []
     with bar(sum(map(len, settings.values())), f"retrieve {study}", "run") as progress:
@@ -87,6 +89,8 @@ def run(study: str) -> StageResult:
                 what.insert(0, "granularity", one.granularity)
                 what.insert(1, "keying", one.key_scheme)
                 sizes.append(what)
+            if one.encoder:
+                searched.append(key_sizes(one, requests))
             for name, setting in asked:
                 table, traces = _search(name, settings[name][setting], requests)
                 if runs[name].varies_keys:
@@ -99,10 +103,14 @@ def run(study: str) -> StageResult:
         path = paths.run(profile, name, study)
         write_small(path, _joined(settings[name], tables))
         outputs.append(path)
-    if sizes:
-        path = paths.graphs(profile, study)
-        write_table(path, pd.concat(sizes, ignore_index=True))
-        outputs.append(path)
+    beside = {
+        paths.graphs(profile, study): pd.concat(sizes, ignore_index=True) if sizes else None,
+        paths.key_sizes(profile, study): pd.DataFrame(searched) if searched else None,
+    }
+    for path, measured in beside.items():
+        if measured is not None:
+            write_table(path, measured.drop_duplicates())
+            outputs.append(path)
     for path in paths.study(profile, study).rglob("*"):
         if path.is_file() and path not in outputs:
             path.unlink()

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.key_builder import PlainKeyBuilder, make_keys
-from memrepro.core.key_schemes import KeySpec
+from memrepro.core.key_schemes import EXPANSION, KeySpec, windows
 from memrepro.core.keys import Request, score_all
-from memrepro.core.memory import Memory, Round
+from memrepro.core.memory import Memory, Round, Session
 from memrepro.core.similarity import max_by_owner, normalise
 from memrepro.errors import MemreproError
 
@@ -203,3 +203,28 @@ def test_errors():
     for wrong in ("concat+join:nlp-fact", "concat+merge", "concat+merge:nlp", "concat+merge:nlp-x"):
         with pytest.raises(MemreproError, match="write mode:source-kind"):
             KeySpec.parse(wrong)
+
+
+@given(st.lists(st.text("ab", min_size=1, max_size=3), max_size=40), st.integers(1, 9))
+def test_windows_hold_every_word_once_in_as_few_pieces_as_the_limit_allows(words, most):
+    cut = [text for _, text in windows([("user", " ".join(words))], most)]
+    assert " ".join(cut).split() == words
+    sizes = [len(text.split()) for text in cut]
+    assert len(cut) == max(1, -(-len(words) // most))
+    assert max(sizes) <= most
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_windows_come_after_the_expansion_and_keep_the_field():
+    spec = KeySpec.parse("user_only+separate:nlp-fact+windows:2")
+    session = Session("s", (Round.of("r", user="one two three"),))
+    extractions = Extractions.of([Extraction(session.key, "r", "nlp", "fact", "a b c")])
+    assert spec.keys(session.rounds[0], session, extractions) == [
+        ("user", "one"), ("user", "two three"), (EXPANSION, "a"), (EXPANSION, "b c"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("scheme", ["concat+windows:0", "concat+windows:x", "concat+windows:9+a"])
+def test_windows_of_no_number_of_words_are_refused(scheme):
+    with pytest.raises(MemreproError, match="whole number"):
+        KeySpec.parse(scheme)

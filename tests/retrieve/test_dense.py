@@ -1,5 +1,7 @@
 """Dense retrieval against the formula, and the factory's errors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,37 @@ def test_equals_the_sorted_inner_products_of_the_better_key(key_scheme, n_keys):
         assert ranking.doc_ids == tuple(asked.keys.doc_ids[i] for i in best)
         assert ranking.scores == pytest.approx(scores[best])
         assert ranking.doc_ids[0] == f"d{index}"
+
+
+def test_a_pooled_key_is_the_direction_of_the_mean_of_a_docs_keys():
+    memory = Memory.of(
+        "m",
+        ("s", Round.of("two", user="red car", assistant="hot tea")),
+        ("s", Round.of("one", user="red car")),
+        ("s", Round.of("none", other="red car")),
+    )
+    encoder = HashEncoder()
+    keys = make_keys(memory, "fielded")
+    kept = [field != "other" for field in keys.fields]
+    keys = replace(
+        keys, rows=keys.rows[kept], owner=keys.owner[kept],
+        fields=tuple(f for f in keys.fields if f != "other"),
+    ).with_vectors(encoder.encode(keys.unique, "document"))  # fmt: skip
+    asked = Request(keys, ["q"], ["tea"], encoder.encode(["tea"], "query"))
+    (found,) = make_retriever("dense", "pooled", {"k": 3}).search([asked])
+    mean = encoder.encode(["red car", "hot tea"], "document").mean(axis=0)
+    scores = dict(zip(found.doc_ids, found.scores, strict=True))
+    expected = float(mean @ asked.query_vectors[0] / np.linalg.norm(mean))
+    assert scores["two"] == pytest.approx(expected)
+    assert scores["one"] == pytest.approx(
+        float(encoder.encode(["red car"], "document")[0] @ asked.query_vectors[0])
+    )
+    assert "none" not in found.doc_ids
+    # With one key a doc it is the plain search.
+    plain, pooled = (make_retriever("dense", name, {"k": 3}) for name in ("dense", "pooled"))
+    for a, b in zip(plain.search([request()]), pooled.search([request()]), strict=True):
+        assert a.doc_ids == b.doc_ids
+        assert a.scores == pytest.approx(b.scores)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 0.7, 1.0])

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from memrepro.papers.longmemeval import statistics, time
+from memrepro.papers.longmemeval import budgets, statistics, time
 from memrepro.report.document import Document
 
 
@@ -12,4 +12,4 @@ def build(profile: str, folder: Path) -> list[Path]:
     for dataset in dict.fromkeys(s["dataset"] for s in Document.of("longmemeval").studies(profile)):
         written += statistics.build(profile, dataset, folder)
         written += time.build(profile, dataset, folder)
-    return written
+    return written + budgets.build(profile, folder)

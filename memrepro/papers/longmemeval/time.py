@@ -9,8 +9,12 @@ from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.prepared import load_dates, load_qrels, load_ranges
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.sources import FileSource, write_sources
+from memrepro.report.profile import difference
+from memrepro.report.runs import Runs
+from memrepro.report.sources import FileSource, RunSource, write_sources
+from memrepro.report.specs import Spec, fill, spell
 from memrepro.report.tables import Cell, number, write_cells
+from memrepro.study.params import load_plan
 
 MARGIN = 2  # days on both sides, as the official filter widens a range
 _DATES = {
@@ -68,6 +72,46 @@ def ranges(profile: str, dataset: str) -> Iterator[Cell]:
                 wrong = number(float((part["inside"] < part["gold"]).mean()))
                 column = f"wrong by {name}"
                 yield Cell(kind, column, "share", "", wrong, len(part), NOT_COMPARABLE)
+
+
+def of_those_with_a_range(runs: Runs, table: Spec) -> Iterator[Cell]:
+    """The table of the time filter on the questions that got a range: no other ranking changes."""
+    profile, dataset = load_plan().dataset(table["dataset"]).profile, table["dataset"]
+    path = paths.ranges(profile, dataset)
+    asked = {one.query_id for one in load_ranges(path, "nlp")}
+    file = FileSource(path.relative_to(paths.results(profile)).as_posix())
+    for level in table["over"]["level"]:
+        plain, timed = (fill("{stem}", table) + f"-{level}-{what}" for what in ("keys", "time"))
+        for setting in runs.settings(timed):
+            row = f"Value = {level}, {spell(setting, table['spell'])}, questions that got a range"
+            for column in (
+                "recall_all@5",
+                "ndcg_longmemeval@5",
+                "recall_all@10",
+                "ndcg_longmemeval@10",
+            ):
+                metric, k = column.split("@")
+                before, now = (
+                    RunSource(run, setting, level, metric, int(k)) for run in (plain, timed)
+                )
+                old, new = (runs.values(place) for place in (before, now))
+                if old is None or new is None:
+                    continue
+                old, new = (one[one["query_id"].isin(asked)] for one in (old, new))
+                shown = {
+                    column: (number(float(old["value"].mean())), [before]),
+                    f"{column}, filtered by nlp and said": (
+                        number(float(new["value"].mean())),
+                        [now],
+                    ),
+                    f"{column}, change": (difference(old, new), [before, now]),
+                }
+                for name, (text, sources) in shown.items():
+                    yield Cell(
+                        row, name, column, "", text, len(new), NOT_COMPARABLE,
+                        note="of the questions with a range alone",
+                        sources=write_sources([*sources, file]),
+                    )  # fmt: skip
 
 
 def build(profile: str, dataset: str, folder: Path) -> list[Path]:

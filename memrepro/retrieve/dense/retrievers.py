@@ -26,6 +26,34 @@ class Dense:
 
 
 @dataclass(frozen=True)
+class Pooled:
+    """Top-k by one key a doc: the mean of its keys' vectors, scaled to length 1.
+
+    One vector of a text that is longer than the encoder's limit, from keys cut into windows
+    (`core.key_schemes.windows`), which weigh alike. A doc without a key is not found.
+
+    Attributes:
+        k: length of a ranking.
+    """
+
+    k: int
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        found = []
+        for request in requests:
+            keys, queries = request.keys, request.vectors_of_queries()
+            scores = np.full((len(queries), len(keys.doc_ids)), -np.inf)
+            owned, starts = np.unique(keys.owner, return_index=True)
+            # The mean's direction is the sum's; in double precision, as all scores.
+            sums = np.add.reduceat(keys.key_vectors().astype(np.float64), starts, axis=0)
+            sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+            scores[:, owned] = queries.astype(np.float64) @ sums.T
+            found += best_first(request, scores, self.k)
+        return found
+
+
+@dataclass(frozen=True)
 class Mixture:
     """Top-k by a linear mixture of two fields (max-sim document, §3.3: s_mix).
 
@@ -91,4 +119,4 @@ class RankMerged:
         return found
 
 
-RETRIEVERS = {"dense": Dense, "mixture": Mixture, "rank_merged": RankMerged}
+RETRIEVERS = {"dense": Dense, "pooled": Pooled, "mixture": Mixture, "rank_merged": RankMerged}

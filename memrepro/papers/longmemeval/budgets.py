@@ -1,0 +1,180 @@
+"""Recall by the tokens that a reader is given: the retrieval half of LongMemEval's Figure 5.
+
+Docs are given whole, best first, until the next one would exceed the budget. Evidence is counted by
+rounds, whichever docs bring them: a session brings all of its own. Tokens are those of
+`lengths.parquet` (`text.lengths.TOKENISER`), of the texts alone. A budget that some question's list
+does not reach is left out: a short list is not a bad one.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.core.memory import Parts
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.report import figures
+from memrepro.report.document import Document
+from memrepro.report.profile import difference
+from memrepro.report.runs import Runs
+from memrepro.report.sources import FileSource, write_sources
+from memrepro.report.specs import Spec, fill
+from memrepro.report.tables import Cell, number
+from memrepro.study.evaluation import Gold, read_gold
+from memrepro.study.params import load_plan
+
+BUDGETS = (250, 500, 1000, 1500, 2000, 2500)
+ROUNDS = "round, K = V"
+# What is given, from which run and setting; the first is what the others are compared with.
+_GIVEN = {
+    ROUNDS: ("{stem}-rounds", ""),
+    "round, K = V, BM25 (words in lower case)": ("{lexical}-words", ""),
+    "session, K = V, cut at the limit": ("{stem}-session-keys", "{base}"),
+    "session, K = V, best of its windows": ("{stem}-session-windows", "{base}+{window}"),
+}
+_NOTE = "docs are given whole until the next would exceed the budget; evidence counted by rounds"
+
+
+class Given(NamedTuple):
+    """What a ranking gives a reader within each budget.
+
+    Attributes:
+        values: budget → `query_id, kind, value`, 1 where all evidence is given.
+        docs: budget → the mean number of docs.
+        sources: the files that this was computed from.
+    """
+
+    values: Mapping[int, pd.DataFrame]
+    docs: Mapping[int, float]
+    sources: str
+
+
+def within(
+    ranking: pd.DataFrame,
+    tokens: pd.Series,
+    gold: Mapping[str, Parts],
+    places: Mapping[str, str],
+    budgets: tuple[int, ...] = BUDGETS,
+) -> Iterator[tuple[int, dict[str, float], float]]:
+    """`budget, query id → 1 where all evidence is given, mean number of docs`.
+
+    Args:
+        ranking: `query_id, memory_id, doc_id` in order of rank for each question.
+        tokens: of each doc, by memory and doc.
+        gold: query id → parts, by rounds; other questions are left out.
+        places: the session of each round.
+        budgets: those that the list of each question reaches are yielded.
+    """
+    asked = ranking[ranking["query_id"].isin(gold.keys())]
+    index = pd.MultiIndex.from_frame(asked[["memory_id", "doc_id"]])
+    spent = asked.assign(spent=tokens.reindex(index).to_numpy())
+    spent["spent"] = spent.groupby("query_id", sort=False)["spent"].cumsum()
+    lists = {
+        str(query): (part["doc_id"].tolist(), part["spent"].to_numpy())
+        for query, part in spent.groupby("query_id", sort=False)
+    }
+    for budget in budgets:
+        if any(ends[-1] <= budget for _, ends in lists.values()):
+            continue
+        found, counts = {}, []
+        for query, (docs, ends) in lists.items():
+            n = int(np.searchsorted(ends, budget, side="right"))
+            given = set(docs[:n])
+            counts.append(n)
+            found[query] = float(
+                all(any(g in given or places.get(g) in given for g in part) for part in gold[query])
+            )
+        yield budget, found, float(np.mean(counts))
+
+
+def given(runs: Runs, study: Spec) -> dict[str, Given]:
+    """What each of the rankings that were run gives within each budget."""
+    plan, dataset = load_plan(), study["dataset"]
+    profile = plan.dataset(dataset).profile
+    path = paths.lengths(profile, dataset)
+    lengths = read_table(path)
+    memories = lengths[lengths["level"] == "query"].set_index("doc_id")["memory_id"]
+    gold: Gold = read_gold(profile, dataset, plan.evaluation.protocols)
+    wanted = gold.wanted("round", next(iter(plan.evaluation.protocols.values())))
+    beside = [
+        FileSource(f"data/{dataset}/{name}.parquet") for name in ("lengths", "qrels", "places")
+    ]
+    found = {}
+    for name, templates in _GIVEN.items():
+        run, setting = (fill(one, study) for one in templates)
+        if runs.why_not(run, setting):
+            continue
+        ranking = runs.ranking(run, setting)
+        level = lengths[lengths["level"] == runs.planned[run].granularity]
+        tokens = level.set_index(["memory_id", "doc_id"])["tokens"]
+        ranking = ranking.assign(memory_id=ranking["query_id"].map(memories))
+        values, docs = {}, {}
+        for budget, by_query, n in within(ranking, tokens, wanted, gold.places):
+            kinds = [gold.kinds[query] for query in by_query]
+            values[budget] = pd.DataFrame(
+                {"query_id": list(by_query), "kind": kinds, "value": list(by_query.values())}
+            )
+            docs[budget] = n
+        found[name] = Given(values, docs, write_sources([runs.file(run), *beside]))
+    return found
+
+
+def cells(runs: Runs, table: Spec) -> Iterator[Cell]:
+    """A row what is given, a column a budget: recall_all by rounds, and the change by giving it."""
+    found = given(runs, table)
+    for name, one in found.items():
+        for budget, values in one.values.items():
+            cell = Cell(
+                name, f"{budget} tokens", "recall_all", "", number(float(values["value"].mean())),
+                len(values), NOT_COMPARABLE, note=_NOTE, sources=one.sources,
+            )  # fmt: skip
+            yield cell
+            yield cell._replace(
+                column=f"{budget} tokens, docs", metric="docs", reproduced=f"{one.docs[budget]:.1f}"
+            )
+            first = found.get(ROUNDS)
+            if first is not None and one is not first and budget in first.values:
+                yield cell._replace(
+                    column=f"{budget} tokens, less rounds",
+                    reproduced=difference(first.values[budget], values),
+                    sources=f"{first.sources} + {one.sources}",
+                )
+
+
+def draw(runs: Runs, study: Spec, folder: Path) -> list[Path]:
+    """The same as curves."""
+    rows = [
+        (name, budget, float(values["value"].mean()), len(values))
+        for name, one in given(runs, study).items()
+        for budget, values in one.values.items()
+    ]
+    if not rows:
+        return []
+    data = pd.DataFrame(rows, columns=["given", "tokens", "recall_all", "n"])
+
+    def picture() -> Figure:
+        figure = Figure(figsize=(7, 4), layout="constrained")
+        axis = figure.subplots()
+        sns.lineplot(
+            data, x="tokens", y="recall_all", hue="given", style="given", markers=True, ax=axis
+        )
+        axis.set_xlabel("tokens that a reader is given, at most")
+        axis.set_ylabel(f"share of {data['n'].max()} questions with all evidence")
+        axis.set_title(f"{study['title']}: recall by token budget")
+        axis.legend(fontsize=8, title=None)
+        return figure
+
+    return figures.save(picture, data, folder, fill("{stem}_budgets_drawn", study))
+
+
+def build(profile: str, folder: Path) -> list[Path]:
+    """Draw the budgets of each study."""
+    document = Document.of("longmemeval")
+    runs = Runs(document.profiles(profile), load_plan())
+    return [path for one in document.studies(profile) for path in draw(runs, one, folder)]
