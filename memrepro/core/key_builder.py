@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ class KeyBuilder(ABC):
         MemreproError: if the granularity or the key scheme is unknown.
     """
 
+    timed: ClassVar[bool] = False  # whether a query sees only what was said before it is asked
     granularity: str
     key_scheme: str
     extractions: Extractions = field(default_factory=lambda: Extractions({}))

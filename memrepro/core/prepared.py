@@ -32,6 +32,7 @@ _TABLES = {
 }
 _QREL = _schema("query_id", "kind", "level", "part", "doc_id", "reason")
 _PLACES = _schema("doc_id", "session_id")
+_ASKED = _schema("query_id", "at")
 
 
 def text_id(text: str) -> str:
@@ -195,6 +196,33 @@ def _docs_within(session: Session) -> Iterator[str]:
 
 def load_places(path: Path) -> dict[str, str]:
     """Doc id → session id."""
+    return dict(_rows(read_table(path)))
+
+
+def save_asked(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
+    """Write when the session of each query's last evidence took place, and pass each piece on.
+
+    Evidence is what any labelling counts, so that none of them has some that is later. A query
+    without evidence, or with some of a session without a time, is left out.
+    """
+    with table_writer(path, _ASKED) as out:
+        for piece in pieces:
+            sessions = (session.session_id for session in piece.memory.sessions)
+            times = dict(zip(sessions, piece.memory.times, strict=True))
+            by_query: dict[str, list[str]] = {}
+            for level, gold in piece.qrels.items():
+                if level.startswith("session"):
+                    for query_id, parts in gold.items():
+                        found = (times.get(doc, "") for part in parts for doc in part)
+                        by_query.setdefault(query_id, []).extend(found)
+            for query in piece.queries:
+                if all(evidence := by_query.get(query.query_id, [""])):
+                    out.add(query.query_id, max(evidence))
+            yield piece
+
+
+def load_asked(path: Path) -> dict[str, str]:
+    """Query id → when the session of its last evidence took place, ISO 8601 to the minute."""
     return dict(_rows(read_table(path)))
 
 

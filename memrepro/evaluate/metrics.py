@@ -203,6 +203,11 @@ def recall(gold_ranks: GoldRanks, k: int) -> Floats:
     return gold_ranks.best(gold_ranks.total(gold_ranks.ranks <= k) / gold_ranks.sizes)
 
 
+def precision(gold_ranks: GoldRanks, k: int) -> Floats:
+    """The gold docs in the top k as a share of k, so that a list shorter than k loses by it."""
+    return gold_ranks.best(gold_ranks.total(gold_ranks.ranks <= k) / k)
+
+
 def _ndcg(
     gold_ranks: GoldRanks, k: int | NDArray[np.int64], discount: Callable[[Floats], Floats]
 ) -> Floats:
@@ -230,6 +235,7 @@ METRICS: Mapping[str, Callable[[GoldRanks, int], Floats]] = {
     "recall_all": recall_all,
     "recall_any": recall_any,
     "recall": recall,
+    "precision": precision,
     "ndcg": ndcg,
     "ndcg_longmemeval": ndcg_longmemeval,
 }

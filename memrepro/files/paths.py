@@ -45,6 +45,7 @@ lengths = _of_dataset("lengths.parquet")  # how long docs and queries are
 places = _of_dataset("places.parquet")  # the session that each round and turn lies in
 skipped = _of_dataset("skipped.csv")  # what could not be used, and why
 extraction_counts = _of_dataset("extracted.csv")  # by source and kind, and by what version
+asked = _of_dataset("asked.parquet")  # when the session of each query's last evidence was
 ranges = _of_dataset("ranges.parquet")  # the dates that each query asks about
 dates = _of_dataset("dates.parquet")  # the dates of what is told of in each session
 

@@ -3,6 +3,7 @@
 figures:
 by_type: {per: study, what: bars, rows: [BM25, …], metric: recall_all, k: 5, called: retriever}
 by_alpha: {per: study, what: lines, run: "{stem}-alpha", metrics: [ndcg@5], called: α}
+by_days: {per: study, what: lines, rows: {BM25: …}, metrics: [ndcg@5], called: days}  # a line each
 """
 
 from pathlib import Path
@@ -23,7 +24,7 @@ def draw(document: Document, runs: Runs, entry: Spec, folder: Path, name: str) -
     if entry["what"] == "bars":
         return _bars(document, runs, entry, folder, name)
     if entry["what"] == "lines":
-        return _lines(runs, entry, folder, name)
+        return _lines(document, runs, entry, folder, name)
     raise MemreproError(f"figure {name}: `what` is {entry['what']!r}; known are bars and lines")
 
 
@@ -52,31 +53,35 @@ def _bars(document: Document, runs: Runs, entry: Spec, folder: Path, name: str) 
     return figures.save(picture, data, folder, name)
 
 
-def _lines(runs: Runs, entry: Spec, folder: Path, name: str) -> list[Path]:
-    """Metrics over the settings of a sweep, the document's setting marked."""
-    spec = filled(entry, runs.planned)
-    settings, called, rows = runs.settings(spec["run"]), entry["called"], []
-    for setting in settings if spec["run"] in runs.planned else ():
+def _lines(document: Document, runs: Runs, entry: Spec, folder: Path, name: str) -> list[Path]:
+    """Metrics over the settings of a sweep, or of one a row; the document's setting marked."""
+    called, rows = entry["called"], []
+    hue = "row" if "rows" in entry else "metric"
+    for label, row in as_specs(entry.get("rows", {"": None}), document.named):
         for metric in entry["metrics"]:
-            of = filled({**spec, **metric_of(metric), "setting": setting}, runs.planned)
-            found = runs.values(place_of(of))
-            if found is not None:
-                mean = float(found["value"].mean())
-                rows.append((float(setting), metric, mean, len(found)))
+            of = {**entry, **row, **metric_of(metric), "called": called, "setting": ""}
+            spec = filled(of, runs.planned)
+            for setting in runs.settings(spec["run"]) if spec["run"] in runs.planned else ():
+                found = runs.values(place_of({**spec, "setting": setting}))
+                if found is not None:
+                    mean = float(found["value"].mean())
+                    rows.append((float(setting), label or metric, mean, len(found)))
     if not rows:
         return []
-    data = pd.DataFrame(rows, columns=[called, "metric", "value", "n"])
+    data = pd.DataFrame(rows, columns=[called, hue, "value", "n"])
     least = min((row[0] for row in rows if row[0] > 0), default=1.0)
 
     def picture() -> Figure:
         figure = Figure(figsize=(7, 4), layout="constrained")
         axis = figure.subplots()
-        sns.lineplot(data, x=called, y="value", hue="metric", style="metric", markers=True, ax=axis)
+        sns.lineplot(data, x=called, y="value", hue=hue, style=hue, markers=True, ax=axis)
         if "marked" in entry:
             axis.axvline(entry["marked"], color="0.5", linestyle=":", label="the document's")
         if entry.get("log"):
             axis.set_xscale("symlog", linthresh=least)
         axis.set_title(f"{entry['title']}: by {called}")
+        if "rows" in entry:
+            axis.set_ylabel(", ".join(entry["metrics"]))
         axis.legend(fontsize=9)
         return figure
 

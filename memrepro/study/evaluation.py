@@ -147,7 +147,7 @@ def evaluate_run(
     few = [k for k in plan.evaluation.protocol_ks if k in ks]
     for setting, variant in experiment.variants().items():
         part = run[run["setting"] == setting] if setting else run
-        _check_whole(f"{name} {setting}".strip(), experiment, part, gold)
+        _check_whole(f"{name} {setting}".strip(), variant, part, gold)
         found = each_protocol(part, variant.granularity, gold, plan.evaluation.protocols)
         for level, key, evaluated in found:
             # Sweeps over keys are many: what is kept of them a question is little.
@@ -160,13 +160,15 @@ def evaluate_run(
 def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Gold) -> None:
     """Refuse a run that is cut short, or was made for other questions or settings.
 
-    Under a floor, or within a window of days, a question may find nothing, and is then missing from
-    a whole run.
+    Under a floor, or within a window of days or a range of dates, a question may find nothing, and
+    is then missing from a whole run. One without evidence cannot be asked some days after it.
     """
     asked = set(run["query_id"].unique())
     odd = asked - set(gold.kinds)
-    if not any(experiment.parameters.get(name, 0) > 0 for name in ("floor", "warm_days")):
-        odd |= set(gold.kinds) - asked
+    limits = (experiment.parameters.get(name, 0) > 0 for name in ("floor", "warm_days"))
+    if not (experiment.ranges or any(limits)):
+        with_gold = set().union(*gold.by_level.values())
+        odd |= (with_gold if experiment.asked else set(gold.kinds)) - asked
     if odd:
         raise MemreproError(
             f"the run {where} ranks docs for {len(asked)} questions, and {experiment.dataset} "

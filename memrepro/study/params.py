@@ -119,7 +119,7 @@ def _runs(study: str, entry: object) -> Iterator[tuple[str, Experiment]]:
 def _check_run(key: str, entry: Experiment, datasets: Collection[str]) -> None:
     from memrepro.encode.models import registry
     from memrepro.retrieve import make_retriever
-    from memrepro.retrieve.key_builders import check_key_scheme
+    from memrepro.retrieve.key_builders import check_key_scheme, key_builder_for
 
     _require(key, "data set", entry.dataset, datasets)
     if entry.encoder:
@@ -137,6 +137,11 @@ def _check_run(key: str, entry: Experiment, datasets: Collection[str]) -> None:
         )
     for e in entry.variants().values():
         check_key_scheme(e.granularity, e.key_scheme)
+        if e.asked and not key_builder_for(e.key_scheme).timed:
+            raise MemreproError(
+                f"params.yaml: {key} is asked {e.asked} days after its evidence, and keys of the "
+                f"scheme {e.key_scheme!r} have no times, so that it would see what was said later"
+            )
         retriever = make_retriever(e.method, e.retriever, dict(e.parameters))
         if e.traced and (entry.vary or not hasattr(retriever, "trace")):
             raise MemreproError(

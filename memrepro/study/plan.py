@@ -53,8 +53,10 @@ class Experiment:
         encoder: key of the encoder; '' for a lexical one.
         ranges: the source of the dates that queries ask about; '' without a time filter.
         dates: the sources of the docs' dates; 'said' is when a session took place.
-        vary: in a sweep, 'key_scheme', 'granularity' or the parameter that takes each of `values`;
-            '' otherwise.
+        asked: days after the session of a query's last evidence at which the query is asked; 0:
+            when the data set asks it. A query whose evidence has no time is then not asked.
+        vary: in a sweep, 'key_scheme', 'granularity', 'asked' or the parameter that takes each of
+            `values`; '' otherwise.
         values: of the sweep.
         traced: whether it leaves a trace beside the run.
     """
@@ -70,6 +72,7 @@ class Experiment:
     encoder: str = ""
     ranges: str = ""
     dates: tuple[str, ...] = ()
+    asked: int = 0
     vary: str = ""
     values: tuple[Any, ...] = ()
     traced: bool = False
@@ -89,7 +92,7 @@ class Experiment:
         if not self.vary:
             return {"": self}
         one = replace(self, vary="", values=())
-        if self.varies_keys:
+        if self.varies_keys or self.vary == "asked":
             return {str(value): replace(one, **{self.vary: value}) for value in self.values}
         return {
             str(value): replace(one, parameters={**self.parameters, self.vary: value})

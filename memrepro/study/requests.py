@@ -2,13 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from memrepro.core.key_builder import KeyBuilder
 from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset, Memory, Query
-from memrepro.core.prepared import load_dates, load_extractions, load_ranges, text_id
+from memrepro.core.prepared import (
+    load_asked,
+    load_dates,
+    load_extractions,
+    load_ranges,
+    text_id,
+)
 from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -55,7 +62,7 @@ def make_requests(
 ) -> list[Request]:
     """One request a memory, in the data set's order; with vectors if there is an encoder."""
     asked: dict[str, list[Query]] = {}
-    for query in dataset.queries:
+    for query in _queries(dataset, experiment):
         asked.setdefault(query.memory_id, []).append(query)
     extractions = load_extractions(paths.extracted(experiment.dataset))
     builder = key_builder_for(experiment.key_scheme)(
@@ -78,6 +85,23 @@ def make_requests(
     if experiment.ranges:
         return _with_times(requests, memories, builder, load_plan(), experiment)
     return requests
+
+
+def _queries(dataset: Dataset, experiment: Experiment) -> Sequence[Query]:
+    """The queries of a data set at the times when an experiment asks them."""
+    if not experiment.asked:
+        return dataset.queries
+    profile = load_plan().dataset(experiment.dataset).profile
+    evidence = load_asked(paths.asked(profile, experiment.dataset))
+    return [
+        replace(query, at=_later(evidence[query.query_id], experiment.asked))
+        for query in dataset.queries
+        if query.query_id in evidence
+    ]
+
+
+def _later(at: str, days: int) -> str:
+    return (datetime.fromisoformat(at) + timedelta(days)).isoformat(timespec="minutes")
 
 
 def _with_times(

@@ -132,7 +132,7 @@ def _by_requests(
     by_data: dict[tuple[str, str], dict[object, list[tuple[str, str]]]] = {}
     for name, variants in settings.items():
         for setting, one in variants.items():
-            searched = (one.granularity, one.key_scheme, one.ranges, one.dates)
+            searched = (one.granularity, one.key_scheme, one.ranges, one.dates, one.asked)
             shared = by_data.setdefault((one.dataset, one.encoder), {})
             shared.setdefault(searched, []).append((name, setting))
     for (key, encoder), groups in by_data.items():
@@ -233,4 +233,6 @@ def inputs_of(entry: Experiment, plan: Plan) -> list[Path]:
     if entry.ranges:
         profile = plan.dataset(entry.dataset).profile
         inputs += [path(profile, entry.dataset) for path in (paths.dates, paths.ranges)]
+    if any(one.asked for one in entry.variants().values()):
+        inputs.append(paths.asked(plan.dataset(entry.dataset).profile, entry.dataset))
     return inputs

@@ -7,11 +7,13 @@ from memrepro.core.extractions import DatedEvent, Extraction, Extractions, Query
 from memrepro.core.memory import Memory, Piece, Query, Round, Session, Turn
 from memrepro.core.prepared import (
     load,
+    load_asked,
     load_dates,
     load_extractions,
     load_places,
     load_ranges,
     save,
+    save_asked,
     save_dates,
     save_extracted,
     save_places,
@@ -214,3 +216,17 @@ def test_empty_tables_have_the_same_columns_and_types(tmp_path):
     assert load_ranges(tmp_path / "none.parquet", "nlp") == []
     save_dates([], tmp_path / "none.parquet")
     assert load_dates(tmp_path / "none.parquet", ["nlp"]) == {}
+
+
+def test_the_last_evidence_is_that_of_any_labels_and_needs_a_time(tmp_path):
+    sessions = tuple(Session(name, (Round(f"{name}_1", TURNS[:1]),)) for name in "abc")
+    memory = Memory("m", sessions, ("2023-05-01T10:00", "2023-05-09T09:30", ""))
+    queries = tuple(Query(f"q{i}", "m", "?", "2023-06-01T10:00", "kind") for i in range(4))
+    gold = {
+        "session": {"q0": (("a",), ("b",)), "q1": (("a",),), "q2": (("a",), ("c",))},
+        "session_lenient": {"q1": (("b", "a"),)},
+        "round": {"q3": (("a_1",),)},  # a level that says nothing of sessions
+    }
+    path = tmp_path / "asked.parquet"
+    assert list(save_asked([Piece(memory, queries, gold)], path)) == [Piece(memory, queries, gold)]
+    assert load_asked(path) == {"q0": "2023-05-09T09:30", "q1": "2023-05-09T09:30"}

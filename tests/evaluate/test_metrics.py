@@ -37,6 +37,8 @@ def value(name, ranking, parts, k):
         ("recall_any", 1, 0.0),
         ("recall_any", 2, 1.0),
         ("recall", 3, 0.5),
+        ("precision", 3, 1 / 3),
+        ("precision", 10, 2 / 10),  # of a list of five
         ("ndcg", 5, (1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3))),
         ("ndcg", 1, 0.0),
         # rel_1 + sum of rel_i / log2(i): rank 2 weighs as much as rank 1, rank 4 half.
@@ -61,7 +63,8 @@ def test_a_query_missing_from_the_run_scores_zero():
     gold = {"q": (("d1",),), "missing": (("d2",),)}
     table = evaluate(ranks_of(run_of(q=["d1"])), lay_out(gold), list(METRICS), [1, 5]).frame()
     assert (table[table["query_id"] == "missing"]["value"] == 0).all()
-    assert (table[table["query_id"] == "q"]["value"] == 1).all()
+    found = table[(table["query_id"] == "q") & (table["k"] == 1)]
+    assert (found["value"] == 1).all()
 
 
 rankings = st.permutations(DOCS).flatmap(
@@ -101,10 +104,10 @@ def test_properties(ranking, parts, k):
 def test_against_ir_measures(ranking, gold, k):
     run = [ir_measures.ScoredDoc("q", d, 100.0 - i) for i, d in enumerate(ranking)]
     qrels = [ir_measures.Qrel("q", d, 1) for d in gold]
-    measures = [ir_measures.nDCG @ k, ir_measures.R @ k, ir_measures.Success @ k]
+    measures = [ir_measures.nDCG @ k, ir_measures.R @ k, ir_measures.Success @ k, ir_measures.P @ k]
     theirs = ir_measures.calc_aggregate(measures, qrels, run)
     parts = [[d] for d in gold]
-    for measure, name in zip(measures, ("ndcg", "recall", "recall_any"), strict=True):
+    for measure, name in zip(measures, ("ndcg", "recall", "recall_any", "precision"), strict=True):
         assert value(name, list(ranking), parts, k) == pytest.approx(theirs[measure])
 
 

@@ -11,7 +11,10 @@ from memrepro.data import sample
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, sha256
+from memrepro.memory.language.extract import by_rules
 from memrepro.pipeline.stages import extract
+from memrepro.retrieve.tiered.key_builder import messages_of
+from memrepro.retrieve.tiered.segments import cut, segment_text
 from memrepro.study.params import DatasetEntry, Evaluation, Plan
 from memrepro.text.sources import by_nlp, said_dates
 
@@ -43,11 +46,24 @@ def test_each_source_by_its_name(dataset, tmp_path):
     ]
 
 
+def test_the_stores_rules_find_by_rounds_what_they_find_by_segments(dataset):
+    found = extract.extract("store", {}, dataset, "sample").texts
+    assert {text.name for text in found} == {"store-fact"}
+    for session in dataset.sessions:
+        messages = messages_of(session, 0.0)
+        segments = [
+            (f"{a}", segment_text(messages[a:b]), 0.0) for a, b in cut(messages)
+        ]  # fmt: skip
+        by_segments = {fact.text for fact in by_rules(segments)}
+        assert {text.text for text in found if text.session_key == session.key} == by_segments
+
+
 @pytest.mark.parametrize(
     ("source", "options", "module", "said"),
     [
         ("llm", {}, "sample", "source of extractions 'llm' with the options {}: write nlp"),
         ("llm", {"file": "x"}, "sample", "'llm' with the options {'file': 'x'}"),
+        ("store", {"rules": 1}, "sample", "'store' with the options {'rules': 1}"),
         ("nlp", {"rules": 1}, "sample", "'nlp' with the options {'rules': 1}"),
         ("gold", {"rules": 1}, "sample", "'gold' with the options {'rules': 1}"),
         ("recorded", {}, "sample", "'toy' brings no extractions 'recorded' itself"),

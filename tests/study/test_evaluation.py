@@ -230,6 +230,20 @@ def test_under_a_limit_a_question_may_find_nothing_but_none_may_be_strange(limit
         evaluated(limited, strange)
 
 
+def test_a_question_without_evidence_is_not_asked_after_it_and_any_other_is():
+    whole = run_of(ROUNDS)
+    gold = read_gold("sample", "toy", PROTOCOLS)
+    with_gold = set().union(*gold.by_level.values())
+    assert with_gold < set(KINDS)
+    later = experiment(asked=7)
+    run = whole[whole["query_id"].isin(with_gold)]
+    assert evaluated(later, run) == evaluated(experiment(), whole)
+    with pytest.raises(MemreproError, match="cut short"):
+        evaluated(experiment(), run)
+    with pytest.raises(MemreproError, match="cut short"):
+        evaluated(later, run[run["query_id"] != min(with_gold)])
+
+
 def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
     piece = Piece(MEMORY, tuple(Query(q, "m", "?", "", kind) for q, kind in KINDS.items()), {}, {})
     chain = save_qrels([piece], paths.qrels("sample", "bare"))

@@ -117,6 +117,12 @@ SWEEP = ("studies", "personabench-rfmem", "runs", "rfmem-{encoder}-recollection-
         (DENSE, "granularity=word", "unknown granularity 'word'"),
         (DENSE, "key_scheme=user_only+merge:facts", "write mode:source-kind"),
         (DENSE, "ranges=nlp", "a time filter needs both"),
+        (
+            DENSE,
+            "asked=7",
+            "asked 7 days after its evidence, and keys of the scheme 'user_only'",
+        ),
+        (DENSE, "vary=asked values=1,7", "is asked 1 days after its evidence"),
         (DENSE, "key_scheme=summary", "unknown key scheme 'summary'"),
         (DENSE, "retriever=sparse.dense", "unknown method 'sparse'"),
         (DENSE, "retriever=dense.denser", "unknown retriever 'denser' of dense"),

@@ -23,6 +23,11 @@ def half_life(spec: Spec) -> str:
     return decay.span(true_half_life(rate)) if rate < 1 else "0: nothing that is past counts"
 
 
+def told(spec: Spec) -> str:
+    """What a row of the table says itself."""
+    return str(spec["here"])
+
+
 def same_model_here(runs: Runs, study: Spec) -> str:
     """The Top-5 accuracy of all-MiniLM on each task of a study; '' where it was not run."""
     cells = Tables(Document.of("tiered"), runs).cells("models_here", study)

@@ -1,9 +1,9 @@
 """extract: facts, summaries, keyphrases and dates of a data set, by the sources in params.yaml.
 
-Sources: `nlp`, the deterministic extractor, for any data set; `recorded` and `gold`, which the data
-set itself brings (its module `<module>_extractions`); and any other name with the options `file`
-and `sha256`, a recorded language model's. The source `said`, when a session took place, is always
-there.
+Sources: `nlp`, the deterministic extractor, and `store`, that of the tiered store's COLD, for any
+data set; `recorded` and `gold`, which the data set itself brings (its module
+`<module>_extractions`); and any other name with the options `file` and `sha256`, a recorded
+language model's. The source `said`, when a session took place, is always there.
 """
 
 import importlib
@@ -13,12 +13,14 @@ from typing import Any
 
 import pandas as pd
 
-from memrepro.core.extractions import Extracted
+from memrepro.core.extractions import Extracted, Extraction
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, save_dates, save_extracted, save_ranges
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_table
+from memrepro.memory.language.extract import by_rules
+from memrepro.retrieve.tiered.segments import Message, segment_text
 from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 from memrepro.text.sources import by_nlp, from_file, said_dates
@@ -34,16 +36,35 @@ def extract(source: str, options: Any, dataset: Dataset, module: str) -> Extract
     """
     if source == "nlp" and not options:
         return by_nlp(dataset)
-    reserved = ("nlp", "said", "recorded", "gold")
+    if source == "store" and not options:
+        return by_store(dataset)
+    reserved = ("nlp", "store", "said", "recorded", "gold")
     if source not in reserved and isinstance(options, dict) and set(options) == {"file", "sha256"}:
         return from_file(dataset, source, root() / Path(options["file"]), options["sha256"])
     if source in ("recorded", "gold") and not options:
         return _own(source, dataset, module)
     raise MemreproError(
         f"params.yaml: data set {dataset.name!r} has the source of extractions {source!r} with the "
-        f"options {options!r}: write nlp, recorded or gold with none, or any other name with file "
-        "and sha256"
+        f"options {options!r}: write nlp, store, recorded or gold with none, or any other name "
+        "with file and sha256"
     )
+
+
+def by_store(dataset: Dataset) -> Extracted:
+    """The facts that the tiered store's rules make, a round a time.
+
+    They read a segment message by message, so that rounds yield what segments do. A fact's text
+    does not depend on when it was said.
+    """
+    found = [
+        Extraction(session.key, r.round_id, "store", "fact", fact.text)
+        for session in dataset.sessions
+        for r in session.rounds
+        for fact in by_rules(
+            [(r.round_id, segment_text([Message(*t[:2], 0.0, t.text) for t in r.turns]), 0.0)]
+        )
+    ]
+    return Extracted("memory.language.extract.by_rules", found, [], [], [])
 
 
 def _own(source: str, dataset: Dataset, module: str) -> Extracted:

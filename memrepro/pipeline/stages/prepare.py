@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from memrepro.core.memory import Piece
-from memrepro.core.prepared import save, save_places, save_qrels
+from memrepro.core.prepared import save, save_asked, save_places, save_qrels
 from memrepro.data import read_pieces
 from memrepro.data.fetch import check_before_use
 from memrepro.data.registry import registration
@@ -49,11 +49,12 @@ def run(dataset: str) -> StageResult:
     entry, folder = load_plan().dataset(dataset), paths.raw(dataset)
     check_before_use(registration(dataset), folder)
     pieces: Iterator[Piece] = read_pieces(entry.module, folder, dataset, entry.parameters)
-    qrels, places, lengths = (
-        path(entry.profile, dataset) for path in (paths.qrels, paths.places, paths.lengths)
+    qrels, places, asked, lengths = (
+        path(entry.profile, dataset)
+        for path in (paths.qrels, paths.places, paths.asked, paths.lengths)
     )
     pieces = save_places(save_qrels(save(pieces, paths.prepared(dataset)), qrels), places)
-    pieces = save_lengths(pieces, lengths)
+    pieces = save_lengths(save_asked(pieces, asked), lengths)
     counts: list[dict[str, str | int]] = []
     skipped: list[tuple[str, str]] = []
     kinds, with_gold = Counter[str](), Counter[str]()
@@ -79,5 +80,5 @@ def run(dataset: str) -> StageResult:
     ).assign(memories=len(frame), rounds=int(frame["rounds"].sum()), skipped=len(skipped))
     inputs = sorted(path for path in folder.rglob("*") if path.is_file())
     written = sorted(paths.prepared(dataset).glob("*.parquet"))
-    outputs = [*written, qrels, places, lengths, statistics, on_topics, left_out]
+    outputs = [*written, qrels, places, asked, lengths, statistics, on_topics, left_out]
     return StageResult(f"prepare {dataset}", summary, inputs, outputs)

@@ -141,6 +141,8 @@ class TimedRequest(Request):
 class TieredKeyBuilder(KeyBuilder):
     """Keys of all units in which a doc stands, with their times; docs are rounds or sessions."""
 
+    timed = True
+
     @staticmethod
     def parse(granularity: str, key_scheme: str) -> tuple[str, str]:
         """The unit and the extraction ('' without one) of a key scheme."""

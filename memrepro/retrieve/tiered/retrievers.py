@@ -5,6 +5,9 @@ days, by the document's score; where WARM is not sure, those of COLD too, the fa
 what is older; and last those of HOT, the latest messages, which are given in any case and so take
 no rank from what was searched for. With its parameters at their defaults the whole memory is WARM,
 ranked by similarity alone. `memrepro.memory` is the same as a store.
+
+Where requests have ranges and dates, a time in the query is a filter, as in the store: only units
+with a date in the query's range are given, and the floor is lifted for them.
 """
 
 from collections.abc import Sequence
@@ -49,7 +52,7 @@ class Tiered:
         adapted: whether the cosines decide how many of `units` are given.
         warm_days: WARM's window (document: 7); 0 for all that was said.
         cold: whether COLD is asked too where WARM's best cosine is below `sure`.
-        sure: see `cold` (the document's "low confidence", without a number: its threshold).
+        sure: see `cold`; 0 for the floor (the document's "low confidence" has no number).
         hot: how many messages HOT holds (document: 10-20); 0 for none.
     """
 
@@ -105,8 +108,9 @@ class Tiered:
         for number in in_time:
             now = request.asked[number]
             taken, scores = self._units(
-                memory, request.query_texts[number], dense[number], lexical, now, accessed, accesses
-            )
+                memory, request.query_texts[number], dense[number], lexical, now, accessed,
+                accesses, _in_range(request, memory, number),
+            )  # fmt: skip
             if self.reinforced:
                 accessed[taken], accesses[taken] = now, accesses[taken] + 1
             docs, values = self._docs(request.keys, memory, taken, scores, now)
@@ -115,18 +119,20 @@ class Tiered:
 
     def _units(
         self, memory: Units, text: str, dense: Doubles, lexical: Lexical | None, now: float,
-        accessed: Doubles, accesses: Doubles,
+        accessed: Doubles, accesses: Doubles, in_range: NDArray[np.bool_] | None,
     ) -> tuple[NDArray[np.intp], Doubles]:  # fmt: skip
         """The units that are given, the first first, and their scores."""
         past = memory.said <= now
+        if in_range is not None:
+            past &= in_range
         recent = past & (now - memory.said <= self.warm_days * 86400) if self.warm_days else past
         held = memory.warm & recent
         similar = self._similar(text, dense, lexical, held)
-        if self.cold and dense[held].max(initial=-np.inf) < self.sure:
+        if self.cold and dense[held].max(initial=-np.inf) < (self.sure or self.floor):
             facts = ~memory.warm & past & ~recent
             similar = np.where(facts, self._similar(text, dense, lexical, facts), similar)
             held = held | facts
-        if self.floor:
+        if self.floor and in_range is None:
             held = held & (dense >= self.floor)
         scores = self._score(similar, (now - accessed) / 3600, accesses)
         order = memory.in_order(scores, held)
@@ -175,6 +181,21 @@ class Tiered:
                 left -= int(keys.doc_turns[doc])
         best = list(found)[: self.k]
         return np.array(best, np.intp), np.array([found[doc] for doc in best])
+
+
+def _in_range(request: Request, memory: Units, number: int) -> NDArray[np.bool_] | None:
+    """Which units have a date in the range that a query asks about; None where it asks about none.
+
+    A unit's dates are those of its docs.
+    """
+    span = request.ranges[number] if request.ranges is not None else None
+    if span is None or request.doc_dates is None:
+        return None
+    meant = [
+        any(first <= span[1] and last >= span[0] for first, last in dates)
+        for dates in request.doc_dates
+    ]
+    return np.array([any(meant[doc] for doc in docs) for docs in memory.docs])
 
 
 RETRIEVERS = {"tiered": Tiered}

@@ -1,5 +1,7 @@
 """The tiered retriever against a plain reading of the document, one query at a time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -150,6 +152,30 @@ def test_the_order_of_the_memory_and_of_the_queries_decides_nothing():
     one = search(asked(queries, [NOW] * 3, held=held), **design)
     other = search(asked(queries[::-1], [NOW] * 3, held=turned), **design)
     assert [r.doc_ids for r in one] == [r.doc_ids for r in other[::-1]]
+
+
+def test_low_confidence_is_the_floor_unless_another_is_said():
+    request = asked(["cats and tea", "snow about music"], [NOW + 9 * DAY] * 2)
+    design = {"alpha": 0.7, "warm_days": 12.0, "cold": True}
+    own = search(request, **design, floor=0.3, sure=0.0)
+    assert own == search(request, **design, floor=0.3, sure=0.3)
+    assert own != search(request, **design, floor=0.3, sure=0.99)
+
+
+@pytest.mark.parametrize("design", [{}, {"alpha": 0.7, "floor": 2.0, "hot": 2}])
+def test_a_time_in_the_question_is_a_filter_and_lifts_the_floor(design):
+    queries = ["cats and tea"] * 3
+    request = asked(queries, [NOW] * 3, "tiers:segment")
+    # Sessions every three days from the first on: days 1, 4, 7, 10 and 13 are past.
+    days = [int(doc[1:].split("r")[0]) * 3 + 1 for doc in request.keys.doc_ids]
+    dates = [[(day, day)] + [(40, 41)] * (day == 1) for day in days]
+    ranged = replace(request, doc_dates=dates, ranges=[(4, 8), (41, 50), None])
+    found = search(ranged, **design)
+    assert {doc[:2] for doc in found[0].doc_ids} - {"s4"} == {"s1", "s2"}
+    assert {doc[:2] for doc in found[1].doc_ids} - {"s4"} == {"s0"}
+    assert found[2] == search(request, **design)[2]
+    # What is recent is in every prompt, whatever the question asks about.
+    assert any(doc.startswith("s4") for doc in found[0].doc_ids) == ("hot" in design)
 
 
 def test_a_request_without_times_is_refused():
