@@ -11,9 +11,8 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.association import Prizes, Subgraph
-from memrepro.retrieve.associa.evidence import Evidence, Settings, recall
+from memrepro.retrieve.associa.evidence import Found, Settings, recall
 from memrepro.retrieve.associa.graph import build_from
-from memrepro.retrieve.associa.importance import importance
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
 from memrepro.retrieve.associa.retrievers import RETRIEVERS, Associa, WithoutImportance
 
@@ -110,9 +109,8 @@ def test_without_importance_an_events_utterance_comes_before_one_that_shares_an_
     held = [graph.node_ids.index(i) for i in ("event:i visited paris.", "entity:paris")]
     subgraph = Subgraph(np.sort(held), np.zeros(0, np.int64), 0.0)
     prizes = Prizes(np.ones(len(graph.kinds)), np.zeros(len(graph.edges)), 0.5)
-    nodes, ranks = importance(graph, subgraph, prizes.nodes, prizes.costs)
-    scores = WithoutImportance(k=4).node_scores(graph, Evidence(prizes, subgraph, nodes, ranks))
-    by_id = {graph.node_ids[i]: score for i, score in zip(nodes, scores, strict=True)}
+    found = WithoutImportance(k=4).weigh(Found(prizes, subgraph), graph)
+    by_id = dict(zip((graph.node_ids[i] for i in found.nodes), found.importance, strict=True))
     assert (by_id["utterance:d1"], by_id["utterance:d0"]) == (1, 0)
 
 
