@@ -33,7 +33,15 @@ import pandas as pd
 from memrepro.audit.tables import PROSE
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.report.checks import checked_rows
-from memrepro.report.compared import FAILS, HOLDS, UNDECIDED, Compared, compare_rows, correct, verdict
+from memrepro.report.compared import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Compared,
+    compare_rows,
+    correct,
+    verdict,
+)
 from memrepro.report.document import Document
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources

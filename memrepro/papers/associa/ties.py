@@ -24,7 +24,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.profile import paired_values
 from memrepro.report.runs import Runs
-from memrepro.report.sources import RunSource, write_sources
+from memrepro.report.sources import RunSource, Source, write_sources
 from memrepro.report.specs import Spec, metric_of
 from memrepro.report.tables import Cell, number
 from memrepro.study.evaluation import read_gold
@@ -106,10 +106,10 @@ def ablation_cells(runs: Runs, table: Spec) -> Iterator[Cell]:
         place = RunSource(run, "", table["level"], **metric_of(column))
         now = all_orders(runs, place._asdict())
         rival = place._replace(run=f"{table['stem']}-associa-without-association")
-        sources, shown = [rival, runs.file(run)], number(float(now["value"].mean()))
-        if column == place.name:
-            sources = sources[1:]
-        else:
+        sources: list[Source] = [runs.file(run)]
+        shown = number(float(now["value"].mean()))
+        if column != place.name:
+            sources = [rival, *sources]
             before = runs.values(rival)
             assert before is not None  # evaluated beside the run
             mean, low, high = paired_difference(*paired_values(before, now))

@@ -1,9 +1,10 @@
 """extract: facts, summaries, keyphrases and dates of a data set, by the sources in params.yaml.
 
 Sources: `nlp`, the deterministic extractor, for any data set; `recorded` and `gold`, which the data
-set itself brings (its module `<module>_extractions`); and any other name with the options `file`
-and `sha256`, a recorded language model's. The source `said`, when a session took place, is always
-there.
+set itself brings (its module `<module>_extractions`); and any other name, a language model's: with
+the options `file` and `sha256`, a file of what it said; with `model` and `paper`, what an entry of
+`models` says to that document's extractor, replayed or live. The source `said`, when a session took
+place, is always there.
 """
 
 import importlib
@@ -19,7 +20,7 @@ from memrepro.core.prepared import load, save_dates, save_extracted, save_ranges
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_table
-from memrepro.study.params import load_plan
+from memrepro.study.params import load_plan, named
 from memrepro.study.result import StageResult
 from memrepro.text.sources import by_nlp, from_file, said_dates
 
@@ -37,13 +38,25 @@ def extract(source: str, options: Any, dataset: Dataset, module: str) -> Extract
     reserved = ("nlp", "said", "recorded", "gold")
     if source not in reserved and isinstance(options, dict) and set(options) == {"file", "sha256"}:
         return from_file(dataset, source, root() / Path(options["file"]), options["sha256"])
+    if source not in reserved and isinstance(options, dict) and set(options) == {"model", "paper"}:
+        return _by_model(dataset, source, **options)
     if source in ("recorded", "gold") and not options:
         return _own(source, dataset, module)
     raise MemreproError(
         f"params.yaml: data set {dataset.name!r} has the source of extractions {source!r} with the "
         f"options {options!r}: write nlp, recorded or gold with none, or any other name with file "
-        "and sha256"
+        "and sha256, or with model and paper"
     )
+
+
+def _by_model(dataset: Dataset, source: str, model: str, paper: str) -> Extracted:
+    """What a language model says; the file of it lies in `data/recorded`, outside git."""
+    entry = named("language model", load_plan().models, model)
+    # Imported by name: only a data set that asks so depends on language models.
+    extractor = importlib.import_module(f"memrepro.papers.{paper}.llm.extractor")
+    path = root() / "data" / "recorded" / f"{dataset.name}-{source}.jsonl"
+    written = extractor.by_entry(dataset, model, entry, path)
+    return from_file(dataset, source, written.path, written.sha256)
 
 
 def _own(source: str, dataset: Dataset, module: str) -> Extracted:

@@ -5,8 +5,10 @@ evidence lacks, and ranks the union of the subgraphs. Docs need a graph key sche
 `memrepro.retrieve.associa.key_builder`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,7 @@ from memrepro.retrieve.associa.graph import EVENT, Graph
 from memrepro.retrieve.associa.importance import with_utterances
 from memrepro.retrieve.associa.key_builder import graph_of
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
+from memrepro.retrieve.associa.model_deliberator import EntryDeliberator
 
 _BLOCK = 1 << 25  # numbers of the graphs and prizes that are deliberated on at once
 
@@ -112,12 +115,29 @@ class DeliberatedAssocia(Associa):
 
     Attributes:
         max_iter: rounds of association at most (§5.2.1: 2); with 1 it is `Associa`.
+        model: the language model that deliberates, a name of `models` in params.yaml; '' for a
+            lexical rule (`deliberation.Coverage`).
     """
 
     max_iter: int = 2
+    model: str = ""
 
-    def with_encoder(self, embed: Embed, deliberator: Deliberator | None = None) -> "Deliberating":
-        """With what embeds queries, by the encoder of the keys, and says what is missing."""
+    def with_encoder(
+        self, embed: Embed, deliberator: Deliberator | None = None,
+        models: Mapping[str, Any] = MappingProxyType({}),
+    ) -> "Deliberating":  # fmt: skip
+        """With what embeds queries, by the encoder of the keys, and says what is missing.
+
+        Raises:
+            MemreproError: if the model is none of `models`.
+        """
+        if deliberator is None and self.model:
+            if self.model not in models:
+                raise MemreproError(
+                    f"unknown language model {self.model!r}: `models` in params.yaml has "
+                    f"{', '.join(models) or 'none'} (docs/llm.md)"
+                )
+            deliberator = EntryDeliberator(self.model, models[self.model])
         return Deliberating(**vars(self), embed=embed, deliberator=deliberator or Coverage())
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
