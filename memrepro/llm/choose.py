@@ -18,18 +18,21 @@ _TRANSFORMERS = {"folder", "repository", "commit", "device", "dtype", "batch_siz
 def identity(name: str, entry: Mapping[str, Any]) -> ModelIdentity:
     """Whose answers an entry asks for; the whole entry is checked.
 
-    An entry has a `model`, a `revision`, and at most one of `endpoint` (the settings of
-    `endpoint.Endpoint`) and `transformers` (a `folder`, or a hub's `repository` and `commit`, and
-    the settings of `in_process.InProcess`). With neither it can only be replayed.
+    An entry has a `model`, a `revision`, `live` (false without it), and at most one of `endpoint`
+    (the settings of `endpoint.Endpoint`) and `transformers` (a `folder`, or a hub's `repository`
+    and `commit`, and the settings of `in_process.InProcess`). With neither of the two it can only
+    be replayed.
 
     Raises:
         MemreproError: naming the first key that is missing, unknown or too much.
     """
-    known = {"model", "revision", "endpoint", "transformers"}
+    known = {"model", "revision", "endpoint", "transformers", "live"}
     _only(name, entry, known)
     for key in ("model", "revision"):
         if not isinstance(entry.get(key), str) or not entry[key]:
             raise MemreproError(f"language model {name}: {key} is {entry.get(key)!r}: give a text")
+    if not isinstance(entry.get("live", False), bool):
+        raise MemreproError(f"language model {name}: live is {entry['live']!r}: true or false")
     if "endpoint" in entry and "transformers" in entry:
         raise MemreproError(f"language model {name} has both an endpoint and transformers")
     if "endpoint" in entry:
@@ -80,12 +83,13 @@ def language_model(
 ) -> LanguageModel:
     """A language model for an experiment, from its entry (see `identity`).
 
-    Where it is live, missing answers are asked for and recorded; else they are an error.
+    Where it is live, by the caller or its entry, missing answers are asked for and recorded; else
+    they are an error.
 
     Raises:
         MemreproError: as `identity`, and as `backend` where it is live.
     """
-    if live:
+    if live or entry.get("live"):
         return Recording(store, backend(name, entry))
     return Recorded(store, identity(name, entry), experiment)
 

@@ -14,6 +14,7 @@
         pairs: [[a, b], [c, d, kind]]  # or pair by pair, on all questions or those of a kind
         equal: true                    # the claim is that they are the same; not tested
         family: paths                  # comparisons corrected together; all of a study without it
+        readings: true                 # the pairs are readings of one: undecided unless all agree
 
 A claim without `row` and `said` only adds its comparisons to the family. What no comparison can
 test has one of these in their place:
@@ -32,7 +33,15 @@ import pandas as pd
 from memrepro.audit.tables import PROSE
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.report.checks import checked_rows
-from memrepro.report.compared import FAILS, HOLDS, Compared, compare_rows, correct, verdict
+from memrepro.report.compared import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Compared,
+    compare_rows,
+    correct,
+    verdict,
+)
 from memrepro.report.document import Document
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources
@@ -148,7 +157,10 @@ class Claims:
             before, now = (self._values(spec) for spec in specs)
             if before is None or now is None or before.empty:
                 continue
-            sources = tuple(place_of(spec) for spec in specs if not spec.get("call"))
+            sources = tuple(
+                self.runs.file(spec["run"]) if spec.get("call") else place_of(spec)
+                for spec in specs
+            )
             sides = (pair.better.name, pair.worse.name)
             yield compare_rows(*sides, metric, now, before, pair.kind, sources)
 
@@ -161,7 +173,7 @@ class Claims:
 
     def why_not(self, side: Side) -> str:
         """Why a row has no values; '' where it has."""
-        return "" if side.spec.get("call") else why_not(self.runs, side.spec)
+        return why_not(self.runs, side.spec)
 
     def all_compared(self) -> list[Compared]:
         """Every comparison, in order."""
@@ -224,13 +236,21 @@ class Claims:
             if words:
                 yield Cell(row, "how sure", "claim", "", why, 0, "")
             return
-        answer = _same(found) if claim.get("equal") else verdict(found)
+        answers = {verdict(one) for one in self._read(claim, pairs)}
+        answer = answers.pop() if len(answers) == 1 else UNDECIDED
+        if claim.get("equal"):
+            answer = _same(found)
         sources = write_sources(source for one in found for source in one.sources)
         n = max(one.n for one in found)
         head = Cell(row, "verdict", "claim", said, answer, n, NOT_COMPARABLE, note=note,
                     sources=sources)  # fmt: skip
         texts = self._in_words(claim, pairs, found) if words else _by_metric(claim, found)
         yield from verdict_cells(head, texts)
+
+    def _read(self, claim: Mapping[str, Any], pairs: Sequence[Pair]) -> list[list[Compared]]:
+        """The comparisons of a claim, all at once or each reading's."""
+        each = [self.compared.get(pair.name, []) for pair in pairs]
+        return each if claim.get("readings") else [[one for found in each for one in found]]
 
     def _in_words(
         self, claim: Mapping[str, Any], pairs: Sequence[Pair], found: Sequence[Compared]

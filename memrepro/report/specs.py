@@ -125,7 +125,8 @@ def place_of(spec: Spec) -> RunSource:
 
 def why_not(runs: Runs, spec: Spec) -> str:
     """Why a filled spec has no values, as its data say or the runs; '' where it has."""
-    if not spec.get("run"):
+    # A row that says why no run of it is planned is run as soon as one is.
+    if not spec.get("run") or (spec.get("why") and spec["run"] not in runs.planned):
         return str(spec.get("why", ""))
     return runs.why_not(str(spec["run"]), str(spec.get("setting") or ""))
 

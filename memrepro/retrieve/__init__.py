@@ -6,7 +6,7 @@ and queries), never a file, a data set or a qrel, and never imports another fami
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Protocol, get_type_hints
 
@@ -65,16 +65,18 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
 
 
 def attach_encoder(
-    retriever: Retriever, embed: Callable[[Sequence[str]], Floats], deliberator: object = None
-) -> Retriever:
+    retriever: Retriever, embed: Callable[[Sequence[str]], Floats], deliberator: object = None,
+    models: Mapping[str, Any] | None = None,
+) -> Retriever:  # fmt: skip
     """A retriever that embeds queries of its own gets what does it; another stays as it is.
 
     Args:
         retriever: one that needs an encoder has `with_encoder`.
         embed: texts of queries → vectors, by the encoder of the keys.
         deliberator: says which queries to make; the retriever's own by default.
+        models: name → entry of the language models that a retriever's parameter may name.
     """
     if attach := getattr(retriever, "with_encoder", None):
-        attached: Retriever = attach(embed, deliberator)
+        attached: Retriever = attach(embed, deliberator, models or {})
         return attached
     return retriever

@@ -68,14 +68,17 @@ def load_plan() -> Plan:
 
 
 _TOP = ("datasets", "reports", "studies", "latency", "scales", "evaluation", "tuning")
+_MODELS = "models"
 _FIELDS = frozenset(f.name for f in fields(Experiment)) - {"method", "parameters"}
 
 
 @lru_cache(maxsize=2)
 def _plan(path: Path, changed: int) -> Plan:
     tree = read_yaml(path)
-    if not isinstance(tree, dict) or set(tree) != set(_TOP):
-        raise MemreproError(f"params.yaml must have exactly the keys {', '.join(_TOP)}")
+    if not isinstance(tree, dict) or set(tree) - {_MODELS} != set(_TOP):
+        raise MemreproError(
+            f"params.yaml must have exactly the keys {', '.join(_TOP)}, and may have {_MODELS}"
+        )
     datasets = {
         k: build_entry(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()
     }
@@ -97,6 +100,7 @@ def _plan(path: Path, changed: int) -> Plan:
         _evaluation(tree["evaluation"]),
         {k: _latency(k, v, experiments) for k, v in tree["latency"].items()},
         {k: build_entry(Scale, f"scales.{k}", v) for k, v in tree["scales"].items()},
+        tree.get(_MODELS) or {},
     )
 
 

@@ -189,7 +189,10 @@ class LatencyEntry:
 
 @dataclass(frozen=True)
 class Plan:
-    """All of `params.yaml`: experiments make one run each, sweeps one for each setting."""
+    """All of `params.yaml`: experiments make one run each, sweeps one for each setting.
+
+    `models` are the language models that runs and extractions may name (docs/llm.md).
+    """
 
     datasets: Mapping[str, DatasetEntry]
     experiments: Mapping[str, Experiment]
@@ -198,6 +201,7 @@ class Plan:
     evaluation: Evaluation
     latency: Mapping[str, Latency] = field(default_factory=dict)
     scales: Mapping[str, Scale] = field(default_factory=dict)
+    models: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def runs(self) -> dict[str, Experiment]:

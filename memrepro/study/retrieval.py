@@ -92,7 +92,7 @@ def run(study: str) -> StageResult:
             if one.encoder:
                 searched.append(key_sizes(one, requests))
             for name, setting in asked:
-                table, traces = _search(name, settings[name][setting], requests)
+                table, traces = _search(name, settings[name][setting], requests, plan.models)
                 if runs[name].varies_keys:
                     table = shortened(table, dataset, max(plan.evaluation.protocol_ks))
                 found[name][setting] = table
@@ -147,11 +147,11 @@ def _by_requests(
 
 
 def _search(
-    name: str, one: Experiment, requests: Sequence[Request]
+    name: str, one: Experiment, requests: Sequence[Request], models: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, list[Path]]:
     """A run's rankings, and the files of its trace."""
     made = make_retriever(one.method, one.retriever, dict(one.parameters))
-    retriever = attach_encoder(made, embedder(one.encoder))
+    retriever = attach_encoder(made, embedder(one.encoder), models=models)
     if one.traced:
         trace: Any = retriever  # the plan admits none that leaves no trace
         return write_trace(trace.trace(requests), paths.trace(one.profile, name, one.study))

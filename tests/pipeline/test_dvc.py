@@ -128,6 +128,8 @@ def needed(stage):
     for command in stage["commands"]:
         for name in re.findall(r"-p dataset=(\S+)", command) if "prepare" in command else ():
             names.add(f"memrepro.data.{PLAN.dataset(name).module}")
+            options = [one for one in PLAN.dataset(name).extract.values() if "paper" in one]
+            names |= {f"memrepro.papers.{one['paper']}.llm.extractor" for one in options}
         for name in re.findall(r"-p study=(\S+)", command):
             for e in PLAN.study(name).values():
                 names.add(f"memrepro.retrieve.{e.method}.retrievers")

@@ -2,8 +2,10 @@
 
 Sources: `nlp`, the deterministic extractor, and `store`, that of the tiered store's COLD, for any
 data set; `recorded` and `gold`, which the data set itself brings (its module
-`<module>_extractions`); and any other name with the options `file` and `sha256`, a recorded
-language model's. The source `said`, when a session took place, is always there.
+`<module>_extractions`); and any other name, a language model's: with the options `file` and
+`sha256`, a file of what it said; with `model` and `paper`, what an entry of `models` says to that
+document's extractor, replayed or live. The source `said`, when a session took place, is always
+there.
 """
 
 import importlib
@@ -21,7 +23,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import root, write_table
 from memrepro.memory.language.extract import by_rules
 from memrepro.retrieve.tiered.segments import Message, segment_text
-from memrepro.study.params import load_plan
+from memrepro.study.params import load_plan, named
 from memrepro.study.result import StageResult
 from memrepro.text.sources import by_nlp, from_file, said_dates
 
@@ -41,12 +43,14 @@ def extract(source: str, options: Any, dataset: Dataset, module: str) -> Extract
     reserved = ("nlp", "store", "said", "recorded", "gold")
     if source not in reserved and isinstance(options, dict) and set(options) == {"file", "sha256"}:
         return from_file(dataset, source, root() / Path(options["file"]), options["sha256"])
+    if source not in reserved and isinstance(options, dict) and set(options) == {"model", "paper"}:
+        return _by_model(dataset, source, **options)
     if source in ("recorded", "gold") and not options:
         return _own(source, dataset, module)
     raise MemreproError(
         f"params.yaml: data set {dataset.name!r} has the source of extractions {source!r} with the "
         f"options {options!r}: write nlp, store, recorded or gold with none, or any other name "
-        "with file and sha256"
+        "with file and sha256, or with model and paper"
     )
 
 
@@ -65,6 +69,16 @@ def by_store(dataset: Dataset) -> Extracted:
         )
     ]
     return Extracted("memory.language.extract.by_rules", found, [], [], [])
+
+
+def _by_model(dataset: Dataset, source: str, model: str, paper: str) -> Extracted:
+    """What a language model says; the file of it lies in `data/recorded`, outside git."""
+    entry = named("language model", load_plan().models, model)
+    # Imported by name: only a data set that asks so depends on language models.
+    extractor = importlib.import_module(f"memrepro.papers.{paper}.llm.extractor")
+    path = root() / "data" / "recorded" / f"{dataset.name}-{source}.jsonl"
+    written = extractor.by_entry(dataset, model, entry, path)
+    return from_file(dataset, source, written.path, written.sha256)
 
 
 def _own(source: str, dataset: Dataset, module: str) -> Extracted:

@@ -5,14 +5,17 @@ evidence lacks, and ranks the union of the subgraphs. Docs need a graph key sche
 `memrepro.retrieve.associa.key_builder`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memrepro.core.keys import Request, best_first, blocks_of, ranked, score_all
 from memrepro.core.ranking import Ranking, top_k
-from memrepro.core.similarity import Doubles
+from memrepro.core.similarity import Doubles, Floats
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.deliberation import (
     Coverage,
@@ -21,11 +24,12 @@ from memrepro.retrieve.associa.deliberation import (
     Embed,
     deliberate,
 )
-from memrepro.retrieve.associa.evidence import Evidence, Settings, associated, recall, weighed
+from memrepro.retrieve.associa.evidence import Evidence, Found, Settings, associated, weighed
 from memrepro.retrieve.associa.graph import EVENT, Graph
 from memrepro.retrieve.associa.importance import with_utterances
 from memrepro.retrieve.associa.key_builder import graph_of
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
+from memrepro.retrieve.associa.model_deliberator import EntryDeliberator
 
 _BLOCK = 1 << 25  # numbers of the graphs and prizes that are deliberated on at once
 
@@ -62,18 +66,39 @@ class Associa(Settings):
         for request in requests:
             graph, vectors = self.graph(request), request.vectors_of_queries()
             for query_id, vector in zip(request.query_ids, vectors, strict=True):
-                found.append(self.ranking(request, graph, query_id, recall(vector, graph, self)))
+                evidence = self.weigh(associated(vector, graph, self), graph)
+                order = self.order(graph, vector, evidence)
+                found.append(self.ranking(request, graph, query_id, evidence, order))
         return found
 
-    def ranking(self, request: Request, graph: Graph, query_id: str, evidence: Evidence) -> Ranking:
-        """The docs of the recalled utterances, best first."""
+    def weigh(self, found: Found, graph: Graph) -> Evidence:
+        """What was found, with what its nodes and the utterances connected to them rank by."""
+        return weighed(found, graph, self)
+
+    def order(self, graph: Graph, vector: Floats, evidence: Evidence) -> Doubles | None:
+        """What decides between utterances of one score, shape (n_utterances,); None: the hash."""
+        return None
+
+    def ranking(
+        self, request: Request, graph: Graph, query_id: str, evidence: Evidence,
+        order: Doubles | None = None,
+    ) -> Ranking:  # fmt: skip
+        """The docs of the recalled utterances, best first; of one score, those greatest in order.
+
+        What is equal in both goes by the hash of the doc's id.
+        """
         doc = {doc_id: number for number, doc_id in enumerate(request.keys.doc_ids)}
         docs = np.array([doc[graph.doc_id(i)] for i in graph.utterances.tolist()], np.intp)
         of_node = np.full(len(graph.kinds), -np.inf)
-        of_node[evidence.nodes] = self.node_scores(graph, evidence)
+        of_node[evidence.nodes] = evidence.importance
         scores = np.full(len(doc), -np.inf)
         scores[docs] = of_node[graph.utterances]
-        best = top_k(scores, request.keys.ties, self.k)
+        ties: NDArray[np.integer] = request.keys.ties
+        if order is not None:
+            of_doc = np.full(len(doc), -np.inf)
+            of_doc[docs] = order
+            ties = np.argsort(np.lexsort((request.keys.ties, -of_doc)))
+        best = top_k(scores, ties, self.k)
         return ranked(request.keys, query_id, best, scores[best])
 
     def graph(self, request: Request) -> Graph:
@@ -83,10 +108,6 @@ class Associa(Settings):
             return graph
         return merge(graph, self.merging, self.merge_threshold)
 
-    def node_scores(self, graph: Graph, evidence: Evidence) -> Doubles:
-        """What the recalled nodes are ranked by: their importance."""
-        return evidence.importance
-
 
 @dataclass(frozen=True, kw_only=True)
 class DeliberatedAssocia(Associa):
@@ -94,12 +115,29 @@ class DeliberatedAssocia(Associa):
 
     Attributes:
         max_iter: rounds of association at most (§5.2.1: 2); with 1 it is `Associa`.
+        model: the language model that deliberates, a name of `models` in params.yaml; '' for a
+            lexical rule (`deliberation.Coverage`).
     """
 
     max_iter: int = 2
+    model: str = ""
 
-    def with_encoder(self, embed: Embed, deliberator: Deliberator | None = None) -> "Deliberating":
-        """With what embeds queries, by the encoder of the keys, and says what is missing."""
+    def with_encoder(
+        self, embed: Embed, deliberator: Deliberator | None = None,
+        models: Mapping[str, Any] = MappingProxyType({}),
+    ) -> "Deliberating":  # fmt: skip
+        """With what embeds queries, by the encoder of the keys, and says what is missing.
+
+        Raises:
+            MemreproError: if the model is none of `models`.
+        """
+        if deliberator is None and self.model:
+            if self.model not in models:
+                raise MemreproError(
+                    f"unknown language model {self.model!r}: `models` in params.yaml has "
+                    f"{', '.join(models) or 'none'} (docs/llm.md)"
+                )
+            deliberator = EntryDeliberator(self.model, models[self.model])
         return Deliberating(**vars(self), embed=embed, deliberator=deliberator or Coverage())
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
@@ -132,7 +170,7 @@ class Deliberating(DeliberatedAssocia):
             questions = [one for _, _, one in asked]
             deliberate(questions, self.deliberator, self.embed, self.max_iter, self)
             for request, query_id, one in asked:
-                evidence = weighed(one.found, one.graph, self)
+                evidence = self.weigh(one.found, one.graph)
                 found.append(self.ranking(request, one.graph, query_id, evidence))
         return found
 
@@ -143,19 +181,53 @@ def _size(request: Request) -> int:
     return len(request.keys.rows) * (dimension + len(request.query_ids))
 
 
+TIES = ("id", "similarity", "prize", "input", "reverse_input")
+
+
 @dataclass(frozen=True, kw_only=True)
 class WithoutImportance(Associa):
     """Table 3, 'w/o EIR': utterances that the subgraph or its events come from, unranked.
 
-    Behind them come those that only share an entity with it. Within the two the docs' ties decide,
-    as the paper does not say in what order they come.
+    Behind them come those that only share an entity with it. In what order the utterances of each
+    of the two come, the paper does not say, and the row depends on it.
+
+    Attributes:
+        ties: what orders them: 'id' (this project's rule for ties, the hash of the doc's id, that
+            is no order at all), 'similarity' of the utterance with the question, 'prize' (the
+            greatest of the utterance and its events), 'input' (as the memory has them) or
+            'reverse_input'.
     """
 
-    def node_scores(self, graph: Graph, evidence: Evidence) -> Doubles:
+    ties: str = "id"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown order."""
+        super().__post_init__()
+        if self.ties not in TIES:
+            raise MemreproError(f"unknown ties {self.ties!r}: known are {', '.join(TIES)}")
+
+    def weigh(self, found: Found, graph: Graph) -> Evidence:
         """1 for an utterance of the subgraph or of an event of it, 0 for another node."""
-        nodes = evidence.subgraph.nodes
-        told = with_utterances(graph, nodes, (EVENT,))
-        return np.isin(evidence.nodes, told).astype(np.float64)
+        held = found.subgraph.nodes
+        nodes = with_utterances(graph, held)
+        first = np.isin(nodes, with_utterances(graph, held, (EVENT,))).astype(np.float64)
+        return Evidence(found.prizes, found.subgraph, nodes, first)
+
+    def order(self, graph: Graph, vector: Floats, evidence: Evidence) -> Doubles | None:
+        """What decides between utterances of one score, shape (n_utterances,); None: the hash."""
+        said = graph.utterances
+        if self.ties == "similarity":
+            similarities: Doubles = graph.similarities(vector)[graph.node_rows[said]]
+            return similarities
+        if self.ties == "prize":
+            greatest = evidence.prizes.nodes.copy()
+            events = graph.origins[graph.kinds[graph.origins[:, 0]] == EVENT]
+            np.maximum.at(greatest, events[:, 1], evidence.prizes.nodes[events[:, 0]])
+            return greatest[said]
+        if self.ties == "id":
+            return None
+        place = np.arange(len(said), dtype=np.float64)
+        return -place if self.ties == "input" else place
 
 
 @dataclass(frozen=True)

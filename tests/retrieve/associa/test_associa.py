@@ -11,11 +11,10 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.association import Prizes, Subgraph
-from memrepro.retrieve.associa.evidence import Evidence, Settings, recall
+from memrepro.retrieve.associa.evidence import Found, Settings, associated, recall
 from memrepro.retrieve.associa.graph import build_from
-from memrepro.retrieve.associa.importance import importance
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
-from memrepro.retrieve.associa.retrievers import RETRIEVERS, Associa, WithoutImportance
+from memrepro.retrieve.associa.retrievers import RETRIEVERS, TIES, Associa, WithoutImportance
 
 from .made import memories, tale
 
@@ -110,10 +109,46 @@ def test_without_importance_an_events_utterance_comes_before_one_that_shares_an_
     held = [graph.node_ids.index(i) for i in ("event:i visited paris.", "entity:paris")]
     subgraph = Subgraph(np.sort(held), np.zeros(0, np.int64), 0.0)
     prizes = Prizes(np.ones(len(graph.kinds)), np.zeros(len(graph.edges)), 0.5)
-    nodes, ranks = importance(graph, subgraph, prizes.nodes, prizes.costs)
-    scores = WithoutImportance(k=4).node_scores(graph, Evidence(prizes, subgraph, nodes, ranks))
-    by_id = {graph.node_ids[i]: score for i, score in zip(nodes, scores, strict=True)}
+    found = WithoutImportance(k=4).weigh(Found(prizes, subgraph), graph)
+    by_id = dict(zip((graph.node_ids[i] for i in found.nodes), found.importance, strict=True))
     assert (by_id["utterance:d1"], by_id["utterance:d0"]) == (1, 0)
+
+
+@given(memories())
+@settings(max_examples=10)
+def test_an_order_moves_docs_within_a_score_and_by_what_it_says(made):
+    asked = request(*made)
+    graph = graph_of(asked.keys)
+    said = {graph.doc_id(node): node for node in graph.utterances.tolist()}
+    place = {doc: number for number, doc in enumerate(asked.keys.doc_ids)}
+    plain = WithoutImportance(k=99).search([asked])
+    found = {rule: WithoutImportance(k=99, ties=rule).search([asked]) for rule in TIES}
+    assert found["id"] == plain
+    for number, vector in enumerate(asked.query_vectors):
+        cosines = graph.similarities(vector)[graph.node_rows]
+        prizes = associated(vector, graph, Settings()).prizes.nodes
+        prize = {
+            doc: max(
+                prizes[node]
+                for node, utterance in graph.origins.tolist()
+                if utterance == mine and graph.kinds[node] in (0, 1)
+            )
+            for doc, mine in said.items()
+        }
+        bare = plain[number]
+        by = {
+            "similarity": [-cosines[said[doc]] for doc in bare.doc_ids],
+            "prize": [-prize[doc] for doc in bare.doc_ids],
+            "input": [place[doc] for doc in bare.doc_ids],
+            "reverse_input": [-place[doc] for doc in bare.doc_ids],
+        }
+        for rule, keys in by.items():
+            scored = sorted(
+                zip(bare.scores, keys, range(99), bare.doc_ids, strict=False),
+                key=lambda one: (-one[0], one[1], one[2]),
+            )
+            assert found[rule][number].doc_ids == tuple(doc for *_, doc in scored), rule
+            assert found[rule][number].scores == bare.scores
 
 
 def test_other_keys_and_missing_vectors_are_refused():
@@ -126,6 +161,11 @@ def test_other_keys_and_missing_vectors_are_refused():
         Associa(k=4).search([Request(keys, ["q"], ["x"])])
     with pytest.raises(MemreproError, match="has no vectors"):
         Associa(k=4).search([Request(keys, ["q"], ["x"], np.ones((1, 64), np.float32))])
+
+
+def test_an_unknown_order_is_refused():
+    with pytest.raises(MemreproError, match="unknown ties 'id2': known are id, similarity, prize"):
+        make_retriever("associa", "without_importance", {"k": 5, "ties": "id2"})
 
 
 @pytest.mark.parametrize(

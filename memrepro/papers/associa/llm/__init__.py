@@ -1,5 +1,5 @@
-"""Associa by a language model: events of sessions (§4.1), and deliberating recall (§4.2.2).
+"""Associa's events by a language model (§4.1); what deliberates is in `retrieve.associa`.
 
-The paper prints neither prompt; those in `prompts.yaml` are worded here. Models are asked through
-`memrepro.llm`, so each answer is a record, and answers are taken by the rule of `llm.structured`.
+The paper prints no prompt; those in `retrieve/associa/prompts.yaml` are worded here. Models are
+asked through `memrepro.llm`, so each answer is a record, taken by the rule of `llm.structured`.
 """

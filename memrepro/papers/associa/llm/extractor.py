@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
 from pydantic import AfterValidator, BaseModel, StringConstraints
@@ -22,11 +22,13 @@ from pydantic import AfterValidator, BaseModel, StringConstraints
 from memrepro.core.memory import Dataset, Session
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import sha256, write_text
+from memrepro.llm.choose import language_model
 from memrepro.llm.model import Answer, LanguageModel, Prompt
+from memrepro.llm.records import AnswerStore
 from memrepro.llm.structured import KINDS, Refused, parse
-from memrepro.papers.associa.llm.prompts import prompt
 from memrepro.retrieve.associa.clues import SPEAKER, EventClues
 from memrepro.retrieve.associa.entities import CATEGORIES
+from memrepro.retrieve.associa.prompts import prompt
 from memrepro.text import temporal
 
 _AMBIGUOUS = "ambiguous"
@@ -193,6 +195,13 @@ def to_file(dataset: Dataset, model: LanguageModel, path: Path) -> Written:
     lines = [json.dumps(line, ensure_ascii=False) + "\n" for line in (*texts, *dates)]
     write_text(path, "".join(lines))
     return Written(path, sha256(path), counts, skipped)
+
+
+def by_entry(dataset: Dataset, name: str, entry: Mapping[str, Any], path: Path) -> Written:
+    """As `to_file`, by the model of an entry of `models` in params.yaml, replayed or live."""
+    with AnswerStore() as store:
+        model = language_model(name, entry, store, f"events of {dataset.name}")
+        return to_file(dataset, model, path)
 
 
 def _text_lines(told: Mapping[str, Sequence[Told]]) -> Iterator[dict[str, str]]:

@@ -16,7 +16,6 @@ from memrepro.errors import MemreproError
 from memrepro.files import atomic
 from memrepro.files.progress import bar
 from memrepro.llm.model import ROLES, LanguageModel, Message
-from memrepro.papers.associa.llm.deliberator import answer_text, ask
 from memrepro.papers.associa.tuning.coqa import Coqa, Question, Story
 from memrepro.papers.associa.tuning.samples import (
     Recipe,
@@ -27,6 +26,7 @@ from memrepro.papers.associa.tuning.samples import (
     story_nodes,
 )
 from memrepro.papers.associa.tuning.teacher import describe, restore, stands_alone
+from memrepro.retrieve.associa.model_deliberator import answer_text, ask
 
 # From texts to vectors, (n_texts, dimension), as `vectors.embed` with an encoder and a store.
 Embed = Callable[[list[str]], Floats]

@@ -7,11 +7,11 @@ import pytest
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
-from memrepro.papers.associa.llm.deliberator import ask
 from memrepro.papers.associa.tuning.coqa import read_coqa
 from memrepro.papers.associa.tuning.examples import build, read_examples, write_examples
 from memrepro.papers.associa.tuning.samples import Recipe
 from memrepro.papers.associa.tuning.teacher import stands_alone
+from memrepro.retrieve.associa.model_deliberator import ask
 from tests.papers.associa.tuning.made import Teacher, content, write
 
 RECIPE = Recipe(nodes=8)

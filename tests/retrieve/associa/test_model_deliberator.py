@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.papers.associa.llm.deliberator import ModelDeliberator
-from memrepro.papers.associa.llm.prompts import prompt
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.deliberation import QueryEvidence
+from memrepro.retrieve.associa.model_deliberator import ModelDeliberator
+from memrepro.retrieve.associa.prompts import prompt
 from tests.papers.associa.llm.scripted import live, replay
 from tests.retrieve.associa.test_associa import QUESTIONS, request, travels
 from tests.retrieve.associa.test_deliberation import FEW, embed

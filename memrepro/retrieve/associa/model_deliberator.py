@@ -2,16 +2,18 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from memrepro.llm.choose import language_model
 from memrepro.llm.model import LanguageModel, Prompt
+from memrepro.llm.records import AnswerStore
 from memrepro.llm.structured import parse_all
-from memrepro.papers.associa.llm.prompts import prompt
 from memrepro.retrieve.associa.deliberation import QueryEvidence
+from memrepro.retrieve.associa.prompts import prompt
 
 # Each clue is another search, so that no answer may ask for many.
 _CLUES, _CHARACTERS = 5, 200
@@ -64,3 +66,24 @@ class ModelDeliberator:
         self.sufficient += sum(not one.missing for one in parsed.values.values())
         answered = (parsed.values.get(str(number), _Missing()) for number in range(len(asked)))
         return [tuple(dict.fromkeys(one.missing)) for one in answered]
+
+
+@dataclass
+class EntryDeliberator:
+    """A model by its entry in `models` of params.yaml, which is had when the first question comes.
+
+    Attributes:
+        name: of the entry.
+        entry: as `memrepro.llm.choose.language_model` reads it.
+    """
+
+    name: str
+    entry: Mapping[str, Any]
+    _asked: ModelDeliberator | None = None
+
+    def missing(self, asked: Sequence[QueryEvidence]) -> list[tuple[str, ...]]:
+        """As `ModelDeliberator.missing`; a live model's answers are recorded."""
+        if self._asked is None:
+            model = language_model(self.name, self.entry, AnswerStore(), f"by {self.name}")
+            self._asked = ModelDeliberator(model)
+        return self._asked.missing(asked)
