@@ -6,7 +6,7 @@ The rules know no document: they run over any tables in the ledger's format.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
-from memrepro.audit import formulas, shapes, shares, twice, unstated, wholes
+from memrepro.audit import formulas, moved, shapes, shares, twice, unstated, wholes
 from memrepro.audit.documents import documents, tables
 from memrepro.audit.finding import Finding
 from memrepro.audit.tables import Table
@@ -27,6 +27,7 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "weighted whole": wholes.weighted,
     "searched whole": wholes.searched,
     "whole rows": wholes.rows,
+    "same whole": moved.same_whole,
     "rises with k": shapes.falling,
     "gain with k": shapes.gains,
     "change in a column": shapes.changes,

@@ -30,7 +30,7 @@ _TABLES = {
     "haystacks": _schema("memory_id", "session_key", "at"),
     "queries": _schema("query_id", "memory_id", "text", "at", "kind"),
 }
-_QREL = _schema("query_id", "kind", "level", "part", "doc_id", "reason")
+_QREL = _schema("query_id", "kind", "level", "part", "doc_id", "reason", "field")
 _PLACES = _schema("doc_id", "session_id")
 _ASKED = _schema("query_id", "at")
 
@@ -118,10 +118,12 @@ def load(folder: Path, name: str) -> Dataset:
 def save_qrels(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
     """Write each query's kind and gold (ids only), and pass each piece on.
 
-    A query without gold has one row: part −1, and the reason where the data set knows it.
+    A query without gold has one row: part −1, and the reason where the data set knows it. `field`
+    names whose words a gold doc holds; it is '' where it holds those of several.
     """
     with table_writer(path, _QREL) as out:
         for piece in pieces:
+            fields = _fields_of_docs(piece.memory)
             for query in piece.queries:
                 gold = [
                     (level, number, doc_id, "")
@@ -132,8 +134,23 @@ def save_qrels(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
                 reason = piece.faults.get(query.query_id, "")
                 # A fault may concern the stated labels alone, with gold under others.
                 for row in [*([("", -1, "", reason)] if reason or not gold else []), *gold]:
-                    out.add(query.query_id, query.kind, *row)
+                    level, _, doc_id, _ = row
+                    said = fields.get((level.partition("_")[0], doc_id), set())
+                    field = next(iter(said)) if len(said) == 1 else ""
+                    out.add(query.query_id, query.kind, *row, field)
             yield piece
+
+
+def _fields_of_docs(memory: Memory) -> dict[tuple[str, str], set[str]]:
+    """(granularity, doc id) → the fields of its turns; one id may be a round's and a turn's."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for session in memory.sessions:
+        for r in session.rounds:
+            for turn in r.turns:
+                ids = (session.session_id, r.round_id, turn.turn_id)
+                for place in zip(("session", "round", "turn"), ids, strict=True):
+                    found.setdefault(place, set()).add(turn.field)
+    return found
 
 
 def load_qrels(path: Path, level: str) -> tuple[dict[str, str], dict[str, Parts]]:
@@ -149,6 +166,22 @@ def load_qrels(path: Path, level: str) -> tuple[dict[str, str], dict[str, Parts]
     for row in _rows(table[table["level"] == level]):
         gold.setdefault(row.query_id, {}).setdefault(int(row.part), []).append(row.doc_id)
     return kinds, {q: tuple(tuple(part) for part in parts.values()) for q, parts in gold.items()}
+
+
+def load_evidence_fields(path: Path) -> dict[str, str]:
+    """Query id → whose words its gold is, such as 'user' or 'assistant and user'.
+
+    By its gold turns; by its sessions where the data set's docs are sessions. A query is left out
+    where that is not known of all its gold.
+    """
+    table = read_table(path)
+    gold = table[table["level"] == "turn"]
+    if gold.empty:
+        gold = table[table["level"] == "session"]
+    found: dict[str, set[str]] = {}
+    for row in _rows(gold):
+        found.setdefault(row.query_id, set()).add(row.field)
+    return {q: " and ".join(sorted(fields)) for q, fields in found.items() if "" not in fields}
 
 
 def load_faults(path: Path) -> dict[str, str]:

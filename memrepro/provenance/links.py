@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memrepro.errors import MemreproError
-from memrepro.provenance.places import Place, entry, means, stated, values
+from memrepro.provenance.places import Place, entry, mean_of, stated, values
 from memrepro.report.profile import difference
 from memrepro.report.sources import FileSource, RunSource, read_sources
 from memrepro.report.tables import DIGITS, Cell
@@ -74,8 +74,8 @@ def _relation(cell: Cell, places: Sequence[Place]) -> tuple[str, str]:
     if shown is None or len(places) > 2:
         return COMPUTED, _TEXTS[COMPUTED]
     try:
-        found = [means(place)[place.kind] for place in places]
-    except (MemreproError, KeyError) as error:
+        found = [mean_of(place) for place in places]
+    except MemreproError as error:
         return COMPUTED, f"{_TEXTS[COMPUTED]}; its values are not kept ({error})"
     digits = len(cell.reproduced.split()[0].partition(".")[2])
     if len(places) == 2:

@@ -12,7 +12,7 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.provenance.cached import until_changed
-from memrepro.report.profile import Metrics
+from memrepro.report.profile import Metrics, of_kind
 from memrepro.study.evaluation import evaluate_run, read_gold
 from memrepro.study.params import Experiment, Plan, load_plan
 from memrepro.study.plan import STANDS_ON
@@ -90,7 +90,9 @@ def values(place: Place) -> pd.DataFrame:
         found = metrics.values(place.experiment, place.level, place.metric, place.k, place.setting)
     else:
         found = _evaluated(place._replace(kind=""))
-    return found[found["kind"] == place.kind] if place.kind else found
+    dataset = entry(place.experiment).dataset
+    home = plan().dataset(dataset).profile
+    return of_kind(found, place.kind, lambda: paths.qrels(home, dataset))
 
 
 @lru_cache(maxsize=3)
@@ -146,6 +148,19 @@ def means(place: Place) -> dict[str, tuple[float, int]]:
     found = values(place._replace(kind=""))
     kinds = [("", found), *found.groupby("kind", sort=True, observed=True)]
     return {str(kind): (float(part["value"].mean()), len(part)) for kind, part in kinds}
+
+
+def mean_of(place: Place) -> tuple[float, int]:
+    """The mean of a place's values, and n.
+
+    Raises:
+        MemreproError: if it was not evaluated so, or there are no questions of its kind.
+    """
+    if place.kind in (known := means(place)):
+        return known[place.kind]
+    if (found := values(place)).empty:
+        raise MemreproError(f"{place}: there are no questions of that kind")
+    return float(found["value"].mean()), len(found)
 
 
 def evaluated(profile: str, experiments: Collection[str]) -> Iterator[tuple[Place, float, int]]:

@@ -12,6 +12,7 @@
         worse: [familiarity]           # each better row is compared with each worse one
         over: {k: [5, 10]}             # … for each value
         pairs: [[a, b], [c, d, kind]]  # or pair by pair, on all questions or those of a kind
+        metrics: [ndcg@10]             # only these of the metrics decide; without it, all
         equal: true                    # the claim is that they are the same; not tested
         family: paths                  # comparisons corrected together; all of a study without it
         readings: true                 # the pairs are readings of one: undecided unless all agree
@@ -224,7 +225,9 @@ class Claims:
     def _tested(self, claim: Mapping[str, Any], said: str, pairs: Sequence[Pair]) -> Iterator[Cell]:
         """A claim that runs check, or 'not run' with the reason."""
         row, note = claim["row"], self.data["note"]
-        found = [one for pair in pairs for one in self.compared.get(pair.name, ())]
+        metrics = claim.get("metrics", self.metrics)
+        compared = (one for pair in pairs for one in self.compared.get(pair.name, ()))
+        found = [one for one in compared if one.metric in metrics]
         missing = dict.fromkeys(
             why for pair in pairs for side in pair[:2] if (why := self.why_not(side))
         )

@@ -25,7 +25,8 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
     empty          the column of the one cell of a computed table for which nothing is planned
     printed_row    the printed row beside a row, where it is called otherwise
     each           'setting' of a row: one row a setting that was run (`{setting}`, `{spelled}`);
-                   'kind' of a column: one column a kind of question (`{kind}`)
+                   'kind' of a column: one column a kind of question (`{kind}`), 'evidence' of one:
+                   one column for each field whose words the gold is
     over           entry → values: rows are repeated for each
     verdict        of the cell; without one a printed number is judged
     note, about    a note; one that begins with the row's name
@@ -134,7 +135,7 @@ class Tables:
         columns = as_specs(spec.get("columns", dict.fromkeys(printed)), self.document.named)
         for label, column in columns:
             own = {**metric_of(label), **{k: v for k, v in spec.items() if k != "each"}, **column}
-            if own.get("each") == "kind":
+            if own.get("each") in ("kind", "evidence"):
                 yield from self._kinds(row, label, own, table)
                 continue
             name = fill(label, own) if "{" in label else label
@@ -143,8 +144,8 @@ class Tables:
     def _kinds(self, row: str, label: str, spec: Spec, table: Spec) -> Iterator[Cell]:
         """A cell for each kind of question that the row's values have."""
         found = filled({**spec, "row": row}, self.runs.planned)
-        values = None if why_not(self.runs, found) else self.runs.values(place_of(found))
-        for kind in [] if values is None else sorted(values["kind"].unique()):
+        known = [] if why_not(self.runs, found) else self.runs.kinds(place_of(found), found["each"])
+        for kind in known:
             name = fill(label, {**found, "kind": kind})
             yield from self._cell(row, name, {**spec, "kind": kind}, None)
 

@@ -1,5 +1,6 @@
 """What every report needs of a profile: its metrics, paired differences, excluded questions."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from memrepro.core.prepared import load_evidence_fields
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
@@ -15,6 +17,32 @@ from memrepro.files.atomic import read_table
 from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell
 from memrepro.study.evaluation import metrics_file
+
+EVIDENCE = "evidence: "  # begins a kind that goes by whose words the gold is, not by the question
+
+
+def of_kind(values: pd.DataFrame, kind: str, qrels: Callable[[], Path]) -> pd.DataFrame:
+    """The questions of a kind: a type of question, or `evidence: <field>` of their gold.
+
+    Args:
+        values: `query_id, kind, value`.
+        kind: '' for all.
+        qrels: names those of the data set, where they are needed.
+    """
+    if not kind.startswith(EVIDENCE):
+        return values[values["kind"] == kind] if kind else values
+    fields = evidence_fields(qrels())
+    return values[values["query_id"].map(fields) == kind.removeprefix(EVIDENCE)]
+
+
+def evidence_fields(qrels: Path) -> dict[str, str]:
+    """Query id → whose words its gold is (`load_evidence_fields`), read once."""
+    return _evidence_fields(qrels, qrels.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _evidence_fields(qrels: Path, changed: int) -> dict[str, str]:
+    return load_evidence_fields(qrels)
 
 
 def exclusion_cells(profile: str, name: str) -> list[Cell]:

@@ -9,7 +9,7 @@ import pandas as pd
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.profile import Metrics
+from memrepro.report.profile import EVIDENCE, Metrics, evidence_fields, of_kind
 from memrepro.report.sources import FileSource, RunSource
 from memrepro.study.params import Experiment, Plan
 
@@ -21,6 +21,7 @@ class Runs:
         self.profile = profiles[-1]
         self._profiles = {name: Metrics(name) for name in profiles}
         self.planned: Mapping[str, Experiment] = {**plan.experiments, **plan.sweeps}
+        self._home = {name: entry.profile for name, entry in plan.datasets.items()}
         self._tables: dict[str, pd.DataFrame] = {}
 
     def _of(self, run: str) -> tuple[str, Metrics]:
@@ -49,7 +50,22 @@ class Runs:
             found = self._of(run)[1].values(run, level, metric, k, setting)
         except MemreproError:
             return None
-        return found[found["kind"] == kind] if kind else found
+        return of_kind(found, kind, lambda: self.qrels(run))
+
+    def kinds(self, place: RunSource, each: str) -> list[str]:
+        """The kinds of question that a run's values have: by 'kind', or by their 'evidence'."""
+        found = self.values(place._replace(kind=""))
+        if found is None:
+            return []
+        if each == "evidence":
+            fields = found["query_id"].map(evidence_fields(self.qrels(place.run))).dropna()
+            return [EVIDENCE + field for field in sorted(fields.unique())]
+        return sorted(found["kind"].unique())
+
+    def qrels(self, run: str) -> Path:
+        """The gold of a run's data set."""
+        dataset = self.planned[run].dataset
+        return paths.qrels(self._home[dataset], dataset)
 
     def docs(self, run: str, setting: str) -> float | None:
         """How many docs a query is given, on average; None where the run's file is not there."""

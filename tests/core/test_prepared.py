@@ -9,6 +9,7 @@ from memrepro.core.prepared import (
     load,
     load_asked,
     load_dates,
+    load_evidence_fields,
     load_extractions,
     load_places,
     load_ranges,
@@ -107,6 +108,18 @@ def test_places(tmp_path):
         "s2_1": "s2",
         "d/2": "d",
     }
+
+
+def test_whose_words_the_gold_is(tmp_path):
+    """By turns where they are marked; by sessions, if each holds one person's words, where not."""
+    run(PIECES, tmp_path)
+    assert load_evidence_fields(tmp_path / "qrels.parquet") == {"q2": "assistant"}
+    gold = {"turn": {"q1": (("s1_1", "s1_2"), ("s2_1",))}}  # s1_1 is a round's id too
+    run((Piece(PIECES[0].memory, PIECES[0].queries, gold),), tmp_path)
+    assert load_evidence_fields(tmp_path / "qrels.parquet") == {"q1": "assistant and user"}
+    gold = {"session": {"q1": (("s1",), ("s2",)), "q3": (("s2",),)}}
+    run((Piece(PIECES[0].memory, PIECES[0].queries, gold),), tmp_path)
+    assert load_evidence_fields(tmp_path / "qrels.parquet") == {"q3": "assistant"}
 
 
 def test_a_doc_id_in_two_sessions_is_refused(tmp_path):

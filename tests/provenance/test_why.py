@@ -40,6 +40,13 @@ def test_a_cell_of_one_run_is_the_mean_of_its_values(toy):
     assert linked("row toy-b", "hard").places[0].kind == "hard"
 
 
+def test_questions_by_whose_words_their_gold_is(toy):
+    place = linked("row toy-b", "all").places[0]
+    assert places.mean_of(place._replace(kind="evidence: user")) == places.mean_of(place)
+    with pytest.raises(MemreproError, match="no questions of that kind"):
+        places.mean_of(place._replace(kind="evidence: assistant"))
+
+
 def test_a_difference_has_the_run_before_and_the_run_after(toy):
     found = linked("row toy-b", "gain")
     assert found.relation == links.DIFFERENCE

@@ -17,7 +17,7 @@ from memrepro.report.modules import DocumentReport
 from memrepro.report.sources import RunSource, read_sources
 from memrepro.report.specs import as_specs, fill, loops, spell
 from memrepro.study.evaluation import LEDGER_COLUMNS, METRIC_COLUMNS, PROTOCOL_COLUMNS
-from memrepro.study.plan import Evaluation, Experiment, Plan
+from memrepro.study.plan import DatasetEntry, Evaluation, Experiment, Plan
 
 N = 40
 # Run and setting → the share of questions that it gets right, the first ones.
@@ -69,6 +69,7 @@ FILES = {
             columns:
               recall_all@5: {}
               '{kind} R@5': {each: kind, metric: recall_all, k: 5}
+              'R@5, {kind}': {each: evidence, metric: recall_all, k: 5}
           sweep:
             per: study
             level: session
@@ -94,6 +95,7 @@ FILES = {
           - row: the sweep's end wins
             pairs: [[{run: toy-sweep, setting: '2', called: end}, plain, '{hard}']]
             over: {hard: [hard, easy]}
+          - {row: ours wins by another metric, metrics: [ndcg@5], better: better, worse: [plain]}
           - {row: no one knows, unchecked: no data}
         """,
     "analysis.py": '''
@@ -141,7 +143,12 @@ def write_toy(tmp_path, monkeypatch):
     ledger = [("toy", "session", "stated", "q99", "no evidence")]
     write_table(paths.exclusions("sample"), pd.DataFrame(ledger, columns=LEDGER_COLUMNS))
     names = dict.fromkeys([run for run, _ in RIGHT])
-    plan = Plan({}, {n: experiment(n) for n in names}, {}, {}, Evaluation((), (), (), (), {}))
+    # The first 30 questions have a field, the first 10 of them the user's.
+    gold = [(f"q{i:02}", "session", "user" if i < 10 else "assistant") for i in range(30)]
+    qrels = pd.DataFrame(gold, columns=["query_id", "level", "field"])
+    write_table(paths.qrels("sample", "toy"), qrels)
+    data = {"toy": DatasetEntry("sample", "toy", {})}
+    plan = Plan(data, {n: experiment(n) for n in names}, {}, {}, Evaluation((), (), (), (), {}))
     monkeypatch.setattr(build, "load_plan", lambda: plan)
     return Document(folder)
 
@@ -202,8 +209,15 @@ def test_rows_by_setting_and_columns_by_kind(tables):
         "x one": "0.2500", "x 2": "0.7500",
     }  # fmt: skip
     assert {column for _, column in tables["toy_here"]} == {
-        "recall_all@5", "easy R@5", "hard R@5",
+        "recall_all@5", "easy R@5", "hard R@5", "R@5, evidence: assistant", "R@5, evidence: user",
     }  # fmt: skip
+
+
+def test_columns_by_whose_words_the_evidence_is(tables):
+    cells = (tables["toy_here"]["plain", f"R@5, evidence: {f}"] for f in ("user", "assistant"))
+    assert [(c["reproduced"], c["n"]) for c in cells] == [("1.0000", "10"), ("0.5000", "20")]
+    (source,) = read_sources(tables["toy_here"]["plain", "R@5, evidence: user"]["sources"])
+    assert source.kind == "evidence: user"
 
 
 def test_words_exclusions_and_protocols(tables):
@@ -222,6 +236,7 @@ def test_claims_get_a_verdict_or_the_reason_why_not(tables):
     assert {row: cell["reproduced"] for row, cell in verdicts.items()} == {
         "ours wins": HOLDS, "plain wins": FAILS, "plain is plain": HOLDS, "lost wins": "",
         "the sweep's end wins": UNDECIDED, "no one knows": "cannot be checked here",
+        "ours wins by another metric": "",
     }  # fmt: skip
     assert verdicts["ours wins"]["reported"] == "ours is better"
     assert verdicts["lost wins"]["verdict"] == NOT_RUN

@@ -1,4 +1,7 @@
-"""What max-sim's report has beside tables: α against the maximum, questions won and lost."""
+"""What max-sim's report has beside tables: α against the maximum, questions won and lost.
+
+`check` judges the claims that no comparison decides; `judged`, `selection` and `decoded` have more.
+"""
 
 from pathlib import Path
 
@@ -8,16 +11,18 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.files.atomic import write_table
-from memrepro.papers.maxsim import diagram
+from memrepro.papers.maxsim import diagram, selection
+from memrepro.papers.maxsim.judged import check as check
 from memrepro.report import figures
 from memrepro.report.document import Document
 from memrepro.report.runs import Runs
 from memrepro.report.specs import Spec, filled, place_of
 from memrepro.study.params import load_plan
 
-_COUNTED = {"level": "round", "metric": "recall_all", "k": 10}
+_COUNTED = {"metric": "recall_all", "k": 10}
 DOCUMENT = Document.of("maxsim")
-_BASELINE, _OURS = (DOCUMENT.named[row] for row in ("first field only", "fielded max-sim"))
+_ROWS = ("first field only", "second field only", "fielded max-sim")
+_BASELINE, _SECOND, _OURS = (DOCUMENT.named[row] for row in _ROWS)
 
 
 def _values(runs: Runs, study: Spec, row: Spec) -> pd.DataFrame:
@@ -35,12 +40,13 @@ def _won_and_lost(runs: Runs, study: Spec) -> pd.DataFrame:
     return both.loc[both["change"] != "same", ["query_id", "kind", "change"]]
 
 
-def _draw_mixture(data: pd.DataFrame, best: float, title: str) -> Figure:
+def _draw_mixture(data: pd.DataFrame, title: str) -> Figure:
     figure = Figure(figsize=(6, 4), layout="constrained")
     axis = figure.subplots()
     sns.lineplot(data, x="alpha", y="recall_all@10", marker="o", label="linear mixture", ax=axis)
-    axis.axhline(best, linestyle="--", color="grey", label="fielded max-sim")
-    axis.set_xlabel("α, the weight of the first field")
+    for row, style in zip(_ROWS, (":", "-.", "--"), strict=True):
+        axis.axhline(data[row].iloc[0], linestyle=style, color="grey", label=row)
+    axis.set_xlabel("α, the weight of the first field; a round without one has the other's score")
     axis.set_title(f"{title}: recall_all@10 by α")
     axis.legend()
     return figure
@@ -53,18 +59,18 @@ def _by_alpha(runs: Runs, study: Spec, folder: Path) -> list[Path]:
         values = _values(runs, study, {"run": run, "setting": setting})["value"]
         rows.append((float(setting), float(values.mean()), len(values)))
     data = pd.DataFrame(rows, columns=["alpha", "recall_all@10", "n"])
-    best = float(_values(runs, study, _OURS)["value"].mean())
-    data["fielded max-sim"] = best
+    for row, spec in zip(_ROWS, (_BASELINE, _SECOND, _OURS), strict=True):
+        data[row] = float(_values(runs, study, spec)["value"].mean())
     name = f"{study['stem']}_by_alpha"
-    return figures.save(lambda: _draw_mixture(data, best, study["title"]), data, folder, name)
+    return figures.save(lambda: _draw_mixture(data, study["title"]), data, folder, name)
 
 
 def build(profile: str, folder: Path) -> list[Path]:
-    """Write the diagram, the sweep over α and the questions won and lost; return the paths."""
+    """Write the diagram, the sweep over α, the questions and the docs that each field won."""
     runs, written = Runs([profile], load_plan()), diagram.build(folder)
     for study in DOCUMENT.studies(profile):
         written += _by_alpha(runs, study, folder)
         path = folder / f"{study['stem']}_won_and_lost.csv"
         write_table(path, _won_and_lost(runs, study))
-        written.append(path)
+        written += [path, *selection.write_winners(runs, study, folder)]
     return written
