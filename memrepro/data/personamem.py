@@ -7,12 +7,20 @@ field only; a user turn that nobody answers is dropped. Rendering a round as tha
 field under a line `User:` or `Assistant:`, is left to the key scheme. (Most texts begin with these
 words themselves; that is how they stand in the data, and they are kept.)
 
-No column of the data says which turns answer a question (`distance_to_ref_in_blocks`, `…_in_tokens`
-and `…_proportion_in_context` say about how far back they lie), so there are no qrels.
+No column names the turn that a question refers to, but two place it (docs/protocols.md):
+`context_length_in_tokens` less `distance_to_ref_in_tokens` is the number of tokens before it, by
+the tokeniser of `memrepro.text.lengths`. The gold of a question is that turn, its round and its
+chat; `evidence` counts how well that fits. Where it lies is exact, that it is all the evidence is
+an approximation: the data's generator placed the first utterance of one event, the earliest for
+`track_full_preference_evolution`; what else the user says of it is not marked.
 """
 
+import ast
+import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +30,7 @@ from memrepro.core.memory import Memory, Piece, Query, Round, Turn
 from memrepro.data.reading import Skipped, check_skipped, damaged
 from memrepro.data.registry import registration
 from memrepro.files import atomic
+from memrepro.text.lengths import count_tokens
 
 COLUMNS = (
     "question_id",
@@ -31,6 +40,14 @@ COLUMNS = (
     "end_index_in_shared_context",
 )
 
+# What places the turn that a question refers to.
+_PLACED = ("context_length_in_tokens", "distance_to_ref_in_tokens")
+_CHECKED = (
+    "context_length_in_letters",
+    "distance_to_ref_in_blocks",
+    "correct_answer",
+    "all_options",
+)
 _ROLES = ("system", "user", "assistant")
 
 
@@ -44,7 +61,8 @@ def stream(folder: Path, name: str, *, whole_context: bool = False) -> Iterator[
     before the end index may be shorter than in the whole context.
 
     A query's text is `user_question_or_message`, as in the released code; its kind is
-    `question_type`. Neither questions nor turns have a time.
+    `question_type`. Neither questions nor turns have a time. One turn, round and session are
+    relevant to a question, those that it refers to (see above), or a fault says why none are.
 
     A question whose memory does not exist or is empty is skipped (the smallest end index of 32k is
     96), and so is one with a cell that is missing.
@@ -56,11 +74,13 @@ def stream(folder: Path, name: str, *, whole_context: bool = False) -> Iterator[
     size = registration(name).edition
     path = _questions(folder, name)
     contexts = _contexts(folder / "personamem" / f"shared_contexts_{size}.jsonl")
-    table = _table(path, COLUMNS)
+    table = _table(path, COLUMNS).reindex(columns=[*COLUMNS, *_PLACED])
     memories: dict[str, Memory] = {}
     asked: dict[str, list[Query]] = {}
+    places: dict[str, dict[int, int]] = {}
+    gold: dict[str, _Found | str] = {}
     skipped: Skipped = []
-    for number, row in enumerate(table[list(COLUMNS)].itertuples(index=False), start=1):
+    for number, (*row, length, distance) in enumerate(table.itertuples(index=False), start=1):
         query_id, kind, text, context_id, end = row
         reason = _why_skipped(row, contexts)
         if not reason:
@@ -75,10 +95,58 @@ def stream(folder: Path, name: str, *, whole_context: bool = False) -> Iterator[
         else:
             query = Query(query_id, memory_id, text, "", kind)
             asked.setdefault(memory_id, []).append(query)
+            if context_id not in places:
+                places[context_id] = _turns_by_tokens(contexts[context_id])
+            turn = _referred(length, distance, places[context_id])
+            gold[query_id] = _found(memories[memory_id], turn)
     check_skipped(skipped, len(table), str(path))
     for memory_id, memory in memories.items():
-        yield Piece(memory, tuple(asked[memory_id]), skipped=tuple(skipped))
+        found = {query.query_id: gold[query.query_id] for query in asked[memory_id]}
+        yield Piece(
+            memory,
+            tuple(asked[memory_id]),
+            {
+                level: {q: ((one[level],),) for q, one in found.items() if not isinstance(one, str)}
+                for level in ("session", "round", "turn")
+            },
+            {q: why for q, why in found.items() if isinstance(why, str)},
+            tuple(skipped),
+        )
         skipped.clear()
+
+
+# Level → id of the relevant doc there.
+_Found = dict[str, str]
+
+
+def _turns_by_tokens(turns: Sequence["_Said"]) -> dict[int, int]:
+    """Number of tokens before a turn → its index in the context, those of system turns counted."""
+    before = accumulate((count_tokens(text) for _, text in turns), initial=0)
+    # A turn without a token begins where the next one does, which is meant.
+    return {tokens: index for index, tokens in enumerate(before)}
+
+
+def _referred(length: object, distance: object, turns: Mapping[int, int]) -> int | None:
+    """The index of the turn that a question refers to; None where the data do not place it."""
+    if not all(isinstance(cell, str) and cell.isdecimal() for cell in (length, distance)):
+        return None
+    return turns.get(int(str(length)) - int(str(distance)))
+
+
+def _found(memory: Memory, index: int | None) -> _Found | str:
+    """The docs of a memory that hold a turn of its context, or why there are none."""
+    if index is None:
+        return "its distance to the reference leads to the beginning of no turn"
+    for session in memory.sessions:
+        for r in session.rounds:
+            for turn in r.turns:
+                if turn.turn_id.endswith(f":t{index}"):
+                    return {
+                        "session": session.session_id,
+                        "round": r.round_id,
+                        "turn": turn.turn_id,
+                    }
+    return f"refers to turn {index}, which is in no round of its memory"
 
 
 def topics(folder: Path, name: str) -> dict[str, int]:
@@ -90,6 +158,81 @@ def topics(folder: Path, name: str) -> dict[str, int]:
         MemreproError: if the file is missing or has no such column.
     """
     return dict(Counter(_table(_questions(folder, name), ("topic",))["topic"]))
+
+
+def evidence(folder: Path, name: str) -> dict[str, tuple[int, int]]:
+    """Check → how often it is met, of how many: whether the turn that is found is the one meant.
+
+    Of each question that `stream` uses. The first hold the place against the data's other columns.
+    The last ask in which round the words of an option weigh most, a word ln(rounds / rounds with
+    it): in the evidence, if the option is the correct one.
+
+    Raises:
+        MemreproError: as of `stream`, and if a column is missing.
+    """
+    contexts = _contexts(
+        folder / "personamem" / f"shared_contexts_{registration(name).edition}.jsonl"
+    )
+    used = {q.query_id: piece for piece in stream(folder, name) for q in piece.queries}
+    tokens = {key: [*_turns_by_tokens(turns)] for key, turns in contexts.items()}
+    met, of = Counter[str](), Counter[str]()
+    table = _table(_questions(folder, name), (*COLUMNS, *_PLACED, *_CHECKED))
+    rows: list[dict[str, str]] = table.to_dict("records")  # type: ignore[assignment]
+    for row in rows:
+        if (piece := used.get(row["question_id"])) is None:
+            continue
+        context_id, turns = row["shared_context_id"], contexts[row["shared_context_id"]]
+        end = int(row["end_index_in_shared_context"])
+        asked = tokens[context_id][end] + count_tokens(row["user_question_or_message"])
+        letters = sum(len(text) for _, text in turns[:end])
+        checks = [
+            ("tokens up to and with the question", str(asked) == row["context_length_in_tokens"]),
+            ("letters up to the question", str(letters) == row["context_length_in_letters"]),
+            ("the distance leads to a turn's beginning", row["question_id"] not in piece.faults),
+        ]
+        if row["question_id"] not in piece.faults:
+            ((turn_id,),) = piece.qrels["turn"][row["question_id"]]
+            index = int(turn_id.split(":t")[1])
+            checks.append(("that turn is the user's", turns[index][0] == "user"))
+            distance = _chats_between(turns, index, end)
+            checks.append(("distance in chats", str(distance) == row["distance_to_ref_in_blocks"]))
+            ((round_id,),) = piece.qrels["round"][row["question_id"]]
+            checks += _told_by_options(piece.memory, round_id, row)
+        for check, is_met in checks:
+            met[check] += is_met
+            of[check] += 1
+    return {check: (met[check], n) for check, n in of.items()}
+
+
+def _chats_between(turns: Sequence["_Said"], index: int, end: int) -> int:
+    """From a turn's chat to the question's; one at the context's end is in a chat of its own."""
+    later = sum(role == "system" for role, _ in turns[index:])
+    return later + (end == len(turns) - 1)
+
+
+def _told_by_options(
+    memory: Memory, round_id: str, row: Mapping[str, str]
+) -> Iterator[tuple[str, bool]]:
+    """Whether the words of the correct option, and of each wrong one, weigh most in a round."""
+    ids = [r.round_id for r in memory.rounds]
+    rounds = [_words(" ".join(r.fields.values())) for r in memory.rounds]
+    counts = Counter(word for words in rounds for word in words)
+    at = ids.index(round_id)
+    options = ast.literal_eval(row["all_options"])
+    for option in sorted(options, key=lambda text: not text.startswith(row["correct_answer"])):
+        which = "the correct" if option.startswith(row["correct_answer"]) else "a wrong"
+        said = _words(option[len(row["correct_answer"]) :])
+        weights = [
+            sum(math.log(len(rounds) / counts[word]) for word in sorted(said & words))
+            for words in rounds
+        ]
+        off = abs(weights.index(max(weights)) - at)
+        yield f"{which} option's words weigh most in the round", off == 0
+        yield f"{which} option's words weigh most in it or a neighbour", off <= 1
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text.lower()))
 
 
 def _questions(folder: Path, name: str) -> Path:
@@ -138,6 +281,7 @@ def _rounds(turns: list[_Said]) -> list[tuple[str, Round]]:
     said: list[Turn] = []
     for index, (role, text) in enumerate(turns):
         chat += role == "system"
+        text = text.strip()
         if role == "system" or not text:
             continue
         answered = any(turn.field == "assistant" for turn in said)
@@ -176,4 +320,4 @@ def _turn(turn: Any, item: str) -> _Said:
         raise damaged(f"{item} has the role {role!r}, not one of {_ROLES}")
     if not isinstance(text, str):
         raise damaged(f"{item} has a {type(text).__name__} as 'content', no text")
-    return role, text.strip()
+    return role, text

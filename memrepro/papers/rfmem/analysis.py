@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from scipy.stats import binomtest
+
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -18,7 +20,7 @@ from memrepro.papers.rfmem import (
     thresholds,
     trace_tables,
 )
-from memrepro.papers.rfmem.cells import file_of, judged, printed_rows
+from memrepro.papers.rfmem.cells import file_of, judged, printed_rows, row_cells, share
 from memrepro.papers.rfmem.grid import OPEN, grids_of
 from memrepro.papers.rfmem.traces import records_of
 from memrepro.report.document import Document
@@ -70,6 +72,22 @@ def topics(_: Runs, table: Spec) -> Iterator[Cell]:
         yield cell
 
 
+def evidence(_: Runs, table: Spec) -> Iterator[Cell]:
+    """How well the turn that PersonaMem's distance leads to fits what else the data say."""
+    path = paths.evidence(OPEN, "personamem-32k")
+    if not path.is_file():
+        return
+    for check, met, of in read_table(path).itertuples(index=False):
+        found = binomtest(int(met), int(of)).proportion_ci(method="wilson")
+        texts = {
+            "met": share(int(met), int(of)),
+            "95 % interval": f"[{found.low:.3f}, {found.high:.3f}]",
+        }
+        yield from row_cells(
+            check, "evidence", texts, int(of), table["note"], [file_of(path, OPEN)]
+        )
+
+
 def users(_: Runs, table: Spec) -> Iterator[Cell]:
     """Table 9: PersonaBench's queries and docs by user."""
     path = paths.statistics(OPEN, "personabench-n00")
@@ -97,6 +115,6 @@ def build(profile: str, folder: Path) -> list[Path]:
         *sensitivity.draw_all(grids, folder),
         *theory.signals_figures(DOCUMENT.tables["signals"]["lists"], folder),
         *trace_tables.rounds_figure(records, folder),
-        *cases.draw_cases(records, folder),
+        *cases.draw_cases(records, DOCUMENT.tables["cases"]["quoted"], folder),
         *learned_gate.write_seeds(grids, folder),
     ]

@@ -1,10 +1,10 @@
-"""RF-Mem's case studies (Figures 18 and 19) on PersonaBench: single questions, drawn as trees.
+"""RF-Mem's case studies (Figures 18 and 19): single questions, drawn as trees, in ids alone.
 
-Source: RF-Mem D.7. The paper's cases are of PersonaMem, which has no relevant docs marked, and show
-its texts. Here a case is chosen by recall, and shows ids alone.
+Source: RF-Mem D.7. Figure 19's own question is in PersonaMem 32k and is shown under each encoder;
+Figure 18's is not. On PersonaBench cases are chosen by recall.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,8 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.core.prepared import load_qrels
+from memrepro.files import paths
 from memrepro.papers.rfmem.cells import missing, ranking_of, row_cells
-from memrepro.papers.rfmem.grid import BOTH, OPEN, Grid, grids_of
+from memrepro.papers.rfmem.grid import BOTH, ENCODERS, OPEN, Grid, grids_of
 from memrepro.papers.rfmem.traces import PARTS, Recorded, Records, records_of
 from memrepro.report import figures
 from memrepro.report.runs import Runs
@@ -28,11 +30,15 @@ from memrepro.report.tables import Cell, number
 K = 10
 # Case → its figure's name, and the rule that chooses its question.
 GAIN, LOSS, FAMILIAR = "recollection wins", "familiarity wins", "the gate takes familiarity"
-FIGURES = {GAIN: "figure18", LOSS: "figure19", FAMILIAR: "case_familiar"}
+PRINTED = "Figure 19's own question"
+FIGURES = {
+    GAIN: "figure18", LOSS: "figure19", FAMILIAR: "case_familiar", PRINTED: "figure19_own"
+}  # fmt: skip
 RULES = {
     GAIN: f"the greatest recall@{K} by recollection less familiarity's",
     LOSS: f"the least recall@{K} by recollection less familiarity's",
     FAMILIAR: "of the questions that the gate takes by familiarity, the lowest entropy",
+    PRINTED: "quoted in D.7.2",
 }
 _COLUMNS = [
     "node", "parent", "kind", "round", "branch", "cluster", "doc_id", "score", "rank",
@@ -204,64 +210,129 @@ def _draw(heading: str, nodes: pd.DataFrame) -> Figure:
     return figure
 
 
-def _answered(records: Records, grid: Grid) -> tuple[Recorded, Recorded]:
-    """Recollection's and the gate's runs."""
-    deep, gated = (records.experiments[grid.run(path)] for path in ("recollection", "gated"))
-    return deep, gated
+class _Shown(NamedTuple):
+    """A case under an encoder, and the runs that say how its question was answered."""
 
+    case: Case
+    title: str
+    short: str
+    deep: Recorded
+    gated: Recorded
+    sources: Sequence[Source]  # of its choice and recall
 
-def _chosen(records: Records, grid: Grid) -> Iterator[tuple[Case, Recorded, str]]:
-    """The cases of an encoder, with the run that is drawn, and recall by either path."""
-    deep, gated = _answered(records, grid)
-    if not deep.why_not and not gated.why_not:
-        both = grid.questions.assign(familiarity=grid.familiarity, recollection=grid.recollection)
-        for case in choose(both, gated.queries):
-            recalls = f"{number(case.familiarity)} → {number(case.recollection)}"
-            yield case, gated if case.case == FAMILIAR else deep, recalls
+    @property
+    def drawn(self) -> Recorded:
+        """The run that is drawn."""
+        return self.gated if self.case.case == FAMILIAR else self.deep
+
+    @property
+    def recalls(self) -> str:
+        """Recall by either path."""
+        return f"{number(self.case.familiarity)} → {number(self.case.recollection)}"
 
 
 def _grids() -> list[Grid]:
     return [grid for grid in grids_of(OPEN) if grid.k == K]
 
 
+def _why_not(deep: Recorded, gated: Recorded) -> str:
+    return "; ".join(filter(None, (deep.why_not, gated.why_not)))
+
+
+def _runs(records: Records, quoted: Spec) -> Iterator[tuple[str, str, Recorded, Recorded]]:
+    """Title, short name, recollection's and the gate's run of each encoder of PersonaMem."""
+    for encoder in ENCODERS:
+        names = [
+            quoted["run"].format(stem=encoder.short, path=p) for p in ("recollection", "gated")
+        ]
+        if all(name in records.experiments for name in names):
+            deep, gated = (records.experiments[name] for name in names)
+            yield f"PersonaMem 32k, {encoder.title}", f"personamem_{encoder.short}", deep, gated
+
+
+def _chosen(records: Records, quoted: Spec) -> Iterator[_Shown]:
+    """The cases of each encoder on PersonaBench, and the printed one, of those that were run."""
+    for grid in _grids():
+        deep, gated = (records.experiments[grid.run(path)] for path in ("recollection", "gated"))
+        if _why_not(deep, gated):
+            continue
+        both = grid.questions.assign(familiarity=grid.familiarity, recollection=grid.recollection)
+        for case in choose(both, gated.queries):
+            yield _Shown(case, grid.encoder.title, grid.encoder.short, deep, gated,
+                         grid.sources(*BOTH))  # fmt: skip
+    for title, short, deep, gated in _runs(records, quoted):
+        asked = not _why_not(deep, gated) and set(deep.queries["query_id"])
+        if asked and quoted["question"] in asked:
+            case = _printed_case(quoted["question"], deep)
+            yield _Shown(case, title, short, deep, gated, deep.sources("qrels"))
+
+
+def _printed_case(query_id: str, deep: Recorded) -> Case:
+    """A question by either path: its recall of the relevant docs among the first K."""
+    kinds, _ = load_qrels(paths.qrels(OPEN, deep.entry.dataset), "round")
+    gold = set(deep.gold.loc[deep.gold["query_id"] == query_id, "doc_id"])
+    direct = deep.familiarity
+    assert direct is not None  # the run that its gate looks at stands before it in the study
+    shares = [
+        len(gold & set(run.loc[run["query_id"] == query_id, "doc_id"])) / len(gold)
+        for run in (direct, deep.hits)
+    ]
+    return Case(PRINTED, query_id, kinds[query_id], *shares)
+
+
+def _ranks(nodes: pd.DataFrame) -> str:
+    """Where either path has each relevant doc of a tree."""
+    found = nodes[nodes["relevant"].eq(True)]
+    pairs: Any = zip(found["rank_by_familiarity"], found["rank"], strict=True)
+    return "; ".join(f"{one or '–'} → {other or '–'}" for one, other in pairs) or "in neither"
+
+
 def cases(runs: Runs, table: Spec) -> Iterator[Cell]:
-    """The chosen cases of each encoder."""
+    """The chosen cases of each encoder, and the printed one."""
     records = records_of(runs.profile)
     for grid in _grids():
-        title, (deep, gated) = grid.encoder.title, _answered(records, grid)
-        if why := "; ".join(filter(None, (deep.why_not, gated.why_not))):
+        pair = [records.experiments[grid.run(path)] for path in ("recollection", "gated")]
+        if why := _why_not(*pair):
+            yield missing(grid.encoder.title, "question", "case", why)
+    for title, _, deep, gated in _runs(records, table["quoted"]):
+        if why := _why_not(deep, gated):
             yield missing(title, "question", "case", why)
-        for case, shown, recalls in _chosen(records, grid):
-            known: Any = gated.queries.set_index("query_id").loc[case.query_id]
-            texts = {
-                "rule": RULES[case.case],
-                "question": case.query_id,
-                "kind": case.kind,
-                "recall, familiarity → recollection": recalls,
-                "rounds": str(shown.queries.set_index("query_id").loc[case.query_id, "rounds"]),
-                "mean score": number(known["mean"]),
-                "entropy": number(known["entropy"]),
-                "the gate's path": known["path"],
-            }
-            sources: list[Source] = [
-                *grid.sources(*BOTH), *gated.sources("queries"), *shown.sources(*PARTS),
-                ranking_of(grid.run("familiarity")),
-            ]  # fmt: skip
-            yield from row_cells(f"{title}: {case.case}", "case", texts, 1, table["note"], sources,
-                                 NOT_COMPARABLE)  # fmt: skip
+    for one in _chosen(records, table["quoted"]):
+        case, gated = one.case, one.gated
+        known: Any = gated.queries.set_index("query_id").loc[case.query_id]
+        nodes = tree(one.deep, case.query_id)
+        known_before = nodes["rank_by_familiarity"].ne("")
+        texts = {
+            "rule": RULES[case.case],
+            "question": case.query_id,
+            "kind": case.kind,
+            "recall, familiarity → recollection": one.recalls,
+            "ranks of relevant docs, familiarity → recollection": _ranks(nodes),
+            "docs of both": str(int((nodes["rank"].ne("") & known_before).sum())),
+            "rounds": str(one.drawn.queries.set_index("query_id").loc[case.query_id, "rounds"]),
+            "mean score": number(known["mean"]),
+            "entropy": number(known["entropy"]),
+            "the gate's path": known["path"],
+        }  # fmt: skip
+        sources: list[Source] = [
+            *one.sources, *gated.sources("queries"), *one.drawn.sources(*PARTS),
+            ranking_of(one.deep.direct),
+        ]  # fmt: skip
+        yield from row_cells(f"{one.title}: {case.case}", "case", texts, 1, table["note"], sources,
+                             NOT_COMPARABLE)  # fmt: skip
 
 
-def draw_cases(records: Records, folder: Path) -> list[Path]:
+def draw_cases(records: Records, quoted: Spec, folder: Path) -> list[Path]:
     """Write a figure of each case; return the paths."""
     written = []
-    for grid in _grids():
-        for case, shown, recalls in _chosen(records, grid):
-            nodes = tree(shown, case.query_id)
-            heading = (
-                f"{grid.encoder.title}, question {case.query_id} ({case.kind}): {case.case}\n"
-                f"recall@{K} by familiarity → by recollection: {recalls}\n"
-                "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
-            )
-            name = f"{FIGURES[case.case]}_{grid.encoder.short}"
-            written += figures.save(partial(_draw, heading, nodes), nodes, folder, name)
+    for one in _chosen(records, quoted):
+        case = one.case
+        nodes = tree(one.drawn, case.query_id)
+        heading = (
+            f"{one.title}, question {case.query_id} ({case.kind}): {case.case}\n"
+            f"recall@{K} by familiarity → by recollection: {one.recalls}\n"
+            "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
+        )
+        name = f"{FIGURES[case.case]}_{one.short}"
+        written += figures.save(partial(_draw, heading, nodes), nodes, folder, name)
     return written

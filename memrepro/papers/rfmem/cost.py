@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.papers.rfmem.cells import (
@@ -23,11 +22,10 @@ from memrepro.papers.rfmem.cells import (
 )
 from memrepro.papers.rfmem.grid import CUTOFFS, OPEN
 from memrepro.papers.rfmem.traces import Recorded, Records, records_of
-from memrepro.report.profile import difference
 from memrepro.report.runs import Runs
-from memrepro.report.sources import RunSource, Source
+from memrepro.report.sources import Source
 from memrepro.report.specs import Spec
-from memrepro.report.tables import Cell, number
+from memrepro.report.tables import Cell
 from memrepro.text.lengths import TOKENISER
 
 _MACHINE = "another machine; as in the paper, with encoding the query"
@@ -281,33 +279,3 @@ def _later(row: str, asked: Recorded, whole: Recorded, note: str) -> Iterator[Ce
     }
     sources = [*asked.counted, *whole.counted]
     yield from row_cells(row, "cost", texts, len(asked.asked), note, sources)
-
-
-def recalls(runs: Runs, table: Spec) -> Iterator[Cell]:
-    """Recall of the three paths on a data set that the paper lacks, and their differences."""
-    seen = set[str]()
-    for family in records_of(runs.profile).families:
-        entry, names = family.recollection.entry, [one.name for one in family]
-        if entry.dataset != table["dataset"]:
-            continue
-        if absent := [name for name in names if runs.why_not(name)]:
-            why = f"{', '.join(absent)} not evaluated: run `dvc repro`"
-            yield missing(family.recollection.name, "R@5 overall", "recall", why)
-            continue
-        for k in CUTOFFS:
-            of = {one: RunSource(one, "", entry.granularity, "recall", k) for one in names}
-            found = {one: at for one in names if (at := runs.values(of[one])) is not None}
-            for name in (name for name in names if name not in seen):
-                for kind in ("", *sorted(found[name]["kind"].unique())):
-                    part = found[name][found[name]["kind"].eq(kind) | (not kind)]
-                    source = of[name]._replace(kind=kind)
-                    texts = {f"R@{k} {kind or 'overall'}": number(part["value"].mean())}
-                    yield from row_cells(name, f"recall@{k}", texts, len(part), table["note"],
-                                         [source], NOT_COMPARABLE)  # fmt: skip
-            direct, deep, gated = names
-            for name, rival, path in ((deep, direct, "familiarity"), (gated, direct, "familiarity"),
-                                      (gated, deep, "recollection")):  # fmt: skip
-                texts = {f"R@{k} less {path}'s": difference(found[rival], found[name])}
-                yield from row_cells(name, "difference", texts, len(found[name]), table["note"],
-                                     [of[rival], of[name]], NOT_COMPARABLE)  # fmt: skip
-        seen |= set(names)

@@ -2,8 +2,9 @@
 
 import importlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -33,11 +34,23 @@ def sizes(piece: Piece) -> dict[str, str | int]:
     }
 
 
+def _by_module(module: str, what: str, folder: Path, dataset: str) -> Mapping[str, Any]:
+    """What the data set's module counts under a name; nothing where it does not."""
+    count = getattr(importlib.import_module(f"memrepro.data.{module}"), what, None)
+    return count(folder, dataset) if count else {}
+
+
 def topics(module: str, folder: Path, dataset: str) -> pd.DataFrame:
     """`topic, questions`: empty where the data set's module names no topics."""
-    count = getattr(importlib.import_module(f"memrepro.data.{module}"), "topics", None)
-    counted = count(folder, dataset) if count else {}
+    counted = _by_module(module, "topics", folder, dataset)
     return pd.DataFrame(counted.items(), columns=["topic", "questions"])
+
+
+def evidence(module: str, folder: Path, dataset: str) -> pd.DataFrame:
+    """`check, met, of`: empty where the data say themselves what answers a question."""
+    counted = _by_module(module, "evidence", folder, dataset)
+    rows = [(check, met, of) for check, (met, of) in counted.items()]
+    return pd.DataFrame(rows, columns=["check", "met", "of"])
 
 
 def run(dataset: str) -> StageResult:
@@ -74,11 +87,14 @@ def run(dataset: str) -> StageResult:
     write_table(statistics, frame)
     write_table(left_out, pd.DataFrame(skipped, columns=["item", "reason"]))
     write_table(on_topics, topics(entry.module, folder, dataset))
+    outputs = [qrels, places, asked, lengths, statistics, on_topics, left_out]
+    if len(checked := evidence(entry.module, folder, dataset)):
+        outputs.append(paths.evidence(entry.profile, dataset))
+        write_table(outputs[-1], checked)
     summary = pd.DataFrame(
         [(kind, n, with_gold[kind]) for kind, n in kinds.items()],
         columns=["kind", "queries", "with gold"],
     ).assign(memories=len(frame), rounds=int(frame["rounds"].sum()), skipped=len(skipped))
     inputs = sorted(path for path in folder.rglob("*") if path.is_file())
     written = sorted(paths.prepared(dataset).glob("*.parquet"))
-    outputs = [*written, qrels, places, asked, lengths, statistics, on_topics, left_out]
-    return StageResult(f"prepare {dataset}", summary, inputs, outputs)
+    return StageResult(f"prepare {dataset}", summary, inputs, [*written, *outputs])

@@ -4,22 +4,30 @@ import networkx as nx
 import pandas as pd
 import pytest
 
+from memrepro.data import personamem
 from memrepro.files.atomic import read_table
+from memrepro.papers.rfmem.analysis import DOCUMENT
 from memrepro.papers.rfmem.cases import (
     FAMILIAR,
     FIGURES,
     GAIN,
     LOSS,
+    PRINTED,
     K,
+    cases,
     choose,
     draw_cases,
     tree,
 )
 from memrepro.papers.rfmem.traces import Records
+from memrepro.report.runs import Runs
+from tests.data.gathered import in_mirror
 from tests.papers.rfmem import toy
 
 DEEP = f"rfmem-mpnet-recollection-k{K}"
 
+
+SPEC = DOCUMENT.tables["cases"]["quoted"]
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -107,12 +115,44 @@ def test_all_is_written_without_texts_and_what_is_missing_is_not_run(folder):
         DEEP: {q: i / len(ids) for i, q in enumerate(ids)},
     }
     toy.write_metrics("open", "session", recalls)
-    names = {path.name for path in draw_cases(Records("open"), folder)}
-    assert names == {f"{n}_mpnet.{s}" for n in FIGURES.values() for s in ("svg", "png", "csv")}
+    names = {path.name for path in draw_cases(Records("open"), SPEC, folder)}
+    shown = [FIGURES[case] for case in (GAIN, LOSS, FAMILIAR)]
+    assert names == {f"{n}_mpnet.{s}" for n in shown for s in ("svg", "png", "csv")}
     table = toy.cells("cases")
     assert table[f"all-mpnet-base-v2: {GAIN}", "question"].reproduced == ids[-1]
     assert table[f"all-mpnet-base-v2: {LOSS}", "question"].reproduced == ids[0]
     assert table["all-MiniLM-L6-v2", "question"].verdict == "not run"
+    assert table["PersonaMem 32k, all-mpnet-base-v2", "question"].verdict == "not run"
     nodes = read_table(folder / "figure18_mpnet.csv")
     docs = nodes.loc[nodes["kind"].str.startswith("doc"), "doc_id"]
     assert set(docs) <= set(asked[0].keys.doc_ids)
+
+
+def test_figure_19s_own_question(folder):
+    asked = toy.requests(seed=1)
+    query_id = asked[0].query_ids[3]
+    name = SPEC["run"].format(stem="minilm", path="recollection")
+    toy.write_family(name, asked)
+    one = toy.traced(name)
+    found, before = (
+        run.loc[run["query_id"] == query_id].set_index("doc_id")["rank"]
+        for run in (one.hits, one.familiarity)
+    )
+    gold = found.index[-1]
+    toy.write_gold("personamem-32k", "round", {query_id: [gold]})
+    toy.write_metrics("open", "session", {"rfmem-mpnet-familiarity": {"q": 0.5}})
+    quoted = {**SPEC, "question": query_id}
+    names = {path.name for path in draw_cases(Records("open"), quoted, folder)}
+    assert names == {f"figure19_own_personamem_minilm.{s}" for s in ("svg", "png", "csv")}
+    rows = cases(Runs(["open"], toy.plan()), {**DOCUMENT.tables["cases"], "quoted": quoted})
+    cells = {c.column: c.reproduced for c in rows if c.row.endswith(PRINTED)}
+    assert cells["question"] == query_id
+    ranks = f"{before.get(gold, '–')} → {found[gold]}"
+    assert cells["ranks of relevant docs, familiarity → recollection"] == ranks
+    assert cells["docs of both"] == str(len(set(found.index) & set(before.index)))
+
+
+def test_the_id_is_that_of_the_printed_question():
+    pieces = personamem.stream(in_mirror("personamem-32k"), "personamem-32k")
+    (found,) = [q for p in pieces for q in p.queries if q.query_id == SPEC["question"]]
+    assert "developing a tool to manage finances while traveling" in found.text  # D.7.2

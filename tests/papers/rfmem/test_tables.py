@@ -1,9 +1,11 @@
 """RF-Mem's tables that are data: what each row names is planned, and what is counted is judged."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from memrepro.errors import MemreproError
+from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.papers.rfmem.analysis import DOCUMENT
@@ -27,8 +29,37 @@ def test_every_row_and_list_names_a_planned_run():
         assert (entry.profile, entry.retriever in ("familiarity", "dense")) == ("open", True)
         extracted = entry.granularity not in ("session", "round", "turn")
         level = "round" if extracted else entry.granularity
-        assert one.get("level", "") == ("" if entry.dataset.startswith("personamem") else level)
+        assert one["level"] == level
         assert entry.parameters["k"] >= max(CUTOFFS)
+
+
+def test_each_path_and_k_of_locomo_is_a_run_of_its_own():
+    rng = np.random.default_rng(0)
+    stem = "locomo-mpnet-session-rfmem"
+    names = [f"{stem}-familiarity", f"{stem}-recollection-k5", f"{stem}-gated-k5"]
+    recalls = {name: {f"q{i}": float(rng.integers(0, 2)) for i in range(20)} for name in names}
+    toy.write_metrics("open", "session", recalls, cutoffs=(5,))
+    cells = toy.cells("locomo")
+    first, second = (pd.Series(recalls[name]) for name in names[:2])
+    row = "sessions, mpnet: recollection"
+    assert cells[row, "R@5"].reproduced == f"{second.mean():.4f}"
+    interval = paired_difference(first.to_numpy(), second.to_numpy())
+    text = cells[row, "R@5 − familiarity's"].reproduced
+    assert text.startswith(f"{interval.mean:+.4f} [{interval.low:+.4f}, {interval.high:+.4f}]")
+    assert cells["sessions, mpnet: gate", "R@5 Social"].n == 5
+    assert cells[row, "R@10"].verdict == "not run"
+    planned = {c.note for c in cells.values() if c.verdict == "not run"}
+    assert not any("plans no" in note for note in planned)
+
+
+def test_evidence_is_counted_with_its_interval():
+    table = pd.DataFrame([("a check", 5, 10)], columns=["check", "met", "of"])
+    write_table(paths.evidence("open", "personamem-32k"), table)
+    cells = toy.cells("personamem_evidence")
+    assert cells["a check", "met"].reproduced == "5 of 10 (50.0%)"
+    # Wilson, by hand: the centre is 1/2 and half the width z √(n + z²) / 2(n + z²).
+    half = 1.959964 / (2 * (10 + 1.959964**2) ** 0.5)
+    assert cells["a check", "95 % interval"].reproduced == f"[{0.5 - half:.3f}, {0.5 + half:.3f}]"
 
 
 def test_table_2_has_all_that_is_printed_and_two_methods_more():
