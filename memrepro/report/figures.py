@@ -43,7 +43,7 @@ def _with_palette(found: re.Match[bytes]) -> bytes:
     """A picture within an svg, in few colours: an eighth of the bytes for a cloud of points."""
     picture = Image.open(BytesIO(b64decode(found[1])))
     small = BytesIO()
-    picture.quantize(16, method=Image.Quantize.FASTOCTREE).save(small, format="png", optimize=True)
+    picture.quantize(32, method=Image.Quantize.FASTOCTREE).save(small, format="png", optimize=True)
     return b"base64," + b64encode(small.getvalue())
 
 

@@ -16,7 +16,7 @@ from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.bootstrap import Interval, paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.papers.rfmem.cells import row_cells, signed, within
+from memrepro.papers.rfmem.cells import ranking_of, row_cells, signed, within
 from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, GATE, OPEN, TAU, TAUS, Grid, grids_of
 from memrepro.papers.rfmem.sensitivity import RECOLLECTION, Row, rows_of
 from memrepro.report.runs import Runs
@@ -235,24 +235,28 @@ def all_familiar(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
 def moves(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
     """A claim that recollection's recall falls (`sign: -1`) or rises as a parameter grows."""
     right = total = 0
-    sign, k, texts = claim.get("sign", -1), claim["k"], []
+    sign, k = claim.get("sign", -1), claim["k"]
+    texts, sources = list[str](), list[Source]()
     for grid in (grid for grid in grids if grid.k == min(k, max(CUTOFFS))):
         deep = grid.k < k
         recalls = list(grid.deep_alphas(k).values()) if deep else grid.stacked(claim["parameter"])
+        sources += [ranking_of(grid.deep_run(k))] if deep else []
         steps = np.diff(np.mean(recalls, axis=1))
         own = int((sign * steps > _HAIR).sum())
         right, total = right + own, total + len(steps)
         texts.append(f"{grid.encoder.name} R@{k}: {own} of {len(steps)} steps "
                      f"{'rise' if sign > 0 else 'fall'}, {signed(steps.sum())} in all")  # fmt: skip
     yield from _untested(claim, grids, "exact" if right == total else "not reproduced",
-                         f"{total} steps", f"{right} of {total}", texts)  # fmt: skip
+                         f"{total} steps", f"{right} of {total}", texts,
+                         further=sources)  # fmt: skip
 
 
 def above_at_every_k(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
     """A claim that RF-Mem finds more than either path alone at every K."""
     above = total = 0
-    texts = []
+    texts, sources = list[str](), list[Source]()
     for grid in (grid for grid in grids if grid.k == max(CUTOFFS)):
+        sources += map(ranking_of, grid.by_k)
         own, same = [], []
         for one in grid.over_k():
             familiar = one.familiar(GATE)
@@ -261,17 +265,16 @@ def above_at_every_k(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
             own.append(gated > most + _HAIR)
             same += [one.k] if familiar.all() else []
         above, total = above + sum(own), total + len(own)
-        texts.append(
-            f"{grid.encoder.name}: above both at {sum(own)} of {len(own)} K"
-            + f"; from K = {same[0]} every question is familiar" * bool(same)
-        )
+        told = f", and from K = {same[0]} every question is familiar" if same else ""
+        texts.append(f"{grid.encoder.name}: above both at {sum(own)} of {len(own)} K{told}")
     yield from _untested(claim, grids, "exact" if above == total else "not reproduced",
-                         f"{total} K", f"{above} of {total}", texts)  # fmt: skip
+                         f"{total} K", f"{above} of {total}", texts,
+                         further=sources)  # fmt: skip
 
 
 def _untested(
     claim: Spec, grids: Sequence[Grid], label: str, many: str, right: str,
-    came_out: Sequence[str], words: str = "",
+    came_out: Sequence[str], words: str = "", further: Sequence[Source] = (),
 ) -> Iterator[Cell]:  # fmt: skip
     """A claim on single settings, of which none is tested; of another data set, not judged."""
     if claim.get("elsewhere"):
@@ -284,6 +287,7 @@ def _untested(
         "what came out": "; ".join(came_out),
     }
     sources: list[Source] = [one for grid in grids for one in grid.sources(*BOTH)]
+    sources += further
     swept = claim.get("parameter", claim.get("tried", ""))
     sources += [one for grid in grids for one in grid.swept("α" if swept == "RF-Mem" else swept)]
     yield from _row(claim, label, n, texts, sources, words)

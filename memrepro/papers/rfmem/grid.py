@@ -293,13 +293,17 @@ class Grid:
         """The name of the sweep over α at another k."""
         return f"rfmem-{self.encoder.short}-recollection-k{k}-by-alpha"
 
+    @property
+    def by_k(self) -> list[str]:
+        """The encoder's sweeps over K: familiarity's, then recollection's."""
+        return [f"rfmem-{self.encoder.short}-{path}-by-k" for path in BOTH]
+
     def over_k(self) -> Iterator[Depth]:
         """Every K of the encoder's sweep over it, whatever the grid's own."""
-        names = [f"rfmem-{self.encoder.short}-{path}-by-k" for path in BOTH]
-        for setting in self.metrics.settings(names[0]):
-            direct, deep = (self._recall(name, setting, int(setting)) for name in names)
-            scores = probes(names[0], int(setting), setting).loc[self.questions["query_id"]]
-            yield Depth(int(setting), direct, deep, self.docs(names[1], setting), scores)
+        for setting in self.metrics.settings(self.by_k[0]):
+            direct, deep = (self._recall(name, setting, int(setting)) for name in self.by_k)
+            scores = probes(self.by_k[0], int(setting), setting).loc[self.questions["query_id"]]
+            yield Depth(int(setting), direct, deep, self.docs(self.by_k[1], setting), scores)
 
     def stacked(self, parameter: str) -> Doubles:
         """Recall by recollection over a sweep, shape (values, n)."""

@@ -225,7 +225,7 @@ def _draw_signals(data: pd.DataFrame, title: str, gate: Gate) -> Figure:
         )  # fmt: skip
         scatter.set_ylabel(f"entropy, K = {k}")
         for axis, (column, thresholds), across in zip(bars, lines.items(), "vh", strict=True):
-            sns.histplot(part, x=column, bins=30, color="grey", element="step", ax=axis)
+            sns.histplot(part, x=column, bins=20, color="grey", element="step", ax=axis)
             axis.set_ylabel("questions")
             for quartile in part[column].quantile([0.25, 0.5, 0.75]):
                 axis.axvline(quartile, color="C0", ls=":", lw=1.5)

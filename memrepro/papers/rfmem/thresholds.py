@@ -73,6 +73,8 @@ def table2(runs: Runs, table: Spec) -> Iterator[Cell]:
     printed, row = printed_rows("table2")["mpnet RF-Mem"], "mpnet RF-Mem"
     name = next(iter(GATES))
     for grid in (grid for grid in grids_of(OPEN) if grid.encoder.short == "mpnet"):
+        if any(runs.why_not(grid.run(path)) for path in (*BOTH, "gated")):
+            continue
         at, near = grid.recall("gated"), closest(grid, routings(grid.signals, GATE, every=True))
         best = grid.gated(grid.recollection, near.familiar)
         for column, kind, mask in grid.columns():
