@@ -23,6 +23,9 @@ test has one of these in their place:
         unchecked: why not
         checked: name      # the check of that row in `checks` of printed.yaml, which has that name
         check: name                    # `analysis.check(runs, claim)` yields its cells
+        cases: module.function         # of runs and the claim: `ClaimCase`s, which must all hold
+
+What the document never claimed and this project asks has a row that begins 'not in the paper: '.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +35,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from memrepro.audit.tables import PROSE
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN
 from memrepro.report.checks import checked_rows
 from memrepro.report.compared import (
     FAILS,
@@ -194,7 +197,8 @@ class Claims:
             elif "check" in claim:
                 yield from self.document.call("check")(self.runs, {**self.study, **claim})
             elif "cases" in claim:
-                cases = list(self.document.call(claim["cases"])(self.runs, self.study))
+                of = {**self.study, **claim}
+                cases = list(self.document.call(claim["cases"])(self.runs, of))
                 yield from case_cells(claim, said, cases, self.data["note"])
             else:
                 yield from self._tested(claim, said, pairs)
@@ -314,7 +318,10 @@ def case_cells(
         return
     held = sum(case.holds for case in cases)
     label = "exact" if held == len(cases) else "not reproduced"
-    label = NOT_COMPARABLE if claim.get("measured") else label
+    if not said:
+        label = NOT_IN_PAPER
+    elif claim.get("measured"):
+        label = NOT_COMPARABLE
     term, n = f"{held} of {len(cases)} cases", len(cases)
     answer = "holds" if held == len(cases) else "does not hold here"
     sources = write_sources(source for case in cases for source in case.sources)

@@ -87,16 +87,15 @@ def read_gold(profile: str, dataset: str, protocols: Mapping[str, Protocol]) -> 
     return Gold(kinds, load_faults(path), by_level, load_places(paths.places(profile, dataset)))
 
 
-def cutoffs(experiment: Experiment, plan: Plan) -> list[int]:
-    """The cut-offs of an experiment.
+def cutoffs(experiment: Experiment, plan: Plan, alone: bool = False) -> list[int]:
+    """The cut-offs of an experiment, or of a setting of a sweep.
 
     One beyond a ranking's length would call a short list a bad one, so that those above the
-    retriever's k are left out; a sweep over a retriever's parameter is evaluated at its k alone.
+    retriever's k are left out. In a sweep over a retriever's parameter a setting is evaluated at
+    its k alone.
     """
     depth = experiment.parameters["k"]
-    if experiment.vary and not experiment.varies_keys:
-        return [depth]
-    return [k for k in plan.evaluation.ks if k <= depth]
+    return [depth] if alone else [k for k in plan.evaluation.ks if k <= depth]
 
 
 Evaluated = Callable[[Sequence[str], Sequence[int]], Values]
@@ -143,9 +142,11 @@ def evaluate_run(
     name: str, experiment: Experiment, run: pd.DataFrame, plan: Plan, gold: Gold
 ) -> Iterator[tuple[str, str, str, Values]]:
     """Per-question metrics of one experiment or sweep: setting, level, protocol, values."""
-    ks, first = cutoffs(experiment, plan), next(iter(plan.evaluation.protocols))
-    few = [k for k in plan.evaluation.protocol_ks if k in ks]
+    first = next(iter(plan.evaluation.protocols))
+    alone = bool(experiment.vary) and not experiment.varies_keys
     for setting, variant in experiment.variants().items():
+        ks = cutoffs(variant, plan, alone)
+        few = [k for k in plan.evaluation.protocol_ks if k in ks]
         part = run[run["setting"] == setting] if setting else run
         _check_whole(f"{name} {setting}".strip(), variant, part, gold)
         found = each_protocol(part, variant.granularity, gold, plan.evaluation.protocols)

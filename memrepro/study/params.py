@@ -133,11 +133,10 @@ def _check_run(key: str, entry: Experiment, datasets: Collection[str]) -> None:
             f"params.yaml: {key} has ranges {entry.ranges!r} and dates {list(entry.dates)}: a "
             "time filter needs both"
         )
-    if bool(entry.vary) != bool(entry.values) or entry.vary == "k":
-        # A run's length decides its cut-offs: sweep over k by evaluating one run at each k.
+    if bool(entry.vary) != bool(entry.values):
         raise MemreproError(
             f"params.yaml: {key} has vary {entry.vary!r} and {len(entry.values)} values: a sweep "
-            "needs a parameter other than k, and at least one value"
+            "needs a parameter and at least one value"
         )
     for e in entry.variants().values():
         check_key_scheme(e.granularity, e.key_scheme)

@@ -102,6 +102,16 @@ def test_a_sweep_is_evaluated_setting_by_setting():
     assert set(metrics["k"]) == {5}
 
 
+def test_a_sweep_over_k_is_evaluated_at_each_settings_own_k():
+    plan = load_plan()
+    sweep = plan.experiment("rfmem-mpnet-familiarity-by-k")
+    whole = pd.read_parquet(paths.run("open", "rfmem-mpnet-familiarity"))
+    run = pd.concat([whole.assign(setting=str(k)) for k in sweep.values])
+    metrics = evaluated("open", "rfmem-mpnet-familiarity-by-k", run, plan)
+    pairs = metrics[["setting", "k"]].drop_duplicates()
+    assert dict(pairs.itertuples(index=False)) == {str(k): k for k in sweep.values}
+
+
 def test_a_run_that_is_cut_short_is_refused():
     plan = load_plan()
     name = "rfmem-mpnet-familiarity"

@@ -1,7 +1,13 @@
 """Figures are byte-stable, and come with their data."""
 
+import re
+from base64 import b64decode
+from io import BytesIO
+
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from PIL import Image
 
 from memrepro.report.figures import data_only, save
 
@@ -39,3 +45,25 @@ def test_data_are_written_as_they_were_before_drawing(tmp_path):
 
     save(careless, data, tmp_path, "f")
     assert (tmp_path / "f.csv").read_bytes() == b"x,y\n1,3\n2,4\n"
+
+
+def test_a_cloud_of_points_is_small_in_an_svg_and_its_picture_stays(tmp_path):
+    x, y = np.random.default_rng(0).random((2, 2000))
+
+    def cloud():
+        figure = Figure()
+        figure.subplots().scatter(x, y, s=9, rasterized=True)
+        return figure
+
+    save(cloud, DATA, tmp_path, "f")
+    drawn = BytesIO()
+    cloud().savefig(drawn, format="svg", metadata={"Date": None}, dpi=80, bbox_inches="tight")
+    before, after = drawn.getvalue(), (tmp_path / "f.svg").read_bytes()
+    assert len(after) < len(before) / 2
+    pictures = [
+        Image.open(BytesIO(b64decode(re.search(rb'base64,\s*([^"]+)', svg)[1])))
+        for svg in (before, after)
+    ]
+    first, second = (np.asarray(one.convert("RGBA"), float) for one in pictures)
+    assert first.shape == second.shape
+    assert np.abs(first - second).mean() < 8  # of 255

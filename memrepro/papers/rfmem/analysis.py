@@ -14,8 +14,7 @@ from memrepro.papers.rfmem import (
     cases,
     claims,
     cost,
-    learned_gate,
-    sensitivity,
+    sweep_figures,
     theory,
     thresholds,
     trace_tables,
@@ -112,9 +111,8 @@ def build(profile: str, folder: Path) -> list[Path]:
     return [
         *thresholds.routing_figure(grids, folder),
         *thresholds.sweep_figures(grids, folder),
-        *sensitivity.draw_all(grids, folder),
+        *sweep_figures.draw_all(grids, folder),
         *theory.signals_figures(DOCUMENT.tables["signals"]["lists"], folder),
         *trace_tables.rounds_figure(records, folder),
         *cases.draw_cases(records, DOCUMENT.tables["cases"]["quoted"], folder),
-        *learned_gate.write_seeds(grids, folder),
     ]

@@ -72,7 +72,7 @@ def judged(
     row: str, column: str, metric: str, shown: str, text: str, value: float | None, n: int,
     note: str = "", sources: Iterable[Source] = (),
 ) -> Cell:  # fmt: skip
-    """A cell held against the printed string, '' for none; without a value it stands beside it."""
+    """A cell judged by the printed string, '' for none; without a value it is not comparable."""
     label, term = NOT_IN_PAPER if not shown else NOT_COMPARABLE, ""
     if shown and value is not None:
         label, term = judge(shown, value)

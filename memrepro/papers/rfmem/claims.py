@@ -1,12 +1,10 @@
-"""What RF-Mem claims of its paths, its hyper-parameters and its cost, against what was run.
+"""What RF-Mem claims of its paths and its hyper-parameters, against what was run.
 
-Source: RF-Mem §3.2, §3.3 and Appendices D.2 to D.5, D.10 and E. Each function checks one kind of
-claim of `claims.yaml`. All comparisons of one path with another are one family: their p-values are
-of paired sign flips, corrected by Holm's method. Claims on cost are checked case by case; of time
-the search alone counts, as encoding a query is the same for all three paths.
+Source: RF-Mem §3.3 and Appendices D.2 to D.5. Each function checks one kind of claim of
+`claims.yaml`. All comparisons of one path with another are one family: their p-values are of paired
+sign flips, corrected by Holm's method.
 """
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -14,15 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.bootstrap import Interval, paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.papers.rfmem.cells import numeric, printed_rows, row_cells, signed, within
-from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, OPEN, TAU, TAUS, Grid, grids_of
+from memrepro.papers.rfmem.cells import ranking_of, row_cells, signed, within
+from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, GATE, OPEN, TAU, TAUS, Grid, grids_of
 from memrepro.papers.rfmem.sensitivity import RECOLLECTION, Row, rows_of
-from memrepro.papers.rfmem.traces import Family, records_of
-from memrepro.report.claims import ClaimCase
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.specs import Spec
@@ -147,6 +143,8 @@ def _settings(grid: Grid, claim: Spec) -> Doubles:
     parameter, low, high = claim["parameter"], claim.get("low", -np.inf), claim.get("high", np.inf)
     if parameter == "τ":
         return grid.over_tau([r for r in grid.routings if r.high > low and r.low < high])
+    if parameter == "B × F":
+        return _tried(grid, parameter)[1]
     values = grid.sweeps[parameter].items()
     return np.stack([recall for v, recall in values if low <= float(v) <= high])
 
@@ -178,17 +176,46 @@ def robust(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
                          "against", texts, _ROBUST_WORDS[label])  # fmt: skip
 
 
-def best_alpha(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
-    """A claim that α is best between `low` and `high` at one K."""
-    inside, texts = [], []
-    for grid in (grid for grid in grids if grid.k == claim["k"]):
+def _tried(grid: Grid, tried: str) -> tuple[list[dict[str, float]], Doubles]:
+    """Settings that were run, as parameter → value, and the recall at each, (settings, n).
+
+    Args:
+        grid: of an encoder at one K.
+        tried: 'RF-Mem' (over α and τ), 'B × F', or one parameter of recollection.
+    """
+    if tried == "RF-Mem":
         pairs, recalls = grid.over_alpha_and_tau()
-        means = np.round(recalls.mean(axis=1), 9)
-        tops = dict.fromkeys(pairs[place][0] for place in np.flatnonzero(means == means.max()))
-        inside.append(any(claim["low"] <= float(alpha) <= claim["high"] for alpha in tops))
-        texts.append(f"{grid.encoder.name} R@{grid.k}: best at α {', '.join(tops)}")
+        return [{"α": float(alpha), "τ": tau} for alpha, tau in pairs], recalls
+    if tried == "B × F":
+        found = grid.over_beam_and_fanout
+        return [{"B": float(b), "F": float(f)} for b, f in found], np.stack(list(found.values()))
+    return [{tried: float(value)} for value in grid.sweeps[tried]], grid.stacked(tried)
+
+
+def best_settings(grid: Grid, tried: str) -> list[dict[str, float]]:
+    """The settings of `_tried` with the highest mean; several of equals."""
+    settings, recalls = _tried(grid, tried)
+    means = np.round(recalls.mean(axis=1), 9)
+    return [settings[place] for place in np.flatnonzero(means == means.max())]
+
+
+def best_between(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
+    """A claim that parameters are best `within` bounds, of the settings `tried` at some K."""
+    inside, texts = [], []
+    for grid in (grid for grid in grids if grid.k in claim["ks"]):
+        tops = best_settings(grid, claim["tried"])
+        inside.append(any(
+            all(low <= top[name] <= high for name, (low, high) in claim["within"].items())
+            for top in tops
+        ))  # fmt: skip
+        values = {name: sorted({top[name] for top in tops}) for name in claim["within"]}
+        at = ", ".join(
+            f"{name} {found[0]:g}" + (f" to {found[-1]:g}" if len(found) > 1 else "")
+            for name, found in values.items()
+        )
+        texts.append(f"{grid.encoder.name} R@{grid.k}: best at {at}")
     label = "exact" if all(inside) else "not reproduced"
-    yield from _untested(claim, grids, label, f"{len(inside)} encoders",
+    yield from _untested(claim, grids, label, f"{len(inside)} grids",
                          f"{sum(inside)} of {len(inside)}", texts)  # fmt: skip
 
 
@@ -205,25 +232,53 @@ def all_familiar(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
                          texts)  # fmt: skip
 
 
-def falls(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
-    """A claim, of another data set, that recall falls as a hyper-parameter grows."""
-    down = total = 0
-    texts = []
-    for grid in (grid for grid in grids if grid.k == claim["k"]):
-        steps = np.diff(grid.stacked(claim["parameter"]).mean(axis=1))
-        own = int((steps < -_HAIR).sum())
-        down, total = down + own, total + len(steps)
-        texts.append(f"{grid.encoder.name} R@{grid.k}: {own} of {len(steps)} steps fall, "
-                     f"{signed(steps.sum())} in all")  # fmt: skip
-    yield from _untested(claim, grids, NOT_COMPARABLE, f"{total} steps", f"{down} of {total}",
-                         texts, "another data set")  # fmt: skip
+def moves(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
+    """A claim that recollection's recall falls (`sign: -1`) or rises as a parameter grows."""
+    right = total = 0
+    sign, k = claim.get("sign", -1), claim["k"]
+    texts, sources = list[str](), list[Source]()
+    for grid in (grid for grid in grids if grid.k == min(k, max(CUTOFFS))):
+        deep = grid.k < k
+        recalls = list(grid.deep_alphas(k).values()) if deep else grid.stacked(claim["parameter"])
+        sources += [ranking_of(grid.deep_run(k))] if deep else []
+        steps = np.diff(np.mean(recalls, axis=1))
+        own = int((sign * steps > _HAIR).sum())
+        right, total = right + own, total + len(steps)
+        texts.append(f"{grid.encoder.name} R@{k}: {own} of {len(steps)} steps "
+                     f"{'rise' if sign > 0 else 'fall'}, {signed(steps.sum())} in all")  # fmt: skip
+    yield from _untested(claim, grids, "exact" if right == total else "not reproduced",
+                         f"{total} steps", f"{right} of {total}", texts,
+                         further=sources)  # fmt: skip
+
+
+def above_at_every_k(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
+    """A claim that RF-Mem finds more than either path alone at every K."""
+    above = total = 0
+    texts, sources = list[str](), list[Source]()
+    for grid in (grid for grid in grids if grid.k == max(CUTOFFS)):
+        sources += map(ranking_of, grid.by_k)
+        own, same = [], []
+        for one in grid.over_k():
+            familiar = one.familiar(GATE)
+            gated = float(np.where(familiar, one.familiarity, one.recollection).mean())
+            most = max(float(one.familiarity.mean()), float(one.recollection.mean()))
+            own.append(gated > most + _HAIR)
+            same += [one.k] if familiar.all() else []
+        above, total = above + sum(own), total + len(own)
+        told = f", and from K = {same[0]} every question is familiar" if same else ""
+        texts.append(f"{grid.encoder.name}: above both at {sum(own)} of {len(own)} K{told}")
+    yield from _untested(claim, grids, "exact" if above == total else "not reproduced",
+                         f"{total} K", f"{above} of {total}", texts,
+                         further=sources)  # fmt: skip
 
 
 def _untested(
     claim: Spec, grids: Sequence[Grid], label: str, many: str, right: str,
-    came_out: Sequence[str], words: str = "",
+    came_out: Sequence[str], words: str = "", further: Sequence[Source] = (),
 ) -> Iterator[Cell]:  # fmt: skip
-    """A claim on single settings, of which none is tested."""
+    """A claim on single settings, of which none is tested; of another data set, not judged."""
+    if claim.get("elsewhere"):
+        label, words = NOT_COMPARABLE, "another data set"
     n = len(grids[0].questions)
     texts = {
         "questions": str(n),
@@ -232,7 +287,9 @@ def _untested(
         "what came out": "; ".join(came_out),
     }
     sources: list[Source] = [one for grid in grids for one in grid.sources(*BOTH)]
-    sources += [one for grid in grids for one in grid.swept(claim.get("parameter", ""))]
+    sources += further
+    swept = claim.get("parameter", claim.get("tried", ""))
+    sources += [one for grid in grids for one in grid.swept("α" if swept == "RF-Mem" else swept)]
     yield from _row(claim, label, n, texts, sources, words)
 
 
@@ -240,110 +297,9 @@ def _row(
     claim: Spec, label: str, n: int, texts: Mapping[str, str], sources: Sequence[Source],
     words: str = "",
 ) -> Iterator[Cell]:  # fmt: skip
+    verdict = label if "said" in claim else NOT_IN_PAPER
     head = Cell(
-        claim["row"], "verdict", "claim", claim.get("said", ""), words or WORDS[label], n, label,
+        claim["row"], "verdict", "claim", claim.get("said", ""), words or WORDS[label], n, verdict,
         texts["in this direction"], claim["note"], write_sources(sources),
     )  # fmt: skip
     yield from verdict_cells(head, texts)
-
-
-def _families(runs: Runs) -> list[Family]:
-    """The experiments on data of the paper."""
-    ours, every = ("persona", "longmemeval"), records_of(runs.profile).families
-    return [one for one in every if one.recollection.entry.dataset.startswith(ours)]
-
-
-def _times(runs: Runs) -> Iterator[tuple[Family, float, float, float, list[Source]]]:
-    """The families of which all three paths were timed, with milliseconds a search."""
-    for of in _families(runs):
-        direct, deep, gated = (one.time("search") for one in of)
-        if direct is not None and deep is not None and gated is not None:
-            yield of, direct, deep, gated, [source for one in of for source in one.timed]
-
-
-def between_in_time(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
-    """The gate is at least as slow as familiarity, and at most as slow as recollection."""
-    for of, direct, deep, gated, sources in _times(runs):
-        text = f"{direct:.2f} ≤ {gated:.2f} ≤ {deep:.2f} ms"
-        yield ClaimCase(of.gated.name, text, direct <= gated <= deep, sources)
-
-
-def twice_as_slow(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
-    """With encoding, as the paper times, recollection takes at most twice familiarity's time."""
-    for of, direct, deep, _gated, sources in _times(runs):
-        encoding = of.recollection.time("encode") or 0.0
-        whole = (encoding + deep) / (encoding + direct)
-        text = f"{whole:.2f}× with encoding, {deep / direct:.2f}× alone"
-        yield ClaimCase(of.recollection.name, text, 1 < whole <= 2, sources)
-
-
-def searches_between(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
-    """The gate searches less often than recollection, its probe counted."""
-    for of in _families(runs):
-        deep, gated = of.recollection.searches, of.gated.searches
-        if deep is not None and gated is not None:
-            sources = [*of.recollection.traced, *of.gated.traced]
-            text = f"{gated:.2f} of {deep:.2f} a query"
-            yield ClaimCase(of.gated.name, text, gated < deep, sources)
-
-
-def _token_ratios(runs: Runs) -> Iterator[tuple[Family, float, float, list[Source]]]:
-    """PersonaMem's tokens, question and docs, by recollection and gate over familiarity's."""
-    for of in _families(runs):
-        if of.gated.name.startswith("personamem") and all(one.is_counted for one in of):
-            asked = of.gated.asked["tokens"]
-            base, *means = [float((asked + one.returned(of.k)["tokens"]).mean()) for one in of]
-            sources = [source for one in of for source in one.counted]
-            yield of, means[0] / base, means[1] / base, sources
-
-
-def tokens_alike(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
-    """The gate's tokens differ from familiarity's by no more than they do anywhere in Table 1."""
-    tokens = {row: cells["Avg. Tokens"] for row, cells in printed_rows("table1").items()}
-    most = max(
-        numeric(tokens[f"{size}, RF-Mem (ours)"]) / numeric(tokens[f"{size}, Dense Retrieval"]) - 1
-        for size in ("32K", "128K", "1M")
-    )
-    for of, _deep, gated, sources in _token_ratios(runs):
-        text = f"{gated:.3f}×, in Table 1 at most {1 + most:.3f}×"
-        yield ClaimCase(of.gated.name, text, abs(gated - 1) <= most, sources)
-
-
-def tokens_between(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
-    """The gate's tokens lie between familiarity's and recollection's, as in all of Table 1."""
-    for of, deep, gated, sources in _token_ratios(runs):
-        holds = min(1.0, deep) <= gated <= max(1.0, deep)
-        text = f"gate {gated:.3f}×, recollection {deep:.3f}×"
-        yield ClaimCase(of.gated.name, text, holds, sources)
-
-
-def familiarity_is_default(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
-    """More than half of the questions take familiarity."""
-    for one in (of.gated for of in _families(runs) if not of.gated.why_not):
-        share = float((one.queries["path"] == "familiarity").mean())
-        yield ClaimCase(one.name, f"{share:.1%}", share > 0.5, one.sources("queries"))
-
-
-def stronger_recollects_more(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
-    """Of two encoders the one with the higher recall by familiarity recollects more questions."""
-    for k in CUTOFFS:
-        found: list[tuple[str, float, int, list[Source]]] = []
-        for grid in (grid for grid in grids_of(OPEN) if grid.k == k):
-            one = records_of(runs.profile).experiments[grid.run("gated")]
-            if not one.why_not:
-                sources = [*grid.sources("familiarity"), *one.sources("queries")]
-                recall = float(grid.familiarity.mean())
-                found.append((grid.encoder.title, recall, len(one.recollected), sources))
-        for (first, a, n, own), (second, b, m, other) in itertools.combinations(found, 2):
-            text = f"{first} {a:.4f}, {n} recollected; {second} {b:.4f}, {m}"
-            yield ClaimCase(f"K = {k}", text, (a > b) == (n > m), [*own, *other])
-
-
-def stops_early(runs: Runs, _: Spec) -> Iterator[ClaimCase]:
-    """Every recollected query stops with K docs before its rounds are used up."""
-    for one in (of.recollection for of in _families(runs) if not of.recollection.why_not):
-        limit, n = int(one.entry.parameters.get("rounds", 10)), len(one.queries)
-        most = int(one.recollected["rounds"].max())
-        whole = int((one.deep_hits.groupby("query_id").size() >= one.k).sum())
-        text = f"{whole} of {n} with {one.k} docs, {most} rounds at most"
-        yield ClaimCase(one.name, text, whole == n and most < limit, one.sources("queries", "hits"))

@@ -43,13 +43,10 @@ GATES = {
     "θ of the code (0.5, 0.2)": Gate(30.0, TAU, mean_high=0.5, mean_low=0.2),
 }
 GATE = next(iter(GATES.values()))
-# Hyper-parameter → ending of its sweep's name, and its name in params.yaml.
-SWEEPS = {
-    "α": ("alpha", "alpha"),
-    "B": ("beam", "beam_width"),
-    "F": ("fanout", "fanout"),
-    "seed": ("seed", "seed"),
-}
+# Hyper-parameter → its name in params.yaml, by which its sweep is called too.
+SWEEPS = {"α": "alpha", "B": "beam_width", "F": "fanout", "seed": "seed"}
+# B has no sweep of its own: each of its values has one over F.
+BEAMS = "12345"
 # The entropy of K probabilities, as a mean over them, is at most ln K / K: 0.322 at K = 5.
 TAUS = np.arange(36) / 100
 BOTH = ("familiarity", "recollection")
@@ -131,6 +128,29 @@ def routings(found: pd.DataFrame, gate: Gate, every: bool = False) -> list[Routi
 
 
 @dataclass(frozen=True)
+class Depth:
+    """One encoder at one K of the sweep over K, B = 3, F = 2 and α = 0.2 throughout.
+
+    Attributes:
+        k: the cut-off.
+        familiarity: recall@K by familiarity, shape (n,).
+        recollection: by recollection, shape (n,).
+        docs: how many docs recollection gives, which its rounds limit, shape (n,).
+        scores: familiarity's K scores of the n questions, the best first, shape (n, K).
+    """
+
+    k: int
+    familiarity: Doubles
+    recollection: Doubles
+    docs: Doubles
+    scores: pd.DataFrame
+
+    def familiar(self, gate: Gate) -> Bools:
+        """Which questions a gate takes by familiarity, shape (n,)."""
+        return signals(self.scores, gate)["familiar"].to_numpy(bool)
+
+
+@dataclass(frozen=True)
 class Grid:
     """One encoder at one K: recall@K of the same n questions, all those with a relevant doc."""
 
@@ -155,8 +175,10 @@ class Grid:
         Raises:
             MemreproError: if the run is of other questions than familiarity's.
         """
-        name = self.run(path, parameter)
-        found = self.metrics.values(name, "session", "recall", self.k, setting)
+        return self._recall(self.run(path, parameter), setting)
+
+    def _recall(self, name: str, setting: str, k: int = 0) -> Doubles:
+        found = self.metrics.values(name, "session", "recall", k or self.k, setting)
         if found["query_id"].tolist() != self.questions["query_id"].tolist():
             raise MemreproError(f"{name} {setting!r} is not of familiarity's questions")
         return found["value"].to_numpy()
@@ -176,8 +198,15 @@ class Grid:
 
     def swept(self, parameter: str) -> list[FileSource]:
         """All rankings of recollection's sweep as the source of a number; none without a sweep."""
-        ending = SWEEPS.get(parameter, ("",))[0]
+        if parameter in ("B", "B × F"):
+            return [ranking_of(self.by_fanout(beam)) for beam in BEAMS]
+        ending = SWEEPS.get(parameter)
         return [ranking_of(self.run("recollection", ending))] if ending else []
+
+    def by_fanout(self, beam: str) -> str:
+        """The name of recollection's sweep over F at a value of B."""
+        name = self.run("recollection", "fanout")
+        return name if beam == self.own["B"] else name.replace("-by-", f"-b{beam}-by-")
 
     @cached_property
     def questions(self) -> pd.DataFrame:
@@ -215,7 +244,7 @@ class Grid:
         """Hyper-parameter → the recollection's own value of it."""
         parameters = load_plan().experiment(self.run("recollection")).parameters
         # 42 is scikit-learn's random_state in the released code, and the retriever's default.
-        return {p: str(parameters.get(key, 42)) for p, (_, key) in SWEEPS.items()}
+        return {p: str(parameters.get(key, 42)) for p, key in SWEEPS.items()}
 
     @cached_property
     def sweeps(self) -> Mapping[str, Mapping[str, Doubles]]:
@@ -224,7 +253,12 @@ class Grid:
         Raises:
             MemreproError: if a sweep at the experiment's own setting differs from the experiment.
         """
-        found = {p: self.sweep("recollection", ending) for p, (ending, _) in SWEEPS.items()}
+        found: dict[str, Mapping[str, Doubles]] = {
+            p: self.sweep("recollection", ending) for p, ending in SWEEPS.items() if p != "B"
+        }
+        at = self.over_beam_and_fanout
+        found["B"] = {beam: at[beam, self.own["F"]] for beam in BEAMS}
+        found = {p: found[p] for p in SWEEPS}
         for p, by_value in found.items():
             own = by_value.get(self.own[p])
             if own is None or not np.array_equal(own, self.recollection):
@@ -233,6 +267,43 @@ class Grid:
                     f"{self.own[p]}: run `dvc repro`"
                 )
         return found
+
+    @cached_property
+    def over_beam_and_fanout(self) -> Mapping[tuple[str, str], Doubles]:
+        """(B, F) → recall by recollection, shape (n,)."""
+        return {
+            (beam, fanout): self._recall(self.by_fanout(beam), fanout)
+            for beam in BEAMS
+            for fanout in self.metrics.settings(self.by_fanout(beam))
+        }
+
+    def docs(self, name: str, setting: str) -> Doubles:
+        """How many docs a sweep's run gives each of the n questions, shape (n,)."""
+        run = read_table(run_path(name), ["setting", "query_id"])
+        counts = run.loc[run["setting"] == setting, "query_id"].value_counts()
+        found: Doubles = counts.reindex(self.questions["query_id"], fill_value=0).to_numpy(float)
+        return found
+
+    def deep_alphas(self, k: int) -> dict[str, Doubles]:
+        """α → recall@k by recollection at another, greater k than the grid's own, shape (n,)."""
+        name = self.deep_run(k)
+        return {alpha: self._recall(name, alpha, k) for alpha in self.metrics.settings(name)}
+
+    def deep_run(self, k: int) -> str:
+        """The name of the sweep over α at another k."""
+        return f"rfmem-{self.encoder.short}-recollection-k{k}-by-alpha"
+
+    @property
+    def by_k(self) -> list[str]:
+        """The encoder's sweeps over K: familiarity's, then recollection's."""
+        return [f"rfmem-{self.encoder.short}-{path}-by-k" for path in BOTH]
+
+    def over_k(self) -> Iterator[Depth]:
+        """Every K of the encoder's sweep over it, whatever the grid's own."""
+        for setting in self.metrics.settings(self.by_k[0]):
+            direct, deep = (self._recall(name, setting, int(setting)) for name in self.by_k)
+            scores = probes(self.by_k[0], int(setting), setting).loc[self.questions["query_id"]]
+            yield Depth(int(setting), direct, deep, self.docs(self.by_k[1], setting), scores)
 
     def stacked(self, parameter: str) -> Doubles:
         """Recall by recollection over a sweep, shape (values, n)."""

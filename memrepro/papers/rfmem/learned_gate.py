@@ -1,49 +1,44 @@
-"""RF-Mem's learned gate (D.6) on PersonaBench: a network on the two signals, beside thresholds.
+"""RF-Mem's learned gate (D.6): a network on the two signals, trained on LoCoMo, beside thresholds.
 
 Tables 12 to 14 are about the right answers of a reader, and stand as printed. Here the label of a
-question is the path of the higher recall@K, and what a policy reaches is recall@K.
+question is the path of the higher recall@K, and what a policy reaches is recall@K. A question is
+decided where the paths' recall differs. PersonaBench has too few of those to learn from (see
+`learned_gate_labels`), LoCoMo has more: a gate that learned there is tested on conversations that
+it did not see, and on PersonaBench.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GroupKFold
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from memrepro.core.similarity import Doubles
-from memrepro.errors import MemreproError
-from memrepro.files.atomic import write_table
-from memrepro.papers.rfmem.cells import row_cells
-from memrepro.papers.rfmem.grid import BOTH, OPEN, Grid, grids_of
+from memrepro.papers.rfmem.cells import missing, row_cells, share
+from memrepro.papers.rfmem.grid import BOTH, GATE, OPEN, Bools, Grid, grids_of, probes, signals
+from memrepro.papers.rfmem.traces import Family, records_of
+from memrepro.report.profile import difference
 from memrepro.report.runs import Runs
+from memrepro.report.sources import RunSource, Source
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, number
 
 FAMILIARITY, RECOLLECTION, TIE = 0, 1, -1
-COLUMNS = [
-    "policy", "seed", "n_train", "n_test", "n_decided", "accuracy", "recollected", "recall",
-]  # fmt: skip
-# Of the queries to learn from a fifth validates, and needs one of each label.
-_FEWEST = 10
+_FEWEST = 50  # decided questions that a network learns from
 _PASSES = 1000
 _AT_ONCE = 200  # queries that the library learns from in one step
-SEEDS = range(10)
-# 189 of PersonaMem's 589 questions of 32k.
-TEST_SHARE = 189 / 589
-_POLICIES = {
-    "familiarity": "always familiarity",
-    "recollection": "always recollection",
-    "thresholds": "thresholds, τ = 0.2",
-    "oracle": "oracle",
-    "learned": f"learned, {len(SEEDS)} seeds",
-}
+SEEDS = range(5)
+HIDDEN, VALIDATED = (32, 16), 0.2  # D.6
+FOLDS = 5
+_LEARNED = "learned"
 
 
 def label(recall_familiar: Doubles, recall_recollected: Doubles) -> NDArray[np.int64]:
@@ -58,73 +53,76 @@ def label(recall_familiar: Doubles, recall_recollected: Doubles) -> NDArray[np.i
     return np.where(order == 0, TIE, np.where(order > 0, RECOLLECTION, FAMILIARITY))
 
 
-def train_and_test(
-    signals: Doubles,
-    recalls: Doubles,
-    thresholds: NDArray[np.bool_],
-    seeds: Sequence[int],
-    test_share: float,
-) -> pd.DataFrame:
-    """The learned gate beside the fixed policies, on queries that it did not learn from (D.6).
+class Questions(NamedTuple):
+    """What a gate learns from or is tested on, one data set under one encoder at one K.
 
-    As D.6 has it: the first queries in the data set's order train and the rest test (400 and 189
-    of PersonaMem 32k, 2000 and 727 of 128k); ties train nothing, but are tested; hidden layers of
-    32 and 16 with ReLU and a sigmoid output; a fifth of the training queries validates. Left open
-    there, and chosen here: the two signals are standardised by the training queries, as both vary
-    by hundredths; of 1000 passes the one with the best accuracy in validation is kept (a
-    patience of ten, the library's default, leaves a plain threshold unlearned); else the library's
-    defaults (Adam, rate 0.001). Tables 13 and 14 do not say how many runs they average; means of
-    counts such as 97.5 and 334.4 need a multiple of ten.
+    Attributes:
+        name: for people.
+        ids: `query_id, kind` of n questions.
+        signals: the mean score and the entropy, shape (n, 2).
+        recalls: recall@K by familiarity and by recollection, shape (n, 2).
+        thresholds: whether the gate with thresholds recollects, shape (n,).
+        groups: the memory that each asks, shape (n,).
+        sources: of the numbers.
+    """
+
+    name: str
+    ids: pd.DataFrame
+    signals: Doubles
+    recalls: Doubles
+    thresholds: Bools
+    groups: Sequence[str]
+    sources: list[RunSource]
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """`label` of each question, shape (n,)."""
+        return label(self.recalls[:, 0], self.recalls[:, 1])
+
+    def reached(self, recollects: Doubles) -> Doubles:
+        """Recall of each question, recollected or not, or in a share of runs; shape (n,)."""
+        return self.recalls[:, 0] + recollects * (self.recalls[:, 1] - self.recalls[:, 0])
+
+
+def held_out(questions: Questions, seeds: Sequence[int] = SEEDS, n_folds: int = FOLDS) -> Doubles:
+    """How often a gate that learned from other memories' questions recollects, shape (n,).
+
+    As D.6 has it: ties train nothing, but are tested; hidden layers of 32 and 16 with ReLU and a
+    sigmoid output; a fifth of the training questions validates. There the last questions of the
+    data set test; here each memory's do in turn. Left open there, and chosen here: the two signals
+    are standardised by the training questions, as both vary by hundredths; of 1000 passes the one
+    with the best accuracy in validation is kept (a patience of ten, the library's default, leaves
+    a plain threshold unlearned); else the library's defaults (Adam, rate 0.001).
 
     Args:
-        signals: the mean score and the entropy of each query, shape (n_queries, 2).
-        recalls: recall@K by familiarity and by recollection, shape (n_queries, 2).
-        thresholds: whether the gate with thresholds recollects, shape (n_queries,).
-        seeds: each starts the network and draws the validation queries anew.
-        test_share: the share of all queries that tests, the last ones.
+        questions: of at least `n_folds` memories.
+        seeds: each starts the network and draws the questions that validate.
+        n_folds: parts into which the memories are divided.
 
     Returns:
-        `COLUMNS`, a row a policy, 'learned' once a seed: `accuracy` is the share of the `n_decided`
-        test queries (no ties) sent the better way, `recollected` and `recall` are of all test
-        queries. Where the `n_train` queries to learn from (no ties) are fewer than ten, or fewer
-        than two of a label, nothing can be learned: one row without seed has NaN.
-
-    Raises:
-        MemreproError: if there is no query to test on.
+        The share of the seeds in which a question is recollected.
     """
-    labels = label(recalls[:, 0], recalls[:, 1])
-    n_test = round(test_share * len(labels))
-    n_train = len(labels) - n_test
-    known = np.flatnonzero(labels[:n_train] != TIE)
-    if n_test < 1 or n_train < 0:
-        raise MemreproError(
-            f"a test share of {test_share} of {len(labels)} queries leaves {n_test} to test on and "
-            f"{n_train} to learn from: choose a share between 0 and 1"
+    labels, shares = questions.labels, np.zeros(len(questions.signals))
+    for train, test in GroupKFold(n_folds).split(labels, groups=questions.groups):
+        known = train[labels[train] != TIE]
+        shares[test] = _predicted(
+            questions.signals[known], labels[known], questions.signals[test], seeds
         )
-    wanted, found = labels[n_train:], recalls[n_train:]
-    decided = wanted != TIE
-    counts = (len(known), n_test, int(decided.sum()))
+    return shares
 
-    def row(policy: str, seed: int | None, recollects: NDArray[np.bool_]) -> tuple[object, ...]:
-        right = (recollects == (wanted == RECOLLECTION))[decided]
-        reached = np.where(recollects, found[:, 1], found[:, 0])
-        accuracy = float(right.mean()) if len(right) else np.nan
-        return policy, seed, *counts, accuracy, float(recollects.mean()), float(reached.mean())
 
-    rows = [
-        row("familiarity", None, np.zeros(n_test, bool)),
-        row("recollection", None, np.ones(n_test, bool)),
-        row("thresholds", None, thresholds[n_train:]),
-        row("oracle", None, wanted == RECOLLECTION),
-    ]
-    few = min((labels[known] == path).sum() for path in (FAMILIARITY, RECOLLECTION)) < 2
-    if few or len(known) < _FEWEST:
-        rows.append(("learned", None, *counts, np.nan, np.nan, np.nan))
-        seeds = ()
-    for seed in seeds:
-        model = _learn(signals[known], labels[known], seed)
-        rows.append(row("learned", seed, model.predict(signals[n_train:]) == RECOLLECTION))
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"seed": "Int64"})
+def transferred(learned: Questions, asked: Questions, seeds: Sequence[int] = SEEDS) -> Doubles:
+    """How often a gate that learned from all of one data set recollects another's, shape (n,)."""
+    known = learned.labels != TIE
+    return _predicted(learned.signals[known], learned.labels[known], asked.signals, seeds)
+
+
+def _predicted(
+    signals: Doubles, labels: NDArray[np.int64], asked: Doubles, seeds: Sequence[int]
+) -> Doubles:
+    found = [learn(signals, labels, seed).predict(asked) == RECOLLECTION for seed in seeds]
+    shares: Doubles = np.mean(found, axis=0)
+    return shares
 
 
 class _Network(MLPClassifier):  # type: ignore[misc]
@@ -139,12 +137,13 @@ class _Network(MLPClassifier):  # type: ignore[misc]
         return float((self.classes_[found.astype(np.int64)] == y).mean())
 
 
-def _learn(signals: Doubles, labels: NDArray[np.int64], seed: int) -> Pipeline:
+def learn(signals: Doubles, labels: NDArray[np.int64], seed: int) -> Pipeline:
+    """The network of D.6, fitted to the signals (n, 2) and labels (n,) of decided questions."""
     network = _Network(
-        (32, 16),
+        HIDDEN,
         max_iter=_PASSES,
         early_stopping=True,
-        validation_fraction=0.2,
+        validation_fraction=VALIDATED,
         n_iter_no_change=_PASSES,
         random_state=seed,
         # All at once, so that their order in a pass is nothing that the result depends on.
@@ -156,56 +155,101 @@ def _learn(signals: Doubles, labels: NDArray[np.int64], seed: int) -> Pipeline:
         return make_pipeline(StandardScaler(), network).fit(signals, labels)
 
 
-@lru_cache(maxsize=1)
-def learned(grids: tuple[Grid, ...]) -> pd.DataFrame:
-    """`COLUMNS, encoder, k`: every policy on the test questions, the learned one once a seed."""
-    tables = []
-    for grid in grids:
-        signals, recalls = grid.signals, (grid.familiarity, grid.recollection)
-        found = train_and_test(
-            signals[["mean", "entropy"]].to_numpy(float), np.stack(recalls, axis=1),
-            ~signals["familiar"].to_numpy(bool), SEEDS, TEST_SHARE,
-        )  # fmt: skip
-        tables.append(found.assign(encoder=grid.encoder.short, k=grid.k))
-    return pd.concat(tables, ignore_index=True)
+def of_family(family: Family, runs: Runs) -> Questions | None:
+    """The questions of a traced family of runs; None where one was not evaluated."""
+    entry, k = family.recollection.entry, family.k
+    places = [RunSource(one.name, "", entry.granularity, "recall", k) for one in family[:2]]
+    direct, deep = (runs.values(place) for place in places)
+    if direct is None or deep is None or family.gated.why_not:
+        return None
+    asked = family.gated.queries.set_index("query_id").loc[direct["query_id"]]
+    return Questions(
+        family.recollection.name.replace("-recollection", "") + f", K = {k}",
+        direct[["query_id", "kind"]], asked[["mean", "entropy"]].to_numpy(np.float64),
+        np.stack([direct["value"], deep["value"]], axis=1),
+        (asked["path"] == "recollection").to_numpy(),
+        family.recollection.asked["memory_id"].loc[direct["query_id"]].tolist(), places,
+    )  # fmt: skip
 
 
-def labels(_: Runs, table: Spec) -> Iterator[Cell]:
-    """Table 12's columns, of the questions that train and of those that test."""
-    for grid in grids_of(OPEN):
-        found = label(grid.familiarity, grid.recollection)
-        n_train = len(found) - round(TEST_SHARE * len(found))
-        for part, of in (("train", found[:n_train]), ("test", found[n_train:])):
-            wins = {"Fami. win": FAMILIARITY, "Recol. win": RECOLLECTION, "Tie": TIE}
-            texts = {column: str(int((of == value).sum())) for column, value in wins.items()}
-            yield from row_cells(f"{grid}, {part}", "count", texts, len(of), table["note"],
-                                 grid.sources(*BOTH))  # fmt: skip
+def of_grid(grid: Grid, sharpness: float) -> Questions:
+    """PersonaBench's questions, with the entropy at another λ than the paper's there."""
+    gate = replace(GATE, sharpness=sharpness)
+    found = signals(probes(grid.run("familiarity"), grid.k), gate)
+    ids = grid.questions[["query_id", "kind"]]
+    return Questions(
+        f"PersonaBench, {grid}", ids,
+        found.loc[ids["query_id"], ["mean", "entropy"]].to_numpy(np.float64),
+        np.stack([grid.familiarity, grid.recollection], axis=1),
+        ~grid.signals["familiar"].to_numpy(bool), grid.questions["user"].tolist(),
+        [grid.source(path) for path in BOTH],
+    )  # fmt: skip
 
 
-def policies(_: Runs, table: Spec) -> Iterator[Cell]:
-    """Recall, accuracy and routing of each policy; of the learned one mean ± deviation."""
-    grids = grids_of(OPEN)
-    for grid in grids:
-        found = learned(grids)
-        found = found[(found["encoder"] == grid.encoder.short) & (found["k"] == grid.k)]
-        for policy, name in _POLICIES.items():
-            part = found[found["policy"] == policy]
-            for column, field, n in (
-                ("recall", "recall", "n_test"),
-                ("decided questions sent the better way", "accuracy", "n_decided"),
-                ("share recollected", "recollected", "n_test"),
-            ):
-                values = part[field]
-                text = "" if values.isna().any() else number(values.mean())
-                if text and len(values) > 1:
-                    text += f" ± {number(values.std())}"
-                yield from row_cells(f"{grid}, {name}", column, {column: text},
-                                     int(part[n].iloc[0]), table["note"],
-                                     grid.sources(*BOTH))  # fmt: skip
+def _families(runs: Runs, table: Spec) -> Iterator[tuple[Family, Questions]]:
+    """The families of the data set that the gate learns from, where they were evaluated."""
+    for family in records_of(runs.profile).families:
+        of_data = family.recollection.entry.dataset == table["dataset"]
+        if of_data and (found := of_family(family, runs)) is not None:
+            yield family, found
 
 
-def write_seeds(grids: tuple[Grid, ...], folder: Path) -> list[Path]:
-    """Write the learned gate seed by seed; return the path."""
-    path = folder / "learned_gate_seeds.csv"
-    write_table(path, learned(grids).round(6))
-    return [path]
+def labels(runs: Runs, table: Spec) -> Iterator[Cell]:
+    """Table 12's columns: how many questions either path wins, and what can be learned from."""
+    every = [found for _, found in _families(runs, table)]
+    every += [of_grid(grid, GATE.sharpness) for grid in grids_of(OPEN)]
+    for one in every:
+        wins = {"Fami. win": FAMILIARITY, "Recol. win": RECOLLECTION, "Tie": TIE}
+        texts = {column: str(int((one.labels == value).sum())) for column, value in wins.items()}
+        texts["decided"] = share(int((one.labels != TIE).sum()), len(one.labels))
+        yield from row_cells(one.name, "count", texts, len(one.labels), table["note"], one.sources)
+
+
+def policies(runs: Runs, table: Spec) -> Iterator[Cell]:
+    """Recall and routing of each policy on questions that the learned gate has not seen."""
+    for family, found in _families(runs, table):
+        decided = int((found.labels != TIE).sum())
+        if decided < _FEWEST:
+            why = f"{decided} decided questions are too few to learn from"
+            yield missing(found.name, "recall", "recall", why)
+            continue
+        learned: list[tuple[str, Questions, Doubles]] = [
+            (f"{found.name}, conversations held out", found, held_out(found))
+        ]
+        encoder, sharpness = family.gated.entry.encoder, family.gated.entry.parameters["sharpness"]
+        for grid in grids_of(OPEN):
+            if grid.encoder.title.lower() == encoder and grid.k == family.k:
+                asked = of_grid(grid, float(sharpness))
+                name = f"{asked.name}, learned on {found.name}"
+                learned.append((name, asked, transferred(found, asked)))
+        for name, asked, shares in learned:
+            sources = list(dict.fromkeys([*found.sources, *asked.sources]))
+            yield from _policies(name, asked, shares, family, table["note"], sources)
+
+
+def _policies(
+    name: str, asked: Questions, learned: Doubles, family: Family, note: str,
+    sources: Sequence[Source],
+) -> Iterator[Cell]:  # fmt: skip
+    """The rows of one test; `learned` is the share of seeds that recollect, shape (n,)."""
+    best, n = asked.labels == RECOLLECTION, len(asked.labels)
+    every: Mapping[str, Doubles] = {
+        "always familiarity": np.zeros(n),
+        "always recollection": np.ones(n),
+        "thresholds, τ = 0.2": asked.thresholds.astype(float),
+        _LEARNED: learned,
+        "the better path of each question": best.astype(float),
+    }
+    decided, traced = asked.labels != TIE, family.gated.sources("queries")
+    frames = {policy: asked.ids.assign(value=asked.reached(r)) for policy, r in every.items()}
+    for policy, recollects in every.items():
+        row, frame = f"{name}: {policy}", frames[policy]
+        texts = {"recall": number(frame["value"].mean())}
+        for rival in ("always familiarity", "thresholds, τ = 0.2"):
+            if policy != rival:
+                texts[f"recall − {rival}"] = difference(frames[rival], frame)
+        texts["share recollected"] = number(recollects.mean())
+        yield from row_cells(row, "recall", texts, n, note, [*sources, *traced])
+        right = np.where(best, recollects, 1 - recollects)[decided]
+        texts = {"decided questions sent the better way": number(right.mean())}
+        yield from row_cells(row, "accuracy", texts, len(right), note, [*sources, *traced])

@@ -7,23 +7,17 @@ K = 5, F = 1 and α = 0.9, at K = 10, F = 2 and α = 0.2.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
-import seaborn as sns
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.papers.rfmem.cells import judged, printed_rows, row_cells, signed, within
-from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, ENCODERS, OPEN, TAU, Grid, grids_of
+from memrepro.papers.rfmem.grid import BOTH, OPEN, TAU, Grid, grids_of
 from memrepro.papers.rfmem.thresholds import closest
-from memrepro.report import figures
-from memrepro.report.panels import save_panels
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source
 from memrepro.report.specs import Spec
@@ -241,87 +235,3 @@ def chosen_by_user(_: Runs, __: Spec) -> Iterator[Cell]:
                 }
                 yield from row_cells(f"{name}, user {users[test[0]]}", f"recall@{grid.k}", texts,
                                      len(test), sources=_over_alpha(grid))  # fmt: skip
-
-
-def figure14(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """RF-Mem's overall recall over α and τ; red is above familiarity, a star the greatest."""
-    rows = []
-    for grid in grids:
-        base = float(grid.familiarity.mean())
-        pairs, recalls = grid.over_alpha_and_tau()
-        rows += [
-            (grid.encoder.name, grid.k, float(alpha), tau, mean, mean - base)
-            for (alpha, tau), mean in zip(pairs, recalls.mean(axis=1).tolist(), strict=True)
-        ]
-    data = pd.DataFrame(rows, columns=["encoder", "k", "alpha", "tau", "recall", "gain"])
-    return figures.save(lambda: _draw14(data), data, folder, "figure14")
-
-
-def _draw14(data: pd.DataFrame) -> Figure:
-    limit = float(data["gain"].abs().max())
-    figure = Figure(figsize=(12, 8), layout="constrained")
-    axes = figure.subplots(len(ENCODERS), len(CUTOFFS), squeeze=False).ravel()
-    groups = data.groupby(["encoder", "k"], sort=False)
-    for axis, ((encoder, k), part) in zip(axes, groups, strict=True):
-        table = part.pivot(index="alpha", columns="tau", values="gain").iloc[::-1]
-        label = {"label": "overall recall less familiarity's"}
-        sns.heatmap(table, center=0, vmin=-limit, vmax=limit, cmap="vlag", ax=axis,
-                    xticklabels=5, cbar_kws=label)  # fmt: skip
-        row, column = np.unravel_index(np.argmax(np.round(table.to_numpy(), 9)), table.shape)
-        axis.plot(column + 0.5, row + 0.5, marker="*", color="black", markersize=12)
-        axis.set_title(f"{encoder}, Recall@{k}: best {part['recall'].max():.4f}", fontsize=11)
-        axis.set_xlabel("entropy threshold τ")
-        axis.set_ylabel("α")
-    return figure
-
-
-def _sweep_table(grids: Sequence[Grid], *parameters: str) -> pd.DataFrame:
-    """`encoder, k, parameter, value, recall, gain`: recollection over some of the sweeps."""
-    rows = [
-        (grid.encoder.name, grid.k, p, float(value), recall.mean(),
-         (recall - grid.familiarity).mean())
-        for grid in grids
-        for p in parameters
-        for value, recall in grid.sweeps[p].items()
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["encoder", "k", "parameter", "value", "recall", "gain"])
-
-
-def _by_cutoff(grids: Sequence[Grid]) -> pd.DataFrame:
-    """Figure 17 as far as runs go: `encoder, path, run, cutoff, recall, n` of Table 2's runs.
-
-    A run of K docs is cut at fewer ones; recollection and the gate at K = 5 are runs of their own.
-    """
-    rows = [
-        (grid.encoder.name, path, f"K = {grid.k}", cutoff, float(values.mean()), len(values))
-        for encoder in ENCODERS
-        for path in (*BOTH, "gated")
-        for grid in grids
-        if grid.encoder == encoder and (path != "familiarity" or grid.k == max(CUTOFFS))
-        for cutoff in (1, 3, 5, 10)
-        if cutoff <= grid.k
-        for values in [grid.metrics.values(grid.run(path), "session", "recall", cutoff)["value"]]
-    ]
-    return pd.DataFrame(rows, columns=["encoder", "path", "run", "cutoff", "recall", "n"])
-
-
-def draw_all(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """Figures 14 to 17 and the spread of the gain, each with its data; return the paths."""
-    zero = {k: {"familiarity": 0.0} for k in (*CUTOFFS, *(one.name for one in ENCODERS))}
-    levels = {
-        k: zero[k] | {f"{one.encoder.name}, Table 2's setting": float(
-            (one.recollection - one.familiarity).mean()) for one in grids if one.k == k}
-        for k in CUTOFFS
-    }  # fmt: skip
-    return [
-        *figure14(grids, folder),
-        *save_panels(_sweep_table(grids, "B", "F"), folder, "figure15", x="value", y="gain",
-                    hue="encoder", col="k", row="parameter", levels=zero, same_scale=True),
-        *save_panels(_sweep_table(grids, "α"), folder, "figure16", x="value", y="gain", hue="k",
-                    palette="colorblind", col="encoder", levels=zero, same_scale=True),
-        *save_panels(_by_cutoff(grids), folder, "figure17", x="cutoff", y="recall", hue="path",
-                    style="run", col="encoder", same_scale=True),
-        *save_panels(_sweep_table(grids, "α", "B", "F", "seed"), folder, "gain_spread",
-                    kind="scatter", x="parameter", y="gain", hue="encoder", style="encoder",
-                    col="k", same_scale=True, levels=levels),
-    ]  # fmt: skip

@@ -220,18 +220,20 @@ def _draw_signals(data: pd.DataFrame, title: str, gate: Gate) -> Figure:
     axes = figure.subplots(len(groups), 3, squeeze=False)
     for (scatter, *bars), (k, part) in zip(axes, groups, strict=True):
         sns.scatterplot(
-            part, x="mean score", y="entropy", hue="path", style="path", s=18, hue_order=BOTH,
-            style_order=BOTH, ax=scatter, rasterized=True,
+            part, x="mean score", y="entropy", hue="path", style="path", s=18, linewidth=0,
+            hue_order=BOTH, style_order=BOTH, ax=scatter, rasterized=True,
         )  # fmt: skip
         scatter.set_ylabel(f"entropy, K = {k}")
         for axis, (column, thresholds), across in zip(bars, lines.items(), "vh", strict=True):
-            sns.histplot(part, x=column, bins=30, color="grey", element="step", ax=axis)
+            sns.histplot(part, x=column, bins=20, color="grey", element="step", ax=axis)
             axis.set_ylabel("questions")
             for quartile in part[column].quantile([0.25, 0.5, 0.75]):
                 axis.axvline(quartile, color="C0", ls=":", lw=1.5)
             for at in thresholds:
                 axis.axvline(at, color="black", ls="--", lw=1)
                 (scatter.axvline if across == "v" else scatter.axhline)(at, color="black", lw=1)
+        for axis in (scatter, *bars):
+            axis.locator_params(nbins=5)
     figure.suptitle(f"{title}: dashed θ_low, θ_high and τ = 0.2; dotted quartiles")
     return figure
 

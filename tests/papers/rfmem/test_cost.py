@@ -164,19 +164,29 @@ def claims():
 
 def test_claims_by_hand(bench):
     ids = toy.requests()[0].query_ids
-    toy.write_metrics("open", "session", {"rfmem-minilm-familiarity": dict.fromkeys(ids, 0.5)})
+    stems = ("familiarity", "gated-k5")
+    recalls = {f"rfmem-minilm-{stem}": dict.fromkeys(ids, 0.5) for stem in stems}
+    toy.write_metrics("open", "session", recalls)
     cells = claims()
-    faster = "§3.2: RF-Mem is faster than recollection, and familiarity than both"
+    faster = "§3.3: RF-Mem's time lies between the paths'"
     assert cells[faster, "cases"].reproduced == "1 of 1"
     assert cells[faster, "verdict"].reproduced == "holds"
     assert "2.00 ≤ 6.00 ≤ 10.00 ms" in cells[faster, "what came out"].reproduced
     assert cells[faster, "verdict"].sources == "file latency/rfmem-minilm.csv"
-    twice = cells["§3.3: recollection takes up to twice familiarity's time", "what came out"]
-    assert twice.reproduced.endswith(f"{40 / 32:.2f}× with encoding, 5.00× alone")
+    # 15 to 20 ms against 8 to 10 ms are printed; a weaker bound would let 1.25 pass.
+    twice = "§3.3: recollection is nearly twice as slow as familiarity"
+    text = cells[twice, "what came out"].reproduced
+    assert f"{40 / 32:.2f}× with encoding, as the paper times, 5.00× alone" in text
+    assert text.endswith("1.50× to 2.50×")
+    assert cells[twice, "cases"].reproduced == "0 of 1"
+    assert cells["§3.2: RF-Mem is faster than recollection", "verdict"].verdict == "not run"
     queries = read_table(paths.trace("open", "rfmem-minilm-gated-k5") / "queries.parquet")
     share = (queries["path"] == "familiarity").mean()
-    default = cells["§3.2: familiarity is the default", "verdict"]
-    assert default.verdict == ("exact" if share > 0.5 else "not reproduced")
+    default = cells["not in the paper: familiarity is the default on PersonaBench", "verdict"]
+    assert default.verdict == "not in the paper"
+    assert default.reproduced == ("holds" if share > 0.5 else "does not hold here")
+    # §3.2 speaks of PersonaMem, of which nothing was run.
+    assert cells["§3.2: familiarity is the default", "verdict"].verdict == "not run"
     assert cells[faster, "verdict"].verdict == "not comparable"  # times are not judged
     # One encoder alone has nothing to be stronger than.
     assert cells["D.10: stronger retrievers recollect more", "verdict"].verdict == "not run"
@@ -187,7 +197,8 @@ def test_tokens_alike_is_the_papers_own_spread(personamem):
     base, gated = (7 + mean_tokens(f"personamem-minilm-{p}", 10)[0] for p in (
         "familiarity", "gated"))  # fmt: skip
     most = 3566.6 / 3515.9 - 1
-    text = f"personamem-minilm-gated: {gated / base:.3f}×, in Table 1 at most {1 + most:.3f}×"
+    text = (f"personamem-minilm-gated: {gated / base:.3f}× ({gated - base:+.1f}), in Table 1 "
+            f"{1 + most:.3f}× (+50.7)")  # fmt: skip
     cells = claims()
     assert text in cells[row, "what came out"].reproduced
     if abs(gated / base - 1) > most:

@@ -126,3 +126,8 @@ def cells(name, profile="open"):
 def traced(name):
     """A traced experiment of the open profile."""
     return Records("open").experiments[name]
+
+
+def records():
+    """The open profile's experiments, with what was recorded of them."""
+    return Records("open")

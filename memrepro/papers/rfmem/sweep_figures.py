@@ -1,0 +1,164 @@
+"""Figures 14 to 17 (D.2 to D.5) on PersonaBench: recall over α, τ, B, F and K.
+
+Figure 14 is of PersonaBench in the paper too. Figures 15 and 16 are of LongMemEval there, under an
+encoder that is not here, and Figure 17 of the answers to PersonaMem's questions: here the same is
+asked of recall on PersonaBench, under both encoders.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.core.similarity import Doubles
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.papers.rfmem.grid import CUTOFFS, ENCODERS, GATE, Grid
+from memrepro.report import figures
+from memrepro.report.panels import save_panels
+
+# The greatest K of Table 3, at which α was swept too.
+DEEP = 50
+# The two readings of the entropy, with the same threshold at K = 10 and at no other K.
+GATES = {
+    "RF-Mem, mean form of H, τ = 0.2": GATE,
+    "RF-Mem, H as in Eq. 2, τ = 2.0": replace(GATE, entropy_form="sum", entropy_threshold=2.0),
+}
+
+
+def _gain(recall: Doubles, base: Doubles) -> tuple[float, float, float, float]:
+    """Recall, and its difference from familiarity's with the 95 % interval."""
+    return float(recall.mean()), *paired_difference(base, recall)
+
+
+_GAIN = ["recall", "gain", "low", "high"]
+
+
+def figure14(grids: Sequence[Grid], folder: Path) -> list[Path]:
+    """RF-Mem's overall recall over α and τ; red is above familiarity, a star the greatest."""
+    rows = []
+    for grid in grids:
+        base = float(grid.familiarity.mean())
+        pairs, recalls = grid.over_alpha_and_tau()
+        rows += [
+            (grid.encoder.name, grid.k, float(alpha), tau, mean, mean - base)
+            for (alpha, tau), mean in zip(pairs, recalls.mean(axis=1).tolist(), strict=True)
+        ]
+    data = pd.DataFrame(rows, columns=["encoder", "k", "alpha", "tau", "recall", "gain"])
+    names = {"alpha": "α", "tau": "entropy threshold τ"}
+    return figures.save(lambda: _heatmaps(data, names, 8), data, folder, "figure14")
+
+
+def figure15(grids: Sequence[Grid], folder: Path) -> list[Path]:
+    """Recollection's overall recall over every B and F, as Figure 14 shows α and τ."""
+    rows = [
+        (grid.encoder.name, grid.k, int(beam), int(fanout), *_gain(recall, grid.familiarity))
+        for grid in grids
+        for (beam, fanout), recall in grid.over_beam_and_fanout.items()
+    ]
+    data = pd.DataFrame(rows, columns=["encoder", "k", "beam", "fanout", *_GAIN])
+    names = {"beam": "beam width B", "fanout": "fanout F"}
+    return figures.save(lambda: _heatmaps(data, names, 6, annot=True), data, folder, "figure15")
+
+
+def _heatmaps(
+    data: pd.DataFrame, names: Mapping[str, str], height: float, annot: bool = False
+) -> Figure:
+    """The gain over two columns, rows then columns, a panel an encoder and K."""
+    limit = float(data["gain"].abs().max())
+    figure = Figure(figsize=(12, height), layout="constrained")
+    axes = figure.subplots(len(ENCODERS), len(CUTOFFS), squeeze=False).ravel()
+    groups = data.groupby(["encoder", "k"], sort=False)
+    (down, of_rows), (across, of_columns) = names.items()
+    for axis, ((encoder, k), part) in zip(axes, groups, strict=True):
+        table = part.pivot(index=down, columns=across, values="gain").iloc[::-1]
+        label = {"label": "overall recall − familiarity's"}
+        sns.heatmap(table, center=0, vmin=-limit, vmax=limit, cmap="vlag", ax=axis, annot=annot,
+                    fmt="+.3f", xticklabels=1 if annot else 5, cbar_kws=label,
+                    rasterized=True)  # fmt: skip
+        row, column = np.unravel_index(np.argmax(np.round(table.to_numpy(), 9)), table.shape)
+        # Below the number where there is one.
+        axis.plot(column + 0.5, row + (0.84 if annot else 0.5), marker="*", color="black",
+                  markersize=9 if annot else 12)  # fmt: skip
+        axis.set_title(f"{encoder}, Recall@{k}: best {part['recall'].max():.4f}", fontsize=11)
+        axis.set_xlabel(of_columns)
+        axis.set_ylabel(of_rows)
+    return figure
+
+
+def _sweep_table(grids: Sequence[Grid], *parameters: str) -> pd.DataFrame:
+    """`encoder, k, parameter, value, recall, gain`: recollection over some of the sweeps."""
+    rows = [
+        (grid.encoder.name, grid.k, p, float(value), recall.mean(),
+         (recall - grid.familiarity).mean())
+        for grid in grids
+        for p in parameters
+        for value, recall in grid.sweeps[p].items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["encoder", "k", "parameter", "value", "recall", "gain"])
+
+
+def alpha_table(grids: Sequence[Grid]) -> pd.DataFrame:
+    """Figure 16: `encoder, k, alpha, recall, gain, low, high, docs`, recollection at three K.
+
+    `docs` is how many a question is given: at K = 50 the rounds end before there are 50.
+    """
+    rows = []
+    for grid in grids:
+        sweeps = {grid.k: (grid.familiarity, grid.sweeps["α"], grid.run("recollection", "alpha"))}
+        if grid.k == max(CUTOFFS):
+            deep = next(one for one in grid.over_k() if one.k == DEEP)
+            sweeps[DEEP] = (deep.familiarity, grid.deep_alphas(DEEP), grid.deep_run(DEEP))
+        rows += [
+            (grid.encoder.name, k, float(alpha), *_gain(recall, base), grid.docs(run, alpha).mean())
+            for k, (base, recalls, run) in sweeps.items()
+            for alpha, recall in recalls.items()
+        ]
+    return pd.DataFrame(rows, columns=["encoder", "k", "alpha", *_GAIN, "docs"])
+
+
+def depth_table(grids: Sequence[Grid]) -> pd.DataFrame:
+    """Figure 17: `encoder, k, path, recall, gain, low, high, recollected, docs, n` of three paths.
+
+    B = 3, F = 2 and α = 0.2 at every K; RF-Mem by both readings of H, `recollected` of n questions;
+    `docs` is how many a recollected question is given.
+    """
+    rows = []
+    for grid in (grid for grid in grids if grid.k == max(CUTOFFS)):
+        for one in grid.over_k():
+            n = len(one.familiarity)
+            paths = {"familiarity": np.ones(n, bool), "recollection": np.zeros(n, bool)}
+            paths |= {name: one.familiar(gate) for name, gate in GATES.items()}
+            for path, familiar in paths.items():
+                recall = np.where(familiar, one.familiarity, one.recollection)
+                docs = one.docs[~familiar].mean() if not familiar.all() else np.nan
+                rows.append(
+                    (grid.encoder.name, one.k, path, *_gain(recall, one.familiarity),
+                     int((~familiar).sum()), docs, n)
+                )  # fmt: skip
+    columns = ["encoder", "k", "path", *_GAIN, "recollected", "docs", "n"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def draw_all(grids: Sequence[Grid], folder: Path) -> list[Path]:
+    """Figures 14 to 17 and the spread of the gain, each with its data; return the paths."""
+    zero = {one.name: {"familiarity": 0.0} for one in ENCODERS}
+    levels = {
+        k: {"familiarity": 0.0} | {f"{one.encoder.name}, Table 2's setting": float(
+            (one.recollection - one.familiarity).mean()) for one in grids if one.k == k}
+        for k in CUTOFFS
+    }  # fmt: skip
+    return [
+        *figure14(grids, folder),
+        *figure15(grids, folder),
+        *save_panels(alpha_table(grids), folder, "figure16", x="alpha", y="gain", hue="k",
+                    palette="colorblind", col="encoder", levels=zero, same_scale=True),
+        *save_panels(depth_table(grids), folder, "figure17", x="k", y="gain", hue="path",
+                    style="path", col="encoder", same_scale=True),
+        *save_panels(_sweep_table(grids, "α", "B", "F", "seed"), folder, "gain_spread",
+                    kind="scatter", x="parameter", y="gain", hue="encoder", style="encoder",
+                    col="k", same_scale=True, levels=levels),
+    ]  # fmt: skip
