@@ -2,6 +2,7 @@
 
 from math import log
 
+import numpy as np
 import pytest
 
 from memrepro.core.key_builder import make_keys
@@ -9,6 +10,7 @@ from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
+from tests.retrieve.made import random_request
 
 TEXTS = ["red car red road", "green tea", "Red wine, cold", "blue sky over the sea"]
 
@@ -47,3 +49,29 @@ def test_ties():
 def test_a_memory_without_a_token_is_named():
     with pytest.raises(MemreproError, match="doc 'd0' has no token under the tokenisation 'words'"):
         search("anything", texts=["!!", "..."])
+
+
+def searched(retriever, request, **parameters):
+    return make_retriever(*retriever.split("."), {"k": 12, **parameters}).search([request])
+
+
+def test_the_hybrid_is_bm25_at_one_end_and_dense_at_the_other():
+    request = random_request(12)  # the queries' texts are q0, q1, q2, the docs' 'text 0', …
+    request = Request(
+        request.keys, request.query_ids, ["text 3 7", "7 11", "none"], request.query_vectors
+    )
+    for alpha, end in ((0.0, "bm25.bm25"), (1.0, "dense.dense")):
+        mixed = searched("bm25.hybrid", request, alpha=alpha)
+        assert [r.doc_ids for r in mixed] == [r.doc_ids for r in searched(end, request)]
+    # In between it is the formula, with BM25 as a share of its largest value.
+    lexical, dense = (
+        {r.query_id: dict(zip(r.doc_ids, r.scores, strict=True)) for r in searched(end, request)}
+        for end in ("bm25.bm25", "dense.dense")
+    )
+    for ranking in searched("bm25.hybrid", request, alpha=0.3):
+        words, cosine = lexical[ranking.query_id], dense[ranking.query_id]
+        most = max(words.values()) or 1.0
+        wanted = [0.3 * cosine[d] + 0.7 * words[d] / most for d in ranking.doc_ids]
+        np.testing.assert_allclose(ranking.scores, wanted, rtol=1e-6)
+    with pytest.raises(MemreproError, match=r"alpha is 1\.5, and must lie in 0\.\.1"):
+        searched("bm25.hybrid", request, alpha=1.5)

@@ -1,12 +1,11 @@
-"""What was found across the documents: ideas on the same data, and the claims that fell."""
+"""What was found across the documents: the study on the same data, and the claims that fell."""
 
 from pathlib import Path
 
 from memrepro.files import paths
-from memrepro.papers.findings import sample
+from memrepro.papers.findings import sample, study_figures, study_tables
 from memrepro.papers.findings.claims import class_cells, fallen_cells, read_claims
-from memrepro.papers.findings.ideas import count_cells, draw_ideas, idea_cells, try_ideas
-from memrepro.report.profile import Metrics
+from memrepro.papers.findings.study import run_study
 from memrepro.report.tables import write_cells
 
 
@@ -15,13 +14,20 @@ def build(profile: str, folder: Path) -> list[Path]:
 
     The claims are read from the tables that the other reports of the profile have written.
     """
-    tried = try_ideas(profile, Metrics(profile))
-    claims = read_claims(paths.results(profile))
+    study, claims = run_study(profile), read_claims(paths.results(profile))
+    tables = {
+        "study": study_tables.study_cells(study),
+        "study_ideas": study_tables.idea_cells(study),
+        "study_counted": study_tables.count_cells(study),
+        "study_budgets": study_tables.budget_cells(study),
+        "study_choices": study_tables.choice_cells(study),
+        "study_costs": study_tables.cost_cells(study),
+        "study_ties": study_tables.tie_cells(study),
+        "claims_counted": class_cells(claims),
+        "claims_fallen": fallen_cells(claims),
+    }
     return [
-        *write_cells(idea_cells(tried), folder, "ideas"),
-        *write_cells(count_cells(tried), folder, "ideas_counted"),
-        *draw_ideas(tried, folder),
-        *write_cells(class_cells(claims), folder, "claims_counted"),
-        *write_cells(fallen_cells(claims), folder, "claims_fallen"),
+        *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),
+        *study_figures.draw(study, folder),
         *(sample.build(profile, folder) if profile == "sample" else []),
     ]

@@ -1,4 +1,4 @@
-"""BM25 by the library that LongMemEval's released code uses, `rank_bm25`'s Okapi."""
+"""BM25 by the library that LongMemEval's released code uses, `rank_bm25`'s; and a hybrid."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from memrepro.core.keys import Request, ranked
+from memrepro.core.keys import Keys, Request, best_first, ranked, score_all
 from memrepro.core.ranking import Ranking, top_k
-from memrepro.core.similarity import max_by_owner
+from memrepro.core.similarity import Doubles, max_by_owner
 from memrepro.errors import MemreproError
 
 TOKENISATIONS: Mapping[str, Callable[[str], list[str]]] = {
@@ -51,24 +51,62 @@ class BM25:
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
         """One ranking a query, in the order of the requests."""
-        tokenise = TOKENISATIONS[self.tokenisation]
         found = []
         for request in requests:
             keys = request.keys
-            corpus = [tokenise(text) for text in keys.texts]
-            if not any(corpus):
-                raise MemreproError(
-                    f"the memory with doc {keys.doc_ids[0]!r} has no token under the tokenisation "
-                    f"{self.tokenisation!r}: BM25 cannot rank it; choose another tokenisation"
-                )
-            index = BM25Okapi(corpus, k1=self.k1, b=self.b, epsilon=self.epsilon)
             ties = keys.ties if self.ties == "id" else np.arange(len(keys.doc_ids))[::-1]
-            for query_id, text in zip(request.query_ids, request.query_texts, strict=True):
-                key_scores = np.asarray(index.get_scores(tokenise(text)))
-                scores = max_by_owner(key_scores, keys.owner, len(keys.doc_ids))
+            lexical = self.doc_scores(keys, request.query_texts)
+            for query_id, scores in zip(request.query_ids, lexical, strict=True):
                 best = top_k(scores, ties, self.k)
                 found.append(ranked(keys, query_id, best, scores[best]))
         return found
 
+    def doc_scores(self, keys: Keys, queries: Sequence[str]) -> Doubles:
+        """BM25 of each query with each doc's best key, shape (n_queries, n_docs)."""
+        tokenise = TOKENISATIONS[self.tokenisation]
+        corpus = [tokenise(text) for text in keys.texts]
+        if not any(corpus):
+            raise MemreproError(
+                f"the memory with doc {keys.doc_ids[0]!r} has no token under the tokenisation "
+                f"{self.tokenisation!r}: BM25 cannot rank it; choose another tokenisation"
+            )
+        index = BM25Okapi(corpus, k1=self.k1, b=self.b, epsilon=self.epsilon)
+        of_keys = np.array([index.get_scores(tokenise(text)) for text in queries])
+        return max_by_owner(of_keys, keys.owner, len(keys.doc_ids))
 
-RETRIEVERS = {"bm25": BM25}
+
+@dataclass(frozen=True)
+class Hybrid:
+    """The plain hybrid: alpha of the cosine and 1 − alpha of BM25, over the same keys.
+
+    BM25, words in lower case, has no upper end and is divided by the query's best doc. At an alpha
+    of 0 the order is BM25's own, at 1 that of dense similarity.
+
+    Attributes:
+        k: length of a ranking.
+        alpha: weight of the cosine, in 0..1.
+    """
+
+    k: int
+    alpha: float
+
+    def __post_init__(self) -> None:
+        """Refuse a weight that is none."""
+        if not 0 <= self.alpha <= 1:
+            raise MemreproError(f"bm25.hybrid: alpha is {self.alpha}, and must lie in 0..1")
+
+    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        words, found = BM25(self.k), []
+        for request, key_scores in score_all(requests):
+            lexical = words.doc_scores(request.keys, request.query_texts)
+            best = lexical.max(axis=1, keepdims=True)
+            share = np.divide(lexical, best, out=np.zeros_like(lexical), where=best > 0)
+            dense = request.keys.best(key_scores)
+            with np.errstate(invalid="ignore"):  # 0 · −∞ of a doc without a key: not used below
+                mixed = self.alpha * dense + (1 - self.alpha) * share
+            found += best_first(request, np.where(np.isneginf(dense), dense, mixed), self.k)
+        return found
+
+
+RETRIEVERS = {"bm25": BM25, "hybrid": Hybrid}

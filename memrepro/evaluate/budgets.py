@@ -1,0 +1,57 @@
+"""Equal budgets in tokens: what a reader is given of a ranking, and which docs tie at its end."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from memrepro.evaluate.bootstrap import SEED
+from memrepro.evaluate.metrics import Ranks
+
+
+def within_tokens(run: pd.DataFrame, tokens: NDArray[np.integer], budget: int) -> pd.DataFrame:
+    """The rows of a run whose docs fit: docs are given whole, best first, until one does not fit.
+
+    Args:
+        run: `query_id, …`, in order of rank for each question.
+        tokens: of each row's doc, shape (n_rows,).
+        budget: the most tokens.
+    """
+    spent = pd.Series(tokens, index=run.index).groupby(run["query_id"], observed=True).cumsum()
+    return run[spent <= budget]
+
+
+def tied_at(run: pd.DataFrame, k: int) -> NDArray[np.bool_]:
+    """Which rows of a run stand in a tie that reaches over the cut-off k, shape (n_rows,).
+
+    Args:
+        run: `query_id, rank, score`, in order of rank, scores that do not rise.
+        k: the cut-off.
+    """
+    query = run["query_id"].astype("category").cat.codes.to_numpy(np.int64)
+    score, rank = run["score"].to_numpy(), run["rank"].to_numpy()
+    last = pd.Series(np.where(rank == k, score, np.nan)).groupby(query).transform("max").to_numpy()
+    after = pd.Series(np.where(rank == k + 1, score, np.nan)).groupby(query).transform("max")
+    return np.asarray((score == last) & (last == after.to_numpy()))
+
+
+def tie_orders(run: pd.DataFrame, tied: NDArray[np.bool_], ranks: Ranks, n: int) -> Iterator[Ranks]:
+    """The same ranks with the ties at the cut-off in n random orders.
+
+    Args:
+        run: `query_id, rank`; its rows are those of `ranks`.
+        tied: from `tied_at`.
+        ranks: of the run.
+        n: how many orders.
+    """
+    query = run["query_id"].astype("category").cat.codes.to_numpy()[tied]
+    places, generator = np.flatnonzero(tied), np.random.default_rng(SEED)
+    inside = ranks.ranks[places]
+    for _ in range(n):
+        # Rows by question and rank take the ranks of their tie in a random order.
+        order = np.lexsort((generator.random(len(places)), query))
+        shuffled = ranks.ranks.copy()
+        shuffled[places[order]] = inside[np.lexsort((inside, query))]
+        yield replace(ranks, ranks=shuffled)

@@ -1,0 +1,139 @@
+"""Settings chosen on other groups of questions, and a bootstrap that chooses again each time.
+
+Questions of one user or conversation are no independent draws, and a setting that was chosen on the
+questions that judge it looks better than it is. Here a group's questions are answered under the
+setting with the best mean over the *other* groups, and a resample draws groups, then questions
+within each, and chooses anew: intervals hold what the choice itself adds. With few groups, such as
+PersonaBench's six users, such intervals are known to be too short rather than too long.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memrepro.core.similarity import Doubles
+from memrepro.errors import MemreproError
+from memrepro.evaluate.bootstrap import SEED, Interval
+
+RESAMPLES = 1999
+# Means that differ by less are one: sums of fractions depend on their order in the last bits.
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The groups of questions, and how often each resample has each question.
+
+    Attributes:
+        groups: of each question, such as its user, shape (n,).
+        resamples: how many.
+    """
+
+    groups: tuple[str, ...]
+    resamples: int = RESAMPLES
+
+    def __post_init__(self) -> None:
+        """Refuse what leaves nothing to choose on."""
+        if len(set(self.groups)) < 2:
+            raise MemreproError(
+                f"{len(self.groups)} questions are of {len(set(self.groups))} group: a setting is "
+                "chosen on other groups, so that there must be two"
+            )
+
+    @cached_property
+    def members(self) -> list[NDArray[np.intp]]:
+        """The questions of each group, groups in the order of their first question."""
+        codes = np.array(self.groups)
+        return [np.flatnonzero(codes == name) for name in dict.fromkeys(self.groups)]
+
+    @cached_property
+    def counts(self) -> list[NDArray[np.uint16]]:
+        """How often each resample has each question of a group, each (resamples, n_members).
+
+        A group that is drawn m times has m times as many questions, drawn from all of its own.
+        """
+        generator, n = np.random.default_rng(SEED), len(self.members)
+        drawn = generator.multinomial(n, np.full(n, 1 / n), size=self.resamples)
+        return [
+            generator.multinomial(times * len(own), np.full(len(own), 1 / len(own))).astype(
+                np.uint16
+            )
+            for times, own in zip(drawn.T, self.members, strict=True)
+        ]
+
+    @cached_property
+    def sizes(self) -> Doubles:
+        """The questions of each resample, shape (resamples,)."""
+        drawn = [one.sum(axis=1, dtype=np.float64) for one in self.counts]
+        return np.asarray(np.sum(drawn, axis=0))
+
+    def choose(self, values: Doubles) -> NDArray[np.intp]:
+        """The setting under which each group is answered, shape (n_groups,); ties by their order.
+
+        Args:
+            values: a metric of each question under each setting, shape (n, n_settings).
+        """
+        sums = np.stack([values[own].sum(axis=0) for own in self.members])
+        # What another group adds is the same for all settings but for its sum: no mean is needed.
+        return _best(sums.sum(axis=0) - sums)
+
+    def answered(self, values: Doubles) -> Doubles:
+        """Each question's value under the setting that its group was given, shape (n,)."""
+        found = np.empty(len(values))
+        for own, setting in zip(self.members, self.choose(values), strict=True):
+            found[own] = values[own, setting]
+        return found
+
+    def means(self, values: Doubles, drawn: Doubles | None = None) -> Doubles:
+        """The mean of each resample, its settings chosen on the resample, shape (resamples,).
+
+        All copies of a group are left out together where its setting is chosen.
+
+        Args:
+            values: shape (n, n_settings).
+            drawn: what else is chance, such as the seed or the order of ties: how far each of its
+                outcomes moves a question, shape (n, n_outcomes); a resample draws one.
+        """
+        parts = [
+            own.astype(np.float64) @ values[who]
+            for own, who in zip(self.counts, self.members, strict=True)
+        ]
+        sums = np.stack(parts, axis=1)  # (resamples, n_groups, n_settings)
+        chosen = _best(sums.sum(axis=1, keepdims=True) - sums)
+        total = np.take_along_axis(sums, chosen[..., None], axis=2)[..., 0].sum(axis=1)
+        if drawn is not None:
+            moved = np.sum(
+                [
+                    own.astype(np.float64) @ drawn[who]
+                    for own, who in zip(self.counts, self.members, strict=True)
+                ],
+                axis=0,
+            )
+            which = np.random.default_rng(SEED).integers(0, drawn.shape[1], self.resamples)
+            total = total + moved[np.arange(self.resamples), which]
+        return np.asarray(total / self.sizes)
+
+
+def _best(sums: Doubles) -> NDArray[np.intp]:
+    """The setting of the largest sum along the last axis, the first of those that are equal."""
+    return np.asarray(np.argmax(np.round(sums, _DIGITS), axis=-1))
+
+
+def interval(mean: float, resampled: Doubles) -> Interval:
+    """A mean with the 95 % percentile interval of its resamples, shape (resamples,)."""
+    low, high = np.percentile(resampled, [2.5, 97.5])
+    return Interval(mean, float(low), float(high))
+
+
+def groups_of(query_ids: Sequence[str], memories: Sequence[str]) -> tuple[str, ...]:
+    """The person or conversation of each memory: what stands before an '@' (PersonaMem's ends).
+
+    Raises:
+        MemreproError: if a question has no memory.
+    """
+    if bare := [q for q, memory in zip(query_ids, memories, strict=True) if not memory]:
+        raise MemreproError(f"question {bare[0]!r} has no memory in the data set's lengths")
+    return tuple(memory.partition("@")[0] for memory in memories)

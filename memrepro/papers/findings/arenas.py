@@ -1,0 +1,251 @@
+"""The study's arenas (`study.yaml`): whose questions, which runs, and each question's values.
+
+An arena is a data set's docs at one level under one encoder. Its budgets are docs (recall_all at 5
+and 10) and tokens of a reader; all values are under the first protocol. A list that is shorter than
+a budget has no more to give, and is counted as it is.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from memrepro.core.similarity import Doubles
+from memrepro.evaluate.budgets import tie_orders, tied_at, within_tokens
+from memrepro.evaluate.clustered import Clusters, groups_of
+from memrepro.evaluate.metrics import Judged, evaluate, ranks_of
+from memrepro.files import paths
+from memrepro.files.atomic import read_table, read_yaml
+from memrepro.report.sources import FileSource, RunSource, Source
+from memrepro.study.evaluation import Gold, cutoffs, read_gold
+from memrepro.study.params import Plan
+
+_FILE = Path(__file__).with_name("study.yaml")
+_METRIC = "recall_all"
+_TIE_ORDERS = 10
+DENSE, BM25, HYBRID = "dense", "BM25", "plain hybrid"
+_ENDS = {DENSE: "1.0", BM25: "0.0"}
+
+
+class Candidate(NamedTuple):
+    """A run, and a setting where it is a sweep ('' otherwise)."""
+
+    run: str
+    setting: str
+
+    def __str__(self) -> str:
+        return f"{self.run}[{self.setting}]" if self.setting else self.run
+
+
+class Ties(NamedTuple):
+    """What the order of ties decides at the first ten docs.
+
+    Attributes:
+        questions: how many have a tie over the cut-off.
+        moved: how far each random order moves each question, shape (n, n_orders).
+    """
+
+    questions: int
+    moved: Doubles
+
+
+def read_study() -> dict[str, Any]:
+    """The study as it is written."""
+    found: dict[str, Any] = read_yaml(_FILE)
+    return found
+
+
+def arenas(profile: str, plan: Plan) -> Iterator["Arena"]:
+    """Each arena of a profile whose data set has gold at its level, an encoder at a time."""
+    entries = read_study()
+    for entry in entries.get(profile, ()):
+        for short, encoder in entry["encoders"].items():
+            arena = Arena(profile, entry, short, encoder, entries["k"], plan)
+            if arena.judged is not None:
+                yield arena
+
+
+class Arena:
+    """A data set's docs at one level, and the runs over them under one encoder.
+
+    Args:
+        profile: whose runs.
+        entry: of `study.yaml`.
+        short: the encoder's name in runs.
+        encoder: its own.
+        k: the cut-off.
+        plan: of the runs.
+    """
+
+    def __init__(
+        self, profile: str, entry: Mapping[str, Any], short: str, encoder: str, k: int, plan: Plan
+    ) -> None:
+        self.profile, self.entry, self.encoder, self.k = profile, entry, encoder, k
+        self.data, self.level, self.dataset = entry["arena"], entry["level"], entry["dataset"]
+        self.name = f"{self.data}, {encoder}"
+        self._short, self._plan = short, plan
+        budgets = {f"{_METRIC}@{one}": (_METRIC, one) for one in (k // 2, k)}
+        if "also" in entry:
+            budgets[f"{entry['also']}@{k}"] = (entry["also"], k)
+        self._at_docs, self.tokens = budgets, int(entry["tokens"])
+        self.main = f"{_METRIC}@{k}"
+        self.in_tokens = f"{_METRIC} in {self.tokens} tokens"
+        self.budgets = [*budgets, self.in_tokens]
+        self._tables: dict[str, pd.DataFrame] = {}
+
+    @cached_property
+    def _gold(self) -> Gold:
+        where = self._plan.dataset(self.dataset).profile
+        return read_gold(where, self.dataset, self._plan.evaluation.protocols)
+
+    @cached_property
+    def judged(self) -> Judged | None:
+        """The gold of the first protocol; None where the data set has none at the level."""
+        key, protocol = next(iter(self._plan.evaluation.protocols.items()))
+        return self._gold.judged(self.level, key, protocol)
+
+    @cached_property
+    def query_ids(self) -> tuple[str, ...]:
+        """The questions, shape (n,)."""
+        assert self.judged is not None  # `arenas` has left out those without
+        return self.judged.query_ids
+
+    @cached_property
+    def _lengths(self) -> pd.DataFrame:
+        where = self._plan.dataset(self.dataset).profile
+        return read_table(paths.lengths(where, self.dataset)).astype({"tokens": "int64"})
+
+    @cached_property
+    def memories(self) -> pd.Series:
+        """The memory of each question, by its id."""
+        asked = self._lengths[self._lengths["level"] == "query"]
+        return asked.set_index("doc_id")["memory_id"].astype(str)
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """The users or conversations of the questions."""
+        memories = self.memories.reindex(self.query_ids).fillna("").tolist()
+        return Clusters(groups_of(self.query_ids, memories))
+
+    @cached_property
+    def docs(self) -> float:
+        """How many docs a question is searched among, on average."""
+        held = self._lengths[self._lengths["level"] == self.level].groupby("memory_id").size()
+        return float(held.reindex(self.memories.reindex(self.query_ids)).mean())
+
+    def candidates(self, patterns: Sequence[str]) -> list[Candidate]:
+        """The runs and settings that patterns name, in their order, then the plan's."""
+        found: dict[Candidate, None] = {}
+        for pattern in patterns:
+            name, _, setting = self.fill(pattern).partition("[")
+            for run, one in self._plan.runs.items():
+                if one.profile != self.profile or not fnmatchcase(run, name):
+                    continue
+                if not paths.run(self.profile, run, one.study).is_file():
+                    continue
+                for known in one.variants():
+                    if fnmatchcase(known, setting.removesuffix("]") or "*"):
+                        found[Candidate(run, known)] = None
+        return list(found)
+
+    def fill(self, pattern: str) -> str:
+        """A pattern with the encoder's short name."""
+        return pattern.replace("{encoder}", self._short)
+
+    def methods(self) -> Iterator[tuple[str, list[Candidate], list[Candidate], str]]:
+        """`method, printed, tuned, seeds`: the plain ones first; `printed` has at most one."""
+        plain = self.entry["plain"]
+        for name, alpha in _ENDS.items():
+            yield name, self.candidates([f"{plain}[{alpha}]"]), [], ""
+        yield HYBRID, self.candidates([f"{plain}[0.5]"]), self.candidates([plain]), ""
+        for name, entry in self.entry["methods"].items():
+            tuned = self.candidates(entry.get("tuned", ()))
+            printed = self.candidates(entry["printed"])[:1]
+            yield name, printed, tuned if len(tuned) > 1 else [], self.fill(entry.get("seeds", ""))
+
+    def values(self, candidates: Sequence[Candidate]) -> dict[str, Doubles]:
+        """Budget → the value of each question under each candidate, shape (n, n_candidates)."""
+        found = [self._values(one) for one in candidates]
+        return {name: np.stack([one[name] for one in found], axis=1) for name in self.budgets}
+
+    def _values(self, one: Candidate) -> dict[str, Doubles]:
+        run = self.ranking(one)
+        ranks = ranks_of(run)
+        assert self.judged is not None
+        found = {
+            name: evaluate(ranks, self.judged, [metric], [k]).by[metric, k]
+            for name, (metric, k) in self._at_docs.items()
+        }
+        given = within_tokens(run, self.doc_tokens(run), self.tokens)
+        deep = int(run["rank"].max()) if len(run) else 1  # a floor may leave nothing at all
+        by = evaluate(ranks_of(given), self.judged, [_METRIC], [deep]).by
+        return {**found, self.in_tokens: by[_METRIC, deep]}
+
+    def ranking(self, one: Candidate) -> pd.DataFrame:
+        """`query_id, doc_id, rank, score` of a run, in order of rank for each question."""
+        if one.run not in self._tables:
+            path = paths.run(self.profile, one.run, self._plan.runs[one.run].study)
+            self._tables = {one.run: read_table(path)}  # one at a time: they are large
+        table = self._tables[one.run]
+        if one.setting and "setting" in table:
+            table = table[table["setting"] == one.setting]
+        ordered = table.sort_values(["query_id", "rank"], kind="stable", ignore_index=True)
+        return ordered[["query_id", "doc_id", "rank", "score"]]
+
+    def doc_tokens(self, run: pd.DataFrame) -> Any:
+        """The tokens of each row's doc, shape (n_rows,)."""
+        docs = self._lengths[self._lengths["level"] == self.level]
+        tokens = docs.set_index(["memory_id", "doc_id"])["tokens"]
+        pairs = [run["query_id"].map(self.memories), run["doc_id"]]
+        return tokens.reindex(pd.MultiIndex.from_arrays(pairs)).to_numpy()
+
+    def too_short(self, one: Candidate) -> int:
+        """How many questions have a list that ends before the budget of tokens does."""
+        run = self.ranking(one)
+        spent = pd.Series(self.doc_tokens(run)).groupby(run["query_id"], observed=True).sum()
+        return int((spent.reindex(self.query_ids).fillna(0) <= self.tokens).sum())
+
+    def ties(self, one: Candidate) -> Ties | None:
+        """The ties at the cut-off; None where the list ends there, or its scores rise in it."""
+        run = self.ranking(one)
+        same = run["query_id"].to_numpy()[1:] == run["query_id"].to_numpy()[:-1]
+        if not (run["rank"] > self.k).any() or (np.diff(run["score"])[same] > 0).any():
+            return None
+        tied = tied_at(run, self.k)
+        asked = set(run["query_id"][tied]) & set(self.query_ids)
+        ranks, (metric, k) = ranks_of(run), self._at_docs[self.main]
+        assert self.judged is not None
+        before = evaluate(ranks, self.judged, [metric], [k]).by[metric, k]
+        moved = [
+            evaluate(other, self.judged, [metric], [k]).by[metric, k] - before
+            for other in tie_orders(run, tied, ranks, _TIE_ORDERS if asked else 1)
+        ]
+        return Ties(len(asked), np.stack(moved, axis=1))
+
+    def source(self, one: Candidate, budget: str) -> tuple[Source, ...]:
+        """Where the values of a candidate come from."""
+        planned, evaluation = self._plan.runs[one.run], self._plan.evaluation
+        if budget in self._at_docs:
+            metric, k = self._at_docs[budget]
+            kept = k in cutoffs(planned, self._plan)
+            if planned.varies_keys:  # of these less is kept
+                kept = k in evaluation.protocol_ks and metric in evaluation.protocol_metrics
+            if kept:
+                return (RunSource(one.run, one.setting, self.level, metric, k),)
+        return self.files([one])
+
+    def files(self, candidates: Sequence[Candidate]) -> tuple[Source, ...]:
+        """The files of runs, and of the gold and lengths that judge them."""
+        of_runs = {
+            paths.run(self.profile, one.run, self._plan.runs[one.run].study) for one in candidates
+        }
+        where = self._plan.dataset(self.dataset).profile
+        judging = [paths.qrels(where, self.dataset), paths.lengths(where, self.dataset)]
+        root = paths.results(self.profile)
+        return tuple(
+            FileSource(path.relative_to(root).as_posix()) for path in [*sorted(of_runs), *judging]
+        )

@@ -1,0 +1,199 @@
+"""The study as figures: what each idea adds to the plain ones, budgets, and quality by cost."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from memrepro.papers.findings.arenas import HYBRID
+from memrepro.papers.findings.costs import cost_of
+from memrepro.papers.findings.study import HARMS, HELPS, OPEN, TESTED, Study
+from memrepro.report import figures
+
+_SIGNS = {HELPS: "▲", OPEN: "", HARMS: "▼"}
+
+
+def draw(study: Study, folder: Path) -> list[Path]:
+    """Write all figures of the study; nothing where nothing was run."""
+    if not study.outcomes:
+        return []
+    return [
+        *_differences(study, folder),
+        *_forest(study, folder),
+        *_quality_cost(study, folder),
+        *_optimism(study, folder),
+    ]
+
+
+def _differences(study: Study, folder: Path) -> list[Path]:
+    """Each method's difference from dense similarity and from the hybrid, by arena."""
+    rows = [
+        (
+            name,
+            one.method,
+            arena.name,
+            one.against[name][arena.main].interval.mean,
+            one.verdict(name),
+        )
+        for arena in study.arenas
+        for one in study.best_variants(arena)
+        for name in TESTED
+        if name in one.against
+    ]
+    columns = ["less", "method", "arena", "difference", "verdict"]
+    data = pd.DataFrame(rows, columns=columns)
+
+    def picture() -> Figure:
+        methods, places = data["method"].unique(), data["arena"].unique()
+        figure = Figure(figsize=(16, 0.38 * len(methods) + 3.4), layout="constrained")
+        axes = figure.subplots(1, 2, sharey=True)
+        for axis, name in zip(axes, TESTED, strict=True):
+            part = data[data["less"] == name]
+            grid = part.pivot(index="method", columns="arena", values="difference")
+            grid = grid.reindex(index=methods, columns=places)
+            words = part.pivot(index="method", columns="arena", values="verdict")
+            words = words.reindex(index=methods, columns=places)
+            shown = [
+                ["" if np.isnan(v) else f"{v:+.2f}{_SIGNS[w]}" for v, w in zip(a, b, strict=True)]
+                for a, b in zip(grid.to_numpy(), words.to_numpy(), strict=True)
+            ]
+            sns.heatmap(
+                grid, annot=np.array(shown), fmt="", center=0, vmin=-0.3, vmax=0.3, cmap="RdBu",
+                ax=axis, cbar=False, annot_kws={"fontsize": 8},
+            )  # fmt: skip
+            axis.set_title(f"less {name}", fontsize=11)
+            axis.set(xlabel="", ylabel="")
+            axis.tick_params(axis="x", labelsize=8, rotation=60)
+            axis.tick_params(axis="y", labelsize=9)
+        figure.suptitle(
+            "recall_all at ten docs; ▲ helps, ▼ harms after Holm's correction", fontsize=12
+        )
+        return figure
+
+    return figures.save(picture, data, folder, "study_matrix")
+
+
+def _forest(study: Study, folder: Path) -> list[Path]:
+    """Each difference from the plain hybrid with its interval, a panel an arena."""
+    rows = [
+        (f"{arena.name}, n = {len(arena.query_ids)}", one.method,
+         *one.against[HYBRID][arena.main].interval, one.verdict(HYBRID))
+        for arena in study.arenas
+        for one in study.best_variants(arena)
+        if HYBRID in one.against
+    ]  # fmt: skip
+    data = pd.DataFrame(rows, columns=["panel", "method", "difference", "low", "high", "verdict"])
+    return figures.save(lambda: _panels(data), data, folder, "study_drawn")
+
+
+def _panels(data: pd.DataFrame) -> Figure:
+    panels = list(dict.fromkeys(data["panel"]))
+    heights = [int((data["panel"] == panel).sum()) + 1 for panel in panels]
+    figure = Figure(figsize=(9, 0.25 * sum(heights) + 1), layout="constrained")
+    axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
+    _, _, green, red, *_ = sns.color_palette("colorblind")
+    # Shapes tell the verdicts apart without colour.
+    marks = {HELPS: ("o", green), OPEN: ("s", "0.45"), HARMS: ("D", red)}
+    for axis, panel in zip(axes, panels, strict=True):
+        part = data[data["panel"] == panel].reset_index(drop=True)
+        for place, row in enumerate(part.itertuples(index=False)):
+            mark, colour = marks[str(row.verdict)]
+            axis.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5)
+            axis.plot([row.difference], [place], mark, color=colour, markersize=5)
+        axis.axvline(0, color="0.3", linestyle="--", linewidth=1)
+        axis.set_yticks(range(len(part)), part["method"], fontsize=8)
+        axis.set_ylim(len(part) - 0.4, -0.6)
+        axis.set_title(panel, fontsize=9, loc="left")
+        axis.grid(axis="y", visible=False)
+    axes[-1].set_xlabel(
+        f"difference from the {HYBRID} as tuned, 95 % interval over users, choices included",
+        fontsize=10,
+    )
+    for word, (mark, colour) in marks.items():
+        axes[0].plot([], [], mark, color=colour, label=word)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return figure
+
+
+def _quality_cost(study: Study, folder: Path) -> list[Path]:
+    """What a method finds by how many keys a query is compared with."""
+    rows = []
+    for arena in study.arenas:
+        for one in study.best_variants(arena):
+            cost = cost_of(one)
+            if cost.compared is not None:
+                model = "needs a language model when writing" if cost.writes else "needs none"
+                place = (arena.data, arena.encoder, one.method, cost.compared / arena.docs, model)
+                rows.append((*place, *one.interval(arena.main)))
+    columns = ["data", "encoder", "method", "keys per doc", "model", "recall_all", "low", "high"]
+    data = pd.DataFrame(rows, columns=columns)
+
+    def picture() -> Figure:
+        names = list(data["data"].unique())
+        wide = min(3, len(names))
+        high = -(-len(names) // wide)
+        figure = Figure(figsize=(5.4 * wide, 4.2 * high), layout="constrained")
+        axes = figure.subplots(high, wide, squeeze=False).ravel()
+        for axis, name in zip(axes, names, strict=False):
+            part = data[(data["data"] == name) & (data["encoder"] == data["encoder"].iloc[0])]
+            _points(axis, part)
+            axis.set_title(name, fontsize=11)
+        for axis in axes[len(names) :]:
+            axis.set_visible(False)
+        figure.suptitle(
+            f"{data['encoder'].iloc[0]}: recall_all at ten docs by keys compared a query, per doc; "
+            "hollow: a language model writes",
+            fontsize=12,
+        )
+        return figure
+
+    return figures.save(picture, data, folder, "quality_cost")
+
+
+def _points(axis: Axes, part: pd.DataFrame) -> None:
+    colours = sns.color_palette("colorblind", 10)
+    for number, row in enumerate(part.itertuples(index=False)):
+        x, y, low, high = row[3], row[5], row[6], row[7]
+        colour = colours[number % 10]
+        face = "white" if row.model != "needs none" else colour
+        axis.plot([x, x], [low, high], color=colour, linewidth=1)
+        axis.plot(
+            [x], [y], "osD^v<>pX*"[number % 10], color=colour, markerfacecolor=face, markersize=7,
+            label=row.method,
+        )  # fmt: skip
+    axis.set_xscale("symlog", linthresh=1)
+    axis.set_xlim(left=-0.15)
+    axis.legend(fontsize=6, loc="best")
+    axis.set(xlabel="", ylabel="")
+
+
+def _optimism(study: Study, folder: Path) -> list[Path]:
+    """What choosing settings on the test questions adds, method by method."""
+    rows = [
+        (one.arena.name, one.method, one.mean(one.arena.main), one.best[1], len(one.candidates))
+        for one in study.outcomes
+        if len(one.candidates) > 1
+    ]
+    columns = ["arena", "method", "chosen on others", "best on these", "settings"]
+    data = pd.DataFrame(rows, columns=columns)
+    if data.empty:
+        return []
+
+    def picture() -> Figure:
+        figure = Figure(figsize=(9, 0.24 * len(data) + 1.4), layout="constrained")
+        axis = figure.subplots()
+        names = [f"{row.method}; {row.arena}" for row in data.itertuples(index=False)]
+        for place, row in enumerate(data.itertuples(index=False)):
+            axis.plot([row[2], row[3]], [place, place], color="0.6", linewidth=1.5)
+        axis.plot(data["chosen on others"], range(len(data)), "o", label="chosen on other groups")
+        axis.plot(data["best on these"], range(len(data)), "D", label="best on these questions")
+        axis.set_yticks(range(len(data)), names, fontsize=7)
+        axis.set_ylim(len(data) - 0.4, -0.6)
+        axis.set_xlabel("recall_all at ten docs")
+        axis.legend(fontsize=8)
+        return figure
+
+    return figures.save(picture, data, folder, "study_optimism")

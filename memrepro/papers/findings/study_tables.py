@@ -1,0 +1,231 @@
+"""The study as tables: every row, equal budgets, choices, ties, and which idea helps where."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.papers.findings.arenas import HYBRID, read_study
+from memrepro.papers.findings.costs import Cost, cost_of
+from memrepro.papers.findings.study import (
+    HARMS,
+    HELPS,
+    OPEN,
+    PRINTED,
+    REFERENCES,
+    TESTED,
+    TUNED,
+    Outcome,
+    Study,
+    tested,
+)
+from memrepro.report.sources import FileSource, Source, write_sources
+from memrepro.report.tables import Cell, number
+
+_OURS = (*REFERENCES, "No document's")
+
+
+def _cell(
+    one: Outcome, column: str, text: str, sources: Sequence[Source], note: str = "", row: str = ""
+) -> Cell:
+    return Cell(
+        row or one.row, column, one.arena.main, "", text, len(one.arena.query_ids), NOT_COMPARABLE,
+        note=note, sources=write_sources(sources),
+    )  # fmt: skip
+
+
+def study_cells(study: Study) -> Iterator[Cell]:
+    """Every method on every arena: its value, and how it stands to the plain ones."""
+    count = len(list(tested(study.outcomes)))
+    note = (
+        "as printed: the document's own setting, or the released code's; as tuned: each user's or "
+        "conversation's questions under the setting that is best on all others; intervals: 95 %, "
+        "users or conversations resampled, then their questions, the choice made again in each "
+        "resample, the seed or the order of ties drawn; p: paired sign flips over questions, "
+        f"two-sided, Holm's correction over all {count} comparisons with dense similarity and with "
+        "the plain hybrid as tuned; helps or harms: the interval leaves out 0 and the corrected p "
+        "is below 0.05"
+    )
+    for one in study.outcomes:
+        budget, own = one.arena.main, one.sources(one.arena.main)
+        found = one.interval(budget)
+        shown = f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
+        yield _cell(one, "value", shown, own, note)
+        for name in REFERENCES:
+            if name in one.against:
+                compared = one.against[name][budget]
+                yield _cell(one, f"less {name}", compared.shown, compared.sources)
+        for name in TESTED:
+            if name in one.against:
+                compared = one.against[name][budget]
+                p, word = number(compared.corrected), one.verdict(name)
+                yield _cell(one, f"p, {name}", p, compared.sources)
+                yield _cell(one, f"against {name}", word, compared.sources)
+    for lost in study.missing:
+        n = len(lost.arena.query_ids)
+        yield Cell(lost.row, "value", lost.arena.main, "", "", n, NOT_RUN, note=lost.why)
+
+
+def budget_cells(study: Study) -> Iterator[Cell]:
+    """Each method under equal budgets in docs and in tokens, and its difference from the hybrid."""
+    for arena in study.arenas:
+        note = (
+            f"{arena.data}: tokens are those of whole docs, best first, until one would exceed "
+            f"{arena.tokens}; choices are made on the budget that they are judged by"
+        )
+        for one in study.of(arena):
+            for budget in arena.budgets:
+                name = budget.replace(str(arena.tokens), "T")
+                text = number(one.mean(budget))
+                yield _cell(one, name, text, one.sources(budget), note)._replace(metric=budget)
+                if HYBRID in one.against:
+                    compared = one.against[HYBRID][budget]
+                    yield _cell(
+                        one, f"{name}, less {HYBRID}", compared.shown, compared.sources
+                    )._replace(metric=budget)
+            short = str(one.short)
+            files = arena.files(one.candidates[:1])
+            yield _cell(one, "lists shorter than T tokens", short, files)._replace(
+                metric="questions"
+            )
+
+
+def choice_cells(study: Study) -> Iterator[Cell]:
+    """What was chosen for how many groups, and what a choice on the test questions promises."""
+    for one in study.outcomes:
+        if one.variant != TUNED:
+            continue
+        sources, budget = one.sources(one.arena.main), one.arena.main
+        chosen = one.chosen[budget].most_common()
+        texts = {
+            "settings": str(len(one.candidates)),
+            "groups": str(sum(one.chosen[budget].values())),
+            "chosen most": f"{chosen[0][0]} ({chosen[0][1]})",
+            "others chosen": ", ".join(f"{name} ({n})" for name, n in chosen[1:]) or "none",
+            "chosen on other groups": number(one.mean(budget)),
+            "best on these questions": number(one.best[1]),
+            "optimism": f"{one.best[1] - one.mean(budget):+.4f}",
+        }
+        for column, text in texts.items():
+            yield _cell(one, column, text, sources)
+
+
+def tie_cells(study: Study) -> Iterator[Cell]:
+    """How many questions a tie at the cut-off touches, and how far its order moves the mean."""
+    note = "tied docs in random orders; runs whose lists end at the cut-off do not show their ties"
+    for one in study.outcomes:
+        if one.variant != PRINTED or one.ties is None:
+            continue
+        means = one.mean(one.arena.main) + one.ties.moved.mean(axis=0)
+        texts = {
+            "questions with a tie at the cut-off": str(one.ties.questions),
+            "as ranked": number(one.mean(one.arena.main)),
+            "mean of the orders": number(float(means.mean())),
+            "least": number(float(means.min())),
+            "most": number(float(means.max())),
+        }
+        for column, text in texts.items():
+            yield _cell(one, column, text, one.arena.files(one.candidates), note)
+
+
+def cost_cells(study: Study) -> Iterator[Cell]:
+    """The cost of a query of each method on each arena."""
+    note = (
+        "a query is encoded once, by BM25 not at all; keys compared: searches × the keys of the "
+        "question's memory; vectors are float32; milliseconds: search alone, on the machine of the "
+        "published measurement"
+    )
+    for arena in study.arenas:
+        for one in study.best_variants(arena):
+            cost = cost_of(one)
+            files = [*arena.files(one.candidates[:1])]
+            for column, text in _cost_texts(cost).items():
+                yield _cell(one, column, text, files, note, f"{one.method}; {arena.name}")
+
+
+def _cost_texts(cost: Cost) -> dict[str, str]:
+    def counted(value: float | None, digits: int = 1) -> str:
+        return "not counted" if value is None else f"{value:,.{digits}f}"
+
+    timed = cost.milliseconds
+    return {
+        "keys a doc": counted(cost.keys),
+        "searches a query": counted(cost.searches),
+        "keys compared a query": counted(cost.compared, 0),
+        "MB of vectors": counted(cost.megabytes),
+        "besides": cost.work or "nothing",
+        "a language model writes": cost.writes or "nothing",
+        "ms a search": "not measured" if timed is None else f"{timed:.2f}",
+    }
+
+
+def idea_cells(study: Study) -> Iterator[Cell]:
+    """Which idea helps where, by how much, at what cost: a row a method, all arenas together."""
+    note = (
+        "each method as tuned, where it has settings to choose from, else as printed; differences "
+        "in recall_all at ten docs; a method stands on the arenas where its run can be made"
+    )
+    for method in (*REFERENCES, *read_study()["methods"]):
+        found = [
+            one
+            for arena in study.arenas
+            for one in study.best_variants(arena)
+            if one.method == method
+        ]
+        if not found:
+            continue
+        texts = {"arenas": str(len(found))}
+        for name in TESTED:
+            compared = [one for one in found if name in one.against]
+            if not compared:
+                texts |= dict.fromkeys(
+                    (f"against {name}", f"least, less {name}", f"most, less {name}"), "itself"
+                )
+                continue
+            words = Counter(one.verdict(name) for one in compared)
+            texts[f"against {name}"] = ", ".join(
+                f"{word} {words[word]}" for word in (HELPS, OPEN, HARMS) if words[word]
+            )
+            low, *_, high = sorted(
+                (one.against[name][one.arena.main].interval.mean, one.arena.name)
+                for one in [*compared, *compared]
+            )
+            texts[f"least, less {name}"] = f"{low[0]:+.4f} ({low[1]})"
+            texts[f"most, less {name}"] = f"{high[0]:+.4f} ({high[1]})"
+        costs = [cost_of(one) for one in found]
+        compared_keys = [
+            cost.compared / one.arena.docs
+            for cost, one in zip(costs, found, strict=True)
+            if cost.compared is not None
+        ]
+        texts["keys compared, per doc"] = (
+            f"{min(compared_keys):.1f} to {max(compared_keys):.1f}"
+            if compared_keys
+            else "not counted"
+        )
+        texts["besides"] = costs[0].work or "nothing"
+        texts["a language model writes"] = costs[0].writes or "nothing"
+        for column, text in texts.items():
+            yield Cell(
+                method, column, "recall_all", "", text, len(found), NOT_COMPARABLE, note=note,
+                sources=str(FileSource("findings/study.csv")),
+            )  # fmt: skip
+
+
+def count_cells(study: Study) -> Iterator[Cell]:
+    """How many comparisons of each document's methods help, harm, or are not significant."""
+    for name in TESTED:
+        counted: Counter[tuple[str, str]] = Counter()
+        for arena in study.arenas:
+            for one in study.best_variants(arena):
+                owner = one.method.partition(":")[0]
+                if owner not in _OURS and name in one.against:
+                    counted[owner, one.verdict(name)] += 1
+                    counted["all five", one.verdict(name)] += 1
+        for owner in dict.fromkeys(owner for owner, _ in counted):
+            n = sum(counted[owner, word] for word in (HELPS, OPEN, HARMS))
+            for word in (HELPS, OPEN, HARMS):
+                shown = str(counted[owner, word])
+                yield Cell(
+                    owner, f"{name}: {word}", "comparisons", "", shown, n, NOT_COMPARABLE,
+                    sources=str(FileSource("findings/study.csv")),
+                )  # fmt: skip

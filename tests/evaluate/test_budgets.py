@@ -1,0 +1,44 @@
+"""Budgets in tokens, and the order of ties at a cut-off."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from memrepro.evaluate.budgets import tie_orders, tied_at, within_tokens
+from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
+
+
+def run(*scores, query="q"):
+    rows = [(query, f"d{i}", i + 1, score) for i, score in enumerate(scores)]
+    return pd.DataFrame(rows, columns=["query_id", "doc_id", "rank", "score"])
+
+
+def test_docs_are_given_whole_until_one_would_exceed_the_budget():
+    both = pd.concat([run(5, 4, 3, 2), run(5, 4, query="r")], ignore_index=True)
+    tokens = np.array([30, 50, 40, 1, 81, 1])
+    given = within_tokens(both, tokens, 80)
+    # The short doc after the one that is too long is not given; r's first doc does not fit.
+    assert given[["query_id", "doc_id"]].values.tolist() == [["q", "d0"], ["q", "d1"]]
+    assert len(within_tokens(both, tokens, 121)) == 6
+    # More tokens never give fewer docs.
+    counts = [len(within_tokens(both, tokens, budget)) for budget in range(0, 140, 10)]
+    assert counts == sorted(counts)
+
+
+def test_a_tie_counts_where_it_reaches_over_the_cut_off():
+    assert tied_at(run(3, 2, 2, 2, 1), 3).tolist() == [False, True, True, True, False]
+    assert not tied_at(run(3, 2, 2, 1), 3).any()  # the tie ends with the third doc
+    assert not tied_at(run(3, 2, 2), 3).any()  # nothing is known of what follows
+
+
+def test_random_orders_of_a_tie_find_gold_as_often_as_chance_does():
+    ranking = run(4, 3, 3, 3, 3, 1)
+    ranks, judged = ranks_of(ranking), lay_out({"q": (("d4",),)})
+    orders = list(tie_orders(ranking, tied_at(ranking, 2), ranks, 600))
+    found = [evaluate(one, judged, ["recall_all"], [2]).by["recall_all", 2][0] for one in orders]
+    assert evaluate(ranks, judged, ["recall_all"], [2]).by["recall_all", 2][0] == 0
+    assert np.mean(found) == pytest.approx(1 / 4, abs=0.06)  # one place for four docs
+    for one in orders[:20]:
+        assert sorted(one.ranks) == [1, 2, 3, 4, 5, 6]
+        assert one.ranks[0] == 1
+        assert one.ranks[5] == 6
