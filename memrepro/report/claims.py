@@ -293,7 +293,7 @@ def case_cells(
     label = "exact" if held == len(cases) else "not reproduced"
     label = NOT_COMPARABLE if claim.get("measured") else label
     term, n = f"{held} of {len(cases)} cases", len(cases)
-    answer = "holds" if held == len(cases) else "does not hold here"
+    answer = HOLDS if held == len(cases) else FAILS
     sources = write_sources(source for case in cases for source in case.sources)
     head = Cell(row, "verdict", "claim", said, answer, n, label, term, note, sources)
     texts = {

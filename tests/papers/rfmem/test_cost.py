@@ -171,7 +171,7 @@ def test_claims_by_hand(bench):
     cells = claims()
     faster = "§3.2: RF-Mem is faster than recollection, and familiarity than both"
     assert cells[faster, "cases"].reproduced == "1 of 1"
-    assert cells[faster, "verdict"].reproduced == "holds"
+    assert cells[faster, "verdict"].reproduced == "holds here"
     assert "2.00 ≤ 6.00 ≤ 10.00 ms" in cells[faster, "what came out"].reproduced
     assert cells[faster, "verdict"].sources == "file latency/rfmem-minilm.csv"
     twice = cells["§3.3: recollection takes up to twice familiarity's time", "what came out"]
