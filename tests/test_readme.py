@@ -1,13 +1,13 @@
 """What the README says is what the results say, and its commands are those of the Makefile.
 
-`python -m tests.test_readme` writes the results that matter into the README.
+`python -m tests.test_readme` writes the results that matter and the glossary into the README.
 """
 
 import re
 from pathlib import Path
-from textwrap import fill
 
 from memrepro.report.narrative import headlines
+from tests import written
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -43,17 +43,5 @@ def test_the_documents_that_it_names_exist():
         assert (ROOT / "docs" / name).is_file(), name
 
 
-def write_found():
-    """Write what the tables say between the marks."""
-    before, rest = README.split(START)
-    lines = headlines(["open"]).splitlines()
-    wrapped = [
-        fill(line, 120, subsequent_indent="  " * line.startswith("- "), break_on_hyphens=False)
-        for line in lines
-    ]
-    text = "\n".join([START, *wrapped, END])
-    (ROOT / "README.md").write_text(before + text + rest.split(END)[1])
-
-
 if __name__ == "__main__":
-    write_found()
+    written.write("README.md")

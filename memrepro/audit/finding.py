@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from memrepro.audit.tables import Table
 
-HOLDS, FAILS, TELLS = "holds", "does not hold", "tells"
+HOLDS, FAILS, TELLS = "holds", "does not hold", "informational"
 CERTAIN, LIKELY, WEAK = "certain", "likely", "weak"
 
 
@@ -19,7 +19,7 @@ class Finding(NamedTuple):
         printed: the string, '' where the check is of several.
         expected: what would be printed if all held.
         found: what is printed instead, or what follows.
-        words: 'holds', 'does not hold', or 'tells' where there is nothing to hold.
+        words: 'holds', 'does not hold', or 'informational' where there is nothing to hold.
         sure: 'certain' (arithmetic on what is printed), 'likely' or 'weak'.
         why: why it is as sure as that.
         n: how many numbers were compared.

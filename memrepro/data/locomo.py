@@ -32,6 +32,8 @@ AUDITED = "label error by the audit (dial481/locomo-audit)"
 
 _LABELS = ("", "_lenient", "_audit", "_audit_citations")
 _TURN = re.compile(r"D:?([0-9]+):([0-9]+)")
+# How others read evidence (docs/protocols.md, LoCoMo): the text's beginning alone.
+_CITED = re.compile(r"(D[0-9]+):")
 _SESSION = re.compile("session_([0-9]+)(_date_time)?")
 
 
@@ -52,6 +54,7 @@ class Conversation:
         round_of: the round of each turn, by the turn's id, which begins with its session's.
         queries: its questions, in order.
         evidence: what each question names, by its id.
+        cited: the sessions that its texts cite, as written, by its id.
         skipped: (item, reason) of the sessions that are left out or keep no time.
         unasked: (item, reason) of the questions that are left out.
         raw: the sample as it stands in the file.
@@ -62,6 +65,7 @@ class Conversation:
     round_of: Mapping[str, str]
     queries: tuple[Query, ...]
     evidence: Mapping[str, Evidence]
+    cited: Mapping[str, tuple[str, ...]]
     skipped: Skipped
     unasked: Skipped
     raw: Mapping[str, Any]
@@ -77,9 +81,11 @@ def stream(folder: Path, name: str) -> Iterator[Piece]:
 
     - `_lenient`: of evidence that is partly unusable, the turns that can be read and exist;
     - `_audit`: without the 99 questions whose answer a public audit calls wrong;
-    - `_audit_citations`: also without the 57 whose evidence alone it calls wrong.
+    - `_audit_citations`: also without the 57 whose evidence alone it calls wrong;
+    - `_as_cited`, of sessions alone: the first session that each text of the evidence cites, as
+      written; a text without one is passed over, and a session need not exist.
 
-    The last two are there for the very file that was audited, and for no other.
+    Those of the audit are there for the very file that was audited, and for no other.
 
     Raises:
         MemreproError: if the file is missing, its structure is broken, or too many of its
@@ -94,6 +100,7 @@ def stream(folder: Path, name: str) -> Iterator[Piece]:
 def _piece(one: Conversation, answers: Mapping[str, str], citations: Mapping[str, str]) -> Piece:
     levels = [f"{level}{label}" for label in _LABELS for level in ("turn", "round", "session")]
     qrels: dict[str, dict[str, Parts]] = {level: {} for level in levels}
+    qrels["session_as_cited"] = {q: _parts(found) for q, found in one.cited.items() if found}
     faults: dict[str, str] = {}
     for query_id, evidence in one.evidence.items():
         turns = [turn for turn in evidence.turns if turn in one.round_of]
@@ -168,6 +175,16 @@ def read_evidence(evidence: Any) -> Evidence:
     return Evidence(tuple(dict.fromkeys(ids)), len(ids) == len(found))
 
 
+def cited_sessions(evidence: Any) -> tuple[str, ...]:
+    """The sessions that a list of texts cites, each once: the first of each text, as written.
+
+    Of `D8:6; D9:17` that is D8; `D` and `D:11:26` cite none.
+    """
+    texts = evidence if isinstance(evidence, list) else [evidence]
+    found = [_CITED.match(text) for text in texts if isinstance(text, str)]
+    return tuple(dict.fromkeys(match[1] for match in found if match))
+
+
 def read(folder: Path) -> list[Conversation]:
     """The file's conversations, which everything else is made of.
 
@@ -216,7 +233,7 @@ def _conversation(sample: Any, number: int) -> Conversation:
                 round_of[turn.turn_id] = r.round_id
         sessions.append(Session(session_id, rounds))
     memory = Memory(sample_id, tuple(sessions), tuple(times))
-    queries, evidence, unasked = [], {}, []
+    queries, evidence, cited, unasked = [], {}, {}, []
     for index, entry in enumerate(value_of(sample, "qa", list, where)):
         query_id = f"{sample_id}-q{index}"
         if reason := _why_unasked(entry):
@@ -225,7 +242,10 @@ def _conversation(sample: Any, number: int) -> Conversation:
         kind = KINDS[entry["category"]]
         queries.append(Query(query_id, sample_id, entry["question"], times[-1], kind))
         evidence[query_id] = read_evidence(entry.get("evidence") or [])
-    return Conversation(memory, roles, round_of, tuple(queries), evidence, skipped, unasked, sample)
+        cited[query_id] = cited_sessions(entry.get("evidence") or [])
+    return Conversation(
+        memory, roles, round_of, tuple(queries), evidence, cited, skipped, unasked, sample
+    )
 
 
 def _session_numbers(talk: Mapping[str, Any], sample_id: str) -> list[int]:

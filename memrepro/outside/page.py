@@ -9,7 +9,7 @@ from jinja2 import Environment, StrictUndefined
 
 from memrepro.files.atomic import write_table, write_text
 from memrepro.outside.runs import PROBLEMS, OutsideRun
-from memrepro.outside.score import EVERY, Scored
+from memrepro.outside.score import Scored
 
 _SHOWN = 12  # items of a problem, rows of a comparison on the page; the csv files have all
 _ENVIRONMENT = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
@@ -18,6 +18,13 @@ _ENVIRONMENT = Environment(autoescape=True, undefined=StrictUndefined, trim_bloc
 def sentences(scored: Scored) -> Iterator[str]:
     """What was found of each run, by level: its mean, its place, the best run beside it."""
     what = f"{scored.metric}@{scored.k}"
+    if scored.beside.empty:
+        for one in scored.runs:
+            own = scored.mean(one.name, one.level)
+            yield (
+                f"{one.name}, by {scored.basis}: {what} {own['value']:.4f} "
+                f"[{own['low']:.4f}, {own['high']:.4f}] (n = {own['n']:,} questions)."
+            )
     outside = {run.name for run in scored.runs}
     for (run, level), rows in scored.beside.groupby(["run", "level"], sort=False):
         own = scored.mean(str(run), str(level))
@@ -85,9 +92,6 @@ def write(scored: Scored, folder: Path) -> Path:
         protocols=protocols,
         near=near,
         kinds=_by_kind(scored),
-        questions=scored.questions,
-        tables=tables,
-        every=EVERY,
         cell=lambda value: f"{value:.4f}" if isinstance(value, float) else str(value),
     )
     write_text(folder / "index.html", page)

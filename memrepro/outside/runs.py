@@ -47,7 +47,7 @@ class Docs:
 
     Attributes:
         memory_of: question → the memory it is asked of.
-        held: (level, memory id) → the docs of the memory.
+        held: (level, memory id) → the docs of the memory; empty where nobody knows them.
         aliases: how others name the docs.
     """
 
@@ -124,7 +124,21 @@ def docs_of(dataset: str, profile: str) -> Docs:
 
 
 def read_run(path: Path, dataset: str, plan: Plan, level: str = "") -> OutsideRun:
-    """Read a run file and hold it against a data set.
+    """Read a run file and hold it against a prepared data set; see `read_against`.
+
+    Raises:
+        MemreproError: if the data set was not prepared, and for what `read_against` refuses.
+    """
+    return read_against(path, docs_of(dataset, plan.dataset(dataset).profile), dataset, level)
+
+
+def questions_of(path: Path) -> list[str]:
+    """The ids of a run file's questions, as they come."""
+    return list(dict.fromkeys(row.query_id for row in _rows(path)))
+
+
+def read_against(path: Path, known: Docs, called: str, level: str = "") -> OutsideRun:
+    """Read a run file and hold it against what is known of its docs and questions.
 
     A rank decides where the file gives one and no question has a rank twice, as a method's scores
     need not fall; else the score, and between equal scores the project's tie rule.
@@ -132,16 +146,13 @@ def read_run(path: Path, dataset: str, plan: Plan, level: str = "") -> OutsideRu
     Args:
         path: `.parquet` (`query_id, doc_id` and `rank` or `score`), `.jsonl` (the same a line, or
             `query_id` and `ranked`, a list of ids), anything else TREC's six columns.
-        dataset: by its name in params.yaml.
-        plan: of params.yaml.
+        known: the docs and questions.
+        called: what they are of, for messages.
         level: what the docs are; by default the level that knows most of them.
 
     Raises:
-        MemreproError: if the file is missing, no run file, or shares no question with the data set.
+        MemreproError: if the file is missing, no run file, or names no known question.
     """
-    if not path.is_file():
-        raise MemreproError(f"{path} is no file: name a run as TREC, .jsonl or .parquet")
-    known = docs_of(dataset, plan.dataset(dataset).profile)
     rows = pd.DataFrame(_rows(path), columns=list(Row._fields))
     found: dict[str, list[str]] = {}
     asked = rows["query_id"].isin(list(known.memory_of))
@@ -149,8 +160,8 @@ def read_run(path: Path, dataset: str, plan: Plan, level: str = "") -> OutsideRu
     rows = rows[asked]
     if rows.empty:
         raise MemreproError(
-            f"{path} names no question of {dataset}: its ids are such as "
-            f"{(found['unknown question'] or ['none'])[0]!r}, and those of {dataset} such as "
+            f"{path} names no question of {called}: its ids are such as "
+            f"{(found['unknown question'] or ['none'])[0]!r}, and those of {called} such as "
             f"{next(iter(known.memory_of))!r}"
         )
     found["question without a ranking"] = sorted(set(known.memory_of) - set(rows["query_id"]))
@@ -163,7 +174,7 @@ def read_run(path: Path, dataset: str, plan: Plan, level: str = "") -> OutsideRu
     rows = rows.assign(
         doc_id=own,
         known=[
-            doc in known.held.get((level, memory), ())
+            not known.held or doc in known.held.get((level, memory), ())
             for doc, memory in zip(own, memories, strict=True)
         ],
     )
@@ -208,6 +219,8 @@ def _items(rows: pd.DataFrame) -> list[str]:
 
 
 def _rows(path: Path) -> list[Row]:
+    if not path.is_file():
+        raise MemreproError(f"{path} is no file: name a run as TREC, .jsonl or .parquet")
     if path.suffix == ".parquet":
         return list(_parquet(path))
     try:

@@ -1,6 +1,10 @@
-"""Rankings made elsewhere under every protocol, and beside all committed runs of the data set."""
+"""Rankings made elsewhere under every protocol, and beside all committed runs of the data set.
 
-from collections.abc import Iterator, Mapping, Sequence
+Where the data set's gold is not here, a qrels file or a rule on ids stands for it: the one protocol
+is then that gold, and there is no committed run to compare with.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +16,14 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.metrics import METRICS, Values
 from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.outside.runs import OutsideRun, read_run
+from memrepro.files import paths
+from memrepro.files.atomic import read_yaml
+from memrepro.outside.qrels import gold_by_rule, read_qrels, rule_of
+from memrepro.outside.runs import LEVELS, Docs, OutsideRun, questions_of, read_against, read_run
 from memrepro.report.profile import Metrics
 from memrepro.study.evaluation import Gold, each_protocol, read_gold
-from memrepro.study.params import Plan
+from memrepro.study.params import Plan, Protocol
 
-# Under this name: all questions of the data set, those without gold counted as found, as some do.
-EVERY = "every question"
 VALUE_COLUMNS = ["run", "level", "protocol", "metric", "k", "n", "value", "low", "high"]
 BESIDE_COLUMNS = [
     "run", "level", "beside", "setting", "n", "value", "value_beside", "difference", "low", "high",
@@ -40,6 +45,7 @@ class Scored:
         beside: `BESIDE_COLUMNS`: each run beside every committed run of the same level, and every
             other outside run; the best first. Differences are run − beside.
         questions: `QUESTION_COLUMNS`: those won from and lost to the best committed run.
+        basis: whose gold it is, in words.
     """
 
     dataset: str
@@ -49,6 +55,7 @@ class Scored:
     values: pd.DataFrame
     beside: pd.DataFrame
     questions: pd.DataFrame
+    basis: str = "the data set's own"
 
     def mean(self, name: str, level: str) -> dict[str, Any]:
         """`n, value, low, high` of a run at a level, under the stated protocol."""
@@ -88,18 +95,77 @@ def score(
     """
     if metric not in METRICS:
         raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
-    entry = plan.dataset(dataset)
-    gold = read_gold(entry.profile, dataset, plan.evaluation.protocols)
-    runs: list[OutsideRun] = []
-    for path in files:
-        run = read_run(path, dataset, plan, level)
-        same = sum(one.path.stem == path.stem for one in runs)
-        runs.append(replace(run, name=f"{path.stem} ({same + 1})") if same else run)
+    gold = gold_of(dataset, plan)
+    runs = _told_apart([read_run(path, dataset, plan, level) for path in files])
     values, kept = values_of(runs, gold, plan, metric, k)
     if not kept:
         raise MemreproError(f"{dataset} marks no evidence at the level of {files[0]}")
     beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k)
     return Scored(dataset, metric, k, tuple(runs), values, beside, questions)
+
+
+def score_by(
+    files: Sequence[Path], dataset: str, plan: Plan, qrels: Path | None,
+    metric: str = "recall_all", k: int = 10,
+) -> Scored:  # fmt: skip
+    """Evaluate run files by a qrels file, or by the rule on the ids of a data set that is not here.
+
+    Args:
+        files: one run each.
+        dataset: its name; without a qrels file one of `rules.yaml`.
+        plan: of params.yaml, for its metrics and cut-offs.
+        qrels: the file; None for the rule.
+        metric: what sentences tell, of `METRICS`.
+        k: its cut-off.
+
+    Raises:
+        MemreproError: for a file that cannot be read, or a data set without a rule.
+    """
+    rule = rule_of(dataset)
+    if qrels is None and not rule:
+        raise MemreproError(f"the gold of {dataset} is not here: name it by --qrels FILE")
+    gold = read_qrels(qrels) if qrels else {}
+    asked = list(gold) or list(dict.fromkeys(q for path in files for q in questions_of(path)))
+    known = Docs(dict.fromkeys(asked, ""), {}, ())
+    runs = _told_apart([read_against(path, known, dataset, LEVELS[0]) for path in files])
+    name = f"gold of {qrels.name}" if qrels else f"gold by ids ({rule})"
+    protocols = {name: Protocol("stated", {})}
+    tables = []
+    for run in runs:
+        told = gold or gold_by_rule(rule, run.frame)
+        own = Gold(dict.fromkeys(told, ""), {}, {run.level: told}, {})
+        tables.append(_values([run], own, plan, protocols, k)[0])
+    none = pd.DataFrame(columns=BESIDE_COLUMNS), pd.DataFrame(columns=QUESTION_COLUMNS)
+    return Scored(dataset, metric, k, tuple(runs), pd.concat(tables), *none, name)
+
+
+def is_here(dataset: str, plan: Plan) -> bool:
+    """Whether a data set's own gold is on this machine."""
+    return dataset in plan.datasets and (
+        paths.qrels(plan.dataset(dataset).profile, dataset).is_file()
+    )
+
+
+def _told_apart(runs: Sequence[OutsideRun]) -> list[OutsideRun]:
+    """The runs, those of one stem with their order in the name."""
+    named: list[OutsideRun] = []
+    for run in runs:
+        same = sum(one.path.stem == run.path.stem for one in named)
+        named.append(replace(run, name=f"{run.path.stem} ({same + 1})") if same else run)
+    return named
+
+
+def every_question(plan: Plan) -> dict[str, Protocol]:
+    """The protocols of `protocols.yaml`, which count questions without gold as found."""
+    first = next(iter(plan.evaluation.protocols.values()))
+    labels = read_yaml(Path(__file__).with_name("protocols.yaml"))
+    return {name: replace(first, labels=label) for name, label in labels.items()}
+
+
+def gold_of(dataset: str, plan: Plan) -> Gold:
+    """A data set's gold under every protocol, those of `score` alone too."""
+    protocols = {**plan.evaluation.protocols, **every_question(plan)}
+    return read_gold(plan.dataset(dataset).profile, dataset, protocols)
 
 
 def values_of(
@@ -109,28 +175,29 @@ def values_of(
 
     The latter under the first protocol, of which every committed run's questions are kept.
     """
-    first = next(iter(plan.evaluation.protocols))
+    protocols = {**plan.evaluation.protocols, **every_question(plan)}
+    return _values(runs, gold, plan, protocols, k, metric, set(every_question(plan)))
+
+
+def _values(
+    runs: Sequence[OutsideRun], gold: Gold, plan: Plan, protocols: Mapping[str, Protocol], k: int,
+    metric: str = "", filled: Collection[str] = (),
+) -> tuple[pd.DataFrame, dict[tuple[str, str], pd.Series]]:  # fmt: skip
+    """As `values_of`, under any protocols; under those `filled`, what has no gold is found."""
+    first = next(iter(protocols))
     rows: list[tuple[str, str, str, str, int, int, float, float, float]] = []
     kept: dict[tuple[str, str], pd.Series] = {}
     for run in runs:
-        for level, protocol, values in _evaluated(run, gold, plan, k):
-            told = {protocol: values}
-            if protocol == first:
-                told[EVERY] = _every(values, len(gold.kinds))
+        # At the cut-offs that the run's lists reach, and at k.
+        ks = sorted({k, *(one for one in plan.evaluation.ks if one <= run.depth)})
+        for level, name, evaluated in each_protocol(run.frame, run.level, gold, protocols):
+            values = evaluated(plan.evaluation.metrics, ks)
+            if name == first and metric:
                 kept[run.name, level] = pd.Series(values.by[metric, k], list(values.query_ids))
-            rows += [(run.name, level, name, *row) for name, v in told.items() for row in _means(v)]
+            if name in filled:
+                values = _every(values, len(gold.kinds))
+            rows += [(run.name, level, name, *row) for row in _means(values)]
     return pd.DataFrame(rows, columns=VALUE_COLUMNS), kept
-
-
-def _evaluated(
-    run: OutsideRun, gold: Gold, plan: Plan, k: int
-) -> Iterator[tuple[str, str, Values]]:
-    """`level, protocol, values` at the cut-offs that the run's lists reach, and at k."""
-    ks = sorted({k, *(one for one in plan.evaluation.ks if one <= run.depth)})
-    for level, key, evaluated in each_protocol(
-        run.frame, run.level, gold, plan.evaluation.protocols
-    ):
-        yield level, key, evaluated(plan.evaluation.metrics, ks)
 
 
 def _every(values: Values, n: int) -> Values:

@@ -19,7 +19,15 @@ def add_to(add: Add) -> None:
         "status is then 1. Tables and a page go to build/score/<data set>/.",
     )  # fmt: skip
     score.add_argument("runs", metavar="RUN", nargs="+", type=Path)
-    score.add_argument("--dataset", required=True, help="as `memrepro datasets` lists them")
+    score.add_argument(
+        "--dataset", default="", help="as `memrepro datasets` lists them; needed without --qrels"
+    )
+    score.add_argument(
+        "--qrels",
+        type=Path,
+        metavar="FILE",
+        help="gold in place of the data set's: TREC, BEIR's tsv, or .jsonl (query_id, relevant)",
+    )
     score.add_argument("--level", choices=_LEVELS, default="", help="of the docs (found by ids)")
     score.add_argument("--metric", choices=list(METRICS), default="recall_all")
     score.add_argument("--k", type=int, default=10, help="the cut-off of comparisons (10)")
@@ -37,13 +45,16 @@ def add_to(add: Add) -> None:
 def _score(arguments: argparse.Namespace) -> int:
     from memrepro.files import paths
     from memrepro.outside import page
-    from memrepro.outside.score import score
+    from memrepro.outside.qrels import rule_of
+    from memrepro.outside.score import is_here, score, score_by
     from memrepro.study.params import load_plan
 
-    scored = score(
-        arguments.runs, arguments.dataset, load_plan(), arguments.level, arguments.metric,
-        arguments.k,
-    )  # fmt: skip
+    plan, called = load_plan(), arguments.dataset or "qrels"
+    by = (arguments.metric, arguments.k)
+    if arguments.qrels or (rule_of(called) and not is_here(called, plan)):
+        scored = score_by(arguments.runs, called, plan, arguments.qrels, *by)
+    else:
+        scored = score(arguments.runs, called, plan, arguments.level, *by)
     folder = arguments.output or paths.build("score") / scored.dataset
     index = page.write(scored, folder)
     problems = [one for run in scored.runs for one in page.problem_sentences(run)]
@@ -59,8 +70,10 @@ def _score(arguments: argparse.Namespace) -> int:
         for sentence in page.sentences(scored):
             print(sentence)
         print()
-        at_k = scored.values["k"].eq(scored.k) & scored.values["metric"].eq(scored.metric)
-        print_table(scored.values[at_k].round(4))
+        own = scored.values["metric"].eq(scored.metric) & scored.values["k"].eq(scored.k)
+        # Without anything to compare with, the values are what was asked for.
+        shown = scored.values if scored.beside.empty else scored.values[own]
+        print_table(shown.round(4))
         print(f"\npage and tables: {index}")
     for problem in problems:
         print(f"memrepro: {problem}", file=sys.stderr)

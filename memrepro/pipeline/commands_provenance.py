@@ -1,4 +1,4 @@
-"""The commands that go from a number to its questions: why, explain, diff, attest, audit."""
+"""The commands that go from a number to its questions: why, cite, explain, diff, attest, audit."""
 
 import argparse
 from pathlib import Path
@@ -23,6 +23,8 @@ def add_to(add: Add) -> None:
     why = add("why", _why, "show where a number comes from, down to its questions", more=_NAME)
     _name(why)
     why.add_argument("--all", action="store_true", help="list every question")
+    cite = add("cite", _cite, "what to cite for a table or cell, as BibTeX", False, _NAME)
+    _name(cite)
     explain = add(
         "explain", _explain, "try named protocol switches on a number that is not reproduced",
         more=f"{_NAME} What lands on the printed value was found after the fact, and with many "
@@ -67,6 +69,17 @@ def add_to(add: Add) -> None:
 def _name(command: argparse.ArgumentParser) -> None:
     command.add_argument("name", metavar="NAME")
     command.add_argument("--profile", choices=PROFILES, default="", help="(the one that has it)")
+
+
+def _cite(arguments: argparse.Namespace) -> int:
+    from memrepro.provenance import tables
+    from memrepro.provenance.cite import bibtex, used_by
+
+    name = tables.parse(arguments.name, arguments.profile)
+    if not name.table:
+        raise MemreproError(f"{name} is a report: name one of its tables, as in {name}:table1")
+    print(bibtex(used_by(*name)), end="")
+    return 0
 
 
 def _why(arguments: argparse.Namespace) -> int:

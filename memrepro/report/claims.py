@@ -323,7 +323,7 @@ def case_cells(
     elif claim.get("measured"):
         label = NOT_COMPARABLE
     term, n = f"{held} of {len(cases)} cases", len(cases)
-    answer = "holds" if held == len(cases) else "does not hold here"
+    answer = HOLDS if held == len(cases) else FAILS
     sources = write_sources(source for case in cases for source in case.sources)
     head = Cell(row, "verdict", "claim", said, answer, n, label, term, note, sources)
     texts = {

@@ -12,6 +12,7 @@ from memrepro.provenance.places import is_evaluated, metrics_of
 from memrepro.study.params import Plan
 
 COLUMNS = (("recall_all", 5), ("recall_all", 10), ("ndcg", 5), ("ndcg", 10))
+_NO_ENCODER = {"outside": "not ours"}  # what published rankings were made with, is theirs to say
 _CHUNK = 500  # resamples at a time: their weights are this many by the questions
 
 
@@ -108,8 +109,9 @@ def _entry(
     if experiment.retriever != method:
         method += f", {experiment.retriever}"
     varied = f"{experiment.vary} {setting}" if setting else ""
+    encoder = experiment.encoder or _NO_ENCODER.get(experiment.method, "none (lexical)")
     return Entry(
-        *place, name, varied, method, experiment.encoder or "none (lexical)", n,
+        *place, name, varied, method, encoder, n,
         tuple(scores.get(column) for column in COLUMNS),
     )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from memrepro.audit.glossary import words
 from memrepro.audit.verdicts import (
     AGREES,
     BY_READING,
@@ -24,24 +25,18 @@ class Mark(NamedTuple):
 
 
 MARKS = {
-    mark.word: mark
-    for mark in (
-        Mark(JUDGED[0], "●", "exact", "equal to the printed number after rounding to its digits"),
-        Mark(
-            JUDGED[1], "◐", "within",
-            "less than a unit of the last printed digit away, or what the term beside it says",
-        ),
-        Mark(JUDGED[2], "▲", "direction", "the better side is the printed one, the size is not"),
-        Mark(JUDGED[3], "✕", "not", "computed here, and another number than the printed one"),
-        Mark(AGREES, "✓", "agrees", "follows from other printed numbers; no run is behind it"),
-        Mark(DIFFERS, "≠", "differs", "does not follow from other printed numbers; no run"),
-        Mark(BY_READING, "¶", "read", "judged by a person who read; it counts as no number"),
-        Mark(
-            NOT_COMPARABLE, "◇", "apart",
-            "of other data, another encoder or another question than the printed number",
-        ),
-        Mark(NOT_RUN, "○", "unrun", "not computed where this was made; the reason stands by it"),
-        Mark(NOT_IN_PAPER, "·", "own", "computed here, and the document prints no such number"),
+    word: Mark(word, shape, style, words()[word])
+    for word, shape, style in (
+        (JUDGED[0], "●", "exact"),
+        (JUDGED[1], "◐", "within"),
+        (JUDGED[2], "▲", "direction"),
+        (JUDGED[3], "✕", "not"),
+        (AGREES, "✓", "agrees"),
+        (DIFFERS, "≠", "differs"),
+        (BY_READING, "¶", "read"),
+        (NOT_COMPARABLE, "◇", "apart"),
+        (NOT_RUN, "○", "unrun"),
+        (NOT_IN_PAPER, "·", "own"),
     )
 }  # fmt: skip
 UNJUDGED = Mark("no verdict", "–", "plain", "a statement or a setting, which nothing judges")

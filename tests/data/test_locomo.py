@@ -98,6 +98,16 @@ def test_three_of_the_seven_have_gold_at_the_lenient_levels(real):
     assert real.qrels["round_lenient"]["conv-42-q88"] == (("D1:17",), ("D1:19",))
 
 
+def test_sessions_as_cited_are_the_first_of_each_text(real):
+    cited = real.qrels["session_as_cited"]
+    assert len(cited) == 1982
+    assert cited["conv-26-q37"] == (("D8",),)  # 'D8:6; D9:17'
+    assert cited["conv-42-q88"] == (("D1",),)  # 'D1:18', 'D', 'D1:20'
+    differing = {q for q, gold in real.qrels["session"].items() if cited[q] != gold}
+    several = {"conv-26-q37", "conv-49-q31", "conv-49-q38", "conv-49-q46"}  # ids in one text
+    assert differing == several | {"conv-43-q18"}  # 'D:11:26'
+
+
 def test_the_audit_faults_what_its_report_counts(real, mirror):
     answers, citations = locomo.audited(mirror)
     kinds = {query.query_id: query.kind for query in real.queries}
@@ -262,7 +272,15 @@ def test_queries_and_their_gold(tmp_path, tiny):
         f"{level}_lenient": gold | {"c-q3": more[level], "c-q4": more[level]}
         for level, gold in strict.items()
     }
-    assert {level: gold for level, gold in data.qrels.items() if gold} == strict | lenient
+    found = {level: gold for level, gold in data.qrels.items() if gold}
+    cited = found.pop("session_as_cited")
+    assert found == strict | lenient
+    by_question = [{"D10"}, {"D2", "D10"}, set(), {"D2"}, {"D2"}]
+    assert cited == {
+        f"c-q{n}": tuple((one,) for one in sorted(found, reverse=True))
+        for n, found in enumerate(by_question)
+        if found
+    }
     assert data.faults == {
         "c-q2": locomo.NO_EVIDENCE,
         "c-q3": locomo.UNREADABLE,
@@ -277,6 +295,8 @@ def test_a_question_without_a_turn_that_can_be_used_has_no_lenient_gold(tmp_path
         "turn_lenient": {"c-q3": (("D2:1",),)},
         "round_lenient": {"c-q3": (("D2:1",),)},
         "session_lenient": {"c-q3": (("D2",),)},
+        # A session is cited also where the turn does not exist; `D` cites none.
+        "session_as_cited": {"c-q0": (("D2",),), "c-q3": (("D2",),)},
     }
     assert len(data.faults) == 4
 

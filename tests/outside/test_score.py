@@ -1,7 +1,9 @@
 """Rankings made elsewhere: every format reads the same, problems are counted, values are peers'."""
 
+import hashlib
 import json
 import os
+import re
 from pathlib import Path
 
 import ir_measures
@@ -9,17 +11,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from memrepro.core.prepared import load_qrels
+from memrepro.core.prepared import load_qrels, save_qrels
+from memrepro.data import locomo
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.outside import page
-from memrepro.outside.runs import docs_of, read_run
-from memrepro.outside.score import EVERY, score, values_of
+from memrepro.outside.qrels import read_qrels
+from memrepro.outside.runs import read_run
+from memrepro.outside.score import every_question, score, score_by, values_of
 from memrepro.pipeline.cli import main
-from memrepro.study.evaluation import read_gold
+from memrepro.retrieve.outside.retrievers import PUBLISHED, read_published
+from memrepro.study.evaluation import Gold
 from memrepro.study.params import load_plan
 
-OURS = "sample-dense-user"
+OURS, EVERY = "sample-dense-user", "every question"
 
 
 @pytest.fixture(scope="module")
@@ -147,17 +152,100 @@ def test_the_page_loads_nothing_and_escapes_ids(plan, ours, tmp_path):
     assert "src=" not in text
 
 
-@pytest.mark.parametrize(("name", "reported"), [("raw", 0.603), ("hybrid", 0.889)])
-def test_published_runs_of_another_system_get_their_authors_recall(plan, name, reported):
-    """All of LoCoMo's questions counted, those without gold as found: as its authors count."""
-    mirror = Path(os.environ.get("MEMREPRO_MIRROR", "nowhere"))
-    path = mirror.parent / "outside" / f"locomo-session-{name}.jsonl"
+@pytest.fixture(scope="module")
+def conversations():
+    """LoCoMo's own file, as its authors published it."""
+    path = Path(os.environ.get("MEMREPRO_MIRROR", "nowhere")) / locomo.FILE
     if not path.is_file():
-        pytest.skip(f"{path.name} is not beside the mirror")
+        pytest.skip("LoCoMo is not in the mirror")
+    return json.loads(path.read_text())
+
+
+def as_published(conversations, ranked):
+    """The file that MemPalace's locomo_bench.py writes of rankings, with its rule of recall."""
+    log = []
+    for one in conversations:
+        for number, entry in enumerate(one["qa"]):
+            evidence = entry.get("evidence", [])
+            cited = [re.match(r"D(\d+):", text) for text in evidence]
+            gold = {f"session_{match[1]}" for match in cited if match}
+            found = [
+                doc.replace("D", "session_") for doc in ranked[f"{one['sample_id']}-q{number}"]
+            ]
+            log.append({
+                "sample_id": one["sample_id"], "question": entry["question"],
+                "answer": entry.get("answer", entry.get("adversarial_answer", "")),
+                "category": entry["category"], "evidence": evidence, "retrieved_ids": found,
+                "recall": sum(doc in found for doc in gold) / len(gold) if gold else 1.0,
+            })  # fmt: skip
+    return log
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_rankings_get_their_authors_recall_to_the_last_digit(
+    plan, conversations, tmp_path, name
+):
+    """And the ids here rebuild the very file that was published: its bytes, all its recalls."""
+    known, ranked = PUBLISHED[name], read_published(name)
+    log = as_published(conversations, ranked)
+    whole = json.dumps(log, indent=2).encode()
+    assert len(whole) == known["bytes"]
+    assert hashlib.sha256(whole).hexdigest() == known["sha256"]
+    path = tmp_path / f"{name}.jsonl"
+    rows = ({"query_id": query_id, "ranked": docs} for query_id, docs in ranked.items())
+    path.write_text("\n".join(map(json.dumps, rows)))
     run = read_run(path, "locomo", plan)
     assert (run.level, run.problems) == ("session", {})
-    assert len(docs_of("locomo", "open").memory_of) == run.frame["query_id"].nunique() == 1986
-    gold = read_gold("open", "locomo", plan.evaluation.protocols)
+    pieces = locomo.stream(Path(os.environ["MEMREPRO_MIRROR"]), "locomo")
+    list(save_qrels(pieces, tmp_path / "qrels.parquet"))
+    protocols = [*plan.evaluation.protocols.values(), *every_question(plan).values()]
+    loaded = {p.labelled("session"): load_qrels(tmp_path / "qrels.parquet", p.labelled("session"))
+              for p in protocols}  # fmt: skip
+    kinds, by_level = loaded["session"][0], {level: gold for level, (_, gold) in loaded.items()}
+    gold = Gold(kinds, {}, by_level, {})
     values, _ = values_of([run], gold, plan, "recall", 10)
     found = values.set_index(["protocol", "metric", "k"])["value"]
-    assert round(found[EVERY, "recall", 10], 3) == reported
+    theirs = sum(row["recall"] for row in log) / len(log)
+    assert found[known["reported"]["protocol"], "recall", 10] == pytest.approx(theirs, abs=1e-12)
+    assert f"{100 * theirs:.1f}" == known["reported"]["percent"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("q.txt", "q1 0 a 1\nq1 0 b 0\nq2 0 c 2\n"),
+     ("q.tsv", "query-id\tcorpus-id\tscore\nq1\ta\t1\nq2\tc\t1\n"),
+     ("q.jsonl", '{"query_id": "q1", "relevant": ["a"]}\n{"query_id": "q2", "relevant": ["c"]}\n')],
+)  # fmt: skip
+def test_gold_of_a_file_decides(plan, tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    (tmp_path / "mine.run").write_text("q1 Q0 b 1 9 x\nq1 Q0 a 2 8 x\nq2 Q0 b 1 9 x\n")
+    scored = score_by([tmp_path / "mine.run"], "anything", plan, tmp_path / name)
+    found = scored.values.set_index(["metric", "k"])["value"]
+    assert scored.runs[0].problems == {}
+    assert found["recall_any", 10] == 0.5
+    assert found["ndcg", 10] == pytest.approx(0.5 / np.log2(3))
+    assert "(n = 2 questions)" in " ".join(page.sentences(scored))
+    assert page.write(scored, tmp_path / "out").is_file()
+
+
+def test_gold_of_a_rule_on_ids(plan, tmp_path, monkeypatch, capsys):
+    """What a run does not list is not found; a data set without a rule asks for qrels."""
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    rows = [{"query_id": "p", "ranked": ["x", "answer_1"]}, {"query_id": "q", "ranked": ["x"]}]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    scored = score_by([tmp_path / "a.jsonl"], "longmemeval-s", plan, None)
+    found = scored.values.set_index(["metric", "k"])["value"]
+    assert (found["recall_all", 10], found["recall_all", 1]) == (0.5, 0)
+    with pytest.raises(MemreproError, match="the gold of locomo is not here: name it by --qrels"):
+        score_by([tmp_path / "a.jsonl"], "locomo", plan, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [("a.txt", "q1 d1\n", "line 1: 'q1 d1' is no qrel"), ("a.txt", "q 0 d 0\n", "marks no doc"),
+     ("a.jsonl", '{"query_id": "q", "relevant": "d"}', "'relevant' is no list")],
+)  # fmt: skip
+def test_what_is_no_qrel_is_refused(tmp_path, name, text, sentence):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(MemreproError, match=sentence):
+        read_qrels(tmp_path / name)

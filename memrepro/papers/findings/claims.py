@@ -10,14 +10,13 @@ from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.files.atomic import read_table
 from memrepro.report.tables import Cell
 
-HOLDS, DIRECTION, OPEN = "holds", "in its direction only", "undecided"
+HOLDS, DIRECTION, OPEN = "holds", "in this direction only", "undecided"
 FALLS, UNCHECKED = "does not hold", "cannot be checked here"
 CLASSES = (HOLDS, DIRECTION, OPEN, FALLS, UNCHECKED)
 # What a verdict in words begins with.
 _BEGINNINGS = {
     "holds": HOLDS,
     "in this direction only": DIRECTION,
-    "not shown": OPEN,
     "undecided": OPEN,
     "does not hold": FALLS,
 }

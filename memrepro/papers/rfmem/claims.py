@@ -30,16 +30,16 @@ _COMPARED = [
     "name", "path", "rival", "column", "n", "mean", "low", "high", "won", "lost", "p", "sources",
 ]  # fmt: skip
 WORDS = {
-    "exact": "holds",
+    "exact": "holds here",
     "direction only": "in this direction only: not all are significant",
     "not reproduced": "does not hold here",
 }
 _ROBUST_WORDS = {
-    "exact": "holds",
-    "direction only": "never below familiarity, but settings differ by more than the gain",
+    "exact": "holds here",
+    "direction only": "in this direction only: never below, but settings move it by more",
     "not reproduced": "does not hold here: the gain's sign depends on the setting",
 }
-_MIXED = "not shown: the signs are mixed, and none is significant"
+_MIXED = "undecided: the signs are mixed, and none is significant"
 
 
 def compared(rows: Iterable[Row]) -> pd.DataFrame:

@@ -1,0 +1,1 @@
+"""Rankings that others published, as they published them: nothing is searched."""
