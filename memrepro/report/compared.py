@@ -39,6 +39,7 @@ class Compared(NamedTuple):
         n: questions.
         p: of paired sign flips, two-sided; NaN where the claim is of equality and not tested.
         corrected: p after Holm's correction.
+        together: comparisons that were corrected together; 0 where it is not tested.
         sources: of the worse row, then of the better one.
     """
 
@@ -51,6 +52,7 @@ class Compared(NamedTuple):
     n: int
     p: float
     corrected: float = nan
+    together: int = 0
     sources: tuple[Source, ...] = ()
 
     @property
@@ -89,7 +91,8 @@ def compare_rows(
 def correct(family: Sequence[Compared]) -> list[Compared]:
     """Comparisons that are made together, each with its p-value after Holm's correction."""
     corrected = holm([one.p for one in family])
-    return [one._replace(corrected=p) for one, p in zip(family, corrected, strict=True)]
+    n = len(family)
+    return [one._replace(corrected=p, together=n) for one, p in zip(family, corrected, strict=True)]
 
 
 def verdict(found: Sequence[Compared]) -> str:
@@ -105,9 +108,9 @@ def difference_cells(found: Sequence[Compared], called: str) -> Iterator[Cell]:
         found: the comparisons.
         called: what the note calls those that have a p-value, such as 'tested'.
     """
-    count = sum(not isnan(one.p) for one in found)
-    note = f"p: paired sign flips, two-sided; Holm's correction over all {count} that are {called}"
     for one in found:
+        note = "p: paired sign flips, two-sided; Holm's correction over all "
+        note = f"{note}{one.together} that are {called}" if one.together else "not tested"
         shown = {one.metric: one.shown}
         if not isnan(one.p):
             shown[f"{one.metric}, p → after Holm"] = f"{one.p:.4f} → {one.corrected:.4f}"

@@ -96,6 +96,13 @@ FILES = {
             pairs: [[{run: toy-sweep, setting: '2', called: end}, plain, '{hard}']]
             over: {hard: [hard, easy]}
           - {row: ours wins by another metric, metrics: [ndcg@5], better: better, worse: [plain]}
+          - row: both ways
+            pairs:
+              - - &two {run: toy-sweep, setting: '2', called: two}
+                - &one {run: toy-sweep, setting: '1', called: one}
+              - [*one, *two]
+            readings: true
+            family: ways
           - {row: no one knows, unchecked: no data}
         """,
     "analysis.py": '''
@@ -235,8 +242,8 @@ def test_claims_get_a_verdict_or_the_reason_why_not(tables):
     verdicts = {row: cell for (row, col), cell in tables["toy_claims"].items() if col == "verdict"}
     assert {row: cell["reproduced"] for row, cell in verdicts.items()} == {
         "ours wins": HOLDS, "plain wins": FAILS, "plain is plain": HOLDS, "lost wins": "",
-        "the sweep's end wins": UNDECIDED, "no one knows": "cannot be checked here",
-        "ours wins by another metric": "",
+        "the sweep's end wins": UNDECIDED, "both ways": UNDECIDED,
+        "no one knows": "cannot be checked here", "ours wins by another metric": "",
     }  # fmt: skip
     assert verdicts["ours wins"]["reported"] == "ours is better"
     assert verdicts["lost wins"]["verdict"] == NOT_RUN
@@ -247,7 +254,11 @@ def test_claims_get_a_verdict_or_the_reason_why_not(tables):
 def test_a_family_is_corrected_together(tables):
     found = tables["toy_differences"]
     tested = [cell for (_, column), cell in found.items() if column.endswith("after Holm")]
-    assert len(tested) == 4  # two claims of better, and one on two kinds
+    assert len(tested) == 6  # two claims of better, one on two kinds, and another family of two
+    assert {cell["note"][-21:] for cell in tested} == {
+        "all 4 that are tested",
+        "all 2 that are tested",
+    }
     assert "over all 4 that are tested" in tested[0]["note"]
     raw, corrected = map(float, tested[0]["reproduced"].split(" → "))
     assert corrected == pytest.approx(4 * raw, abs=2e-4)

@@ -232,3 +232,10 @@ def test_a_stale_file_of_keys_is_refused_and_written_anew(edited, tmp_path, monk
     assert not write_keys(plan)
     written = read_yaml(tmp_path / "keys.yaml")["sample"]["sample"]["all-minilm-l6-v2"]
     assert "assistant_only" in written["session"].split()
+
+
+def test_language_models_may_be_named_and_need_not_be(edited):
+    assert load_plan().models == {}
+    entry = {"model": "Qwen/Qwen2.5-3B-Instruct", "revision": "2024-09-19"}
+    edited("models", {"qwen": entry})
+    assert load_plan().models == {"qwen": entry}
