@@ -8,6 +8,7 @@ by_days: {per: study, what: lines, rows: {BM25: …}, metrics: [ndcg@5], called:
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
@@ -78,7 +79,7 @@ def _lines(document: Document, runs: Runs, entry: Spec, folder: Path, name: str)
             axis.axvline(entry["marked"], color="0.5", linestyle=":", label="the document's")
         if entry.get("log") and data[called].min() > 0:
             axis.set_xscale("log")
-            axis.set_xticks(places := sorted(set(data[called])), [f"{x:g}" for x in places])
+            axis.set_xticks(places := np.unique(data[called]), [f"{x:g}" for x in places])
             axis.minorticks_off()
         elif entry.get("log"):
             axis.set_xscale("symlog", linthresh=least)
