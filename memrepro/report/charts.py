@@ -8,6 +8,7 @@ by_days: {per: study, what: lines, rows: {BM25: …}, metrics: [ndcg@5], called:
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
@@ -58,11 +59,10 @@ def _lines(document: Document, runs: Runs, entry: Spec, folder: Path, name: str)
     called, rows = entry["called"], []
     hue = "row" if "rows" in entry else "metric"
     for label, row in as_specs(entry.get("rows", {"": None}), document.named):
-        for metric in entry["metrics"]:
-            of = {**entry, **row, **metric_of(metric), "called": called, "setting": ""}
-            spec = filled(of, runs.planned)
-            for setting in runs.settings(spec["run"]) if spec["run"] in runs.planned else ():
-                found = runs.values(place_of({**spec, "setting": setting}))
+        spec = filled({**entry, **row, "called": called, "setting": ""}, runs.planned)
+        for setting in runs.settings(spec["run"]) if spec["run"] in runs.planned else ():
+            for metric in entry["metrics"]:
+                found = runs.values(place_of({**spec, **metric_of(metric), "setting": setting}))
                 if found is not None:
                     mean = float(found["value"].mean())
                     rows.append((float(setting), label or metric, mean, len(found)))
@@ -72,17 +72,23 @@ def _lines(document: Document, runs: Runs, entry: Spec, folder: Path, name: str)
     least = min((row[0] for row in rows if row[0] > 0), default=1.0)
 
     def picture() -> Figure:
-        figure = Figure(figsize=(7, 4), layout="constrained")
+        figure = Figure(figsize=(10 if hue == "row" else 7, 4), layout="constrained")
         axis = figure.subplots()
         sns.lineplot(data, x=called, y="value", hue=hue, style=hue, markers=True, ax=axis)
         if "marked" in entry:
             axis.axvline(entry["marked"], color="0.5", linestyle=":", label="the document's")
-        if entry.get("log"):
+        if entry.get("log") and data[called].min() > 0:
+            axis.set_xscale("log")
+            axis.set_xticks(places := np.unique(data[called]), [f"{x:g}" for x in places])
+            axis.minorticks_off()
+        elif entry.get("log"):
             axis.set_xscale("symlog", linthresh=least)
         axis.set_title(f"{entry['title']}: by {called}")
-        if "rows" in entry:
+        if hue == "row":
             axis.set_ylabel(", ".join(entry["metrics"]))
         axis.legend(fontsize=9)
+        if hue == "row":
+            sns.move_legend(axis, "upper left", bbox_to_anchor=(1, 1))
         return figure
 
     return figures.save(picture, data, folder, name)

@@ -13,6 +13,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from memrepro.core.extractions import Extracted, Extraction
+from memrepro.core.memory import Dataset
 from memrepro.errors import MemreproError
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import KINDS, parse_all
@@ -21,6 +23,7 @@ from memrepro.memory.language import english
 from memrepro.memory.language.english import WORDS
 from memrepro.memory.language.prompts import prompt
 from memrepro.memory.language.statements import USER, clauses, read
+from memrepro.retrieve.tiered.segments import Message, segment_text
 from memrepro.text import temporal
 from memrepro.text.facts import user_facts
 from memrepro.text.sentences import sentences
@@ -52,6 +55,23 @@ def by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
                 category = category_of(fact, minute)
                 found[Candidate(who + fact, category, confidence, (segment_id,), minute)] = None
     return list(found)
+
+
+def by_store(dataset: Dataset) -> Extracted:
+    """The facts of `by_rules` for a whole data set, a round a time.
+
+    They read a segment message by message, so that rounds yield what segments do. A fact's text
+    does not depend on when it was said.
+    """
+    found = [
+        Extraction(session.key, r.round_id, "store", "fact", fact.text)
+        for session in dataset.sessions
+        for r in session.rounds
+        for fact in by_rules(
+            [(r.round_id, segment_text([Message(*t[:2], 0.0, t.text) for t in r.turns]), 0.0)]
+        )
+    ]
+    return Extracted("memory.language.extract.by_rules", found, [], [], [])
 
 
 def category_of(fact: str, at: float) -> str:

@@ -135,7 +135,9 @@ def thresholds(runs: Runs, table: Spec) -> Iterator[Cell]:
         picks.append(COSINES[int(np.argmax(np.round(f1, 9)))])
     told = ", ".join(f"{cosine:g}: {count}" for cosine, count in Counter(picks).most_common())
     medians = {True: np.median(scores[True]), False: np.median(scores[False])}
-    yield from cells("chosen on the other conversations", {"conversations that choose": told})
+    yield from cells(
+        "chosen on the other conversations", {"conversations by their threshold": told}
+    )
     yield from cells("median cosine", {"evidence": number(float(medians[True])),
                                        "other docs": number(float(medians[False]))})  # fmt: skip
 

@@ -1,6 +1,6 @@
 """extract: facts, summaries, keyphrases and dates of a data set, by the sources in params.yaml.
 
-Sources: `nlp`, the deterministic extractor, and `store`, that of the tiered store's COLD, for any
+Sources: `nlp`, the deterministic extractor, and `store`, that of the memory's own store, for any
 data set; `recorded` and `gold`, which the data set itself brings (its module
 `<module>_extractions`); and any other name, a language model's: with the options `file` and
 `sha256`, a file of what it said; with `model` and `paper`, what an entry of `models` says to that
@@ -15,14 +15,13 @@ from typing import Any
 
 import pandas as pd
 
-from memrepro.core.extractions import Extracted, Extraction
+from memrepro.core.extractions import Extracted
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, save_dates, save_extracted, save_ranges
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_table
-from memrepro.memory.language.extract import by_rules
-from memrepro.retrieve.tiered.segments import Message, segment_text
+from memrepro.memory.language.extract import by_store
 from memrepro.study.params import load_plan, named
 from memrepro.study.result import StageResult
 from memrepro.text.sources import by_nlp, from_file, said_dates
@@ -52,23 +51,6 @@ def extract(source: str, options: Any, dataset: Dataset, module: str) -> Extract
         f"options {options!r}: write nlp, store, recorded or gold with none, or any other name "
         "with file and sha256, or with model and paper"
     )
-
-
-def by_store(dataset: Dataset) -> Extracted:
-    """The facts that the tiered store's rules make, a round a time.
-
-    They read a segment message by message, so that rounds yield what segments do. A fact's text
-    does not depend on when it was said.
-    """
-    found = [
-        Extraction(session.key, r.round_id, "store", "fact", fact.text)
-        for session in dataset.sessions
-        for r in session.rounds
-        for fact in by_rules(
-            [(r.round_id, segment_text([Message(*t[:2], 0.0, t.text) for t in r.turns]), 0.0)]
-        )
-    ]
-    return Extracted("memory.language.extract.by_rules", found, [], [], [])
 
 
 def _by_model(dataset: Dataset, source: str, model: str, paper: str) -> Extracted:
