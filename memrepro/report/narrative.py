@@ -185,6 +185,7 @@ def _moved(cell: Cell, place: int) -> str:
 # What a placeholder may ask of a cell.
 PARTS: Mapping[str, Callable[[Cell], str]] = {
     "value": lambda cell: _typeset(_MOVED.sub("", cell.reproduced)),
+    "percent": lambda cell: f"{100 * float(cell.reproduced):.0f} %" if cell.reproduced else "",
     "difference": _difference,
     "effect": _effect,
     "won": lambda cell: _moved(cell, 1),
