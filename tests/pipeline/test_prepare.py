@@ -1,7 +1,8 @@
-"""prepare: which tables it writes besides the data, and topics where a module names them."""
+"""prepare: which tables it writes besides the data, and topics and checks of modules with them."""
 
 import csv
 import json
+from itertools import accumulate
 
 import pytest
 
@@ -10,6 +11,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.pipeline.stages import prepare
 from memrepro.study.params import load_plan
+from memrepro.text.lengths import count_tokens
 
 NAME = "personamem-32k"
 
@@ -31,11 +33,16 @@ def personamem(tmp_path, monkeypatch):
         {"role": "assistant", "content": "Assistant: Tea is fine"},
     ]
     contexts.write_text(json.dumps({"c": turns}) + "\n")
+    before = [0, *accumulate(count_tokens(turn["content"]) for turn in turns)]
     rows = [
         {
             "question_id": f"q{n}", "question_type": "kind", "topic": topic,
             "user_question_or_message": "which drink?", "shared_context_id": "c",
-            "end_index_in_shared_context": 3,
+            "end_index_in_shared_context": 3, "context_length_in_tokens": before[3] + 4,
+            "distance_to_ref_in_tokens": before[3] + 4 - before[1],
+            "context_length_in_letters": sum(len(turn["content"]) for turn in turns),
+            "distance_to_ref_in_blocks": 0, "correct_answer": "(a)",
+            "all_options": str(["(a) tea", "(b) milk"]),
         }
         for n, topic in enumerate(("therapy", "bookRecommendation", "therapy"))
     ]  # fmt: skip
@@ -53,11 +60,17 @@ def test_personamem_has_topics_and_lengths(personamem):
     assert lengths["level"].tolist() == ["session", "round", "query", "query", "query"]
     assert lengths["doc_id"].tolist() == ["s1", "s1:t1", "q0", "q1", "q2"]
     assert set(lengths["memory_id"]) == {"c@3"}
-    assert {paths.topics("open", NAME), paths.lengths("open", NAME)} <= set(done.outputs)
+    checks = read_table(paths.evidence("open", NAME))
+    assert set(checks["of"]) == {"3"}
+    # 'which drink?' has three tokens, and the file says four.
+    assert checks["met"].tolist()[:5] == ["0", "3", "3", "3", "3"]
+    written = (paths.topics, paths.lengths, paths.evidence)
+    assert {path("open", NAME) for path in written} <= set(done.outputs)
     assert all(path.is_file() for path in done.outputs)
 
 
-def test_a_data_set_without_topics_has_none(tmp_path):
+def test_a_data_set_without_topics_or_inferred_evidence_has_none(tmp_path):
+    assert prepare.evidence("locomo", tmp_path, "locomo").empty
     found = prepare.topics("locomo", tmp_path, "locomo")
     assert list(found.columns) == ["topic", "questions"]
     assert found.empty
