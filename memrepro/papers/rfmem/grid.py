@@ -135,7 +135,7 @@ class Depth:
         k: the cut-off.
         familiarity: recall@K by familiarity, shape (n,).
         recollection: by recollection, shape (n,).
-        docs: how many docs recollection gives, which its rounds limit, shape (n,).
+        docs: how many docs recollection gives, which may find no more before K, shape (n,).
         scores: familiarity's K scores of the n questions, the best first, shape (n, K).
     """
 

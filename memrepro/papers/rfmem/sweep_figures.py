@@ -104,7 +104,7 @@ def _sweep_table(grids: Sequence[Grid], *parameters: str) -> pd.DataFrame:
 def alpha_table(grids: Sequence[Grid]) -> pd.DataFrame:
     """Figure 16: `encoder, k, alpha, recall, gain, low, high, docs`, recollection at three K.
 
-    `docs` is how many a question is given: at K = 50 the rounds end before there are 50.
+    `docs` is how many a question is given: at K = 50, with R = 50, some find no new doc before.
     """
     rows = []
     for grid in grids:
@@ -123,7 +123,7 @@ def alpha_table(grids: Sequence[Grid]) -> pd.DataFrame:
 def depth_table(grids: Sequence[Grid]) -> pd.DataFrame:
     """Figure 17: `encoder, k, path, recall, gain, low, high, recollected, docs, n` of three paths.
 
-    B = 3, F = 2 and α = 0.2 at every K; RF-Mem by both readings of H, `recollected` of n questions;
+    B = 3, F = 2, α = 0.2 and R = 50 at every K; RF-Mem by both readings of H, `recollected` of n questions;
     `docs` is how many a recollected question is given.
     """
     rows = []
