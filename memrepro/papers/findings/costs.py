@@ -55,11 +55,13 @@ def cost_of(one: Outcome) -> Cost:
         keys = float(counted["keys"]) / float(counted["docs"])
     elif not any(mark in planned.key_scheme for mark in _MANY):
         keys = 1.0
-    searches = _searches(arena, run) or float(needs.get("searches", 1))
+    searches = _searches(arena, run)
+    if searches is None and planned.method != "rfmem":  # whose searches depend on the query
+        searches = float(needs.get("searches", 1))
     return Cost(
         keys,
         searches,
-        None if keys is None else keys * searches * arena.docs,
+        None if keys is None or searches is None else keys * searches * arena.docs,
         None if counted is None else float(counted["bytes"]) / 1e6,
         _milliseconds(arena.profile, run.run),
         "BM25" if planned.retriever == "hybrid" and run.setting != "1.0" else needs.get("work", ""),

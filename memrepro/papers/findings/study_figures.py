@@ -131,43 +131,49 @@ def _quality_cost(study: Study, folder: Path) -> list[Path]:
     columns = ["data", "encoder", "method", "keys per doc", "model", "recall_all", "low", "high"]
     data = pd.DataFrame(rows, columns=columns)
 
+    encoder = data["encoder"].iloc[0]
+    drawn = data[data["encoder"] == encoder]
+
     def picture() -> Figure:
-        names = list(data["data"].unique())
+        names = list(drawn["data"].unique())
         wide = min(3, len(names))
         high = -(-len(names) // wide)
-        figure = Figure(figsize=(5.4 * wide, 4.2 * high), layout="constrained")
+        figure = Figure(figsize=(4.6 * wide + 3, 3.8 * high + 0.6), layout="constrained")
         axes = figure.subplots(high, wide, squeeze=False).ravel()
         for axis, name in zip(axes, names, strict=False):
-            part = data[(data["data"] == name) & (data["encoder"] == data["encoder"].iloc[0])]
-            _points(axis, part)
+            _points(axis, drawn[drawn["data"] == name], list(drawn["method"].unique()))
             axis.set_title(name, fontsize=11)
         for axis in axes[len(names) :]:
             axis.set_visible(False)
-        figure.suptitle(
-            f"{data['encoder'].iloc[0]}: recall_all at ten docs by keys compared a query, per doc; "
-            "hollow: a language model writes",
-            fontsize=12,
-        )
+        shown = [axis.get_legend_handles_labels() for axis in axes]
+        known = {
+            text: mark for marks, texts in shown for mark, text in zip(marks, texts, strict=True)
+        }
+        figure.legend(known.values(), known.keys(), loc="outside right center", fontsize=8)
+        figure.supxlabel("keys that a query is compared with, per doc of its memory", fontsize=11)
+        figure.supylabel("recall_all at ten docs", fontsize=11)
+        figure.suptitle(f"{encoder}; hollow: a language model writes what is stored", fontsize=12)
         return figure
 
     return figures.save(picture, data, folder, "quality_cost")
 
 
-def _points(axis: Axes, part: pd.DataFrame) -> None:
-    colours = sns.color_palette("colorblind", 10)
-    for number, row in enumerate(part.itertuples(index=False)):
-        x, y, low, high = row[3], row[5], row[6], row[7]
-        colour = colours[number % 10]
-        face = "white" if row.model != "needs none" else colour
-        axis.plot([x, x], [low, high], color=colour, linewidth=1)
+def _points(axis: Axes, part: pd.DataFrame, methods: list[str]) -> None:
+    colours, marks = sns.color_palette("colorblind", 10), "osD^v<>pX*"
+    for _, row in part.iterrows():
+        number = methods.index(row["method"])
+        # Methods of one cost stand beside each other.
+        x, colour = row["keys per doc"] * (1 + 0.03 * (number % 7 - 3)), colours[number % 10]
+        face = colour if row["model"] == "needs none" else "white"
+        axis.plot([x, x], [row["low"], row["high"]], color=colour, linewidth=1)
         axis.plot(
-            [x], [y], "osD^v<>pX*"[number % 10], color=colour, markerfacecolor=face, markersize=7,
-            label=row.method,
+            [x], [row["recall_all"]], marks[(number + number // 10) % 10], color=colour,
+            markerfacecolor=face, markersize=7, label=row["method"], linestyle="",
         )  # fmt: skip
     axis.set_xscale("symlog", linthresh=1)
-    axis.set_xlim(left=-0.15)
-    axis.legend(fontsize=6, loc="best")
-    axis.set(xlabel="", ylabel="")
+    axis.set_xlim(-0.15, max(2.0, 1.4 * float(part["keys per doc"].max())))
+    ticks = [tick for tick in (0, 1, 3, 10, 30) if tick <= axis.get_xlim()[1]]
+    axis.set_xticks(ticks, [str(tick) for tick in ticks])
 
 
 def _optimism(study: Study, folder: Path) -> list[Path]:

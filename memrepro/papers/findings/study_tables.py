@@ -50,6 +50,7 @@ def study_cells(study: Study) -> Iterator[Cell]:
         found = one.interval(budget)
         shown = f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
         yield _cell(one, "value", shown, own, note)
+        note = ""
         for name in REFERENCES:
             if name in one.against:
                 compared = one.against[name][budget]
@@ -77,6 +78,7 @@ def budget_cells(study: Study) -> Iterator[Cell]:
                 name = budget.replace(str(arena.tokens), "T")
                 text = number(one.mean(budget))
                 yield _cell(one, name, text, one.sources(budget), note)._replace(metric=budget)
+                note = ""
                 if HYBRID in one.against:
                     compared = one.against[HYBRID][budget]
                     yield _cell(
@@ -125,6 +127,7 @@ def tie_cells(study: Study) -> Iterator[Cell]:
         }
         for column, text in texts.items():
             yield _cell(one, column, text, one.arena.files(one.candidates), note)
+            note = ""
 
 
 def cost_cells(study: Study) -> Iterator[Cell]:
@@ -140,6 +143,7 @@ def cost_cells(study: Study) -> Iterator[Cell]:
             files = [*arena.files(one.candidates[:1])]
             for column, text in _cost_texts(cost).items():
                 yield _cell(one, column, text, files, note, f"{one.method}; {arena.name}")
+                note = ""
 
 
 def _cost_texts(cost: Cost) -> dict[str, str]:
@@ -209,6 +213,7 @@ def idea_cells(study: Study) -> Iterator[Cell]:
                 method, column, "recall_all", "", text, len(found), NOT_COMPARABLE, note=note,
                 sources=str(FileSource("findings/study.csv")),
             )  # fmt: skip
+            note = ""
 
 
 def count_cells(study: Study) -> Iterator[Cell]:
