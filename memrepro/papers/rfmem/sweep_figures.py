@@ -123,8 +123,8 @@ def alpha_table(grids: Sequence[Grid]) -> pd.DataFrame:
 def depth_table(grids: Sequence[Grid]) -> pd.DataFrame:
     """Figure 17: `encoder, k, path, recall, gain, low, high, recollected, docs, n` of three paths.
 
-    B = 3, F = 2, α = 0.2 and R = 50 at every K; RF-Mem by both readings of H, `recollected` of n questions;
-    `docs` is how many a recollected question is given.
+    B = 3, F = 2, α = 0.2 and R = 50 at every K; RF-Mem by both readings of H, `recollected` of n
+    questions; `docs` is how many a recollected question is given.
     """
     rows = []
     for grid in (grid for grid in grids if grid.k == max(CUTOFFS)):
