@@ -163,6 +163,8 @@ class Arena:
             yield name, self.candidates([f"{plain}[{alpha}]"]), [], ""
         yield HYBRID, self.candidates([f"{plain}[0.5]"]), self.candidates([plain]), ""
         for name, entry in self.entry["methods"].items():
+            if self._short not in entry.get("encoders", [self._short]):
+                continue
             tuned = self.candidates(entry.get("tuned", ()))
             printed = self.candidates(entry["printed"])[:1]
             yield name, printed, tuned if len(tuned) > 1 else [], self.fill(entry.get("seeds", ""))
