@@ -281,8 +281,8 @@ class Grid:
         """How many docs a sweep's run gives each of the n questions, shape (n,)."""
         run = read_table(run_path(name), ["setting", "query_id"])
         counts = run.loc[run["setting"] == setting, "query_id"].value_counts()
-        found: Doubles = counts.reindex(self.questions["query_id"], fill_value=0).to_numpy(float)
-        return found
+        found = counts.reindex(self.questions["query_id"], fill_value=0)
+        return np.asarray(found, np.float64)
 
     def deep_alphas(self, k: int) -> dict[str, Doubles]:
         """α → recall@k by recollection at another, greater k than the grid's own, shape (n,)."""
