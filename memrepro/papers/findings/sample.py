@@ -8,7 +8,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.papers.rfmem import cost, trace_tables
+from memrepro.papers.rfmem import trace_tables
 from memrepro.papers.rfmem.traces import records_of
 from memrepro.report import figures
 from memrepro.report.document import Document
@@ -76,13 +76,12 @@ def build(profile: str, folder: Path) -> list[Path]:
     data = pd.DataFrame(shown, columns=["experiment", "question type", "recall_all@5", "n"])
     rfmem, own = Document.of("rfmem"), Runs([profile], load_plan())
     tables = Tables(rfmem, own)
-    recalls = cost.recalls(own, {**rfmem.tables["locomo"], "dataset": "sample"})
     shared = {name: tables.cells(name, {}) for name in _OF_RFMEM}
     return [
         *write_cells(sessions, folder, "overview"),
         *write_cells(cutoffs(metrics, runs), folder, "cutoffs"),
         *(path for name, cells in shared.items() for path in write_cells(cells, folder, name)),
-        *write_cells(recalls, folder, "rfmem"),
+        *write_cells(tables.cells("locomo", {}), folder, "rfmem"),
         *trace_tables.rounds_figure(records_of(profile), folder),
         *write_cells(exclusion_cells(profile, "sample"), folder, "exclusions"),
         *figures.save(lambda: _draw_recall(data), data, folder, "recall_by_type"),
