@@ -53,6 +53,7 @@ def test_a_study_writes_its_runs_and_traces_and_nothing_else(toy):
     stray.write_text("of an experiment that is no more")
     done = retrieval.run("all")
     written = {paths.run("sample", name) for name in EXPERIMENTS}
+    written.add(stray.with_name("key_sizes.csv"))
     written |= {
         paths.trace("sample", n) / f"{p}.parquet" for n in TRACED for p in paths.TRACE_TABLES
     }
