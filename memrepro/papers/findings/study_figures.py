@@ -162,7 +162,7 @@ def _points(axis: Axes, part: pd.DataFrame, methods: list[str]) -> None:
     colours, marks = sns.color_palette("colorblind", 10), "osD^v<>pX*"
     for _, row in part.iterrows():
         number = methods.index(row["method"])
-        # Methods of one cost stand beside each other.
+        # Methods of one cost are shown side by side.
         x, colour = row["keys per doc"] * (1 + 0.03 * (number % 7 - 3)), colours[number % 10]
         face = colour if row["model"] == "needs none" else "white"
         axis.plot([x, x], [row["low"], row["high"]], color=colour, linewidth=1)
