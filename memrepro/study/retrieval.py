@@ -88,6 +88,7 @@ def run(study: str) -> StageResult:
                 what = measure(requests)
                 what.insert(0, "granularity", one.granularity)
                 what.insert(1, "keying", one.key_scheme)
+                what.insert(2, "encoder", one.encoder)  # which nodes are one, where they merge
                 sizes.append(what)
             if one.encoder:
                 searched.append(key_sizes(one, requests))

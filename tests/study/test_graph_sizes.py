@@ -27,7 +27,7 @@ def test_sizes_are_those_of_the_graphs_and_merging_only_takes_away(planned):
     prepare_graphs()
     retrieval.run("all")
     table = read_table(paths.graphs("sample", "all"))
-    assert list(table.columns) == ["granularity", "keying", *COLUMNS]
+    assert list(table.columns) == ["granularity", "keying", "encoder", *COLUMNS]
     table = table.astype(dict.fromkeys(("memories", "total", "least", "most"), int))
     builder = GraphKeyBuilder("round", KEY_SCHEME, load_extractions(paths.extracted("toy")))
     memories = load(paths.prepared("toy"), "toy").memories.values()
@@ -49,12 +49,12 @@ def test_sizes_are_those_of_the_graphs_and_merging_only_takes_away(planned):
 
 
 def test_the_report_shows_a_memorys_mean_fewest_and_most(planned):
-    (missing,) = graph_cells("sample", "toy", planned)
+    (missing,) = graph_cells("sample", "toy", "hash-64", planned)
     assert missing.verdict == NOT_RUN
     prepare_graphs()
     retrieval.run("all")
-    cells = {(c.row, c.column): c for c in graph_cells("sample", "toy", planned)}
+    cells = {(c.row, c.column): c for c in graph_cells("sample", "toy", "hash-64", planned)}
     shown = cells[f"{KEY_SCHEME}, merging none", "nodes: utterance"]
     assert shown.reproduced == "30.0 (30 to 30)"
     assert shown.n == 2
-    assert list(graph_cells("open", "toy", planned)) == []
+    assert list(graph_cells("open", "toy", "hash-64", planned)) == []

@@ -18,10 +18,10 @@ _NOTE = (
 )
 
 
-def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
+def graph_cells(profile: str, dataset: str, encoder: str, plan: Plan) -> Iterator[Cell]:
     """A row a key scheme and way of merging, a column a kind of node or edge."""
     for name, runs in plan.studies(profile).items():
-        mine = [one for one in runs.values() if one.dataset == dataset]
+        mine = [e for e in runs.values() if (e.dataset, e.encoder) == (dataset, encoder)]
         if not any(measure_for(one.key_scheme) for one in mine):
             continue
         path = paths.graphs(profile, name)
@@ -29,7 +29,8 @@ def graph_cells(profile: str, dataset: str, plan: Plan) -> Iterator[Cell]:
             yield Cell(name, "nodes", "size", "", "", 0, NOT_RUN, note="the graphs were not made")
             continue
         source = str(FileSource(path.relative_to(paths.results(profile)).as_posix()))
-        for one in read_table(path).to_dict("records"):
+        sizes = read_table(path)
+        for one in sizes[sizes["encoder"] == encoder].to_dict("records"):
             n = int(one["memories"])
             shown = f"{int(one['total']) / n:.1f} ({one['least']} to {one['most']})"
             row = f"{one['keying']}, merging {one['merging']}"
@@ -43,6 +44,7 @@ def build(profile: str, folder: Path) -> list[Path]:
     plan = load_plan()
     written: list[Path] = []
     for study in Document.of("associa").studies(profile):
-        cells = graph_cells(profile, study["dataset"], plan)
+        encoder = plan.experiment(f"{study['stem']}-associa").encoder
+        cells = graph_cells(profile, study["dataset"], encoder, plan)
         written += write_cells(cells, folder, f"{study['stem']}_graphs")
     return written
