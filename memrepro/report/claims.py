@@ -176,7 +176,10 @@ class Claims:
         return self.runs.values(place_of(spec))
 
     def why_not(self, side: Side) -> str:
-        """Why a row has no values; '' where it has."""
+        """Why a row has no values; '' where it has. What a function computes may need a sweep."""
+        if side.spec.get("call") and side.spec["run"] in self.runs.planned:
+            settings = self.runs.settings(side.spec["run"])
+            return "" if settings else why_not(self.runs, side.spec)
         return why_not(self.runs, side.spec)
 
     def all_compared(self) -> list[Compared]:
@@ -229,9 +232,8 @@ class Claims:
     def _tested(self, claim: Mapping[str, Any], said: str, pairs: Sequence[Pair]) -> Iterator[Cell]:
         """A claim that runs check, or 'not run' with the reason."""
         row, note = claim["row"], self.data["note"]
-        metrics = claim.get("metrics", self.metrics)
-        compared = (one for pair in pairs for one in self.compared.get(pair.name, ()))
-        found = [one for one in compared if one.metric in metrics]
+        decide = self._read(claim, pairs)
+        found = [one for reading in decide for one in reading]
         missing = dict.fromkeys(
             why for pair in pairs for side in pair[:2] if (why := self.why_not(side))
         )
@@ -243,7 +245,7 @@ class Claims:
             if words:
                 yield Cell(row, "how sure", "claim", "", why, 0, "")
             return
-        answers = {verdict(one) for one in self._read(claim, pairs)}
+        answers = {verdict(reading) for reading in decide}
         answer = answers.pop() if len(answers) == 1 else UNDECIDED
         if claim.get("equal"):
             answer = _same(found)
@@ -255,8 +257,12 @@ class Claims:
         yield from verdict_cells(head, texts)
 
     def _read(self, claim: Mapping[str, Any], pairs: Sequence[Pair]) -> list[list[Compared]]:
-        """The comparisons of a claim, all at once or each reading's."""
-        each = [self.compared.get(pair.name, []) for pair in pairs]
+        """The comparisons that decide a claim, all at once or each reading's."""
+        metrics = claim.get("metrics", self.metrics)
+        each = [
+            [one for one in self.compared.get(pair.name, ()) if one.metric in metrics]
+            for pair in pairs
+        ]
         return each if claim.get("readings") else [[one for found in each for one in found]]
 
     def _in_words(
