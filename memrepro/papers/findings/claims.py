@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -22,10 +23,14 @@ _BEGINNINGS = {
 }
 # Questions of this project's own stand in the same tables.
 _OUR_OWN = ("not in the paper", "not in the document")
+_NOTE = "a claim that several studies test is counted once for each verdict that they give"
 
 
 def read_claims(results: Path) -> pd.DataFrame:
-    """Every claim of a profile's reports: `document, claim, said, verdict, class, n, source`."""
+    """Every claim of a profile's reports: `document, claim, class, said, verdict, n, source`.
+
+    A claim that several studies test has a line for each class that they give.
+    """
     rows = []
     for path in sorted(results.glob("*/*claims.csv")):
         frame = read_table(path)
@@ -39,7 +44,10 @@ def read_claims(results: Path) -> pd.DataFrame:
                      int(cell["n"]), source)
                 )  # fmt: skip
     columns = ["document", "claim", "said", "verdict", "class", "n", "source"]
-    return pd.DataFrame(rows, columns=columns)
+    found = pd.DataFrame(rows, columns=columns)
+    one = found.groupby(["document", "claim", "class"], sort=False, as_index=False)
+    kept: dict[str, Any] = {"said": "first", "verdict": "first", "n": "max", "source": " + file ".join}
+    return one.agg(kept) if len(found) else found
 
 
 def _classed(verdict: str) -> str:
@@ -52,11 +60,12 @@ def class_cells(claims: pd.DataFrame) -> Iterator[Cell]:
     for document, part in [*parts, ("all", claims)] if parts else []:
         counted = Counter(part["class"])
         sources = " + ".join(f"file {source}" for source in dict.fromkeys(part["source"]))
-        texts = {"claims": len(part)} | {name: counted[name] for name in CLASSES}
+        claims_of = len(part[["document", "claim"]].drop_duplicates())
+        texts = {"claims": claims_of} | {name: counted[name] for name in CLASSES}
         for column, count in texts.items():
             yield Cell(
-                document, column, "claims", "", str(count), len(part), NOT_COMPARABLE,
-                sources=sources,
+                document, column, "claims", "", str(count), claims_of, NOT_COMPARABLE,
+                note=_NOTE, sources=sources,
             )  # fmt: skip
 
 
