@@ -46,7 +46,8 @@ def read_claims(results: Path) -> pd.DataFrame:
     columns = ["document", "claim", "said", "verdict", "class", "n", "source"]
     found = pd.DataFrame(rows, columns=columns)
     one = found.groupby(["document", "claim", "class"], sort=False, as_index=False)
-    kept: dict[str, Any] = {"said": "first", "verdict": "first", "n": "max", "source": " + file ".join}
+    kept: dict[str, Any] = {"said": "first", "verdict": "first", "n": "max"}
+    kept["source"] = " + file ".join
     return one.agg(kept) if len(found) else found
 
 
