@@ -164,6 +164,8 @@ class Tables:
             yield cell._replace(reproduced=text, verdict=NOT_COMPARABLE, note=self._note(spec, row))
         elif not spec.get("run") and shown == "":
             return  # nothing is printed there
+        elif spec.get("before") and self._is_itself(spec):
+            return  # no difference to tell
         elif reason := self._reason(spec, shown):
             if not spec.get("run"):
                 yield cell._replace(verdict=spec.get("verdict", NOT_RUN), note=reason)
@@ -172,6 +174,11 @@ class Tables:
                 yield cell._replace(reported=reported, note=reason)
         else:
             yield self._computed(cell, spec)
+
+    def _is_itself(self, spec: Spec) -> bool:
+        """Whether a cell would be compared with its own values."""
+        own, other = self._sides(spec)
+        return bool(own.get("run")) and place_of(own) == place_of(other)
 
     def _reason(self, spec: Spec, shown: str | None) -> str:
         """Why a cell has no computed number; '' where it has one."""

@@ -57,7 +57,7 @@ def test_an_entry_without_a_backend_can_only_be_replayed():
         (None, "language model toy is None: it must be a mapping"),
         ({"revision": "1"}, "toy: model is None: give a text"),
         ({"model": "m", "revision": 7}, "toy: revision is 7: give a text"),
-        (ENTRY | {"url": "x"}, "toy has the unknown key 'url': known are endpoint, model, revis"),
+        (ENTRY | {"url": "x"}, "toy has the unknown key 'url': known are endpoint, live, model"),
         (ENTRY | {"endpoint": {}}, "toy.endpoint lacks the key 'url'"),
         (ENTRY | {"endpoint": {"url": "x", "api_key": "y"}}, "unknown key 'api_key'"),
         (ENTRY | {"endpoint": {"url": "x"}, "transformers": {"folder": "f"}}, "both"),

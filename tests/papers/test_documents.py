@@ -89,7 +89,7 @@ def test_claims_name_rows_and_printed_words(name):
             side = claim.get(which, [])
             sides += side if isinstance(side, list) else [side]
         for side in sides:
-            assert side in document.named
+            assert (side["as"] if isinstance(side, dict) else side) in document.named
             assert as_spec(side, document.named)["run"]
         ways = [key for key in ("unchecked", "reading", "checked", "cases") if key in claim]
         assert len(ways) + bool(sides) == 1, claim

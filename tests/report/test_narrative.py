@@ -27,7 +27,8 @@ PRINTED = re.compile(
     r"""\{[^{}]*\} | `[^`]*` | \w+@\d+ | §[\d.]+ | ICLR\ 2026 | 95\ % | K\ =\ \d+ |
     (Table|Figure|Equation)s?\ \d+((,|,?\ and|,?\ or|\ to)\ \d+)* | Stella\ 1.5B | A100 |
     all-MiniLM-L6-v2 | all-mpnet-base-v2 | multi-qa-MiniLM | Qwen2.5-3B | BGE-M3 |
-    BM25 | E5 | n\ \+\ 1 | 95th\ percentile""",
+    BM25 | E5 | n\ \+\ 1 | 95th\ percentile | F1(\ ≥\ 0\.5)? | gpt-4[\w.-]+ | E\.\d |
+    (\d+,\ )*(\d+\ and\ )?[\d,]+\ (days?|tokens|questions) | after\ \d+ | 6\.8\ %""",
     re.VERBOSE,
 )
 
@@ -93,7 +94,7 @@ def test_a_placeholder_is_filled_from_its_cell(toy, text, filled):
         ("{two | a | b}", "{two | …} names no table"),
         ("{one | z | R@5}", "{one | z | R@5} names no cell: the table has no row 'z'"),
         ("{one | c | R@5}", "{one | c | R@5} names no cells: the row's columns are gain"),
-        ("{one | c | gain | mood}", "then one of value, difference"),
+        ("{one | c | gain | mood}", "then one of value, percent"),
         ("{one | c}", "{one | c}: a placeholder reads"),
         ("{one | d | verdict | effect}", "names a cell that has nothing there"),
         ("{count: one | colour=red}", "the fields of the table are row, column"),

@@ -23,7 +23,7 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.deliberation import Deliberated, deliberate
-from memrepro.retrieve.associa.evidence import Evidence, associated, weighed
+from memrepro.retrieve.associa.evidence import Evidence, associated
 from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS, UTTERANCE, Graph
 from memrepro.retrieve.associa.retrievers import Associa, DeliberatedAssocia
 from memrepro.study.params import Experiment, load_plan
@@ -117,7 +117,8 @@ def question_graph(
     request = _request(entry, query_id)
     graph = made.graph(request)
     evidence = _evidence(made, entry, request, graph)
-    ranking = made.ranking(request, graph, query_id, evidence)
+    order = made.order(graph, request.vectors_of_queries()[0], evidence)
+    ranking = made.ranking(request, graph, query_id, evidence, order)
     nodes, edges = _tables(graph, evidence, ranking, top)
     if not texts:
         nodes, edges = nodes.drop(columns="text"), edges.drop(columns="text")
@@ -164,7 +165,7 @@ def _evidence(made: Associa, entry: Experiment, request: Request, graph: Graph) 
     if isinstance(made, DeliberatedAssocia):
         ready = made.with_encoder(embedder(entry.encoder))
         deliberate([one], ready.deliberator, ready.embed, made.max_iter, made)
-    return weighed(one.found, graph, made)
+    return made.weigh(one.found, graph)
 
 
 def _tables(

@@ -184,7 +184,7 @@ def test_claims_by_hand(bench):
     share = (queries["path"] == "familiarity").mean()
     default = cells["not in the paper: familiarity is the default on PersonaBench", "verdict"]
     assert default.verdict == "not in the paper"
-    assert default.reproduced == ("holds" if share > 0.5 else "does not hold here")
+    assert default.reproduced == ("holds here" if share > 0.5 else "does not hold here")
     # §3.2 speaks of PersonaMem, of which nothing was run.
     assert cells["§3.2: familiarity is the default", "verdict"].verdict == "not run"
     assert cells[faster, "verdict"].verdict == "not comparable"  # times are not judged

@@ -302,8 +302,8 @@ def test_robust_is_what_never_falls_below_familiarity():
         words = found[row, "verdict"].reproduced.partition(",")[0]
         return words, found[row, "in this direction"].reproduced
 
-    assert verdict(better, better) == ("holds", "2 of 2, 0 against")
-    assert verdict(better, base) == ("holds", "1 of 2, 0 against")
+    assert verdict(better, better) == ("holds here", "2 of 2, 0 against")
+    assert verdict(better, base) == ("holds here", "1 of 2, 0 against")
     assert verdict(better + 0.25, base) == ("never below familiarity", "1 of 2, 0 against")
     words, counts = verdict(better, base - 0.25)
     assert words.startswith("does not hold here")

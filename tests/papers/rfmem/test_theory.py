@@ -136,4 +136,4 @@ def test_short_lists_are_left_out_and_the_rest_is_drawn(folder):
 
 def test_every_list_that_is_drawn_has_a_name_of_its_own():
     names = [one["figure"] for one in DOCUMENT.tables["signals"]["lists"] if one.get("figure")]
-    assert len(names) == len(set(names)) == 6
+    assert len(names) == len(set(names)) == 7
