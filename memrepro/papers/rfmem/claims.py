@@ -278,7 +278,7 @@ def _untested(
 ) -> Iterator[Cell]:  # fmt: skip
     """A claim on single settings, of which none is tested; of another data set, not judged."""
     if claim.get("elsewhere"):
-        label, words = NOT_COMPARABLE, "another data set"
+        label, words = NOT_COMPARABLE, "cannot be checked here"
     n = len(grids[0].questions)
     texts = {
         "questions": str(n),

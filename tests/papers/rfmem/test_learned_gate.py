@@ -16,6 +16,7 @@ from memrepro.papers.rfmem.learned_gate import (
     learn,
     transferred,
 )
+from memrepro.papers.rfmem.traces import Recorded
 from memrepro.report.runs import Runs
 from tests.papers.rfmem import toy
 
@@ -95,7 +96,7 @@ def locomo(folder, monkeypatch):
     toy.write_family(LOCOMO, asked)
     toy.write_lengths("locomo", "round", asked, lambda doc: 1)
     deep = dict(zip(ids, [1.0, 1.0, 0.0, *[0.5] * 9], strict=True))
-    names = (LOCOMO.replace("recollection", "familiarity"), LOCOMO)
+    names = (Recorded(LOCOMO, toy.plan()).direct, LOCOMO)
     recalls = {names[0]: dict.fromkeys(ids, 0.5), names[1]: deep}
     toy.write_metrics("open", "round", recalls)
     monkeypatch.setattr(learned_gate, "grids_of", lambda profile: ())
@@ -111,7 +112,7 @@ def test_the_table_of_labels_by_hand(locomo):
         "9",
         "3 of 12 (25.0%)",
     ]
-    assert found[row, "Tie"].sources.startswith("run locomo-minilm-rfmem-familiarity[] round")
+    assert "locomo-minilm-rfmem-recollection[] round" in found[row, "Tie"].sources
 
 
 def test_too_little_to_learn_from_is_said(locomo):
