@@ -9,12 +9,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from memrepro.core.extractions import Extracted, Extraction
-from memrepro.core.memory import Dataset
 from memrepro.errors import MemreproError
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import KINDS, parse_all
@@ -23,10 +21,13 @@ from memrepro.memory.language import english
 from memrepro.memory.language.english import WORDS
 from memrepro.memory.language.prompts import prompt
 from memrepro.memory.language.statements import USER, clauses, read
-from memrepro.retrieve.tiered.segments import Message, segment_text
 from memrepro.text import temporal
 from memrepro.text.facts import user_facts
 from memrepro.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from memrepro.core.extractions import Extracted
+    from memrepro.core.memory import Dataset
 
 PLAIN, HEDGED = 0.9, 0.5  # the confidence of a statement by rules
 CHARACTERS, FACTS = 300, 40  # of a model's fact; facts of one segment
@@ -57,12 +58,16 @@ def by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
     return list(found)
 
 
-def by_store(dataset: Dataset) -> Extracted:
+def by_store(dataset: "Dataset") -> "Extracted":
     """The facts of `by_rules` for a whole data set, a round a time.
 
     They read a segment message by message, so that rounds yield what segments do. A fact's text
     does not depend on when it was said.
     """
+    # They load pandas, which the store starts without.
+    from memrepro.core.extractions import Extracted, Extraction
+    from memrepro.retrieve.tiered.segments import Message, segment_text
+
     found = [
         Extraction(session.key, r.round_id, "store", "fact", fact.text)
         for session in dataset.sessions
