@@ -127,7 +127,9 @@ def one_life(root, expected, seed, counts):
         text += part
         if opening and b"whole" in text:
             opening = False
-            until = time.monotonic() + chance.uniform(0, 0.3)
+            until = time.monotonic() + chance.uniform(
+                0, 0.8
+            )  # where a disk is slow, one add takes a tenth
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     while part := os.read(reading, 65536):
