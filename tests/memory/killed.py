@@ -17,6 +17,7 @@ import warnings
 from pathlib import Path
 
 import lancedb  # noqa: F401
+import sklearn.feature_extraction.text  # noqa: F401
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.memory import control
@@ -114,22 +115,21 @@ def one_life(root, expected, seed, counts):
         os.close(reading)
         child(root, expected, writing, seed)
     os.close(writing)
-    text, until = b"", time.monotonic() + 60
-    # Every fourth is killed while it opens, which is where an earlier kill is made good.
-    if seed % 4 == 0:
-        until = time.monotonic() + chance.uniform(0, 0.12)
-    opening = True
+    # Each fourth is killed in another moment, however slow the disk is. Opening is where an
+    # earlier kill is made good.
+    moment = ("opening", "adding", "deleting", "maintaining")[seed % 4]
+    begun = b"" if moment == "opening" else b'["' + moment.encode()
+    text, until, in_moment = b"", time.monotonic() + 60, False
     while (left := until - time.monotonic()) > 0:
+        if not in_moment and begun in text:
+            in_moment = True
+            until = time.monotonic() + chance.uniform(0, 0.12)
+            continue
         if not select.select([reading], [], [], left)[0]:
             break
         if not (part := os.read(reading, 65536)):
             break
         text += part
-        if opening and b"whole" in text:
-            opening = False
-            until = time.monotonic() + chance.uniform(
-                0, 0.8
-            )  # where a disk is slow, one add takes a tenth
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     while part := os.read(reading, 65536):
