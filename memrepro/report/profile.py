@@ -66,11 +66,14 @@ class Metrics:
         # A report asks for them in many places: a file of millions of rows is grouped once.
         changed = path.stat().st_mtime_ns
         self._places, self._names, self._values = _grouped(path, changed)
-        self.experiments = frozenset(key[0] for key in self._places)
+        self._settings: dict[str, dict[str, None]] = {}  # in order, as sets have none
+        for experiment, setting, *_ in self._places:
+            self._settings.setdefault(experiment, {})[setting] = None
+        self.experiments = frozenset(self._settings)
 
     def settings(self, experiment: str) -> list[str]:
         """The settings of an experiment that were run, in order; none if it was not."""
-        return list(dict.fromkeys(key[1] for key in self._places if key[0] == experiment))
+        return list(self._settings.get(experiment, ()))
 
     def questions(self, experiment: str, setting: str, level: str) -> frozenset[str]:
         """The questions of an experiment that were evaluated by a level; none if it was not."""

@@ -23,6 +23,7 @@ class Runs:
         self.planned: Mapping[str, Experiment] = {**plan.experiments, **plan.sweeps}
         self._home = {name: entry.profile for name, entry in plan.datasets.items()}
         self._tables: dict[str, pd.DataFrame] = {}
+        self._sizes: dict[Path, pd.DataFrame] = {}
 
     def _of(self, run: str) -> tuple[str, Metrics]:
         found = [(n, m) for n, m in self._profiles.items() if run in m.experiments]
@@ -92,9 +93,11 @@ class Runs:
         one = self.planned[run].variants()[setting]
         profile = self._of(run)[0]
         path = paths.key_sizes(profile, one.study)
-        if not path.is_file():
+        if path not in self._sizes and path.is_file():
+            self._sizes[path] = read_table(path)
+        if path not in self._sizes:
             return None
-        table = read_table(path)
+        table = self._sizes[path]
         for name in ("encoder", "granularity", "key_scheme"):
             table = table[table[name] == getattr(one, name)]
         if table.empty:

@@ -78,13 +78,20 @@ class Gold:
 
 def read_gold(profile: str, dataset: str, protocols: Mapping[str, Protocol]) -> Gold:
     """Read a data set's qrels at every level under every labelling."""
-    path = paths.qrels(profile, dataset)
+    files = (paths.qrels(profile, dataset), paths.places(profile, dataset))
     levels = ("session", "round", "turn")
     named = dict.fromkeys(p.labelled(level) for p in protocols.values() for level in levels)
-    loaded = {level: load_qrels(path, level) for level in named}
+    return _read_gold(files, tuple(path.stat().st_mtime_ns for path in files), tuple(named))
+
+
+@lru_cache(maxsize=4)
+def _read_gold(files: tuple[Path, Path], changed: tuple[int, ...], levels: tuple[str, ...]) -> Gold:
+    """The gold by levels; a report asks for it in many places, another state is read anew."""
+    path, places = files
+    loaded = {level: load_qrels(path, level) for level in levels}
     kinds = next(iter(loaded.values()))[0]
     by_level = {level: gold for level, (_, gold) in loaded.items()}
-    return Gold(kinds, load_faults(path), by_level, load_places(paths.places(profile, dataset)))
+    return Gold(kinds, load_faults(path), by_level, load_places(places))
 
 
 def cutoffs(experiment: Experiment, plan: Plan, alone: bool = False) -> list[int]:

@@ -12,7 +12,9 @@ place, which matters only where n < k; it goes by a hash, itself one order of al
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -79,11 +81,8 @@ def all_orders(runs: Runs, spec: Spec) -> pd.DataFrame:
     plan = load_plan()
     name, protocol = next(iter(plan.evaluation.protocols.items()))
     gold = read_gold(plan.dataset(one.dataset).profile, one.dataset, {name: protocol})
-    run = read_table(paths.run(one.profile, spec["run"], one.study))
-    ranked = {
-        query_id: (dict(zip(rows["doc_id"], rows["rank"], strict=True)), int(rows["score"].sum()))
-        for query_id, rows in run.groupby("query_id", sort=False)
-    }
+    path = paths.run(one.profile, spec["run"], one.study)
+    ranked = _ranked(path, path.stat().st_mtime_ns)
     k, mean = int(spec["k"]), MEANS[spec["metric"]]
     found = []
     for query_id, parts in gold.wanted(spec["level"], protocol).items():
@@ -95,6 +94,17 @@ def all_orders(runs: Runs, spec: Spec) -> pd.DataFrame:
         value = mean(first, len(places) - len(others), others, k)
         found.append((query_id, gold.kinds[query_id], value))
     return pd.DataFrame(found, columns=["query_id", "kind", "value"])
+
+
+@lru_cache(maxsize=2)
+def _ranked(path: Path, changed: int) -> dict[str, tuple[dict[str, int], int]]:
+    """Query id → ranks of its docs, and how many come first; another state is read anew."""
+    table = read_table(path)
+    found: dict[str, tuple[dict[str, int], int]] = {}
+    for query_id, rows in table.groupby("query_id", sort=False):
+        ranks = dict(zip(rows["doc_id"], rows["rank"], strict=True))
+        found[str(query_id)] = (ranks, int(rows["score"].sum()))
+    return found
 
 
 def ablation_cells(runs: Runs, table: Spec) -> Iterator[Cell]:

@@ -120,6 +120,11 @@ class Arena:
         return read_table(paths.lengths(where, self.dataset)).astype({"tokens": "int64"})
 
     @cached_property
+    def _tokens_of(self) -> pd.Series:
+        docs = self._lengths[self._lengths["level"] == self.level]
+        return docs.set_index(["memory_id", "doc_id"])["tokens"]
+
+    @cached_property
     def memories(self) -> pd.Series:
         """The memory of each question, by its id."""
         asked = self._lengths[self._lengths["level"] == "query"]
@@ -200,10 +205,8 @@ class Arena:
 
     def doc_tokens(self, run: pd.DataFrame) -> Any:
         """The tokens of each row's doc, shape (n_rows,)."""
-        docs = self._lengths[self._lengths["level"] == self.level]
-        tokens = docs.set_index(["memory_id", "doc_id"])["tokens"]
         pairs = [run["query_id"].map(self.memories), run["doc_id"]]
-        return tokens.reindex(pd.MultiIndex.from_arrays(pairs)).to_numpy()
+        return self._tokens_of.reindex(pd.MultiIndex.from_arrays(pairs)).to_numpy()
 
     def too_short(self, one: Candidate) -> int:
         """How many questions have a list that ends before the budget of tokens does."""
