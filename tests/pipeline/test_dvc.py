@@ -187,7 +187,7 @@ def test_what_is_imported_by_name_is_found():
     """Else the test above would see nothing of it."""
     at = {"embed@sample": "memrepro/retrieve/tiered/segments.py",
           "retrieve@sample-rfmem": "memrepro/retrieve/rfmem/recollection.py",
-          "retrieve@sample-associa": "memrepro/retrieve/associa/sizes.py",
+          "retrieve-associa@sample": "memrepro/retrieve/associa/sizes.py",
           "prepare@locomo": "memrepro/data/locomo.py",
           "report@open-rfmem": "memrepro/papers/rfmem/grid.py",
           "findings@open": "memrepro/papers/findings/report.py",
