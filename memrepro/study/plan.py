@@ -121,17 +121,19 @@ class Latency:
 
 @dataclasses.dataclass(frozen=True, config=STRICT)
 class Scale:
-    """The sizes, in segments, at which a store is measured.
+    """What a document's own module measures, outside the line: a store at several sizes, a file.
 
     Attributes:
         profile: whose folder the table lies in.
-        paper: the document whose module `scale` measures it.
-        segments: the sizes.
+        paper: the document whose module measures it.
+        module: which of its modules.
+        segments: the sizes of a store, in segments.
     """
 
     profile: Profile
     paper: str
-    segments: Numbers
+    module: str = "scale"
+    segments: Numbers = ()
 
 
 @dataclasses.dataclass(frozen=True, config=STRICT)
