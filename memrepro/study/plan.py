@@ -83,6 +83,12 @@ class Experiment:
         return paths.vectors(self.profile, self.dataset, self.encoder)
 
     @property
+    def searched(self) -> dict[str, str]:
+        """What tells the keys that it searches from those of other runs of its study."""
+        names = ("dataset", "encoder", "granularity", "key_scheme")
+        return {name: getattr(self, name) for name in names}
+
+    @property
     def varies_keys(self) -> bool:
         """Whether it is a sweep over what is searched, and not over a parameter."""
         return self.vary in ("key_scheme", "granularity")
