@@ -89,6 +89,11 @@ class Experiment:
         return {name: getattr(self, name) for name in names}
 
     @property
+    def moves_questions(self) -> bool:
+        """Whether it asks at times that follow from the evidence, which no other run knows."""
+        return bool(self.asked) or self.vary == "asked"
+
+    @property
     def varies_keys(self) -> bool:
         """Whether it is a sweep over what is searched, and not over a parameter."""
         return self.vary in ("key_scheme", "granularity")
