@@ -6,6 +6,7 @@ table that it publishes has ids' ranks and no text. It is one question: n is 1.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,7 @@ from memrepro.core.extractions import Extractions
 from memrepro.core.memory import Dataset, Piece
 from memrepro.core.ranking import to_frame
 from memrepro.core.similarity import Floats
-from memrepro.encode.encoder import Role
+from memrepro.encode.encoder import Encoder, Role
 from memrepro.evaluate.rollup import roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
@@ -95,11 +96,17 @@ def _first(run: pd.DataFrame | None, gold: set[str]) -> int:
 
 
 def _embedded(texts: Sequence[str], role: Role) -> Floats:
-    from memrepro.encode.load import load_encoder  # torch: a report reads a table alone
     from memrepro.encode.vectors import VectorStore, embed
 
     with VectorStore() as store:
-        return embed(texts, load_encoder(_ENCODER), role, store)
+        return embed(texts, _encoder(), role, store)
+
+
+@cache
+def _encoder() -> Encoder:
+    from memrepro.encode.load import load_encoder  # torch: a report reads a table alone
+
+    return load_encoder(_ENCODER)
 
 
 def run(name: str) -> StageResult:
