@@ -125,14 +125,14 @@ def run(name: str) -> StageResult:
     dataset = Dataset(name, {piece.memory.memory_id: piece.memory}, piece.queries)
     extractions = Extractions.of(by_nlp(dataset).texts)
     table = ranks(piece, extractions, list(RETRIEVERS))
-    output = paths.measured(load_plan().scale(name).profile) / f"{name}.csv"
+    output = paths.measured(load_plan().scale(name).profile) / f"{name}.parquet"
     write_table(output, table)
     return StageResult(f"instance {name}", table, [], [output])
 
 
 def cells(runs: Runs, _: Spec) -> Iterator[Cell]:
     """A row a level and design, a column a retriever: the evidence's rank among how many docs."""
-    path = paths.latency(runs.profile, NAME)
+    path = paths.latency(runs.profile, NAME, ".parquet")
     if not path.is_file():
         why = "only a mirror holds its file; `memrepro measure` ranks it for the profile open"
         yield Cell("every design", "rank", "rank", "", "", 0, NOT_RUN, note=why)
@@ -150,7 +150,7 @@ def cells(runs: Runs, _: Spec) -> Iterator[Cell]:
         )  # fmt: skip
         yield cell
         if one.level == "round":
-            by_session = _of(one.rank_by_session, "")
+            by_session = _of(one.rank_by_session)
             yield cell._replace(column=f"{one.retriever}, its session", reproduced=by_session)
 
 
@@ -162,7 +162,7 @@ _BASES = {"user_only": "V", "assistant_only": "the assistant's words", "concat":
           "fielded": "each side, the better"}  # fmt: skip
 
 
-def _of(rank: str, docs: str) -> str:
-    if rank == "0":
+def _of(rank: int, docs: int = 0) -> str:
+    if not rank:
         return "not found"
-    return f"{rank} of {docs}" if docs else rank
+    return f"{rank} of {docs}" if docs else str(rank)

@@ -69,12 +69,12 @@ def test_a_round_counts_as_its_session_by_the_best_of_them(table):
 
 def test_the_table_tells_ranks_and_their_file(table, tmp_path, monkeypatch):
     runs = SimpleNamespace(profile="open")
-    monkeypatch.setattr(paths, "latency", lambda *_: tmp_path / "one.csv")
+    monkeypatch.setattr(paths, "latency", lambda *_: tmp_path / "one.parquet")
     (missing,) = instance.cells(runs, {})
     assert missing.verdict == "not run"
-    write_table(tmp_path / "one.csv", table)
+    write_table(tmp_path / "one.parquet", table)
     told = {(c.row, c.column): c for c in instance.cells(runs, {})}
     assert len({row for row, _ in told}) == len(table)  # no two designs have one name
     cell = told["Value = round, K = the assistant's words", WORDS]
-    assert (cell.reproduced, cell.n, cell.sources) == ("1 of 4", 1, "file latency/one.csv")
+    assert (cell.reproduced, cell.n, cell.sources) == ("1 of 4", 1, "file latency/one.parquet")
     assert told["Value = round, K = nlp-event (replace)", WORDS].reproduced == "not found"
