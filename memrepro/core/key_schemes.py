@@ -38,12 +38,14 @@ def fielded(doc: Round) -> Pairs:
     return list(doc.fields.items())
 
 
-# LoCoMo's two fields are its two speakers.
+# LoCoMo's two fields are its two speakers; PersonaBench's, whose memory it is and who answers.
 KEY_SCHEMES: Mapping[str, KeyScheme] = {
     "user_only": only("user"),
     "assistant_only": only("assistant"),
     "speaker_a_only": only("speaker_a"),
     "speaker_b_only": only("speaker_b"),
+    "own_only": only("own"),
+    "other_only": only("other"),
     "concat": concat,
     "fielded": fielded,
 }

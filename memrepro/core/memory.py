@@ -153,6 +153,9 @@ class Piece:
             missing from a level has no gold there; evaluation excludes it and says so.
         faults: query id → why it has no gold, where the data set knows.
         skipped: (item, reason) of what could not be used, such as a session without turns.
+        types: query id → the question type of a query whose kind does not say it.
+        sources: doc id → where it comes from, such as a chat, where a data set's docs are of
+            several sources.
     """
 
     memory: Memory
@@ -160,6 +163,8 @@ class Piece:
     qrels: Mapping[str, Mapping[str, Parts]] = field(default_factory=dict)
     faults: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[tuple[str, str], ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,8 @@ def save_qrels(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
     """Write each query's kind and gold (ids only), and pass each piece on.
 
     A query without gold has one row: part −1, and the reason where the data set knows it. `field`
-    names whose words a gold doc holds; it is '' where it holds those of several.
+    names whose words a gold doc holds; it is '' where it holds those of several. Of a piece that
+    knows its docs' sources it names the source.
     """
     with table_writer(path, _QREL) as out:
         for piece in pieces:
@@ -136,7 +137,8 @@ def save_qrels(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
                 for row in [*([("", -1, "", reason)] if reason or not gold else []), *gold]:
                     level, _, doc_id, _ = row
                     said = fields.get((level.partition("_")[0], doc_id), set())
-                    field = next(iter(said)) if len(said) == 1 else ""
+                    alone = next(iter(said)) if len(said) == 1 else ""
+                    field = piece.sources.get(doc_id, alone)
                     out.add(query.query_id, query.kind, *row, field)
             yield piece
 

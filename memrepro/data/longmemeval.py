@@ -64,7 +64,8 @@ def pieces_of(instances: Iterable[Any], name: str, *, duplicates: str = "first")
     Rounds: a user turn and the assistant turns after it; an assistant turn at the start of a
     session is a round of its own, and so is a user turn that nobody answers. A turn's id is the
     official `<session_id>_<position in the session, from 1, both roles counted>`; a round's is its
-    first turn's. A query's kind is its question type, or `abstention` where the id contains `_abs`.
+    first turn's. A query's kind is its question type, or `abstention` where the id contains `_abs`;
+    the type of an abstention is in the piece's `types`.
 
     Levels of the qrels, each gold doc one part of one alternative:
 
@@ -172,7 +173,8 @@ def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:
     }
     memory = Memory(question_id, sessions, times)
     faults = {question_id: fault} if fault else {}
-    return Piece(memory, (query,), qrels, faults, tuple(skipped))
+    types = {question_id: instance["question_type"]} if kind == _ABSTENTION else {}
+    return Piece(memory, (query,), qrels, faults, tuple(skipped), types)
 
 
 def _slots(instance: Mapping[str, Any], duplicates: str, skipped: Skipped) -> list[_Slot]:

@@ -3,6 +3,7 @@
 A doc is one session entry: a conversation with a friend, a session with an AI, or a purchase
 record, as compact JSON without its ids. That form and that choice of persons give RF-Mem's
 Table 9 exactly at noise 0.0: 263 questions and 527 docs (docs/protocols.md, PersonaBench).
+With `fields` a doc is the words of its two sides instead, for key schemes that tell them apart.
 """
 
 import json
@@ -22,6 +23,7 @@ ROOT = "personabench/eval_data/eval_data_v1/synthetic_data"
 KINDS = ("Basic information", "Social", "Preference easy", "Preference hard", "Subjective")
 # Of a doc; the same word is the key of its content. No id tells it.
 SOURCES = ("conversation", "user_ai_interaction", "purchase_history")
+OWN, OTHER = "own", "other"  # the fields: of the person whose memory it is, and of who answers
 
 _IDS = ("segment_id", "session")
 _TIME = "%Y/%b/%d/%I:%M %p"
@@ -30,11 +32,13 @@ _TIME = "%Y/%b/%d/%I:%M %p"
 _Source = tuple[Path, dict[str, list[Any]]]
 
 
-def stream(folder: Path, name: str) -> Iterator[Piece]:
+def stream(folder: Path, name: str, *, fields: bool = False) -> Iterator[Piece]:
     """Read the data set of that registry key from the files below `folder`, a person at a time.
 
     A doc is a session of one round of one turn, all with the segment's id, its field named by its
-    source; a session whose time cannot be read has none. A question that cannot be used is skipped.
+    source. With `fields` the round has a turn a message, of the field `OWN` or `OTHER`, and nothing
+    else of the entry; a purchase record, which nobody says, stays whole and is `OWN`. A session
+    whose time cannot be read has none. A question that cannot be used is skipped.
     One gets no entry in the qrels, but a fault, if it has no ground truth, or a part of it has no
     doc, or it cannot be read, or names what is no doc of the person.
 
@@ -58,10 +62,12 @@ def stream(folder: Path, name: str) -> Iterator[Piece]:
         ]
         gold = _gold(base / "eval_info" / f"qa_gt_context_all_noise_{noise}.json")
         for index, person in enumerate(people[:PERSONS]):
-            entries = list(_entries(_get(person, "Name", str, path), private))
+            owner = _get(person, "Name", str, path)
+            entries = list(_entries(owner, private))
             asked = _get(_get(person, "Eval_Info", dict, path), "qa", list, path)
             total += len(asked)
-            pieces.append(_piece(f"c{community}-p{index}", entries, asked, gold, broken))
+            of_fields = owner if fields else ""
+            pieces.append(_piece(f"c{community}-p{index}", entries, asked, gold, broken, of_fields))
     check_skipped(broken, total, str(folder / ROOT))
     yield from pieces
 
@@ -72,13 +78,19 @@ def _piece(
     asked: list[Any],
     gold: dict[str, Parts | None],
     broken: Skipped,
+    owner: str,
 ) -> Piece:
-    """A person's docs and questions; what is wrong with the latter is added to `broken`."""
+    """A person's docs and questions; what is wrong with the latter is added to `broken`.
+
+    Where there are fields, `owner` is the person's name; else ''.
+    """
     skipped: Skipped = []
     sessions, times = [], []
+    sources: dict[str, str] = {}
     for entry, path, source in entries:
-        session = _session(entry, path, source)
+        session = _session(entry, path, source, owner)
         sessions.append(session)
+        sources[session.session_id] = source
         times.append(minute(entry.get("time"), _TIME))
         if not times[-1]:
             reason = f"stays, without a time: {entry.get('time')!r} cannot be read"
@@ -112,7 +124,9 @@ def _piece(
             qrels[query.query_id] = parts
             continue
         broken.append((query.query_id, faults[query.query_id]))
-    return Piece(memory, tuple(queries), {"session": qrels}, faults, tuple(skipped))
+    return Piece(
+        memory, tuple(queries), {"session": qrels}, faults, tuple(skipped), sources=sources
+    )
 
 
 def _entries(name: str, private: list[_Source]) -> Iterator[tuple[Any, Path, str]]:
@@ -126,10 +140,29 @@ def _entries(name: str, private: list[_Source]) -> Iterator[tuple[Any, Path, str
                 yield doc, path, source
 
 
-def _session(entry: Any, path: Path, source: str) -> Session:
+def _session(entry: Any, path: Path, source: str, owner: str) -> Session:
     doc_id = _get(entry, "segment_id", str, path)
-    text = json.dumps(_without_ids(entry), separators=(",", ":"))
-    return Session(doc_id, (Round(doc_id, (Turn(doc_id, source, text),)),))
+    if owner and source != SOURCES[2]:
+        said = _messages(_get(entry, source, list, path), path, owner)
+    else:
+        said = [(OWN if owner else source, json.dumps(_without_ids(entry), separators=(",", ":")))]
+    # The only turn of a doc has its id.
+    ids = [doc_id] if len(said) == 1 else [f"{doc_id}/{n}" for n in range(1, len(said) + 1)]
+    turns = (Turn(i, field, text) for i, (field, text) in zip(ids, said, strict=True))
+    return Session(doc_id, (Round(doc_id, tuple(turns)),))
+
+
+def _messages(found: list[Any], path: Path, owner: str) -> list[tuple[str, str]]:
+    """`field, text` of each message of a talk, of which there must be one at least."""
+    said = []
+    for message in found:
+        role = _get(message, "role", str, path)
+        # An AI's partner is the `user`; the name of a person may lack its title.
+        own = role == "user" or role in owner
+        said.append((OWN if own else OTHER, _get(message, "content", str, path)))
+    if not said:
+        raise damaged(f"{path} has a session without a message")
+    return said
 
 
 def _why_skipped(entry: Any) -> str:

@@ -41,8 +41,10 @@ def _of_dataset(name: str) -> Callable[[str, str], Path]:
 qrels = _of_dataset("qrels.parquet")  # ids and kinds
 statistics = _of_dataset("statistics.csv")  # queries, sessions and rounds of each memory
 topics = _of_dataset("topics.csv")  # the number of questions on each topic
+types = _of_dataset("types.csv")  # the question types of questions whose kind says another
 evidence = _of_dataset("evidence.csv")  # how well evidence that is inferred fits the data
 lengths = _of_dataset("lengths.parquet")  # how long docs and queries are
+extracted_lengths = _of_dataset("extracted_lengths.parquet")  # how long facts and summaries are
 places = _of_dataset("places.parquet")  # the session that each round and turn lies in
 skipped = _of_dataset("skipped.csv")  # what could not be used, and why
 extraction_counts = _of_dataset("extracted.csv")  # by source and kind, and by what version

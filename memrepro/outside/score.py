@@ -224,6 +224,8 @@ def _compare(
     for profile in profiles:
         metrics = Metrics(profile)
         for name, one in plan.runs.items():
+            if one.moves_questions:
+                continue
             if one.dataset == dataset and name in metrics.experiments:
                 for setting, at, named, cut in metrics.evaluated(name):
                     if (named, cut) == (metric, k):

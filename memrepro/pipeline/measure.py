@@ -30,7 +30,7 @@ def measure(name: str, publish: bool) -> tuple[StageResult, list[Path]]:
     plan = load_plan()
     if name in plan.scales:
         scale = plan.scale(name)
-        module = importlib.import_module(f"memrepro.papers.{scale.paper}.scale")
+        module = importlib.import_module(f"memrepro.papers.{scale.paper}.{scale.module}")
         done: StageResult = module.run(name)
         profile: str = scale.profile
     else:

@@ -98,8 +98,8 @@ class Runs:
         if path not in self._sizes:
             return None
         table = self._sizes[path]
-        for name in ("encoder", "granularity", "key_scheme"):
-            table = table[table[name] == getattr(one, name)]
+        for name, value in one.searched.items():
+            table = table[table[name] == value]
         if table.empty:
             return None
         source = FileSource(path.relative_to(paths.results(profile)).as_posix())

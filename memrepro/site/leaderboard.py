@@ -55,11 +55,12 @@ def leaderboard(profile: str, plan: Plan) -> list[Entry]:
 
     The best is the highest mean on a data set at a level, and the distance to it is resampled with
     the same questions: 'close' is what does not differ significantly from the best at 95 %, with
-    no correction for how many are compared.
+    no correction for how many are compared. Runs that ask at times that follow from the evidence
+    are left out.
     """
     if not is_evaluated(profile):
         return []
-    frame = _values(profile)
+    frame = _values(profile, plan)
     if frame.empty:
         return []
     datasets = {name: plan.experiment(name).dataset for name in frame["experiment"].unique()}
@@ -81,7 +82,7 @@ def leaderboard(profile: str, plan: Plan) -> list[Entry]:
     return sorted(found, key=_order)
 
 
-def _values(profile: str) -> pd.DataFrame:
+def _values(profile: str, plan: Plan) -> pd.DataFrame:
     """`experiment, setting, level, metric, k, query_id, value` of the metrics that are shown."""
     metrics = metrics_of(profile)
     parts = [
@@ -89,6 +90,7 @@ def _values(profile: str) -> pd.DataFrame:
             experiment=name, setting=setting, level=level, metric=metric, k=k
         )
         for name in sorted(metrics.experiments)
+        if not plan.experiment(name).moves_questions
         for setting, level, metric, k in metrics.evaluated(name)
         if (metric, k) in COLUMNS
     ]

@@ -36,9 +36,7 @@ def key_sizes(one: Experiment, requests: Sequence[Request]) -> dict[str, Any]:
     read = np.minimum(tokens, counter.limit)
     keys = sum(len(request.keys.rows) for request in requests)
     return {
-        "encoder": one.encoder,
-        "granularity": one.granularity,
-        "key_scheme": one.key_scheme,
+        **one.searched,
         "limit": counter.limit,
         "memories": len(requests),
         "docs": sum(len(request.keys.doc_ids) for request in requests),

@@ -83,6 +83,17 @@ class Experiment:
         return paths.vectors(self.profile, self.dataset, self.encoder)
 
     @property
+    def searched(self) -> dict[str, str]:
+        """What tells the keys that it searches from those of other runs of its study."""
+        names = ("dataset", "encoder", "granularity", "key_scheme")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def moves_questions(self) -> bool:
+        """Whether it asks at times that follow from the evidence, which no other run knows."""
+        return bool(self.asked) or self.vary == "asked"
+
+    @property
     def varies_keys(self) -> bool:
         """Whether it is a sweep over what is searched, and not over a parameter."""
         return self.vary in ("key_scheme", "granularity")
@@ -121,17 +132,19 @@ class Latency:
 
 @dataclasses.dataclass(frozen=True, config=STRICT)
 class Scale:
-    """The sizes, in segments, at which a store is measured.
+    """What a document's own module measures, outside the line: a store at several sizes, a file.
 
     Attributes:
         profile: whose folder the table lies in.
-        paper: the document whose module `scale` measures it.
-        segments: the sizes.
+        paper: the document whose module measures it.
+        module: which of its modules.
+        segments: the sizes of a store, in segments.
     """
 
     profile: Profile
     paper: str
-    segments: Numbers
+    module: str = "scale"
+    segments: Numbers = ()
 
 
 @dataclasses.dataclass(frozen=True, config=STRICT)

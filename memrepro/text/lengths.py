@@ -7,18 +7,20 @@ instruction and the options among them (in all 464.6 and 24657.8 for Table 1's f
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from memrepro.core.memory import GRANULARITIES, Memory, Piece
+from memrepro.core.extractions import Extractions
+from memrepro.core.memory import GRANULARITIES, Dataset, Memory, Piece
 from memrepro.files.atomic import write_table
 
 TOKENISER = "o200k_base, the tokeniser of gpt-4.1-mini"
 LEVELS = ("session", "round")
+VALUES = ("fact", "summary")  # the kinds of extraction that may be given to a reader
 QUERY = "query"
 # A level of more docs in all memories is left out: LongMemEval-M has 250,000 sessions.
 MOST_DOCS = 50_000
@@ -30,7 +32,7 @@ class Length(NamedTuple):
     Attributes:
         memory_id: whose doc it is; a doc's id is unique within a memory only.
         doc_id: of a session or round, or the query's own.
-        level: 'session', 'round' or 'query'.
+        level: 'session', 'round', 'query', or an extraction's name.
         characters: of the text that the key scheme `concat` embeds: fields joined by one space.
         words: of it, parted by white space.
         tokens: of it, by `TOKENISER`.
@@ -94,6 +96,32 @@ def save_lengths(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
                 for doc_id, text in zip(ids, texts, strict=True)
             ]
         yield piece
+    _write(rows, path)
+
+
+def save_extracted_lengths(dataset: Dataset, extractions: Extractions, path: Path) -> None:
+    """Write a `Length` a row of each memory's extractions of `VALUES`, as docs of their own.
+
+    A name with more than `MOST_DOCS` docs has no row.
+    """
+    known: dict[bytes, tuple[int, int, int]] = {}
+    rows: dict[str, list[Length]] = {}
+    for name in (one for one in extractions.texts if one.rpartition("-")[2] in VALUES):
+        docs = [
+            (memory.memory_id, doc)
+            for memory in dataset.memories.values()
+            for session in memory.sessions
+            for doc in extractions.as_docs(name, session)
+        ]
+        if len(docs) <= MOST_DOCS:
+            rows[name] = [
+                Length(memory_id, doc.round_id, name, *_counts(doc.fields["text"], known))
+                for memory_id, doc in docs
+            ]
+    _write(rows, path)
+
+
+def _write(rows: Mapping[str, Sequence[Length]], path: Path) -> None:
     frame = pd.DataFrame([row for of in rows.values() for row in of], columns=Length._fields)
     types = dict.fromkeys(("characters", "words", "tokens"), "int32")
     write_table(path, frame.astype(types | dict.fromkeys(("memory_id", "doc_id", "level"), "str")))

@@ -120,6 +120,12 @@ def test_whose_words_the_gold_is(tmp_path):
     gold = {"session": {"q1": (("s1",), ("s2",)), "q3": (("s2",),)}}
     run((Piece(PIECES[0].memory, PIECES[0].queries, gold),), tmp_path)
     assert load_evidence_fields(tmp_path / "qrels.parquet") == {"q3": "assistant"}
+    sources = {"s1": "chat", "s2": "diary"}
+    run((Piece(PIECES[0].memory, PIECES[0].queries, gold, sources=sources),), tmp_path)
+    assert load_evidence_fields(tmp_path / "qrels.parquet") == {
+        "q1": "chat and diary",
+        "q3": "diary",
+    }
 
 
 def test_a_doc_id_in_two_sessions_is_refused(tmp_path):

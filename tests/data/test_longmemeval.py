@@ -414,4 +414,6 @@ def test_an_abstention_is_a_kind_and_keeps_its_gold(instance):
     plain = read(instance)
     dataset = read(instance | {"question_id": "q1_abs"})
     assert dataset.queries[0].kind == "abstention"
+    assert [piece.types for piece in dataset.pieces] == [{"q1_abs": plain.queries[0].kind}]
+    assert [piece.types for piece in plain.pieces] == [{}]
     assert dataset.qrels["session"] == {"q1_abs": plain.qrels["session"]["q1"]}

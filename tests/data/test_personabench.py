@@ -56,6 +56,22 @@ def test_every_question_has_gold(clean):
     assert not clean.skipped
 
 
+def test_the_sides_of_the_real_talks_are_fields(clean):
+    sides = gather(
+        personabench.stream(in_mirror("personabench-n00"), "personabench-n00", fields=True)
+    )
+    assert sides.qrels == clean.qrels
+    for key, memory in clean.memories.items():
+        for whole, split in zip(memory.rounds, sides.memories[key].rounds, strict=True):
+            ((source, text),) = whole.fields.items()
+            if source == "purchase_history":
+                assert split.fields == {"own": text}
+                continue
+            said = [message["content"] for message in json.loads(text)[source]]
+            assert [turn.text for turn in split.turns] == said
+            assert set(split.fields) == {"own", "other"}
+
+
 def by_source(data):
     """How many docs of each source, which the key of a doc's content tells, and no id."""
     docs = [
@@ -148,13 +164,13 @@ def tiny():
     return [community(0), community(1)]
 
 
-def load(folder, release):
+def load(folder, release, fields=False):
     for c, files in enumerate(release):
         for name, value in files.items():
             path = folder / personabench.ROOT / f"community_{c}" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(value), encoding="utf-8")
-    pieces = personabench.stream(folder, "personabench-n00")
+    pieces = personabench.stream(folder, "personabench-n00", fields=fields)
     return gather(prepared.save(pieces, folder / "tables"))
 
 
@@ -189,6 +205,35 @@ def test_a_doc_is_compact_json_without_ids(tmp_path, tiny):
         '[{"role":"me","content":"Ol\\u00e1"}]}'
     }
     assert (memory.times[0], memory.times[-1]) == ("2024-10-09T12:05", "2024-01-02T00:30")
+
+
+def test_fields_are_the_sides_of_a_talk(tmp_path, tiny):
+    talk, chat = (
+        next(one["Data"] for one in tiny[0][f"private_data/noise_0.0/{name}_data_all.json"]
+             if one["Name"] == "Person 01")
+        for name in personabench.SOURCES[:2]
+    )  # fmt: skip
+    # A name may lack its title, and the gold does not say whose words it is in.
+    talk[0]["Conversations"][0]["conversation"] = [
+        {"role": "Person 01", "content": "a"}, {"role": "A", "content": "b"},
+        {"role": "Person", "content": "c"},
+    ]  # fmt: skip
+    chat[0]["user_ai_interaction"] = [
+        {"role": "assistant", "content": "d"}, {"role": "user", "content": "e"},
+    ]  # fmt: skip
+    for files in tiny:
+        for one in files["private_data/noise_0.0/user_ai_interaction_data_all.json"]:
+            one["Data"][0]["user_ai_interaction"] += [{"role": "user", "content": "e"}]
+    data = load(tmp_path, tiny, fields=True)
+    found = {r.round_id: r.fields for r in data.memories["c0-p1"].rounds}
+    assert found["01-3"] == {"own": "a\n\nc", "other": "b"}
+    assert found["01-5"] == {"other": "d", "own": "e\n\ne"}
+    assert found["01-2"] == {"own": '{"time":"2024/Jan/02/12:30 AM","purchase_history":[]}'}
+    sources = {doc: name for piece in data.pieces for doc, name in piece.sources.items()}
+    assert (sources["01-3"], sources["01-5"]) == personabench.SOURCES[:2]
+    chat[0]["user_ai_interaction"] = []
+    with pytest.raises(MemreproError, match="a session without a message"):
+        load(tmp_path / "again", tiny, fields=True)
 
 
 def test_only_preference_is_split_by_difficulty(tmp_path, tiny):

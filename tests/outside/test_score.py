@@ -90,6 +90,9 @@ def test_values_are_those_of_ir_measures_and_of_the_committed_run(plan, ours, tm
         row = stated[stated["metric"] == metric].iloc[0]
         assert row["value"] == pytest.approx(peer[measure])
         assert row["low"] <= row["value"] <= row["high"]
+    beside = {plan.runs[name].vary for name in scored.beside["beside"]}
+    assert "key_scheme" in beside
+    assert "asked" not in beside  # those runs know when the evidence was
     itself = scored.beside[scored.beside["beside"] == OURS].iloc[0]
     assert (itself["won"], itself["lost"], itself["difference"]) == (0, 0, 0)
     every = scored.values[(scored.values["protocol"] == EVERY) & (scored.values["k"] == 10)]

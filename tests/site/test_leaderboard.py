@@ -47,7 +47,7 @@ def test_the_best_the_close_and_the_rest(monkeypatch):
     ]
     names = ["experiment", "setting", "level", "query_id", "kind", "metric", "k", "value"]
     monkeypatch.setattr(board, "is_evaluated", lambda profile: True)
-    monkeypatch.setattr(board, "_values", lambda profile: pd.DataFrame(rows, columns=names))
+    monkeypatch.setattr(board, "_values", lambda profile, plan: pd.DataFrame(rows, columns=names))
     found = {entry.experiment: entry for entry in board.leaderboard("sample", load_plan())}
     score = {name: entry.scores[COLUMNS.index(("recall_all", 5))] for name, entry in found.items()}
     assert score["sample-dense-user"].standing == "best"
@@ -59,6 +59,13 @@ def test_the_best_the_close_and_the_rest(monkeypatch):
     assert found["sample-dense-fielded"].n == 9
     assert found["sample-bm25-user"].encoder == "none (lexical)"
     assert found["sample-bm25-user"].scores[1] is None  # never evaluated at 10
+
+
+def test_runs_that_know_when_the_evidence_was_are_left_out():
+    plan = load_plan()
+    knowing = {name for name, one in plan.runs.items() if one.vary == "asked"}
+    assert {one.profile for name, one in plan.runs.items() if name in knowing} == {"sample", "open"}
+    assert not knowing & {entry.experiment for entry in board.leaderboard("sample", plan)}
 
 
 def test_a_profile_without_results_has_no_lines(tmp_path, monkeypatch):

@@ -31,6 +31,12 @@ def test_keys_are_counted_and_each_text_is_embedded_once(sizes):
     assert sizes["bytes"] == 4 * 384 * 4
 
 
+def test_a_row_says_whose_keys_it_counts(sizes):
+    """Two editions of a data set may be searched by one study."""
+    names = ("dataset", "encoder", "granularity", "key_scheme")
+    assert [sizes[name] for name in names] == ["toy", "all-minilm-l6-v2", "round", "fielded"]
+
+
 def test_what_is_beyond_the_limit_is_not_read(sizes):
     # Two special tokens a text: "one two" has 4, "three" has 3, the long one 302.
     assert (sizes["tokens"], sizes["read"], sizes["cut"]) == (309, 4 + 3 + 256, 1)

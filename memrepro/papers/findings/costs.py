@@ -47,8 +47,8 @@ def cost_of(one: Outcome) -> Cost:
     if planned.retriever == "bm25" or (planned.retriever == "hybrid" and run.setting == "0.0"):
         return Cost(0.0, 0.0, 0.0, 0.0, None, "BM25", "")
     sizes = _key_sizes(arena.profile, planned.study)
-    for name in ("encoder", "granularity", "key_scheme"):
-        sizes = sizes[sizes[name] == getattr(planned, name)] if len(sizes) else sizes
+    for name, value in planned.searched.items():
+        sizes = sizes[sizes[name] == value] if len(sizes) else sizes
     counted = sizes.iloc[0] if len(sizes) else None
     keys: float | None = None
     if counted is not None:

@@ -1,9 +1,12 @@
 """Recall by the tokens that a reader is given: the retrieval half of LongMemEval's Figure 5.
 
 Docs are given whole, best first, until the next one would exceed the budget. Evidence is counted by
-rounds, whichever docs bring them: a session brings all of its own. Tokens are those of
-`lengths.parquet` (`text.lengths.TOKENISER`), of the texts alone. A budget that some question's list
-does not reach is left out: a short list is not a bad one.
+rounds, whichever docs bring them: a session brings all of its own. A fact or summary stands for the
+round or session that it was taken from; whether it still holds what was asked is not seen, so that
+theirs is the most that a reader can find. Tokens are those of `lengths.parquet` and
+`extracted_lengths.parquet` (`text.lengths.TOKENISER`), of the texts alone. A budget that some
+question's list does not reach is left out, unless the list is all that the memory has: a short list
+is not a bad one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,9 +17,11 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.memory import Parts
+from memrepro.evaluate.rollup import parent_of
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report import figures
@@ -37,8 +42,14 @@ _GIVEN = {
     "round, K = V, BM25 (words in lower case)": ("{lexical}-words", ""),
     "session, K = V, cut at the limit": ("{stem}-session-keys", "{base}"),
     "session, K = V, best of its windows": ("{stem}-session-windows", "{base}+{window}"),
+    "fact": ("{stem}-facts", ""),
+    "summary": ("{stem}-summaries", ""),
 }
-_NOTE = "docs are given whole until the next would exceed the budget; evidence counted by rounds"
+_NOTE = (
+    "docs are given whole until the next would exceed the budget; evidence counted by rounds; a "
+    "fact or summary counts as the round or session that it was taken from, which is the most that "
+    "it can hold"
+)
 
 
 class Given(NamedTuple):
@@ -69,18 +80,23 @@ def within(
         tokens: of each doc, by memory and doc.
         gold: query id → parts, by rounds; other questions are left out.
         places: the session of each round.
-        budgets: those that the list of each question reaches are yielded.
+        budgets: those that the list of each question reaches, or that is all of its memory, are
+            yielded.
     """
+    held = tokens.groupby(level="memory_id").size()
     asked = ranking[ranking["query_id"].isin(gold.keys())]
     index = pd.MultiIndex.from_frame(asked[["memory_id", "doc_id"]])
     spent = asked.assign(spent=tokens.reindex(index).to_numpy())
     spent["spent"] = spent.groupby("query_id", sort=False)["spent"].cumsum()
-    lists = {
-        str(query): (part["doc_id"].tolist(), part["spent"].to_numpy())
-        for query, part in spent.groupby("query_id", sort=False)
-    }
+    lists: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
+    short = []  # where the lists end that could be longer
+    for query, part in spent.groupby("query_id", sort=False):
+        ends = part["spent"].to_numpy()
+        lists[str(query)] = (list(map(parent_of, part["doc_id"])), ends)
+        if len(part) < held[part["memory_id"].iloc[0]]:
+            short.append(ends[-1])
     for budget in budgets:
-        if any(ends[-1] <= budget for _, ends in lists.values()):
+        if any(end <= budget for end in short):
             continue
         found, counts = {}, []
         for query, (docs, ends) in lists.items():
@@ -97,13 +113,15 @@ def given(runs: Runs, study: Spec) -> dict[str, Given]:
     """What each of the rankings that were run gives within each budget."""
     plan, dataset = load_plan(), study["dataset"]
     profile = plan.dataset(dataset).profile
-    path = paths.lengths(profile, dataset)
-    lengths = read_table(path)
+    files = [path(profile, dataset) for path in (paths.lengths, paths.extracted_lengths)]
+    lengths = pd.concat([read_table(path) for path in files if path.is_file()])
     memories = lengths[lengths["level"] == "query"].set_index("doc_id")["memory_id"]
     gold: Gold = read_gold(profile, dataset, plan.evaluation.protocols)
     wanted = gold.wanted("round", next(iter(plan.evaluation.protocols.values())))
     beside = [
-        FileSource(f"data/{dataset}/{name}.parquet") for name in ("lengths", "qrels", "places")
+        FileSource(f"data/{dataset}/{path.name}")
+        for path in (*files, paths.qrels(profile, dataset), paths.places(profile, dataset))
+        if path.is_file()
     ]
     found = {}
     for name, templates in _GIVEN.items():

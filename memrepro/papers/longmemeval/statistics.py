@@ -16,16 +16,16 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.documents import printed_rows
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
+from memrepro.audit.verdicts import NOT_COMPARABLE, judge
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
+from memrepro.files.atomic import read_table
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number, write_cells
 
 TYPES, SESSIONS, ROUNDS = "question type", "evidence sessions", "round of the evidence"
 _AXES = {TYPES: "questions", SESSIONS: "questions", ROUNDS: "evidence statements"}
 _COLUMNS = ["panel", "value", "count", "share"]
-_MERGED = "the qrels keep abstention as a kind of its own, whatever its question type was"
 _MOST = "share above one half"
 
 
@@ -37,6 +37,15 @@ def _has_places(dataset: str) -> bool:
 def _is_whole_benchmark(dataset: str) -> bool:
     """Whether the printed counts are those of this data set, and not of a larger one."""
     return dataset.startswith("longmemeval-") and not dataset.endswith("-e47becba")
+
+
+def asked_types(profile: str, dataset: str) -> dict[str, str]:
+    """Query id → question type of the abstentions, whose kind does not say it."""
+    path = paths.types(profile, dataset)
+    if not path.is_file():
+        return {}
+    table = read_table(path)
+    return dict(zip(table["query_id"], table["type"], strict=True))
 
 
 def round_number(round_id: str) -> int:
@@ -99,6 +108,7 @@ def by_type(profile: str, dataset: str) -> Iterator[Cell]:
     kinds, _ = load_qrels(paths.qrels(profile, dataset), "session")
     here = Counter(kinds.values())
     abstentions = here.pop("abstention", 0)
+    asked = here + Counter(asked_types(profile, dataset).values())
     shown = printed_rows("longmemeval", "figure9")
     columns = with_them, without_them = list(shown["all"])
     told = printed_rows("longmemeval", "figure9_text")["abstention questions"]["printed"]
@@ -106,7 +116,7 @@ def by_type(profile: str, dataset: str) -> Iterator[Cell]:
     types = [kind for kind in shown if kind not in ("all", "abstention")]
     types += [kind for kind in here if kind not in types]
     # Row, and what there is of it with and without abstentions.
-    table: list[tuple[str, int | None, int | None]] = [(kind, None, here[kind]) for kind in types]
+    table: list[tuple[str, int, int | None]] = [(kind, asked[kind], here[kind]) for kind in types]
     table += [("abstention", abstentions, None), ("all", len(kinds), sum(here.values()))]
     for row, *values in table:
         for column, value in zip(columns, values, strict=True):
@@ -115,8 +125,6 @@ def by_type(profile: str, dataset: str) -> Iterator[Cell]:
             if value is not None:
                 label, term = judge(known, value) if known else (NOT_COMPARABLE, "")
                 yield Cell(row, column, "questions", known, str(value), value, label, term)
-            elif known:
-                yield Cell(row, column, "questions", known, "", 0, NOT_RUN, note=_MERGED)
 
 
 def claims(profile: str, dataset: str) -> Iterator[Cell]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from memrepro.core.extractions import Extracted
+from memrepro.core.extractions import Extracted, Extractions
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, save_dates, save_extracted, save_ranges
 from memrepro.errors import MemreproError
@@ -24,6 +24,7 @@ from memrepro.files.atomic import root, write_table
 from memrepro.memory.language.extract import by_store
 from memrepro.study.params import load_plan, named
 from memrepro.study.result import StageResult
+from memrepro.text.lengths import save_extracted_lengths
 from memrepro.text.sources import by_nlp, from_file, said_dates
 
 _COUNTS = ["source", "kind", "of", "number", "version"]
@@ -101,13 +102,13 @@ def run(dataset: str) -> StageResult:
         source: extract(source, options, loaded, entry.module)
         for source, options in entry.extract.items()
     }
-    texts = save_extracted(
-        (t for one in found.values() for t in one.texts), paths.extracted(dataset)
-    )
-    dates, ranges, counted = (
+    extracted = [text for one in found.values() for text in one.texts]
+    texts = save_extracted(extracted, paths.extracted(dataset))
+    dates, ranges, counted, lengths = (
         path(entry.profile, dataset)
-        for path in (paths.dates, paths.ranges, paths.extraction_counts)
+        for path in (paths.dates, paths.ranges, paths.extraction_counts, paths.extracted_lengths)
     )
+    save_extracted_lengths(loaded, Extractions.of(extracted), lengths)
     save_dates([*said_dates(loaded), *(d for one in found.values() for d in one.dates)], dates)
     save_ranges((r for one in found.values() for r in one.ranges), ranges)
     table = pd.DataFrame(
@@ -115,4 +116,6 @@ def run(dataset: str) -> StageResult:
     )
     write_table(counted, table)
     inputs = sorted(paths.prepared(dataset).glob("*.parquet"))
-    return StageResult(f"extract {dataset}", table, inputs, [texts, dates, ranges, counted])
+    return StageResult(
+        f"extract {dataset}", table, inputs, [texts, dates, ranges, counted, lengths]
+    )

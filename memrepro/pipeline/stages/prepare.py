@@ -71,10 +71,12 @@ def run(dataset: str) -> StageResult:
     counts: list[dict[str, str | int]] = []
     skipped: list[tuple[str, str]] = []
     kinds, with_gold = Counter[str](), Counter[str]()
+    types: dict[str, str] = {}
     with bar(None, f"prepare {dataset}", "memory") as progress:
         for piece in pieces:
             counts.append(sizes(piece))
             skipped += piece.skipped
+            types |= piece.types
             gold = {query_id for by_query in piece.qrels.values() for query_id in by_query}
             kinds.update(q.kind for q in piece.queries)
             with_gold.update(q.kind for q in piece.queries if q.query_id in gold)
@@ -88,6 +90,9 @@ def run(dataset: str) -> StageResult:
     write_table(left_out, pd.DataFrame(skipped, columns=["item", "reason"]))
     write_table(on_topics, topics(entry.module, folder, dataset))
     outputs = [qrels, places, asked, lengths, statistics, on_topics, left_out]
+    if types:
+        outputs.append(paths.types(entry.profile, dataset))
+        write_table(outputs[-1], pd.DataFrame(types.items(), columns=["query_id", "type"]))
     if len(checked := evidence(entry.module, folder, dataset)):
         outputs.append(paths.evidence(entry.profile, dataset))
         write_table(outputs[-1], checked)

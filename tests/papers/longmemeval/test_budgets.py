@@ -14,7 +14,10 @@ TOKENS = pd.Series(
 ).rename_axis(["memory_id", "doc_id"])
 
 
-def found(gold, places=None, at=(9, 10, 29, 30, 94, 95)):
+AT = (9, 10, 29, 30, 94, 95)
+
+
+def found(gold, places=None, at=AT):
     return {
         budget: (by_query, docs)
         for budget, by_query, docs in budgets.within(RANKING, TOKENS, gold, places or {}, at)
@@ -36,7 +39,19 @@ def test_all_parts_are_needed_and_a_session_brings_its_rounds():
     assert [by_budget[at][0]["q"] for at in (10, 29, 30)] == [0.0, 0.0, 1.0]
 
 
-def test_a_budget_that_a_list_does_not_reach_is_left_out():
+def test_a_budget_that_a_list_does_not_reach_is_left_out_unless_it_is_all_of_its_memory():
     gold = {"q": (("b",),), "p": (("a",),)}
-    assert list(found(gold)) == [9, 10, 29, 30, 94]
-    assert list(found({"q": (("b",),)})) == [9, 10, 29, 30, 94, 95]
+    assert list(found(gold)) == list(AT)
+    one_more = pd.concat([TOKENS, pd.Series({("n", "d"): 1}).rename_axis(TOKENS.index.names)])
+    reached = [one[0] for one in budgets.within(RANKING, one_more, gold, {}, AT)]
+    assert reached == [9, 10, 29, 30, 94]
+    reached = [one[0] for one in budgets.within(RANKING, one_more, {"q": (("b",),)}, {}, AT)]
+    assert reached == list(AT)
+
+
+def test_a_fact_counts_as_the_round_that_it_was_taken_from():
+    taken = RANKING.assign(doc_id=[f"{doc}#recorded-fact-1" for doc in RANKING["doc_id"]])
+    tokens = TOKENS.rename(lambda doc: f"{doc}#recorded-fact-1", level=1)
+    gold = {"q": (("b",),), "p": (("a", "b"),)}
+    of_facts = list(budgets.within(taken, tokens, gold, {}, AT))
+    assert of_facts == list(budgets.within(RANKING, TOKENS, gold, {}, AT))
