@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Template
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.answers import contains
 from memrepro.files.atomic import read_yaml
 from memrepro.llm.model import Parameters, Prompt
+from memrepro.read.plan import Form
 
 FILE = Path(__file__).with_name("prompts.yaml")
-Form = Literal["json", "text"]
 _SPACE = re.compile(r"\s+")
 _LETTER = re.compile(r"\(([a-z])\)")
 
