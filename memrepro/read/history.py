@@ -12,8 +12,8 @@ from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.read.plan import Condition, ReadingStudy
-from memrepro.read.prompts import Form, Item, show
+from memrepro.read.plan import Condition, Form, ReadingStudy
+from memrepro.read.prompts import Item, show
 from memrepro.text.lengths import count_tokens
 
 FACT = "fact about the user"
