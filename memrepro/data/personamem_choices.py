@@ -1,7 +1,8 @@
 """Published choices of two readers on PersonaMem 32k, without memory and with five messages found.
 
-The files hold letters and, once for both readers, the places of the messages that were found: from 0,
-in the part of the context that a question may see. A person puts them in place (`fetch.rows_of`).
+The files hold letters and, once for both readers, the places of the messages that were found:
+from 0, in the part of the context that a question may see. A person puts them in place
+(`fetch.rows_of`).
 """
 
 from pathlib import Path
@@ -30,8 +31,8 @@ def missing() -> str:
     one = registration(DATASET)
     addresses = ", ".join(file.url for file in one.unhashed)
     return (
-        f"the published choices are not here (licence: {one.licence}, so they are not shipped): put "
-        f"{addresses} as {', '.join(file.path for file in one.unhashed)} into data/raw/{DATASET}"
+        f"the published choices are not here (licence: {one.licence}, so they are not shipped): "
+        f"put {addresses} as {', '.join(file.path for file in one.unhashed)} into data/raw/{DATASET}"
     )
 
 

@@ -151,7 +151,8 @@ def _registration(key: str, entry: Any) -> Registration:
         for file in entry["unhashed"]:
             _check_keys(f"a file of {item}", file, _UNHASHED)
         unhashed = tuple(
-            UnhashedFile(**{**file, "columns": tuple(file["columns"])}) for file in entry["unhashed"]
+            UnhashedFile(**{**file, "columns": tuple(file["columns"])})
+            for file in entry["unhashed"]
         )
     elif not compiled:
         if not isinstance(entry["files"], list) or not entry["files"]:

@@ -14,7 +14,13 @@ from memrepro.evaluate.multiple import holm, sign_flip
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
-    ALL, by_kind, gain, gap, mean_interval, not_run, share_cells,
+    ALL,
+    by_kind,
+    gain,
+    gap,
+    mean_interval,
+    not_run,
+    share_cells,
 )  # fmt: skip
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
-from memrepro.papers.reading.shares import ALL, by_kind, kappa, mean_interval, share_cells
+from memrepro.papers.reading.shares import by_kind, kappa, mean_interval, share_cells
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number
 
@@ -59,7 +59,9 @@ def kind_cells(scored: pd.DataFrame) -> Iterator[Cell]:
             _MAJORITY: mean_interval(_PASSES[_MAJORITY](rows)),
             "LoCoMo's F1": mean_interval(rows["f1"]),
         }
-        yield from share_cells(f"{reader}; {kind}", "share of right answers", texts, len(rows), _NOTE, _PATH)
+        yield from share_cells(
+            f"{reader}; {kind}", "share of right answers", texts, len(rows), _NOTE, _PATH
+        )
 
 
 def agreement_cells(scored: pd.DataFrame) -> Iterator[Cell]:
@@ -87,7 +89,9 @@ def wrong_cells(scored: pd.DataFrame) -> Iterator[Cell]:
         for kind, part in by_kind(rows):
             texts = {name: mean_interval(passed(part)) for name, passed in _PASSES.items()}
             texts |= {name: mean_interval(rule(part)) for name, rule in _RULES.items()}
-            yield from share_cells(f"{reader}; {kind}", "share that passes", texts, len(part), _NOTE, _PATH)
+            yield from share_cells(
+                f"{reader}; {kind}", "share that passes", texts, len(part), _NOTE, _PATH
+            )
 
 
 def label_cells(scored: pd.DataFrame) -> Iterator[Cell]:

@@ -1,4 +1,4 @@
-"""Answers and how they are judged: published ones, published choices, and this project's readers."""
+"""Answers and how they are judged: published ones, published choices, this project's."""
 
 from pathlib import Path
 

@@ -28,18 +28,14 @@ def in_words(found: Interval) -> str:
 
 def gain(first: pd.Series, second: pd.Series) -> str:
     """The mean of second − first over the same questions, in their order."""
-    return in_words(
-        paired_difference(first.to_numpy(np.float64), second.to_numpy(np.float64))
-    )
+    return in_words(paired_difference(first.to_numpy(np.float64), second.to_numpy(np.float64)))
 
 
 def gap(first: pd.Series, second: pd.Series) -> str:
     """The mean of the second less that of the first, which are of other questions; '' if none."""
     if first.empty or second.empty:
         return ""
-    return in_words(
-        unpaired_difference(first.to_numpy(np.float64), second.to_numpy(np.float64))
-    )
+    return in_words(unpaired_difference(first.to_numpy(np.float64), second.to_numpy(np.float64)))
 
 
 def kappa(first: pd.Series, second: pd.Series) -> float:
