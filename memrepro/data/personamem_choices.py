@@ -29,10 +29,10 @@ _LETTERS = "abcd"
 def missing() -> str:
     """What a reader of 'not run' must know: why there are no choices, and where they are."""
     one = registration(DATASET)
-    addresses = ", ".join(file.url for file in one.unhashed)
+    places = ", ".join(f"{file.url} as {file.path}" for file in one.unhashed)
     return (
         f"the published choices are not here (licence: {one.licence}, so they are not shipped): "
-        f"put {addresses} as {', '.join(file.path for file in one.unhashed)} into data/raw/{DATASET}"
+        f"put {places} into data/raw/{DATASET}"
     )
 
 
