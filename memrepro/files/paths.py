@@ -125,6 +125,11 @@ def answers(profile: str) -> Path:
     return results(profile) / "answers.parquet"
 
 
+def choices(profile: str) -> Path:
+    """Each published choice of an option: whether it is right, without texts."""
+    return results(profile) / "choices.parquet"
+
+
 def manifest(profile: str) -> Path:
     """The digests of all outputs of a profile."""
     return results(profile) / "manifest.json"

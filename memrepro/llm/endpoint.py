@@ -207,6 +207,11 @@ class Endpoint:
         self._pace.wait(stop)
         if stop.is_set():
             raise _Failed("it was not asked for again")
+        if prompt.parameters.options:
+            raise _Stop(
+                "a prompt has options, and an endpoint does not say how likely each is: use a "
+                "model in process, or ask for the choice as text"
+            )
         parameters = asdict(prompt.parameters)
         body = {
             "model": self.identity.model,

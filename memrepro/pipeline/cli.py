@@ -73,7 +73,8 @@ def _datasets(arguments: argparse.Namespace) -> int:
     rows = []
     for key, r in registrations().items():
         there = sum((mirror / f.path).is_file() for f in r.files) if mirror else 0
-        held = "compiled here" if r.compiled else f"{there} of {len(r.files)}"
+        held = f"{there} of {len(r.files)}"
+        held = "compiled here" if r.compiled else "put in place by hand" if r.unhashed else held
         rows.append((key, r.name, r.edition, r.licence, held, r.identity[:16]))
     columns = ["data set", "name", "edition", "licence", "files in the mirror", "identity"]
     print_table(pd.DataFrame(rows, columns=columns), arguments.json)

@@ -204,6 +204,13 @@ def test_a_wrong_request_is_not_tried_again(server):
     assert len(server.asked) == 12
 
 
+def test_a_prompt_with_options_is_never_sent(server):
+    options = Prompt.of("a or b?", parameters=Parameters(options=("a", "b")))
+    with pytest.raises(MemreproError, match=r"a prompt has options, and an endpoint does not say"):
+        ask(server, [options])
+    assert server.asked == []
+
+
 def test_a_prompt_that_is_refused_for_itself_is_recorded_so(server, tmp_path):
     body = b'{"error": {"code": "context_length_exceeded", "message": "too long"}}'
     server.faults["question 3"] = [{"status": 400, "body": body}]
