@@ -4,7 +4,8 @@ No stage that ranks reads this. The texts stay on this machine, under the data s
 """
 
 import importlib
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from memrepro.data.fetch import check_before_use
 from memrepro.data.registry import registration
@@ -47,12 +48,28 @@ def gold_answers(dataset: str) -> dict[str, Gold]:
     Raises:
         MemreproError: if the data set has no answers, or a file is missing, changed or malformed.
     """
-    entry, folder = registration(dataset), paths.raw(dataset)
-    module = importlib.import_module(f"memrepro.data.{entry.module}")
+    module = _module(dataset)
     if not hasattr(module, "gold"):
         raise MemreproError(
             f"data set {dataset!r} holds questions and evidence, and no answers that memrepro "
             "reads: nothing can be read or judged on it"
         )
-    check_before_use(entry, folder)
+    folder = paths.raw(dataset)
+    check_before_use(registration(dataset), folder)
     return {one.query_id: one for one in module.gold(folder, dataset)}
+
+
+def speakers(dataset: str) -> Mapping[str, Mapping[str, str]]:
+    """Memory id → field of its turns → the person's name, where the questions call them by it.
+
+    Empty where turns are a user's and an assistant's.
+    """
+    module = _module(dataset)
+    if not hasattr(module, "speakers"):
+        return {}
+    found: Mapping[str, Mapping[str, str]] = module.speakers(paths.raw(dataset))
+    return found
+
+
+def _module(dataset: str) -> Any:
+    return importlib.import_module(f"memrepro.data.{registration(dataset).module}")

@@ -122,6 +122,14 @@ def gold(folder: Path, name: str) -> Iterator[Gold]:
             )  # fmt: skip
 
 
+def speakers(folder: Path) -> dict[str, dict[str, str]]:
+    """Sample id → `speaker_a` and `speaker_b` → the names that questions call them by."""
+    return {
+        one.memory.memory_id: {role: name for name, role in one.roles.items()}
+        for one in read(folder)
+    }
+
+
 def _piece(one: Conversation, answers: Mapping[str, str], citations: Mapping[str, str]) -> Piece:
     levels = [f"{level}{label}" for label in _LABELS for level in ("turn", "round", "session")]
     qrels: dict[str, dict[str, Parts]] = {level: {} for level in levels}

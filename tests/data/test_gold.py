@@ -110,4 +110,14 @@ def test_by_name_with_its_files_checked(tmp_path, monkeypatch):
         gold.gold_answers("locomo")
     source = in_mirror("locomo")
     monkeypatch.setattr(paths, "raw", lambda name: source)
-    assert len(gold.gold_answers("locomo")) == 1986
+    golds = gold.gold_answers("locomo")
+    assert len(golds) == 1986
+    # Questions call the speakers by their names, all but a few of them.
+    names = gold.speakers("locomo")
+    assert {len(set(one.values())) for one in names.values()} == {2}
+    called = [
+        any(name in one.question for name in names[query_id.rpartition("-q")[0]].values())
+        for query_id, one in golds.items()
+    ]
+    assert sum(called) > 0.9 * len(called)
+    assert gold.speakers("sample") == {}
