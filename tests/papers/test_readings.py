@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from memrepro.files import paths
+from memrepro.files.atomic import write_table
 from memrepro.papers.reading import readings
 from memrepro.papers.reading.readings import Answers
 from memrepro.papers.reading.report import place_cells
@@ -32,22 +34,26 @@ def rows(condition, generator, study="options", **columns):
     return frame.astype(kinds)
 
 
-class Fixed:
-    """Metrics of one run, known by heart."""
-
-    def __init__(self, recall):
-        self._recall = recall
-
-    def evaluated(self, run):
-        return [("", "round", "recall", 5)] if run == "found" else []
-
-    def values(self, *_):
-        return pd.DataFrame({"query_id": IDS, "kind": "", "value": self._recall})
+def written(recall):
+    """A run and gold of two docs a question, of which a share as recall says is among five docs."""
+    gold, ranking = [], []
+    for query_id, share in zip(IDS, recall, strict=True):
+        gold += [(query_id, "", "round", part, f"gold{part}", "") for part in (0, 1)]
+        docs = [f"gold{part}" for part in range(int(share * 2))]
+        docs = [*(f"other{n}" for n in range(5 - len(docs))), *docs, "gold0", "gold1"]
+        ranking += [(query_id, doc, rank, 0.0) for rank, doc in enumerate(dict.fromkeys(docs), 1)]
+    columns = ["query_id", "kind", "level", "part", "doc_id", "fault"]
+    write_table(paths.qrels("open", "d"), pd.DataFrame(gold, columns=columns))
+    run = pd.DataFrame(ranking, columns=["query_id", "doc_id", "rank", "score"])
+    write_table(paths.run("open", "found", "study"), run)
 
 
 @pytest.fixture
-def made():
+def made(tmp_path, monkeypatch):
     """Answers of two studies, and what they were made of: recall decides, places decide."""
+    for name in ("params.yaml", "dvc.yaml"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
     generator = np.random.default_rng(1)
     n = len(IDS)
     recall = generator.integers(0, 3, n) / 2
@@ -75,11 +81,12 @@ def made():
     studies = {}
     for name, answer in (("options", "options"), ("words", "short")):
         floor = Condition(**COMMON, answer=answer, memory="none")
-        five = Condition(**COMMON, answer=answer, run="found", granularity="round", k=5,
+        five = Condition(**COMMON, answer=answer, run="found", granularity="round", tokens=99,
                          run_profile="open", judge="m" if answer == "short" else "")  # fmt: skip
         conditions = {"nothing": floor, "five": five}
         studies[name] = ReadingStudy(name, "open", "open", conditions)
-    return Answers(frame, studies), {"open": Fixed(recall)}, recall, right, lucky, f1, judged
+    written(recall)
+    return Answers(frame, studies), recall, right, lucky, f1, judged
 
 
 def texts(cells):
@@ -91,7 +98,7 @@ def mean(text):
 
 
 def test_accuracy_stands_beside_the_floor_and_chance(made):
-    answers, _, _, right, lucky, f1, judged = made
+    answers, _, right, lucky, f1, judged = made
     found = texts(readings.accuracy_cells(answers))
     row = "options; five; tiny; all kinds"
     assert mean(found[row, "right option"]) == pytest.approx(right.mean(), abs=1e-4)
@@ -119,8 +126,8 @@ def test_no_answer_is_lost(made):
 
 
 def test_better_recall_and_better_answers(made):
-    answers, metrics, recall, right, lucky, *_ = made
-    found = texts(readings.retrieval_cells(answers, metrics))
+    answers, recall, right, lucky, *_ = made
+    found = texts(readings.retrieval_cells(answers))
     row = "options; five; tiny; right option"
     whole = recall == 1
     assert mean(found[row, "all evidence shown"]) == pytest.approx(whole.mean(), abs=1e-4)

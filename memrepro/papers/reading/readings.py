@@ -9,6 +9,8 @@ import seaborn as sns
 from matplotlib.figure import Figure
 from scipy.stats import rankdata
 
+from memrepro.core.prepared import load_qrels
+from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import RESAMPLES, SEED, paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
@@ -21,10 +23,10 @@ from memrepro.papers.reading.shares import (
     not_run,
     share_cells,
 )
+from memrepro.read.history import ranked
 from memrepro.read.plan import Condition, ReadingStudy
 from memrepro.read.prompts import permutation
 from memrepro.report import figures
-from memrepro.report.profile import Metrics
 from memrepro.report.tables import Cell, number
 from memrepro.study.params import load_plan
 
@@ -32,8 +34,8 @@ _PATH = paths.readings("")
 _NOTE = "in brackets: 95 % bootstrap interval over questions; the reader is named in each row"
 _RANKED = "ρ: Spearman's, of recall and score over questions, with a 95 % bootstrap interval"
 _GAP = (
-    "found: all of the evidence is among the k docs; other questions are compared than where it is "
-    "not, so the same gap without memory stands beside it"
+    "shown: all of the evidence is among the docs shown; other questions are compared than where "
+    "it is not, so the same gap without memory stands beside it"
 )
 # Score's name → an answer's, from 0 to 1; NaN where it has none. No answer, and none of the
 # options, is wrong; an answer of which the judge says neither yes nor no has no score.
@@ -67,12 +69,6 @@ def _judged(rows: pd.DataFrame) -> pd.Series:
     return _numbers(rows["judged"]).mask(rows["judge_outcome"] == "not asked", 0.0)
 
 
-def read_readings(profile: str) -> pd.DataFrame | None:
-    """The rows of the readers, or None where none has run."""
-    path = paths.readings(profile)
-    return read_table(path) if path.is_file() else None
-
-
 class Answers:
     """The answers of a profile's reading studies, and what each condition means.
 
@@ -83,6 +79,10 @@ class Answers:
 
     def __init__(self, rows: pd.DataFrame, studies: Mapping[str, ReadingStudy]) -> None:
         self.rows, self._studies = rows, studies
+
+    def study_of(self, row: str) -> ReadingStudy:
+        """The study of a row's name, as `conditions` gives it."""
+        return self._studies[row.partition("; ")[0]]
 
     def conditions(self) -> Iterator[tuple[str, Condition, pd.DataFrame, pd.DataFrame | None]]:
         """Of each condition its row's name, settings, answers, and those without memory.
@@ -167,10 +167,10 @@ def judge_cells(answers: Answers) -> Iterator[Cell]:
         yield from share_cells(row, "agreement", texts, len(told), note, _PATH)
 
 
-def retrieval_cells(answers: Answers, metrics: Mapping[str, Metrics]) -> Iterator[Cell]:
-    """Does better recall give better answers? By condition that shows the k docs of a run."""
+def retrieval_cells(answers: Answers) -> Iterator[Cell]:
+    """Does better recall give better answers? By condition that shows docs of a run."""
     for row, settings, rows, floor in answers.conditions():
-        recall = recall_of(settings, rows, metrics)
+        recall = recall_of(answers.study_of(row), settings, rows)
         if recall is None:
             continue
         for name, values in _scores(rows):
@@ -190,24 +190,23 @@ def retrieval_cells(answers: Answers, metrics: Mapping[str, Metrics]) -> Iterato
             yield from share_cells(f"{row}; {name}", name, texts, int(known.sum()), note, _PATH)
 
 
-def recall_of(
-    settings: Condition, rows: pd.DataFrame, metrics: Mapping[str, Metrics]
-) -> pd.Series | None:
-    """Recall of each question's evidence in the k docs that a condition shows; None where unknown.
+def recall_of(study: ReadingStudy, settings: Condition, rows: pd.DataFrame) -> pd.Series | None:
+    """The share of each question's evidence among the docs that it was shown; NaN where unknown.
 
-    NaN where a question has no evidence, or docs were dropped for the budget.
+    None for a condition that shows no run's docs. A part of the evidence counts as shown if one of
+    the docs is that hold it.
     """
-    if settings.memory != "run" or settings.run_profile not in metrics:
+    if settings.memory != "run":
         return None
-    known = metrics[settings.run_profile].evaluated(settings.run)
-    level = settings.granularity if settings.granularity in ("session", "round") else "turn"
-    if (settings.setting, level, "recall", settings.k) not in known:
-        return None
-    values = metrics[settings.run_profile].values(
-        settings.run, level, "recall", settings.k, settings.setting
-    )
-    found = values.set_index("query_id")["value"].reindex(rows.index)
-    return found.mask(rows["dropped"] > 0)
+    path = paths.run(settings.run_profile, settings.run)
+    found = ranked(path, settings)
+    _, gold = load_qrels(paths.qrels(study.data_profile, settings.dataset), settings.granularity)
+    shares = [
+        np.mean([any(doc_id in found[q][:docs] for doc_id in part) for part in gold[q]])
+        if q in gold and q in found else np.nan
+        for q, docs in zip(rows.index, rows["docs"], strict=True)
+    ]  # fmt: skip
+    return pd.Series(shares, rows.index, float)
 
 
 def _rho(first: pd.Series, second: pd.Series) -> str:
@@ -258,21 +257,28 @@ def tables(answers: Answers | None, profile: str) -> dict[str, Iterator[Cell]]:
         return {name: not_run("this project's readers", "score", "score", reason) for name in names}
     return dict(
         zip(names, (accuracy_cells(answers), outcome_cells(answers), judge_cells(answers),
-                    retrieval_cells(answers, metrics_of(answers)), token_cells(answers)),
+                    retrieval_cells(answers), token_cells(answers)),
             strict=True)
     )  # fmt: skip
 
 
-def metrics_of(answers: Answers) -> dict[str, Metrics]:
-    """The metrics of the profiles in which the runs of the conditions lie."""
-    profiles = {one.run_profile for _, one, _, _ in answers.conditions() if one.run_profile}
-    return {profile: Metrics(profile) for profile in sorted(profiles)}
-
-
 def read_answers(profile: str) -> Answers | None:
-    """The answers of a profile's reading studies, or None where none has run."""
-    rows = read_readings(profile)
-    return Answers(rows, load_plan().reading) if rows is not None else None
+    """The answers of a profile's reading studies, or None where none has run.
+
+    Raises:
+        MemreproError: if an answer is of a condition that is not in params.yaml.
+    """
+    path = paths.readings(profile)
+    if not path.is_file():
+        return None
+    rows, studies = read_table(path), load_plan().readings(profile)
+    for study, name in dict.fromkeys(zip(rows["study"], rows["condition"], strict=True)):
+        if study not in studies or name not in studies[study].conditions:
+            raise MemreproError(
+                f"{path} has answers of {study}: {name}, which params.yaml does not have: run "
+                f"`python -m memrepro read {profile}`"
+            )
+    return Answers(rows, studies)
 
 
 def draw(answers: Answers | None, folder: Path) -> list[Path]:
