@@ -26,7 +26,7 @@ PROBLEMS: Mapping[str, str] = {
     UNKNOWN: "left out",
     TWICE: "its first place counts",
     EMPTY: "counts as an answer, which is wrong",
-    MISSING: "counts as not answered",
+    MISSING: "not in the means",
 }
 
 

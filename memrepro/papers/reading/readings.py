@@ -11,7 +11,7 @@ from scipy.stats import rankdata
 
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import RESAMPLES, SEED, paired_difference
+from memrepro.evaluate.bootstrap import SEED, paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
@@ -31,6 +31,7 @@ from memrepro.report.tables import Cell, number
 from memrepro.study.params import load_plan
 
 _PATH = paths.readings("")
+_RANKED_TIMES = 1999  # resamples of a rank correlation
 _NOTE = "in brackets: 95 % bootstrap interval over questions; the reader is named in each row"
 _RANKED = "ρ: Spearman's, of recall and score over questions, with a 95 % bootstrap interval"
 _GAP = (
@@ -214,7 +215,7 @@ def _rho(first: pd.Series, second: pd.Series) -> str:
     if first.nunique() < 2 or second.nunique() < 2:
         return ""
     ranks = np.stack([rankdata(first), rankdata(second)])
-    drawn = np.random.default_rng(SEED).integers(0, len(first), (RESAMPLES, len(first)))
+    drawn = np.random.default_rng(SEED).integers(0, len(first), (_RANKED_TIMES, len(first)))
     ranked = ranks[:, drawn]  # (2, resamples, questions)
     ranked = ranked - ranked.mean(axis=2, keepdims=True)
     with np.errstate(invalid="ignore"):  # a resample of one value has no correlation
