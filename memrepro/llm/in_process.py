@@ -1,4 +1,4 @@
-"""transformers in this process: a causal model in a local folder, greedy in batches."""
+"""transformers in this process: a causal model in a local folder."""
 
 import copy
 import time
@@ -22,16 +22,22 @@ _APART = "\u200b"
 class InProcess:
     """A backend that runs a chat model of transformers: safetensors only, no remote code.
 
-    Greedy prompts go in batches with padding on the left, in the order in which they come; a
-    sampled one goes alone, under its own seed, so that its answer depends on no other prompt.
-    Generation follows the prompt's parameters alone: of the model's own settings only the tokens
-    that end an answer count, no repetition penalty or top-p. A prompt that does not fit the
-    model's context with its answer is refused, in an answer with that finish reason. A prompt with
-    options goes alone: one pass over the chat, with the logits of its last position alone, and for
-    each option of several tokens a pass over these. Options share the end of the chat, so their
-    length counts: a longer one is a product of more probabilities. A text in a
-    message that is one of the tokenizer's control tokens is broken apart with U+200B, so that a
-    conversation cannot write messages.
+    Prompts go one by one, so that an answer depends on no other prompt, and a run that was
+    interrupted goes on to the answers that it would have had. With a `batch_size` above 1 greedy
+    prompts share batches, with padding on the left, which moves logits by their rounding.
+    (SmolLM2 on one core, 8 prompts of 795 tokens, 32 new ones each: batches of 8 take 0.8 of the
+    time in float32, with the same answers, and 0.6 in bfloat16, with other answers.) A sampled
+    prompt goes alone in any case, under its own seed. Generation follows the prompt's parameters
+    alone: of the model's own settings only the tokens that end an answer count, no repetition
+    penalty or top-p.
+
+    A prompt with options goes alone too: one pass over the chat, whose last position alone gets
+    logits, and for each option of several tokens one more over these. Scores are sums over an
+    option's tokens, so that of options of unequal length the longer one is at a disadvantage.
+
+    A prompt that does not fit the model's context with its answer is refused, in an answer with
+    that finish reason. A text in a message that is one of the tokenizer's control tokens is
+    broken apart with U+200B, so that a conversation cannot write messages.
     """
 
     def __init__(
@@ -42,7 +48,7 @@ class InProcess:
         revision: str | None = None,
         device: str | None = None,
         dtype: str = "float32",
-        batch_size: int = 8,
+        batch_size: int = 1,
     ) -> None:
         """Load the model; no network is used.
 
@@ -52,7 +58,7 @@ class InProcess:
             revision: `<digest of the folder> <dtype>`; checked where it is given.
             device: the first CUDA device where there is one, else 'cpu'.
             dtype: one of `DTYPES`; in the revision, because it decides answers.
-            batch_size: prompts at once.
+            batch_size: greedy prompts at once.
 
         Raises:
             MemreproError: if the folder is another model's, has no chat template, or does not fit

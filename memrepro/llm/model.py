@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from memrepro.errors import MemreproError
 
@@ -17,6 +17,8 @@ ROLES = ("system", "user", "assistant")
 # Both backends begin the finish reason of a prompt that was not answered with this.
 REFUSED = "refused: "
 TOO_LONG = f"{REFUSED}context_length_exceeded"
+# And the finish reason of an answer of more tokens than were allowed begins with this.
+OVER_LIMIT = "over the limit: "
 
 
 def _number(value: object) -> bool:
@@ -29,6 +31,17 @@ def _whole(value: object, least: int) -> bool:
 
 def _texts(value: object) -> bool:
     return isinstance(value, tuple) and all(isinstance(text, str) and text for text in value)
+
+
+class Tokens(NamedTuple):
+    """A count of tokens, or several counts added up."""
+
+    prompt: int = 0
+    answer: int = 0
+
+    def plus(self, other: "Tokens") -> "Tokens":
+        """Both together."""
+        return Tokens(self.prompt + other.prompt, self.answer + other.answer)
 
 
 @dataclass(frozen=True)
@@ -179,9 +192,9 @@ class Answer:
         return ModelIdentity(self.model, self.revision)
 
     @property
-    def tokens(self) -> int:
-        """Prompt and answer together; what is not known counts nothing."""
-        return (self.prompt_tokens or 0) + (self.answer_tokens or 0)
+    def tokens(self) -> Tokens:
+        """Prompt's and answer's; what is not known counts nothing."""
+        return Tokens(self.prompt_tokens or 0, self.answer_tokens or 0)
 
 
 class LanguageModel(Protocol):
