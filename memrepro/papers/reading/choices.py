@@ -104,10 +104,13 @@ def _counted(right: pd.Series) -> str:
     return f"{int(right.sum())} and {int((1 - right).sum())}"
 
 
-def letter_rows(choices: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each reader and memory, for a table of the places chosen."""
+def place_rows(choices: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Of each reader and memory the places chosen and right; options were shown in order."""
     for (reader, memory), rows in choices.groupby(["reader", "memory"], sort=False):
-        yield f"{reader}; {memory}", rows
+        yield (
+            f"{reader}; {memory}",
+            rows[["chosen", "correct"]].set_axis(["chosen", "right"], axis=1),
+        )
 
 
 def tables(choices: pd.DataFrame | None) -> dict[str, Iterator[Cell]]:

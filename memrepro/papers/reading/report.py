@@ -1,20 +1,47 @@
 """Answers and how they are judged: published ones, published choices, this project's."""
 
+from collections.abc import Iterator
 from pathlib import Path
+
+import pandas as pd
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.reading import choices, published
-from memrepro.report.tables import write_cells
+from memrepro.papers.reading import choices, published, readings
+from memrepro.papers.reading.shares import mean_interval, share_cells
+from memrepro.report.tables import Cell, write_cells
+
+_PLACES = (
+    "which place of the options as shown was chosen; a reader that does not choose by place takes "
+    "each as often as the right option stands there (where options are shuffled: equally often)"
+)
+
+
+def place_cells(chosen: pd.DataFrame | None, own: readings.Answers | None) -> Iterator[Cell]:
+    """How often each reader chose each place, for published choices and for our readers."""
+    published_rows = choices.place_rows(chosen) if chosen is not None else ()
+    own_rows = readings.place_rows(own) if own is not None else ()
+    for path, rows in ((paths.choices(""), published_rows), (paths.readings(""), own_rows)):
+        for row, places in rows:
+            count = int(places.to_numpy().max()) + 1
+            texts = {
+                f"{which} at ({'abcdefgh'[n]})": mean_interval(places[which] == n)
+                for which in places
+                for n in range(count)
+            }
+            texts["no option"] = str(int((places["chosen"] < 0).sum()))
+            yield from share_cells(row, "share", texts, len(places), _PLACES, path)
 
 
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the tables and figures into a folder; return their paths."""
     scored = read_table(paths.answers(profile), ["reader", "kind", "label"])
-    chosen = choices.read_choices(profile)
-    tables = published.tables(scored) | choices.tables(chosen)
+    chosen, own = choices.read_choices(profile), readings.read_answers(profile)
+    tables = published.tables(scored) | choices.tables(chosen) | readings.tables(own, profile)
+    tables["places"] = place_cells(chosen, own)
     return [
         *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),
         *published.draw(scored, folder),
         *choices.draw(chosen, folder),
+        *readings.draw(own, folder),
     ]
