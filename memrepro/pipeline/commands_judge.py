@@ -1,4 +1,4 @@
-"""The command for answers made elsewhere: scored by rule, by a judge, and against people's labels."""
+"""The command for answers made elsewhere: by rule, by a judge, and against people's labels."""
 
 import argparse
 import sys
@@ -36,7 +36,9 @@ def add_to(add: Add) -> None:
     judge.add_argument("--dataset", required=True, help="as `memrepro datasets` lists them")
     judge.add_argument("--predictions", default="", metavar="NAME", help="of <NAME>_prediction")
     judge.add_argument("--model", default="", help="of params.yaml: judge the answers by it")
-    judge.add_argument("--rubrics", default="strict", help="that the model is told: strict, lenient")
+    judge.add_argument(
+        "--rubrics", default="strict", help="that the model is told: strict, lenient"
+    )
     judge.add_argument("--labels", type=Path, metavar="FILE", help="agreement with people, by kind")
 
 
@@ -53,8 +55,10 @@ def _judge(arguments: argparse.Namespace) -> int:
     tables = {"scores": _means(_scored(found, gold, verdicts))}
     if arguments.labels:
         if not verdicts:
-            raise MemreproError("--labels compares people with a judge: give --model, or judged answers")
-        said = {query_id: right for query_id, (right, _) in verdicts.items()}
+            raise MemreproError(
+                "--labels compares people with a judge: give --model, or judged answers"
+            )
+        said = {q: verdicts.get(q, (None, ""))[0] for q in found.answers}
         labels = read_labels(arguments.labels, said)
         problems |= labels.problems
         kinds = {query_id: one.kind for query_id, one in gold.items()}
