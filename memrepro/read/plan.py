@@ -35,6 +35,7 @@ class Condition:
         granularity: what a doc is; a run's own, where there is one.
         k: at most so many docs of a run, or 0.
         tokens: at most so many tokens of a run's docs as shown, by o200k_base, or 0.
+        room: a prompt of more tokens, by o200k_base, is not asked, and counted as too long; or 0.
         history: the form in which docs are shown.
         notes: 'no', 'one' (notes and the answer in one prompt), 'each' (a note a doc, then the
             answer from the notes).
@@ -57,6 +58,7 @@ class Condition:
     granularity: str = ""
     k: NonNegativeInt = 0
     tokens: NonNegativeInt = 0
+    room: NonNegativeInt = 0
     history: Form = "json"
     notes: Literal["no", "one", "each"] = "no"
     facts: str = ""
