@@ -9,13 +9,10 @@ import pandas as pd
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, read_yaml, root, write_table
+from memrepro.files.atomic import read_table, root, write_table
 from memrepro.pipeline.printing import Add, print_table
 from memrepro.read.plan import ReadingStudy
 from memrepro.study.plan import PROFILES, Plan
-
-_MILLION = 1_000_000
-_PRICES = ("prompt", "answer")
 
 
 def add_to(add: Add) -> None:
@@ -23,8 +20,8 @@ def add_to(add: Add) -> None:
     read = add(
         "read", _read, "answer a profile's questions with language models, and judge the answers",
         more="Models are those of params.yaml; answers are recorded, so that a second run asks for "
-        "none. A price file is YAML, as {gpt-4o: {prompt: 2.5, answer: 10}}: what a million tokens "
-        "cost, by the models' keys in params.yaml. Exit status 1: a study cannot be read here.",
+        "none. A price file is YAML, as gpt-4o-mini-2024-07-18: {currency: USD, prompt: 0.15, "
+        "answer: 0.60}, for a million tokens of each. Exit status 1: a study cannot be read here.",
     )  # fmt: skip
     read.add_argument("profile", choices=PROFILES)
     read.add_argument("--study", default="", metavar="NAME", help="one of them; others' rows stay")
@@ -100,46 +97,39 @@ def _answered(profile: str, plan: Plan, studies: dict[str, ReadingStudy]) -> pd.
 
 
 def _forecast(arguments: argparse.Namespace, plan: Plan, studies: dict[str, ReadingStudy]) -> int:
+    from memrepro.llm.prices import read_prices
     from memrepro.llm.records import AnswerStore
     from memrepro.read.forecast import forecast
 
+    prices = read_prices(arguments.prices) if arguments.prices else {}
     found, status = [], 0
     with AnswerStore() as store:
         for name, study in studies.items():
             try:
-                found.append(forecast(study, plan.models, store.missing))
+                found.append(forecast(study, plan.models, store, prices))
             except MemreproError as error:
                 print(f"memrepro: {name} cannot be planned here: {error}", file=sys.stderr)
                 status = 1
-    if not found:
-        return status
-    table = pd.concat(found, ignore_index=True)
-    by_model = table.groupby("model", as_index=False)[
-        ["calls", "recorded", "prompt_tokens", "answer_tokens"]
-    ].sum()
-    total = by_model.assign(study="all", condition="", step="")
-    table = pd.concat([table, total], ignore_index=True)
-    if arguments.prices:
-        table["cost"] = _costs(table, arguments.prices)
-    if arguments.rate:
-        tokens = table["prompt_tokens"] + table["answer_tokens"]
-        table["minutes"] = (tokens / arguments.rate / 60).round(1)
-    print_table(table, arguments.json)
+    if found:
+        print_table(_with_totals(pd.concat(found), arguments), arguments.json)
     return status
 
 
-def _costs(table: pd.DataFrame, path: Path) -> "pd.Series[float]":
-    """What each row costs by the prices of a file, in its currency."""
-    prices = read_yaml(path)
-    for model in table["model"].unique():
-        price = prices.get(model) if isinstance(prices, dict) else None
-        if not isinstance(price, dict) or set(price) != set(_PRICES):
-            raise MemreproError(
-                f"{path} has {price!r} as the price of {model}: give prompt and answer, each what "
-                "a million tokens cost"
-            )
-        if strange := [p for p in price.values() if type(p) not in (int, float) or not p >= 0]:
-            raise MemreproError(f"{path} has the price {strange[0]!r} of {model}: give a number")
-    rows = table[["model", "prompt_tokens", "answer_tokens"]].itertuples(index=False)
-    costs = [prices[m]["prompt"] * asked + prices[m]["answer"] * said for m, asked, said in rows]
-    return pd.Series(costs, index=table.index) / _MILLION
+def _with_totals(table: pd.DataFrame, arguments: argparse.Namespace) -> pd.DataFrame:
+    """The steps of all studies, then a row a model."""
+    counts = ["too_long", "calls", "recorded", "left", "prompt_tokens", "answer_tokens"]
+    costs = ["low", "high"] if arguments.prices else []
+    totals = table.groupby(["model", "revision"], as_index=False)[[*counts, *costs]].sum(
+        min_count=1
+    )
+    if arguments.prices:
+        totals["currency"] = totals["model"].map(table.groupby("model")["currency"].first())
+    table = pd.concat([table, totals.assign(study="all")], ignore_index=True)
+    table[counts] = table[counts].fillna(0).astype("int64")
+    if arguments.rate:
+        tokens = table["prompt_tokens"] + table["answer_tokens"]
+        table["minutes"] = (tokens / arguments.rate / 60).round(1)
+    money = ["currency", *costs] if arguments.prices else []
+    time = ["minutes"] if arguments.rate else []
+    columns = ["study", "condition", "step", "model", "docs", "dropped", *counts, *money, *time]
+    return table[columns].astype(object).where(table[columns].notna(), "")

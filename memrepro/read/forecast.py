@@ -1,80 +1,86 @@
 """Before money is spent: how many calls a reading study needs, of which model and how long."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from memrepro.llm.choose import identity
-from memrepro.llm.model import Prompt, prompt_key
+from memrepro.llm.model import Answer, ModelIdentity, Prompt
+from memrepro.llm.plan import spending
+from memrepro.llm.prices import Price
+from memrepro.llm.records import AnswerStore
 from memrepro.read.judge import judge_prompt
 from memrepro.read.plan import ReadingStudy
-from memrepro.read.reader import Case, Entries, cases_of, rubrics_of, tokens_of
+from memrepro.read.reader import Case, Entries, cases_of, rubrics_of
 
-# A step of the work: case, step, model, prompt, tokens that are not known before.
-_Call = tuple[Case, str, str, Prompt, int]
-Missing = Callable[[Sequence[bytes]], list[bytes]]
+_BY = ["condition", "step"]
 
 
-def forecast(study: ReadingStudy, entries: Entries, missing: Missing) -> pd.DataFrame:
+def forecast(
+    study: ReadingStudy, entries: Entries, store: AnswerStore, prices: Mapping[str, Price]
+) -> pd.DataFrame:
     """What a study would ask, a row a condition and step; no model is asked and none is loaded.
 
-    A prompt that stands under several conditions is one call, counted at the first. What follows
-    from an answer is counted at its most: answers, and in later prompts notes and what is judged,
-    are as long as they may be.
+    A prompt that stands under several conditions is one call, counted at the first. A prompt that
+    will hold an answer (a note, or what is judged) is counted as if that had its full length, and
+    as not recorded.
 
     Args:
         study: what would be asked.
         entries: of `models` in params.yaml.
-        missing: which keys of prompts are not recorded.
+        store: of what is recorded.
+        prices: by model, as it is called by its endpoint.
 
     Returns:
-        condition, step, model, calls, recorded (calls that the records answer, of those whose
-        prompt is known before), docs and dropped (of a question, mean), prompt_tokens (by
-        o200k_base) and answer_tokens (at most), of what is not recorded.
+        the study, condition and step; how many prompts are too long for the condition, and are not
+        asked; of a question's docs those shown and dropped, as means; and the columns of `llm.plan.spending`.
 
     Raises:
         MemreproError: as of `reader.cases_of`.
     """
     cases = cases_of(study)
+    asked: dict[tuple[str, str], list[tuple[ModelIdentity, Prompt]]] = {}
+    seen: set[tuple[ModelIdentity, Prompt]] = set()
+    too_long = Counter[str]()
+    for one, step, model, prompt in _calls(cases, entries):
+        calls = asked.setdefault((one.condition, step), [])
+        call = (identity(model, entries[model]), prompt)
+        if not one.fits(prompt):
+            too_long[one.condition] += 1
+        elif call not in seen:
+            calls.append(call)
+            seen.add(call)
+    found = [
+        spending(calls, store, prices).assign(condition=condition, step=step)
+        for (condition, step), calls in asked.items()
+    ]
+    steps = pd.DataFrame(list(asked), columns=_BY)
+    steps.insert(0, "study", study.name)
+    steps["too_long"] = [too_long[name] * (step == "answers") for name, step in asked]
     shown = pd.DataFrame(
         [(one.condition, len(one.shown.items), one.shown.dropped) for one in cases],
         columns=["condition", "docs", "dropped"],
     )
-    seen: set[bytes] = set()
-    rows = []
-    for one, step, model, prompt, later in _calls(cases, entries):
-        key = prompt_key(identity(model, entries[model]), prompt)
-        # A prompt that holds an answer is another one each time.
-        known = not later
-        again = known and key in seen
-        seen.add(key)
-        recorded = known and not again and not missing([key])
-        asked = limit = 0
-        fits = one.fits(prompt)
-        if fits and not (again or recorded):
-            asked = tokens_of(prompt) + later
-            limit = 1 if prompt.parameters.options else prompt.parameters.maximum_tokens
-        rows.append(
-            (one.condition, step, model, int(fits and not again), int(recorded), asked, limit)
-        )
-    columns = ["condition", "step", "model", "calls", "recorded", "prompt_tokens", "answer_tokens"]
-    calls = pd.DataFrame(rows, columns=columns)
-    summed = calls.groupby(columns[:3], sort=False, as_index=False).sum()
-    means = shown.groupby("condition", sort=False, as_index=False).mean().round(1)
-    table = summed.merge(means, on="condition", how="left")
-    table.insert(0, "study", study.name)
-    return table
+    means = shown.groupby("condition", as_index=False).mean().round(1)
+    return steps.merge(means, on="condition").merge(pd.concat(found), on=_BY, how="left")
 
 
-def _calls(cases: Sequence[Case], entries: Entries) -> Iterator[_Call]:
+def _calls(cases: Sequence[Case], entries: Entries) -> Iterator[tuple[Case, str, str, Prompt]]:
+    """Each prompt of the cases: whose, for which step, and of which model."""
     for one in cases:
         notes = one.note_prompts()
         for prompt in notes:
-            yield one, "notes", one.settings.model, prompt, 0
-        last = one.noted([]) if not notes else one.prompt([])
-        most = sum(prompt.parameters.maximum_tokens for prompt in notes)
-        yield one, "answers", one.settings.model, last, most
+            yield one, "notes", one.settings.model, prompt
+        last = one.noted([_longest(one, prompt) for prompt in notes])
+        yield one, "answers", one.settings.model, last
         if one.settings.judge and one.fits(last):
-            judge = judge_prompt(one.gold, "", rubrics_of(one.settings, entries))
-            limit = last.parameters.maximum_tokens
-            yield one, "judgements", one.settings.judge, judge, limit
+            said = _longest(one, last).text
+            judge = judge_prompt(one.gold, said, rubrics_of(one.settings, entries))
+            yield one, "judgements", one.settings.judge, judge
+
+
+def _longest(case: Case, prompt: Prompt) -> Answer:
+    """An answer of as many tokens as it may have, unlike that of any other condition."""
+    text = f"{case.condition}{' word' * prompt.parameters.maximum_tokens}"
+    return Answer(text, None, None, 0.0, "", "", "", "")

@@ -161,8 +161,7 @@ def cases_of(study: ReadingStudy) -> list[Case]:
 
 def rubrics_of(settings: Condition, entries: Entries) -> Rubrics:
     """How a condition's judge is asked: a model in process by the likelihood of yes and no."""
-    in_process = bool({"transformers", "wheel"} & set(entries[settings.judge]))
-    return _rubrics(settings.rubrics, in_process)
+    return _rubrics(settings.rubrics, "transformers" in entries[settings.judge])
 
 
 @cache
