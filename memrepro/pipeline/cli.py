@@ -140,7 +140,12 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from memrepro.memory.command import add_commands
-    from memrepro.pipeline import commands_outside, commands_provenance, commands_read
+    from memrepro.pipeline import (
+        commands_judge,
+        commands_outside,
+        commands_provenance,
+        commands_read,
+    )
     from memrepro.study.plan import PROFILES
 
     parser = argparse.ArgumentParser(prog="memrepro", description=__doc__)
@@ -176,6 +181,7 @@ def _parser() -> argparse.ArgumentParser:
     finetune.add_argument("name")
     commands_provenance.add_to(add)
     commands_outside.add_to(add)
+    commands_judge.add_to(add)
     commands_read.add_to(add)
     add_commands(commands)
     notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)

@@ -1,4 +1,4 @@
-"""The command for answers made elsewhere: scored by rule, by a judge, and against people's labels."""
+"""The commands for answers made elsewhere or to be scored elsewhere: judge and export-answers."""
 
 import argparse
 import sys
@@ -17,13 +17,14 @@ from memrepro.read.judge import by_rule
 from memrepro.read.labels import ALL, agreement, read_labels
 from memrepro.read.prompts import parse_option
 from memrepro.read.shipping import Imported, Said
+from memrepro.study.plan import PROFILES
 
 _SCORES = ("right", "judged", "f1", "match", "contains")
 Verdicts = Mapping[str, tuple[bool | None, str]]
 
 
 def add_to(add: Add) -> None:
-    """Add the command to the parser."""
+    """Add the commands to the parser."""
     judge = add(
         "judge", _judge, "score answers made elsewhere, by rule, judge and people's labels",
         more="FILE is what LongMemEval's evaluate_qa.py reads or writes (question_id, hypothesis, "
@@ -36,8 +37,46 @@ def add_to(add: Add) -> None:
     judge.add_argument("--dataset", required=True, help="as `memrepro datasets` lists them")
     judge.add_argument("--predictions", default="", metavar="NAME", help="of <NAME>_prediction")
     judge.add_argument("--model", default="", help="of params.yaml: judge the answers by it")
-    judge.add_argument("--rubrics", default="strict", help="that the model is told: strict, lenient")
+    judge.add_argument(
+        "--rubrics", default="strict", help="that the model is told: strict, lenient"
+    )
     judge.add_argument("--labels", type=Path, metavar="FILE", help="agreement with people, by kind")
+
+    ship = add(
+        "export-answers", _export, "write a reading study's answers for other evaluation scripts",
+        more="LongMemEval's form (JSON Lines), or with --samples LoCoMo's. The answers come from "
+        "the records; their texts stay on this machine under the data set's licence.",
+    )  # fmt: skip
+    ship.add_argument("profile", choices=PROFILES)
+    ship.add_argument("study", metavar="STUDY")
+    ship.add_argument("condition", metavar="CONDITION")
+    ship.add_argument("output", metavar="FILE", type=Path)
+    ship.add_argument("--samples", type=Path, metavar="FILE", help="the data set's locomo10.json")
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from memrepro.llm.choose import language_model
+    from memrepro.llm.records import AnswerStore
+    from memrepro.study.params import load_plan
+
+    plan = load_plan()
+    study = plan.readings(arguments.profile, arguments.study)[arguments.study]
+    with AnswerStore() as store:
+        answers, f1 = shipping.answers_of(
+            study,
+            arguments.condition,
+            lambda name: language_model(name, plan.models[name], store, "export-answers"),
+            plan.models,
+        )
+    model = str(plan.models[study.any.model]["model"])
+    if arguments.samples:
+        shipping.export_predictions(answers, arguments.samples, model, arguments.output, f1)
+    else:
+        shipping.export_hypotheses(answers, arguments.output)
+    judged = sum(one.judged is not None for one in answers.values())
+    counts = {"model": model, "answers": len(answers), "judged": judged, "f1": len(f1)}
+    print_table(pd.DataFrame([counts]), arguments.json)
+    return 0
 
 
 def _judge(arguments: argparse.Namespace) -> int:
@@ -53,8 +92,10 @@ def _judge(arguments: argparse.Namespace) -> int:
     tables = {"scores": _means(_scored(found, gold, verdicts))}
     if arguments.labels:
         if not verdicts:
-            raise MemreproError("--labels compares people with a judge: give --model, or judged answers")
-        said = {query_id: right for query_id, (right, _) in verdicts.items()}
+            raise MemreproError(
+                "--labels compares people with a judge: give --model, or judged answers"
+            )
+        said = {q: verdicts.get(q, (None, ""))[0] for q in found.answers}
         labels = read_labels(arguments.labels, said)
         problems |= labels.problems
         kinds = {query_id: one.kind for query_id, one in gold.items()}

@@ -24,6 +24,14 @@ YES, NO = "Yes", "No"
 NEITHER, BOTH, MORE = "neither yes nor no", "both yes and no", "more than yes or no"
 # Phrases that LoCoMo's released evaluation takes for 'it cannot be told', in lower case.
 _NOT_TOLD = ("no information available", "not mentioned")
+# The same in further words; this project's own list.
+_NOT_KNOWN = (
+    "no information", "not enough information", "information provided is not enough",
+    "did not mention", "didn't mention", "never mentioned", "not specified", "not provided",
+    "not known", "do not know", "don't know", "does not say", "do not say", "cannot be told",
+    "cannot tell", "cannot answer", "cannot determine", "cannot be determined", "unable to",
+    "not possible to",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -108,11 +116,12 @@ class ByRule(NamedTuple):
 def by_rule(gold: Gold, said: str) -> ByRule:
     """An answer's scores by rule.
 
-    Where it is right to say that it cannot be told, an answer that says so in one of the phrases of
-    LoCoMo's released evaluation has all of them, and any other has none.
+    Where it is right to say that it cannot be told, F1 and match are whether an answer says so in
+    a phrase of LoCoMo's released evaluation, and contains whether it does in one of more phrases.
     """
     if gold.abstains:
-        told = any(phrase in said.lower() for phrase in _NOT_TOLD)
-        return ByRule(float(told), told, told)
+        plain = said.lower().replace("\u2019", "'")
+        told = any(phrase in plain for phrase in _NOT_TOLD)
+        return ByRule(float(told), told, told or any(phrase in plain for phrase in _NOT_KNOWN))
     f1 = locomo_f1(said, gold.answer, gold.kind)
     return ByRule(f1, matches(said, gold.answer), contains(said, gold.answer))

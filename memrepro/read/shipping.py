@@ -10,13 +10,19 @@ The files hold answers and, in LoCoMo's form, questions: they are data and go wh
 """
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pandas as pd
 
 from memrepro.data.reading import json_list, value_of
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import numbered_json_lines, replacing, write_json
+from memrepro.llm.model import Answer, LanguageModel, ModelIdentity, Prompt, prompt_key
+from memrepro.read.plan import ReadingStudy
+from memrepro.read.reader import Entries, ModelOf, read
 
 # What may be wrong with a file, and what is done about it.
 UNKNOWN, TWICE, EMPTY, MISSING = (
@@ -43,6 +49,48 @@ class Imported(NamedTuple):
 
     answers: dict[str, Said]
     problems: dict[str, tuple[str, ...]]
+
+
+@dataclass
+class _Keeping:
+    """A language model whose texts are kept by the first digits of their prompts' keys."""
+
+    model: LanguageModel
+    texts: dict[str, str]
+
+    @property
+    def identity(self) -> ModelIdentity:
+        return self.model.identity
+
+    def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
+        answers = self.model.answer(prompts)
+        for prompt, one in zip(prompts, answers, strict=True):
+            self.texts[prompt_key(self.identity, prompt).hex()[:16]] = one.text
+        return answers
+
+
+def answers_of(
+    study: ReadingStudy, condition: str, model_of: ModelOf, entries: Entries
+) -> tuple[dict[str, Said], dict[str, float]]:
+    """What was answered under a condition, with its verdicts; and the F1 of answers in words.
+
+    Raises:
+        MemreproError: if the study has no such condition, or as of `reader.read`.
+    """
+    if condition not in study.conditions:
+        there = ", ".join(study.conditions)
+        raise MemreproError(f"reading.{study.name} has no condition {condition!r}: it has {there}")
+    texts: dict[str, str] = {}
+    one = replace(study, conditions={condition: study.conditions[condition]})
+    rows, _ = read(one, lambda name: _Keeping(model_of(name), texts), entries)
+    judge = str(entries[one.any.judge]["model"]) if one.any.judge else ""
+    answers = {}
+    for query_id, prompt, judged in rows[["query_id", "prompt", "judged"]].to_numpy(object):
+        known = None if pd.isna(judged) else bool(judged)
+        # A prompt that was not asked has no text.
+        answers[query_id] = Said(texts.get(prompt, ""), known, "" if known is None else judge)
+    scored = rows.dropna(subset="f1")
+    return answers, dict(zip(scored["query_id"], scored["f1"].astype(float), strict=True))
 
 
 def export_hypotheses(answers: Mapping[str, Said], path: Path) -> None:

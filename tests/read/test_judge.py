@@ -118,4 +118,5 @@ def test_rules():
     assert by_rule(gold, "it was a red boat") == (pytest.approx(2 * 2 / (4 + 2)), False, True)
     unknown = gold._replace(abstains=True, wrong="a red boat")
     assert by_rule(unknown, "That was not mentioned.") == (1.0, True, True)
+    assert by_rule(unknown, "I don\u2019t know") == (0.0, False, True)
     assert by_rule(unknown, "a red boat") == (0.0, False, False)

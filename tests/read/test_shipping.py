@@ -1,18 +1,26 @@
 """Answers in the forms of two benchmarks' scripts: out, in again, and what is wrong with a file."""
 
 import json
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memrepro.core.memory import Query
+from memrepro.data.gold import Gold
 from memrepro.errors import MemreproError
+from memrepro.llm.model import Answer, ModelIdentity
+from memrepro.read import reader
+from memrepro.read.history import Shown
+from memrepro.read.plan import Condition, ReadingStudy
 from memrepro.read.shipping import (
     EMPTY,
     MISSING,
     TWICE,
     UNKNOWN,
     Said,
+    answers_of,
     export_hypotheses,
     export_predictions,
     import_hypotheses,
@@ -97,3 +105,44 @@ def test_answers_to_no_question_and_models_without_answers_are_refused(tmp_path)
         export_predictions({"conv-9-q0": Said("x")}, samples, "m", path, {})
     with pytest.raises(MemreproError, match="holds no m_prediction"):
         import_predictions(samples, "m", IDS)
+
+
+@dataclass
+class Echo:
+    """A model that answers with the question; as a judge it says yes to the first of them."""
+
+    identity: ModelIdentity
+
+    def answer(self, prompts):
+        found = []
+        for prompt in prompts:
+            content = prompt.messages[-1].content
+            if content.startswith("{"):
+                said = json.loads(content)["answer_to_grade"]
+                text = {"first": "Yes", "second": "perhaps"}[said]
+            else:
+                text = next((one for one in ("first", "second") if one in content), "")
+            found.append(Answer(text, 1, 1, 0.0, "echo", "1", "stop", ""))
+        return found
+
+
+def test_a_study_is_shipped_with_its_texts_and_verdicts(monkeypatch):
+    settings = Condition(dataset="d", model="m", answer="short", memory="none", judge="m")
+    study = ReadingStudy("s", "open", "open", {"none": settings, "other": settings})
+
+    def cases_of(study):
+        for name, one in study.conditions.items():
+            for query_id, text in (("a", "first"), ("b", "second"), ("c", "?")):
+                query = Query(query_id, "memory", text, "", "single-hop")
+                gold = Gold(query_id, "single-hop", text, "", "first")
+                yield reader.Case(name, one, query, gold, Shown((), 0), ())
+
+    monkeypatch.setattr(reader, "cases_of", lambda study: list(cases_of(study)))
+    model = Echo(ModelIdentity("echo", "1"))
+    entries = {"m": {"model": "echo"}}
+    answers, f1 = answers_of(study, "none", lambda name: model, entries)
+    # What the judge leaves open, and what is empty and not judged, has no verdict.
+    assert answers == {"a": Said("first", True, "echo"), "b": Said("second"), "c": Said("")}
+    assert f1 == {"a": 1.0, "b": 0.0, "c": 0.0}
+    with pytest.raises(MemreproError, match="no condition 'third': it has none, other"):
+        answers_of(study, "third", lambda name: model, entries)

@@ -8,16 +8,17 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.data.personamem_choices import NO_MEMORY, RETRIEVED, missing
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
     ALL,
+    against,
     by_kind,
     gain,
     gap,
+    interval,
     mean_interval,
     not_run,
     share_cells,
@@ -26,6 +27,12 @@ from memrepro.report import figures
 from memrepro.report.tables import Cell, number
 
 _PATH = paths.choices("")
+# What the readers were shown, as `personamem_choices` names it.
+NO_MEMORY, RETRIEVED = "no memory", "five messages by BGE-M3"
+_MISSING = (
+    "the published choices are not here and, without a licence, not shipped; where they come from "
+    "and where to put them: personamem-choices in memrepro/data/downloads.yaml"
+)
 _NOTE = (
     "choices of two readers that PersonaMem's authors published, no licence stated; in brackets: "
     "95 % bootstrap interval over questions"
@@ -61,7 +68,6 @@ def accuracy_cells(choices: pd.DataFrame) -> Iterator[Cell]:
     for reader, kind, one in parts:
         first, second = one[NO_MEMORY], one[RETRIEVED]
         found = paired_difference(first.to_numpy(), second.to_numpy())
-        floor = paired_difference(np.zeros(len(first)), first.to_numpy())
         chance = float((1 / one["options"]).mean())
         texts = {
             NO_MEMORY: mean_interval(first),
@@ -69,8 +75,7 @@ def accuracy_cells(choices: pd.DataFrame) -> Iterator[Cell]:
             "gain by retrieval": gain(first, second),
             "p after Holm": number(corrected[reader, kind]) if kind != ALL else "",
             "chance": number(chance),
-            "without memory": "under chance" if floor.high < chance
-            else "over chance" if floor.low > chance else "about chance",
+            "without memory": f"{against(interval(first), chance)} chance",
             "retrieval": "helps" if found.low > 0 else "harms" if found.high < 0
             else "no clear gain",
         }  # fmt: skip
@@ -116,9 +121,8 @@ def place_rows(choices: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 def tables(choices: pd.DataFrame | None) -> dict[str, Iterator[Cell]]:
     """The tables by name; where there are no choices, with the reason."""
     if choices is None:
-        reason = missing()
         return {
-            name: not_run("PersonaMem's published choices", "accuracy", "accuracy", reason)
+            name: not_run("PersonaMem's published choices", "accuracy", "accuracy", _MISSING)
             for name in ("choices", "choices_evidence")
         }
     return {"choices": accuracy_cells(choices), "choices_evidence": evidence_cells(choices)}
@@ -131,9 +135,8 @@ def draw(choices: pd.DataFrame | None, folder: Path) -> list[Path]:
     rows = []
     for (reader, memory), part in choices.groupby(["reader", "memory"], sort=False):
         for kind, one in by_kind(part):
-            right = one["right"].to_numpy(np.float64)
-            found = paired_difference(np.zeros_like(right), right)
-            rows.append((reader, memory, kind, *found, float((1 / one["options"]).mean())))
+            chance = float((1 / one["options"]).mean())
+            rows.append((reader, memory, kind, *interval(one["right"]), chance))
     columns = ["reader", "memory", "kind", "accuracy", "low", "high", "chance"]
     data = pd.DataFrame(rows, columns=columns)
     return figures.save(lambda: _draw(data), data, folder, "choices_by_kind")

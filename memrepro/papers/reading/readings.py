@@ -11,13 +11,15 @@ from scipy.stats import rankdata
 
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import SEED, paired_difference
+from memrepro.evaluate.bootstrap import SEED
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
+    against,
     by_kind,
     gain,
     gap,
+    interval,
     kappa,
     mean_interval,
     not_run,
@@ -139,6 +141,8 @@ def accuracy_cells(answers: Answers) -> Iterator[Cell]:
                 texts[f"{name}: gain over it"] = gain(below[both], values[both])
             if count := options_of(rows):
                 texts["chance"] = number(1 / count)
+                found = interval(_numbers(part["right"]))
+                texts["against chance"] = f"{against(found, 1 / count)} chance"
             yield from share_cells(f"{row}; {kind}", "score", texts, len(part), _NOTE, _PATH)
 
 
@@ -290,10 +294,9 @@ def draw(answers: Answers | None, folder: Path) -> list[Path]:
     for row, _, part, _ in answers.conditions():
         name, values = next(_scores(part))
         study, condition, _ = row.split("; ", 2)
-        numbers = values.dropna().to_numpy()
-        found = paired_difference(np.zeros_like(numbers), numbers)
         count = options_of(part)
-        rows.append((study, condition, name, *found, 1 / count if count else np.nan))
+        chance = 1 / count if count else np.nan
+        rows.append((study, condition, name, *interval(values.dropna()), chance))
     columns = ["study", "condition", "score", "mean", "low", "high", "chance"]
     data = pd.DataFrame(rows, columns=columns)
     return figures.save(lambda: _draw(data), data, folder, "readings_by_condition")

@@ -14,10 +14,15 @@ from memrepro.report.tables import Cell, number
 ALL = "all kinds"
 
 
-def mean_interval(values: pd.Series) -> str:
+def interval(values: pd.Series) -> Interval:
     """A mean with its 95 % bootstrap interval, over questions."""
     numbers = values.to_numpy(np.float64)
-    found = paired_difference(np.zeros_like(numbers), numbers)
+    return paired_difference(np.zeros_like(numbers), numbers)
+
+
+def mean_interval(values: pd.Series) -> str:
+    """The same as text."""
+    found = interval(values)
     return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
 
 
@@ -36,6 +41,11 @@ def gap(first: pd.Series, second: pd.Series) -> str:
     if first.empty or second.empty:
         return ""
     return in_words(unpaired_difference(first.to_numpy(np.float64), second.to_numpy(np.float64)))
+
+
+def against(found: Interval, level: float) -> str:
+    """Where a mean lies against a level, by its interval: 'over', 'under' or 'about'."""
+    return "under" if found.high < level else "over" if found.low > level else "about"
 
 
 def kappa(first: pd.Series, second: pd.Series) -> float:
