@@ -51,7 +51,7 @@ class Prompts:
         question: str,
         date: str = "",
         options: Sequence[str] = (),
-        parameters: Parameters | None = None,
+        by_likelihood: bool = False,
     ) -> Prompt:
         """The prompt of that name.
 
@@ -61,7 +61,7 @@ class Prompts:
             question: as asked.
             date: when, ISO 8601 to the minute or ''.
             options: in the order in which they are shown.
-            parameters: in place of greedy and the file's `maximum_tokens`.
+            by_likelihood: ask which of the options' letters is the likeliest.
 
         Raises:
             MemreproError: if the file has no such prompt, or it asks for what is not there.
@@ -87,8 +87,9 @@ class Prompts:
                 f"{self.path}: prompt {name!r} has {error}: its places are $"
                 f"{', $'.join(places)}; a dollar sign is written $$"
             ) from error
-        given = parameters or Parameters(maximum_tokens=entry["maximum_tokens"])
-        return Prompt.of(user, entry.get("system", ""), given)
+        choices = tuple(letters(len(options))) if by_likelihood else ()
+        parameters = Parameters(maximum_tokens=entry["maximum_tokens"], options=choices)
+        return Prompt.of(user, entry.get("system", ""), parameters)
 
 
 @cache

@@ -24,7 +24,6 @@ from memrepro.llm.model import (
     Answer,
     LanguageModel,
     ModelIdentity,
-    Parameters,
     Prompt,
     prompt_key,
 )  # fmt: skip
@@ -37,7 +36,6 @@ from memrepro.read.prompts import (
     Item,
     Prompts,
     in_order,
-    letters,
     parse_option,
     permutation,
     shown,
@@ -91,9 +89,7 @@ class Case:
 
     def prompt(self, items: Sequence[Item] | None = None, name: str = "") -> Prompt:
         """What the model is asked: about what is shown, or about these items."""
-        settings, parameters = self.settings, None
-        if settings.answer == "options":
-            parameters = Parameters(options=tuple(letters(len(self.order))))
+        settings = self.settings
         words = Prompts(Path(settings.prompts) if settings.prompts else FILE)
         return words.prompt(
             name or settings.prompt_name,
@@ -101,7 +97,7 @@ class Case:
             self.query.text,
             self.query.at,
             self.options,
-            parameters,
+            settings.answer == "options",
         )
 
     def note_prompts(self) -> list[Prompt]:
