@@ -30,6 +30,7 @@ ORDER = (
     "llm",
     "retrieve",
     "evaluate",
+    "read",
     "study",
     "audit",
     "report",

@@ -1,12 +1,17 @@
 """Fetch a data set's files: from the mirror or the network, always checked against sha256."""
 
+import hashlib
+import json
 import logging
 import os
+import re
 import shutil
 import time
 from pathlib import Path
 
-from memrepro.data.registry import Registration, RemoteFile
+import pandas as pd
+
+from memrepro.data.registry import Registration, RemoteFile, UnhashedFile
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
 from memrepro.files.progress import bar
@@ -17,6 +22,8 @@ TRIES = 4
 PAUSE = 0.5  # seconds before the second try, doubled before each one after it
 CONNECT, TIMEOUT = 10.0, 30.0  # seconds
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later try may not meet
+
+_WORD = re.compile(r"[\w-]+")
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +80,37 @@ def check_before_use(registration: Registration, folder: Path) -> None:
                 f"{path} of {registration.key} was changed after it was fetched: it "
                 f"{_wrong(file, found)}; delete it and run the same command again to fetch it anew"
             )
+
+
+def rows_of(file: UnhashedFile, folder: Path) -> pd.DataFrame | None:
+    """The pinned columns of a file that a person put in place, or None where it is not there.
+
+    A cell is its words and numbers with one space between, so that `[14 48 12]` and `14 48 12` are
+    the same: the digest is of these, and of their order.
+
+    Args:
+        file: whose rows are read.
+        folder: the data set's own; after it the folder `outside` beside the mirror's is tried.
+
+    Raises:
+        MemreproError: if a column is missing or the cells are not those of the registry.
+    """
+    mirror = mirror_folder()
+    folders = [folder, *([mirror.parent / "outside"] if mirror else [])]
+    path = next((one / file.path for one in folders if (one / file.path).is_file()), None)
+    if path is None:
+        return None
+    table = atomic.read_table(path)
+    if missing := [column for column in file.columns if column not in table]:
+        raise MemreproError(f"{path} has no column {missing[0]!r} but {list(table)}")
+    rows = table[list(file.columns)].astype(str).map(lambda cell: " ".join(_WORD.findall(cell)))
+    found = hashlib.sha256(json.dumps(rows.to_numpy().tolist()).encode()).hexdigest()
+    if found != file.rows:
+        raise MemreproError(
+            f"{path} holds other rows than the registry says of {file.url}: their SHA-256 is "
+            f"{found} and not {file.rows}; put the published file in its place, or take it away"
+        )
+    return rows
 
 
 def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.gold import NEVER_SAID, Gold
 from memrepro.data.reading import Skipped, check_skipped, damaged, json_list, minute, value_of
 from memrepro.files import atomic
 
@@ -95,6 +96,38 @@ def stream(folder: Path, name: str) -> Iterator[Piece]:
     answers, citations = audited(folder)
     for one in conversations:
         yield _piece(one, answers, citations)
+
+
+def gold(folder: Path, name: str) -> Iterator[Gold]:
+    """What answers each question that `stream` reads.
+
+    An adversarial question has a wrong answer beside; 444 of 446 have no other, since what they ask
+    was never said of the person they name. Some answers are numbers in the file.
+
+    Raises:
+        MemreproError: as of `stream`, and if a question has neither answer.
+    """
+    for one in read(folder):
+        for query in one.queries:
+            entry = one.raw["qa"][int(query.query_id.rpartition("-q")[2])]
+            answer, wrong = (
+                "" if (said := entry.get(key)) is None else str(said).strip()
+                for key in ("answer", "adversarial_answer")
+            )
+            if not answer and not wrong:
+                raise damaged(f"LoCoMo: question {query.query_id} has no answer")
+            yield Gold(
+                query.query_id, query.kind, query.text, query.at, answer or NEVER_SAID,
+                abstains=not answer, wrong=wrong,
+            )  # fmt: skip
+
+
+def speakers(folder: Path) -> dict[str, dict[str, str]]:
+    """Sample id → `speaker_a` and `speaker_b` → the names that questions call them by."""
+    return {
+        one.memory.memory_id: {role: name for name, role in one.roles.items()}
+        for one in read(folder)
+    }
 
 
 def _piece(one: Conversation, answers: Mapping[str, str], citations: Mapping[str, str]) -> Piece:

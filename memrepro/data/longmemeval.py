@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import ijson
 
 from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
+from memrepro.data.gold import Gold
 from memrepro.data.reading import Skipped, check_skipped, minute
 from memrepro.errors import MemreproError
 
@@ -48,6 +49,34 @@ def stream(folder: Path, name: str, *, duplicates: str = "first") -> Iterator[Pi
         MemreproError: if there is not exactly one file, if it is not a whole JSON list, or if too
             many of its questions cannot be used.
     """
+    yield from pieces_of(_instances(_only_file(folder)), name, duplicates=duplicates)
+
+
+def gold(folder: Path, name: str) -> Iterator[Gold]:
+    """What answers each question that `stream` reads; an answer may be a number in the file.
+
+    Raises:
+        MemreproError: as of `stream`, and if too many questions have no answer.
+    """
+    unusable: Skipped = []
+    number = 0
+    for number, instance in enumerate(_instances(_only_file(folder)), start=1):
+        reason = _fault(instance)
+        if not reason and not isinstance(instance.get("answer"), str | int | float):
+            reason = f"it has {instance.get('answer')!r:.60} as 'answer': it must be a text"
+        if reason:
+            unusable.append((_name(instance, number), reason))
+            continue
+        kind = _kind(instance)
+        yield Gold(
+            instance["question_id"], kind, _clean(instance["question"]),
+            minute(instance["question_date"], _DATE), _clean(str(instance["answer"])),
+            abstains=kind == _ABSTENTION,
+        )  # fmt: skip
+    check_skipped(unusable, number, name)
+
+
+def _only_file(folder: Path) -> Path:
     files = sorted(folder.rglob("*.json"))
     if len(files) != 1:
         found = ", ".join(file.name for file in files) or "none"
@@ -55,7 +84,12 @@ def stream(folder: Path, name: str, *, duplicates: str = "first") -> Iterator[Pi
             f"{folder} must hold exactly one .json file, found {found}: run the data set's "
             "download again, or move the other files away"
         )
-    yield from pieces_of(_instances(files[0]), name, duplicates=duplicates)
+    return files[0]
+
+
+def _kind(instance: Mapping[str, Any]) -> str:
+    abstains = "_abs" in instance["question_id"]
+    return _ABSTENTION if abstains else str(instance["question_type"])
 
 
 def pieces_of(instances: Iterable[Any], name: str, *, duplicates: str = "first") -> Iterator[Piece]:
@@ -161,7 +195,7 @@ def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:
         for slot in slots
     )
     at = _minute(instance["question_date"], f"date {of_question}", skipped)
-    kind = _ABSTENTION if "_abs" in question_id else instance["question_type"]
+    kind = _kind(instance)
     query = Query(question_id, question_id, _clean(instance["question"]), at, kind)
     answers = list(dict.fromkeys(instance["answer_session_ids"]))
     fault = _answers_fault(instance, answers, {slot.session_id for slot in slots}, kind)

@@ -27,6 +27,7 @@ from typing import Any
 import pandas as pd
 
 from memrepro.core.memory import Memory, Piece, Query, Round, Turn
+from memrepro.data.gold import Gold
 from memrepro.data.reading import Skipped, check_skipped, damaged
 from memrepro.data.registry import registration
 from memrepro.files import atomic
@@ -113,6 +114,36 @@ def stream(folder: Path, name: str, *, whole_context: bool = False) -> Iterator[
             tuple(skipped),
         )
         skipped.clear()
+
+
+def gold(folder: Path, name: str) -> Iterator[Gold]:
+    """The options of each question and which is right; the answer is that option's text.
+
+    In 17 questions of 32k the right option stands twice, and one of its two letters is right.
+
+    Raises:
+        MemreproError: if the file is missing, or the options of a question are not some texts that
+            begin with `(a) `, `(b) ` and so on, one of which is the right one.
+    """
+    path = _questions(folder, name)
+    rows = _table(path, (*COLUMNS, "correct_answer", "all_options")).to_dict("records")
+    for row in rows:
+        query_id = row["question_id"]
+        try:
+            options = ast.literal_eval(row["all_options"])
+            letters = [f"({chr(ord('a') + n)})" for n in range(len(options))]
+            texts = [
+                text.removeprefix(f"{letter} ")
+                for text, letter in zip(options, letters, strict=True)
+                if text.startswith(f"{letter} ")
+            ]
+            correct = letters.index(row["correct_answer"])
+        except (ValueError, TypeError, AttributeError, SyntaxError) as error:
+            raise damaged(f"{path}: the options of question {query_id!r}: {error}") from error
+        if len(texts) < len(letters):
+            raise damaged(f"{path}: an option of question {query_id!r} has another letter")
+        text, kind = row["user_question_or_message"], row["question_type"]
+        yield Gold(query_id, kind, text, "", texts[correct], tuple(texts), correct)
 
 
 # Level → id of the relevant doc there.

@@ -19,6 +19,7 @@ DOWNLOADS = Path(__file__).with_name("downloads.yaml")
 _TEXTS = ("name", "edition", "module", "licence", "citation", "homepage")
 _FILES = ("folder", "address", "files")
 _FILE = ("path", "sha256", "bytes")
+_UNHASHED = ("path", "url", "columns", "rows")
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,25 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
+class UnhashedFile:
+    """A csv file of a data set of whose bytes no hash can be given, and which no command fetches.
+
+    Copies at hand hold its cells in other bytes; what is pinned is what is read.
+
+    Attributes:
+        path: its name, in the data set's own folder or in the folder `outside` beside the mirror's.
+        url: the address where its authors published it.
+        columns: those that are read.
+        rows: the hex SHA-256 of their cells (`fetch.rows_of`).
+    """
+
+    path: str
+    url: str
+    columns: tuple[str, ...]
+    rows: str
+
+
+@dataclass(frozen=True)
 class Registration:
     """What the registry says of one data set.
 
@@ -64,8 +84,9 @@ class Registration:
         licence: the terms of its files.
         citation: bibtex key, short reference and address of the paper.
         homepage: the project's page, or ''.
-        files: what `download` fetches; empty if `compiled`.
+        files: what `download` fetches; empty if `compiled` or unhashed.
         compiled: whether the project makes the data set itself.
+        unhashed: files that a person puts in place.
     """
 
     key: str
@@ -77,11 +98,13 @@ class Registration:
     homepage: str
     files: tuple[RemoteFile, ...]
     compiled: bool
+    unhashed: tuple[UnhashedFile, ...] = ()
 
     @property
     def identity(self) -> str:
         """A digest of name, edition and the files' hashes, whatever their order."""
-        parts = [self.name, self.edition, sorted(file.sha256 for file in self.files)]
+        hashes = [file.sha256 for file in self.files] + [file.rows for file in self.unhashed]
+        parts = [self.name, self.edition, sorted(hashes)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -116,12 +139,22 @@ def _registration(key: str, entry: Any) -> Registration:
     compiled = isinstance(entry, dict) and entry.get("compiled", False)
     if not isinstance(compiled, bool):
         raise MemreproError(f"{item} has compiled: {compiled!r}; write true or false")
-    _check_keys(item, entry, _TEXTS + (() if compiled else _FILES), optional=("compiled",))
-    for name in (*_TEXTS, *(() if compiled else ("folder", "address"))):
+    by_hand = isinstance(entry, dict) and "unhashed" in entry
+    needed = ("unhashed",) if by_hand else () if compiled else _FILES
+    _check_keys(item, entry, _TEXTS + needed, optional=("compiled",))
+    for name in (*_TEXTS, *(one for one in needed if one in ("folder", "address"))):
         if not isinstance(entry[name], str):
             raise MemreproError(f"{item} has {name}: {entry[name]!r}; write it as text, in quotes")
     files: tuple[RemoteFile, ...] = ()
-    if not compiled:
+    unhashed: tuple[UnhashedFile, ...] = ()
+    if by_hand:
+        for file in entry["unhashed"]:
+            _check_keys(f"a file of {item}", file, _UNHASHED)
+        unhashed = tuple(
+            UnhashedFile(**{**file, "columns": tuple(file["columns"])})
+            for file in entry["unhashed"]
+        )
+    elif not compiled:
         if not isinstance(entry["files"], list) or not entry["files"]:
             raise MemreproError(f"{item} has no list of files; list them, or set compiled: true")
         files = tuple(
@@ -130,7 +163,7 @@ def _registration(key: str, entry: Any) -> Registration:
         if len({file.path for file in files}) < len(files):
             raise MemreproError(f"{item} lists a path twice; keep one of the two")
     texts = {name: entry[name] for name in _TEXTS}
-    return Registration(key=key, files=files, compiled=compiled, **texts)
+    return Registration(key=key, files=files, compiled=compiled, unhashed=unhashed, **texts)
 
 
 def _file(item: str, entry: Any, folder: str, address: str) -> RemoteFile:

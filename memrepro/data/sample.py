@@ -41,7 +41,7 @@ _FORMAT = "%Y/%m/%d (%a) %H:%M"
 _LEAST = {"seed": 0, "questions": 1, "sessions": 6}
 
 # What is compiled here follows LongMemEval's schema, so its reader reads it.
-stream = longmemeval.stream
+stream, gold = longmemeval.stream, longmemeval.gold
 
 
 def compile_benchmark(*, seed: int, questions: int, sessions: int) -> list[dict[str, Any]]:

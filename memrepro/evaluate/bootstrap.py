@@ -41,3 +41,20 @@ def _interval(raw: bytes) -> Interval:
     drawn = np.random.default_rng(SEED).multinomial(n, counts / n, size=RESAMPLES)
     low, high = np.percentile(drawn @ values / n, [2.5, 97.5])
     return Interval(mean, float(low), float(high))
+
+
+def unpaired_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> Interval:
+    """The mean of second − that of first over other questions, each shape (n,), n at least 1.
+
+    Each side is resampled by itself, with its own number of questions.
+    """
+    drawn = [_resampled_means(side, seed) for seed, side in enumerate((first, second), SEED)]
+    low, high = np.percentile(drawn[1] - drawn[0], [2.5, 97.5])
+    return Interval(float(second.mean() - first.mean()), float(low), float(high))
+
+
+def _resampled_means(sample: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    values, counts = np.unique(sample, return_counts=True)
+    shares = counts / len(sample)
+    drawn = np.random.default_rng(seed).multinomial(len(sample), shares, size=RESAMPLES)
+    return np.asarray(drawn @ values / len(sample), np.float64)

@@ -127,6 +127,16 @@ def answers(profile: str) -> Path:
     return results(profile) / "answers.parquet"
 
 
+def choices(profile: str) -> Path:
+    """Each published choice of an option: whether it is right, without texts."""
+    return results(profile) / "choices.parquet"
+
+
+def readings(profile: str) -> Path:
+    """Each answer of a profile's reading studies: its outcome, scores and judgement, no texts."""
+    return results(profile) / "readings.parquet"
+
+
 def manifest(profile: str) -> Path:
     """The digests of all outputs of a profile."""
     return results(profile) / "manifest.json"

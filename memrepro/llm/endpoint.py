@@ -10,15 +10,25 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 import httpx
 import tenacity
 
 from memrepro.errors import MemreproError
 from memrepro.llm.completions import Broken, said_of, seconds_to_wait, to_answer
-from memrepro.llm.model import REFUSED, Answer, ModelIdentity, Prompt, prompt_key
+from memrepro.llm.model import (
+    OVER_LIMIT,
+    REFUSED,
+    Answer,
+    ModelIdentity,
+    Prompt,
+    Tokens,
+    prompt_key,
+)
 from memrepro.llm.pace import Budget, Pace, most_tokens
+from memrepro.llm.prices import Price, read_prices
 
 # Statuses that a later try may not meet.
 _PASSING = {408, 409, 425, 429, 500, 502, 503, 504, 529}
@@ -65,6 +75,8 @@ class Endpoint:
         token_budget: prompt and answer tokens that this object may spend; None for no limit. A
             request goes only if the most that it can take is left (`pace.most_tokens`); one whose
             answer was lost on the way counts as that much.
+        money_budget: likewise in money, at the model's price in `prices`; None for no limit.
+        prices: a file of prices (`prices.read_prices`), where there is a budget in money.
         tries: of one prompt.
         timeout: seconds without a byte after which a try has failed.
         pause: seconds before the second try.
@@ -79,6 +91,8 @@ class Endpoint:
     concurrency: int = 8
     requests_per_minute: float | None = None
     token_budget: int | None = None
+    money_budget: float | None = None
+    prices: str | None = None
     tries: int = 6
     timeout: float = 120.0
     pause: float = 1.0
@@ -102,13 +116,24 @@ class Endpoint:
                     f"endpoint {self.url}: {name} is {getattr(self, name)}: it must be at least "
                     f"{least}"
                 )
-        for name in ("requests_per_minute", "token_budget"):
+        for name in ("requests_per_minute", "token_budget", "money_budget"):
             if (limit := getattr(self, name)) is not None and limit <= 0:
                 raise MemreproError(
                     f"endpoint {self.url}: {name} is {limit}: it must be above 0, or absent"
                 )
-        self.budget = Budget(self.token_budget)
+        self.budget = Budget(self.token_budget, self.money_budget, self._price())
         self._pace = Pace(self.requests_per_minute)
+
+    def _price(self) -> Price | None:
+        if self.money_budget is None:
+            return None
+        prices = read_prices(Path(self.prices)) if self.prices else {}
+        if self.identity.model not in prices:
+            raise MemreproError(
+                f"endpoint {self.url} has a money_budget, and {self.prices or 'no file of prices'} "
+                f"has no price of {self.identity.model!r}: name one in prices (docs/llm.md)"
+            )
+        return prices[self.identity.model]
 
     def stream(self, prompts: Iterable[Prompt]) -> Iterator[tuple[Prompt, Answer]]:
         """Each prompt with its answer, as they come.
@@ -134,7 +159,7 @@ class Endpoint:
                         following = next(upcoming, None)
                     if following is not None and not running:
                         # Nothing in flight can give tokens back.
-                        ending, following = self._over_budget(following), None
+                        ending, following = self.budget.used_up(most_tokens(following)), None
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         prompt = running.pop(future)
                         try:
@@ -177,7 +202,7 @@ class Endpoint:
 
     def _ask(self, client: httpx.Client, prompt: Prompt, stop: threading.Event) -> Answer:
         """One prompt, tried as often as it takes; its tokens were set aside before."""
-        aside, used = most_tokens(prompt), 0
+        aside, used = most_tokens(prompt), Tokens()
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self.tries) | tenacity.stop_when_event_set(stop),
             wait=tenacity.wait_exponential_jitter(
@@ -207,6 +232,11 @@ class Endpoint:
         self._pace.wait(stop)
         if stop.is_set():
             raise _Failed("it was not asked for again")
+        if prompt.parameters.options:
+            raise _Stop(
+                "a prompt has options, and an endpoint does not say how likely each is: use a "
+                "model in process, or ask for the choice as text"
+            )
         parameters = asdict(prompt.parameters)
         body = {
             "model": self.identity.model,
@@ -236,13 +266,15 @@ class Endpoint:
         key = _key_of(client)
         if key and (key in response.text or key in answer.text):
             raise _Failed("the answer holds the API key, so it was not recorded")
+        if answer.tokens.answer > prompt.parameters.maximum_tokens:
+            return replace(answer, finish_reason=OVER_LIMIT + answer.finish_reason)
         return answer
 
     def _charge(self, prompt: Prompt) -> None:
         """Count a try whose answer was lost at the most that it can have taken."""
         most = most_tokens(prompt)
         if not self.budget.take(most):
-            raise _Stop(self._over_budget(prompt))
+            raise _Stop(self.budget.used_up(most))
         self.budget.settle(most, most)
 
     def _not_answered(
@@ -273,12 +305,6 @@ class Endpoint:
                 "", None, None, seconds, identity.model, identity.revision, REFUSED + code, ""
             )
         raise _Failed(why)
-
-    def _over_budget(self, prompt: Prompt) -> str:
-        return (
-            f"the budget of {self.budget.total} tokens is used up: {self.budget.spent} are spent, "
-            f"and the next prompt may take {most_tokens(prompt)}"
-        )
 
     def _shown(self, client: httpx.Client, what: object) -> str:
         """A foreign text for an error or a log: one line, short, without the key."""

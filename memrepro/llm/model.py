@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from memrepro.errors import MemreproError
 
@@ -17,6 +17,8 @@ ROLES = ("system", "user", "assistant")
 # Both backends begin the finish reason of a prompt that was not answered with this.
 REFUSED = "refused: "
 TOO_LONG = f"{REFUSED}context_length_exceeded"
+# And the finish reason of an answer of more tokens than were allowed begins with this.
+OVER_LIMIT = "over the limit: "
 
 
 def _number(value: object) -> bool:
@@ -25,6 +27,21 @@ def _number(value: object) -> bool:
 
 def _whole(value: object, least: int) -> bool:
     return type(value) is int and value >= least
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(text, str) and text for text in value)
+
+
+class Tokens(NamedTuple):
+    """A count of tokens, or several counts added up."""
+
+    prompt: int = 0
+    answer: int = 0
+
+    def plus(self, other: "Tokens") -> "Tokens":
+        """Both together."""
+        return Tokens(self.prompt + other.prompt, self.answer + other.answer)
 
 
 @dataclass(frozen=True)
@@ -44,6 +61,8 @@ class Parameters:
         maximum_tokens: of the answer.
         seed: of the sampling; sent even where nothing is sampled.
         stop: texts before which an answer ends, in order; they are not part of it.
+        options: the answer is one of these, the likeliest as what comes next; then nothing is
+            generated, and `maximum_tokens` does not matter.
 
     Raises:
         MemreproError: naming the first field that is out of range.
@@ -53,6 +72,7 @@ class Parameters:
     maximum_tokens: int = 512
     seed: int = 0
     stop: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Name, whether it is right, what it must be.
@@ -60,12 +80,15 @@ class Parameters:
             ("temperature", _number(self.temperature), "a finite number from 0"),
             ("maximum_tokens", _whole(self.maximum_tokens, 1), "a whole number from 1"),
             ("seed", _whole(self.seed, 0), "a whole number from 0"),
+            ("stop", _texts(self.stop), "a tuple of texts, none empty"),
             (
-                "stop",
-                isinstance(self.stop, tuple) and all(isinstance(s, str) and s for s in self.stop),
-                "a tuple of texts, none empty",
+                "options",
+                _texts(self.options) and len(self.options) != 1
+                and len(set(self.options)) == len(self.options)
+                and not (self.options and self.temperature),
+                "a tuple of two or more texts, none empty, none twice, at temperature 0",
             ),
-        ]
+        ]  # fmt: skip
         for name, good, rule in rules:
             if not good:
                 raise MemreproError(
@@ -149,6 +172,8 @@ class Answer:
             why the prompt was not answered.
         maker: what answered, as it says itself, such as a server's model and fingerprint; not in
             the key.
+        scores: of a prompt with options, their natural log-probabilities, normalised over them, in
+            order; `text` is the first of the highest.
     """
 
     text: str
@@ -159,6 +184,7 @@ class Answer:
     revision: str
     finish_reason: str
     maker: str
+    scores: tuple[float, ...] = ()
 
     @property
     def identity(self) -> ModelIdentity:
@@ -166,9 +192,9 @@ class Answer:
         return ModelIdentity(self.model, self.revision)
 
     @property
-    def tokens(self) -> int:
-        """Prompt and answer together; what is not known counts nothing."""
-        return (self.prompt_tokens or 0) + (self.answer_tokens or 0)
+    def tokens(self) -> Tokens:
+        """Prompt's and answer's; what is not known counts nothing."""
+        return Tokens(self.prompt_tokens or 0, self.answer_tokens or 0)
 
 
 class LanguageModel(Protocol):
@@ -201,6 +227,15 @@ class Backend(Protocol):
         """
 
 
+def as_written(noun: Any) -> dict[str, Any]:
+    """A noun's fields; options and scores only where there are any.
+
+    So what has none has the key and the record that it had before there were options.
+    """
+    later = ("options", "scores")
+    return asdict(noun, dict_factory=lambda pairs: {k: v for k, v in pairs if v or k not in later})
+
+
 def prompt_key(identity: ModelIdentity, prompt: Prompt) -> bytes:
     """The 32-byte key of an answer: SHA-256 of a JSON list, so that no two inputs run together.
 
@@ -209,7 +244,7 @@ def prompt_key(identity: ModelIdentity, prompt: Prompt) -> bytes:
     Raises:
         MemreproError: if a text holds a lone surrogate, which no tokenizer takes.
     """
-    parts = ["memrepro answer 1", asdict(identity), asdict(prompt)]
+    parts = ["memrepro answer 1", asdict(identity), as_written(prompt)]
     try:
         text = json.dumps(parts, ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(text.encode()).digest()

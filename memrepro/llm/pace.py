@@ -1,9 +1,11 @@
-"""How fast and how much an endpoint is asked: requests a minute, and a budget in tokens."""
+"""How fast and how much an endpoint is asked: requests a minute, a budget in tokens or money."""
 
 import threading
 import time
+from collections.abc import Callable
 
-from memrepro.llm.model import Prompt
+from memrepro.llm.model import Prompt, Tokens
+from memrepro.llm.prices import Price
 
 # A tokenizer that works on bytes makes at most one token of each; a chat template adds a few to
 # a message, and may put a system message of its own before them.
@@ -11,11 +13,11 @@ _TOKENS_A_MESSAGE = 16
 _TOKENS_A_PROMPT = 64
 
 
-def most_tokens(prompt: Prompt) -> int:
+def most_tokens(prompt: Prompt) -> Tokens:
     """The most tokens that a prompt and its answer can take: one a byte, and what the chat adds."""
     said = sum(len(m.content.encode("utf-8", "surrogatepass")) for m in prompt.messages)
     added = _TOKENS_A_MESSAGE * len(prompt.messages) + _TOKENS_A_PROMPT
-    return said + added + prompt.parameters.maximum_tokens
+    return Tokens(said + added, prompt.parameters.maximum_tokens)
 
 
 class Pace:
@@ -45,35 +47,54 @@ class Pace:
 
 
 class Budget:
-    """Tokens that may be spent; what a request can take at most is set aside before it goes.
+    """What may be spent, in tokens, in money, or both; None for no limit.
+
+    The most that a request can take is set aside before it goes.
 
     Attributes:
-        total: the budget, or None for no limit.
         spent: what answered requests took.
     """
 
-    def __init__(self, total: int | None) -> None:
-        """Nothing is spent yet."""
-        self.total = total
-        self.spent = self._aside = 0
+    def __init__(
+        self, tokens: int | None = None, money: float | None = None, price: Price | None = None
+    ) -> None:
+        """Nothing is spent yet; money needs a price."""
+        self.spent = self._aside = Tokens()
         self._lock = threading.Lock()
+        # Of each limit: how much, what so many tokens take of it, and its unit.
+        self._limits: list[tuple[float, Callable[[Tokens], float], str]] = []
+        if tokens is not None:
+            self._limits.append((tokens, sum, "tokens"))
+        if money is not None:
+            assert price is not None
+            self._limits.append((money, price.cost, price.currency))
 
-    @property
-    def left(self) -> int:
-        """What is neither spent nor set aside; only where there is a total."""
-        assert self.total is not None
-        return self.total - self.spent - self._aside
-
-    def take(self, tokens: int) -> bool:
+    def take(self, most: Tokens) -> bool:
         """Set tokens aside; False, and nothing done, if so many are not left."""
         with self._lock:
-            if self.total is not None and self.left < tokens:
+            if self._lacks(most):
                 return False
-            self._aside += tokens
+            self._aside = self._aside.plus(most)
             return True
 
-    def settle(self, taken: int, used: int) -> None:
+    def settle(self, taken: Tokens, used: Tokens) -> None:
         """Give back what was set aside for a request, but for what it used."""
         with self._lock:
-            self._aside -= taken
-            self.spent += used
+            self._aside = self._aside.plus(Tokens(-taken.prompt, -taken.answer))
+            self.spent = self.spent.plus(used)
+
+    def used_up(self, most: Tokens) -> str:
+        """The sentence for so many tokens that could not be taken."""
+        limit, of, unit = (self._lacks(most) or self._limits)[0]
+        return (
+            f"the budget of {_shown(limit)} {unit} is used up: {_shown(of(self.spent))} are spent, "
+            f"and the next prompt may take {_shown(of(most))}"
+        )
+
+    def _lacks(self, most: Tokens) -> list[tuple[float, Callable[[Tokens], float], str]]:
+        whole = self.spent.plus(self._aside).plus(most)
+        return [limit for limit in self._limits if limit[1](whole) > limit[0]]
+
+
+def _shown(amount: float) -> str:
+    return f"{amount}" if isinstance(amount, int) else f"{amount:.4g}"

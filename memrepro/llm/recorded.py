@@ -73,7 +73,7 @@ class Recording:
             for prompt, answer in self._backend.stream(still_missing()):
                 self._store.add([Record(prompt, answer)])
                 asked += 1
-                tokens += answer.tokens
+                tokens += sum(answer.tokens)
                 shown.update()
         if self._progress and todo and not sys.stderr.isatty():
             print(

@@ -4,7 +4,7 @@ import json
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from memrepro.encode.models import cache_folder
 from memrepro.errors import MemreproError
 from memrepro.files.database import Database
-from memrepro.llm.model import Answer, Prompt, prompt_key
+from memrepro.llm.model import Answer, Prompt, as_written, prompt_key
 
 _COLUMNS = "key BLOB PRIMARY KEY, crc INTEGER NOT NULL, record BLOB NOT NULL"
 
@@ -32,11 +32,11 @@ class Record:
 
     def as_json(self) -> str:
         """One line: the key in hex, the prompt, the answer; names in alphabetical order."""
-        line = {"key": self.key.hex(), **asdict(self)}
+        line = {"key": self.key.hex(), **as_written(self)}
         return json.dumps(line, ensure_ascii=False, sort_keys=True, allow_nan=False)
 
 
-_RECORD = TypeAdapter(Record)
+_RECORD, _ANSWER = TypeAdapter(Record), TypeAdapter(Answer)
 
 
 def read_record(line: Any) -> Record:
@@ -95,7 +95,7 @@ class AnswerStore(Database):
         found: dict[bytes, Answer] = {}
         for key, crc, data in self.rows_of("key, crc, record", list(dict.fromkeys(keys))):
             with self._sound(key, crc, data):
-                found[key] = Answer(**json.loads(data)["answer"])
+                found[key] = _ANSWER.validate_python(json.loads(data)["answer"])
         if lost := [key for key in keys if key not in found]:
             raise self.damaged(f"{len(lost)} answers are not there")
         return [found[key] for key in keys]

@@ -73,7 +73,8 @@ def _datasets(arguments: argparse.Namespace) -> int:
     rows = []
     for key, r in registrations().items():
         there = sum((mirror / f.path).is_file() for f in r.files) if mirror else 0
-        held = "compiled here" if r.compiled else f"{there} of {len(r.files)}"
+        held = f"{there} of {len(r.files)}"
+        held = "compiled here" if r.compiled else "put in place by hand" if r.unhashed else held
         rows.append((key, r.name, r.edition, r.licence, held, r.identity[:16]))
     columns = ["data set", "name", "edition", "licence", "files in the mirror", "identity"]
     print_table(pd.DataFrame(rows, columns=columns), arguments.json)
@@ -139,7 +140,12 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from memrepro.memory.command import add_commands
-    from memrepro.pipeline import commands_outside, commands_provenance
+    from memrepro.pipeline import (
+        commands_judge,
+        commands_outside,
+        commands_provenance,
+        commands_read,
+    )
     from memrepro.study.plan import PROFILES
 
     parser = argparse.ArgumentParser(prog="memrepro", description=__doc__)
@@ -175,6 +181,8 @@ def _parser() -> argparse.ArgumentParser:
     finetune.add_argument("name")
     commands_provenance.add_to(add)
     commands_outside.add_to(add)
+    commands_judge.add_to(add)
+    commands_read.add_to(add)
     add_commands(commands)
     notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)
     notebook.add_argument("name")

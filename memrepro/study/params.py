@@ -26,6 +26,7 @@ from memrepro.study.plan import (
     StudyEntry,
     named,
 )
+from memrepro.study.readings import reading_studies
 
 __all__ = [
     "PROFILES",
@@ -68,16 +69,17 @@ def load_plan() -> Plan:
 
 
 _TOP = ("datasets", "reports", "studies", "latency", "scales", "evaluation", "tuning")
-_MODELS = "models"
+_OPTIONAL = ("reading", "models")
 _FIELDS = frozenset(f.name for f in fields(Experiment)) - {"method", "parameters"}
 
 
 @lru_cache(maxsize=2)
 def _plan(path: Path, changed: int) -> Plan:
     tree = read_yaml(path)
-    if not isinstance(tree, dict) or set(tree) - {_MODELS} != set(_TOP):
+    if not isinstance(tree, dict) or set(tree) - set(_OPTIONAL) != set(_TOP):
         raise MemreproError(
-            f"params.yaml must have exactly the keys {', '.join(_TOP)}, and may have {_MODELS}"
+            f"params.yaml must have exactly the keys {', '.join(_TOP)}, and may have "
+            f"{' and '.join(_OPTIONAL)}"
         )
     datasets = {
         k: build_entry(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()
@@ -92,6 +94,7 @@ def _plan(path: Path, changed: int) -> Plan:
             _check_run(name, one, datasets)
             runs[name] = one
     experiments = {name: one for name, one in runs.items() if not one.vary}
+    models = tree.get("models") or {}
     return Plan(
         datasets,
         experiments,
@@ -100,7 +103,8 @@ def _plan(path: Path, changed: int) -> Plan:
         _evaluation(tree["evaluation"]),
         {k: _latency(k, v, experiments) for k, v in tree["latency"].items()},
         {k: build_entry(Scale, f"scales.{k}", v) for k, v in tree["scales"].items()},
-        tree.get(_MODELS) or {},
+        models,
+        reading_studies(tree.get("reading") or {}, datasets, runs, models),
     )
 
 

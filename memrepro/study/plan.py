@@ -11,6 +11,7 @@ from pydantic import Field, PositiveInt, dataclasses
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.checked import STRICT
+from memrepro.read.plan import ReadingStudy
 
 Profile = Literal["sample", "open", "full"]
 PROFILES = get_args(Profile)
@@ -204,7 +205,8 @@ class LatencyEntry:
 class Plan:
     """All of `params.yaml`: experiments make one run each, sweeps one for each setting.
 
-    `models` are the language models that runs and extractions may name (docs/llm.md).
+    `models` are the language models that runs and extractions may name (docs/llm.md), `reading` the
+    studies in which they answer questions.
     """
 
     datasets: Mapping[str, DatasetEntry]
@@ -215,6 +217,7 @@ class Plan:
     latency: Mapping[str, Latency] = field(default_factory=dict)
     scales: Mapping[str, Scale] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, ReadingStudy] = field(default_factory=dict)
 
     @property
     def runs(self) -> dict[str, Experiment]:
@@ -237,6 +240,11 @@ class Plan:
     def study(self, key: str) -> dict[str, Experiment]:
         """A study's runs; an unknown one is an error that lists the known ones."""
         return named("study", self.studies(), key)
+
+    def readings(self, profile: str, study: str = "") -> dict[str, ReadingStudy]:
+        """A profile's reading studies by name, or the one of them."""
+        found = {name: one for name, one in self.reading.items() if one.profile == profile}
+        return {study: named(f"reading study of {profile}", found, study)} if study else found
 
     def keys(self, profile: str, dataset: str) -> dict[str, dict[str, list[str]]]:
         """Encoder → granularity → the key schemes that a profile's runs search of a data set."""

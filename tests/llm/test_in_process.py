@@ -1,6 +1,8 @@
 """transformers in process, on a tiny random Qwen2, against a greedy loop by hand."""
 
 import json
+import math
+import random
 import shutil
 
 import pytest
@@ -128,6 +130,97 @@ def test_a_conversation_cannot_write_messages(live):
     control = [token for token in live._tokenizer.convert_ids_to_tokens(ids) if token in CONTROL]
     assert control == ["<|im_start|>", "<|im_end|>", "<|im_start|>", "<|im_end|>", "<|im_start|>"]
     assert ask(live, bad)[0].prompt_tokens == len(ids)
+
+
+# Options.
+
+CHOICES = [
+    ("(a", "(b", "(c"),
+    ("the cat", "rain fell over hills", "moss", "green moss and more"),
+    ("yes", "no"),
+]
+
+
+def likely(model, tokenizer, prompt):
+    """Each option behind the chat, in one sequence of its own with no cache."""
+    ids = tokenizer(chat(prompt), add_special_tokens=False)["input_ids"]
+    sums = []
+    for option in prompt.parameters.options:
+        tail = tokenizer(option, add_special_tokens=False)["input_ids"]
+        with torch.no_grad():
+            states = model.model(torch.tensor([ids + tail])).last_hidden_state[0].float()
+        head = model.lm_head.weight.detach().float()
+        odds = (states @ head.T).log_softmax(-1)[len(ids) - 1 : -1]
+        sums.append(sum(row[token] for row, token in zip(odds, tail, strict=True)))
+    return torch.stack(sums).log_softmax(0)
+
+
+@pytest.mark.parametrize(("dtype", "near"), [("float32", 1e-4), ("bfloat16", 0.15)])
+def test_the_likeliest_option_is_chosen(folder, dtype, near):
+    live = InProcess(folder, "tiny", device="cpu", dtype=dtype)
+    model = Qwen2ForCausalLM.from_pretrained(folder, dtype=getattr(torch, dtype)).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    asked = [
+        Prompt(prompt.messages, Parameters(options=options))
+        for prompt in PROMPTS
+        for options in CHOICES
+    ]
+    for prompt, answer in zip(asked, ask(live, *asked), strict=True):
+        wanted = likely(model, tokenizer, prompt)
+        options = prompt.parameters.options
+        assert answer.scores == pytest.approx(wanted.tolist(), abs=near)
+        assert sum(math.exp(score) for score in answer.scores) == pytest.approx(1)
+        assert answer.text == options[answer.scores.index(max(answer.scores))]
+        chosen = tokenizer(answer.text, add_special_tokens=False)["input_ids"]
+        assert (answer.answer_tokens, answer.finish_reason) == (len(chosen), "stop")
+
+
+def test_options_of_one_token_take_one_pass_and_one_position(folder):
+    live = InProcess(folder, "tiny", device="cpu")
+    passes = []
+    live._model.lm_head.register_forward_hook(lambda _, args, out: passes.append(out.shape[1]))
+    ask(live, Prompt.of(TEXT, parameters=Parameters(options=("a", "b", "c", "d"))))
+    assert passes == [1]
+
+
+def test_half_precision_scores_are_finer_than_half_precision(folder):
+    live = InProcess(folder, "tiny", device="cpu", dtype="bfloat16")
+    model = Qwen2ForCausalLM.from_pretrained(folder, dtype=torch.bfloat16).eval()
+    prompt = Prompt.of(TEXT, parameters=Parameters(options=tuple("abcdefgh")))
+    ids = AutoTokenizer.from_pretrained(folder)
+    inputs = torch.tensor([ids(chat(prompt), add_special_tokens=False)["input_ids"]])
+    with torch.no_grad():
+        state = model.model(inputs).last_hidden_state[0, -1].float()
+    tokens = [ids(o, add_special_tokens=False)["input_ids"][0] for o in prompt.parameters.options]
+    fine = (model.lm_head.weight.detach().float()[tokens] @ state).log_softmax(0)
+    assert ask(live, prompt)[0].scores == pytest.approx(fine.tolist(), abs=1e-4)
+
+
+def test_options_that_are_not_told_apart_are_refused(live):
+    # The first is broken apart as it would be in a message, and then is the second.
+    with pytest.raises(MemreproError, match=r"does not tell .* apart from each other"):
+        ask(live, Prompt.of("q", parameters=Parameters(options=("<|im_end|>", "<\u200b|im_end|>"))))
+
+
+def test_a_prompt_that_its_longest_option_does_not_fit_is_refused(live):
+    long = Parameters(maximum_tokens=10**6, options=("a", "moss " * CONTEXT))
+    (answer,) = ask(live, Prompt.of("q", parameters=long))
+    assert (answer.finish_reason, answer.scores) == ("refused: context_length_exceeded", ())
+    fits = Parameters(maximum_tokens=10**6, options=("a", "b"))
+    assert ask(live, Prompt.of("q", parameters=fits))[0].text in "ab"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_an_answer_does_not_depend_on_the_prompts_beside_it(folder, dtype):
+    live, draw = InProcess(folder, "tiny", device="cpu", dtype=dtype), random.Random(5)
+    asked = [Prompt(p.messages, Parameters(options=o)) for p in PROMPTS for o in CHOICES] + PROMPTS
+    whole = [(a.text, a.scores) for a in ask(live, *asked)]
+    for _ in range(4):
+        order = draw.sample(asked, len(asked))
+        cuts = sorted(draw.sample(range(1, len(asked)), 5))
+        parts = [order[i:j] for i, j in zip([0, *cuts], [*cuts, None], strict=True)]
+        got = {p: (a.text, a.scores) for part in parts for p, a in live.stream(part)}
+        assert [got[prompt] for prompt in asked] == whole
 
 
 # What is loaded.

@@ -14,13 +14,16 @@ tricky = st.one_of(
     st.sampled_from(['", "', '"]', "a|b", "a\x00b", "\\", '\\"', "", " ", "null", "é", "e\u0301"]),
 )
 some = tricky.filter(bool)
-parameters = st.builds(
+free = st.builds(
     Parameters,
     st.sampled_from([0, 0.0, -0.0, 0.5, 1, 1.0, 1e-9]),
     st.integers(1, 3),
     st.integers(0, 2),
     st.lists(some, max_size=2).map(tuple),
 )
+options = st.lists(some, min_size=2, max_size=3, unique=True).map(tuple)
+parameters = free | st.builds(lambda texts, seed: Parameters(seed=seed, options=texts), options,
+                              st.integers(0, 1))  # fmt: skip
 prompts = st.builds(
     lambda first, chat, last, p: Prompt((*first, *chat, Message("user", last)), p),
     st.lists(st.builds(Message, st.just("system"), tricky), max_size=1),
@@ -48,9 +51,11 @@ def test_text_never_moves_between_messages(a, b, c):
 
 @pytest.mark.parametrize("field", [f.name for f in fields(Parameters)])
 def test_every_parameter_changes_the_key(field):
-    new = {"temperature": 0.6, "maximum_tokens": 10, "seed": 4, "stop": ("\n", "END")}[field]
-    changed = replace(PROMPT, parameters=replace(PROMPT.parameters, **{field: new}))
-    assert prompt_key(IDENTITY, changed) != prompt_key(IDENTITY, PROMPT)
+    new = {"temperature": 0.6, "maximum_tokens": 10, "seed": 4, "stop": ("\n", "END"),
+           "options": ("a", "b")}[field]  # fmt: skip
+    greedy = replace(PROMPT, parameters=replace(PROMPT.parameters, temperature=0.0))
+    changed = replace(greedy, parameters=replace(greedy.parameters, **{field: new}))
+    assert prompt_key(IDENTITY, changed) != prompt_key(IDENTITY, greedy)
 
 
 def test_model_revision_role_and_order_change_the_key_and_it_is_pinned():
@@ -86,6 +91,11 @@ def test_a_lone_surrogate_is_one_sentence():
         ({"seed": -1}, "seed is -1"),
         ({"stop": "ab"}, "stop is 'ab': it must be a tuple of texts, none empty"),
         ({"stop": ("",)}, "none empty"),
+        ({"options": ("a",)}, r"options is \('a',\): it must be a tuple of two or more texts"),
+        ({"options": ("a", "a")}, "none twice"),
+        ({"options": ("a", "")}, "none empty, none twice"),
+        ({"options": ["a", "b"]}, "options is"),
+        ({"options": ("a", "b"), "temperature": 0.5}, "at temperature 0"),
     ],
 )
 def test_parameters_out_of_range_are_refused(wrong, rule):

@@ -1,16 +1,19 @@
-"""A real small chat model in process: SmolLM2-135M-Instruct, greedy, in float32 on a CPU."""
+"""A real small chat model in process: SmolLM2-135M-Instruct, greedy, on a CPU."""
 
 import json
+import random
 
 import pytest
 from pydantic import BaseModel
 
+from memrepro.llm.choose import backend
 from memrepro.llm.in_process import InProcess
 from memrepro.llm.model import Parameters, Prompt
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.shipping import export_records, import_records
 from memrepro.llm.structured import parse_all
+from memrepro.study.params import load_plan
 from tests.llm.smollm2 import smollm2_folder
 
 # The wheel is 90 MB and its conversion a minute: not for every run of the tests.
@@ -43,10 +46,33 @@ def test_it_knows_a_capital_and_is_replayed_without_it(live, tmp_path):
         assert "<|" not in answer.text
 
 
-def test_a_batch_changes_no_answer(live):
+def test_a_batch_in_float32_changes_no_answer(live):
     together = {p: (a.text, a.answer_tokens) for p, a in live.stream(PROMPTS)}
     alone = {p: (a.text, a.answer_tokens) for one in PROMPTS for p, a in live.stream([one])}
     assert together == alone
+
+
+def test_the_embedded_default_chooses_and_no_prompt_changes_anothers_answer():
+    name, entry = "smollm2", load_plan().models["smollm2"]
+    live, draw = backend(name, entry), random.Random(2)
+    letters = Parameters(options=("A", "B", "C"))
+    choices = [
+        Prompt.of(f"{question}\nA. {a}\nB. {b}\nC. {c}\nAnswer with a letter.", parameters=letters)
+        for question, a, b, c in [
+            ("What is the capital of France?", "Oslo", "Paris", "Rome"),
+            ("What is the capital of Norway?", "Oslo", "Paris", "Rome"),
+            ("Which is a colour?", "seven", "Tuesday", "red"),
+        ]
+    ]
+    words = Parameters(options=("Paris", "the old town of Reykjavik"))
+    asked = [*PROMPTS, *choices, Prompt.of(QUESTIONS[0], parameters=words)]
+    whole = {prompt: (a.text, a.scores) for prompt, a in live.stream(asked)}
+    assert whole[asked[-1]][0] == "Paris"
+    print([whole[prompt] for prompt in choices])
+    for _ in range(3):
+        order, cut = draw.sample(asked, len(asked)), draw.randrange(1, len(asked))
+        for part in (order[:cut], order[cut:]):
+            assert {p: (a.text, a.scores) for p, a in live.stream(part)}.items() <= whole.items()
 
 
 def test_its_json_is_used_or_refused_and_all_is_counted(live):

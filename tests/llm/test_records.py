@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import sha256
 from memrepro.llm.endpoint import Endpoint
-from memrepro.llm.model import Answer, ModelIdentity, Prompt, prompt_key
+from memrepro.llm.model import Answer, ModelIdentity, Parameters, Prompt, prompt_key
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore, Record, read_record
 from memrepro.llm.shipping import Exported, Imported, export_records, import_records
@@ -158,14 +158,30 @@ def test_missing_keeps_the_order(store):
         store.read([keys[0], strange[0]])
 
 
-@given(any_prompts, st.text(max_size=9), st.none() | st.integers(0, 9))
-def test_a_record_comes_back_from_its_line(prompt, text, tokens):
+log_probabilities = st.lists(st.floats(max_value=0, allow_infinity=False), max_size=3).map(tuple)
+
+
+@given(any_prompts, st.text(max_size=9), st.none() | st.integers(0, 9), log_probabilities)
+def test_a_record_comes_back_from_its_line(prompt, text, tokens, scores):
     try:
         text.encode()
     except UnicodeEncodeError:
         return
-    record = Record(prompt, Answer(text, tokens, None, 0.1, "m", "r", "length", "x"))
+    record = Record(prompt, Answer(text, tokens, None, 0.1, "m", "r", "length", "x", scores))
     assert read_record(json.loads(record.as_json())) == record
+    assert ('"scores"' in record.as_json(), '"options"' in record.as_json()) == (
+        bool(scores), bool(prompt.parameters.options),
+    )  # fmt: skip
+
+
+def test_scores_are_kept_and_go_by_file(tmp_path, store):
+    prompt = Prompt.of("a or b?", parameters=Parameters(options=("a", "b")))
+    record = Record(prompt, replace(answer_to(prompt), text="a", scores=(-0.25, -1.5088)))
+    store.add([record, *fill(store, 2)])
+    done = export_records(store, tmp_path / "out.jsonl")
+    with AnswerStore(tmp_path / "b.sqlite") as other:
+        assert import_records(other, tmp_path / "out.jsonl", done.sha256) == Imported(3, 0, 0)
+        assert other.read([record.key]) == store.read([record.key]) == [record.answer]
 
 
 LINE = json.loads(Record(asked(1)[0], answer_to(asked(1)[0])).as_json())

@@ -10,6 +10,7 @@ import yaml
 from memrepro.data.registry import registrations
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
+from memrepro.llm.choose import identity
 from memrepro.study import embedding, grids
 from memrepro.study.embedding import keys_file, keys_to_embed, write_keys
 from memrepro.study.params import load_plan
@@ -234,8 +235,9 @@ def test_a_stale_file_of_keys_is_refused_and_written_anew(edited, tmp_path, monk
     assert "assistant_only" in written["session"].split()
 
 
-def test_language_models_may_be_named_and_need_not_be(edited):
-    assert load_plan().models == {}
+def test_language_models_may_be_named(edited):
+    for name, entry in load_plan().models.items():
+        assert identity(name, entry).model == entry["model"]
     entry = {"model": "Qwen/Qwen2.5-3B-Instruct", "revision": "2024-09-19"}
     edited("models", {"qwen": entry})
     assert load_plan().models == {"qwen": entry}

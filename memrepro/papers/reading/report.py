@@ -1,174 +1,47 @@
-"""Published answers, judged by a model and by rule: how far can a score be trusted?"""
+"""Answers and how they are judged: published ones, published choices, this project's."""
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.figure import Figure
-from sklearn.metrics import cohen_kappa_score
 
-from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report import figures
-from memrepro.report.tables import Cell, number, write_cells
+from memrepro.papers.reading import choices, published, readings
+from memrepro.papers.reading.shares import mean_interval, share_cells
+from memrepro.report.tables import Cell, write_cells
 
-_ROUNDS = ["judged_1", "judged_2", "judged_3"]
-_ALL = "all kinds"
-_NOTE = (
-    "judged by gpt-4o-mini, three times an answer; in brackets: 95 % bootstrap interval over "
-    "questions; questions of LoCoMo's categories 1 to 4"
+_PLACES = (
+    "which place of the options as shown was chosen; a reader that does not choose by place takes "
+    "each as often as the right option stands there (where options are shuffled: equally often)"
 )
-_KAPPA = "κ: Cohen's, agreement beyond chance; 0 where a rule calls no answer right"
-# A rule's column → whether it calls an answer right.
-_RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "same words": lambda rows: rows["match"],
-    "gold's words in it": lambda rows: rows["contains"],
-    "F1 ≥ 0.5": lambda rows: rows["f1"] >= 0.5,
-}
-# How the judge's three judgements become one.
-_PASSES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "judged right by two of three": lambda rows: rows[_ROUNDS].sum(axis=1) >= 2,
-    "judged right at least once": lambda rows: rows[_ROUNDS].any(axis=1),
-    "judged right three times": lambda rows: rows[_ROUNDS].all(axis=1),
-}
-_MAJORITY = next(iter(_PASSES))
 
 
-def mean_interval(values: pd.Series) -> str:
-    """A mean with its 95 % bootstrap interval, over questions."""
-    numbers = values.to_numpy(np.float64)
-    found = paired_difference(np.zeros_like(numbers), numbers)
-    return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
-
-
-def kappa(first: pd.Series, second: pd.Series) -> float:
-    """Cohen's κ of two lists of verdicts; 1 where both say the same one thing of all answers."""
-    if first.nunique() == second.nunique() == 1:
-        return float((first == second).all())
-    return float(cohen_kappa_score(first, second))
-
-
-def _cells(
-    row: str, metric: str, texts: Mapping[str, str], n: int, note: str = _NOTE
-) -> Iterator[Cell]:
-    source = f"file {paths.answers('').name}"
-    for column, text in texts.items():
-        yield Cell(row, column, metric, "", text, n, NOT_COMPARABLE, note=note, sources=source)
-
-
-def _readers(scored: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    for reader, rows in scored.groupby("reader", sort=False):
-        yield str(reader), rows
-
-
-def accuracy_cells(scored: pd.DataFrame) -> Iterator[Cell]:
-    """Each reader's share of right answers by each judgement and rule, LoCoMo's F1, and length."""
-    for reader, rows in _readers(scored):
-        texts = {f"judgement {n}": mean_interval(rows[one]) for n, one in enumerate(_ROUNDS, 1)}
-        texts[_MAJORITY] = mean_interval(_PASSES[_MAJORITY](rows))
-        texts |= {name: mean_interval(rule(rows)) for name, rule in _RULES.items()}
-        texts |= {"LoCoMo's F1": mean_interval(rows["f1"]), "words": f"{rows['words'].mean():.1f}"}
-        yield from _cells(reader, "share of right answers", texts, len(rows))
-
-
-def kind_cells(scored: pd.DataFrame) -> Iterator[Cell]:
-    """By kind of question: what the judge calls right, and F1."""
-    for (reader, kind), rows in scored.groupby(["reader", "kind"], sort=False):
-        texts = {
-            _MAJORITY: mean_interval(_PASSES[_MAJORITY](rows)),
-            "LoCoMo's F1": mean_interval(rows["f1"]),
-        }
-        yield from _cells(f"{reader}; {kind}", "share of right answers", texts, len(rows))
-
-
-def agreement_cells(scored: pd.DataFrame) -> Iterator[Cell]:
-    """How far the judge agrees with itself, and each rule with the judge."""
-    pooled = {"all readers, not the wrong answers": scored[~scored["planted"]]}
-    for reader, rows in [*_readers(scored), *pooled.items()]:
-        judged = _PASSES[_MAJORITY](rows)
-        same = rows[_ROUNDS].nunique(axis=1) == 1
-        pairs = [kappa(rows[one], rows[other]) for one, other in combinations(_ROUNDS, 2)]
-        texts = {
-            "three judgements agree": mean_interval(same),
-            "κ of two judgements": number(float(np.mean(pairs))),
-            **{
-                f"κ of judge and {name}": number(kappa(judged, rule(rows)))
-                for name, rule in _RULES.items()
-            },
-        }
-        yield from _cells(reader, "agreement", texts, len(rows), f"{_NOTE}; {_KAPPA}")
-
-
-def wrong_cells(scored: pd.DataFrame) -> Iterator[Cell]:
-    """How often answers that are wrong on purpose pass, by kind of question."""
-    wrong = scored[scored["planted"]]
-    for reader, rows in _readers(wrong):
-        kinds = [(str(kind), part) for kind, part in rows.groupby("kind", sort=False)]
-        for kind, part in [(_ALL, rows), *kinds]:
-            texts = {name: mean_interval(passed(part)) for name, passed in _PASSES.items()}
-            texts |= {name: mean_interval(rule(part)) for name, rule in _RULES.items()}
-            yield from _cells(f"{reader}; {kind}", "share that passes", texts, len(part))
-
-
-def label_cells(scored: pd.DataFrame) -> Iterator[Cell]:
-    """What the labels that the public audit calls wrong do to each score."""
-    for reader, rows in _readers(scored):
-        faulty = rows["label"] == "answer"
-        values = {_MAJORITY: _PASSES[_MAJORITY](rows).astype(float), "LoCoMo's F1": rows["f1"]}
-        for name, score in values.items():
-            kept = score[~faulty]
+def place_cells(chosen: pd.DataFrame | None, own: readings.Answers | None) -> Iterator[Cell]:
+    """How often each reader chose each place, for published choices and for our readers."""
+    published_rows = choices.place_rows(chosen) if chosen is not None else ()
+    own_rows = readings.place_rows(own) if own is not None else ()
+    for path, rows in ((paths.choices(""), published_rows), (paths.readings(""), own_rows)):
+        for row, places in rows:
+            count = int(places.to_numpy().max()) + 1
             texts = {
-                "all questions": mean_interval(score),
-                "label right": mean_interval(kept),
-                "label wrong": mean_interval(score[faulty]),
-                "change without wrong labels": f"{kept.mean() - score.mean():+.4f}",
-                "questions with a wrong label": str(int(faulty.sum())),
+                f"{which} at ({'abcdefgh'[n]})": mean_interval(places[which] == n)
+                for which in places
+                for n in range(count)
             }
-            yield from _cells(f"{reader}; {name}", name, texts, len(rows))
-
-
-def _passing(scored: pd.DataFrame) -> pd.DataFrame:
-    rows = []
-    for (reader, kind), part in scored.groupby(["reader", "kind"], sort=False):
-        judged = _PASSES[_MAJORITY](part).to_numpy(np.float64)
-        found = paired_difference(np.zeros_like(judged), judged)
-        rows.append((reader, kind, *found, len(part)))
-    return pd.DataFrame(rows, columns=["reader", "kind", "judged right", "low", "high", "n"])
-
-
-def _draw(data: pd.DataFrame) -> Figure:
-    figure = Figure(figsize=(9, 4.2), layout="constrained")
-    axis = figure.subplots()
-    kinds, readers = list(data["kind"].unique()), list(data["reader"].unique())
-    palette = sns.color_palette("colorblind", len(readers))
-    for place, (reader, colour, mark) in enumerate(zip(readers, palette, "os^DX", strict=True)):
-        part = data.set_index(["reader", "kind"]).loc[reader].loc[kinds]
-        spread = [part["judged right"] - part["low"], part["high"] - part["judged right"]]
-        at = np.arange(len(kinds)) + (place - (len(readers) - 1) / 2) * 0.14
-        axis.errorbar(
-            at, part["judged right"], yerr=spread, fmt=mark, color=colour, label=reader, capsize=2
-        )
-    axis.set_xticks(range(len(kinds)), kinds)
-    axis.set_ylim(0, 1)
-    axis.set_ylabel("judged right by two of three")
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return figure
+            texts["no option"] = str(int((places["chosen"] < 0).sum()))
+            yield from share_cells(row, "share", texts, len(places), _PLACES, path)
 
 
 def build(profile: str, folder: Path) -> list[Path]:
-    """Write the tables and the figure into a folder; return their paths."""
+    """Write the tables and figures into a folder; return their paths."""
     scored = read_table(paths.answers(profile), ["reader", "kind", "label"])
-    data = _passing(scored)
+    chosen, own = choices.read_choices(profile), readings.read_answers(profile)
+    tables = published.tables(scored) | choices.tables(chosen) | readings.tables(own, profile)
+    tables["places"] = place_cells(chosen, own)
     return [
-        *write_cells(accuracy_cells(scored), folder, "accuracy"),
-        *write_cells(kind_cells(scored), folder, "by_kind"),
-        *write_cells(agreement_cells(scored), folder, "agreement"),
-        *write_cells(wrong_cells(scored), folder, "wrong_on_purpose"),
-        *write_cells(label_cells(scored), folder, "labels"),
-        *figures.save(lambda: _draw(data), data, folder, "judged"),
+        *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),
+        *published.draw(scored, folder),
+        *choices.draw(chosen, folder),
+        *readings.draw(own, folder),
     ]

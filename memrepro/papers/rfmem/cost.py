@@ -1,6 +1,6 @@
 """RF-Mem's cost: time, tokens and docs returned, routing (Tables 1, 2, 13 and 17).
 
-What the paper's reader costs or answers is not here: no reader has been recorded. The paper's times
+What the paper's reader, GPT-4.1-mini, costs or answers is not here. The paper's times
 are of one A100 and include encoding the query, and its tokens are those of a whole prompt; what
 compares is how the three paths stand to each other.
 """

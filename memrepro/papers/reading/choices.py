@@ -1,0 +1,166 @@
+"""Published choices on PersonaMem: the floor without memory, what retrieval adds, and to what."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.papers.reading.shares import (
+    ALL,
+    against,
+    by_kind,
+    gain,
+    gap,
+    interval,
+    mean_interval,
+    not_run,
+    share_cells,
+)  # fmt: skip
+from memrepro.report import figures
+from memrepro.report.tables import Cell, number
+
+_PATH = paths.choices("")
+# What the readers were shown, as `personamem_choices` names it.
+NO_MEMORY, RETRIEVED = "no memory", "five messages by BGE-M3"
+_MISSING = (
+    "the published choices are not here and, without a licence, not shipped; where they come from "
+    "and where to put them: personamem-choices in memrepro/data/downloads.yaml"
+)
+_NOTE = (
+    "choices of two readers that PersonaMem's authors published, no licence stated; in brackets: "
+    "95 % bootstrap interval over questions"
+)
+_HOLM = "p: sign flips, corrected by Holm over all kinds and both readers"
+_EVIDENCE = (
+    "found: the turn that the question refers to is among the five messages; other questions are "
+    "compared than where it is not, so the same gap without memory stands beside it"
+)
+
+
+def read_choices(profile: str) -> pd.DataFrame | None:
+    """The published choices, or None where they are not there."""
+    path = paths.choices(profile)
+    return read_table(path) if path.is_file() else None
+
+
+def _paired(choices: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Reader, kind, and its questions with a column of verdicts for each memory."""
+    for reader, rows in choices.groupby("reader", sort=False):
+        wide = rows.pivot(index="query_id", columns="memory", values="right").astype(float)
+        facts = rows.drop_duplicates("query_id").set_index("query_id")
+        for kind, part in by_kind(facts[["kind", "options", "evidence"]].join(wide)):
+            yield str(reader), kind, part
+
+
+def accuracy_cells(choices: pd.DataFrame) -> Iterator[Cell]:
+    """Accuracy by reader and kind, the floor without memory, chance, and the gain by retrieval."""
+    parts = list(_paired(choices))
+    of_kinds = [part for part in parts if part[1] != ALL]
+    p = [sign_flip((one[RETRIEVED] - one[NO_MEMORY]).to_numpy()) for _, _, one in of_kinds]
+    corrected = {one[:2]: value for one, value in zip(of_kinds, holm(p), strict=True)}
+    for reader, kind, one in parts:
+        first, second = one[NO_MEMORY], one[RETRIEVED]
+        found = paired_difference(first.to_numpy(), second.to_numpy())
+        chance = float((1 / one["options"]).mean())
+        texts = {
+            NO_MEMORY: mean_interval(first),
+            RETRIEVED: mean_interval(second),
+            "gain by retrieval": gain(first, second),
+            "p after Holm": number(corrected[reader, kind]) if kind != ALL else "",
+            "chance": number(chance),
+            "without memory": f"{against(interval(first), chance)} chance",
+            "retrieval": "helps" if found.low > 0 else "harms" if found.high < 0
+            else "no clear gain",
+        }  # fmt: skip
+        note = f"{_NOTE}; {_HOLM}"
+        yield from share_cells(f"{reader}; {kind}", "accuracy", texts, len(one), note, _PATH)
+
+
+def evidence_cells(choices: pd.DataFrame) -> Iterator[Cell]:
+    """Does a reader answer better where the evidence was found? By reader and kind."""
+    for reader, kind, one in _paired(choices):
+        one = one[one["evidence"] >= 0]
+        found, lost = one[one["evidence"] > 0], one[one["evidence"] == 0]
+        if found.empty or lost.empty:
+            continue
+        gains = [part[RETRIEVED] - part[NO_MEMORY] for part in (lost, found)]
+        texts = {
+            "evidence found": mean_interval(one["evidence"] > 0),
+            "right and wrong where found": _counted(found[RETRIEVED]),
+            "right and wrong where not": _counted(lost[RETRIEVED]),
+            "right where found": mean_interval(found[RETRIEVED]),
+            "right where not": mean_interval(lost[RETRIEVED]),
+            "gap": gap(lost[RETRIEVED], found[RETRIEVED]),
+            "gap without memory": gap(lost[NO_MEMORY], found[NO_MEMORY]),
+            "gain where found less gain where not": gap(*gains),
+        }
+        note = f"{_NOTE}; {_EVIDENCE}"
+        yield from share_cells(f"{reader}; {kind}", "accuracy", texts, len(one), note, _PATH)
+
+
+def _counted(right: pd.Series) -> str:
+    return f"{int(right.sum())} and {int((1 - right).sum())}"
+
+
+def place_rows(choices: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Of each reader and memory the places chosen and right; options were shown in order."""
+    for (reader, memory), rows in choices.groupby(["reader", "memory"], sort=False):
+        yield (
+            f"{reader}; {memory}",
+            rows[["chosen", "correct"]].set_axis(["chosen", "right"], axis=1),
+        )
+
+
+def tables(choices: pd.DataFrame | None) -> dict[str, Iterator[Cell]]:
+    """The tables by name; where there are no choices, with the reason."""
+    if choices is None:
+        return {
+            name: not_run("PersonaMem's published choices", "accuracy", "accuracy", _MISSING)
+            for name in ("choices", "choices_evidence")
+        }
+    return {"choices": accuracy_cells(choices), "choices_evidence": evidence_cells(choices)}
+
+
+def draw(choices: pd.DataFrame | None, folder: Path) -> list[Path]:
+    """The figure: accuracy by kind without memory and with retrieval, beside chance."""
+    if choices is None:
+        return []
+    rows = []
+    for (reader, memory), part in choices.groupby(["reader", "memory"], sort=False):
+        for kind, one in by_kind(part):
+            chance = float((1 / one["options"]).mean())
+            rows.append((reader, memory, kind, *interval(one["right"]), chance))
+    columns = ["reader", "memory", "kind", "accuracy", "low", "high", "chance"]
+    data = pd.DataFrame(rows, columns=columns)
+    return figures.save(lambda: _draw(data), data, folder, "choices_by_kind")
+
+
+def _draw(data: pd.DataFrame) -> Figure:
+    figure = Figure(figsize=(9, 4.6), layout="constrained")
+    readers, kinds = list(data["reader"].unique()), list(data["kind"].unique())
+    for axis, reader in zip(figure.subplots(1, len(readers), sharey=True), readers, strict=True):
+        for (memory, part), colour, mark in zip(
+            data[data["reader"] == reader].groupby("memory", sort=False),
+            sns.color_palette("colorblind"), "os", strict=False,
+        ):  # fmt: skip
+            part = part.set_index("kind").loc[kinds]
+            spread = [part["accuracy"] - part["low"], part["high"] - part["accuracy"]]
+            at = np.arange(len(kinds)) + (0.15 if mark == "s" else -0.15)
+            axis.errorbar(
+                part["accuracy"], at, xerr=spread, fmt=mark, color=colour, label=memory, capsize=2
+            )
+        axis.axvline(data["chance"].mean(), color="grey", linestyle=":", label="chance")
+        axis.set_yticks(range(len(kinds)), [kind.replace("_", " ") for kind in kinds], fontsize=8)
+        axis.invert_yaxis()
+        axis.set_xlim(0, 1)
+        axis.set_title(reader)
+        axis.set_xlabel("accuracy")
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return figure

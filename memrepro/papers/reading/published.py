@@ -1,0 +1,156 @@
+"""Published answers, judged by a model and by rule: how far can a score be trusted?"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.files import paths
+from memrepro.papers.reading.shares import by_kind, kappa, mean_interval, share_cells
+from memrepro.report import figures
+from memrepro.report.tables import Cell, number
+
+_PATH = paths.answers("")
+_ROUNDS = ["judged_1", "judged_2", "judged_3"]
+_NOTE = (
+    "judged by gpt-4o-mini, three times an answer; in brackets: 95 % bootstrap interval over "
+    "questions; questions of LoCoMo's categories 1 to 4"
+)
+_KAPPA = "κ: Cohen's, agreement beyond chance; 0 where a rule calls no answer right"
+# A rule's column → whether it calls an answer right.
+_RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "same words": lambda rows: rows["match"],
+    "gold's words in it": lambda rows: rows["contains"],
+    "F1 ≥ 0.5": lambda rows: rows["f1"] >= 0.5,
+}
+# How the judge's three judgements become one.
+_PASSES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "judged right by two of three": lambda rows: rows[_ROUNDS].sum(axis=1) >= 2,
+    "judged right at least once": lambda rows: rows[_ROUNDS].any(axis=1),
+    "judged right three times": lambda rows: rows[_ROUNDS].all(axis=1),
+}
+_MAJORITY = next(iter(_PASSES))
+
+
+def _readers(scored: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    for reader, rows in scored.groupby("reader", sort=False):
+        yield str(reader), rows
+
+
+def accuracy_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+    """Each reader's share of right answers by each judgement and rule, LoCoMo's F1, and length."""
+    for reader, rows in _readers(scored):
+        texts = {f"judgement {n}": mean_interval(rows[one]) for n, one in enumerate(_ROUNDS, 1)}
+        texts[_MAJORITY] = mean_interval(_PASSES[_MAJORITY](rows))
+        texts |= {name: mean_interval(rule(rows)) for name, rule in _RULES.items()}
+        texts |= {"LoCoMo's F1": mean_interval(rows["f1"]), "words": f"{rows['words'].mean():.1f}"}
+        yield from share_cells(reader, "share of right answers", texts, len(rows), _NOTE, _PATH)
+
+
+def kind_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+    """By kind of question: what the judge calls right, and F1."""
+    for (reader, kind), rows in scored.groupby(["reader", "kind"], sort=False):
+        texts = {
+            _MAJORITY: mean_interval(_PASSES[_MAJORITY](rows)),
+            "LoCoMo's F1": mean_interval(rows["f1"]),
+        }
+        yield from share_cells(
+            f"{reader}; {kind}", "share of right answers", texts, len(rows), _NOTE, _PATH
+        )
+
+
+def agreement_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+    """How far the judge agrees with itself, and each rule with the judge."""
+    pooled = {"all readers, not the wrong answers": scored[~scored["planted"]]}
+    for reader, rows in [*_readers(scored), *pooled.items()]:
+        judged = _PASSES[_MAJORITY](rows)
+        same = rows[_ROUNDS].nunique(axis=1) == 1
+        pairs = [kappa(rows[one], rows[other]) for one, other in combinations(_ROUNDS, 2)]
+        texts = {
+            "three judgements agree": mean_interval(same),
+            "κ of two judgements": number(float(np.mean(pairs))),
+            **{
+                f"κ of judge and {name}": number(kappa(judged, rule(rows)))
+                for name, rule in _RULES.items()
+            },
+        }
+        yield from share_cells(reader, "agreement", texts, len(rows), f"{_NOTE}; {_KAPPA}", _PATH)
+
+
+def wrong_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+    """How often answers that are wrong on purpose pass, by kind of question."""
+    wrong = scored[scored["planted"]]
+    for reader, rows in _readers(wrong):
+        for kind, part in by_kind(rows):
+            texts = {name: mean_interval(passed(part)) for name, passed in _PASSES.items()}
+            texts |= {name: mean_interval(rule(part)) for name, rule in _RULES.items()}
+            yield from share_cells(
+                f"{reader}; {kind}", "share that passes", texts, len(part), _NOTE, _PATH
+            )
+
+
+def label_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+    """What the labels that the public audit calls wrong do to each score."""
+    for reader, rows in _readers(scored):
+        faulty = rows["label"] == "answer"
+        values = {_MAJORITY: _PASSES[_MAJORITY](rows).astype(float), "LoCoMo's F1": rows["f1"]}
+        for name, score in values.items():
+            kept = score[~faulty]
+            texts = {
+                "all questions": mean_interval(score),
+                "label right": mean_interval(kept),
+                "label wrong": mean_interval(score[faulty]),
+                "change without wrong labels": f"{kept.mean() - score.mean():+.4f}",
+                "questions with a wrong label": str(int(faulty.sum())),
+            }
+            yield from share_cells(f"{reader}; {name}", name, texts, len(rows), _NOTE, _PATH)
+
+
+def _passing(scored: pd.DataFrame) -> pd.DataFrame:
+    rows = []
+    for (reader, kind), part in scored.groupby(["reader", "kind"], sort=False):
+        judged = _PASSES[_MAJORITY](part).to_numpy(np.float64)
+        found = paired_difference(np.zeros_like(judged), judged)
+        rows.append((reader, kind, *found, len(part)))
+    return pd.DataFrame(rows, columns=["reader", "kind", "judged right", "low", "high", "n"])
+
+
+def _draw(data: pd.DataFrame) -> Figure:
+    figure = Figure(figsize=(9, 4.2), layout="constrained")
+    axis = figure.subplots()
+    kinds, readers = list(data["kind"].unique()), list(data["reader"].unique())
+    palette = sns.color_palette("colorblind", len(readers))
+    for place, (reader, colour, mark) in enumerate(zip(readers, palette, "os^DX", strict=True)):
+        part = data.set_index(["reader", "kind"]).loc[reader].loc[kinds]
+        spread = [part["judged right"] - part["low"], part["high"] - part["judged right"]]
+        at = np.arange(len(kinds)) + (place - (len(readers) - 1) / 2) * 0.14
+        axis.errorbar(
+            at, part["judged right"], yerr=spread, fmt=mark, color=colour, label=reader, capsize=2
+        )
+    axis.set_xticks(range(len(kinds)), kinds)
+    axis.set_ylim(0, 1)
+    axis.set_ylabel("judged right by two of three")
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return figure
+
+
+def tables(scored: pd.DataFrame) -> dict[str, Iterator[Cell]]:
+    """The tables by name, from the published answers."""
+    return {
+        "accuracy": accuracy_cells(scored),
+        "by_kind": kind_cells(scored),
+        "agreement": agreement_cells(scored),
+        "wrong_on_purpose": wrong_cells(scored),
+        "labels": label_cells(scored),
+    }
+
+
+def draw(scored: pd.DataFrame, folder: Path) -> list[Path]:
+    """The figure of what the judge calls right."""
+    data = _passing(scored)
+    return figures.save(lambda: _draw(data), data, folder, "judged")

@@ -1,0 +1,323 @@
+"""What this project's readers answered: right by judge and rule, by what they were shown."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.figure import Figure
+from scipy.stats import rankdata
+
+from memrepro.core.prepared import load_qrels
+from memrepro.errors import MemreproError
+from memrepro.evaluate.bootstrap import SEED
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.papers.reading.shares import (
+    against,
+    by_kind,
+    gain,
+    gap,
+    interval,
+    kappa,
+    mean_interval,
+    not_run,
+    share_cells,
+)
+from memrepro.read.history import ranked
+from memrepro.read.plan import Condition, ReadingStudy
+from memrepro.read.prompts import permutation
+from memrepro.report import figures
+from memrepro.report.tables import Cell, number
+from memrepro.study.params import load_plan
+
+_PATH = paths.readings("")
+_RANKED_TIMES = 1999  # resamples of a rank correlation
+_NOTE = "in brackets: 95 % bootstrap interval over questions; the reader is named in each row"
+_RANKED = "ρ: Spearman's, of recall and score over questions, with a 95 % bootstrap interval"
+_GAP = (
+    "shown: all of the evidence is among the docs shown; other questions are compared than where "
+    "it is not, so the same gap without memory stands beside it"
+)
+# Score's name → an answer's, from 0 to 1; NaN where it has none. No answer, and none of the
+# options, is wrong; an answer of which the judge says neither yes nor no has no score.
+SCORES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "right option": lambda rows: _numbers(rows["right"]),
+    "judged right": lambda rows: _judged(rows),
+    "LoCoMo's F1": lambda rows: _by_rule(rows, rows["f1"]),
+    "gold's words in it": lambda rows: _by_rule(rows, _numbers(rows["contains"])),
+}
+# A rule's column → whether it calls an answer right.
+_RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "same words": lambda rows: rows["match"],
+    "gold's words in it": lambda rows: rows["contains"],
+    "F1 ≥ 0.5": lambda rows: rows["f1"] >= 0.5,
+}
+
+
+def _numbers(values: pd.Series) -> pd.Series:
+    return values.astype("Float64").astype(float)
+
+
+def _by_rule(rows: pd.DataFrame, values: pd.Series) -> pd.Series:
+    """A rule's score of answers in words; 0 where there is no answer."""
+    return values.fillna(0.0).where(rows["right"].isna())
+
+
+def _judged(rows: pd.DataFrame) -> pd.Series:
+    """The verdicts where there is a judge; an empty answer, which it is not shown, is wrong."""
+    if not rows["judged"].notna().any():
+        return pd.Series(np.nan, rows.index)
+    return _numbers(rows["judged"]).mask(rows["judge_outcome"] == "not asked", 0.0)
+
+
+class Answers:
+    """The answers of a profile's reading studies, and what each condition means.
+
+    Args:
+        rows: of `readings.parquet`.
+        studies: of params.yaml.
+    """
+
+    def __init__(self, rows: pd.DataFrame, studies: Mapping[str, ReadingStudy]) -> None:
+        self.rows, self._studies = rows, studies
+
+    def study_of(self, row: str) -> ReadingStudy:
+        """The study of a row's name, as `conditions` gives it."""
+        return self._studies[row.partition("; ")[0]]
+
+    def conditions(self) -> Iterator[tuple[str, Condition, pd.DataFrame, pd.DataFrame | None]]:
+        """Of each condition its row's name, settings, answers, and those without memory.
+
+        Answers are indexed by question. The floor is the condition of its study that shows nothing,
+        to the same model and in the same form of answer.
+        """
+        for keys, rows in self.rows.groupby(["study", "condition"], sort=False):
+            study, name = map(str, keys)
+            conditions = self._studies[study].conditions
+            settings = conditions[name]
+            same = (settings.model, settings.answer)
+            floors = (
+                key
+                for key, one in conditions.items()
+                if one.memory == "none" and (one.model, one.answer) == same
+            )
+            floor = next(floors, "")
+            without = self.rows[(self.rows["study"] == study) & (self.rows["condition"] == floor)]
+            reader = rows["model"].iloc[0]
+            shown = rows.set_index("query_id")
+            beside = without.set_index("query_id").loc[shown.index] if floor else None
+            yield f"{study}; {name}; {reader}", settings, shown, beside
+
+
+def _scores(rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    """The scores that these answers have."""
+    for name, score in SCORES.items():
+        values = score(rows)
+        if values.notna().any():
+            yield name, values
+
+
+def options_of(rows: pd.DataFrame) -> int:
+    """How many options questions have, as chosen among; 0 where they have none."""
+    return int(rows["chosen"].max()) + 1
+
+
+def accuracy_cells(answers: Answers) -> Iterator[Cell]:
+    """Each condition under every score, and beside it the change from no memory; by kind, too."""
+    for row, _, rows, floor in answers.conditions():
+        for kind, part in by_kind(rows):
+            texts = {}
+            for name, values in _scores(part):
+                texts[name] = mean_interval(values.dropna())
+                if floor is None:
+                    continue
+                below = SCORES[name](floor.loc[part.index])
+                both = values.notna() & below.notna()
+                if not both.any():
+                    continue
+                texts[f"{name}: without memory"] = mean_interval(below[both])
+                texts[f"{name}: gain over it"] = gain(below[both], values[both])
+            if count := options_of(rows):
+                texts["chance"] = number(1 / count)
+                found = interval(_numbers(part["right"]))
+                texts["against chance"] = f"{against(found, 1 / count)} chance"
+            yield from share_cells(f"{row}; {kind}", "score", texts, len(part), _NOTE, _PATH)
+
+
+def outcome_cells(answers: Answers) -> Iterator[Cell]:
+    """What became of each answer and each judgement, counted under its name."""
+    for row, _, rows, _ in answers.conditions():
+        texts = {}
+        for side, column in (("answer", "outcome"), ("judge", "judge_outcome")):
+            for name, count in rows[column].value_counts(sort=False).items():
+                texts[f"{side}: {name}"] = str(count)
+        yield from share_cells(row, "answers", texts, len(rows), "counted", _PATH)
+
+
+def judge_cells(answers: Answers) -> Iterator[Cell]:
+    """How far each rule agrees with the judge: share of equal verdicts and κ."""
+    for row, settings, rows, _ in answers.conditions():
+        told = rows[rows["judged"].notna()]
+        if told.empty:
+            continue
+        judged = told["judged"].astype(bool)
+        texts = {"judged right": mean_interval(judged)}
+        for name, rule in _RULES.items():
+            right = rule(told).astype(bool)
+            texts[f"{name}: equal"] = mean_interval(right == judged)
+            texts[f"{name}: κ"] = number(kappa(judged, right))
+        note = f"judge: {settings.judge}, rubrics: {settings.rubrics}; {_NOTE}"
+        yield from share_cells(row, "agreement", texts, len(told), note, _PATH)
+
+
+def retrieval_cells(answers: Answers) -> Iterator[Cell]:
+    """Does better recall give better answers? By condition that shows docs of a run."""
+    for row, settings, rows, floor in answers.conditions():
+        recall = recall_of(answers.study_of(row), settings, rows)
+        if recall is None:
+            continue
+        for name, values in _scores(rows):
+            known = recall.notna() & values.notna()
+            found, score = recall[known] == 1, values[known]
+            texts = {
+                "all evidence shown": mean_interval(found),
+                "score where shown": mean_interval(score[found]) if found.any() else "",
+                "score where not": mean_interval(score[~found]) if (~found).any() else "",
+                "gap": gap(score[~found], score[found]),
+                "ρ of recall and score": _rho(recall[known], score),
+            }
+            if floor is not None:
+                below = SCORES[name](floor)[known]
+                texts["gap without memory"] = gap(below[~found].dropna(), below[found].dropna())
+            note = f"{_NOTE}; {_GAP}; {_RANKED}"
+            yield from share_cells(f"{row}; {name}", name, texts, int(known.sum()), note, _PATH)
+
+
+def recall_of(study: ReadingStudy, settings: Condition, rows: pd.DataFrame) -> pd.Series | None:
+    """The share of each question's evidence among the docs that it was shown; NaN where unknown.
+
+    None for a condition that shows no run's docs. A part of the evidence counts as shown if one of
+    the docs is that hold it.
+    """
+    if settings.memory != "run":
+        return None
+    path = paths.run(settings.run_profile, settings.run)
+    found = ranked(path, settings)
+    _, gold = load_qrels(paths.qrels(study.data_profile, settings.dataset), settings.granularity)
+    shares = [
+        np.mean([any(doc_id in found[q][:docs] for doc_id in part) for part in gold[q]])
+        if q in gold and q in found else np.nan
+        for q, docs in zip(rows.index, rows["docs"], strict=True)
+    ]  # fmt: skip
+    return pd.Series(shares, rows.index, float)
+
+
+def _rho(first: pd.Series, second: pd.Series) -> str:
+    """Spearman's ρ with a 95 % bootstrap interval over questions; '' where a side is constant."""
+    if first.nunique() < 2 or second.nunique() < 2:
+        return ""
+    ranks = np.stack([rankdata(first), rankdata(second)])
+    drawn = np.random.default_rng(SEED).integers(0, len(first), (_RANKED_TIMES, len(first)))
+    ranked = ranks[:, drawn]  # (2, resamples, questions)
+    ranked = ranked - ranked.mean(axis=2, keepdims=True)
+    with np.errstate(invalid="ignore"):  # a resample of one value has no correlation
+        rho = (ranked[0] * ranked[1]).sum(axis=1) / np.sqrt((ranked**2).sum(axis=2).prod(axis=0))
+    low, high = np.nanpercentile(rho, [2.5, 97.5])
+    return f"{np.corrcoef(ranks)[0, 1]:+.4f} [{low:+.4f}, {high:+.4f}]"
+
+
+def token_cells(answers: Answers) -> Iterator[Cell]:
+    """What a condition costs an answer: docs, and tokens as RF-Mem's Table 1 counts them."""
+    for row, _, rows, _ in answers.conditions():
+        texts = {
+            "tokens (o200k_base)": mean_interval(rows["o200k"]),
+            "prompt tokens of the model": f"{rows['prompt_tokens'].mean():.1f}",
+            "answer tokens": f"{rows['answer_tokens'].mean():.1f}",
+            "docs shown": f"{rows['docs'].mean():.2f}",
+            "docs dropped": f"{rows['dropped'].mean():.2f}",
+        }
+        yield from share_cells(row, "tokens", texts, len(rows), _NOTE, _PATH)
+
+
+def place_rows(answers: Answers) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Of each condition with options the place at which the chosen one was shown."""
+    for row, settings, rows, _ in answers.conditions():
+        if count := options_of(rows):
+            orders = [permutation(count, query_id, settings.seed) for query_id in rows.index]
+            places = [
+                order.index(chosen) if chosen in order else -1
+                for order, chosen in zip(orders, rows["chosen"], strict=True)
+            ]
+            yield row, pd.DataFrame({"chosen": places})
+
+
+def tables(answers: Answers | None, profile: str) -> dict[str, Iterator[Cell]]:
+    """The tables by name; where nothing was read, with the reason."""
+    reason = f"nothing was read for this profile: `python -m memrepro read {profile}` does it"
+    names = ("readings", "readings_outcomes", "readings_judge", "readings_retrieval",
+             "readings_tokens")  # fmt: skip
+    if answers is None:
+        return {name: not_run("this project's readers", "score", "score", reason) for name in names}
+    return dict(
+        zip(names, (accuracy_cells(answers), outcome_cells(answers), judge_cells(answers),
+                    retrieval_cells(answers), token_cells(answers)),
+            strict=True)
+    )  # fmt: skip
+
+
+def read_answers(profile: str) -> Answers | None:
+    """The answers of a profile's reading studies, or None where none has run.
+
+    Raises:
+        MemreproError: if an answer is of a condition that is not in params.yaml.
+    """
+    path = paths.readings(profile)
+    if not path.is_file():
+        return None
+    rows, studies = read_table(path), load_plan().readings(profile)
+    for study, name in dict.fromkeys(zip(rows["study"], rows["condition"], strict=True)):
+        if study not in studies or name not in studies[study].conditions:
+            raise MemreproError(
+                f"{path} has answers of {study}: {name}, which params.yaml does not have: run "
+                f"`python -m memrepro read {profile}`"
+            )
+    return Answers(rows, studies)
+
+
+def draw(answers: Answers | None, folder: Path) -> list[Path]:
+    """The figure: each condition's score beside no memory and chance, a panel a study."""
+    if answers is None:
+        return []
+    rows = []
+    for row, _, part, _ in answers.conditions():
+        name, values = next(_scores(part))
+        study, condition, _ = row.split("; ", 2)
+        count = options_of(part)
+        chance = 1 / count if count else np.nan
+        rows.append((study, condition, name, *interval(values.dropna()), chance))
+    columns = ["study", "condition", "score", "mean", "low", "high", "chance"]
+    data = pd.DataFrame(rows, columns=columns)
+    return figures.save(lambda: _draw(data), data, folder, "readings_by_condition")
+
+
+def _draw(data: pd.DataFrame) -> Figure:
+    studies = list(data["study"].unique())
+    most = int(data.groupby("study").size().max())
+    figure = Figure(figsize=(4.2 * len(studies), 1.2 + 0.35 * most), layout="constrained")
+    axes = figure.subplots(1, len(studies), squeeze=False)[0]
+    for axis, study in zip(axes, studies, strict=True):
+        part = data[data["study"] == study]
+        spread = [part["mean"] - part["low"], part["high"] - part["mean"]]
+        colour = sns.color_palette("colorblind")[0]
+        axis.errorbar(
+            part["mean"], part["condition"], xerr=spread, fmt="o", capsize=2, color=colour
+        )
+        if part["chance"].notna().any():
+            axis.axvline(part["chance"].mean(), color="grey", linestyle=":")
+        axis.invert_yaxis()
+        axis.set_xlim(0, max(0.05, 1.05 * float(part["high"].max())))
+        axis.set_title(study)
+        axis.set_xlabel(part["score"].iloc[0])
+    return figure

@@ -1,0 +1,77 @@
+"""What the tables on answers share: means and differences with intervals, agreement, cells."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import cohen_kappa_score
+
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.evaluate.bootstrap import Interval, paired_difference, unpaired_difference
+from memrepro.report.tables import Cell, number
+
+ALL = "all kinds"
+
+
+def interval(values: pd.Series) -> Interval:
+    """A mean with its 95 % bootstrap interval, over questions."""
+    numbers = values.to_numpy(np.float64)
+    return paired_difference(np.zeros_like(numbers), numbers)
+
+
+def mean_interval(values: pd.Series) -> str:
+    """The same as text."""
+    found = interval(values)
+    return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
+
+
+def in_words(found: Interval) -> str:
+    """A difference as narratives read it."""
+    return f"{found.mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}]"
+
+
+def gain(first: pd.Series, second: pd.Series) -> str:
+    """The mean of second − first over the same questions, in their order."""
+    return in_words(paired_difference(first.to_numpy(np.float64), second.to_numpy(np.float64)))
+
+
+def gap(first: pd.Series, second: pd.Series) -> str:
+    """The mean of the second less that of the first, which are of other questions; '' if none."""
+    if first.empty or second.empty:
+        return ""
+    return in_words(unpaired_difference(first.to_numpy(np.float64), second.to_numpy(np.float64)))
+
+
+def against(found: Interval, level: float) -> str:
+    """Where a mean lies against a level, by its interval: 'over', 'under' or 'about'."""
+    return "under" if found.high < level else "over" if found.low > level else "about"
+
+
+def kappa(first: pd.Series, second: pd.Series) -> float:
+    """Cohen's κ of two lists of verdicts; 1 where both say the same one thing of all answers."""
+    if first.nunique() == second.nunique() == 1:
+        return float((first == second).all())
+    return float(cohen_kappa_score(first, second))
+
+
+def by_kind(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """All rows, then those of each kind of question."""
+    yield ALL, rows
+    for kind, part in rows.groupby("kind", sort=False, observed=True):
+        yield str(kind), part
+
+
+def share_cells(
+    row: str, metric: str, texts: Mapping[str, str], n: int, note: str, path: Path
+) -> Iterator[Cell]:
+    """A row of numbers that no document prints, from a table of the profile."""
+    for column, text in texts.items():
+        if text:
+            source = f"file {path.name}"
+            yield Cell(row, column, metric, "", text, n, NOT_COMPARABLE, note=note, sources=source)
+
+
+def not_run(row: str, column: str, metric: str, reason: str) -> Iterator[Cell]:
+    """The one cell of a table that could not be made."""
+    yield Cell(row, column, metric, "", "", 0, NOT_RUN, note=reason)

@@ -1,0 +1,110 @@
+"""People's labels of answers, and how far a judge agrees with them, by kind of question.
+
+The design is LongMemEval's Table 6 (A.4), the share of equal verdicts by kind; here with Cohen's κ
+and a 95 % bootstrap interval, since a judge that says yes to all often agrees about good answers.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import cohen_kappa_score
+
+from memrepro.errors import MemreproError
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.files.atomic import numbered_json_lines, read_table
+
+_SAID = {
+    **dict.fromkeys(("yes", "true", "1", "right", "correct"), True),
+    **dict.fromkeys(("no", "false", "0", "wrong", "incorrect"), False),
+}
+COLUMNS = ("question_id", "label")
+# What may be wrong with a label; it is left out, but for a question's first one.
+UNKNOWN, TWICE, UNREADABLE, UNJUDGED, MISSING = (
+    "unknown question", "question labelled twice", "label that is neither right nor wrong",
+    "question without a verdict of the judge", "question without a label",
+)  # fmt: skip
+ALL = "all kinds"
+
+
+class Labels(NamedTuple):
+    """Question → what a person says, and what was wrong with the file → the questions."""
+
+    right: dict[str, bool]
+    problems: dict[str, tuple[str, ...]]
+
+
+def read_labels(path: Path, verdicts: Mapping[str, bool | None]) -> Labels:
+    """Read `question_id` and `label` (yes or no, true or false, 1 or 0, right or wrong) of a file.
+
+    Args:
+        path: a csv file with these columns, or JSON Lines with these names.
+        verdicts: question → the judge's verdict, None where it said neither.
+
+    Raises:
+        MemreproError: if the file is missing or has no such column.
+    """
+    right: dict[str, bool] = {}
+    found: dict[str, list[str]] = {}
+    for query_id, label in _pairs(path):
+        said = _SAID.get(label.strip().casefold())
+        problem = (
+            UNKNOWN if query_id not in verdicts
+            else TWICE if query_id in right
+            else UNREADABLE if said is None
+            else UNJUDGED if verdicts[query_id] is None
+            else ""
+        )  # fmt: skip
+        if problem:
+            found.setdefault(problem, []).append(query_id)
+        elif said is not None:
+            right[query_id] = said
+    unlabelled = set(verdicts) - set(right) - {q for ids in found.values() for q in ids}
+    if unlabelled:
+        found[MISSING] = [query_id for query_id in verdicts if query_id in unlabelled]
+    return Labels(right, {problem: tuple(ids) for problem, ids in found.items()})
+
+
+def _pairs(path: Path) -> Iterable[tuple[str, str]]:
+    if path.suffix == ".csv":
+        table = read_table(path)
+        if lacking := [name for name in COLUMNS if name not in table]:
+            raise MemreproError(
+                f"{path} has no column {lacking[0]!r} but {', '.join(map(str, table))}"
+            )
+        return zip(*(table[name] for name in COLUMNS), strict=True)
+    lines = numbered_json_lines(path)
+    for number, line in lines:
+        if not isinstance(line, dict) or any(name not in line for name in COLUMNS):
+            raise MemreproError(f"{path}, line {number}: an object with {' and '.join(COLUMNS)}")
+    # JSON's true is Python's True: `str` of it is one of the words above.
+    return [(str(line[COLUMNS[0]]), str(line[COLUMNS[1]])) for _, line in lines]
+
+
+def agreement(
+    labels: Mapping[str, bool], verdicts: Mapping[str, bool | None], kinds: Mapping[str, str]
+) -> pd.DataFrame:
+    """How often judge and people say the same, by kind of question and over all.
+
+    Columns: kind, n, equal (how many), share, low, high (95 % interval), kappa, and what each side
+    calls right.
+    """
+    table = pd.DataFrame(
+        [(kinds[q], said, bool(verdicts[q])) for q, said in labels.items()],
+        columns=["kind", "people", "judge"],
+    )
+    rows = []
+    for kind, part in [*table.groupby("kind", sort=False), (ALL, table)]:
+        equal = (part["people"] == part["judge"]).to_numpy(np.float64)
+        if not len(equal):
+            continue
+        found = paired_difference(np.zeros_like(equal), equal)
+        one_sided = part["people"].nunique() == part["judge"].nunique() == 1
+        kappa = found.mean if one_sided else cohen_kappa_score(part["people"], part["judge"])
+        rows.append((kind, len(part), int(equal.sum()), *found, float(kappa),
+                     int(part["people"].sum()), int(part["judge"].sum())))  # fmt: skip
+    columns = ["kind", "n", "equal", "share", "low", "high", "kappa", "right by people",
+               "right by judge"]  # fmt: skip
+    return pd.DataFrame(rows, columns=columns)
