@@ -15,6 +15,7 @@ from memrepro.evaluate.bootstrap import SEED
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
+    ALL,
     against,
     by_kind,
     gain,
@@ -137,7 +138,8 @@ def accuracy_cells(answers: Answers) -> Iterator[Cell]:
                 both = values.notna() & below.notna()
                 if not both.any():
                     continue
-                texts[f"{name}: without memory"] = mean_interval(below[both])
+                if kind == ALL:
+                    texts[f"{name}: without memory"] = mean_interval(below[both])
                 texts[f"{name}: gain over it"] = gain(below[both], values[both])
             if count := options_of(rows):
                 texts["chance"] = number(1 / count)
