@@ -117,19 +117,19 @@ def _forecast(arguments: argparse.Namespace, plan: Plan, studies: dict[str, Read
 
 def _with_totals(table: pd.DataFrame, arguments: argparse.Namespace) -> pd.DataFrame:
     """The steps of all studies, then a row a model."""
-    counts = ["too_long", "calls", "recorded", "left", "prompt_tokens", "answer_tokens"]
+    from memrepro.read.forecast import COUNTS
+
     costs = ["low", "high"] if arguments.prices else []
-    totals = table.groupby(["model", "revision"], as_index=False)[[*counts, *costs]].sum(
+    totals = table.groupby(["model", "revision"], as_index=False)[[*COUNTS, *costs]].sum(
         min_count=1
     )
     if arguments.prices:
         totals["currency"] = totals["model"].map(table.groupby("model")["currency"].first())
     table = pd.concat([table, totals.assign(study="all")], ignore_index=True)
-    table[counts] = table[counts].fillna(0).astype("int64")
     if arguments.rate:
         tokens = table["prompt_tokens"] + table["answer_tokens"]
         table["minutes"] = (tokens / arguments.rate / 60).round(1)
     money = ["currency", *costs] if arguments.prices else []
     time = ["minutes"] if arguments.rate else []
-    columns = ["study", "condition", "step", "model", "docs", "dropped", *counts, *money, *time]
+    columns = ["study", "condition", "step", "model", "docs", "dropped", *COUNTS, *money, *time]
     return table[columns].astype(object).where(table[columns].notna(), "")

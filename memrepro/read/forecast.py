@@ -14,7 +14,8 @@ from memrepro.read.judge import judge_prompt
 from memrepro.read.plan import ReadingStudy
 from memrepro.read.reader import Case, Entries, cases_of, rubrics_of
 
-_BY = ["condition", "step"]
+_BY = ["condition", "step", "model"]
+COUNTS = ["too_long", "calls", "recorded", "left", "prompt_tokens", "answer_tokens"]
 
 
 def forecast(
@@ -34,36 +35,40 @@ def forecast(
 
     Returns:
         the study, condition and step; how many prompts are too long for the condition, and are not
-        asked; of a question's docs those shown and dropped, as means; and the columns of `llm.plan.spending`.
+        asked; of a question's docs those shown and dropped, as means; and the columns of
+        `llm.plan.spending`.
 
     Raises:
         MemreproError: as of `reader.cases_of`.
     """
     cases = cases_of(study)
-    asked: dict[tuple[str, str], list[tuple[ModelIdentity, Prompt]]] = {}
+    asked: dict[tuple[str, str, str], list[tuple[ModelIdentity, Prompt]]] = {}
     seen: set[tuple[ModelIdentity, Prompt]] = set()
-    too_long = Counter[str]()
+    too_long = Counter[tuple[str, str, str]]()
     for one, step, model, prompt in _calls(cases, entries):
-        calls = asked.setdefault((one.condition, step), [])
         call = (identity(model, entries[model]), prompt)
+        key = (one.condition, step, call[0].model)
+        calls = asked.setdefault(key, [])
         if not one.fits(prompt):
-            too_long[one.condition] += 1
+            too_long[key] += 1
         elif call not in seen:
             calls.append(call)
             seen.add(call)
-    found = [
+    spent = [
         spending(calls, store, prices).assign(condition=condition, step=step)
-        for (condition, step), calls in asked.items()
+        for (condition, step, _), calls in asked.items()
     ]
     steps = pd.DataFrame(list(asked), columns=_BY)
     steps.insert(0, "study", study.name)
-    steps["too_long"] = [too_long[name] * (step == "answers") for name, step in asked]
+    steps["too_long"] = [too_long[key] for key in asked]
     shown = pd.DataFrame(
         [(one.condition, len(one.shown.items), one.shown.dropped) for one in cases],
         columns=["condition", "docs", "dropped"],
     )
     means = shown.groupby("condition", as_index=False).mean().round(1)
-    return steps.merge(means, on="condition").merge(pd.concat(found), on=_BY, how="left")
+    table = steps.merge(means, on="condition").merge(pd.concat(spent), on=_BY, how="left")
+    table[COUNTS] = table[COUNTS].fillna(0).astype("int64")
+    return table
 
 
 def _calls(cases: Sequence[Case], entries: Entries) -> Iterator[tuple[Case, str, str, Prompt]]:

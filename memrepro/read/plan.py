@@ -79,6 +79,7 @@ class Condition:
         shown = self.memory in ("oracle", "whole")
         rules = [
             ("run", bool(self.run) == (self.memory == "run"), "a condition has a run, or a memory"),
+            ("setting", not self.setting or self.memory == "run", "only a run has settings"),
             ("granularity", bool(self.granularity) == (shown or bool(self.run)),
              "it says what a doc is of oracle and whole, and of nothing else"),
             ("k", not self.k or self.memory == "run", "only a run's docs are ranked"),

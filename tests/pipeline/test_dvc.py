@@ -115,7 +115,15 @@ def closure(names):
 
 
 def notebooks(stage):
-    return [re.search(r"memrepro notebook (\S+)", c)[1] for c in stage["commands"]]
+    """The notebooks that a stage executes; answers are read by a command alone."""
+    called = (re.search(r"memrepro notebook (\S+)", command) for command in stage["commands"])
+    return [one[1] for one in called if one]
+
+
+def readings(stage):
+    """The reading studies that a stage answers."""
+    profiles = re.findall(r"memrepro read (\S+)", " ".join(stage["commands"]))
+    return [study for profile in profiles for study in PLAN.readings(profile).values()]
 
 
 def needed(stage):
@@ -139,6 +147,8 @@ def needed(stage):
         for profile, name in re.findall(embedded, command):
             for levels in PLAN.keys(profile, name).values():
                 names |= key_modules({key for keys in levels.values() for key in keys})
+    for study in readings(stage):
+        names |= {"memrepro.read.reader", f"memrepro.data.{PLAN.dataset(study.any.dataset).module}"}
     return closure(names | reporting(stage))
 
 
@@ -152,7 +162,7 @@ def reporting(stage):
 
     The runner of the line's last stages is plumbing, and what it calls is named here.
     """
-    (notebook, *_) = notebooks(stage)
+    (notebook, *_) = notebooks(stage) or [""]
     profile = profile_of(stage)
     built = PLAN.reports[profile] if notebook == "verify" else [notebook]
     documents = [one for one in built if any(one in papers for papers in PLAN.reports.values())]
@@ -198,13 +208,14 @@ def test_what_is_imported_by_name_is_found():
 
 
 def test_the_line_is_short():
-    assert len(STAGES) <= 60
+    assert len(STAGES) <= 62
     assert len([s for s in STAGES.values() if profile_of(s) == "sample"]) <= 14
     assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 260
 
 
 def profile_of(stage):
-    return re.search(r"build/(\w+)/", " ".join(stage["outs"]))[1]
+    outs = " ".join(stage["outs"])
+    return (re.search(r"build/(\w+)/", outs) or re.search(r"results/(\w+)/", outs))[1]
 
 
 def test_each_study_has_its_stage_with_all_that_it_reads():
@@ -230,6 +241,29 @@ def test_each_study_has_its_stage_with_all_that_it_reads():
         methods = {e.method for e in runs.values()}
         families = [d for d in stage["deps"] if d.startswith("memrepro/retrieve/") and "." not in d]
         assert {d.rsplit("/", 1)[1] for d in families} == methods
+
+
+def test_reading_depends_on_what_its_studies_are_shown_and_on_no_other_ranking():
+    stages = {profile_of(stage): stage for stage in STAGES.values() if readings(stage)}
+    assert set(stages) == {study.profile for study in PLAN.reading.values()}
+    for profile, stage in stages.items():
+        wanted = set()
+        for study in readings(stage):
+            name = study.any.dataset
+            wanted |= {f"data/raw/{name}", f"data/prepared/{name}"}
+            for one in study.conditions.values():
+                if one.memory == "oracle":
+                    wanted.add(f"results/{study.data_profile}/data/{name}/qrels.parquet")
+                if one.run:
+                    folder = f"results/{one.run_profile}/runs/{PLAN.experiment(one.run).study}"
+                    wanted.add(f"{folder}/{one.run}.parquet")
+        read = {d for d in stage["deps"] if not d.startswith("memrepro/")}
+        assert {
+            d for d in read if not any(f"{one}/".startswith(f"{d}/") for one in wanted)
+        } == set()
+        assert {one for one in wanted if not is_declared(one, read)} == set()
+        assert stage["outs"] == [f"results/{profile}/readings.parquet"]
+        assert set(stage["params"]) == {"reading", "models"}
 
 
 def test_what_is_embedded_is_what_the_runs_of_a_profile_search():
