@@ -27,11 +27,11 @@ def add_to(add: Add) -> None:
     """Add the commands to the parser."""
     judge = add(
         "judge", _judge, "score answers made elsewhere, by rule, judge and people's labels",
-        more="FILE is what LongMemEval's evaluate_qa.py reads or writes (question_id, hypothesis, "
-        "autoeval_label), or with --predictions what LoCoMo's writes. People's labels are csv or "
-        ".jsonl of question_id and label (yes or no). Means are over the answers that are there, "
-        "with 95 %% bootstrap intervals. What is wrong with a file is named and counted, and the "
-        "exit status is then 1.",
+        more="FILE is JSON Lines of question_id and hypothesis, with autoeval_label where it was "
+        "judged, as evaluate_qa.py reads and writes them; with --predictions LoCoMo's samples with "
+        "the answers in them. People's labels are csv or .jsonl of question_id and label (yes or "
+        "no). Means are over the answers that are there, with 95 % bootstrap intervals. What is "
+        "wrong with a file is named and counted, and the exit status is then 1.",
     )  # fmt: skip
     judge.add_argument("answers", metavar="FILE", type=Path)
     judge.add_argument("--dataset", required=True, help="as `memrepro datasets` lists them")
@@ -44,8 +44,8 @@ def add_to(add: Add) -> None:
 
     ship = add(
         "export-answers", _export, "write a reading study's answers for other evaluation scripts",
-        more="LongMemEval's form (JSON Lines), or with --samples LoCoMo's. The answers come from "
-        "the records; their texts stay on this machine under the data set's licence.",
+        more="JSON Lines as `judge` reads them, or with --samples LoCoMo's form. The answers come "
+        "from the records; their texts stay on this machine under the data set's licence.",
     )  # fmt: skip
     ship.add_argument("profile", choices=PROFILES)
     ship.add_argument("study", metavar="STUDY")

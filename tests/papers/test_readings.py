@@ -105,13 +105,13 @@ def test_accuracy_stands_beside_the_floor_and_chance(made):
     assert found[row, "chance"] == "0.2500"
     gained = found[row, "right option: gain over it"]
     assert mean(gained) == pytest.approx(right.mean() - lucky.mean(), abs=1e-4)
-    assert mean(found["options; five; tiny; odd", "right option: without memory"]) == (
-        pytest.approx(lucky[1::2].mean(), abs=1e-4)
+    assert mean(found["options; five; tiny; odd", "right option: gain over it"]) == (
+        pytest.approx(right[1::2].mean() - lucky[1::2].mean(), abs=1e-4)
     )
-    # What was not answered scores 0; what the judge left open has no verdict.
+    # What was refused has no score; what the judge left open has no verdict.
     row = "words; five; tiny; all kinds"
-    assert mean(found[row, "LoCoMo's F1"]) == pytest.approx(f1[3:].sum() / 200, abs=1e-4)
-    share = judged[6:].sum() / (200 - 3)
+    assert mean(found[row, "LoCoMo's F1"]) == pytest.approx(f1[3:].mean(), abs=1e-4)
+    share = judged[6:].mean()
     assert mean(found[row, "judged right"]) == pytest.approx(share, abs=1e-4)
     assert (row, "chance") not in found
 

@@ -15,6 +15,7 @@ from memrepro.evaluate.bootstrap import SEED
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
+    ALL,
     against,
     by_kind,
     gain,
@@ -33,6 +34,7 @@ from memrepro.report.tables import Cell, number
 from memrepro.study.params import load_plan
 
 _PATH = paths.readings("")
+_NOT_TAKEN = ("too long", "refused")  # outcomes of prompts that were not answered
 _RANKED_TIMES = 1999  # resamples of a rank correlation
 _NOTE = "in brackets: 95 % bootstrap interval over questions; the reader is named in each row"
 _RANKED = "ρ: Spearman's, of recall and score over questions, with a 95 % bootstrap interval"
@@ -40,8 +42,8 @@ _GAP = (
     "shown: all of the evidence is among the docs shown; other questions are compared than where "
     "it is not, so the same gap without memory stands beside it"
 )
-# Score's name → an answer's, from 0 to 1; NaN where it has none. No answer, and none of the
-# options, is wrong; an answer of which the judge says neither yes nor no has no score.
+# Score's name → an answer's, from 0 to 1; NaN where it has none. An empty answer, and one that is
+# none of the options, is wrong; one of which the judge says neither yes nor no has no score.
 SCORES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "right option": lambda rows: _numbers(rows["right"]),
     "judged right": lambda rows: _judged(rows),
@@ -112,16 +114,20 @@ class Answers:
 
 
 def _scores(rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
-    """The scores that these answers have."""
+    """The scores that these answers have; a prompt that no model took has none, but an outcome."""
     for name, score in SCORES.items():
-        values = score(rows)
+        values = _taken(score(rows), rows)
         if values.notna().any():
             yield name, values
 
 
+def _taken(values: pd.Series, rows: pd.DataFrame) -> pd.Series:
+    return values.mask(rows["outcome"].isin(_NOT_TAKEN))
+
+
 def options_of(rows: pd.DataFrame) -> int:
     """How many options questions have, as chosen among; 0 where they have none."""
-    return int(rows["chosen"].max()) + 1
+    return int(rows["chosen"].max()) + 1 if len(rows) else 0
 
 
 def accuracy_cells(answers: Answers) -> Iterator[Cell]:
@@ -133,17 +139,19 @@ def accuracy_cells(answers: Answers) -> Iterator[Cell]:
                 texts[name] = mean_interval(values.dropna())
                 if floor is None:
                     continue
-                below = SCORES[name](floor.loc[part.index])
+                below = _taken(SCORES[name](floor.loc[part.index]), floor.loc[part.index])
                 both = values.notna() & below.notna()
                 if not both.any():
                     continue
-                texts[f"{name}: without memory"] = mean_interval(below[both])
+                if kind == ALL:
+                    texts[f"{name}: without memory"] = mean_interval(below[both])
                 texts[f"{name}: gain over it"] = gain(below[both], values[both])
-            if count := options_of(rows):
+            if texts and (count := options_of(rows)):
                 texts["chance"] = number(1 / count)
-                found = interval(_numbers(part["right"]))
+                found = interval(_taken(_numbers(part["right"]), part).dropna())
                 texts["against chance"] = f"{against(found, 1 / count)} chance"
-            yield from share_cells(f"{row}; {kind}", "score", texts, len(part), _NOTE, _PATH)
+            n = int((~part["outcome"].isin(_NOT_TAKEN)).sum())
+            yield from share_cells(f"{row}; {kind}", "score", texts, n, _NOTE, _PATH)
 
 
 def outcome_cells(answers: Answers) -> Iterator[Cell]:
@@ -189,7 +197,7 @@ def retrieval_cells(answers: Answers) -> Iterator[Cell]:
                 "ρ of recall and score": _rho(recall[known], score),
             }
             if floor is not None:
-                below = SCORES[name](floor)[known]
+                below = _taken(SCORES[name](floor), floor)[known]
                 texts["gap without memory"] = gap(below[~found].dropna(), below[found].dropna())
             note = f"{_NOTE}; {_GAP}; {_RANKED}"
             yield from share_cells(f"{row}; {name}", name, texts, int(known.sum()), note, _PATH)
@@ -244,11 +252,11 @@ def token_cells(answers: Answers) -> Iterator[Cell]:
 def place_rows(answers: Answers) -> Iterator[tuple[str, pd.DataFrame]]:
     """Of each condition with options the place at which the chosen one was shown."""
     for row, settings, rows, _ in answers.conditions():
+        rows = rows[rows["chosen"] >= 0]
         if count := options_of(rows):
             orders = [permutation(count, query_id, settings.seed) for query_id in rows.index]
             places = [
-                order.index(chosen) if chosen in order else -1
-                for order, chosen in zip(orders, rows["chosen"], strict=True)
+                order.index(chosen) for order, chosen in zip(orders, rows["chosen"], strict=True)
             ]
             yield row, pd.DataFrame({"chosen": places})
 
@@ -292,7 +300,9 @@ def draw(answers: Answers | None, folder: Path) -> list[Path]:
         return []
     rows = []
     for row, _, part, _ in answers.conditions():
-        name, values = next(_scores(part))
+        name, values = next(_scores(part), ("", pd.Series(dtype=float)))
+        if values.empty:
+            continue
         study, condition, _ = row.split("; ", 2)
         count = options_of(part)
         chance = 1 / count if count else np.nan
