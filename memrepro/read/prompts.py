@@ -87,9 +87,11 @@ class Prompts:
                 f"{self.path}: prompt {name!r} has {error}: its places are $"
                 f"{', $'.join(places)}; a dollar sign is written $$"
             ) from error
-        choices = tuple(letters(len(options))) if by_likelihood else ()
-        parameters = Parameters(maximum_tokens=entry["maximum_tokens"], options=choices)
-        return Prompt.of(user, entry.get("system", ""), parameters)
+        # A choice by likelihood writes nothing, so that no limit belongs to it.
+        given = Parameters(maximum_tokens=entry["maximum_tokens"])
+        if by_likelihood:
+            given = Parameters(options=tuple(letters(len(options))))
+        return Prompt.of(user, entry.get("system", ""), given)
 
 
 @cache

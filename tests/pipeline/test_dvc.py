@@ -208,7 +208,7 @@ def test_what_is_imported_by_name_is_found():
 
 
 def test_the_line_is_short():
-    assert len(STAGES) <= 62
+    assert len(STAGES) <= 60
     assert len([s for s in STAGES.values() if profile_of(s) == "sample"]) <= 14
     assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 260
 
@@ -240,7 +240,8 @@ def test_each_study_has_its_stage_with_all_that_it_reads():
                 assert {f"{where}/dates.parquet", f"{where}/ranges.parquet"} <= set(stage["deps"])
         methods = {e.method for e in runs.values()}
         families = [d for d in stage["deps"] if d.startswith("memrepro/retrieve/") and "." not in d]
-        assert {d.rsplit("/", 1)[1] for d in families} == methods
+        # One group of stages holds all studies of keys, of which one has others' rankings too.
+        assert {d.rsplit("/", 1)[1] for d in families} - {"outside"} == methods - {"outside"}
 
 
 def test_reading_depends_on_what_its_studies_are_shown_and_on_no_other_ranking():
