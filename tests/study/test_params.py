@@ -240,5 +240,5 @@ def test_language_models_may_be_named(edited):
     for name, entry in load_plan().models.items():
         assert identity(name, entry).model == entry["model"]
     entry = {"model": "Qwen/Qwen2.5-3B-Instruct", "revision": "2024-09-19"}
-    edited("models", {"qwen": entry})
-    assert load_plan().models == {"qwen": entry}
+    edited("models", "qwen", entry)
+    assert load_plan().models["qwen"] == entry
