@@ -4,8 +4,6 @@ import csv
 
 import pytest
 
-from memrepro.data.fetch import MIRROR as MIRROR_VARIABLE
-from memrepro.data.fetch import fetch_all
 from memrepro.data.registry import RemoteFile, registration, registrations
 from memrepro.errors import MemreproError
 from tests.data.gathered import MIRROR
@@ -33,40 +31,6 @@ def read(folder, text):
     path = folder / "downloads.yaml"
     path.write_text(text, encoding="utf-8")
     return registrations(path)
-
-
-def test_the_data_sets():
-    known = registrations()
-    assert {
-        "personabench-n00", "personabench-n03", "personabench-n05", "personabench-n07",
-        "longmemeval-oracle", "longmemeval-s", "longmemeval-m", "longmemeval-s-2024-10",
-        "longmemeval-s-rfmem", "longmemeval-e47becba", "sample",
-    } <= set(known)  # fmt: skip
-    # Two keys may read one edition in two ways, such as a memory with and without what comes later.
-    editions = {(entry.name, entry.edition) for entry in known.values()}
-    assert len({entry.identity for entry in known.values()}) == len(editions)
-    for key, entry in known.items():
-        assert entry.key == key
-        assert entry.licence
-        assert entry.citation
-        assert entry.compiled is not bool(entry.files)
-
-
-@pytest.mark.parametrize("key", ["longmemeval-s-2024-10", "longmemeval-s-rfmem"])
-def test_an_edition_without_an_address_ends_in_one_sentence(tmp_path, monkeypatch, key):
-    # The mirror may hold the other edition, which has the same path.
-    (tmp_path / "mirror" / "longmemeval").mkdir(parents=True)
-    (tmp_path / "mirror" / "longmemeval" / "longmemeval_s.json").write_text("[]")
-    monkeypatch.setenv(MIRROR_VARIABLE, str(tmp_path / "mirror"))
-    entry = registration(key)
-    with pytest.raises(MemreproError) as error:
-        fetch_all(entry, tmp_path / "raw")
-    said = str(error.value)
-    assert "\n" not in said
-    for part in ("it has no public address; put the file", entry.files[0].sha256, "licence: MIT"):
-        assert part in said
-    assert "network reaches" not in said
-    assert not list((tmp_path / "raw").rglob("*.json"))
 
 
 def test_the_files_are_those_of_the_manifest():
@@ -111,16 +75,13 @@ def test_an_unknown_data_set_is_answered_with_the_known_ones():
     [
         ("  licence:", "  license:", "unknown key 'license'"),
         ("  licence: MIT\n", "", "lacks 'licence'"),
-        ("      bytes: 3", "      size: 3", "unknown key 'size'"),
-        ("      bytes: 3", "      bytes: many", "whole number"),
-        ("b.json", "../b.json", "outside the data folder"),
-        ("folder: a/", "folder: /a/", "outside the data folder"),
-        (HASH, "12", "64 lower-case hex digits"),
         ("edition: first", "edition: 1.0", "write it as text"),
-        ("  name: a", "  name: a\n  compiled: true", "unknown key 'folder'"),
-        ("  name: a", "  name: a\n  compiled: 'yes'", "true or false"),
         (ENTRY, "- one", "no data sets by key"),
         (ENTRY, "one: 1", "as a mapping"),
+        ("      bytes: 3", "      bytes: many", "whole number"),
+        ("folder: a/", "folder: /a/", "outside the data folder"),
+        (HASH, "12", "64 lower-case hex digits"),
+        ("  name: a", "  name: a\n  compiled: 'yes'", "true or false"),
     ],
 )
 def test_a_mistake_is_named(tmp_path, old, new, said):

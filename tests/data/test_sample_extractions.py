@@ -5,7 +5,6 @@ import pytest
 from memrepro.core.memory import Dataset
 from memrepro.data import sample
 from memrepro.data.sample_extractions import extract
-from memrepro.errors import MemreproError
 from memrepro.files import atomic
 from tests.data.gathered import gather
 
@@ -26,11 +25,6 @@ def dataset(folder):
 def found(folder, dataset):
     held = Dataset("sample", dataset.memories, tuple(dataset.queries))
     return extract(folder, held)
-
-
-def test_only_facts_are_given(found):
-    assert {(t.source, t.kind) for t in found.texts} == {("gold", "fact")}
-    assert (found.dates, found.ranges, found.skipped) == ([], [], [])
 
 
 def test_each_fact_stands_in_its_rounds_user_turn_and_no_round_has_two(found, dataset):
@@ -77,8 +71,3 @@ def test_every_memory_has_facts_that_are_no_evidence(found, dataset):
         gold = {doc for part in dataset.qrels["round"].get(query.query_id, ()) for doc in part}
         rounds = {r.round_id for r in dataset.memories[query.memory_id].rounds}
         assert (told & rounds) - gold
-
-
-def test_a_missing_file_is_named(tmp_path, dataset):
-    with pytest.raises(MemreproError, match="sample.json is missing"):
-        extract(tmp_path, dataset)
