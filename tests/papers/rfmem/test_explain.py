@@ -28,10 +28,3 @@ def test_every_routing_and_each_alpha_and_tau_is_tried():
     for tau in ("0.00", "0.35"):
         value, _ = tries["alpha: 0.9 → 1.0", f"entropy_threshold: {tau}"]
         assert value == pytest.approx(grid.familiarity[chosen].mean(), abs=0.02)
-
-
-@pytest.mark.parametrize(
-    "other", [{"experiment": "rfmem-mpnet-recollection-k5"}, {"metric": "ndcg"}, {"k": 3}]
-)
-def test_of_any_other_place_nothing_is_tried(other):
-    assert not list(further_tries(OWN._replace(**other)))

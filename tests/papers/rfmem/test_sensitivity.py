@@ -1,8 +1,5 @@
 """RF-Mem's sensitivity: hand-made recalls, with what must come out as formulas."""
 
-from dataclasses import replace
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,8 +40,6 @@ from memrepro.papers.rfmem.sensitivity import (
 from memrepro.study.evaluation import METRIC_COLUMNS
 from tests.papers.rfmem import toy
 
-FIXED = "fixed: α = 0.8, τ = 0.2, the released defaults"
-OURS = "fixed: as Table 2's rows here"
 CLAIMS = {c["row"]: {**c, "note": ""} for c in DOCUMENT.claims["claims"] if "check" in c}
 USERS = ("000000", "000001", "001000")
 KIND = [kind for kind in KINDS.values() if kind]
@@ -105,29 +100,6 @@ def cells(found):
 
 
 # The grid
-
-
-@pytest.mark.parametrize("tau", [0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.35, 2.0])
-def test_the_routing_at_a_threshold_is_the_gates(tau):
-    at = replace(GATE, entropy_threshold=tau)
-    expected = [at.is_familiar(row) for row in probes().to_numpy()]
-    assert grid().familiar(tau).tolist() == expected
-
-
-def test_recall_at_thresholds_and_settings():
-    one = grid()
-    low, high = one.gated(one.recollection, 0.0), one.gated(one.recollection, 9.0)
-    assert low.tolist() == [one.familiarity[0], *one.recollection[1:]]
-    assert high.tolist() == [one.familiarity[0], one.recollection[1], *one.familiarity[2:]]
-    assert one.over_tau()[[0, -1]].tolist() == [low.tolist(), high.tolist()]
-    # Between two neighbouring routings exactly one question changes its path.
-    paths_of = [r.familiar for r in one.routings]
-    assert all((now & ~before).sum() == 1 for before, now in pairwise(paths_of))
-    pairs, recalls = one.over_alpha_and_tau()
-    assert recalls.shape == (11 * len(TAUS), N) == (len(pairs), N)
-    for (alpha, tau), recall in list(zip(pairs, recalls, strict=True))[::37]:
-        assert recall.tolist() == one.gated(one.sweeps["α"][alpha], tau).tolist()
-    assert (pairs[0], pairs[-1]) == (("0.0", 0.0), ("1.0", 0.35))
 
 
 # Choosing
@@ -195,53 +167,6 @@ def test_a_gain_its_interval_and_its_spreads(table):
     assert found["mpnet RF-Mem, R@5 Overall", "over α and τ"].reproduced.endswith("(396)")
 
 
-def test_the_papers_gains_stand_beside_its_encoder_alone(table):
-    printed = table("gains", grid(k=10))
-    assert printed["mpnet Recol., R@10 Overall", "gain"].reported == "+0.0194"
-    assert printed["mpnet RF-Mem, R@10 Pref Easy", "gain"].reported == "-0.0417"
-    assert printed["mpnet RF-Mem, τ as printed, R@10 Overall", "gain"].reported == "+0.0220"
-    other = table("gains", grid(ENCODERS[1]))
-    assert {c.reported for c in other.values()} == {""}
-    assert {c.verdict for c in other.values()} == {"not in the paper", ""}
-    assert not [row for row, _ in other if "as printed" in row]
-
-
-def test_how_the_settings_were_chosen(table):
-    one = grid()
-    found, row = table("chosen_fairly", one), "mpnet Recol., R@5"
-    recalls, base = one.stacked("α"), one.familiarity
-    fair = chosen(recalls, left_out_users(one.questions["user"].tolist())).recall
-    top, released = recalls.mean(axis=1).max(), one.sweeps["α"]["0.8"]
-    for column, mean in (
-        ("best on the test questions", top), ("chosen on the other users", fair.mean()),
-        (FIXED, released.mean()), (OURS, one.recollection.mean()),
-    ):  # fmt: skip
-        text = found[row, column].reproduced
-        assert text.startswith(f"{mean:.4f}, {signed(mean - base.mean())} [")
-    ends = found[row, "gain: test questions → users → folds"].reproduced.split(" → ")
-    assert ends[:2] == [signed(top - base.mean()), signed((fair - base).mean())]
-    gated = found["mpnet RF-Mem, R@5", FIXED].reproduced
-    assert gated.startswith(f"{one.gated(released, 0.2).mean():.4f}, ")
-    assert {c.n for c in found.values()} == {N}
-    # The mean over rows is the mean of their gains.
-    mean = found["mean gain of these 2 rows", OURS].reproduced
-    gains = [one.recollection - base, one.gated(one.recollection, 0.2) - base]
-    assert mean.startswith(signed(np.mean(gains)))
-
-
-def test_each_user_at_the_others_choice(table):
-    one = grid()
-    found = table("chosen_by_user", one)
-    assert len(found) == 2 * len(USERS) * 4
-    mask = one.questions["user"].to_numpy() == USERS[1]
-    pick = best(one.stacked("α")[:, ~mask])
-    row = f"mpnet Recol., R@5, user {USERS[1]}"
-    assert found[row, "the others' choice"].reproduced == f"α {list(one.sweeps['α'])[pick]}"
-    own = one.stacked("α")[:, mask].mean(axis=1) - one.familiarity[mask].mean()
-    assert found[row, "gain at it"].reproduced == signed(own[pick])
-    assert found[row, "greatest gain at any setting"].reproduced == signed(own.max())
-
-
 # The claims
 
 
@@ -280,39 +205,6 @@ def test_the_verdict_on_a_claim(difference, verdict):
     claim = better_path(row, difference)[row, "verdict"]
     assert (claim.verdict, claim.n) == (verdict, 40)
     assert claim.reported == "Recollection is stronger"
-
-
-def test_no_worse_is_also_equal():
-    row = "§3.3: RF-Mem at τ = 0.2 is no worse than either path"
-    found = better_path(row, np.zeros(9))
-    assert found[row, "verdict"].verdict == "direction only"
-    assert found[row, "in this direction"].reproduced == "2 of 2"
-
-
-def test_robust_is_what_never_falls_below_familiarity():
-    base = grid().familiarity * 0.5
-    better = base + 0.25
-    row = "not in the paper: recollection gains at every B"
-
-    def verdict(*recalls):
-        by_value = {str(i): recall for i, recall in enumerate(recalls, start=1)}
-        made = grid(familiarity=base, recollection=better, sweeps={"B": by_value})
-        found = cells(claims.robust((made,), CLAIMS[row]))
-        assert found[row, "verdict"].verdict == "not in the paper"
-        words = found[row, "verdict"].reproduced.partition(",")[0]
-        return words, found[row, "in this direction"].reproduced
-
-    assert verdict(better, better) == ("holds here", "2 of 2, 0 against")
-    assert verdict(better, base) == ("holds here", "1 of 2, 0 against")
-    assert verdict(better + 0.25, base)[0] == "in this direction only: never below"
-    words, counts = verdict(better, base - 0.25)
-    assert words.startswith("does not hold here")
-    assert counts == "1 of 2, 1 against"
-
-
-def test_what_the_paper_claims_is_told_from_our_own_tests():
-    for claim in DOCUMENT.claims["claims"]:
-        assert ("said" in claim) == (not claim["row"].startswith("not in the paper: "))
 
 
 def best_at(row, recalls, ks=(5, 10)):
@@ -413,16 +305,6 @@ def written(folder):
     return write
 
 
-def test_a_grid_from_files(written):
-    one = grids_of("open")[1]
-    assert (one.encoder.short, one.k) == ("mpnet", 10)
-    assert one.own == {"α": "0.2", "B": "3", "F": "2", "seed": "42"}
-    assert {p: len(v) for p, v in one.sweeps.items()} == {"α": 11, "B": 5, "F": 5, "seed": 10}
-    assert one.questions["user"].unique().tolist() == list(USERS)
-    assert one.sweeps["seed"]["42"].tolist() == one.recollection.tolist()
-    assert one.familiar(0.2).tolist() == grid().familiar(0.2).tolist()
-
-
 def test_a_sweep_that_is_not_of_its_experiment_is_refused(written):
     table = written()
     place = (table["experiment"] == "rfmem-mpnet-recollection-k5-by-fanout") & (table["k"] == 5)
@@ -430,13 +312,6 @@ def test_a_sweep_that_is_not_of_its_experiment_is_refused(written):
     written(table.assign(value=table["value"].where(~place, 0.123)))
     with pytest.raises(MemreproError, match=r"over B does not hold its run at 3"):
         _ = grids_of("open")[0].sweeps
-
-
-def test_runs_of_other_questions_are_refused(written):
-    table = written()
-    written(table[(table["experiment"] != "rfmem-mpnet-recollection-k5") | (table.index % 2 == 0)])
-    with pytest.raises(MemreproError, match="is not of familiarity's questions"):
-        _ = grids_of("open")[0].recollection
 
 
 @pytest.mark.slow
