@@ -7,25 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import read_table
 from memrepro.papers.rfmem import claims, sensitivity, sweep_figures
 from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cells import run_path, signed
+from memrepro.papers.rfmem.cells import signed
 from memrepro.papers.rfmem.grid import (
     BEAMS,
     CUTOFFS,
     ENCODERS,
     GATE,
     KINDS,
-    SWEEPS,
     TAUS,
     Depth,
     Grid,
-    grids_of,
     signals,
 )
 from memrepro.papers.rfmem.sensitivity import (
@@ -37,8 +33,6 @@ from memrepro.papers.rfmem.sensitivity import (
     folds,
     left_out_users,
 )
-from memrepro.study.evaluation import METRIC_COLUMNS
-from tests.papers.rfmem import toy
 
 CLAIMS = {c["row"]: {**c, "note": ""} for c in DOCUMENT.claims["claims"] if "check" in c}
 USERS = ("000000", "000001", "001000")
@@ -97,9 +91,6 @@ def table(monkeypatch):
 
 def cells(found):
     return {(c.row, c.column): c for c in found}
-
-
-# The grid
 
 
 # Choosing
@@ -225,101 +216,32 @@ def test_the_best_of_the_grid_lies_in_the_claimed_corner():
     assert told[row, "verdict"].verdict == "not comparable"
 
 
+def whole(k, encoder=ENCODERS[0]):
+    """A grid with all that claims and figures ask of it."""
+    rng = np.random.default_rng(1)
+    at = {(beam, fanout): rng.random(N) for beam in BEAMS for fanout in "12"}
+    one = grid(encoder, k, over_beam_and_fanout=at)
+    depths = [Depth(k, np.zeros(N), np.ones(N), np.full(N, 5.0), probes()) for k in (5, 50)]
+    object.__setattr__(one, "over_k", lambda: iter(depths))
+    object.__setattr__(one, "deep_alphas", lambda k: {a: rng.random(N) for a in "01"})
+    return one
+
+
 @pytest.mark.parametrize("row", CLAIMS)
 def test_every_claim_on_recall_names_a_check_that_finds_it(row):
     check = getattr(claims, CLAIMS[row]["check"])
-    rng, more = np.random.default_rng(1), {}
-    more["over_beam_and_fanout"] = {(b, f): rng.random(N) for b in BEAMS for f in "12"}
-    both = [grid(k=k, **more) for k in CUTOFFS]
-    for one in both:
-        deep = Depth(5, np.zeros(N), np.ones(N), np.full(N, 5.0), probes())
-        object.__setattr__(one, "over_k", lambda deep=deep: iter([deep]))
-        object.__setattr__(one, "deep_alphas", lambda k: {a: rng.random(N) for a in "01"})
-    found = list(check(tuple(both), CLAIMS[row]))
+    found = list(check(tuple(map(whole, CUTOFFS)), CLAIMS[row]))
     assert {c.row for c in found} == {row}
     assert all(c.sources for c in found)
 
 
-# From files
-
-
-@pytest.fixture
-def written(folder):
-    """Runs and metrics of all experiments and sweeps, of random recalls."""
-    rng = np.random.default_rng(5)
-    rows = []
-
-    def add(experiment, setting, k, values):
-        for cut in (c for c in (1, 3, 5, 10, 50) if c <= k):
-            rows.extend(
-                (experiment, setting, "session", q, KIND[i % 4], "recall", cut, value)
-                for i, (q, value) in enumerate(zip(QUERIES, values, strict=True))
-            )
-
-    def listed(name, settings):
-        """The run of a sweep: five docs a question and setting, with the toy scores."""
-        scores = probes().melt(ignore_index=False, var_name="rank", value_name="score")
-        run = scores.rename_axis("query_id").reset_index().assign(doc_id="d")
-        write_table(run_path(name), pd.concat([run.assign(setting=s) for s in settings]))
-
-    values_of = {
-        "α": [f"{a / 10}" for a in range(11)],
-        "F": list("12345"),
-        "seed": [*"012345678", "42"],
-    }
-    for encoder in ENCODERS:
-        stem = f"rfmem-{encoder.short}"
-        add(f"{stem}-familiarity", "", 10, rng.choice([0, 0.5, 1.0], N))
-        for k in (5, 10, 50):
-            for path in ("familiarity", "recollection"):
-                add(f"{stem}-{path}-by-k", str(k), k, rng.choice([0, 0.5, 1.0], N))
-        for alpha in ("0.0", "1.0"):
-            add(f"{stem}-recollection-k50-by-alpha", alpha, 50, rng.choice([0, 0.5, 1.0], N))
-        for name in ("familiarity-by-k", "recollection-by-k", "recollection-k50-by-alpha"):
-            listed(f"{stem}-{name}", ("0.0", "1.0") if "alpha" in name else ("5", "10", "50"))
-        scores = probes().melt(ignore_index=False, var_name="rank", value_name="score")
-        run = scores.rename_axis("query_id").reset_index().assign(doc_id="d")
-        write_table(run_path(f"{stem}-familiarity"), run)
-        for k, own in ((5, ("0.9", "3", "1", "42")), (10, ("0.2", "3", "2", "42"))):
-            name, whole = f"{stem}-recollection-k{k}", rng.choice([0, 0.5, 1.0], N)
-            add(name, "", k, whole)
-            add(f"{stem}-gated-k{k}", "", k, whole)
-            alpha, beam, fanout, seed = own
-            mine = {"α": alpha, "F": fanout, "seed": seed}
-            listed(f"{name}-by-alpha", values_of["α"])
-            for parameter, values in values_of.items():
-                for value in values:
-                    recall = whole if value == mine[parameter] else rng.choice([0, 0.5, 1.0], N)
-                    add(f"{name}-by-{SWEEPS[parameter]}", value, k, recall)
-            for other in set(BEAMS) - {beam}:
-                for value in values_of["F"]:
-                    recall = rng.choice([0, 0.5, 1.0], N)
-                    add(f"{name}-b{other}-by-fanout", value, k, recall)
-
-    def write(frame=None):
-        table = pd.DataFrame(rows, columns=METRIC_COLUMNS) if frame is None else frame
-        write_table(paths.metrics("open"), table)
-        return table
-
-    write()
-    return write
-
-
-def test_a_sweep_that_is_not_of_its_experiment_is_refused(written):
-    table = written()
-    place = (table["experiment"] == "rfmem-mpnet-recollection-k5-by-fanout") & (table["k"] == 5)
-    place &= table["setting"] == "1"
-    written(table.assign(value=table["value"].where(~place, 0.123)))
-    with pytest.raises(MemreproError, match=r"over B does not hold its run at 3"):
-        _ = grids_of("open")[0].sweeps
-
-
 @pytest.mark.slow
-def test_all_is_drawn_and_every_number_has_its_sources(written, folder):
-    assert len(sweep_figures.draw_all(grids_of("open"), folder / "a")) == 3 * 5
-    sizes = {"figure14": 4 * 11 * len(TAUS), "figure15": 4 * 25, "figure16": 4 * 11 + 2 * 2,
-             "figure17": 2 * 3 * 4}  # fmt: skip
+def test_all_is_drawn_and_every_number_has_its_sources(table, tmp_path):
+    grids = tuple(whole(k, encoder) for encoder in ENCODERS for k in CUTOFFS)
+    assert len(sweep_figures.draw_all(grids, tmp_path)) == 3 * 5
+    sizes = {"figure14": 4 * 11 * len(TAUS), "figure15": 4 * 10, "figure16": 4 * 11 + 2 * 2,
+             "figure17": 2 * 2 * 4}  # fmt: skip
     for name, size in sizes.items():
-        assert len(read_table(folder / "a" / f"{name}.csv")) == size
-    for name in ("gains", "chosen_fairly", "chosen_by_user", "comparisons"):
-        assert all(c.sources for c in toy.cells(name).values())
+        assert len(read_table(tmp_path / f"{name}.csv")) == size
+    for name in ("gains", "chosen_fairly", "chosen_by_user"):
+        assert all(c.sources for c in table(name, *grids).values())
