@@ -6,7 +6,6 @@ import hashlib
 from importlib.resources import files
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,10 +42,6 @@ def test_the_table_is_the_one_that_openai_publishes():
 def test_tokens_are_those_of_byte_pair_encoding(words):
     spaced = [f" {word}" if place else word for place, word in enumerate(words)]
     assert count_tokens("".join(spaced)) == sum(map(pieces_of, spaced))
-
-
-def test_tokens_of_long_texts_are_not_cut():
-    assert [count_tokens(text) for text in ("", "Paris!", " paris" * 5000)] == [0, 2, 5000]
 
 
 def rounds(*texts, session="s"):
@@ -93,20 +88,3 @@ def test_a_level_of_too_many_docs_is_left_out_whole(tmp_path, monkeypatch):
     pieces = [piece(m, *rounds(("a", "b"), ("c", "d"))) for m in ("m", "n", "o")]
     assert {level for _, _, level in saved(pieces, tmp_path)} == {"session", "query"}
     assert {level for _, _, level in saved(pieces[:1], tmp_path)} == {"session", "round", "query"}
-
-
-def test_a_text_is_counted_once(tmp_path, monkeypatch):
-    counted = []
-    monkeypatch.setattr(lengths, "count_tokens", lambda text: counted.append(text) or 1)
-    saved([piece("m", *rounds(("a", "b"))), piece("n", *rounds(("a", "b")))], tmp_path)
-    assert sorted(counted) == ["a b", "who am I?"]
-
-
-def test_a_reader_that_stops_leaves_no_file(tmp_path):
-    def broken():
-        yield piece("m", *rounds(("a", "b")))
-        raise ValueError
-
-    with pytest.raises(ValueError):
-        list(save_lengths(broken(), tmp_path / "lengths.parquet"))
-    assert not list(tmp_path.iterdir())
