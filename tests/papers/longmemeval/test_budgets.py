@@ -34,9 +34,3 @@ def test_all_parts_are_needed_and_a_session_brings_its_rounds():
     rounds = {"r1": "a", "r2": "b", "r3": "c"}
     by_budget = found({"q": (("r1",), ("r3", "r2"))}, rounds)
     assert [by_budget[at][0]["q"] for at in (10, 29, 30)] == [0.0, 0.0, 1.0]
-
-
-def test_a_budget_that_a_list_does_not_reach_is_left_out():
-    gold = {"q": (("b",),), "p": (("a",),)}
-    assert list(found(gold)) == [9, 10, 29, 30, 94]
-    assert list(found({"q": (("b",),)})) == [9, 10, 29, 30, 94, 95]
