@@ -180,20 +180,6 @@ def refusal(folder, *samples):
     return str(error.value)
 
 
-def test_a_round_is_an_exchange(tmp_path, tiny):
-    memory = load(tmp_path, tiny).memories["c"]
-    assert by_round(memory) == [
-        ("D2:1", "D2", "2023-05-08T13:56"),
-        ("D10:1", "D10", "2024-03-01T00:05"),
-        ("D10:3", "D10", "2024-03-01T00:05"),
-    ]
-    assert [list(r.fields.items()) for r in memory.rounds] == [
-        [("speaker_a", "one\n\ntwo\n[shares a photo of a cat]"), ("speaker_b", "three\n\nfour")],
-        [("speaker_b", "five"), ("speaker_a", "six")],
-        [("speaker_b", "seven")],
-    ]
-
-
 def test_queries_and_their_gold(tmp_path, tiny):
     data = load(tmp_path, tiny)
     assert [(q.query_id, q.kind, q.at) for q in data.queries[:2]] == [

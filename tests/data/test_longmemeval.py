@@ -68,20 +68,6 @@ def session_ids(dataset, memory_id="q1"):
     return [session.session_id for session in dataset.memories[memory_id].sessions]
 
 
-def test_turns_rounds_and_sessions(instance):
-    memory = read(instance).memories["q1"]
-    assert [(r.round_id, [tuple(turn) for turn in r.turns]) for r in memory.rounds] == [
-        ("answer_1_1", [("answer_1_1", "user", "a"), ("answer_1_2", "assistant", "b")]),
-        ("answer_1_3", [("answer_1_3", "user", "c"), ("answer_1_4", "assistant", "d")]),
-        ("s_1", [("s_1", "assistant", "e")]),
-        ("s_2", [("s_2", "user", "f")]),
-        ("s_3", [("s_3", "user", "g"), ("s_4", "assistant", "h"), ("s_5", "assistant", "i")]),
-        ("answer_2_1", [("answer_2_1", "user", "j"), ("answer_2_2", "assistant", "k")]),
-    ]
-    assert [len(session.rounds) for session in memory.sessions] == [2, 3, 1]
-    assert memory.times == ("2023-05-20T02:21", "2023-05-21T09:00", "2023-05-20T02:21")
-
-
 def test_queries_and_qrels(instance):
     dataset = read(instance)
     (query,) = dataset.queries
@@ -126,14 +112,6 @@ def test_a_session_that_stands_twice(instance, duplicates, place, changed, said)
 def test_what_duplicates_can_be(instance):
     with pytest.raises(MemreproError, match="x has duplicates: 'both'; give one of first, last"):
         read(instance, duplicates="both")
-
-
-def test_a_session_without_turns_is_skipped(instance):
-    instance["haystack_sessions"][1] = []
-    dataset = read(instance)
-    assert session_ids(dataset) == ["answer_1", "answer_2"]
-    assert dataset.skipped == [("session 's' of question 'q1'", "it has no turns")]
-    assert dataset.faults == {}
 
 
 def test_an_answer_session_without_turns_takes_the_gold_with_it(instance):

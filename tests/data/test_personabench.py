@@ -166,27 +166,6 @@ ASKED = "eval_info/eval_info_all.json"
 TALKS = "private_data/noise_0.0/conversation_data_all.json"
 
 
-def test_docs_are_conversations_then_ai_sessions_then_purchases(tmp_path, tiny):
-    data = load(tmp_path, tiny)
-    assert list(data.memories) == ["c0-p0", "c0-p1", "c0-p2", "c1-p0", "c1-p1", "c1-p2"]
-    ids = [r.round_id for r in data.memories["c1-p1"].rounds]
-    assert ids == ["11-3", "11-1", "11-0", "11-5", "11-2"]
-    assert len(data.memories["c1-p0"].rounds) == 4
-    for session in data.memories["c1-p1"].sessions:
-        ((turn,),) = [r.turns for r in session.rounds]
-        assert session.rounds[0].round_id == turn.turn_id == session.session_id
-        assert turn.field in personabench.SOURCES
-
-
-def test_a_doc_is_compact_json_without_ids(tmp_path, tiny):
-    memory = load(tmp_path, tiny).memories["c0-p1"]
-    assert memory.rounds[0].fields == {
-        "conversation": '{"time":"2024/Oct/09/12:05 PM","conversation":'
-        '[{"role":"me","content":"Ol\\u00e1"}]}'
-    }
-    assert (memory.times[0], memory.times[-1]) == ("2024-10-09T12:05", "2024-01-02T00:30")
-
-
 def test_a_question_without_gold_has_no_entry(tmp_path, tiny):
     gold = tiny[0][GOLD]
     del gold[0]

@@ -87,18 +87,6 @@ def test_the_real_data_round_trips(wholes, tmp_path):
     check_round_trip(wholes, tmp_path)
 
 
-def test_the_counts(prefixes, wholes):
-    for data, memories, rounds, least, most in (
-        (prefixes, 222, 15987, 43, 101),
-        (wholes, 37, 2889, 53, 101),
-    ):
-        sizes = [len(memory.rounds) for memory in data.memories.values()]
-        assert (len(sizes), sum(sizes), min(sizes), max(sizes)) == (memories, rounds, least, most)
-        # In 32k every round is a pair: a context begins with the user.
-        fields = {tuple(r.fields) for memory in data.memories.values() for r in memory.rounds}
-        assert fields == {("user", "assistant")}
-
-
 def test_the_first_tenth_and_last_records(prefixes):
     rounds = [r for memory in prefixes.memories.values() for r in memory.rounds]
     placed = [found for memory in prefixes.memories.values() for found in by_round(memory)]
@@ -225,20 +213,6 @@ def test_a_question_without_a_place_has_no_gold_but_a_reason(tmp_path):
     }  # fmt: skip
     assert not any(data.qrels.values())
     assert set(load(tmp_path).faults.values()) == {nowhere}  # files without such columns
-
-
-def test_rounds_are_pairs_of_merged_turns(tmp_path):
-    memories = load(tmp_path).memories
-    assert by_round(memories["one@12"]) == [("s1:t1", "s1", ""), ("s2:t6", "s2", "")]
-    assert [dict(r.fields) for r in memories["one@12"].rounds] == [
-        {"user": "a", "assistant": "b\n\nc\n\nd"},
-        {"user": "e\n\nf", "assistant": "g"},
-    ]
-    assert by_round(memories["two@3"]) == [("s0:t0", "s0", ""), ("s0:t1", "s0", "")]
-    assert [dict(r.fields) for r in memories["two@3"].rounds] == [
-        {"assistant": "i"},
-        {"user": "j", "assistant": "k"},
-    ]
 
 
 def test_a_line_separator_inside_a_text_is_no_new_line(tmp_path):

@@ -61,29 +61,6 @@ def test_the_texts_are_those_of_this_release_on_every_machine():
     assert json.dumps(other) != json.dumps(instances)
 
 
-def test_the_evidence_turn_is_flagged_on_the_right_side(benchmark):
-    for instance in benchmark:
-        sessions = sessions_of(instance)
-        for session_id, turns in sessions.items():
-            if session_id not in instance["answer_session_ids"]:
-                assert not any("has_answer" in turn for turn in turns)
-                continue
-            assert all("has_answer" in turn for turn in turns)
-            (role,) = [turn["role"] for turn in turns if turn["has_answer"]]
-            of_assistant = instance["question_type"] == "single-session-assistant"
-            assert role == ("assistant" if of_assistant else "user")
-
-
-def test_fillers_are_half_simulated_and_a_quarter_of_each_other_source(benchmark):
-    for instance in benchmark:
-        ids = [i for i in instance["haystack_session_ids"] if not i.startswith("answer_")]
-        tasks = sum(i.startswith("sharegpt_") for i in ids)
-        knowledge = sum(i.startswith("ultrachat_") for i in ids)
-        assert abs(tasks - len(ids) / 4) < 1
-        assert abs(knowledge - len(ids) / 4) < 1
-        assert abs(len(ids) - tasks - knowledge - len(ids) / 2) <= 1
-
-
 def test_a_session_is_the_same_in_each_haystack_and_no_copy_of_another(benchmark):
     texts, slots = {}, 0
     for instance in benchmark:
