@@ -59,11 +59,3 @@ def test_the_best_the_close_and_the_rest(monkeypatch):
     assert found["sample-dense-fielded"].n == 9
     assert found["sample-bm25-user"].encoder == "none (lexical)"
     assert found["sample-bm25-user"].scores[1] is None  # never evaluated at 10
-
-
-def test_a_profile_without_results_has_no_lines(tmp_path, monkeypatch):
-    plan = load_plan()
-    for name in ("params.yaml", "dvc.yaml"):
-        (tmp_path / name).touch()
-    monkeypatch.chdir(tmp_path)
-    assert board.leaderboard("open", plan) == []
