@@ -49,11 +49,6 @@ def test_where_a_number_is_accounted_for(of, outcome, reason):
     assert (outcome, reason) == CELLS.of(of)[0][1:]
 
 
-def test_a_number_elsewhere_is_no_match():
-    assert CELLS.of(entry("table2", "ours", "R@5", "0.50")) == []
-    assert CELLS.of(entry("text", "§3: gain", "printed", "+0.20")) == []
-
-
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A repository with one report, of one table."""

@@ -3,10 +3,8 @@
 import re
 from pathlib import Path
 
-from memrepro.audit.consistency import OF_DOCUMENT, OF_TABLE
 from memrepro.audit.finding import FAILS
 from memrepro.audit.table_file import audit_file
-from memrepro.audit.tables import KEYS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
 
@@ -26,9 +24,3 @@ def test_the_worked_example(tmp_path):
         assert (where, printed, sure) == (one["where"], one["printed"], one["sure"])
         assert expected in one["expected"]
         assert text in one["found"]
-
-
-def test_the_page_names_every_key_that_matters():
-    for key in set(KEYS) - {"source", "section", "notes", "n_source", "set", "beside"}:
-        assert re.search(rf"`[^`]*\b{key}\b", PAGE), key
-    assert len(OF_DOCUMENT) + len(OF_TABLE) == 17

@@ -37,17 +37,13 @@ def test_a_difference_holds_within_what_rounding_leaves_open(shown, words):
     ("shown", "formula", "reference"),
     [
         ("0.45", "mean(a)", "table1 | * | B"),
-        ("0.90", "sum(a)", "table1 | * | B"),
         ("0.834", "max(a)", "table1 | ours; base | A"),
         ("25%", "100 * (max(a) - min(a)) / min(a)", "table1 | * | B"),
-        ("two", "count(a)", "table1 | * | B"),
         ("more than 0.3", "min(a)", "table1 | * | *"),
-        ("-0.92", "log(a)", "table1 | base | B"),
         ("0.25", "(1 - a) ** 2", "table1 | ours | B"),
         ("1", "round(a)", "table1 | ours | A"),
-        ("two", "distinct(a)", "table1 | * | B"),
-        ("four", "items(a)", "table1 | * | *"),
         ("one", "count(a > 0.45)", "table1 | * | B"),
+        ("-0.92", "log(a)", "table1 | base | B"),
         ("0.5", "max(a, 0.2)", "table1 | ours | B"),
     ],
 )
@@ -86,9 +82,7 @@ def test_a_table_of_claims_says_which_cell_each_number_is():
     [
         ("a +", OURS, "is no arithmetic"),
         ("open(a)", OURS, "has the function 'open'"),
-        ("a.real", OURS, "has 'a.real'"),
         ("a", "nowhere | ours | A", "names no table: known are table1, text"),
-        ("a", "table1 | nobody | A", "names no cell"),
         ("a", "table1, ours, A", "must read 'table | rows | columns'"),
         ("a", "table1 | * | A", "gives 2 values"),
     ],

@@ -65,10 +65,3 @@ def test_a_word_with_two_meanings_is_refused(tmp_path):
 def test_a_meaning_refers_to_words_that_are_there():
     named = {word for meaning in words().values() for word in re.findall(r"\*([^*]+)\*", meaning)}
     assert named <= set(words())
-
-
-@pytest.mark.parametrize(
-    ("text", "word"), [("holds", "holds"), ("undecided: the signs are mixed", "undecided")]
-)
-def test_what_stands_behind_a_colon_is_no_word(text, word):
-    assert word_of(text) == word

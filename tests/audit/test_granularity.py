@@ -57,18 +57,6 @@ def test_all_shares_made_at_n_are_accepted_at_n(n, counts):
             assert fit.possible == fit.of
 
 
-def test_the_true_n_explains_its_shares_best():
-    shares = [shown(k, 213, 4) for k in (8, 41, 77, 80, 99, 120, 150, 201)]
-    fit = g.best(shares)
-    assert (fit.n, fit.possible, fit.of) == (213, 8, 8)
-    assert g.best(["0.5", "0.25"]) is None
-
-
-def test_0_and_1_are_no_evidence_and_equal_strings_count_once():
-    assert g.fits(["0.0000", "1.0000"]) == []
-    assert g.fits(["0.25", "0.25"], [4])[0].of == 1
-
-
 def test_two_exchanged_digits():
     assert list(g.near_misses("0.3765", 213)) == [("0.3756", 80)]
     assert list(g.near_misses("0.3756", 213)) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memrepro.audit.documents import documents, tables
-from memrepro.audit.ledger import counts, ledger
+from memrepro.audit.ledger import ledger
 from memrepro.audit.printed import KINDS
 
 # The documents' texts are not in the repository; where they lie beside it, they are read.
@@ -19,12 +19,6 @@ def test_all_documents_are_there_and_every_kind_is_known():
     assert tuple(dict.fromkeys(frame["document"])) == documents()
     assert set(frame["kind"]) <= set(KINDS)
     assert not frame.duplicated(["document", "table", "row", "column"]).any()
-    # A file that grows or loses a row is noticed here: numbers, and words beside them.
-    found = counts().groupby("document")[["numbers", "word"]].sum()
-    assert {name: tuple(line) for name, line in found.iterrows()} == {
-        "maxsim": (85, 4), "longmemeval": (575, 125), "associa": (121, 45), "tiered": (100, 116),
-        "rfmem": (1121, 33),
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -32,18 +26,11 @@ def test_all_documents_are_there_and_every_kind_is_known():
     [
         ("maxsim", "table1", "Concat", "MS R@10",
          ("0.339", "share", "recall", "10", "LongMemEval", "Stella", "concat; ms", 121)),
-        ("associa", "table1", "Contriever", "Longmemeval-m, ndcg@10",
-         ("0.579", "share", "ndcg", "10", "LongMemEval-M", "Contriever", "k = v", 0)),
         ("longmemeval", "table10", "Value = Session, K = V + fact (KM)", "Recall@5",
          ("0.732", "share", "recall", "5", "LongMemEval-M", "Stella",
           "k = v + fact; value = session", 0)),
         ("rfmem", "table1", "128K, Recol. (ours)", "New Scenarios",
          ("0.3765", "share", "accuracy", "", "PersonaMem-128k", "", "new scenarios; recol.", 213)),
-        ("rfmem", "table2", "mpnet Famili.", "R@5 Pref Easy",
-         ("0.4487", "share", "recall", "5", "PersonaBench", "mpnet", "famili.; pref easy", 26)),
-        ("rfmem", "table5", "multi-qa-MiniLM Famili.", "R@10 Overall",
-         ("0.5120", "share", "recall", "10", "PersonaBench", "multi-qa-MiniLM", "famili.; hyde",
-          230)),
     ],
 )  # fmt: skip
 def test_what_is_told_of_a_cell(document, table, row, column, expected):

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.key_builder import PlainKeyBuilder, make_keys
-from memrepro.core.key_schemes import EXPANSION, KeySpec, windows
+from memrepro.core.key_schemes import KeySpec, windows
 from memrepro.core.keys import Request, score_all
-from memrepro.core.memory import Memory, Round, Session
+from memrepro.core.memory import Memory, Round
 from memrepro.core.similarity import max_by_owner, normalise
 from memrepro.errors import MemreproError
 
@@ -45,12 +45,6 @@ def test_a_session_joins_its_rounds_by_one_space():
         (0, "assistant", "a1"),
         (1, "assistant", "a3"),
     ]
-
-
-def test_a_turn_is_a_doc_of_its_own():
-    keys = make_keys(MEMORY, "concat", "turn")
-    assert keys.doc_ids == ("s1_1/user", "s1_1/assistant", "s1_3/user", "s2_1/assistant")
-    assert keys.texts == ("u1", "a1", "u2", "a3")
 
 
 FIRST, SECOND = MEMORY.sessions
@@ -94,24 +88,6 @@ def test_a_sessions_extractions_are_its_own_or_else_its_rounds():
     assert expanded("concat+replace:gold-summary", "session") == [("s1", "sum")]
     # A summary is of the session: its rounds have none, and keep their keys.
     assert expanded("user_only+merge:gold-summary") == [("s1_1", "u1"), ("s1_3", "u2")]
-
-
-def test_an_extraction_is_a_doc_that_tells_where_it_was_taken_from():
-    assert expanded("concat", "gold-fact") == [
-        ("s1_1#gold-fact-1", "f1"),
-        ("s1_1#gold-fact-2", "f2"),
-        ("s1_3#gold-fact-1", "f3"),
-    ]
-    assert expanded("concat", "gold-summary") == [("s1#gold-summary-1", "sum")]
-
-
-def test_a_session_in_two_memories_has_one_set_of_texts():
-    builder = PlainKeyBuilder("round", "fielded")
-    both = [builder.make(MEMORY), builder.make(Memory("other", (SECOND, FIRST), ("", "")))]
-    assert builder.texts == ["u1", "a1", "u2", "a3"]
-    assert both[1].texts == ("a3", "u1", "a1", "u2")
-    assert both[1].doc_ids == ("s2_1", "s1_1", "s1_3")
-    assert builder.sessions_of_docs(MEMORY).tolist() == [0, 0, 1]
 
 
 @given(st.integers(1, 12), st.integers(1, 6), st.integers(1, 4), st.randoms())
@@ -163,12 +139,6 @@ def test_a_doc_without_a_key_never_beats_a_negative_similarity():
     assert scores.tolist() == [[-1.0, -0.5, -np.inf]]
 
 
-def test_normalise_keeps_a_zero_vector():
-    assert normalise(np.array([[3.0, 4.0], [0.0, 0.0]], np.float32)) == pytest.approx(
-        np.array([[0.6, 0.8], [0.0, 0.0]])
-    )
-
-
 def test_errors():
     with pytest.raises(MemreproError, match="unknown key scheme 'usr'"):
         make_keys(MEMORY, "usr")
@@ -213,15 +183,6 @@ def test_windows_hold_every_word_once_in_as_few_pieces_as_the_limit_allows(words
     assert len(cut) == max(1, -(-len(words) // most))
     assert max(sizes) <= most
     assert max(sizes) - min(sizes) <= 1
-
-
-def test_windows_come_after_the_expansion_and_keep_the_field():
-    spec = KeySpec.parse("user_only+separate:nlp-fact+windows:2")
-    session = Session("s", (Round.of("r", user="one two three"),))
-    extractions = Extractions.of([Extraction(session.key, "r", "nlp", "fact", "a b c")])
-    assert spec.keys(session.rounds[0], session, extractions) == [
-        ("user", "one"), ("user", "two three"), (EXPANSION, "a"), (EXPANSION, "b c"),
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("scheme", ["concat+windows:0", "concat+windows:x", "concat+windows:9+a"])

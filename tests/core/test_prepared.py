@@ -72,13 +72,6 @@ def test_round_trip(tmp_path):
     assert first.sessions[0] is second.sessions[1]
 
 
-def test_each_session_and_each_text_is_stored_once(tmp_path):
-    run(PIECES, tmp_path)
-    assert {name: rows(tmp_path, name) for name in ("haystacks", "turns", "texts", "queries")} == {
-        "haystacks": 4, "turns": 5, "texts": 4, "queries": 3,
-    }  # fmt: skip
-
-
 def test_sessions_with_one_id_and_other_texts_are_two(tmp_path):
     other = Session("s2", (Round("s2_1", (Turn("s2_1", "assistant", "changed"),)),))
     pieces = (PIECES[0], Piece(Memory("m2", (other,), ("",)), PIECES[1].queries))
@@ -97,17 +90,6 @@ def test_no_gold_is_written_with_the_texts(tmp_path):
         "qrels.parquet",
         *(f"toy/{name}.parquet" for name in ("haystacks", "queries", "texts", "turns")),
     ]
-
-
-def test_places(tmp_path):
-    # A doc that is its session, as where a document has no rounds, needs no place.
-    whole = Session("d", (Round("d", (Turn("d", "text", "document"), Turn("d/2", "text", "x"))),))
-    run((PIECES[0], Piece(Memory("m2", (whole,), ("",)), PIECES[1].queries)), tmp_path)
-    assert load_places(tmp_path / "places.parquet") == {
-        **dict.fromkeys(["s1_1", "s1_2", "s1_3", "s1_4"], "s1"),
-        "s2_1": "s2",
-        "d/2": "d",
-    }
 
 
 def test_whose_words_the_gold_is(tmp_path):
@@ -163,14 +145,6 @@ def test_a_failing_reader_leaves_what_was_there(tmp_path):
     assert {name: (tmp_path / name).read_bytes() for name in left(tmp_path)} == before
 
 
-def test_a_chain_that_is_not_run_to_its_end_writes_nothing(tmp_path):
-    pieces = save_qrels(save(PIECES, tmp_path / "toy"), tmp_path / "qrels.parquet")
-    next(pieces)
-    pieces.close()
-    del pieces
-    assert left(tmp_path) == []
-
-
 def test_more_rows_than_are_held_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.atomic._ROWS", 2)
     run(PIECES, tmp_path)
@@ -190,11 +164,6 @@ DATES = [
     DatedEvent("m2", "s1", "nlp", 738_002, 738_003),
     DatedEvent("m1", "s2", "nlp", 738_004, 738_004),
     DatedEvent("m1", "s1", "nlp", 738_005, 738_005),
-]
-RANGES = [
-    QueryRange("q1", "m1", "nlp", 738_000, 738_010),
-    QueryRange("q1", "m1", "an-llm", 738_000, 738_001),
-    QueryRange("q2", "m2", "nlp", 738_000, 738_000),
 ]
 
 
@@ -218,25 +187,6 @@ def test_dates_are_read_by_source_memory_and_session(tmp_path):
     assert load_dates(tmp_path / "dates.parquet", ["recorded"]) == {}
 
 
-def test_ranges_are_read_by_source(tmp_path):
-    save_ranges(iter(RANGES), tmp_path / "ranges.parquet")
-    assert load_ranges(tmp_path / "ranges.parquet", "nlp") == [RANGES[0], RANGES[2]]
-    assert load_ranges(tmp_path / "ranges.parquet", "an-llm") == [RANGES[1]]
-    assert load_ranges(tmp_path / "ranges.parquet", "recorded") == []
-
-
-def test_empty_tables_have_the_same_columns_and_types(tmp_path):
-    for save_spans, some in ((save_dates, DATES), (save_ranges, RANGES)):
-        save_spans(some, tmp_path / "some.parquet")
-        save_spans([], tmp_path / "none.parquet")
-        whole, empty = (pd.read_parquet(tmp_path / f"{n}.parquet") for n in ("some", "none"))
-        assert len(empty) == 0
-        assert empty.dtypes.astype(str).to_dict() == whole.dtypes.astype(str).to_dict()
-    assert load_ranges(tmp_path / "none.parquet", "nlp") == []
-    save_dates([], tmp_path / "none.parquet")
-    assert load_dates(tmp_path / "none.parquet", ["nlp"]) == {}
-
-
 def test_the_last_evidence_is_that_of_any_labels_and_needs_a_time(tmp_path):
     sessions = tuple(Session(name, (Round(f"{name}_1", TURNS[:1]),)) for name in "abc")
     memory = Memory("m", sessions, ("2023-05-01T10:00", "2023-05-09T09:30", ""))
@@ -249,3 +199,17 @@ def test_the_last_evidence_is_that_of_any_labels_and_needs_a_time(tmp_path):
     path = tmp_path / "asked.parquet"
     assert list(save_asked([Piece(memory, queries, gold)], path)) == [Piece(memory, queries, gold)]
     assert load_asked(path) == {"q0": "2023-05-09T09:30", "q1": "2023-05-09T09:30"}
+
+
+RANGES = [
+    QueryRange("q1", "m1", "nlp", 738_000, 738_010),
+    QueryRange("q1", "m1", "an-llm", 738_000, 738_001),
+    QueryRange("q2", "m2", "nlp", 738_000, 738_000),
+]
+
+
+def test_ranges_are_read_by_source(tmp_path):
+    save_ranges(iter(RANGES), tmp_path / "ranges.parquet")
+    assert load_ranges(tmp_path / "ranges.parquet", "nlp") == [RANGES[0], RANGES[2]]
+    assert load_ranges(tmp_path / "ranges.parquet", "an-llm") == [RANGES[1]]
+    assert load_ranges(tmp_path / "ranges.parquet", "recorded") == []

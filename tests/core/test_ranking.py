@@ -31,11 +31,6 @@ def test_the_order_of_the_memory_does_not_matter(scores, k, random):
     assert found == sorted(scores, reverse=True)[:k]
 
 
-def test_minus_infinity_is_never_returned():
-    scores = np.array([-np.inf, 0.5, -2.0], np.float32)
-    assert list(top_k(scores, tie_keys(["a", "b", "c"]), 3)) == [1, 2]
-
-
 def test_against_faiss():
     generator = np.random.default_rng(0)
     docs = generator.normal(size=(500, 32)).astype(np.float32)

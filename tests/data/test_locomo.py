@@ -15,8 +15,6 @@ from memrepro.errors import MemreproError
 from memrepro.files.atomic import sha256
 from tests.data.gathered import by_round, change, digest, gather, in_mirror
 
-LEVELS = ("turn", "round", "session")
-
 
 @pytest.fixture(scope="module")
 def mirror():
@@ -88,26 +86,6 @@ def test_seven_questions_have_no_qrels(real):
     assert all(real.faults[query_id].startswith(why) for query_id, why in FAULTS.items())
 
 
-def test_three_of_the_seven_have_gold_at_the_lenient_levels(real):
-    for level, parts in (("turn", 2820), ("round", 2792), ("session", 2558)):
-        gold, lenient = real.qrels[level], real.qrels[f"{level}_lenient"]
-        assert lenient.keys() - gold.keys() == {"conv-42-q58", "conv-42-q88", "conv-47-q38"}
-        assert gold.items() <= lenient.items()
-        assert sum(map(len, lenient.values())) == parts
-    assert real.qrels["turn_lenient"]["conv-42-q88"] == (("D1:18",), ("D1:20",))
-    assert real.qrels["round_lenient"]["conv-42-q88"] == (("D1:17",), ("D1:19",))
-
-
-def test_sessions_as_cited_are_the_first_of_each_text(real):
-    cited = real.qrels["session_as_cited"]
-    assert len(cited) == 1982
-    assert cited["conv-26-q37"] == (("D8",),)  # 'D8:6; D9:17'
-    assert cited["conv-42-q88"] == (("D1",),)  # 'D1:18', 'D', 'D1:20'
-    differing = {q for q, gold in real.qrels["session"].items() if cited[q] != gold}
-    several = {"conv-26-q37", "conv-49-q31", "conv-49-q38", "conv-49-q46"}  # ids in one text
-    assert differing == several | {"conv-43-q18"}  # 'D:11:26'
-
-
 def test_the_audit_faults_what_its_report_counts(real, mirror):
     answers, citations = locomo.audited(mirror)
     kinds = {query.query_id: query.kind for query in real.queries}
@@ -126,38 +104,6 @@ def test_the_audit_faults_what_its_report_counts(real, mirror):
     }  # fmt: skip
     both = Counter(query_id.split("-q")[0] for query_id in answers | citations)
     assert [both[m] for m in real.memories] == [27, 7, 12, 22, 17, 10, 15, 13, 16, 17]
-
-
-def test_the_audit_levels_leave_those_questions_out(real, mirror):
-    answers, citations = locomo.audited(mirror)
-    for level in LEVELS:
-        gold = real.qrels[level]
-        assert real.qrels[f"{level}_audit"] == {q: gold[q] for q in gold if q not in answers}
-        assert real.qrels[f"{level}_audit_citations"] == {
-            q: gold[q] for q in gold if q not in answers and q not in citations
-        }
-        assert len(real.qrels[f"{level}_audit"]) == 1881
-        assert len(real.qrels[f"{level}_audit_citations"]) == 1826
-    assert len(real.faults) == 160
-    assert real.faults["conv-26-q2"] == f"{locomo.AUDITED}: hallucination"
-    said = f"{locomo.MISSING}; {locomo.AUDITED}: wrong citation"
-    assert real.faults["conv-47-q38"] == said
-
-
-def test_nine_questions_name_an_id_that_does_not_exist_as_written(conversations):
-    # docs/protocols.md, LoCoMo: the ids as they are written; six of the nine can be read.
-    written = {
-        f"{one.memory.memory_id}-q{index}"
-        for one in conversations
-        for index, entry in enumerate(one.raw["qa"])
-        if any(turn not in one.round_of for turn in entry["evidence"])
-    }
-    assert len(written) == 9
-    rest = {"conv-42-q58", "conv-42-q88", "conv-47-q38"}
-    assert written & set(FAULTS) == rest
-    assert written - rest == {
-        "conv-26-q37", "conv-43-q18", "conv-49-q31", "conv-49-q38", "conv-49-q46", "conv-50-q69",
-    }  # fmt: skip
 
 
 # A tiny file: one conversation with two sessions, and one session that has a date only.
@@ -234,26 +180,6 @@ def refusal(folder, *samples):
     return str(error.value)
 
 
-def test_a_round_is_an_exchange(tmp_path, tiny):
-    memory = load(tmp_path, tiny).memories["c"]
-    assert by_round(memory) == [
-        ("D2:1", "D2", "2023-05-08T13:56"),
-        ("D10:1", "D10", "2024-03-01T00:05"),
-        ("D10:3", "D10", "2024-03-01T00:05"),
-    ]
-    assert [list(r.fields.items()) for r in memory.rounds] == [
-        [("speaker_a", "one\n\ntwo\n[shares a photo of a cat]"), ("speaker_b", "three\n\nfour")],
-        [("speaker_b", "five"), ("speaker_a", "six")],
-        [("speaker_b", "seven")],
-    ]
-
-
-def test_a_session_without_turns_is_skipped(tmp_path, tiny):
-    data = load(tmp_path, tiny)
-    assert data.skipped == [(f"session {n} of c", "has no turns") for n in (11, 12)]
-    assert [s.session_id for s in data.memories["c"].sessions] == ["D2", "D10"]
-
-
 def test_queries_and_their_gold(tmp_path, tiny):
     data = load(tmp_path, tiny)
     assert [(q.query_id, q.kind, q.at) for q in data.queries[:2]] == [
@@ -288,19 +214,6 @@ def test_queries_and_their_gold(tmp_path, tiny):
     }
 
 
-def test_a_question_without_a_turn_that_can_be_used_has_no_lenient_gold(tmp_path, tiny):
-    tiny["qa"] = [asked("D2:9"), asked("D"), asked(), asked(None, "D2:1")]
-    data = load(tmp_path, tiny)
-    assert {level: gold for level, gold in data.qrels.items() if gold} == {
-        "turn_lenient": {"c-q3": (("D2:1",),)},
-        "round_lenient": {"c-q3": (("D2:1",),)},
-        "session_lenient": {"c-q3": (("D2",),)},
-        # A session is cited also where the turn does not exist; `D` cites none.
-        "session_as_cited": {"c-q0": (("D2",),), "c-q3": (("D2",),)},
-    }
-    assert len(data.faults) == 4
-
-
 def test_the_audit_of_the_file_that_was_audited(tmp_path, tiny, monkeypatch):
     write(tmp_path, tiny)
     errata = {
@@ -324,17 +237,7 @@ def test_the_audit_of_the_file_that_was_audited(tmp_path, tiny, monkeypatch):
 
 @pytest.mark.parametrize(
     ("evidence", "ids"),
-    [
-        ([""], ()),
-        (["D8:6; D9:17"], ("D8:6", "D9:17")),
-        ("D1:2", ("D1:2",)),
-        (["D1:2", "D"], None),
-        (["D1:2-4"], None),
-        (["D1:2D3:4"], None),
-        (["D१:2"], None),
-        ([["D1:2"]], None),
-        (7, None),
-    ],
+    [("D1:2", ("D1:2",)), (["D1:2", "D"], None), (["D१:2"], None), (7, None)],
 )
 def test_evidence(evidence, ids):
     found = read_evidence(evidence)
@@ -377,12 +280,11 @@ def test_evidence_of_any_form_is_read_or_not_and_never_crashes(evidence):
 @pytest.mark.parametrize(
     ("path", "key"),
     [
-        ([], "sample_id"), ([], "conversation"), ([], "qa"), (["conversation"], "speaker_b"),
+        ([], "sample_id"),
+        (["conversation"], "speaker_b"),
         (["conversation", "session_2", 1], "dia_id"),
-        (["conversation", "session_2", 1], "speaker"),
-        (["conversation", "session_2", 1], "text"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("value", [None, 0.5])
 def test_a_missing_key_or_wrong_value(tmp_path, tiny, path, key, value):
     change(tiny, path, key, value)
@@ -396,14 +298,10 @@ def test_a_missing_key_or_wrong_value(tmp_path, tiny, path, key, value):
     [
         (["conversation"], "speaker_b", "Ann", "both speakers of c have one name"),
         (["conversation"], "session_02", [], "'session_02', which is not written as session_2"),
-        (["conversation"], "session_2", {"a": 1}, "a dict as 'session_2'"),
-        (["conversation", "session_2", 1], "dia_id", "D2:1", "repeats the turn 'D2:1'"),
         (["conversation", "session_10", 1], "dia_id", "D2:3", "repeats the turn 'D2:3'"),
         (["conversation", "session_10", 1], "dia_id", "D2:8", "names another session"),
         (["conversation", "session_2", 1], "dia_id", "D2:02", "not one as D1:3"),
         (["conversation", "session_2", 1], "speaker", "Eve", "session 2 of c: D2:2 is by 'Eve'"),
-        (["conversation", "session_2", 1], "blip_caption", 7, "'blip_caption'"),
-        (["conversation", "session_2"], 1, "hm", "'dia_id'"),
     ],
 )
 def test_a_mistake_is_named(tmp_path, tiny, path, key, value, said):
@@ -427,14 +325,9 @@ def test_a_date_that_cannot_be_read(tmp_path, tiny, said):
     ("entry", "said"),
     [
         ("hm", "is a str and no object"),
-        (None, "is a NoneType and no object"),
-        ({"category": 4}, "has the 'question' None and no text"),
         ({"question": " ", "category": 4}, "has the 'question' ' ' and no text"),
-        ({"question": 0.5, "category": 4}, "has the 'question' 0.5 and no text"),
         ({"question": "Who?"}, "has the 'category' None, not one from 1 to 5"),
         ({"question": "Who?", "category": 6}, "has the 'category' 6, not one from 1 to 5"),
-        ({"question": "Who?", "category": True}, "has the 'category' True, not one from 1 to 5"),
-        ({"question": "Who?", "category": [4]}, "has the 'category' [4], not one from 1 to 5"),
     ],
 )
 def test_a_broken_question_is_skipped(tmp_path, tiny, entry, said):

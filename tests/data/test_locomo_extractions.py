@@ -37,27 +37,6 @@ def test_the_counts(found):
     assert found.skipped == [("1 recorded entries", "event_summary: without text")]
 
 
-def test_every_place_is_one_of_the_data_sets(found, real):
-    held = {
-        (session.key, round_id)
-        for memory in real.memories.values()
-        for session in memory.sessions
-        for round_id in ("", *(r.round_id for r in session.rounds))
-    }
-    assert {(t.session_key, t.round_id) for t in found.texts} <= held
-    places = {(m, s.session_id) for m, memory in real.memories.items() for s in memory.sessions}
-    assert {(d.memory_id, d.session_id) for d in found.dates} <= places
-
-
-def test_every_event_is_dated(found, real):
-    keys = {
-        (m, s.session_id): s.key for m, memory in real.memories.items() for s in memory.sessions
-    }
-    dated = {keys[d.memory_id, d.session_id] for d in found.dates}
-    assert {t.session_key for t in found.texts if t.kind == "event"} == dated
-    assert all(d.start == d.end for d in found.dates)
-
-
 @pytest.fixture
 def tiny():
     return copy.deepcopy(SAMPLE)

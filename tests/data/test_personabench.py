@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -96,9 +95,6 @@ def test_the_real_data_round_trips(clean, tmp_path):
 
 
 # A tiny release: two communities with three persons each, who all own the same kinds of docs.
-
-File = list[dict[str, Any]]
-Files = dict[str, File]
 
 
 def community(c):
@@ -310,19 +306,11 @@ def test_a_person_without_private_data(tmp_path, tiny):
     assert TALKS in said
 
 
-def test_too_few_persons(tmp_path, tiny):
-    del tiny[0][ASKED][2:]
-    assert "has 2 persons" in refusal(tmp_path, tiny)
-
-
 @pytest.mark.parametrize(
     ("name", "path", "key"),
     [
         (ASKED, [0], "Name"),
-        (ASKED, [0, "Eval_Info"], "qa"),
         (GOLD, [0], "q_id"),
-        (TALKS, [0], "Data"),
-        (TALKS, [0, "Data", 0], "Conversations"),
         (TALKS, [0, "Data", 0, "Conversations", 0], "segment_id"),
     ],
 )
@@ -349,9 +337,6 @@ def test_a_time_that_cannot_be_read(tmp_path, tiny, said):
     [
         ("hm", "is a str and no object"),
         ({"q_id": 7}, "has the 'q_id' 7 and no text"),
-        ({"question": None}, "has the 'question' None and no text"),
-        ({"question": " "}, "has the 'question' ' ' and no text"),
-        ({"type": ["Social"]}, "has the 'type' ['Social'] and no text"),
         ({"type": "Weather"}, f"is of kind 'Weather', not one of {personabench.KINDS}"),
         ({"difficulty": 7}, f"is of kind 'Preference 7', not one of {personabench.KINDS}"),
     ],
@@ -362,16 +347,6 @@ def test_a_broken_question_is_skipped(tmp_path, tiny, entry, said):
     data = load(tmp_path, tiny)
     assert [q.query_id for q in data.queries[:3]] == ["00-q1", "00-q2", "01-q0"]
     assert data.skipped == [("question 1 of c0-p0", said)]
-
-
-def test_two_documents_or_questions_with_one_id(tmp_path, tiny):
-    talks = tiny[0][TALKS][2]["Data"][0]["Conversations"]
-    talks[1]["segment_id"] = talks[0]["segment_id"]
-    assert "memory 'c0-p0' holds round '00-3' 2 times" in refusal(tmp_path, tiny)
-    talks[1]["segment_id"] = "00-1"
-    asked = tiny[0][ASKED][0]["Eval_Info"]["qa"]
-    asked[1]["q_id"] = asked[0]["q_id"]
-    assert "query '00-q0' stands twice" in refusal(tmp_path, tiny)
 
 
 def test_a_file_that_is_missing_or_no_list(tmp_path, tiny):

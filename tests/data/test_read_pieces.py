@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from memrepro.core.memory import Memory, Piece, Query, Round
-from memrepro.data import read_pieces, sample
+from memrepro.data import read_pieces
 from memrepro.errors import MemreproError
 
 
@@ -49,11 +49,3 @@ def test_an_unknown_parameter_is_named_before_anything_is_read(install, tmp_path
     said = f"data set 'toy' has the unknown parameter 'hole': known are {known}$"
     with pytest.raises(MemreproError, match=said):
         next(found)
-
-
-def test_the_compilers_parameters_are_not_the_readers(tmp_path):
-    parameters = {"seed": 3, "questions": 4, "sessions": 8}
-    sample.compile_files(tmp_path, parameters)
-    found = list(read_pieces("sample", tmp_path, "sample", parameters))
-    assert found == list(sample.stream(tmp_path, "sample"))
-    assert len(found) == 4

@@ -5,7 +5,6 @@ import pytest
 from memrepro.core.memory import Dataset
 from memrepro.data import sample
 from memrepro.data.sample_extractions import extract
-from memrepro.errors import MemreproError
 from memrepro.files import atomic
 from tests.data.gathered import gather
 
@@ -26,11 +25,6 @@ def dataset(folder):
 def found(folder, dataset):
     held = Dataset("sample", dataset.memories, tuple(dataset.queries))
     return extract(folder, held)
-
-
-def test_only_facts_are_given(found):
-    assert {(t.source, t.kind) for t in found.texts} == {("gold", "fact")}
-    assert (found.dates, found.ranges, found.skipped) == ([], [], [])
 
 
 def test_each_fact_stands_in_its_rounds_user_turn_and_no_round_has_two(found, dataset):
@@ -59,17 +53,6 @@ def test_no_fact_of_the_file_is_lost(found, folder):
     assert {(t.round_id.rpartition("_")[0], t.text) for t in found.texts} == told
 
 
-def test_every_round_in_which_the_user_tells_the_evidence_has_a_fact(found, dataset):
-    told = {t.round_id for t in found.texts}
-    asked = 0
-    for query in dataset.queries:
-        gold = dataset.qrels["round_official"].get(query.query_id, ())  # by the user's turns
-        asked += bool(gold)
-        assert {doc_id for part in gold for doc_id in part} <= told
-    kinds = [query.kind for query in dataset.queries]
-    assert asked >= len(kinds) - kinds.count("single-session-assistant") > 0
-
-
 def test_every_memory_has_facts_that_are_no_evidence(found, dataset):
     """A fact alone must not tell what answers."""
     told = {t.round_id for t in found.texts}
@@ -77,8 +60,3 @@ def test_every_memory_has_facts_that_are_no_evidence(found, dataset):
         gold = {doc for part in dataset.qrels["round"].get(query.query_id, ()) for doc in part}
         rounds = {r.round_id for r in dataset.memories[query.memory_id].rounds}
         assert (told & rounds) - gold
-
-
-def test_a_missing_file_is_named(tmp_path, dataset):
-    with pytest.raises(MemreproError, match="sample.json is missing"):
-        extract(tmp_path, dataset)

@@ -2,7 +2,6 @@
 
 import calendar
 import re
-from collections import Counter
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -86,20 +85,6 @@ def asked(temporal, says):
     return found
 
 
-def test_the_forms_have_their_shares(temporal):
-    plain = [form(i) for i in temporal if "_abs" not in i["question_id"]]
-    counts = Counter(plain)
-    for name, share in (("days", 35), ("first", 25), ("order", 20), ("month", 20)):
-        assert abs(100 * counts[name] / len(plain) - share) < 7
-    assert {form(i) for i in temporal if "_abs" in i["question_id"]} == {"days"}
-
-
-def test_no_other_question_gets_a_range(temporal):
-    for instance in temporal:
-        if form(instance) != "month":
-            assert time_range(instance["question"], day(instance["question_date"])) is None
-
-
 def test_the_range_has_the_gold_session_and_not_the_decoy(asked):
     for one in asked:
         when = day(one.instance["question_date"])
@@ -108,18 +93,6 @@ def test_the_range_has_the_gold_session_and_not_the_decoy(asked):
         assert span.start <= one.days[one.gold] <= span.end
         assert not span.start <= one.days[one.decoy] <= span.end
         assert span.start != when
-
-
-def test_the_decoy_looks_like_a_simulated_filler(asked):
-    for one in asked:
-        assert re.fullmatch(r"[0-9a-f]{8}_1", one.decoy)
-        assert re.fullmatch(r"answer_[0-9a-f]{8}", one.gold)
-        assert not any("has_answer" in turn for turn in one.sessions[one.decoy])
-        assert sum(turn["has_answer"] for turn in one.sessions[one.gold]) == 1
-        # Of 11 sessions that are no evidence, 5 are simulated, the decoy included.
-        public = ("answer", "sharegpt", "ultrachat")
-        assert sum(not i.startswith(public) for i in one.sessions) == 5
-    assert len({one.decoy for one in asked}) == len(asked)
 
 
 def test_neither_place_nor_order_nor_an_empty_month_gives_the_answer_away(asked):

@@ -208,17 +208,6 @@ def test_attention_is_causal_only_where_the_entry_says_so(tiny):
         assert np.abs(first - second).max() > 1e-3
 
 
-@pytest.mark.parametrize("name", ["contriever", "bge-base-en-v1.5", "bge-m3"])
-def test_openvino_agrees_where_it_is_the_default(tiny, name):
-    card, folder = tiny(name)
-    assert default_runtime(card, "cpu") == "openvino"
-    assert default_runtime(card, "cuda") == "torch"
-    want = load(card, folder).encode(TEXTS, "query")
-    np.testing.assert_allclose(
-        load(card, folder, "openvino").encode(TEXTS, "query"), want, atol=1e-5
-    )
-
-
 def test_openvino_refuses_recipes_and_architectures_that_it_does_not_know(tiny):
     card, folder = tiny("stella-en-1.5b-v5")
     assert default_runtime(card, "cpu") == "torch"
@@ -228,24 +217,6 @@ def test_openvino_refuses_recipes_and_architectures_that_it_does_not_know(tiny):
     for one, where in ((card, folder), (plain, qwen)):
         with pytest.raises(MemreproError, match=r"'qwen2' with .* use runtime='torch'"):
             load(one, where, "openvino")
-
-
-@pytest.mark.parametrize("name", ["stella-en-1.5b-v5", "nomic-embed-text-v1.5"])
-def test_half_precision_reaches_every_layer(tiny, name):
-    card, folder = tiny(name)
-    half = SentenceTransformerEncoder(
-        card, folder, device="cpu", runtime="torch", dtype="float16"
-    ).encode(TEXTS, "document")
-    assert half.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(half, axis=1), 1, atol=1e-6)
-    assert (half * load(card, folder).encode(TEXTS, "document")).sum(1).min() > 0.999
-
-
-def test_nomic_weights_have_the_hubs_names(tiny):
-    # transformers converts them: the file is laid out as nomic's own code wrote it.
-    _, folder = tiny("nomic-embed-text-v1.5")
-    names = set(load_file(folder / "model.safetensors"))
-    assert {"emb_ln.weight", "encoder.layers.0.attn.Wqkv.weight"} <= names
 
 
 def test_a_head_must_fit(tiny):

@@ -66,12 +66,6 @@ def test_keys_are_equal_only_for_equal_inputs(one, two):
     assert (vector_key(*one) == vector_key(*two)) == (one == two)
 
 
-@given(identities, tricky, tricky, tricky)
-def test_text_never_moves_between_prompt_and_text(identity, a, b, c):
-    if b:
-        assert vector_key(identity, "query", a + b, c) != vector_key(identity, "query", a, b + c)
-
-
 @pytest.mark.parametrize("field", [f.name for f in fields(EncoderIdentity)])
 def test_every_field_of_the_identity_changes_the_key(field):
     old = asdict(IDENTITY)[field]
@@ -130,14 +124,6 @@ def test_a_flipped_bit_in_a_vector_is_seen(store):
     store._db.execute("UPDATE vectors SET value = ?", (bytes(value),))
     with pytest.raises(MemreproError, match="does not fit its check"):
         embed(["a"], HashEncoder(8), "query", store)
-
-
-def test_one_line_when_no_terminal_and_none_when_nothing_was_made(store, capsys):
-    embed(["a", "b"], HashEncoder(8), "query", store)
-    assert capsys.readouterr().err.startswith("hash-8: 0 vectors found, 2 encoded in ")
-    embed(["a", "b"], HashEncoder(8), "query", store)
-    embed(["c"], HashEncoder(8), "query", store, progress=False)
-    assert capsys.readouterr().err == ""
 
 
 def work(path, log, seconds=0.0, step=1):

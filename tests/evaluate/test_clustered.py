@@ -67,13 +67,6 @@ def test_groups_of_one_question_make_it_the_plain_bootstrap():
     assert (low, high) == pytest.approx((plain.low, plain.high), abs=0.02)
 
 
-def test_questions_of_one_user_that_go_together_widen_the_interval():
-    values = np.repeat(np.arange(10.0) % 2, 20)[:, None]
-    together = Clusters(tuple(str(i // 20) for i in range(200)), resamples=1000).means(values)
-    apart = Clusters(tuple(map(str, range(200))), resamples=1000).means(values)
-    assert np.std(together) > 3 * np.std(apart)
-
-
 def test_what_else_is_chance_is_drawn():
     clusters, values = Clusters(GROUPS, resamples=500), np.zeros((8, 1))
     moved = np.array([[0.0, 1.0]] * 8)  # the second outcome moves each question by one

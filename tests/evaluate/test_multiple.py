@@ -39,12 +39,6 @@ def test_many_differences_agree_with_scipys_permutation_test(seed):
     assert sign_flip(differences) == pytest.approx(peer, abs=max(slack, 0.005))
 
 
-def test_turned_round_it_is_the_same():
-    differences = np.random.default_rng(1).normal(0.1, 1, 60)
-    assert sign_flip(differences) == pytest.approx(sign_flip(-differences), abs=0.02)
-    assert sign_flip(np.abs(differences)) < 0.001
-
-
 def test_holm_by_hand():
     # 4 · 0.01, 3 · 0.015, 2 · 0.04; the last is no less than the one before.
     assert holm([0.04, 0.01, 0.05, 0.015]) == pytest.approx([0.08, 0.04, 0.08, 0.045])

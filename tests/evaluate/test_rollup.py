@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
 from memrepro.evaluate.rollup import OFFICIAL, evaluate_official, parent_of, roll_up
 
 PLACES = {"s1_1": "s1", "s1_3": "s1", "s2_1": "s2", "s3_1": "s3", "s3_1/user": "s3"}
@@ -147,37 +146,6 @@ def test_a_ranking_that_is_cut_is_equal_where_it_names_k_sessions(corpus, k, dep
         assert cut == pytest.approx(expected)
     else:
         assert all(c <= e for c, e in zip(cut[:2], expected[:2], strict=True))
-
-
-def test_a_cut_ranking_can_differ_from_the_scripts():
-    # One session fills the two docs kept, so that k = 2 cannot grow as far as the gold turn.
-    turns = [(1, "ultra_0", False), (3, "ultra_0", False), (9, "answer_x", True)]
-    whole = script([script_id(*t) for t in turns], [script_id(*t) for t in turns], 2)
-    assert whole == pytest.approx((1, 1, 1 / log2(3)))
-    assert ours(turns, turns, 2) == pytest.approx(whole)
-    assert ours(turns, turns[:2], 2) == (0, 0, 0)
-
-
-@given(corpora())
-def test_a_session_a_turn_is_evaluated_like_any_ranking(corpus):
-    """Where no session has two turns nothing grows: the plain metrics at every k."""
-    turns, ranking = corpus
-    first = {session: (turn, session, flag) for turn, session, flag in reversed(turns)}
-    ranking = [t for t in ranking if t in first.values()]
-    gold = {"q": tuple((f"{s}_{t}",) for t, s, flag in ranking if flag)}
-    run = run_of(q=[f"{session}_{turn}" for turn, session, _ in ranking])
-    ks = range(1, 10)
-    plain = evaluate(ranks_of(run), lay_out(gold), OFFICIAL, ks).by
-    expected = tuple(float(plain[pair].item()) for pair in product(OFFICIAL, ks))
-    assert ours(list(first.values()), ranking, *ks) == pytest.approx(expected)
-
-
-def test_a_question_missing_from_the_run_scores_zero():
-    gold = {"q": (("s1_1",),), "lost": (("s2_1",),)}
-    table = evaluate_official(run_of(q=["s1_1"]), gold, PLACES, [1, 5]).frame()
-    assert len(table) == 2 * 2 * len(OFFICIAL)
-    assert set(table[table["query_id"] == "lost"]["value"]) == {0}
-    assert set(table[table["query_id"] == "q"]["value"]) == {1}
 
 
 def test_a_doc_without_a_session_is_named():

@@ -111,16 +111,3 @@ def test_a_full_disk_is_one_sentence_and_keeps_what_was_committed(tmp_path):
             store.insert(rows(5, 400))
         assert len(store) == 5
         assert list(store.rows("PRAGMA integrity_check")) == [("ok",)]
-
-
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(MemreproError, match="can be written in MEMREPRO_CACHE"):
-        opened(tmp_path / "file/a.sqlite")
-
-
-@pytest.mark.parametrize(("store", "name"), [(VectorStore, "embeddings"), (AnswerStore, "answers")])
-def test_the_default_place(tmp_path, monkeypatch, store, name):
-    monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "here"))
-    with store() as made:
-        assert made.path == tmp_path / f"here/{name}.sqlite"

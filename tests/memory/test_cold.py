@@ -65,34 +65,6 @@ def test_an_update_keeps_the_old_value():
     assert cold.conflicts(db) == {"s1": 1}
 
 
-def test_a_denial_deletes_and_is_kept():
-    db = database()
-    added, deleted = take(
-        db, said("I have a dog."), said("I don't have a dog any more.", "s2", 2.0)
-    )
-    assert cold.facts(db) == []
-    (gone,) = cold.facts(db, "deleted")
-    assert (gone.text, gone.sources) == ("I have a dog.", ("s1",))
-    assert [c.text for c in cold.history(db, gone.fact_id)] == [added.text, deleted.text]
-    assert cold.conflicts(db) == {"s1": 1}
-
-
-def test_the_same_in_other_words_validates_and_unites_sources():
-    db = database()
-    take(db, said("I live in Rome.", "s1", 1.0, 0.5), said("I'm based in Rome.", "s0", 5.0, 0.9))
-    (fact,) = cold.facts(db)
-    assert (fact.text, fact.sources, fact.confidence) == ("I live in Rome.", ("s0", "s1"), 0.9)
-    assert (fact.created_at, fact.last_validated_at) == (1.0, 5.0)
-    assert cold.conflicts(db) == {}
-
-
-def test_the_order_of_candidates_is_that_of_their_times():
-    one, two = database(), database()
-    take(one, TEA, COFFEE)
-    take(two, COFFEE, TEA)
-    assert everything(one) == everything(two)
-
-
 def test_what_is_said_before_what_it_contradicts_comes_late():
     db = database()
     take(db, COFFEE)
@@ -114,14 +86,6 @@ def test_a_statement_that_comes_again_changes_nothing():
     assert everything(db) == before
 
 
-def test_a_value_that_comes_back_is_a_fact_anew():
-    db = database()
-    take(db, TEA, COFFEE, said("I prefer tea.", "s3", 3.0))
-    (tea,) = cold.facts(db)
-    assert (tea.text, tea.sources) == ("I prefer tea.", ("s3",))
-    assert [c.operation for c in cold.history(db, tea.fact_id)] == ["add", "update", "update"]
-
-
 # A person's hand.
 
 
@@ -137,41 +101,6 @@ def test_an_edit_keeps_the_earlier_words_and_prevails_over_what_was_said_before(
     ]  # fmt: skip
     (late,) = take(db, COFFEE)
     assert late.operation == "late"
-
-
-def test_a_fact_is_forgotten_with_all_that_it_replaced():
-    db = database()
-    take(db, said("I have a cat.", "s4", 1.0), TEA, COFFEE, said("I prefer coffee", "s3", 3.0))
-    (coffee,) = (fact for fact in cold.facts(db) if "coffee" in fact.text)
-    assert len(cold.forget(db, coffee.fact_id)) == 2
-    left = everything(db)
-    assert "tea" not in left and "coffee" not in left and "s2" not in left  # noqa: PT018
-    assert texts(cold.facts(db)) == ["I have a cat."]
-    with pytest.raises(MemreproError, match=r"no fact '[0-9a-f]{20}': it was forgotten"):
-        cold.forget(db, coffee.fact_id)
-
-
-def test_a_fact_that_gave_way_is_forgotten_alone():
-    db = database()
-    tea, coffee = take(db, TEA, COFFEE)
-    assert cold.forget(db, tea.fact_id) == [tea.fact_id]
-    assert TEA.text not in everything(db)
-    assert tea.fact_id not in everything(db)
-    assert [c.text for c in cold.history(db, coffee.fact_id)] == [COFFEE.text]
-
-
-def test_a_fact_that_others_say_too_is_told_in_their_words():
-    db = database()
-    take(db, said("I live in Rome.", "s1", 1.0), said("I'm based in Rome.", "s2", 2.0))
-    (old,) = cold.facts(db)
-    assert cold.forget_source(db, "s1") == [old.fact_id]
-    (fact,) = cold.facts(db)
-    assert (fact.text, fact.sources) == ("I'm based in Rome.", ("s2",))
-    assert fact.fact_id != old.fact_id
-    assert "I live in Rome." not in everything(db)
-    assert old.fact_id not in everything(db)
-    assert cold.forget_source(db, "s2") == [fact.fact_id]
-    assert everything(db) == "[[], [], []]"
 
 
 def test_a_denial_outlives_what_it_denied():
@@ -196,8 +125,6 @@ def test_a_denial_outlives_what_it_denied():
         ({"text": "\ud800"}, "text .* words in valid Unicode"),
         ({"category": "hobby"}, "category of .* 'hobby': it must be one of preference, fact"),
         ({"confidence": float("nan")}, r"confidence of .* nan: it must be in 0..1"),
-        ({"sources": ()}, r"sources of .* \(\): it must be segments' ids"),
-        ({"at": float("inf")}, "at of .* inf: it must be a finite number"),
     ],
 )
 def test_a_candidate_that_is_none(parts, rule):

@@ -71,12 +71,6 @@ def test_the_latest_of_several_counts_and_the_order_given_does_not():
         assert by_rules(told("I live in Bern."), facts).fact_id == "f2"
 
 
-def test_a_denial_of_several_values_is_added():
-    known = [fact("I have a dog named Rex.", 1), fact("I have a dog named Bella.", 2)]
-    decision = by_rules(told("I don't have a dog any more."), known)
-    assert decision == Decision("add", reason="a denial that fits several")
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -84,9 +78,6 @@ def test_a_denial_of_several_values_is_added():
         ("I have 2 cats.", "I have 3 cats."),
         ("I met Ann in Rome.", "I met Bob in Rome."),
         ("I live in Rome.", "My sister lives in Rome."),
-        ("I have a dog named rex.", "I have a dog named bella."),
-        ("I drink tea at work.", "I drink tea at home."),
-        ("I prefer tea.", "I prefer coffee."),
     ],
 )
 def test_what_states_different_things_is_apart(one, other):
@@ -146,14 +137,9 @@ def test_the_same_words_and_an_empty_memory_are_not_asked_about(store):
     ("said", "kind"),
     [
         ("update 1", "no JSON"),
-        ('{"operation": "update", "fa', "half JSON"),
         ('{"operation": "merge", "fact": 1}', "misfit"),
-        ('{"operation": "update", "fact": "1"}', "misfit"),
         ('{"operation": "update", "fact": 3}', "misfit"),
-        ('{"operation": "update", "fact": 0}', "misfit"),
         ('{"operation": "delete"}', "misfit"),
-        ('{"operation": "add", "fact": 1}', "misfit"),
-        ('{"operation": "delete", "fact": 1, "also": 2}', "misfit"),
     ],
 )
 def test_an_answer_that_cannot_be_used_adds_and_is_counted(store, said, kind):

@@ -13,7 +13,7 @@ import pytest
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.memory.settings import UNCERTAIN
-from tests.memory.store_made import DAY, MINUTE, SETTINGS, START, chat, check_whole, opened
+from tests.memory.store_made import MINUTE, SETTINGS, START, chat, check_whole, opened
 
 NOW = START + 3 * 60 * MINUTE
 QUICK = replace(SETTINGS, dense_ms=250)
@@ -55,25 +55,6 @@ def test_a_deleted_folder_of_vectors_leaves_words_and_is_made_anew(tmp_path):
         counts = memory.metrics()
         assert (counts["searches"], counts["answered_dense"]) == (3, 2)
         assert (counts["answered_lexical"], counts["dense_failed"]) == (1, 1)
-
-
-@pytest.mark.parametrize("while_open", [True, False])
-def test_damaged_vectors_leave_words_and_are_made_anew(tmp_path, while_open):
-    memory = opened(tmp_path)
-    memory.add(chat(30))
-    if not while_open:
-        memory.close()
-    for path in sorted((memory.folder / "vectors.lance").rglob("*")):
-        if path.is_file():
-            path.write_bytes(b"damaged" * 50)
-    if while_open:
-        assert asked(memory).step == "lexical"
-        memory.add(chat(1, first=30))
-    else:
-        memory = opened(tmp_path)
-    assert asked(memory).step == "dense"
-    check_whole(memory)
-    memory.close()
 
 
 def test_an_encoder_that_raises_leaves_words_and_what_came_meanwhile_is_encoded_later(tmp_path):
@@ -132,17 +113,6 @@ def test_words_that_are_nowhere_leave_the_last_messages(tmp_path):
         assert [item.item_id for item in answer.items] == [f"m{i}" for i in range(20, 30)]
         assert {item.tier for item in answer.items} == {"hot"}
         assert answer.failures[1] == "lexical: no segment or fact has a word of the query"
-
-
-def test_words_are_looked_for_in_facts_too(tmp_path):
-    encoder = Moody()
-    with opened(tmp_path, encoder=encoder) as memory:
-        memory.add(chat(10, text="I like fruit{i}"))
-        memory.maintain(START + 9 * DAY)
-        encoder.broken = True
-        answer = memory.search("fruit3", START + 9 * DAY)
-        assert (answer.step, [item.text for item in answer.items]) == ("lexical", ["I like fruit3"])
-        assert "m3" in answer.items[0].message_ids
 
 
 def test_a_damaged_journal_leaves_the_messages_in_memory(tmp_path):

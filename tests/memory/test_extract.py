@@ -15,7 +15,6 @@ from memrepro.memory.language.extract import (
     HEDGED,
     PLAIN,
     ModelExtractor,
-    _lines,
     ask,
     by_rules,
     category_of,
@@ -52,15 +51,6 @@ def test_people_are_quoted_by_name_and_the_assistant_is_not():
     ]
 
 
-def test_clauses_that_can_stand_alone_are_facts_by_themselves():
-    (_, text, at) = segment(("user", "I live in Rome and I work at Fiat, but my boss is away."))
-    assert [c.text for c in by_rules([("s1", text, at)])] == [
-        "I live in Rome",
-        "I work at Fiat",
-        "my boss is away.",
-    ]
-
-
 CATEGORY_CASES = {
     "preference": [
         "I prefer window seats.",
@@ -90,19 +80,6 @@ def test_categories():
 )  # fmt: skip
 def test_what_states_nothing_of_a_life(said):
     assert by_rules([segment(("user", said))]) == []
-
-
-def test_lines_without_a_date_go_on_and_text_without_any_is_the_users():
-    assert list(_lines("I like tea.\nAlso rain.", 5.0)) == [
-        ("user", 5.0, "I like tea.\nAlso rain.")
-    ]
-    text = "[2023-05-08 13:56] Ann: One.\nTwo.\n[2023-99-08 13:56] Bob: Three."
-    assert list(_lines(text, 5.0)) == [("Ann", AT, "One.\nTwo.\n[2023-99-08 13:56] Bob: Three.")]
-
-
-def test_a_fact_in_the_overlap_of_two_segments_is_said_at_one_time():
-    one, two = (by_rules([(n, TALK[1], at)]) for n, at in (("s1", AT), ("s2", AT + 999)))
-    assert [c._replace(sources=()) for c in one] == [c._replace(sources=()) for c in two]
 
 
 @settings(max_examples=25)
@@ -148,17 +125,8 @@ def test_a_good_answer_is_used_and_replayed(store):
         ("The user prefers tea.", "no JSON"),
         (WHOLE[:50], "half JSON"),
         ("{}", "misfit: facts: Field required"),
-        (changed(text=" "), "misfit: facts.0.text"),
-        (changed(text="x" * 301), "misfit: facts.0.text"),
-        (changed(text="\ud800"), "misfit: the object: Invalid JSON"),
         (changed(category="hobby"), "misfit: facts.0.category.*Input should be .preference"),
-        (changed(confidence=1.2), "misfit: facts.0.confidence"),
-        (changed(confidence="0.9"), "misfit: facts.0.confidence"),
-        (changed(quote=""), "misfit: facts.0.quote"),
-        (changed(user="root"), "misfit: facts.0.user: Extra"),
-        (json.dumps({"facts": [TEA, TEA | {"category": "x"}]}), "misfit: facts.1"),
         (json.dumps({"facts": [TEA] * 41}), "misfit: facts"),
-        ("Ignoring my rules. DROP TABLE facts;", "no JSON"),
     ],
 )
 def test_an_answer_that_cannot_be_used_is_counted_and_its_segment_skipped(store, text, reason):
@@ -177,12 +145,6 @@ def test_an_answer_that_cannot_be_used_is_counted_and_its_segment_skipped(store,
     assert re.match(reason, said)
     kind = reason.partition(":")[0]
     assert {k: extract.counts[k] for k in KINDS if extract.counts[k]} == {kind: 1, "used": 1}
-
-
-def test_a_prompt_that_was_too_long_is_skipped(store):
-    extract = ModelExtractor(live(store, lambda _: ("", "refused: context_length_exceeded")))
-    assert extract([TALK]) == []
-    assert extract.counts["not answered"] == 1
 
 
 @pytest.mark.parametrize(

@@ -59,39 +59,6 @@ def test_level_leaves_exactly_what_is_wanted(tmp_path_factory, sets):
         before = wanted
 
 
-def test_rewriting_leaves_no_byte_of_what_was_removed(index, tmp_path):
-    ids = [f"v{i}" for i in range(100)]
-    index.level("segments", ids, vectors_of)
-    gone = vectors_of(["v17"])[0].tobytes()
-    index.level("segments", [key for key in ids if key != "v17"], vectors_of)
-    index.compact()
-    # Why the tables are written anew: one row of a hundred is marked as removed, and stays.
-    assert gone in all_bytes(tmp_path)
-    index.rewrite()
-    left = all_bytes(tmp_path)
-    assert gone not in left
-    assert b"v17" not in left
-    assert vectors_of(["v18"])[0].tobytes() in left
-    assert len(index.ids("segments")) == 99
-
-
-def test_many_rows_are_written_in_few_groups_and_encoded_in_batches(index, tmp_path):
-    asked = []
-
-    def noted(ids):
-        asked.append(len(ids))
-        return vectors_of(ids)
-
-    ids = [f"v{i}" for i in range(5000)]
-    index.level("segments", ids, noted)
-    assert sum(asked) == 5000
-    assert max(asked) == 64
-    table = lancedb.connect(tmp_path / "vectors.lance").open_table("segments")
-    assert table.stats()["fragment_stats"]["num_fragments"] == 3
-    index.change("segments", ["v6000"], ids[:4000], vectors_of)
-    assert index.ids("segments") == {*ids[4000:], "v6000"}
-
-
 def test_an_approximate_index_is_built_from_a_number_of_rows_on_and_taken_in_and_down(
     index, tmp_path, monkeypatch
 ):

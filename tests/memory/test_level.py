@@ -156,23 +156,6 @@ def test_a_kill_while_the_encoder_changes_mixes_no_vectors_and_hides_no_segment(
     assert readers == kills > 10
 
 
-def test_vectors_that_cannot_be_removed_are_not_searched_by_another_encoder(
-    filled, tmp_path, monkeypatch
-):
-    root = copied(filled, tmp_path / "one")
-    with monkeypatch.context() as patch:
-        patch.setattr("memrepro.memory.index.shutil.rmtree", stuck)
-        for _ in range(2):
-            with opened(root, encoder=Other()) as memory:
-                assert memory.search("own item103", NOW).step == "lexical"
-                memory.add(chat(10, first=300))
-                assert memory.search("own item103", NOW).step == "lexical"
-                assert memory.metrics()["index_failed"] >= 2
-    with opened(root, encoder=Other()) as memory:
-        assert memory.search("own item103", NOW).step == "dense"
-        check_vectors(memory)
-
-
 def test_a_reader_does_not_ask_the_vectors_of_a_later_encoder(filled, tmp_path):
     root = copied(filled, tmp_path / "one")
     with opened(root, mode="read") as reader:
@@ -184,37 +167,6 @@ def test_a_reader_does_not_ask_the_vectors_of_a_later_encoder(filled, tmp_path):
                 "dense: the vectors are of another encoder by now: open the memory again",
             )
             assert memory.search("own item103", NOW).step == "dense"
-
-
-class Tires(HashEncoder):
-    """Raises once it has encoded so many texts."""
-
-    left = 10**6
-
-    def encode(self, texts, role):
-        self.left -= len(texts)
-        if self.left < 0:
-            raise RuntimeError("tired")
-        return super().encode(texts, role)
-
-
-def test_vectors_that_a_purge_could_not_make_anew_are_not_searched(filled, tmp_path, monkeypatch):
-    expected = expected_of(filled, tmp_path / "whole", HashEncoder())
-    root, encoder = copied(filled, tmp_path / "one"), Tires()
-
-    with opened(root, encoder=encoder) as memory, opened(root, mode="read") as reader:
-        monkeypatch.setattr(VectorIndex, "rewrite", full)
-        encoder.left = 5
-        memory.purge()
-        assert memory.metrics()["index_failed"] == 1
-        # Some segments have a vector again, others do not.
-        assert memory.index.ids("segments") < memory.journal.keys("warm")
-        check_search(memory, expected)
-        check_search(reader, expected)
-        encoder.left = 10**6
-        memory.maintain(NOW)
-        check_vectors(memory)
-        assert reader.search("own item103", NOW).step == "dense"
 
 
 @pytest.mark.parametrize("damage", ["rewriting fails", "no version is whole", "a table is gone"])

@@ -134,8 +134,6 @@ def test_what_is_wrong_is_named_and_counted(plan, ours, tmp_path, capsys):
         ("a.run", "q1 Q0 d1 1\n", "line 1: .* is no row of a run"),
         ("a.jsonl", '{"query_id": "q"}\n', "line 1: .*neither rank nor score"),
         ("a.jsonl", '{"query_id": "q", "ranked": "d"}\n', "'ranked' is no list"),
-        ("a.jsonl", "no JSON\n", "line 1"),
-        ("a.parquet", "no parquet", "is no parquet file"),
         ("a.run", "q1 Q0 d1 1 0.5 tag\n", "names no question of sample: its ids are such as 'q1'"),
     ],
 )

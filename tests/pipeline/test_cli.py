@@ -7,13 +7,6 @@ import pytest
 from memrepro.pipeline import cli
 
 
-def test_help(capsys):
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["--help"])
-    assert stop.value.code == 0
-    assert "repro" in capsys.readouterr().out
-
-
 def test_datasets_as_table_and_json(capsys, monkeypatch):
     monkeypatch.delenv("MEMREPRO_MIRROR", raising=False)
     assert cli.main(["datasets"]) == 0
@@ -23,12 +16,6 @@ def test_datasets_as_table_and_json(capsys, monkeypatch):
     (noise,) = (row for row in rows if row["data set"] == "personabench-n05")
     assert noise["edition"] == "noise-0.5"
     assert noise["files in the mirror"] == "0 of 10"
-
-
-def test_experiments_as_json(capsys):
-    assert cli.main(["experiments", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert {"experiment", "data set", "encoder", "retriever"} <= set(rows[0])
 
 
 def test_an_error_is_one_sentence_and_status_one(capsys):

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from memrepro.core.extractions import DatedEvent, Extracted, Extraction, Extractions, QueryRange
+from memrepro.core.extractions import Extractions
 from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, save
 from memrepro.data import sample
 from memrepro.errors import MemreproError
@@ -62,12 +62,9 @@ def test_the_stores_rules_find_by_rounds_what_they_find_by_segments(dataset):
     ("source", "options", "module", "said"),
     [
         ("llm", {}, "sample", "source of extractions 'llm' with the options {}: write nlp"),
-        ("llm", {"file": "x"}, "sample", "'llm' with the options {'file': 'x'}"),
         ("store", {"rules": 1}, "sample", "'store' with the options {'rules': 1}"),
         ("nlp", {"rules": 1}, "sample", "'nlp' with the options {'rules': 1}"),
-        ("gold", {"rules": 1}, "sample", "'gold' with the options {'rules': 1}"),
         ("recorded", {}, "sample", "'toy' brings no extractions 'recorded' itself"),
-        ("recorded", {}, "personamem", "'toy' brings no extractions 'recorded' itself"),
         ("llm", {"file": "none", "sha256": "0"}, "sample", "none is missing"),
     ],
 )
@@ -75,26 +72,6 @@ def test_what_is_refused(dataset, source, options, module, said):
     with pytest.raises(MemreproError) as error:
         extract.extract(source, options, dataset, module)
     assert said in str(error.value)
-
-
-def test_counts():
-    texts = [
-        Extraction("k1", "r1", "x", "fact", "a"),
-        Extraction("k1", "r2", "x", "fact", "b"),
-        Extraction("k1", "", "x", "fact", "c"),
-        Extraction("k2", "", "x", "summary", "d"),
-    ]
-    dates, ranges = [DatedEvent("m", "s", "x", 1, 2)], [QueryRange("q", "m", "x", 1, 2)]
-    found = Extracted("version 1", texts, dates, ranges, [("line 1", "odd"), ("line 2", "odd")])
-    assert extract.counts("x", found) == [
-        ("x", "fact", "round", 2, "version 1"),
-        ("x", "fact", "session", 1, "version 1"),
-        ("x", "summary", "session", 1, "version 1"),
-        ("x", "date", "session", 1, "version 1"),
-        ("x", "range", "query", 1, "version 1"),
-        ("x", "skipped", "item", 2, "version 1"),
-    ]
-    assert [row[3] for row in extract.counts("x", Extracted("v", [], [], [], []))] == [0, 0, 0]
 
 
 def plan(**sources):

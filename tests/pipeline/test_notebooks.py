@@ -1,6 +1,5 @@
 """The notebooks' contract, and the runner's: what papermill lets pass is refused."""
 
-import json
 import re
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from memrepro.errors import MemreproError
 from memrepro.pipeline import notebook
-from memrepro.pipeline.notebook import execute, normalise
+from memrepro.pipeline.notebook import execute
 from memrepro.study.result import SENTINEL
 
 ROOT = Path(__file__).parents[2]
@@ -163,12 +162,6 @@ def test_a_kernel_that_dies_is_one_sentence(project):
         execute("made", {"x": ""}, project / "out.ipynb")
 
 
-def test_unknown_notebook(project):
-    write(project, "x = ''", FOOTER)
-    with pytest.raises(MemreproError, match="unknown notebook 'nope': known are made"):
-        execute("nope", {}, project / "out.ipynb")
-
-
 def test_the_page_loads_nothing_and_escapes_texts(tmp_path):
     evil = "<script>alert(1)</script>"
     table = pd.DataFrame({"text": [evil]}).to_html()
@@ -179,13 +172,6 @@ def test_the_page_loads_nothing_and_escapes_texts(tmp_path):
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']https?:", page)
-
-
-def test_normalise_keeps_content():
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# prose")])
-    stable = normalise(made)
-    assert stable.cells[0].source == "# prose"
-    assert "id" not in json.loads(nbformat.writes(stable))["cells"][0]
 
 
 @pytest.mark.parametrize(

@@ -67,10 +67,3 @@ def test_personamem_has_topics_and_lengths(personamem):
     written = (paths.topics, paths.lengths, paths.evidence)
     assert {path("open", NAME) for path in written} <= set(done.outputs)
     assert all(path.is_file() for path in done.outputs)
-
-
-def test_a_data_set_without_topics_or_inferred_evidence_has_none(tmp_path):
-    assert prepare.evidence("locomo", tmp_path, "locomo").empty
-    found = prepare.topics("locomo", tmp_path, "locomo")
-    assert list(found.columns) == ["topic", "questions"]
-    assert found.empty

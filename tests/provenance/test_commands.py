@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from memrepro.files.atomic import write_text
 from memrepro.pipeline import cli
 
@@ -12,14 +10,6 @@ def run(capsys, *arguments):
     status = cli.main(list(arguments))
     printed = capsys.readouterr()
     return status, printed.out, printed.err
-
-
-@pytest.mark.parametrize("name", ["why", "explain", "diff", "attest", "audit"])
-def test_help_reads_well(capsys, name):
-    with pytest.raises(SystemExit) as stop:
-        cli.main([name, "--help"])
-    assert stop.value.code == 0
-    assert "--json" in capsys.readouterr().out
 
 
 def test_why_of_a_paper_a_table_a_row_and_a_cell(toy, capsys):

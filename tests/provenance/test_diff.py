@@ -46,11 +46,6 @@ def test_gold_that_is_not_in_the_list_has_no_rank(toy):
     assert rows.loc["q4", "gold_second"] == "-"
 
 
-def test_a_protocol_whose_values_are_not_kept_is_evaluated_again(toy):
-    found = diff.compare(at("toy-a", protocol="with-absent"), at("toy-b", protocol="with-absent"))
-    assert (found.n, found.mean_first) == (6, 0.5)
-
-
 def test_errors_name_what_is_wrong(toy):
     with pytest.raises(MemreproError, match=r"no setting '': it is a sweep: .* 0\.5, 0\.9"):
         at("toy-swept")
@@ -64,14 +59,6 @@ def test_errors_name_what_is_wrong(toy):
         at("toy-a", k=10)
     with pytest.raises(MemreproError, match=r"of 5 questions .* of 6 .* 5 of them the same"):
         diff.compare(at("toy-a"), at("toy-b", protocol="with-absent"))
-
-
-def test_texts_are_shown_from_the_prepared_data(toy):
-    found = diff.texts(at("toy-a"), ["q2"])
-    assert found == {"q2": {"question": "where is q2?", "d2": "user: <b>d2</b>\n"}}
-    (toy / "data" / "prepared" / "toy" / "queries.parquet").unlink()
-    with pytest.raises(MemreproError, match="the texts of toy are not here"):
-        diff.texts(at("toy-a"), ["q2"])
 
 
 @settings(max_examples=50)

@@ -40,13 +40,6 @@ def test_a_cell_of_one_run_is_the_mean_of_its_values(toy):
     assert linked("row toy-b", "hard").places[0].kind == "hard"
 
 
-def test_questions_by_whose_words_their_gold_is(toy):
-    place = linked("row toy-b", "all").places[0]
-    assert places.mean_of(place._replace(kind="evidence: user")) == places.mean_of(place)
-    with pytest.raises(MemreproError, match="no questions of that kind"):
-        places.mean_of(place._replace(kind="evidence: assistant"))
-
-
 def test_a_difference_has_the_run_before_and_the_run_after(toy):
     found = linked("row toy-b", "gain")
     assert found.relation == links.DIFFERENCE
@@ -72,11 +65,6 @@ def test_a_cell_that_is_computed_names_its_runs_or_files(toy):
     (file,) = told["files"]
     assert (file["path"], file["stage"]) == ("results/sample/exclusions.csv", "evaluate@sample")
     assert [one["stage"] for one in told["stages"]] == ["evaluate@sample", "report@toy"]
-
-
-def test_a_cell_without_a_source_says_so(toy):
-    assert linked("hub", "all", "other") == links.Link(links.NONE, "needs a hub")
-    assert linked("a: b", "size", "other").text == "the table names no source for this cell"
 
 
 @pytest.mark.parametrize("text", ["run nobody[] session recall_all@1", "a guess",
@@ -142,16 +130,3 @@ def test_a_run_without_a_stage_says_so(toy):
     assert place["run_as_recorded"] == "not recorded"
     assert place["parameters_as_recorded"] is None
     assert told["command"] == "dvc repro --single-item evaluate@sample report@toy"
-
-
-@pytest.mark.parametrize("profile", ["sample", pytest.param("open", marks=pytest.mark.slow)])
-def test_committed_cells_are_what_their_sources_give(profile):
-    """No cell of one run has a number that is not the mean of that run's values."""
-    wrong = [
-        (paper, table, *key)
-        for paper in tables.papers(profile)
-        for table in tables.tables(profile, paper)
-        for key, one in tables.cells(profile, paper, table).items()
-        if links.link(one).relation == links.DISAGREES
-    ]
-    assert wrong == []

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from memrepro.audit import coverage
-from memrepro.audit.finding import Finding
 from memrepro.report import audit
 from memrepro.report.figures import data_only
 from memrepro.report.tables import Cell, show
@@ -49,9 +48,3 @@ def test_the_same_twice(built, tmp_path):
         again = audit.build("open", tmp_path)
     for path in again:
         assert path.read_bytes() == (built / path.name).read_bytes(), path.name
-
-
-def test_equal_findings_stay_apart():
-    one = Finding("doc", "t", "rule", "here", "", "e", "f", "holds", "certain", "w", 1)
-    rows = {cell.row for cell in audit.consistency_cells([one, one])}
-    assert rows == {"doc, t, rule: here", "doc, t, rule: here (2)"}

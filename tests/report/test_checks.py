@@ -89,15 +89,6 @@ def test_what_is_printed_twice(made):
     ]
 
 
-def test_what_the_papers_print_twice():
-    differing = printed_twice("longmemeval")
-    differing = differing[differing["agree"] == "no"]
-    # K = V in Table 9 (two units, two metrics, two cut-offs), and two NDCGs of K = V + fact.
-    assert len(differing) == 8 + 2
-    assert set(differing["second"].str.split(":").str[0]) == {"table9"}
-    assert set(printed_twice("rfmem")["agree"]) == {"yes"}
-
-
 @pytest.mark.parametrize("document", documents.documents())
 def test_every_row_is_there_once(document):
     for name in check_tables(document):

@@ -220,13 +220,6 @@ def test_rows_by_setting_and_columns_by_kind(tables):
     }  # fmt: skip
 
 
-def test_columns_by_whose_words_the_evidence_is(tables):
-    cells = (tables["toy_here"]["plain", f"R@5, evidence: {f}"] for f in ("user", "assistant"))
-    assert [(c["reproduced"], c["n"]) for c in cells] == [("1.0000", "10"), ("0.5000", "20")]
-    (source,) = read_sources(tables["toy_here"]["plain", "R@5, evidence: user"]["sources"])
-    assert source.kind == "evidence: user"
-
-
 def test_words_exclusions_and_protocols(tables):
     words = tables["printed_only"]["§1: ours wins", "printed"]
     assert (words["reported"], words["verdict"], words["note"]) == (
@@ -262,11 +255,6 @@ def test_a_family_is_corrected_together(tables):
     assert "over all 4 that are tested" in tested[0]["note"]
     raw, corrected = map(float, tested[0]["reproduced"].split(" → "))
     assert corrected == pytest.approx(4 * raw, abs=2e-4)
-
-
-def test_figures_are_of_the_runs(tables):
-    assert list(tables["toy_lines"]["value"].astype(float)) == [0.25, 0.75]
-    assert list(tables["toy_bars"]["recall_all@5"].astype(float)) == [0.5, 0.5]
 
 
 def test_specs():

@@ -7,7 +7,6 @@ import pytest
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import write_table
 from memrepro.report.profile import Metrics, difference
 from tests.papers.rfmem import toy
 
@@ -50,14 +49,6 @@ def test_metrics_of_no_runs_are_refused(tmp_path, monkeypatch):
     toy.write_metrics("open", "session", {"a": {"q1": 1.0}})
     with pytest.raises(MemreproError, match=r"results/open/.*\.parquet is missing"):
         Metrics("open")
-
-
-def test_settings_keep_their_order(as_written):
-    rows = [("s", v, "session", "q", "kind", "recall", 5, 1.0) for v in ("0.9", "0.1")]
-    columns = ["experiment", "setting", "level", "query_id", "kind", "metric", "k", "value"]
-    write_table(paths.metrics("open"), pd.DataFrame(rows, columns=columns))
-    assert Metrics("open").settings("s") == ["0.9", "0.1"]
-    assert Metrics("open").settings("t") == []
 
 
 def test_a_difference_pairs_by_question_whatever_the_order():

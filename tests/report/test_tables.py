@@ -31,13 +31,6 @@ def test_wide_keeps_the_order_and_shows_both_numbers(tmp_path):
     assert wide(read_table(tmp_path / "t.csv")).equals(table)
 
 
-def test_a_verdict_that_all_share_is_said_once(tmp_path):
-    cells = [Cell(row, "c", "recall@5", "", "0.5000", 9, "not comparable") for row in "ab"]
-    write_cells(cells, tmp_path, "t")
-    assert set(show(tmp_path, "t")["c"]) == {"0.5000"}
-    assert (tmp_path / "t.md").read_text().count("not comparable") == 1
-
-
 def test_markdown_and_latex(tmp_path):
     write_cells(CELLS, tmp_path, "t")
     markdown = (tmp_path / "t.md").read_text()

@@ -81,21 +81,6 @@ def test_a_mixture_is_the_weighted_sum_of_both_fields(alpha):
     )
 
 
-def test_a_mixture_scores_a_doc_with_one_field_by_that_field():
-    memory = Memory.of(
-        "m",
-        ("s", Round.of("both", user="red car", assistant="red car")),
-        ("s", Round.of("silent", assistant="red car")),
-        ("s", Round.of("alone", user="red car")),
-    )
-    keys, encoder = make_keys(memory, "fielded"), HashEncoder()
-    keys = keys.with_vectors(encoder.encode(keys.unique, "document"))
-    asked = Request(keys, ["q"], ["car"], encoder.encode(["car"], "query"))
-    retriever = make_retriever("dense", "mixture", {"k": 3, "field": "user", "alpha": 0.3})
-    (ranking,) = retriever.search([asked])
-    assert len(set(np.round(ranking.scores, 6))) == 1
-
-
 def test_rank_merging_takes_the_better_of_two_ranks():
     session = Session("s", tuple(Round.of(f"d{i}", user=f"own {i}") for i in range(4)))
     memory = Memory("m", (session,), ("",))
@@ -118,7 +103,6 @@ def test_rank_merging_takes_the_better_of_two_ranks():
         ("dense", "densest", {}, "unknown retriever 'densest' of dense"),
         ("dense", "dense", {"k": 5, "topk": 5}, "unknown parameter 'topk' of dense.dense"),
         ("dense", "dense", {}, "missing 1 required positional argument: 'k'"),
-        ("bm25", "bm25", {"k": 5, "tokenisation": "bpe"}, "unknown value 'bpe'"),
     ],
 )
 def test_errors(family, name, parameters, sentence):

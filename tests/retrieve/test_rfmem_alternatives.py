@@ -1,6 +1,6 @@
 """RF-Mem's alternatives: the paper's own steps as peer, the formulas, the graph, odd inputs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp
 
 import numpy as np
@@ -8,9 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro.core.key_builder import make_keys
-from memrepro.core.memory import Memory, Round
-from memrepro.errors import MemreproError
 from memrepro.retrieve.dense.retrievers import RETRIEVERS as DENSE
 from memrepro.retrieve.rfmem.retrievers import RETRIEVERS as RFMEM
 from memrepro.retrieve.rfmem_alternatives.graph import FullGraphSearch, GraphSearch
@@ -21,7 +18,7 @@ from memrepro.retrieve.rfmem_alternatives.retrievers import (
     KMeansClusters,
 )
 
-from .made import random_request, request, two_vectors_a_doc
+from .made import random_request, request
 
 BUDGET = {"k": 5, "beam_width": 3, "fanout": 2}
 ALPHA = {"dbscan": 0.5, "spectral": 0.5, "full": 0.5}
@@ -61,21 +58,6 @@ def test_the_papers_own_steps_give_recollections_rankings(k, fanout, alpha, weig
         assert ours.scores == pytest.approx(theirs.scores, abs=1e-5)
 
 
-@pytest.mark.parametrize("other", ["dbscan", "spectral"])
-def test_no_more_docs_than_clusters_makes_each_doc_a_branch(other):
-    # Of far apart docs DBSCAN's are all noise; B = N = 3 in the one round.
-    asked = random_request(40, 1)
-    changed = {"eps": 1e-3} if other == "dbscan" else {}
-    retriever = made(other, fanout=1, rounds=1, **changed)
-    labels = retriever.cluster(asked.keys.vectors[:3])
-    assert len(set(labels)) == 3
-    one_round = {"beam_width": 3, "fanout": 1, "rounds": 1, "k": 5, "alpha": 0.5}
-    for ours, theirs in zip(
-        found(retriever, asked), found(KMeansRecollection(**one_round), asked), strict=True
-    ):
-        assert set(ours) == set(theirs)
-
-
 def test_dbscan_joins_what_is_near_and_leaves_noise_alone():
     vectors = on_circle(0, 5, 90, 95, 180, 270)
     labels = made("dbscan", eps=0.01).cluster(vectors)
@@ -85,13 +67,6 @@ def test_dbscan_joins_what_is_near_and_leaves_noise_alone():
     assert len(set(made("dbscan", eps=0.003).cluster(vectors))) == 6
     assert len(set(made("dbscan", eps=1.01).cluster(vectors))) == 1
     assert len(set(made("dbscan", eps=0.01, min_samples=3).cluster(vectors))) == 6
-
-
-def test_spectral_finds_two_groups():
-    vectors = on_circle(0, 3, 6, 170, 173, 176)
-    labels = made("spectral", beam_width=2, gamma=4.0).cluster(vectors)
-    assert len(set(labels[:3])) == len(set(labels[3:])) == 1
-    assert labels[0] != labels[3]
 
 
 def test_gated_mixing_by_hand():
@@ -118,12 +93,6 @@ def test_full_exploration_is_the_dense_order_of_what_was_explored(full, plain, o
     rankings = found(full(k=10, beam_width=3, **own), asked)
     for ranking, explored, order in zip(rankings, everything, dense, strict=True):
         assert ranking == tuple(doc for doc in order if doc in explored)[:10]
-
-
-def test_a_round_that_lists_every_doc_explores_all():
-    asked = random_request(60, 2)
-    enough = FullExploration(k=10, beam_width=3, fanout=20, alpha=0.5, floor=-1.0)
-    assert found(enough, asked) == found(DENSE["dense"](k=10), asked)
 
 
 def test_graph_search_visits_in_breadth_first_order():
@@ -156,32 +125,3 @@ def test_never_twice_never_more_than_k_and_the_same_again(name, n_docs, k, beam,
     for ranking in rankings:
         assert len(set(ranking.doc_ids)) == len(ranking.doc_ids) <= min(k, n_docs)
     assert retriever.search([asked]) == rankings
-
-
-@pytest.mark.parametrize("name", RETRIEVERS)
-def test_odd_memories(name):
-    query = random_request(1, n_queries=1).query_vectors
-    same = request(np.tile(query, (7, 1)), query)
-    assert [len(docs) for docs in found(made(name), same)] == [5]
-    assert found(made(name), request(query, query)) == [("d0",)]
-    # Fewer docs than clusters, and K above the memory's size.
-    few = random_request(2)
-    assert all(set(docs) <= {"d0", "d1"} for docs in found(made(name, k=10), few))
-    assert made(name).search([]) == []
-
-
-@pytest.mark.parametrize("name", ["dbscan", "graph", "full-graph"])
-def test_the_memorys_order_changes_nothing(name):
-    # k-means and the eigensolver draw by position, so that these hold of the others but by chance.
-    asked = random_request(40, 4)
-    order = np.random.default_rng(0).permutation(40)
-    ids = np.array(asked.keys.doc_ids)[order]
-    memory = Memory.of("m", *((i, Round.of(i, user=f"text {i}")) for i in ids))
-    keys = make_keys(memory, "concat").with_vectors(asked.keys.vectors[order])
-    assert found(made(name), replace(asked, keys=keys)) == found(made(name), asked)
-
-
-def test_a_doc_needs_one_vector():
-    for name in RETRIEVERS:
-        with pytest.raises(MemreproError, match="doc 'd' has 2 vectors"):
-            made(name).search([two_vectors_a_doc()])

@@ -5,10 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.core.key_builder import make_keys
 from memrepro.core.keys import Request
-from memrepro.core.memory import Memory, Round
-from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.papers.longmemeval.time import MARGIN
 from memrepro.retrieve import make_retriever
@@ -54,20 +51,6 @@ def test_equals_the_official_filter(dates, ranges, margin, k, random):
     (order, *_) = make_retriever("dense", "dense", {"k": len(dates)}).search([asked])
     expected = [official(list(order.doc_ids), dates, r, margin)[:k] for r in ranges]
     assert search(asked, k, margin=margin) == expected
-
-
-def test_fielded_keys_are_filtered_by_their_doc():
-    encoder = HashEncoder()
-    memory = Memory.of(
-        "m",
-        ("s1", Round.of("d0", user="red car", assistant="blue sky")),
-        ("s2", Round.of("d1", user="hot tea", assistant="cold milk")),
-    )
-    keys = make_keys(memory, "fielded")
-    keys = keys.with_vectors(encoder.encode(keys.unique, "document"))
-    vectors = encoder.encode(["red car"], "query")
-    asked = Request(keys, ["q"], ["red car"], vectors, [[(1, 1)], [(9, 9)]], [(9, 9)])
-    assert search(asked, k=2) == [["d1", "d0"]]
 
 
 @pytest.mark.parametrize("missing", ["doc_dates", "ranges"])

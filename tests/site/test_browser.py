@@ -119,15 +119,6 @@ def test_texts_are_shown_as_they_are_and_run_nothing(tab):
     assert browser.run("document.querySelectorAll('.said img, .said script, .said u').length") == 0
 
 
-def test_a_missed_gold_says_by_how_much(tab):
-    browser = tab("questions.html#words=q03&a=m1")
-    browser.until(f"{LISTED} === 1")
-    browser.run("document.querySelector('.question').open = true")
-    browser.until("document.querySelectorAll('.answer').length === 1")
-    text = browser.run("document.querySelector('.golds').innerText")
-    assert "missed: not among the 4 docs returned; rank 4 has 0.5000" in text
-
-
 def test_the_provenance_of_a_number(tab):
     browser = tab("provenance.html#sample/findings/overview/r5c5")
     browser.until("document.querySelector('#shown') !== null")
@@ -163,10 +154,3 @@ def test_the_keyboard_reaches_the_content_and_focus_is_seen(tab):
     assert browser.run("document.activeElement.getBoundingClientRect().left") >= 0
     browser.press("Enter")
     assert browser.run("document.activeElement.id") == "main"
-
-
-def test_dark_and_print(tab, tmp_path):
-    browser = tab("sample/findings.html", dark=True)
-    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
-    browser.printed(tmp_path / "page.pdf")
-    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")

@@ -46,24 +46,6 @@ def test_every_table_is_latex():
     assert {path.name: why for path in TEX if (why := broken(path.read_text("utf-8")))} == {}
 
 
-@pytest.mark.parametrize(
-    ("row", "why"),
-    [
-        (r"a & 5 \% \\", ""),
-        (r"a & 5 % \\", "not escaped"),
-        (r"a_b & 1 \\", "not escaped"),
-        (r"a & 1 & 2 \\", "3 of 2"),
-        (r"a & 1", "no end"),
-    ],
-)
-def test_the_check_knows_what_is_broken(row, why):
-    lines = [r"\begin{tabular}{ll}", r"\toprule", r" & x \\", r"\midrule", row]
-    text = "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-    found = broken(text)
-    assert why in found
-    assert bool(why) == bool(found)
-
-
 @pytest.mark.skipif(not LATEX, reason="neither lualatex nor xelatex is installed")
 @pytest.mark.slow
 def test_every_table_compiles(tmp_path):

@@ -2,36 +2,17 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.audit.verdicts import (
-    AGREES,
-    BY_READING,
-    DIFFERS,
-    JUDGED,
-    NOT_COMPARABLE,
-    NOT_IN_PAPER,
-    NOT_RUN,
-)
 from memrepro.report.tables import Cell
-from memrepro.site import alt
 from memrepro.site.grid import grid
 from memrepro.site.items import titled
-from memrepro.site.marks import MARKS, UNJUDGED, mark, shares
+from memrepro.site.marks import MARKS, shares
 from memrepro.site.narrative import steps
 from tests.site.conftest import says
-
-
-def test_each_verdict_has_a_shape_and_a_word_of_its_own():
-    checked = [AGREES, DIFFERS, BY_READING]
-    assert list(MARKS) == [*JUDGED, *checked, NOT_COMPARABLE, NOT_RUN, NOT_IN_PAPER]
-    assert len({m.shape for m in MARKS.values()} | {UNJUDGED.shape}) == len(MARKS) + 1
-    assert mark("") == UNJUDGED
-    assert mark("holds").word == "holds"
 
 
 @given(st.lists(st.sampled_from([*MARKS, "", "holds"]), min_size=1))
@@ -69,33 +50,12 @@ def test_a_grid_has_every_cell_at_its_place():
     assert made.notes == ["note"]
 
 
-def test_n_stands_once_in_the_row_or_else_in_each_cell():
-    rows = frame(
-        *(Cell(r, c, "m", "0.5", "0.5", n, "exact") for r, n in (("a", 3), ("b", 4)) for c in "xy")
-    )
-    assert [line.head.n for line in grid(rows).lines] == ["3", "4"]
-    mixed = frame(
-        *(Cell(r, c, "m", "0.5", "0.5", n, "exact") for r, c, n in
-          (("a", "x", 1), ("a", "y", 2), ("b", "x", 3), ("b", "y", 4)))
-    )  # fmt: skip
-    assert [[c.n for c in line.cells] for line in grid(mixed).lines] == [["1", "2"], ["3", "4"]]
-
-
-def test_a_verdict_that_all_share_is_said_once():
-    made = grid(frame(*(Cell("a", c, "m", "", "1", 1, NOT_COMPARABLE) for c in "xy")))
-    assert made.shared == MARKS[NOT_COMPARABLE]
-    assert [c.mark for c in made.lines[0].cells] == [None, None]
-
-
 @pytest.mark.parametrize(
     ("name", "title"),
     [
-        ("table2", "Table 2"),
         ("table15_minilm", "Table 15, minilm"),
-        ("figure18_mpnet", "Figure 18, mpnet"),
         ("locomo-minilm_key_designs", "Key designs (locomo-minilm)"),
         ("sample_figure9", "Figure 9 (sample)"),
-        ("trace_rounds", "Trace rounds"),
     ],
 )
 def test_titles(name, title):
@@ -128,19 +88,3 @@ def test_the_thread_follows_the_executed_notebook_and_loses_nothing(tmp_path):
     assert "a table" not in prose
     assert "Not shown" not in prose
     assert steps(tmp_path / "none.ipynb", {"a": 1})[-1].shown == (1,)
-
-
-def test_a_figure_in_words_is_of_its_data():
-    data = pd.DataFrame({"k": ["5", "5"], "curve": ["a", "b"], "recall": ["0.25", ""]})
-    assert alt.described("Sweep", data) == (
-        "Sweep, drawn from 2 points. k is 5; curve: a, b; recall is 0.25."
-    )
-    many = pd.DataFrame({"id": [f"q{i}" for i in range(9)], "x": [str(i) for i in range(9)]})
-    assert alt.described("S", many) == "S, drawn from 9 points. id: 9 of them; x from 0 to 8."
-
-
-def test_the_size_of_a_picture_is_its_own(tmp_path):
-    from matplotlib import image
-
-    image.imsave(tmp_path / "a.png", np.zeros((60, 120, 3)))
-    assert alt.size(tmp_path / "a.png") == (96, 48)

@@ -64,13 +64,3 @@ def test_a_window_goes_back_from_the_time_of_asking(dataset):
         "q0": {"s0r", "s1r"},
         "q1": {"s1r", "s2r"},
     }
-
-
-def test_a_sweep_asks_at_each_lag_and_is_no_sweep_over_keys():
-    swept = Experiment(
-        "sample", "all", "toy", "round", "tiers:turn", "tiered", "tiered", {"k": 9},
-        vary="asked", values=(1, 28),
-    )  # fmt: skip
-    assert {name: one.asked for name, one in swept.variants().items()} == {"1": 1, "28": 28}
-    assert all(one.parameters == {"k": 9} for one in swept.variants().values())
-    assert not swept.varies_keys

@@ -10,7 +10,7 @@ import yaml
 from memrepro.files import paths
 from memrepro.provenance import verify
 from memrepro.report.tables import Cell
-from memrepro.study.causes import causes, maker, upstream
+from memrepro.study.causes import causes, upstream
 
 
 def files(**digests):
@@ -43,19 +43,9 @@ def otherwise(name, part, path, digest="new"):
     return then
 
 
-def test_who_made_a_file():
-    assert maker(LOCK, "results/p/x/table.csv") == "report@x"
-    assert maker(LOCK, "results/p/runs/a.parquet") == "retrieve@a"
-    assert maker(LOCK, "results/p/xy/table.csv") == ""
-
-
 def test_a_folder_of_rankings_is_made_by_all_their_stages():
     assert upstream(LOCK, "report@x") == ["download@d", "retrieve@a", "retrieve@b", "report@x"]
     assert upstream(LOCK, "report@y") == ["report@y"]
-
-
-def test_nothing_changed():
-    assert causes(LOCK, LOCK, "report@x") == {}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.retrieve.associa.deliberation import Coverage
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
 from memrepro.study import retrieval
 from memrepro.study.params import Experiment
@@ -117,11 +116,6 @@ def test_queries_with_clues_are_embedded_once_for_ever(model, monkeypatch):
     pd.testing.assert_frame_equal(retrieval.search("deliberated", Always()), more)
     assert len(model.texts) == asked
     assert not more.equals(*run(monkeypatch, "plain"))
-
-
-def test_the_stage_deliberates_by_rule(model, monkeypatch):
-    (found,) = run(monkeypatch, "deliberated")
-    pd.testing.assert_frame_equal(found, retrieval.search("deliberated", Coverage()))
 
 
 def test_an_experiment_that_deliberates_on_nothing_is_refused(model):

@@ -96,42 +96,6 @@ def evaluated(chosen, run, name="x"):
     return found
 
 
-def test_the_questions_of_each_protocol_by_level():
-    found = evaluated(experiment(), run_of(ROUNDS))
-    asked = {(level, key): set(of["recall_all", 1]) for (_, level, key), of in found.items()}
-    assert asked == {
-        ("round", "stated"): {"q1", "q2"},
-        ("round", "with-abstention"): {"q1", "q2"},  # no round answers what was never said
-        ("round", "official"): {"q1"},
-        ("session", "stated"): {"q1", "q2"},
-        ("session", "with-abstention"): {"q1", "q2", "abs"},
-        ("session", "official-roll-up"): {"q1"},
-        ("session", "official"): {"q1"},
-    }  # and nothing is lenient, as the data set has no such labels
-
-
-def test_the_first_protocol_has_every_metric_and_cut_off_within_the_rankings_length():
-    found = evaluated(experiment(), run_of(ROUNDS))
-    assert set(found["", "round", "stated"]) == {
-        (m, k) for m in EVALUATION.metrics for k in (1, 2, 3)
-    }
-    assert set(found["", "session", "with-abstention"]) == {
-        (m, k) for m in EVALUATION.protocol_metrics for k in (1, 3)
-    }
-    short = evaluated(experiment(k=2), run_of(ROUNDS[:2]))
-    assert {k for _, k in short["", "round", "stated"]} == {1, 2}
-    assert {k for _, k in short["", "round", "official"]} == {1}
-
-
-def test_a_protocol_whose_cut_offs_are_all_beyond_the_ranking_is_passed_over():
-    evaluation = Evaluation((1,), ("recall",), (3,), ("recall",), PROTOCOLS)
-    chosen = experiment(k=1)
-    made = Plan({}, {"x": chosen}, {}, {}, evaluation)
-    gold = read_gold("sample", "toy", PROTOCOLS)
-    found = list(evaluate_run("x", chosen, run_of(ROUNDS[:1]), made, gold))
-    assert {key for _, _, key, _ in found} == {"stated"}
-
-
 def test_the_values_by_hand():
     found = evaluated(experiment(), run_of(ROUNDS))
     by_round = found["", "round", "stated"]
@@ -144,31 +108,6 @@ def test_the_values_by_hand():
     by_session = found["", "session", "with-abstention"]
     assert by_session["recall_all", 1] == {"q1": 1, "q2": 0, "abs": 1}
     assert by_session["ndcg", 3] == pytest.approx({"q1": 1, "q2": 1 / log2(3), "abs": 1})
-
-
-def test_the_official_roll_up_differs_from_the_official_labels():
-    found = evaluated(experiment(), run_of(ROUNDS))
-    # The first round is of the gold session, but not gold itself: a session `noans`.
-    assert found["", "session", "official-roll-up"]["recall_all", 1] == {"q1": 0}
-    assert found["", "session", "official"]["recall_all", 1] == {"q1": 1}
-    assert found["", "session", "official-roll-up"]["recall_all", 3] == {"q1": 1}
-    assert found["", "session", "official-roll-up"]["ndcg_longmemeval", 3] == pytest.approx(
-        {"q1": 1 / log2(3)}
-    )
-    # The script has one NDCG, its own.
-    assert set(found["", "session", "official-roll-up"]) == {
-        (metric, k) for metric in ("recall_all", "ndcg_longmemeval") for k in (1, 3)
-    }
-    # By rounds there is nothing to roll up.
-    assert ("", "round", "official-roll-up") not in found
-
-
-def test_sessions_as_docs_need_no_roll_up():
-    found = evaluated(experiment("session"), run_of(("ultra_b", "answer_a", "ultra_c")))
-    assert {level for _, level, _ in found} == {"session"}
-    assert ("", "session", "official-roll-up") not in found
-    assert found["", "session", "official"]["recall_all", 1] == {"q1": 0}
-    assert found["", "session", "stated"]["recall_all", 2] == {"q1": 1, "q2": 1}
 
 
 def test_extractions_are_evaluated_as_rounds_and_sessions_and_those_of_sessions_as_these_alone():

@@ -2,11 +2,9 @@
 
 import pytest
 
-from memrepro.audit.verdicts import NOT_RUN
 from memrepro.core.prepared import load, load_extractions
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.associa.analysis import graph_cells
 from memrepro.retrieve.associa.graph import EDGE_KINDS, EVENT, NODE_KINDS, RELATION
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
 from memrepro.retrieve.associa.sizes import COLUMNS
@@ -46,15 +44,3 @@ def test_sizes_are_those_of_the_graphs_and_merging_only_takes_away(planned):
         assert total[merging]["nodes: utterance"] == plain["nodes: utterance"]
         assert total[merging]["nodes: event"] < plain["nodes: event"]
     assert (table["least"] <= table["most"]).all()
-
-
-def test_the_report_shows_a_memorys_mean_fewest_and_most(planned):
-    (missing,) = graph_cells("sample", "toy", "hash-64", planned)
-    assert missing.verdict == NOT_RUN
-    prepare_graphs()
-    retrieval.run("all")
-    cells = {(c.row, c.column): c for c in graph_cells("sample", "toy", "hash-64", planned)}
-    shown = cells[f"{KEY_SCHEME}, merging none", "nodes: utterance"]
-    assert shown.reproduced == "30.0 (30 to 30)"
-    assert shown.n == 2
-    assert list(graph_cells("open", "toy", "hash-64", planned)) == []

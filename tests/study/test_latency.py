@@ -2,14 +2,12 @@
 
 from itertools import count
 
-import numpy as np
 import pytest
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.study import latency
-from memrepro.study.requests import make_requests, read_vectors
 from tests.study.toy import DEEP, GATE, experiment, plan, prepare
 
 EXPERIMENTS = {
@@ -45,16 +43,6 @@ def test_the_queries_that_are_timed_are_spread_over_the_data_set(toy, monkeypatc
     assert latency.chosen(toy) == ids[::3]
 
 
-def test_each_request_has_one_query_with_its_own_vector_and_range(toy):
-    one = EXPERIMENTS["near"]
-    requests = make_requests(toy, one, read_vectors(one))
-    found = list(latency.alone(requests, {"m0-q1", "m1-q4"}))
-    assert [tuple(r.query_ids) for r in found] == [("m0-q1",), ("m1-q4",)]
-    assert found[1].keys is requests[1].keys
-    assert np.array_equal(found[1].vectors_of_queries()[0], requests[1].vectors_of_queries()[4])
-    assert found[0].ranges is None
-
-
 def test_a_text_is_encoded_by_itself_and_never_from_a_cache():
     encoder = Watched()
     taken = latency.time_encoding(encoder, ["a", "b", "a", "a"])
@@ -72,15 +60,6 @@ def test_a_querys_time_is_the_median_of_its_repeats(monkeypatch):
     ticks = iter([0, 1, 10, 12, 20, 25, 30, 33, 40, 41, 50, 59])
     monkeypatch.setattr(latency, "perf_counter", lambda: next(ticks))
     assert latency.time_search(Still(), ["first", "second"], 3).tolist() == [1, 3]
-
-
-def test_milliseconds_of_the_queries():
-    found = latency.row("x", "search", np.arange(1, 101) / 1000, "versions")
-    assert [found[c] for c in ("n", "mean_ms", "p50_ms", "p95_ms")] == [
-        100, "50.500", "50.500", "95.050",
-    ]  # fmt: skip
-    assert found["processor"]
-    assert int(found["threads"]) >= 1
 
 
 def test_the_stage_times_each_experiment_in_both_parts(toy, monkeypatch):

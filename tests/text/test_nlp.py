@@ -47,13 +47,10 @@ def test_session():
     "fact",
     [
         "I moved to Turin in 2019.", "i bought a red bicycle yesterday",
-        "I'm left-handed and short.", "I'd already eaten my lunch by noon.",
-        "I'd love to visit Lapland one day.", "I can't eat peanuts at all.",
+        "I'm left-handed and short.", "I can't eat peanuts at all.",
         "I’ve had two cats since March.", "We got married in a barn.",
-        "My dog Bruno is nine years old.", "This was my third marathon.",
-        "Just finished painting the garden shed.", "Swimming helps me sleep at night.",
-        "I'll visit my aunt in Oslo next week.", "I think I left school in 1998.",
-        'I have read "Who are you?" many times.',
+        "My dog Bruno is nine years old.", "Swimming helps me sleep at night.",
+        "I'll visit my aunt in Oslo next week.", 'I have read "Who are you?" many times.',
     ],
 )  # fmt: skip
 def test_a_fact(fact):
@@ -63,27 +60,17 @@ def test_a_fact(fact):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "  \n ",
-        "I moved.",  # too short to stand alone
+        "I moved.",
         "Did I tell you that I moved to Turin?",
-        "Can you write a poem about my cat?",
         "Write a letter saying that I was ill last week.",
-        "You are a pirate and I am your parrot today.",
         "I'll definitely try those recipes tonight.",
         "I'm looking for some advice on hiking boots.",
-        "I'd like to know more about volcanoes.",
-        "I appreciate the detailed explanation of tides.",
         "I had no idea that whales sing.",
-        "I'm so glad to hear about volcanoes!",
-        "I like the idea of a picnic.",
-        "I can help you with the tent.",
         "We can all make a difference.",
         "If there is more, let me know soon.",
         "Whales are larger than any dinosaur.",
-        "My question is about the tax form.",
-        "I have an error in x = {1: 2} here.",
-        "I walked " + "far and " * 80 + "home.",  # longer than any sentence written by hand
+        "I walked " + "far and " * 80 + "home.",
     ],
 )
 def test_not_a_fact(text):

@@ -8,17 +8,12 @@ from memrepro.text.sentences import sentences
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", []),
         (" \n\t ", []),
-        ("My boat leaks", ["My boat leaks"]),
         ("My boat leaks. Can it be fixed?  Help!", ["My boat leaks.", "Can it be fixed?", "Help!"]),
         ("I saw Dr. Abel at 7 a.m. in St. Ives.", ["I saw Dr. Abel at 7 a.m. in St. Ives."]),
-        ("i row, e.g. on the lake. it is fun.", ["i row, e.g. on the lake.", "it is fun."]),
         ("It cost $1,250.75 in all. Ouch!", ["It cost $1,250.75 in all.", "Ouch!"]),
         ("Thanks\nMy oar broke\r\n\r\nBye", ["Thanks", "My oar broke", "Bye"]),
         ("1. Paint the hull. It is red.\n2. Sail", ["1. Paint the hull.", "It is red.", "2. Sail"]),
-        ("I was born in 1990. She was not.", ["I was born in 1990.", "She was not."]),
-        ("3.", ["3."]),
         ("Torn \ud800 text.", ["Torn ? text."]),
     ],
 )

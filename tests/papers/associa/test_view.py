@@ -49,15 +49,6 @@ def requests():
     return list(make_requests(load(paths.prepared("toy"), "toy"), entry, read_vectors(entry)))
 
 
-@pytest.mark.parametrize("name", ["plain", "unranked"])
-def test_the_ranking_is_the_runs(toy, name):
-    for ranking in made(name).search(requests())[::4]:
-        seen = question_graph("sample", name, ranking.query_id).ranking
-        assert tuple(seen["doc_id"]) == ranking.doc_ids
-        assert tuple(seen["score"]) == ranking.scores
-        assert seen["rank"].tolist() == [*range(1, len(seen) + 1)]
-
-
 def test_nodes_are_the_tree_and_the_head_of_the_ranking(toy):
     asked = requests()[0]
     graph = graph_of(asked.keys)
@@ -114,9 +105,7 @@ def test_a_deliberated_question_shows_the_union_of_its_rounds(toy, monkeypatch):
     ("arguments", "said"),
     [
         (("sample", "plain", "m0-q9"), "unknown question 'm0-q9': the nearest of the 12 of toy"),
-        (("sample", "plan", "m0-q1"), "unknown experiment 'plan'.*plain"),
         (("open", "plain", "m0-q1"), "plain is of the profile 'sample', not of 'open'"),
-        (("smple", "plain", "m0-q1"), "unknown profile 'smple'"),
         (("sample", "none", "m0-q1"), "without_association, which has no memory graph"),
     ],
 )

@@ -10,7 +10,7 @@ from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cells import printed_rows, run_path
+from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.grid import CUTOFFS, ENCODERS, GATE, GATES, KINDS, grids_of
 from memrepro.papers.rfmem.thresholds import routing_table
 from memrepro.study.evaluation import METRIC_COLUMNS
@@ -75,29 +75,6 @@ def gated_by_hand(path, k, setting="", gate=GATE):
     return np.where(familiar, recall_of("familiarity", k), recall_of(path, k, setting))
 
 
-def test_every_row_is_planned_with_the_settings_that_the_note_names():
-    plan = toy.plan()
-    for stem in STEMS:
-        for k in CUTOFFS:
-            for path in PATHS:
-                entry = plan.experiment(f"{stem}-{path}-k{k}")
-                assert (entry.profile, entry.dataset) == ("open", "personabench-n00")
-                given = entry.parameters
-                assert (given["k"], given["beam_width"], given["fanout"]) == (k, 3, k // 5)
-                assert given.get("alpha", {5: 0.9, 10: 0.2}[k]) == {5: 0.9, 10: 0.2}[k]
-                own = {"eps": 0.5, "min_samples": 2, "gamma": 1.0, "neighbours": 3}
-                assert all(given.get(name, value) == value for name, value in own.items())
-    for path, (_, parameter, _) in SWEEPS.items():
-        for k in CUTOFFS:
-            assert plan.experiment(f"rfmem-mpnet-{path}-k{k}-by-{parameter}").vary == parameter
-
-
-def test_the_blocks_are_those_of_the_printed_tables():
-    for table, blocks in BLOCKS.items():
-        shown = list(dict.fromkeys(row.rsplit(", ", 1)[0] for row in printed_rows(table)))
-        assert shown == list(blocks)
-
-
 def test_our_rows_by_hand(rows):
     cells = toy.cells("table15_mpnet")
     # Familiarity once, two rows a block; five columns and the gain at either K.
@@ -120,49 +97,6 @@ def test_our_rows_by_hand(rows):
         )
     assert cells["Basic KMeans, Famili.", "R@5 Overall against Famili."].reproduced == ""
     assert {c.verdict for c in cells.values()} == {"not in the paper"}
-
-
-def test_the_gate_splits_the_questions_by_hand(rows):
-    """Else the tests of gated rows would say nothing."""
-    for grid in rows[:2]:
-        familiar = grid.asked["familiar"]
-        assert familiar.index.tolist() == ASKED
-        assert 0 < familiar[QUESTIONS].sum() < len(QUESTIONS)
-
-
-def test_claims_stand_on_rows_that_are_printed(rows):
-    found = TABLES["alternatives_claims"]["claims"]
-    assert len(found) == 5 + 2 + 4 + 1 + 2 + 1
-    by = toy.cells("alternatives_claims")
-    assert len(by) == len(found) * 2 * 2
-    spectral = by["D.8: RF-Mem over Recol., Spectral cluster (KMeans alternative)", "mpnet R@5"]
-    assert spectral.reported == f"{0.4651 - 0.4522:+.4f}"
-    mean = (gated_by_hand("spectral", 5) - recall_of("spectral", 5)).mean()
-    assert spectral.reproduced.startswith(f"{mean:+.4f} [")
-    full = by["D.9: full over early stop, RF-Mem, Basic KMeans", "minilm R@10"]
-    assert full.reported == f"{0.6083 - 0.6071:+.4f}"
-    mean = (gated_by_hand("full", 10) - gated_by_hand("recollection", 10)).mean()
-    assert full.reproduced.startswith(f"{mean:+.4f} [")
-    graph = by["D.9: the graph, full, RF-Mem over Famili.", "mpnet R@10"]
-    assert graph.reported == f"{0.5986 - 0.5964:+.4f}"
-    mean = (gated_by_hand("full-graph", 10) - recall_of("familiarity", 10)).mean()
-    assert graph.reproduced.startswith(f"{mean:+.4f} [")
-    assert {c.verdict for c in by.values()} == {"not comparable"}
-    assert by["D.8.4: clusters over the graph, Recol.", "minilm R@10"].sources == (
-        "run rfmem-minilm-graph-k10[] session recall@10 + "
-        "run rfmem-minilm-recollection-k10[] session recall@10"
-    )
-
-
-def test_sweeps_by_hand(rows):
-    cells = {at: c.reproduced for at, c in toy.cells("alternatives_by_parameter").items()}
-    assert len(cells) == len(SWEEPS) * 2 * 2 * 4
-    assert cells["DBSCAN cluster, ε = 0.2", "R@5 RF-Mem"] == (
-        f"{gated_by_hand('dbscan', 5, '0.2').mean():.4f}"
-    )
-    mean = (recall_of("full", 10, "0.1") - recall_of("familiarity", 10)).mean()
-    gain = cells["Basic KMeans, full, rounds = 0.1", "R@10 Recol. against Famili."]
-    assert gain.startswith(f"{mean:+.4f} [")
 
 
 def test_table_17_judges_mpnet_alone(rows):
@@ -190,14 +124,6 @@ def test_table_17_judges_mpnet_alone(rows):
         assert one.reproduced == f"{min(means, key=lambda m: abs(m - 0.4009)):.4f}"
         ours_alone = by[f"all-MiniLM-L6-v2, {bounds}, τ = 0.2", "Route→Recol."]
         assert (ours_alone.reported, ours_alone.verdict) == ("", "not in the paper")
-
-
-def test_the_routing_table_has_both_ends(rows):
-    cells, row = toy.cells("routing"), f"mpnet, K = 5, {next(iter(GATES))}"
-    for column, path in (("no entropy", "recollection"), ("every entropy", "familiarity")):
-        found = cells[row, f"recall, {column} familiar"].reproduced
-        assert found == f"{recall_of(path, 5).mean():.4f}"
-    assert cells[row, "recollected, any τ"].reproduced == "0 to 9"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pytest
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem import cost
-from memrepro.papers.rfmem.analysis import DOCUMENT
 from memrepro.papers.rfmem.cells import printed_rows, run_path
 from memrepro.papers.rfmem.traces import Records
 from memrepro.report.claims import Claims
@@ -98,19 +97,6 @@ def test_times_apart_together_and_as_ratios(bench):
     assert ratios[row, "time, encoding and search"].reported == ""
     mpnet = ratios["rfmem-mpnet-recollection-k5 by familiarity", "time, encoding and search"]
     assert (mpnet.reported, mpnet.verdict) == (f"{10.94 / 7.64:.2f}", "not run")
-
-
-def test_table_2_has_times_of_another_machine():
-    times = {f"rfmem-mpnet-{name}": (40.0, 1.0 + i) for i, name in enumerate(
-        ("familiarity", "recollection-k5", "gated-k5"))}  # fmt: skip
-    toy.write_latency("rfmem-mpnet", times)
-    cells = {at: c for at, c in toy.cells("table2").items() if at in cost.TIMED}
-    one = cells["mpnet Recol.", "R@5 Time"]
-    assert (one.reported, one.reproduced, one.verdict) == ("10.94ms", "42.00ms", "not comparable")
-    assert one.sources == "file latency/rfmem-mpnet.csv"
-    unmeasured = [cells["mpnet Recol.", "R@10 Time"], cells["bge-base Famili.", "R@5 Time"]]
-    assert {c.verdict for c in unmeasured} == {"not run"}
-    assert len(cells) == 3 * 3 * 2
 
 
 def test_table_1_counts_the_question_and_the_docs(personamem):
@@ -210,15 +196,3 @@ def test_with_nothing_recorded_all_is_not_run(name):
     found = toy.cells(name).values()
     assert {c.verdict for c in found if not c.reproduced} == {"not run"}
     assert all(c.note for c in found if not c.reproduced)
-
-
-def test_claims_on_nothing_are_not_run():
-    assert {c.verdict for c in claims().values()} == {"not run"}
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_profile_that_plans_nothing_has_its_tables_too(name, monkeypatch):
-    monkeypatch.setattr("memrepro.papers.rfmem.cost.records_of", lambda _: Records())
-    ((place, cell),) = toy.cells(name).items()
-    assert place == ("none", DOCUMENT.tables[name]["empty"])
-    assert "plans no such experiment" in cell.note

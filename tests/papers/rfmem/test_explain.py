@@ -1,9 +1,10 @@
-"""What `explain` tries of a gated row, on the committed runs."""
+"""The committed runs: what their sweeps hold, and what `explain` tries of a gated row."""
 
 import pytest
 
+from memrepro.errors import MemreproError
 from memrepro.papers.rfmem.explain import further_tries
-from memrepro.papers.rfmem.grid import TAUS, grids_of
+from memrepro.papers.rfmem.grid import TAUS, Grid, grids_of
 from memrepro.provenance.places import Place
 
 OWN = Place("rfmem-mpnet-gated-k5", "", "session", "stated", "recall", 5, "Social")
@@ -30,8 +31,16 @@ def test_every_routing_and_each_alpha_and_tau_is_tried():
         assert value == pytest.approx(grid.familiarity[chosen].mean(), abs=0.02)
 
 
-@pytest.mark.parametrize(
-    "other", [{"experiment": "rfmem-mpnet-recollection-k5"}, {"metric": "ndcg"}, {"k": 3}]
-)
-def test_of_any_other_place_nothing_is_tried(other):
-    assert not list(further_tries(OWN._replace(**other)))
+def test_the_committed_sweeps_hold_the_grids_own_runs():
+    grid = grids_of("open")[0]
+    at = grid.over_beam_and_fanout[grid.own["B"], grid.own["F"]]
+    assert at.tolist() == grid.recollection.tolist()
+    depths = {one.k: one for one in grid.over_k()}
+    assert depths[grid.k].familiarity.tolist() == grid.familiarity.tolist()
+    # At α = 1 recollection looks for what familiarity does.
+    deep = grid.deep_alphas(50)["1.0"].mean()
+    assert deep == pytest.approx(depths[50].familiarity.mean(), abs=0.05)
+    other = Grid(grid.encoder, grid.k, grid.metrics)
+    other.__dict__["recollection"] = 1 - grid.recollection
+    with pytest.raises(MemreproError, match="over α does not hold its run at 0.9"):
+        _ = other.sweeps

@@ -7,9 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from memrepro.files.atomic import write_table
-from memrepro.papers.rfmem.cells import run_path
-from memrepro.papers.rfmem.grid import GATE, probes, routings, signals
+from memrepro.papers.rfmem.grid import GATE, routings, signals
 
 LISTS = {"a": [0.9, 0.8], "b": [0.4, 0.4], "c": [0.4, 0.3], "d": [0.4, 0.1], "e": [0.1, -0.2]}
 
@@ -23,21 +21,6 @@ def entropy(gap, sharpness=30.0):
     """The mean form of two scores' entropy."""
     p = 1 / (1 + exp(-sharpness * gap))
     return -(p * log(p) + (1 - p) * log(1 - p)) / 2
-
-
-def test_probes_are_in_the_runs_order_and_short_lists_end_in_nan(tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    run = pd.DataFrame(
-        [("q2", "x", 1, 0.5), ("q2", "y", 2, 0.4), ("q2", "z", 3, 0.3), ("q1", "x", 1, 0.2)],
-        columns=["query_id", "doc_id", "rank", "score"],
-    )
-    write_table(run_path("rfmem-mpnet-familiarity"), run)
-    found = probes("rfmem-mpnet-familiarity", 2)
-    assert found.index.tolist() == ["q2", "q1"]
-    assert found.loc["q2"].tolist() == [0.5, 0.4]
-    assert found.loc["q1", 1] == 0.2
-    assert np.isnan(found.loc["q1", 2])
-    assert signals(found, GATE).loc["q1"].tolist() == [0.2, 0.0, True]
 
 
 def test_signals_by_hand(scores):

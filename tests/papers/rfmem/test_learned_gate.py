@@ -7,17 +7,13 @@ from sklearn.neural_network import MLPClassifier
 
 from memrepro.papers.rfmem import learned_gate
 from memrepro.papers.rfmem.learned_gate import (
-    FAMILIARITY,
-    RECOLLECTION,
     TIE,
     Questions,
     held_out,
-    label,
     learn,
     transferred,
 )
 from memrepro.papers.rfmem.traces import Recorded
-from memrepro.report.runs import Runs
 from tests.papers.rfmem import toy
 
 LOCOMO = "locomo-minilm-rfmem-recollection"
@@ -38,11 +34,6 @@ def problem(n=200, seed=0, groups=10):
     ids = pd.DataFrame({"query_id": [f"q{i}" for i in range(n)], "kind": "x"})
     memories = [f"m{i % groups}" for i in range(n)]
     return Questions("toy", ids, signals, recalls, recollect, memories, []), recollect
-
-
-def test_a_label_is_the_path_that_found_more():
-    found = label(np.array([1.0, 0.5, 0.2]), np.array([0.5, 0.5, 0.3]))
-    assert found.tolist() == [FAMILIARITY, TIE, RECOLLECTION]
 
 
 def test_a_rule_is_learned_and_carries_over():
@@ -115,12 +106,6 @@ def test_the_table_of_labels_by_hand(locomo):
     assert "locomo-minilm-rfmem-recollection[] round" in found[row, "Tie"].sources
 
 
-def test_too_little_to_learn_from_is_said(locomo):
-    found = toy.cells("learned_gate")
-    (one,) = found.values()
-    assert (one.verdict, "3 decided" in one.note) == ("not run", True)
-
-
 def test_the_table_of_policies_by_hand(locomo, monkeypatch):
     monkeypatch.setattr(learned_gate, "_FEWEST", 3)
     shares = np.array([0.5, 0.0, 1.0, *[0.0] * 9])
@@ -137,9 +122,3 @@ def test_the_table_of_policies_by_hand(locomo, monkeypatch):
     assert (right.reproduced, right.n) == (f"{0.5 / 3:.4f}", 3)
     shift = found[f"{row}: learned", "recall − always familiarity"].reproduced
     assert shift.endswith("won 1, lost 1")
-
-
-def test_a_family_that_was_not_evaluated_is_left_out(folder):
-    toy.write_family(LOCOMO, toy.requests())
-    family = next(one for one in toy.records().families if one.recollection.name == LOCOMO)
-    assert learned_gate.of_family(family, Runs(["open"], toy.plan())) is None

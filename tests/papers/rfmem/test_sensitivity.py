@@ -1,8 +1,5 @@
 """RF-Mem's sensitivity: hand-made recalls, with what must come out as formulas."""
 
-from dataclasses import replace
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,25 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import read_table
 from memrepro.papers.rfmem import claims, sensitivity, sweep_figures
 from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cells import run_path, signed
+from memrepro.papers.rfmem.cells import signed
 from memrepro.papers.rfmem.grid import (
     BEAMS,
     CUTOFFS,
     ENCODERS,
     GATE,
     KINDS,
-    SWEEPS,
     TAUS,
     Depth,
     Grid,
-    grids_of,
     signals,
 )
 from memrepro.papers.rfmem.sensitivity import (
@@ -40,11 +33,7 @@ from memrepro.papers.rfmem.sensitivity import (
     folds,
     left_out_users,
 )
-from memrepro.study.evaluation import METRIC_COLUMNS
-from tests.papers.rfmem import toy
 
-FIXED = "fixed: α = 0.8, τ = 0.2, the released defaults"
-OURS = "fixed: as Table 2's rows here"
 CLAIMS = {c["row"]: {**c, "note": ""} for c in DOCUMENT.claims["claims"] if "check" in c}
 USERS = ("000000", "000001", "001000")
 KIND = [kind for kind in KINDS.values() if kind]
@@ -102,32 +91,6 @@ def table(monkeypatch):
 
 def cells(found):
     return {(c.row, c.column): c for c in found}
-
-
-# The grid
-
-
-@pytest.mark.parametrize("tau", [0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.35, 2.0])
-def test_the_routing_at_a_threshold_is_the_gates(tau):
-    at = replace(GATE, entropy_threshold=tau)
-    expected = [at.is_familiar(row) for row in probes().to_numpy()]
-    assert grid().familiar(tau).tolist() == expected
-
-
-def test_recall_at_thresholds_and_settings():
-    one = grid()
-    low, high = one.gated(one.recollection, 0.0), one.gated(one.recollection, 9.0)
-    assert low.tolist() == [one.familiarity[0], *one.recollection[1:]]
-    assert high.tolist() == [one.familiarity[0], one.recollection[1], *one.familiarity[2:]]
-    assert one.over_tau()[[0, -1]].tolist() == [low.tolist(), high.tolist()]
-    # Between two neighbouring routings exactly one question changes its path.
-    paths_of = [r.familiar for r in one.routings]
-    assert all((now & ~before).sum() == 1 for before, now in pairwise(paths_of))
-    pairs, recalls = one.over_alpha_and_tau()
-    assert recalls.shape == (11 * len(TAUS), N) == (len(pairs), N)
-    for (alpha, tau), recall in list(zip(pairs, recalls, strict=True))[::37]:
-        assert recall.tolist() == one.gated(one.sweeps["α"][alpha], tau).tolist()
-    assert (pairs[0], pairs[-1]) == (("0.0", 0.0), ("1.0", 0.35))
 
 
 # Choosing
@@ -195,53 +158,6 @@ def test_a_gain_its_interval_and_its_spreads(table):
     assert found["mpnet RF-Mem, R@5 Overall", "over α and τ"].reproduced.endswith("(396)")
 
 
-def test_the_papers_gains_stand_beside_its_encoder_alone(table):
-    printed = table("gains", grid(k=10))
-    assert printed["mpnet Recol., R@10 Overall", "gain"].reported == "+0.0194"
-    assert printed["mpnet RF-Mem, R@10 Pref Easy", "gain"].reported == "-0.0417"
-    assert printed["mpnet RF-Mem, τ as printed, R@10 Overall", "gain"].reported == "+0.0220"
-    other = table("gains", grid(ENCODERS[1]))
-    assert {c.reported for c in other.values()} == {""}
-    assert {c.verdict for c in other.values()} == {"not in the paper", ""}
-    assert not [row for row, _ in other if "as printed" in row]
-
-
-def test_how_the_settings_were_chosen(table):
-    one = grid()
-    found, row = table("chosen_fairly", one), "mpnet Recol., R@5"
-    recalls, base = one.stacked("α"), one.familiarity
-    fair = chosen(recalls, left_out_users(one.questions["user"].tolist())).recall
-    top, released = recalls.mean(axis=1).max(), one.sweeps["α"]["0.8"]
-    for column, mean in (
-        ("best on the test questions", top), ("chosen on the other users", fair.mean()),
-        (FIXED, released.mean()), (OURS, one.recollection.mean()),
-    ):  # fmt: skip
-        text = found[row, column].reproduced
-        assert text.startswith(f"{mean:.4f}, {signed(mean - base.mean())} [")
-    ends = found[row, "gain: test questions → users → folds"].reproduced.split(" → ")
-    assert ends[:2] == [signed(top - base.mean()), signed((fair - base).mean())]
-    gated = found["mpnet RF-Mem, R@5", FIXED].reproduced
-    assert gated.startswith(f"{one.gated(released, 0.2).mean():.4f}, ")
-    assert {c.n for c in found.values()} == {N}
-    # The mean over rows is the mean of their gains.
-    mean = found["mean gain of these 2 rows", OURS].reproduced
-    gains = [one.recollection - base, one.gated(one.recollection, 0.2) - base]
-    assert mean.startswith(signed(np.mean(gains)))
-
-
-def test_each_user_at_the_others_choice(table):
-    one = grid()
-    found = table("chosen_by_user", one)
-    assert len(found) == 2 * len(USERS) * 4
-    mask = one.questions["user"].to_numpy() == USERS[1]
-    pick = best(one.stacked("α")[:, ~mask])
-    row = f"mpnet Recol., R@5, user {USERS[1]}"
-    assert found[row, "the others' choice"].reproduced == f"α {list(one.sweeps['α'])[pick]}"
-    own = one.stacked("α")[:, mask].mean(axis=1) - one.familiarity[mask].mean()
-    assert found[row, "gain at it"].reproduced == signed(own[pick])
-    assert found[row, "greatest gain at any setting"].reproduced == signed(own.max())
-
-
 # The claims
 
 
@@ -282,39 +198,6 @@ def test_the_verdict_on_a_claim(difference, verdict):
     assert claim.reported == "Recollection is stronger"
 
 
-def test_no_worse_is_also_equal():
-    row = "§3.3: RF-Mem at τ = 0.2 is no worse than either path"
-    found = better_path(row, np.zeros(9))
-    assert found[row, "verdict"].verdict == "direction only"
-    assert found[row, "in this direction"].reproduced == "2 of 2"
-
-
-def test_robust_is_what_never_falls_below_familiarity():
-    base = grid().familiarity * 0.5
-    better = base + 0.25
-    row = "not in the paper: recollection gains at every B"
-
-    def verdict(*recalls):
-        by_value = {str(i): recall for i, recall in enumerate(recalls, start=1)}
-        made = grid(familiarity=base, recollection=better, sweeps={"B": by_value})
-        found = cells(claims.robust((made,), CLAIMS[row]))
-        assert found[row, "verdict"].verdict == "not in the paper"
-        words = found[row, "verdict"].reproduced.partition(",")[0]
-        return words, found[row, "in this direction"].reproduced
-
-    assert verdict(better, better) == ("holds here", "2 of 2, 0 against")
-    assert verdict(better, base) == ("holds here", "1 of 2, 0 against")
-    assert verdict(better + 0.25, base)[0] == "in this direction only: never below"
-    words, counts = verdict(better, base - 0.25)
-    assert words.startswith("does not hold here")
-    assert counts == "1 of 2, 1 against"
-
-
-def test_what_the_paper_claims_is_told_from_our_own_tests():
-    for claim in DOCUMENT.claims["claims"]:
-        assert ("said" in claim) == (not claim["row"].startswith("not in the paper: "))
-
-
 def best_at(row, recalls, ks=(5, 10)):
     """The verdict where recollection is best at a B and F, given as (B, F) → recall."""
     made = tuple(grid(k=k, over_beam_and_fanout=recalls) for k in ks)
@@ -333,118 +216,32 @@ def test_the_best_of_the_grid_lies_in_the_claimed_corner():
     assert told[row, "verdict"].verdict == "not comparable"
 
 
+def whole(k, encoder=ENCODERS[0]):
+    """A grid with all that claims and figures ask of it."""
+    rng = np.random.default_rng(1)
+    at = {(beam, fanout): rng.random(N) for beam in BEAMS for fanout in "12"}
+    one = grid(encoder, k, over_beam_and_fanout=at)
+    depths = [Depth(k, np.zeros(N), np.ones(N), np.full(N, 5.0), probes()) for k in (5, 50)]
+    object.__setattr__(one, "over_k", lambda: iter(depths))
+    object.__setattr__(one, "deep_alphas", lambda k: {a: rng.random(N) for a in "01"})
+    return one
+
+
 @pytest.mark.parametrize("row", CLAIMS)
 def test_every_claim_on_recall_names_a_check_that_finds_it(row):
     check = getattr(claims, CLAIMS[row]["check"])
-    rng, more = np.random.default_rng(1), {}
-    more["over_beam_and_fanout"] = {(b, f): rng.random(N) for b in BEAMS for f in "12"}
-    both = [grid(k=k, **more) for k in CUTOFFS]
-    for one in both:
-        deep = Depth(5, np.zeros(N), np.ones(N), np.full(N, 5.0), probes())
-        object.__setattr__(one, "over_k", lambda deep=deep: iter([deep]))
-        object.__setattr__(one, "deep_alphas", lambda k: {a: rng.random(N) for a in "01"})
-    found = list(check(tuple(both), CLAIMS[row]))
+    found = list(check(tuple(map(whole, CUTOFFS)), CLAIMS[row]))
     assert {c.row for c in found} == {row}
     assert all(c.sources for c in found)
 
 
-# From files
-
-
-@pytest.fixture
-def written(folder):
-    """Runs and metrics of all experiments and sweeps, of random recalls."""
-    rng = np.random.default_rng(5)
-    rows = []
-
-    def add(experiment, setting, k, values):
-        for cut in (c for c in (1, 3, 5, 10, 50) if c <= k):
-            rows.extend(
-                (experiment, setting, "session", q, KIND[i % 4], "recall", cut, value)
-                for i, (q, value) in enumerate(zip(QUERIES, values, strict=True))
-            )
-
-    def listed(name, settings):
-        """The run of a sweep: five docs a question and setting, with the toy scores."""
-        scores = probes().melt(ignore_index=False, var_name="rank", value_name="score")
-        run = scores.rename_axis("query_id").reset_index().assign(doc_id="d")
-        write_table(run_path(name), pd.concat([run.assign(setting=s) for s in settings]))
-
-    values_of = {
-        "α": [f"{a / 10}" for a in range(11)],
-        "F": list("12345"),
-        "seed": [*"012345678", "42"],
-    }
-    for encoder in ENCODERS:
-        stem = f"rfmem-{encoder.short}"
-        add(f"{stem}-familiarity", "", 10, rng.choice([0, 0.5, 1.0], N))
-        for k in (5, 10, 50):
-            for path in ("familiarity", "recollection"):
-                add(f"{stem}-{path}-by-k", str(k), k, rng.choice([0, 0.5, 1.0], N))
-        for alpha in ("0.0", "1.0"):
-            add(f"{stem}-recollection-k50-by-alpha", alpha, 50, rng.choice([0, 0.5, 1.0], N))
-        for name in ("familiarity-by-k", "recollection-by-k", "recollection-k50-by-alpha"):
-            listed(f"{stem}-{name}", ("0.0", "1.0") if "alpha" in name else ("5", "10", "50"))
-        scores = probes().melt(ignore_index=False, var_name="rank", value_name="score")
-        run = scores.rename_axis("query_id").reset_index().assign(doc_id="d")
-        write_table(run_path(f"{stem}-familiarity"), run)
-        for k, own in ((5, ("0.9", "3", "1", "42")), (10, ("0.2", "3", "2", "42"))):
-            name, whole = f"{stem}-recollection-k{k}", rng.choice([0, 0.5, 1.0], N)
-            add(name, "", k, whole)
-            add(f"{stem}-gated-k{k}", "", k, whole)
-            alpha, beam, fanout, seed = own
-            mine = {"α": alpha, "F": fanout, "seed": seed}
-            listed(f"{name}-by-alpha", values_of["α"])
-            for parameter, values in values_of.items():
-                for value in values:
-                    recall = whole if value == mine[parameter] else rng.choice([0, 0.5, 1.0], N)
-                    add(f"{name}-by-{SWEEPS[parameter]}", value, k, recall)
-            for other in set(BEAMS) - {beam}:
-                for value in values_of["F"]:
-                    recall = rng.choice([0, 0.5, 1.0], N)
-                    add(f"{name}-b{other}-by-fanout", value, k, recall)
-
-    def write(frame=None):
-        table = pd.DataFrame(rows, columns=METRIC_COLUMNS) if frame is None else frame
-        write_table(paths.metrics("open"), table)
-        return table
-
-    write()
-    return write
-
-
-def test_a_grid_from_files(written):
-    one = grids_of("open")[1]
-    assert (one.encoder.short, one.k) == ("mpnet", 10)
-    assert one.own == {"α": "0.2", "B": "3", "F": "2", "seed": "42"}
-    assert {p: len(v) for p, v in one.sweeps.items()} == {"α": 11, "B": 5, "F": 5, "seed": 10}
-    assert one.questions["user"].unique().tolist() == list(USERS)
-    assert one.sweeps["seed"]["42"].tolist() == one.recollection.tolist()
-    assert one.familiar(0.2).tolist() == grid().familiar(0.2).tolist()
-
-
-def test_a_sweep_that_is_not_of_its_experiment_is_refused(written):
-    table = written()
-    place = (table["experiment"] == "rfmem-mpnet-recollection-k5-by-fanout") & (table["k"] == 5)
-    place &= table["setting"] == "1"
-    written(table.assign(value=table["value"].where(~place, 0.123)))
-    with pytest.raises(MemreproError, match=r"over B does not hold its run at 3"):
-        _ = grids_of("open")[0].sweeps
-
-
-def test_runs_of_other_questions_are_refused(written):
-    table = written()
-    written(table[(table["experiment"] != "rfmem-mpnet-recollection-k5") | (table.index % 2 == 0)])
-    with pytest.raises(MemreproError, match="is not of familiarity's questions"):
-        _ = grids_of("open")[0].recollection
-
-
 @pytest.mark.slow
-def test_all_is_drawn_and_every_number_has_its_sources(written, folder):
-    assert len(sweep_figures.draw_all(grids_of("open"), folder / "a")) == 3 * 5
-    sizes = {"figure14": 4 * 11 * len(TAUS), "figure15": 4 * 25, "figure16": 4 * 11 + 2 * 2,
-             "figure17": 2 * 3 * 4}  # fmt: skip
+def test_all_is_drawn_and_every_number_has_its_sources(table, tmp_path):
+    grids = tuple(whole(k, encoder) for encoder in ENCODERS for k in CUTOFFS)
+    assert len(sweep_figures.draw_all(grids, tmp_path)) == 3 * 5
+    sizes = {"figure14": 4 * 11 * len(TAUS), "figure15": 4 * 10, "figure16": 4 * 11 + 2 * 2,
+             "figure17": 2 * 2 * 4}  # fmt: skip
     for name, size in sizes.items():
-        assert len(read_table(folder / "a" / f"{name}.csv")) == size
-    for name in ("gains", "chosen_fairly", "chosen_by_user", "comparisons"):
-        assert all(c.sources for c in toy.cells(name).values())
+        assert len(read_table(tmp_path / f"{name}.csv")) == size
+    for name in ("gains", "chosen_fairly", "chosen_by_user"):
+        assert all(c.sources for c in table(name, *grids).values())

@@ -9,7 +9,6 @@ import pytest
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.papers.rfmem import certificates, theory
-from memrepro.papers.rfmem.analysis import DOCUMENT
 from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.theory import Lists, lists_of, signals_figures
 from memrepro.report.runs import Runs
@@ -132,8 +131,3 @@ def test_short_lists_are_left_out_and_the_rest_is_drawn(folder):
     data = read_table(folder / "signals_here.csv")
     assert data.columns.tolist() == ["query_id", "mean score", "entropy", "path", "k"]
     assert len(data) == 6 + 5
-
-
-def test_every_list_that_is_drawn_has_a_name_of_its_own():
-    names = [one["figure"] for one in DOCUMENT.tables["signals"]["lists"] if one.get("figure")]
-    assert len(names) == len(set(names)) == 7

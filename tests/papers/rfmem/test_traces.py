@@ -13,7 +13,6 @@ from memrepro.papers.rfmem.trace_tables import (
     rounds_figure,
     routing_cells,
     search_cells,
-    variant_cells,
 )
 from memrepro.papers.rfmem.traces import Recorded, Records
 from memrepro.retrieve.rfmem.gate import Gate
@@ -110,49 +109,6 @@ def test_gold_by_hand(by_hand):
     }
 
 
-def test_a_data_set_without_gold_says_so(by_hand):
-    toy.write_gold("personabench-n00", "session", {"q0": [], "q1": []})
-    assert texts(gold_cells(by_hand, TABLE)) == {"relevant docs": "none marked"}
-    assert by_round(by_hand)["gold"].tolist() == [0, 0]
-
-
-def test_the_three_regions_by_hand():
-    """θ_low = 0 and θ_high = 0.6."""
-    queries = [
-        ("q0", "familiarity", 0.7, 0.3, 0),
-        ("q1", "familiarity", 0.5, 0.1, 0),
-        ("q2", "recollection", 0.5, 0.3, 2),
-        ("q3", "recollection", 0.0, 0.1, 2),
-        ("q4", "recollection", NAN, NAN, 1),
-    ]
-    found = texts(routing_cells(traced(GATED, queries, [], []), TABLE))
-    assert found.pop("Famili.") == "2 of 5 (40.0%)"
-    assert found.pop("Recol.") == "3 of 5 (60.0%)"
-    assert list(found.values()) == ["1 of 5 (20.0%)"] * 5
-
-
-def test_variants_by_hand():
-    def one(name, lists, paths_):
-        queries = [(f"q{i}", p, NAN, NAN, 1) for i, p in enumerate(paths_)]
-        hits = [(f"q{i}", d, r, 0.1, 0, 0, 0) for i, ds in enumerate(lists)
-                for r, d in enumerate(ds, 1)]  # fmt: skip
-        return traced(name, queries, [], hits)
-
-    path = ["recollection", "recollection", "recollection", "familiarity"]
-    released = one(DEEP, ["ab", "ab", "ab", "ab"], path)
-    printed = one("rfmem-mpnet-recollection-printed-k5", ["ab", "ba", "ac", "ab"],
-                  [*path[:3], "recollection"])  # fmt: skip
-    assert texts(variant_cells(released, printed, "")) == {
-        "another path": "1 of 4 (25.0%)",
-        "another set": "1 of 4 (25.0%)",
-        "same set, another order": "1 of 4 (25.0%)",
-        "the same ranking": "2 of 4 (50.0%)",
-        "both recollect": "3 of 4 (75.0%)",
-        "another set there": "1 of 3 (33.3%)",
-        "docs in common (intersection over union)": f"{(3 + 1 / 3) / 4:.4f}",
-    }
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_what_holds_for_any_trace(seed):
     """Regions part the queries as the gate has it, rounds part the docs."""
@@ -179,48 +135,6 @@ def test_what_holds_for_any_trace(seed):
     assert counts.pop("Famili.") == familiar
     assert counts.pop("Recol.") == len(scores) - familiar
     assert sum(counts.values()) == len(scores)
-
-
-def test_families_and_variants_of_the_plan(monkeypatch):
-    monkeypatch.setattr(Recorded, "why_not", "")
-    records = Records("open", "sample", "full")
-    assert records.experiments[GATED].direct == "rfmem-mpnet-familiarity"
-    assert records.experiments["sample-rfmem-gated"].direct == "sample-dense-user"
-    assert len(records.variants) == sum("printed" in name for name in toy.plan().traced)
-    for pair in records.variants:
-        released, printed = (one.entry for one in pair)
-        for name in ("profile", "dataset", "encoder", "granularity", "key_scheme"):
-            assert getattr(released, name) == getattr(printed, name)
-        assert printed.retriever == f"{released.retriever}_printed"
-        for name in ("k", "beam_width", "fanout", "alpha"):
-            assert released.parameters.get(name) == printed.parameters.get(name)
-    for family in records.families:
-        entries = [one.entry for one in family]
-        assert len({(one.dataset, one.encoder, one.key_scheme) for one in entries}) == 1
-        direct, deep, gated = entries
-        assert direct.parameters["k"] >= deep.parameters["k"] == gated.parameters["k"] == family.k
-        assert gated.retriever == deep.retriever.replace("recollection", "gated")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_without_any_trace_all_is_not_run(name):
-    found = toy.cells(name)
-    assert found
-    assert {(c.column, c.verdict) for c in found.values()} == {
-        (DOCUMENT.tables[name]["empty"], "not run")
-    }
-    if name != "trace_rounds":
-        assert {c.note for (row, _), c in found.items() if row == GATED} == {
-            f"{GATED} has no trace: run `dvc repro`"}  # fmt: skip
-
-
-def test_a_profile_that_plans_nothing_has_its_tables_too(monkeypatch):
-    monkeypatch.setattr("memrepro.papers.rfmem.trace_tables.records_of", lambda _: Records())
-    for name in NAMES:
-        ((place, cell),) = toy.cells(name).items()
-        assert place == ("none", DOCUMENT.tables[name]["empty"])
-        assert "plans no such experiment" in cell.note
-    assert rounds_figure(Records(), None) == []
 
 
 def test_all_is_written(folder):

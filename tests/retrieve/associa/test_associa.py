@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.key_builder import make_keys
@@ -10,13 +9,11 @@ from memrepro.core.memory import Memory, Round
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.associa.association import Prizes, Subgraph
-from memrepro.retrieve.associa.evidence import Found, Settings, associated, recall
-from memrepro.retrieve.associa.graph import build_from
+from memrepro.retrieve.associa.evidence import Settings, associated, recall
 from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
 from memrepro.retrieve.associa.retrievers import RETRIEVERS, TIES, Associa, WithoutImportance
 
-from .made import memories, tale
+from .made import memories
 
 ENCODER = HashEncoder()
 KEY_SCHEME = "user_only+graph:recorded-fact&recorded-event"
@@ -67,20 +64,6 @@ def test_without_association_is_dense_retrieval_of_the_utterances():
     assert found == make_retriever("dense", "dense", {"k": 3}).search([usual])
 
 
-@given(memories(), st.sampled_from(["none", "incremental", "clustering"]), st.integers(1, 5))
-@settings(max_examples=10)
-def test_rankings_are_of_docs_of_the_memory_whatever_it_holds(made, merging, k):
-    asked = request(*made)
-    for name in ("associa", "without_importance"):
-        search = RETRIEVERS[name](k=k, merging=merging, merge_threshold=0.8).search
-        found = search([asked])
-        assert [r.query_id for r in found] == asked.query_ids
-        assert found == search([asked])
-        for ranking in found:
-            assert len(ranking.doc_ids) <= k
-            assert set(ranking.doc_ids) <= set(asked.keys.doc_ids)
-
-
 @given(memories())
 @settings(max_examples=10)
 def test_both_rank_the_same_docs_and_importance_is_what_recall_says(made):
@@ -102,16 +85,6 @@ def test_both_rank_the_same_docs_and_importance_is_what_recall_says(made):
         assert by_doc == dict(zip(full.doc_ids, full.scores, strict=True))
         assert evidence.importance.sum() == pytest.approx(1)
         assert set(evidence.subgraph.nodes) <= set(evidence.nodes)
-
-
-def test_without_importance_an_events_utterance_comes_before_one_that_shares_an_entity():
-    graph = build_from(tale())
-    held = [graph.node_ids.index(i) for i in ("event:i visited paris.", "entity:paris")]
-    subgraph = Subgraph(np.sort(held), np.zeros(0, np.int64), 0.0)
-    prizes = Prizes(np.ones(len(graph.kinds)), np.zeros(len(graph.edges)), 0.5)
-    found = WithoutImportance(k=4).weigh(Found(prizes, subgraph), graph)
-    by_id = dict(zip((graph.node_ids[i] for i in found.nodes), found.importance, strict=True))
-    assert (by_id["utterance:d1"], by_id["utterance:d0"]) == (1, 0)
 
 
 @given(memories())
@@ -163,25 +136,14 @@ def test_other_keys_and_missing_vectors_are_refused():
         Associa(k=4).search([Request(keys, ["q"], ["x"], np.ones((1, 64), np.float32))])
 
 
-def test_an_unknown_order_is_refused():
-    with pytest.raises(MemreproError, match="unknown ties 'id2': known are id, similarity, prize"):
-        make_retriever("associa", "without_importance", {"k": 5, "ties": "id2"})
-
-
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"k": 0}, "k is 0"),
         ({"k": 5, "top_nodes": 0}, "top_nodes is 0"),
-        ({"k": 5, "edge_cost": "low"}, "must be of type float"),
         ({"k": 5, "edge_cost": 0.0}, "edge_cost is 0.0: it must be above 0 and finite"),
-        ({"k": 5, "edge_cost": np.nan}, "edge_cost is nan"),
         ({"k": 5, "damping": 1.0}, "damping is 1.0"),
         ({"k": 5, "degree": "many"}, "unknown degree 'many': known are weighted, counted"),
-        ({"k": 5, "pruning": "none"}, "unknown pruning 'none'"),
-        ({"k": 5, "merging": "by hand"}, "unknown merging 'by hand'"),
         ({"k": 5, "merge_threshold": 1.1}, "merge_threshold is 1.1: it must be above 0"),
-        ({"k": 5, "hops": 2}, "unknown parameter 'hops'"),
     ],
 )
 def test_parameters_are_checked(parameters, said):

@@ -38,18 +38,6 @@ def test_edge_prizes_are_over_distinct_values_and_shared():
     assert edge_prizes(np.array([0.3, 0.2]), 0).tolist() == [0, 0]
 
 
-@given(st.lists(st.sampled_from([-0.2, 0.0, 0.1, 0.5, 0.9]), max_size=12), st.integers(0, 6))
-def test_edge_prizes_fall_with_similarity(values, top):
-    similar = np.array(values, float)
-    found = edge_prizes(similar, top)
-    assert len({*similar[found > 0]}) == min(top, len({*values}))
-    for one, other in combinations(range(len(values)), 2):
-        if similar[one] > similar[other]:
-            assert found[one] > found[other] or not found[other]
-        if similar[one] == similar[other]:
-            assert found[one] == found[other]
-
-
 def test_the_cost_is_lowered_so_that_an_edge_can_be_taken():
     graph = build_from(tale()).with_vectors(vectors_of(build_from(tale())))
     similar = graph.similarities(np.ones(8, np.float32))

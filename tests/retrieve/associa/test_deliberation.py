@@ -14,15 +14,13 @@ from memrepro.retrieve.associa.deliberation import (
     Deliberated,
     QueryEvidence,
     deliberate,
-    evidence_texts,
     expand,
 )
 from memrepro.retrieve.associa.evidence import Settings, associated, weighed
-from memrepro.retrieve.associa.graph import build_from
 from memrepro.retrieve.associa.key_builder import graph_of
 from memrepro.retrieve.associa.retrievers import Associa
 
-from .made import memories, tale
+from .made import memories
 from .test_associa import QUESTIONS, request, travels
 
 ENCODER = HashEncoder()
@@ -43,22 +41,6 @@ class Script:
     def missing(self, asked):
         self.calls.append(list(asked))
         return [self.clues[one.query].pop(0) if self.clues.get(one.query) else () for one in asked]
-
-
-class Embedded:
-    """What was embedded, call by call."""
-
-    def __init__(self):
-        self.calls = []
-
-    def __call__(self, texts):
-        self.calls.append(list(texts))
-        return embed(texts)
-
-
-def graph_with_vectors(clues=None):
-    graph = build_from(clues or tale())
-    return graph.with_vectors(ENCODER.encode(graph.texts, "document"))
 
 
 def search(asked, deliberator=None, embedding=embed, **parameters):
@@ -131,37 +113,6 @@ def test_it_finds_the_nodes_of_algorithm_1(made, clues, max_iter, top):
     assert len(script.calls) < max_iter
 
 
-def test_clues_are_put_behind_the_query_and_stay_there():
-    graph, own = graph_with_vectors(), Settings(top_nodes=1, top_edges=1)
-    question = "Good night."
-    one = Deliberated(graph, question, associated(embed([question])[0], graph, own))
-    first = evidence_texts(graph, one.found.subgraph)
-    script = Script({question: [("I visited paris.", "What a trip!"), ("We talked of Ann.",)]})
-    embedded = Embedded()
-    deliberate([one], script, embedded, 3, own)
-    two = f"{question} I visited paris."
-    assert embedded.calls == [
-        [two, f"{two} What a trip!"],
-        [f"{two} What a trip! We talked of Ann."],
-    ]
-    # The deliberator sees the question as it was asked, and ever more evidence.
-    assert [call[0].query for call in script.calls] == [question, question]
-    assert script.calls[0][0].evidence == first
-    assert set(first) < set(script.calls[1][0].evidence)
-
-
-def test_all_questions_are_asked_and_embedded_at_once_and_blocks_change_nothing(monkeypatch):
-    asked = [request(*travels()), request(*travels(), ["Rain again?"])]
-    said = {q: [("Rome",), ("campaigns",)] for q in (*QUESTIONS, "Rain again?")}
-    script, embedded = Script(said), Embedded()
-    whole = search(asked, script, embedded, max_iter=2, **FEW)
-    assert [r.query_id for r in whole] == [name for one in asked for name in one.query_ids]
-    assert [len(call) for call in script.calls] == [len(call) for call in embedded.calls] == [4]
-    monkeypatch.setattr("memrepro.retrieve.associa.retrievers._BLOCK", 1)
-    assert search(asked, Script(said), max_iter=2, **FEW) == whole
-    assert search([], max_iter=3) == []
-
-
 # The union, and its ranking.
 
 
@@ -193,32 +144,13 @@ def test_the_union_has_the_greatest_prizes_and_the_least_cost(made):
     [
         ("When did Caroline visit Oslo?", ("Caroline is here.",), ("visit Oslo",)),
         ("When did Caroline visit Oslo?", ("caroline", "a VISIT to oslo"), ()),
-        ("Where does the cat of Bo sleep?", (), ("cat sleep",)),
         ("Who was it?", (), ()),
-        ("", ("a",), ()),
         ("Oslo, oslo, OSLO and Rome", ("Bergen",), ("Oslo Rome",)),
-        ("Is Oslofjord Oslo?", ("Oslofjord",), ("Oslo",)),  # whole words count
-        ("Wo war Jürgen in Köln?", ("war",), ("Jürgen Köln",)),
+        ("Is Oslofjord Oslo?", ("Oslofjord",), ("Oslo",)),
     ],
 )
 def test_the_clue_is_the_content_words_that_no_evidence_has(query, evidence, clues):
     assert Coverage().missing([QueryEvidence(query, evidence)]) == [clues]
-
-
-PAIRS = st.tuples(st.text(max_size=20), st.lists(st.text(max_size=9), max_size=2))
-
-
-@given(st.lists(PAIRS, max_size=3))
-@settings(max_examples=40)
-def test_evidence_with_the_question_itself_is_sufficient(pairs):
-    asked = [QueryEvidence(query, tuple(texts)) for query, texts in pairs]
-    found = Coverage().missing(asked)
-    assert len(found) == len(asked)
-    for one, clues in zip(asked, found, strict=True):
-        words = " ".join(clues).split()
-        assert len({w.lower() for w in words}) == len(words)
-        again = QueryEvidence(one.query, (*one.evidence, *clues))
-        assert Coverage().missing([again]) == [()]
 
 
 # What is refused.
@@ -235,9 +167,7 @@ def test_without_an_encoder_it_searches_nothing_and_says_what_to_do():
     ("parameters", "said"),
     [
         ({"k": 5, "max_iter": 0}, "max_iter is 0, and must be at least 1"),
-        ({"k": 5, "max_iter": 1.5}, "max_iter is 1.5, and must be of type int"),
         ({"k": 5, "embed": len}, "unknown parameter 'embed'"),
-        ({"k": 5, "deliberator": "rule"}, "unknown parameter 'deliberator'"),
     ],
 )
 def test_parameters_are_checked(parameters, said):

@@ -22,17 +22,13 @@ def test_the_nine_categories_are_the_papers():
         ("Ann bought a red car.", [("Ann", PERSON), ("red car", "Object")]),
         ("Ann joined an LGBTQ support group.", [("Ann", PERSON), ("LGBTQ support group", PERSON)]),
         ("Ann went to Paris.", [("Ann", PERSON), ("Paris", "Place")]),
-        ("Ann went to the local park.", [("Ann", PERSON), ("local park", "Place")]),
         ("Ann watched a movie.", [("Ann", PERSON), ("movie", "Resource")]),
         ("Ann ran a charity race.", [("Ann", PERSON), ("charity race", "Event")]),
         ("Ann wants to open a bakery.", [("Ann", PERSON), ("open a bakery", "Goal/Intention")]),
         ("Ann loves pottery.", [("Ann", PERSON), ("pottery", "Interest/Skill")]),
-        ("Ann loves spicy noodles.", [("Ann", PERSON), ("spicy noodles", "Interest/Skill")]),
         ("Ann felt happy.", [("Ann", PERSON), ("happy", "Sentiment")]),
         ("Ann saw the transgender stories.", [("Ann", PERSON), ("transgender stories", OTHER)]),
         ("I met Ann on 8 May 2023.", [("I", PERSON), ("Ann", PERSON), ("8 May 2023", "Time")]),
-        ("Ann's dog is old.", [("Ann", PERSON), ("dog", "Object"), ("old", OTHER)]),
-        ("", []),
         ("It was so.", []),
     ],
 )  # fmt: skip
@@ -40,26 +36,11 @@ def test_each_category(text, expected):
     assert [(m.text, m.category) for m in mentions(text, {"Ann"})] == expected
 
 
-def test_a_capital_at_the_head_of_a_sentence_is_a_name_only_if_known():
-    assert [m.category for m in mentions("Rex sleeps.", {"Rex"})] == [PERSON]
-    assert [m.category for m in mentions("Noodles again.")] == [OTHER]
-
-
-def test_names_stand_capitalised_inside_a_sentence_and_never_small():
-    texts = ["Hey Ann! Noodles again.", "We met Bob at the Park.", "The park was nice."]
-    assert names_in(texts) == {"Ann", "Bob"}
-
-
 def test_relations_join_neighbours_of_one_clause():
     text = "Ann joined a choir; Bob painted a picture."
     found = mentions(text, {"Ann", "Bob"})
     assert [found[i].text for i in range(4)] == ["Ann", "choir", "Bob", "picture"]
     assert relations(text, found) == [(0, "Ann joined a choir", 1), (2, "Bob painted a picture", 3)]
-
-
-def test_and_relates_nothing():
-    text = "Ann and Bob."
-    assert relations(text, mentions(text, {"Ann", "Bob"})) == []
 
 
 @given(st.text(max_size=200), st.sets(st.sampled_from(["Ann", "Bob"])))

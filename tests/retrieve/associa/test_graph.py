@@ -82,18 +82,6 @@ def test_inserting_sessions_equals_a_rebuild(made, place):
     assert same(grown, build_from(read_memory(memory, extractions, RECIPE)))
 
 
-@given(memories())
-@settings(max_examples=20)
-def test_every_node_comes_from_an_utterance_and_every_event_is_grounded(made):
-    memory, extractions = made
-    graph = build_from(read_memory(memory, extractions, RECIPE))
-    assert [graph.doc_id(i) for i in graph.utterances] == [r.round_id for r in memory.rounds]
-    assert set(graph.origins[:, 0]) == set(range(len(graph.kinds)))
-    events = {e.text.casefold() for c in read_memory(memory, extractions, RECIPE) for e in c.events}
-    facts = {head for kind, head, _, _ in told(graph) if kind == "event fact"}
-    assert facts == {f"event:{text}" for text in events}
-
-
 def test_similarities_are_cosines():
     graph = build_from(tale())
     vectors = vectors_of(graph)
@@ -104,12 +92,6 @@ def test_similarities_are_cosines():
     assert found[0] == 0
     np.testing.assert_allclose(found[1:], expected, atol=1e-6)
     assert not graph.with_vectors(vectors).similarities(np.zeros(8, np.float32)).any()
-
-
-def test_an_utterance_that_is_there_is_not_inserted_again():
-    graph = build_from(tale())
-    with pytest.raises(MemreproError, match="holds utterance 'd1' already"):
-        build_from(tale()[1:2], graph)
 
 
 def test_the_speakers_relation_needs_one_speaker():

@@ -5,13 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.association import Subgraph
 from memrepro.retrieve.associa.graph import EVENT, build_from
-from memrepro.retrieve.associa.importance import importance, page_rank, weights, with_utterances
+from memrepro.retrieve.associa.importance import page_rank, weights, with_utterances
 
 from .made import tale
-
-NONE = np.zeros((0, 2), np.int64)
 
 
 def test_weights_are_equation_12():
@@ -62,11 +59,6 @@ def test_counted_degrees_solve_equation_11_as_printed(graph, damping):
     assert found.sum() <= 1 + 1e-9
 
 
-def test_without_preferences_all_are_equal_and_nothing_gives_nothing():
-    np.testing.assert_allclose(page_rank(NONE, np.zeros(0), np.zeros(4)), [0.25] * 4)
-    assert page_rank(NONE, np.zeros(0), np.zeros(0)).tolist() == []
-
-
 def test_a_damping_that_does_not_settle_is_refused():
     edges = np.array([[0, 1], [1, 2]])
     with pytest.raises(MemreproError, match="has not settled"):
@@ -87,21 +79,3 @@ def test_utterances_come_in_through_events_and_entities_only():
     assert reached("time:8 may 2023") == [at("time:8 may 2023")]
     assert reached("entity:paris", kinds=(EVENT,)) == [at("entity:paris")]
     assert with_utterances(graph, np.zeros(0, np.int64)).tolist() == []
-
-
-def test_an_utterance_is_ranked_through_the_nodes_connected_to_it():
-    graph = build_from(tale())
-    at = graph.node_ids.index
-    event, paris = at("event:i visited paris."), at("entity:paris")
-    prizes = np.zeros(len(graph.kinds))
-    prizes[event] = 1
-    edge = np.flatnonzero((graph.edges == [event, paris]).all(axis=1))
-    costs = np.full(len(graph.edges), 0.5)
-    subgraph = Subgraph(np.sort([event, paris]), edge, 0.0)
-    nodes, found = importance(graph, subgraph, prizes, costs)
-    by_id = {graph.node_ids[i]: r for i, r in zip(nodes, found, strict=True)}
-    assert set(by_id) == {
-        "event:i visited paris.", "entity:paris", "utterance:d0", "utterance:d1",
-    }  # fmt: skip
-    # d1 told the event itself; d0 shares the entity alone.
-    assert by_id["utterance:d1"] > by_id["utterance:d0"] > 0

@@ -70,15 +70,3 @@ def test_keys_without_labels_are_refused():
     kept = tuple(f for f in keys.fields if f != "label")
     with pytest.raises(MemreproError, match="an edge's label"):
         graph_of(replace(keys, fields=kept, rows=keys.rows[bare], owner=keys.owner[bare]))
-
-
-@given(memories(), memories())
-@settings(max_examples=10)
-def test_memories_share_their_texts_and_keep_their_own_times(one, two):
-    (memory, extractions), (_, _) = one, two
-    later = Memory("later", memory.sessions, ("2025-02-03",) * len(memory.sessions))
-    builder = GraphKeyBuilder("round", KEY_SCHEME, extractions)
-    first, second = builder.make_all([memory, later])
-    assert first.unique is second.unique
-    assert {c.time for c in clues_of(second)} == {"3 February 2025"}
-    assert clues_of(first) == read_memory(memory, extractions, RECIPE)

@@ -7,7 +7,6 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from memrepro.core.similarity import normalise
-from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.clues import EventClues, Recipe, UtteranceClues, read_memory
 from memrepro.retrieve.associa.graph import RELATION, build_from
 from memrepro.retrieve.associa.merge import GROUPINGS, clustered, incremental, merge
@@ -105,13 +104,3 @@ def test_clustering_equals_scipys_average_linkage(seed, n, threshold):
     found = clustered(vectors, threshold)
     first = {label: int(np.argmax(labels == label)) for label in labels}
     assert found.tolist() == [first[label] for label in labels]
-
-
-def test_one_vector_stands_for_itself():
-    one = np.ones((1, 3), np.float32)
-    assert incremental(one, 0.5).tolist() == clustered(one, 0.5).tolist() == [0]
-
-
-def test_merging_needs_vectors():
-    with pytest.raises(MemreproError, match="has no vectors: merging needs an encoder"):
-        merge(build_from(tale()), "incremental", 0.9)

@@ -48,20 +48,6 @@ def test_scikit_learn_is_seldom_asked_and_then_about_equal_points():
     assert cluster_all(np.repeat(apart[:, :1], 8, axis=1), 3, 42)[1].all()
 
 
-def test_as_many_clusters_as_points_and_one_cluster():
-    points = unit(np.random.default_rng(2).normal(size=(50, 3, 64)))
-    labels, asked = cluster_all(points, 3, 42)
-    assert (np.sort(labels, axis=1) == [0, 1, 2]).all()
-    assert not asked.any()
-    assert (cluster_all(points, 1, 42)[0] == 0).all()
-
-
-def test_other_seeds_draw_other_numbers():
-    points = unit(np.random.default_rng(3).normal(size=(10, 12, 64)))
-    expected = [cluster(one, 4, 7) for one in points]
-    np.testing.assert_array_equal(cluster_all(points, 4, 7)[0], expected)
-
-
 def test_refuses_more_clusters_than_points():
     with pytest.raises(MemreproError, match="4 clusters of 3 points"):
         cluster_all(np.ones((1, 3, 8), np.float32), 4, 0)

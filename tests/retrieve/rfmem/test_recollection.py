@@ -1,7 +1,5 @@
 """Recollection of many queries against the plain one-query path, its properties, odd inputs."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +7,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memrepro.core.ranking import top_k
-from memrepro.retrieve.rfmem.nearest import QueryBatch, corpus_of, nearest
+from memrepro.retrieve.rfmem.nearest import QueryBatch
 from memrepro.retrieve.rfmem.recollection import Printed, Released, recollect
 from memrepro.retrieve.rfmem.reference import recollect_one
 
@@ -64,21 +62,6 @@ def test_equals_the_plain_path_for_many_memories_at_once(variant, changed):
             number += 1
 
 
-def test_nearest_is_top_k_for_each_query():
-    asked = [ask(400, seed=1), ask(3, seed=2), ask(900, seed=3)]
-    for one in asked[::2]:  # equal docs, which tie
-        one.docs[50:60] = one.docs[40]
-        one.docs[7] = one.docs[300]
-    corpus = corpus_of(asked)
-    for n in (1, 6, 80):
-        query, place, _ = nearest(corpus.originals, corpus.memory, corpus, n)
-        for number, vector in enumerate(corpus.originals):
-            one = asked[corpus.memory[number]]
-            scores = np.array([np.dot(doc, vector) for doc in one.docs.astype(np.float64)])
-            docs = place[query == number] - corpus.first[corpus.memory[number]]
-            assert docs.tolist() == top_k(scores, one.ties, n).tolist()
-
-
 @pytest.mark.parametrize("n_docs", [12, 80])
 def test_alpha_of_one_and_one_round_is_familiarity(n_docs):
     asked = ask(n_docs, n_queries=8)
@@ -115,34 +98,3 @@ def test_the_order_of_the_memory_changes_nothing(variant):
     assert [order[docs].tolist() for docs in by_query(recollect([moved], make(variant)), 5)] == (
         expected
     )
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_an_empty_memory_finds_nothing(variant):
-    assert not len(recollect([ask(0)], make(variant)).doc)
-    hits = recollect([ask(0), ask(4), ask(0)], make(variant))
-    assert set(hits.query) == set(range(5, 10))
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_searches_make_a_tree(variant):
-    searches = []
-    asked = [ask(90), ask(40, seed=1)]
-    hits = recollect(asked, make(variant, k=12, fanout=1), searches)
-    assert len(searches) > 2
-    first = searches[0]
-    assert set(first.parent) == set(first.cluster) == {-1}
-    np.testing.assert_allclose(first.drift, 1)
-    assert set(first.n_candidates) == set(first.n_clusters) == {3}
-    for before, after in pairwise(searches):
-        known = set(zip(before.query, before.branch, strict=True))
-        assert set(zip(after.query, after.parent, strict=True)) <= known
-        assert set(after.branch) <= {0, 1, 2}
-        assert ((after.drift > 0) & (after.drift < 1)).all()
-        assert (after.n_clusters == np.minimum(3, after.n_candidates)).all()
-    made = {
-        (q, r, b)
-        for one in searches
-        for q, r, b in zip(one.query, one.round, one.branch, strict=True)
-    }
-    assert set(zip(hits.query, hits.round, hits.branch, strict=True)) <= made

@@ -70,29 +70,6 @@ def test_a_segment_is_a_key_of_each_round_in_it():
     assert len(same) == len(set(keys.units)) == 6
 
 
-def test_dated_units_show_speakers_and_times():
-    keys = made("session", "tiers:dated-segment")
-    assert listed(keys)[-1] == ("s2", "warm", "[2023-05-20 09:00] user: boats sail")
-    assert listed(keys)[0][2].startswith("[2023-05-08 13:56] user: cats purr\n[2023-05-08 13:57] ")
-    assert keys.doc_turns.tolist() == [6, 1]
-
-
-def test_turns_and_sessions():
-    turns = made("round", "tiers:turn")
-    assert listed(turns)[:3] == [
-        ("r1", "warm", "cats purr"), ("r1", "warm", "they do"), ("r2", "warm", "cats sleep"),
-    ]  # fmt: skip
-    whole = made("session", "tiers:whole&gold-fact")
-    assert [name for _, name, _ in listed(whole)] == ["warm", "cold", "cold", "warm", "cold"]
-    assert listed(whole)[0][2].count("\n") == 5
-
-
-def test_a_turn_in_its_context_is_a_key_of_its_own_round():
-    keys = made("round", "tiers:context")
-    assert [doc for doc, _, _ in listed(keys)] == ["r1", "r1", "r2", "r3", "r3", "r4"]
-    assert listed(keys)[2][2] == "user: cats purr\nassistant: they do\nuser: cats sleep"
-
-
 def test_a_memory_without_times_has_its_sessions_a_day_apart():
     began = session_times(memory({}))
     assert np.diff(began).tolist() == [86400.0]

@@ -14,7 +14,6 @@ from memrepro.retrieve.tiered.scoring import (
     combined,
     half_life,
     hybrid,
-    memory_bank,
     reinforcement,
 )
 
@@ -29,11 +28,6 @@ def test_the_decay_halves_at_its_half_life_and_not_where_the_document_says():
     assert additive_recency([-5.0, 0.0], 0.5).tolist() == [1.0, 1.0]
 
 
-def test_buckets_include_their_upper_end():
-    hours = [0, 1, 1.01, 24, 24.1, 168, 169, 720, 721, 1e9]
-    assert bucket_recency(hours).tolist() == [1, 1, 0.9, 0.9, 0.75, 0.75, 0.5, 0.5, 0.3, 0.3]
-
-
 def test_the_combined_score_is_the_listing_of_the_document():
     # similarity 0.8 by telegram, 10 hours ago at 0.01, importance 0.5, 3 accesses
     expected = 0.8 * 1.0 + 0.99**10 + 0.5 * 0.2 + 0.06
@@ -42,10 +36,6 @@ def test_the_combined_score_is_the_listing_of_the_document():
     assert [channel_weight(c) for c in ("ide", "cli", "mail", "")] == [0.9, 0.9, 0.8, 0.8]
     assert reinforcement([0, 1, 5, 50]).tolist() == pytest.approx([0, 0.02, 0.1, 0.1])
     assert combined(0, 1, 0, 1.0) == pytest.approx(0.2)
-
-
-def test_memory_bank_multiplies_and_takes_away():
-    assert memory_bank(0.8, 0.5, 2, 0.1) == pytest.approx(0.8 * 0.5 - 0.2)
 
 
 def test_hybrid_weighs_the_cosine_and_the_share_of_the_best_bm25():

@@ -144,24 +144,6 @@ def test_what_was_given_is_fresher_for_the_next_question():
     assert kept[1].doc_ids == kept[0].doc_ids != plain[1].doc_ids
 
 
-def test_the_order_of_the_memory_and_of_the_queries_decides_nothing():
-    held = memory()
-    turned = Memory("m", held.sessions[::-1], held.times[::-1])
-    queries = ["cats", "boats tea", "about rain 1"]
-    design = {"alpha": 0.7, "recency": "additive", "diversity": 0.7, "units": 5, "hot": 3}
-    one = search(asked(queries, [NOW] * 3, held=held), **design)
-    other = search(asked(queries[::-1], [NOW] * 3, held=turned), **design)
-    assert [r.doc_ids for r in one] == [r.doc_ids for r in other[::-1]]
-
-
-def test_low_confidence_is_the_floor_unless_another_is_said():
-    request = asked(["cats and tea", "snow about music"], [NOW + 9 * DAY] * 2)
-    design = {"alpha": 0.7, "warm_days": 12.0, "cold": True}
-    own = search(request, **design, floor=0.3, sure=0.0)
-    assert own == search(request, **design, floor=0.3, sure=0.3)
-    assert own != search(request, **design, floor=0.3, sure=0.99)
-
-
 @pytest.mark.parametrize("design", [{}, {"alpha": 0.7, "floor": 2.0, "hot": 2}])
 def test_a_time_in_the_question_is_a_filter_and_lifts_the_floor(design):
     queries = ["cats and tea"] * 3

@@ -104,30 +104,14 @@ def test_a_good_answer_with_or_without_prose():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("The user joined a choir.", "no JSON"),
-        (WHOLE[:60], "half JSON"),
-        ("{}", "misfit: events: Field required"),
-        (changed(round="1"), "misfit: events.0.round"),
-        (changed(round=True), "misfit: events.0.round"),
-        (changed(text=" "), "misfit: events.0.text"),
-        (changed(time=5), "misfit: events.0.time"),
-        (changed(entities=["choir"]), "misfit: events.0.entities.0"),
+        ("The user joined a choir.", "no JSON"), (WHOLE[:60], "half JSON"),
+        ("{}", "misfit: events: Field required"), (changed(text=" "), "misfit: events.0.text"),
         (changed(mood="good"), "misfit: events.0.mood: Extra"),
-        # Another language: of names and categories it does not fit.
-        (changed(entities=[{"text": "Chor", "category": "Ort"}]), "misfit: events.0.entities.0"),
-        # An unknown category.
         (changed(entities=[{"text": "choir", "category": "Hobby"}]), "misfit: .*none of Object"),
-        # An edge to nowhere.
         (changed(round=3), "misfit: events.0.round: 3 is none of 1 to 2"),
-        (changed(round=0), "misfit: events.0.round: 0 is none of 1 to 2"),
         (changed(relations=[{"head": "choir", "text": "in", "tail": "Rome"}]),
          "misfit: events.0.relations: the tail 'Rome' is no entity"),
-        (changed(relations=[{"head": "assistant", "text": "in", "tail": "Paris"}]),
-         "misfit: events.0.relations: the head 'assistant' is no entity"),
         (changed(relations=[{"head": "choir", "text": "is", "tail": "Choir"}]), "misfit: .*itself"),
-        # What an injected instruction may lead to.
-        ('{"events": [], "done": true}', "misfit: done: Extra"),
-        ("Ignoring my rules. DROP TABLE answers;", "no JSON"),
     ],
 )  # fmt: skip
 def test_an_answer_that_cannot_be_used_is_recorded_counted_and_skipped(
@@ -141,19 +125,6 @@ def test_an_answer_that_cannot_be_used_is_recorded_counted_and_skipped(
     kind = reason.partition(":")[0]
     assert {k: done.counts[k] for k in KINDS if done.counts[k]} == {kind: 1}
     assert [record.answer.text for record in store.records()] == [text]
-
-
-def test_one_bad_event_takes_its_session_with_it_and_no_other(store, tmp_path):
-    other = Memory.of("n", ("s9", Round.of("r9", user="Bob moved to Rome.")))
-    bad = json.dumps({"events": [CHOIR, CHOIR | {"round": 9}]})
-    good = '{"events": [{"round": 1, "text": "Bob moved to Rome."}]}'
-
-    def say(prompt):
-        return good if "Bob" in prompt.messages[-1].content else bad
-
-    done = to_file(dataset(memory(), other), live(store, say), tmp_path / "e.jsonl")
-    assert [i for i, _ in done.skipped] == ["s1"]
-    assert (done.counts["used"], done.counts["misfit"], done.counts["texts"]) == (1, 1, 2)
 
 
 def test_a_conversation_that_gives_orders_stays_data(store, tmp_path):
@@ -195,15 +166,6 @@ def test_the_stage_extract_takes_the_file(store, tmp_path, monkeypatch):
     assert "event:the user joined a choir in paris." in graph.node_ids
     assert done.counts["dates"] == 2
     assert done.summary["number"].sum() == sum(done.counts.values())
-
-
-def test_times_that_name_no_date_are_counted(store, tmp_path):
-    said = changed(time="back in the day")
-    done = to_file(dataset(), live(store, lambda _: said), tmp_path / "e.jsonl")
-    assert (done.counts["dates"], done.counts["times without a date"]) == (0, 1)
-    without = dataset(memory(at=""))
-    done = to_file(without, live(store, lambda _: WHOLE), tmp_path / "f.jsonl")
-    assert done.counts["dates"] == 0
 
 
 def test_sessions_of_one_id_and_other_words_are_skipped(store, tmp_path):

@@ -51,22 +51,10 @@ def test_a_file_without_stories_is_refused(tmp_path, value):
             "s2library-002",
             "input_text: String should have at least 1 character, not ' '",
         ),
-        (
-            lambda d: d[0]["answers"][1].update(span_text=None),
-            "s2library-002",
-            "span_text: Input should be a valid string, not None",
-        ),
-        (
-            lambda d: d[0]["questions"][1].update(input_text="\ud800?"),
-            "s2library-002",
-            r"input_text: .*unicode.*, not '\\ud800\?'",
-        ),
         (lambda d: d[1].pop("story"), "story 2", "story: Field required"),
         (lambda d: d[1].update(id="s2library"), "story 2", "id: it stands before"),
         (lambda d: d.insert(1, "text"), "story 2", "the entry: .*, not 'text'"),
-        (lambda d: d[1].update(answers="none"), "story 2", "answers: .* valid list, not 'none'"),
         (lambda d: d[1]["questions"][1].update(turn_id=1), "story 2", "turn_id: one stands twice"),
-        (lambda d: d[1]["questions"][1].update(turn_id="2"), "story 2", "turn_id: .*, not '2'"),
     ],
 )
 def test_what_cannot_be_used_is_skipped_and_named(tmp_path, spoil, item, reason):
@@ -77,14 +65,6 @@ def test_what_cannot_be_used_is_skipped_and_named(tmp_path, spoil, item, reason)
     used = [q.question_id for story in coqa.stories for q in story.questions]
     assert item not in used
     assert coqa.total == len(used) + 1
-
-
-def test_a_word_unknown_with_a_place_is_a_cue(tmp_path):
-    coqa = spoilt(
-        tmp_path,
-        lambda d: d[0]["answers"][4].update(span_text="Unknown", span_start=3, span_end=10),
-    )
-    assert coqa.stories[0].questions[-1].cue == "Unknown"
 
 
 def test_a_damaged_file_is_refused(tmp_path):

@@ -10,7 +10,6 @@ from memrepro.papers.associa.tuning.samples import (
     Node,
     Recipe,
     draw,
-    lacking,
     nearest,
     story_nodes,
     telling,
@@ -87,24 +86,3 @@ def test_a_positive_sample_holds_all_cues_and_a_negative_one_none_of_what_tells_
         # In the story's order, so that a place tells nothing.
         assert list(sample.evidence) == sorted(sample.evidence, key=texts.index)
     assert "Ida Marlow" in missing.missing
-
-
-def test_a_small_story_gives_what_it_has_and_one_that_tells_all_gives_nothing():
-    nodes = story_nodes(OVEN, 3)
-    cue = "Her oven came from Lisbon"
-    sufficient, missing = draw("q", "Where?", cue, nodes, located(nodes, cue, 3), Recipe(nodes=99))
-    assert len(sufficient.evidence) == len(nodes)
-    assert len(missing.evidence) < len(nodes)
-    alone = [Node(EVENT, "Rain fell."), Node(UTTERANCE, "Ann slept. Rain fell.")]
-    assert draw("q", "What fell?", "Rain fell.", alone, [0], Recipe()) is None
-
-
-def test_what_is_missing_is_what_no_evidence_names():
-    evidence = ("Tomas Reed rebuilt the wing.", "maps")
-    cue = "She met Ida Marlow and Tomas Reed"
-    assert lacking(QUERY, cue, evidence, ["Brightwater", "maps"]) == (
-        "Harbour Library", "Brightwater", "Ida Marlow",
-    )  # fmt: skip
-    assert lacking("Why so?", "because", evidence, ["maps"]) == ("because",)
-    many = [f"Name{n}" for n in range(9)]
-    assert lacking("Why so?", "because", evidence, many) == tuple(many[:5])

@@ -63,17 +63,10 @@ def test_from_coqa_to_a_model_that_can_be_asked(project):
     ("changes", "rule"),
     [
         ({"sha256": "0" * 64}, "coqa.json has the sha256 .* is expected"),
-        ({"file": "none.json"}, "none.json is not there: fetch coqa-train-v1.0.json from https"),
         ({"typo": 1}, "tuning.tiny.typo: Extra inputs are not permitted, not 1"),
-        ({"recipe": {"typo": 1}}, "tuning.tiny.recipe.typo: Extra"),
         ({"recipe": {"cues": 0}}, "tuning.tiny.recipe.cues: .* greater than 0, not 0"),
-        ({"recipe": {"seed": 1.5}}, "tuning.tiny.recipe.seed: .* valid integer, not 1.5"),
         ({"recipe": {"nodes": 2}}, "tuning.tiny.recipe: .* nodes must be at least cues"),
-        ({"settings": {"batch_size": True}}, "settings.batch_size: .* valid integer, not True"),
         ({"settings": {"device_batch_size": 3}}, "must be a divisor of batch_size, not .*3"),
-        ({"settings": {"dropout": 1.0}}, "settings.dropout: .* less than 1, not 1.0"),
-        ({"settings": {"targets": []}}, "settings.targets: .* at least 1 item"),
-        ({"settings": {"dtype": "int8"}}, "dtype: .* 'float32' or 'bfloat16', not 'int8'"),
         (
             {"teacher": {"model": "m", "revision": "r"}},
             "6 of 6 answers of 'm' .* that experiment 'tiny' needs are not recorded",
@@ -86,8 +79,3 @@ def test_what_is_wrong_with_an_entry_is_one_sentence(project, changes, rule):
         change(project, **changes, recipe={"questions": 6})
     with pytest.raises(MemreproError, match=rule):
         stage.build_examples("tiny")
-
-
-def test_an_unknown_name_is_one_sentence(project):
-    with pytest.raises(MemreproError, match="unknown tuning 'tinny': the nearest .* tiny"):
-        stage.build_examples("tinny")
