@@ -81,7 +81,9 @@ def read_gold(profile: str, dataset: str, protocols: Mapping[str, Protocol]) -> 
     files = (paths.qrels(profile, dataset), paths.places(profile, dataset))
     levels = ("session", "round", "turn")
     named = dict.fromkeys(p.labelled(level) for p in protocols.values() for level in levels)
-    return _read_gold(files, tuple(path.stat().st_mtime_ns for path in files), tuple(named))
+    # A file that is missing is refused where it is read.
+    changed = tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in files)
+    return _read_gold(files, changed, tuple(named))
 
 
 @lru_cache(maxsize=4)

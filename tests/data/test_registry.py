@@ -50,23 +50,6 @@ def test_the_data_sets():
         assert sum(map(bool, (entry.compiled, entry.files, entry.unhashed))) == 1
 
 
-@pytest.mark.parametrize("key", ["longmemeval-s-2024-10", "longmemeval-s-rfmem"])
-def test_an_edition_without_an_address_ends_in_one_sentence(tmp_path, monkeypatch, key):
-    # The mirror may hold the other edition, which has the same path.
-    (tmp_path / "mirror" / "longmemeval").mkdir(parents=True)
-    (tmp_path / "mirror" / "longmemeval" / "longmemeval_s.json").write_text("[]")
-    monkeypatch.setenv(MIRROR_VARIABLE, str(tmp_path / "mirror"))
-    entry = registration(key)
-    with pytest.raises(MemreproError) as error:
-        fetch_all(entry, tmp_path / "raw")
-    said = str(error.value)
-    assert "\n" not in said
-    for part in ("it has no public address; put the file", entry.files[0].sha256, "licence: MIT"):
-        assert part in said
-    assert "network reaches" not in said
-    assert not list((tmp_path / "raw").rglob("*.json"))
-
-
 def test_the_files_are_those_of_the_manifest():
     manifest = MIRROR / "MANIFEST.csv"
     if not manifest.is_file():

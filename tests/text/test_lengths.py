@@ -98,16 +98,6 @@ def test_a_text_is_counted_once(tmp_path, monkeypatch):
     assert sorted(counted) == ["a b", "who am I?"]
 
 
-def test_a_reader_that_stops_leaves_no_file(tmp_path):
-    def broken():
-        yield piece("m", *rounds(("a", "b")))
-        raise ValueError
-
-    with pytest.raises(ValueError):
-        list(save_lengths(broken(), tmp_path / "lengths.parquet"))
-    assert not list(tmp_path.iterdir())
-
-
 def test_facts_and_summaries_are_docs_of_their_own(tmp_path, monkeypatch):
     """Each as `Extractions.as_docs` names it, in each memory; phrases and too many are left out."""
     talk = Memory.of("m", *rounds(("ask", "answer"), ("more", "yes")))
