@@ -122,7 +122,8 @@ class Arena:
     @cached_property
     def _tokens_of(self) -> pd.Series:
         docs = self._lengths[self._lengths["level"] == self.level]
-        return docs.set_index(["memory_id", "doc_id"])["tokens"]
+        tokens: pd.Series = docs.set_index(["memory_id", "doc_id"])["tokens"]
+        return tokens
 
     @cached_property
     def memories(self) -> pd.Series:
