@@ -39,7 +39,7 @@ class Histories:
     Attributes:
         granularity: what a doc is: one of `GRANULARITIES`, or an extraction's name.
         extractions: of the data set.
-        facts: the extraction that stands beside each doc, or ''.
+        facts: the extraction that is shown with each doc, or ''.
         facts_only: it stands in place of the doc; one of which nothing was extracted is not shown.
         names: memory id → field → the person's name.
     """

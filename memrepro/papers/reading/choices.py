@@ -40,7 +40,7 @@ _NOTE = (
 _HOLM = "p: sign flips, corrected by Holm over all kinds and both readers"
 _EVIDENCE = (
     "found: the turn that the question refers to is among the five messages; other questions are "
-    "compared than where it is not, so the same gap without memory stands beside it"
+    "compared than where it is not, so the same gap without memory is given too"
 )
 
 

@@ -40,7 +40,7 @@ _NOTE = "in brackets: 95 % bootstrap interval over questions; the reader is name
 _RANKED = "ρ: Spearman's, of recall and score over questions, with a 95 % bootstrap interval"
 _GAP = (
     "shown: all of the evidence is among the docs shown; other questions are compared than where "
-    "it is not, so the same gap without memory stands beside it"
+    "it is not, so the same gap without memory is given too"
 )
 # Score's name → an answer's, from 0 to 1; NaN where it has none. An empty answer, and one that is
 # none of the options, is wrong; one of which the judge says neither yes nor no has no score.
