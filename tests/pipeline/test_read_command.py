@@ -92,11 +92,11 @@ def test_a_plan_before_money_is_spent(studies, tmp_path, capsys):
     assert [row["left"] for row in rows] == [3, 3] * 2
     assert total["calls"] == total["left"] == 12
     tokens = sum(row["prompt_tokens"] for row in rows)
-    # 32 tokens a short answer at most, at a unit each.
+    # 16 tokens a short answer at most, at a unit each.
     assert total["low"] == pytest.approx(tokens * 2 / 1e6)
-    assert total["high"] == pytest.approx(tokens * 2 / 1e6 + 12 * 32)
+    assert total["high"] == pytest.approx(tokens * 2 / 1e6 + 12 * 16)
     assert total["currency"] == "EUR"
-    assert total["minutes"] == pytest.approx((tokens + 12 * 32) / 60, abs=0.1)
+    assert total["minutes"] == pytest.approx((tokens + 12 * 16) / 60, abs=0.1)
     record(studies["one"])
     assert cli.main(["read", "sample", "--plan", "--study", "one"]) == 0
     assert "| 3" in capsys.readouterr().out
