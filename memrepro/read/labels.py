@@ -83,6 +83,13 @@ def _pairs(path: Path) -> Iterable[tuple[str, str]]:
     return [(str(line[COLUMNS[0]]), str(line[COLUMNS[1]])) for _, line in lines]
 
 
+def kappa(first: pd.Series, second: pd.Series) -> float:
+    """Cohen's κ of two lists of verdicts; 1 where both say the same one thing of all answers."""
+    if first.nunique() == second.nunique() == 1:
+        return float((first == second).all())
+    return float(cohen_kappa_score(first, second))
+
+
 def agreement(
     labels: Mapping[str, bool], verdicts: Mapping[str, bool | None], kinds: Mapping[str, str]
 ) -> pd.DataFrame:
@@ -101,9 +108,8 @@ def agreement(
         if not len(equal):
             continue
         found = paired_difference(np.zeros_like(equal), equal)
-        one_sided = part["people"].nunique() == part["judge"].nunique() == 1
-        kappa = found.mean if one_sided else cohen_kappa_score(part["people"], part["judge"])
-        rows.append((kind, len(part), int(equal.sum()), *found, float(kappa),
+        beyond = kappa(part["people"], part["judge"])
+        rows.append((kind, len(part), int(equal.sum()), *found, beyond,
                      int(part["people"].sum()), int(part["judge"].sum())))  # fmt: skip
     columns = ["kind", "n", "equal", "share", "low", "high", "kappa", "right by people",
                "right by judge"]  # fmt: skip

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from memrepro.papers.reading.published import label_cells, wrong_cells
-from memrepro.papers.reading.shares import kappa
+from memrepro.read.labels import kappa
 
 
 def test_kappa_is_the_agreement_beyond_chance():

@@ -97,6 +97,18 @@ def mean(text):
     return float(text.split()[0])
 
 
+def test_chance_is_of_all_options_though_a_kind_never_chose_the_last():
+    chosen = np.where(np.arange(len(IDS)) % 2, 3, 1)  # even: always the second of four
+    table = rows("nothing", np.random.default_rng(0), chosen=chosen, right=False)
+    condition = Condition(**COMMON, answer="options", memory="none")
+    study = ReadingStudy("options", "open", "open", {"nothing": condition})
+    cells = readings.accuracy_cells(Answers(table, {"options": study}))
+    chance = {
+        cell.row.split("; ")[-1]: cell.reproduced for cell in cells if cell.column == "chance"
+    }
+    assert chance == dict.fromkeys(("all kinds", "even", "odd"), "0.2500")
+
+
 def test_accuracy_stands_beside_the_floor_and_chance(made):
     answers, _, right, lucky, f1, judged = made
     found = texts(readings.accuracy_cells(answers))

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
-from memrepro.papers.reading.shares import by_kind, kappa, mean_interval, share_cells
+from memrepro.papers.reading.shares import by_kind, mean_interval, share_cells
+from memrepro.read.labels import kappa
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number
 

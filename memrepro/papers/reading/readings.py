@@ -21,12 +21,12 @@ from memrepro.papers.reading.shares import (
     gain,
     gap,
     interval,
-    kappa,
     mean_interval,
     not_run,
     share_cells,
 )
 from memrepro.read.history import ranked
+from memrepro.read.labels import kappa
 from memrepro.read.plan import Condition, ReadingStudy
 from memrepro.read.prompts import permutation
 from memrepro.report import figures
@@ -89,6 +89,13 @@ class Answers:
         """The study of a row's name, as `conditions` gives it."""
         return self._studies[row.partition("; ")[0]]
 
+    def options_of(self, row: str) -> int:
+        """How many options a row's questions have, 0 for none: as chosen in its whole study.
+
+        One kind of question, or one condition, may have nobody who chose the last of them.
+        """
+        return int(self.rows.loc[self.rows["study"] == self.study_of(row).name, "chosen"].max()) + 1
+
     def conditions(self) -> Iterator[tuple[str, Condition, pd.DataFrame, pd.DataFrame | None]]:
         """Of each condition its row's name, settings, answers, and those without memory.
 
@@ -125,11 +132,6 @@ def _taken(values: pd.Series, rows: pd.DataFrame) -> pd.Series:
     return values.mask(rows["outcome"].isin(_NOT_TAKEN))
 
 
-def options_of(rows: pd.DataFrame) -> int:
-    """How many options questions have, as chosen among; 0 where they have none."""
-    return int(rows["chosen"].max()) + 1 if len(rows) else 0
-
-
 def accuracy_cells(answers: Answers) -> Iterator[Cell]:
     """Each condition under every score, and beside it the change from no memory; by kind, too."""
     for row, _, rows, floor in answers.conditions():
@@ -146,7 +148,7 @@ def accuracy_cells(answers: Answers) -> Iterator[Cell]:
                 if kind == ALL:
                     texts[f"{name}: without memory"] = mean_interval(below[both])
                 texts[f"{name}: gain over it"] = gain(below[both], values[both])
-            if texts and (count := options_of(rows)):
+            if texts and (count := answers.options_of(row)):
                 texts["chance"] = number(1 / count)
                 found = interval(_taken(_numbers(part["right"]), part).dropna())
                 texts["against chance"] = f"{against(found, 1 / count)} chance"
@@ -253,7 +255,7 @@ def place_rows(answers: Answers) -> Iterator[tuple[str, pd.DataFrame]]:
     """Of each condition with options the place at which the chosen one was shown."""
     for row, settings, rows, _ in answers.conditions():
         rows = rows[rows["chosen"] >= 0]
-        if count := options_of(rows):
+        if len(rows) and (count := answers.options_of(row)):
             orders = [permutation(count, query_id, settings.seed) for query_id in rows.index]
             places = [
                 order.index(chosen) for order, chosen in zip(orders, rows["chosen"], strict=True)
@@ -304,7 +306,7 @@ def draw(answers: Answers | None, folder: Path) -> list[Path]:
         if values.empty:
             continue
         study, condition, _ = row.split("; ", 2)
-        count = options_of(part)
+        count = answers.options_of(row)
         chance = 1 / count if count else np.nan
         rows.append((study, condition, name, *interval(values.dropna()), chance))
     columns = ["study", "condition", "score", "mean", "low", "high", "chance"]

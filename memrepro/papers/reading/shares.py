@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import cohen_kappa_score
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.evaluate.bootstrap import Interval, paired_difference, unpaired_difference
@@ -46,13 +45,6 @@ def gap(first: pd.Series, second: pd.Series) -> str:
 def against(found: Interval, level: float) -> str:
     """Where a mean lies against a level, by its interval: 'over', 'under' or 'about'."""
     return "under" if found.high < level else "over" if found.low > level else "about"
-
-
-def kappa(first: pd.Series, second: pd.Series) -> float:
-    """Cohen's κ of two lists of verdicts; 1 where both say the same one thing of all answers."""
-    if first.nunique() == second.nunique() == 1:
-        return float((first == second).all())
-    return float(cohen_kappa_score(first, second))
 
 
 def by_kind(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
