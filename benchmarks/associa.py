@@ -26,10 +26,10 @@ from memrepro.encode.load import load_encoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.retrieve.associa.association import associate, prize
-from memrepro.retrieve.associa.clues import EventClues, Recipe, UtteranceClues, read_memory
 from memrepro.retrieve.associa.evidence import Settings
-from memrepro.retrieve.associa.graph import Graph, build_from
 from memrepro.retrieve.associa.importance import importance
+from memrepro.retrieve.associa.keys.clues import EventClues, Recipe, UtteranceClues, read_memory
+from memrepro.retrieve.associa.keys.graph import Graph, build_from
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
 from memrepro.retrieve.associa.solver import checked_solver
 

@@ -34,7 +34,7 @@ from memrepro.retrieve.rfmem.nearest import QueryBatch
 from memrepro.retrieve.rfmem.recollection import Printed, Released, Settings, recollect
 from memrepro.retrieve.rfmem.reference import recollect_one
 from memrepro.study.params import load_plan
-from memrepro.study.retrieval import read_vectors
+from memrepro.study.search.retrieval import read_vectors
 
 TURNS, FEW = 5, 24
 VARIANTS = {"released": Released, "printed": Printed}

@@ -48,9 +48,9 @@ extracted_lengths = _of_dataset("extracted_lengths.parquet")  # how long facts a
 places = _of_dataset("places.parquet")  # the session that each round and turn lies in
 skipped = _of_dataset("skipped.csv")  # what could not be used, and why
 extraction_counts = _of_dataset("extracted.csv")  # by source and kind, and by what version
-asked = _of_dataset("asked.parquet")  # when the session of each query's last evidence was
-ranges = _of_dataset("ranges.parquet")  # the dates that each query asks about
-dates = _of_dataset("dates.parquet")  # the dates of what is told of in each session
+asked = _of_dataset("times/asked.parquet")  # when the session of each query's last evidence was
+ranges = _of_dataset("times/ranges.parquet")  # the dates that each query asks about
+dates = _of_dataset("times/dates.parquet")  # the dates of what is told of in each session
 
 
 def study(profile: str, name: str) -> Path:
@@ -114,12 +114,12 @@ def metrics(profile: str) -> Path:
 
 def exclusions(profile: str) -> Path:
     """The ledger of excluded questions of a profile."""
-    return results(profile) / "exclusions.csv"
+    return results(profile) / "evaluation" / "exclusions.csv"
 
 
 def protocols(profile: str) -> Path:
     """Every run of a profile under every protocol, summed up."""
-    return results(profile) / "protocols.parquet"
+    return results(profile) / "evaluation" / "protocols.parquet"
 
 
 def answers(profile: str) -> Path:

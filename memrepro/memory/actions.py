@@ -18,7 +18,7 @@ from memrepro.memory import control
 from memrepro.memory.folders import user_folder
 from memrepro.memory.memory import Mode, TieredMemory
 from memrepro.memory.settings import Settings
-from memrepro.retrieve.tiered.segments import Message
+from memrepro.retrieve.tiered.keys.segments import Message
 
 _HASH = "hash-"
 _PATIENT_MS = 10_000.0

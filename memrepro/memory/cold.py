@@ -14,7 +14,8 @@ from dataclasses import replace
 
 from memrepro.errors import MemreproError
 from memrepro.memory import cold_tables as tables
-from memrepro.memory.fact import (
+from memrepro.memory.folders import is_unicode
+from memrepro.memory.language.fact import (
     CATEGORIES,
     OPERATIONS,
     STATUSES,
@@ -24,7 +25,6 @@ from memrepro.memory.fact import (
     Decision,
     Fact,
 )
-from memrepro.memory.folders import is_unicode
 
 
 def facts(connection: sqlite3.Connection, status: str = "active") -> list[Fact]:

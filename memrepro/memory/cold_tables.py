@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from memrepro.errors import MemreproError
-from memrepro.memory.fact import Candidate, Change, Fact
+from memrepro.memory.language.fact import Candidate, Change, Fact
 
 # Where a fact's id stands.
 _REFERENCES = (

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from memrepro.memory.cold import facts, merge
-from memrepro.memory.fact import CATEGORIES, Change, Fact, Similar
 from memrepro.memory.language.conflicts import apart, same_words
+from memrepro.memory.language.fact import CATEGORIES, Change, Fact, Similar
 
 # Facts that are compared with all that stay, and of these how many at once.
 _BLOCK, _OTHERS = 128, 1024

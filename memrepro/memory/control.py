@@ -16,11 +16,11 @@ from typing import Any
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_json, write_json
 from memrepro.memory import cold
-from memrepro.memory.fact import Change, Fact
 from memrepro.memory.folders import DELETED, check_message, lock, user_folder
 from memrepro.memory.journal import Segment
+from memrepro.memory.language.fact import Change, Fact
 from memrepro.memory.memory import TieredMemory
-from memrepro.retrieve.tiered.segments import Message, content_hash
+from memrepro.retrieve.tiered.keys.segments import Message, content_hash
 
 _FORMAT = "memrepro tiered memory 1"
 # All but what follows from these and from the encoder.

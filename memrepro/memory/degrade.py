@@ -16,12 +16,12 @@ from memrepro.core.similarity import Doubles, normalise, products
 from memrepro.encode.encoder import Encoder, Vectors
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
-from memrepro.memory.fact import Fact
 from memrepro.memory.index import Table, VectorIndex
 from memrepro.memory.journal import Journal, Segment, any_word, day
+from memrepro.memory.language.fact import Fact
 from memrepro.memory.settings import UNCERTAIN, Answer, Item, Settings, Step
 from memrepro.retrieve.tiered import scoring
-from memrepro.retrieve.tiered.segments import Message, says_something, segment_text
+from memrepro.retrieve.tiered.keys.segments import Message, says_something, segment_text
 from memrepro.retrieve.tiered.selection import MOST, adaptive, mmr
 from memrepro.text.dates import TimeRange
 from memrepro.text.temporal import time_range

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memrepro.errors import MemreproError
-from memrepro.retrieve.tiered.segments import Message
+from memrepro.retrieve.tiered.keys.segments import Message
 from memrepro.text.temporal import YEARS
 
 # Folders of users that are being deleted.

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
-from memrepro.retrieve.tiered.lexical import words
-from memrepro.retrieve.tiered.segments import Message, content_hash
+from memrepro.retrieve.tiered.keys.lexical import words
+from memrepro.retrieve.tiered.keys.segments import Message, content_hash
 from memrepro.text.dates import TimeRange
 
 # Milliseconds to wait for another process's lock: no longer than a search may take.

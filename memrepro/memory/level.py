@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from memrepro.core.similarity import Doubles, products
 from memrepro.encode.encoder import Vectors
 from memrepro.memory import cold
-from memrepro.memory.fact import Similar
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
+from memrepro.memory.language.fact import Similar
 from memrepro.memory.stretches import Recut
 
 

@@ -13,7 +13,6 @@ from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.consolidate import consolidate
 from memrepro.memory.degrade import Chain, Limited
-from memrepro.memory.fact import Change, Decide, Extract
 from memrepro.memory.folders import (
     DELETED,
     check_message,
@@ -26,10 +25,11 @@ from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
 from memrepro.memory.language import extract as extractors
+from memrepro.memory.language.fact import Change, Decide, Extract
 from memrepro.memory.level import Changing, bring_level, cosines_of_facts
 from memrepro.memory.settings import Answer, Settings
 from memrepro.memory.stretches import recut
-from memrepro.retrieve.tiered.segments import Message
+from memrepro.retrieve.tiered.keys.segments import Message
 
 Mode = Literal["write", "read"]
 _DAY = 86400.0

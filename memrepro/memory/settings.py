@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from memrepro.errors import MemreproError
-from memrepro.retrieve.tiered.segments import LOOKAHEAD, Segmentation
+from memrepro.retrieve.tiered.keys.segments import LOOKAHEAD, Segmentation
 
 Recency = Literal["additive", "buckets"]
 Formula = Literal["combined", "memory_bank"]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memrepro.memory.journal import Journal, day
-from memrepro.retrieve.tiered.segments import (
+from memrepro.retrieve.tiered.keys.segments import (
     Message,
     Segmentation,
     cut,

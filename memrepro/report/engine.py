@@ -18,7 +18,7 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
     before: {…}    the cell is the paired difference from these values, with its interval
     minus: {…}     the cell is the mean less these values' mean
     docs: true     the cell counts the docs that a query is given
-    size: name     the cell is what `key_sizes.csv` says of the run's keys (study/key_sizes.py)
+    size: name     the cell is what `key_sizes.csv` says of the run's keys (study/search)
     call: name     the cell is text, by a function of the document's `analysis` of the spec
     computed: name of a table: by a function of `analysis`, or `module.function`: runs, table →
                    cells that take the place of those of the same row and column, or follow them

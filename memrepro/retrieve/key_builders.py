@@ -1,8 +1,8 @@
 """Which `KeyBuilder` a key scheme needs: the plain one, or that of a method family.
 
 A family with key schemes of its own says in its package what marks them, `KEY_SCHEME_MARK`, and
-has their builder in its module `key_builder`, as `BUILDER`. Where its keys make up something that
-has a size, such as a graph, its module `sizes` measures it, as `MEASURE`.
+has their builder in its module `keys.key_builder`, as `BUILDER`. Where its keys make up something
+that has a size, such as a graph, its module `sizes` measures it, as `MEASURE`.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,9 @@ def key_builder_for(key_scheme: str) -> type[KeyBuilder]:
     """The class that builds the keys of a key scheme; its parts are checked when it is made."""
     if not (family := family_of(key_scheme)):
         return PlainKeyBuilder
-    builder: type[KeyBuilder] = import_module(f"memrepro.retrieve.{family}.key_builder").BUILDER
+    builder: type[KeyBuilder] = import_module(
+        f"memrepro.retrieve.{family}.keys.key_builder"
+    ).BUILDER
     return builder
 
 

@@ -123,7 +123,7 @@ def _build(profiles: list[str], plan: Plan) -> Path:
 def _of_profile(profile: str) -> list[Path]:
     """What a profile's numbers are computed from: rankings, gold and the parameters."""
     of = [paths.results(one) for one in profiles_of(profile)]
-    names = ("runs", "data", "exclusions.csv", "protocols.parquet", "latency")
+    names = ("runs", "data", "evaluation", "latency")
     return [root() / "params.yaml", *(folder / name for folder in of for name in names)]
 
 

@@ -26,8 +26,8 @@ from memrepro.files.machine import processor
 from memrepro.files.progress import bar
 from memrepro.retrieve import Retriever, make_retriever
 from memrepro.study.params import load_plan
-from memrepro.study.requests import make_requests, read_vectors
 from memrepro.study.result import StageResult, data_files
+from memrepro.study.search.requests import make_requests, read_vectors
 
 COLUMNS = [
     "experiment", "part", "n", "mean_ms", "p50_ms", "p95_ms", "processor", "threads", "versions",

@@ -22,6 +22,7 @@ from memrepro.study.plan import (
     LatencyEntry,
     Plan,
     Protocol,
+    ProtocolEntry,
     Scale,
     StudyEntry,
     named,
@@ -172,10 +173,19 @@ def _latency(key: str, entry: object, experiments: Mapping[str, Experiment]) -> 
     return Latency(*shared.pop(), tuple(names), made.repeats)
 
 
+def _protocol(where: str, entry: object, exclude: Mapping[str, str]) -> Protocol:
+    """A protocol, which leaves out the kinds of question that all do but for those it keeps."""
+    made = build_entry(ProtocolEntry, where, entry)
+    for kind in made.keep:
+        _require(where, "kind", kind, exclude)
+    left_out = {kind: reason for kind, reason in exclude.items() if kind not in made.keep}
+    return Protocol(made.labels, left_out, made.roll_up)
+
+
 def _evaluation(entry: object) -> Evaluation:
     if isinstance(entry, Mapping) and isinstance(entry.get("protocols"), Mapping):
         protocols = {
-            key: build_entry(Protocol, f"evaluation.protocols.{key}", value)
+            key: _protocol(f"evaluation.protocols.{key}", value, entry.get("exclude") or {})
             for key, value in entry["protocols"].items()
         }
         entry = {**entry, "protocols": protocols}

@@ -172,7 +172,7 @@ class Evaluation:
     """Cut-offs and metrics, and the protocols, of which the first is kept a question.
 
     The others are summed up, at `protocol_ks` and for `protocol_metrics` alone, to which a sweep
-    over key schemes is held too.
+    over key schemes is held too. `exclude` says which kinds of question are left out, and why.
     """
 
     ks: tuple[PositiveInt, ...]
@@ -180,6 +180,16 @@ class Evaluation:
     protocol_ks: tuple[PositiveInt, ...]
     protocol_metrics: tuple[str, ...]
     protocols: Mapping[str, Protocol]
+    exclude: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, config=STRICT)
+class ProtocolEntry:
+    """A protocol as it is written: `Protocol`, which excludes all kinds but those it keeps."""
+
+    labels: str
+    keep: tuple[str, ...] = ()
+    roll_up: Literal["first", "official"] = "first"
 
 
 @dataclasses.dataclass(frozen=True, config=STRICT)

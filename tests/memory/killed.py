@@ -25,7 +25,7 @@ from memrepro.memory.journal import day
 from memrepro.memory.language import extract
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import Settings
-from memrepro.retrieve.tiered.segments import Message
+from memrepro.retrieve.tiered.keys.segments import Message
 from memrepro.text.temporal import dated_events
 from tests.memory.store_made import DAY, HOUR, MINUTE, START, all_bytes, check_whole
 

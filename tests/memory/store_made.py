@@ -3,7 +3,7 @@
 from memrepro.encode.encoder import HashEncoder
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import Settings
-from memrepro.retrieve.tiered.segments import Message
+from memrepro.retrieve.tiered.keys.segments import Message
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 # Monday 2023-05-08 00:00 UTC.

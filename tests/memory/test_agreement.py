@@ -13,7 +13,7 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import Settings
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.tiered.key_builder import (
+from memrepro.retrieve.tiered.keys.key_builder import (
     TieredKeyBuilder,
     TimedRequest,
     messages_of,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
-from memrepro.memory.fact import OPERATIONS, STATUSES, Candidate, Decision, Fact
 from memrepro.memory.journal import SCHEMA, any_word
 from memrepro.memory.language.conflicts import by_rules
-from memrepro.retrieve.tiered.lexical import Lexical
+from memrepro.memory.language.fact import OPERATIONS, STATUSES, Candidate, Decision, Fact
+from memrepro.retrieve.tiered.keys.lexical import Lexical
 
 NOW = 100.0
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from memrepro.llm.records import AnswerStore
-from memrepro.memory.fact import OPERATIONS, Candidate, Decision, Fact
 from memrepro.memory.language.conflicts import ModelDecider, apart, ask, by_rules
+from memrepro.memory.language.fact import OPERATIONS, Candidate, Decision, Fact
 from tests.papers.associa.llm.scripted import live, replay
 
 CASES = yaml.safe_load(Path(__file__).with_name("conflict_cases.yaml").read_text())

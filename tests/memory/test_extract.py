@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from memrepro.llm.model import Answer
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.structured import KINDS
-from memrepro.memory.fact import CATEGORIES, Candidate
 from memrepro.memory.language.extract import (
     HEDGED,
     PLAIN,
@@ -19,7 +18,8 @@ from memrepro.memory.language.extract import (
     by_rules,
     category_of,
 )
-from memrepro.retrieve.tiered.segments import Message, segment_text
+from memrepro.memory.language.fact import CATEGORIES, Candidate
+from memrepro.retrieve.tiered.keys.segments import Message, segment_text
 from tests.papers.associa.llm.scripted import live, replay
 
 AT = 1683554160.0  # 2023-05-08 13:56 UTC

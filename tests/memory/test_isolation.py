@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.memory.folders import user_folder
-from memrepro.retrieve.tiered.segments import Message
+from memrepro.retrieve.tiered.keys.segments import Message
 from tests.memory.store_made import MINUTE, START, all_bytes, opened
 
 HOSTILE = (

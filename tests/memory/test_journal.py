@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from memrepro.errors import MemreproError
 from memrepro.memory.journal import Journal
 from memrepro.memory.stretches import recut
-from memrepro.retrieve.tiered.segments import Message, Segmentation
+from memrepro.retrieve.tiered.keys.segments import Message, Segmentation
 from tests.memory.store_made import MINUTE, START, ids, said
 
 RULES = Segmentation()

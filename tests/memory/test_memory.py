@@ -9,8 +9,8 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.memory import control
 from memrepro.memory.settings import UNCERTAIN, Settings
-from memrepro.retrieve.tiered.lexical import Lexical
-from memrepro.retrieve.tiered.segments import Message, Segmentation
+from memrepro.retrieve.tiered.keys.lexical import Lexical
+from memrepro.retrieve.tiered.keys.segments import Message, Segmentation
 from tests.memory.store_made import (
     DAY,
     HOUR,

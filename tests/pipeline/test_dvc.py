@@ -142,7 +142,7 @@ def needed(stage):
             for e in PLAN.study(name).values():
                 names.add(f"memrepro.retrieve.{e.method}.retrievers")
                 keys = {variant.key_scheme for variant in e.variants().values()}
-                names |= key_modules(keys, ("key_builder", "sizes"))
+                names |= key_modules(keys, ("keys.key_builder", "sizes"))
         embedded = r"notebook embed -p profile=(\S+) -p dataset=(\S+)"
         for profile, name in re.findall(embedded, command):
             for levels in PLAN.keys(profile, name).values():
@@ -152,7 +152,7 @@ def needed(stage):
     return closure(names | reporting(stage))
 
 
-def key_modules(key_schemes, parts=("key_builder",)):
+def key_modules(key_schemes, parts=("keys.key_builder",)):
     families = {family_of(key_scheme) for key_scheme in key_schemes} - {""}
     return {f"memrepro.retrieve.{family}.{part}" for family in families for part in parts}
 
@@ -195,7 +195,7 @@ def test_a_stage_depends_on_all_the_code_that_it_runs(name):
 
 def test_what_is_imported_by_name_is_found():
     """Else the test above would see nothing of it."""
-    at = {"embed@sample": "memrepro/retrieve/tiered/segments.py",
+    at = {"embed@sample": "memrepro/retrieve/tiered/keys/segments.py",
           "retrieve@sample-rfmem": "memrepro/retrieve/rfmem/recollection.py",
           "retrieve-associa@sample": "memrepro/retrieve/associa/sizes.py",
           "prepare@locomo": "memrepro/data/locomo.py",
@@ -236,8 +236,8 @@ def test_each_study_has_its_stage_with_all_that_it_reads():
             vectors = f"data/vectors/{profile}/{e.dataset}" in stage["deps"]
             assert vectors or not e.encoder
             if e.ranges:
-                where = f"results/{PLAN.dataset(e.dataset).profile}/data/{e.dataset}"
-                assert {f"{where}/dates.parquet", f"{where}/ranges.parquet"} <= set(stage["deps"])
+                home = PLAN.dataset(e.dataset).profile
+                assert f"results/{home}/data/{e.dataset}/times" in stage["deps"]
         methods = {e.method for e in runs.values()}
         families = [d for d in stage["deps"] if d.startswith("memrepro/retrieve/") and "." not in d]
         # One group of stages holds all studies of keys, of which one has others' rankings too.
@@ -310,8 +310,7 @@ def test_only_evaluation_and_what_follows_reads_the_gold():
     for name, stage in STAGES.items():
         if name.startswith(("prepare", "embed", "retrieve")):
             read = {d for d in stage["deps"] if d.startswith("results/")}
-            allowed = ("dates.parquet", "ranges.parquet", "asked.parquet")
-            assert all(d.endswith(allowed) for d in read), name
+            assert all(d.endswith("/times") for d in read), name
 
 
 def test_results_are_kept_in_git_and_survive_a_failed_run():

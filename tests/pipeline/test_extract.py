@@ -13,8 +13,8 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table, sha256
 from memrepro.memory.language.extract import by_rules
 from memrepro.pipeline.stages import extract
-from memrepro.retrieve.tiered.key_builder import messages_of
-from memrepro.retrieve.tiered.segments import cut, segment_text
+from memrepro.retrieve.tiered.keys.key_builder import messages_of
+from memrepro.retrieve.tiered.keys.segments import cut, segment_text
 from memrepro.study.params import DatasetEntry, Evaluation, Plan
 from memrepro.text.sources import by_nlp, said_dates
 

@@ -8,10 +8,11 @@ from memrepro.core.prepared import save_extracted
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.pipeline.stages import download, report
-from memrepro.study import embedding, evaluation, retrieval
+from memrepro.study import embedding, evaluation
 from memrepro.study.evaluation import evaluate_run, read_gold
 from memrepro.study.params import load_plan
-from memrepro.study.requests import make_requests, read_vectors
+from memrepro.study.search import retrieval
+from memrepro.study.search.requests import make_requests, read_vectors
 
 
 @pytest.mark.parametrize(

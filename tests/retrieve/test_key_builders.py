@@ -4,7 +4,7 @@ from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Query, Round
 from memrepro.retrieve import attach_encoder, make_retriever
 from memrepro.retrieve.key_builders import key_builder_for
-from memrepro.retrieve.tiered.key_builder import TimedRequest
+from memrepro.retrieve.tiered.keys.key_builder import TimedRequest
 
 
 def test_a_tiered_request_has_the_times_of_its_queries():

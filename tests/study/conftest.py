@@ -2,7 +2,7 @@
 
 import pytest
 
-from memrepro.study import key_sizes
+from memrepro.study.search import key_sizes
 
 _counter = key_sizes._counter
 

@@ -6,9 +6,9 @@ from memrepro.core.memory import Dataset, Memory, Piece, Query, Round
 from memrepro.core.prepared import save_asked, save_extracted
 from memrepro.files import paths
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.tiered.key_builder import TieredKeyBuilder
+from memrepro.retrieve.tiered.keys.key_builder import TieredKeyBuilder
 from memrepro.study.params import Experiment
-from memrepro.study.requests import make_requests, read_vectors
+from memrepro.study.search.requests import make_requests, read_vectors
 from tests.study.toy import plan, write_vectors
 
 DAYS = {"s0": 1, "s1": 3, "s2": 11, "s3": 31}
@@ -25,7 +25,7 @@ def experiment(asked, **parameters):
 @pytest.fixture
 def dataset(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    monkeypatch.setattr("memrepro.study.requests.load_plan", lambda: plan({}))
+    monkeypatch.setattr("memrepro.study.search.requests.load_plan", lambda: plan({}))
     rounds = [(name, Round.of(f"{name}r", user=f"tea {name}")) for name in DAYS]
     times = {name: f"2023-05-{day:02d}T23:50" for name, day in DAYS.items()}
     memory = Memory.of("m", *rounds, times=times)

@@ -10,9 +10,9 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.retrieve.associa.key_builder import GraphKeyBuilder
-from memrepro.study import retrieval
+from memrepro.retrieve.associa.keys.key_builder import GraphKeyBuilder
 from memrepro.study.params import Experiment
+from memrepro.study.search import retrieval
 from tests.study.toy import plan, prepare, write_vectors
 
 KEY_SCHEME = "concat+graph:recorded-fact"
@@ -57,9 +57,9 @@ class Model:
 def model(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(EXPERIMENTS))
+    monkeypatch.setattr("memrepro.study.search.retrieval.load_plan", lambda: plan(EXPERIMENTS))
     model = Model()
-    monkeypatch.setattr("memrepro.study.retrieval.load_encoder", model.load)
+    monkeypatch.setattr("memrepro.study.search.retrieval.load_encoder", model.load)
     prepare_graphs()
     return model
 
@@ -79,9 +79,9 @@ def prepare_graphs():
 
 def run(monkeypatch, *names):
     some = {name: EXPERIMENTS[name] for name in names}
-    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(some))
+    monkeypatch.setattr("memrepro.study.search.retrieval.load_plan", lambda: plan(some))
     retrieval.run("all")
-    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(EXPERIMENTS))
+    monkeypatch.setattr("memrepro.study.search.retrieval.load_plan", lambda: plan(EXPERIMENTS))
     return [read_table(paths.run("sample", name)) for name in names]
 
 

@@ -5,10 +5,10 @@ import pytest
 from memrepro.core.prepared import load, load_extractions
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.retrieve.associa.graph import EDGE_KINDS, EVENT, NODE_KINDS, RELATION
-from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
+from memrepro.retrieve.associa.keys.graph import EDGE_KINDS, EVENT, NODE_KINDS, RELATION
+from memrepro.retrieve.associa.keys.key_builder import GraphKeyBuilder, graph_of
 from memrepro.retrieve.associa.sizes import COLUMNS
-from memrepro.study import retrieval
+from memrepro.study.search import retrieval
 from tests.study.test_encoder_attached import EXPERIMENTS, KEY_SCHEME, prepare_graphs
 from tests.study.toy import plan
 
@@ -17,7 +17,7 @@ from tests.study.toy import plan
 def planned(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     made = plan({"plain": EXPERIMENTS["plain"]})
-    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: made)
+    monkeypatch.setattr("memrepro.study.search.retrieval.load_plan", lambda: made)
     return made
 
 

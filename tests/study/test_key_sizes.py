@@ -9,8 +9,8 @@ from memrepro.core.memory import Memory, Round
 from memrepro.encode.load import TokenCounter
 from memrepro.encode.models import model_folder
 from memrepro.errors import MemreproError
-from memrepro.study.key_sizes import key_sizes
 from memrepro.study.params import Experiment
+from memrepro.study.search.key_sizes import key_sizes
 
 LONG = "word " * 300
 

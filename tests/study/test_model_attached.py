@@ -13,7 +13,7 @@ from memrepro.llm.records import AnswerStore
 from memrepro.llm.weights import folder_digest
 from memrepro.papers.associa.llm.extractor import to_file
 from memrepro.pipeline.stages.extract import extract
-from memrepro.study import retrieval
+from memrepro.study.search import retrieval
 from tests.llm.smollm2 import smollm2_folder
 from tests.papers.associa.llm.scripted import IDENTITY, live
 from tests.study.test_encoder_attached import EXPERIMENTS, experiment, model
@@ -26,7 +26,7 @@ ASKED = EXPERIMENTS | {"asked": experiment("deliberated", model="small")}
 
 def run(monkeypatch, models):
     monkeypatch.setattr(
-        "memrepro.study.retrieval.load_plan", lambda: replace(plan(ASKED), models=models)
+        "memrepro.study.search.retrieval.load_plan", lambda: replace(plan(ASKED), models=models)
     )
     retrieval.run("all")
     return {name: read_table(paths.run("sample", name)) for name in ASKED}

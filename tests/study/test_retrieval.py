@@ -12,8 +12,8 @@ from memrepro.evaluate.rollup import roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.retrieve import make_retriever
-from memrepro.study import retrieval
-from memrepro.study.requests import make_requests, read_vectors
+from memrepro.study.search import retrieval
+from memrepro.study.search.requests import make_requests, read_vectors
 from tests.study.toy import DEEP, GATE, experiment, plan, prepare
 
 EXPERIMENTS = {
@@ -32,7 +32,7 @@ TRACED = [name for name in EXPERIMENTS if name != "familiarity"]
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(EXPERIMENTS))
+    monkeypatch.setattr("memrepro.study.search.retrieval.load_plan", lambda: plan(EXPERIMENTS))
     return prepare()
 
 
@@ -78,7 +78,7 @@ def test_one_changed_run_leaves_the_bytes_of_the_others(toy, monkeypatch):
     first = {p: p.read_bytes() for p in retrieval.run("all").outputs}
     assert {p: p.read_bytes() for p in retrieval.run("all").outputs} == first
     changed = {**EXPERIMENTS, "familiarity": experiment("familiarity", k=3)}
-    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan(changed))
+    monkeypatch.setattr("memrepro.study.search.retrieval.load_plan", lambda: plan(changed))
     second = {p: p.read_bytes() for p in retrieval.run("all").outputs}
     assert {p.stem for p in first if first[p] != second[p]} == {"familiarity"}
 
@@ -88,7 +88,7 @@ def test_a_sweep_over_keys_is_shortened_and_one_over_a_parameter_is_not(toy, mon
         "by-keys": sweep("key_scheme", ("concat",)),
         "by-floor": sweep("floor", (0.1,)),
     }
-    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan({}, sweeps=swept))
+    monkeypatch.setattr("memrepro.study.search.retrieval.load_plan", lambda: plan({}, sweeps=swept))
     retrieval.run("all")
     by_keys, by_floor = (read_table(paths.run("sample", name)) for name in swept)
     assert list(by_keys.columns) == ["setting", *COLUMNS]

@@ -18,8 +18,8 @@ from pydantic import BaseModel, ConfigDict
 
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import Refused, parse
-from memrepro.memory.fact import Candidate, Decision, Fact, Operation, Similar
 from memrepro.memory.language.english import SINGLE, STATES
+from memrepro.memory.language.fact import Candidate, Decision, Fact, Operation, Similar
 from memrepro.memory.language.prompts import prompt
 from memrepro.memory.language.statements import Item, Statement, read
 

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from memrepro.errors import MemreproError
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import KINDS, parse_all
-from memrepro.memory.fact import Candidate, Category
 from memrepro.memory.language import english
 from memrepro.memory.language.english import WORDS
+from memrepro.memory.language.fact import Candidate, Category
 from memrepro.memory.language.prompts import prompt
 from memrepro.memory.language.statements import USER, clauses, read
 from memrepro.text import temporal
@@ -66,7 +66,7 @@ def by_store(dataset: "Dataset") -> "Extracted":
     """
     # They load pandas, which the store starts without.
     from memrepro.core.extractions import Extracted, Extraction
-    from memrepro.retrieve.tiered.segments import Message, segment_text
+    from memrepro.retrieve.tiered.keys.segments import Message, segment_text
 
     found = [
         Extraction(session.key, r.round_id, "store", "fact", fact.text)

@@ -24,11 +24,11 @@ from memrepro.files import paths
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.deliberation import Deliberated, deliberate
 from memrepro.retrieve.associa.evidence import Evidence, associated
-from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS, UTTERANCE, Graph
+from memrepro.retrieve.associa.keys.graph import EDGE_KINDS, NODE_KINDS, UTTERANCE, Graph
 from memrepro.retrieve.associa.retrievers import Associa, DeliberatedAssocia
 from memrepro.study.params import Experiment, load_plan
-from memrepro.study.requests import make_requests, read_vectors
-from memrepro.study.retrieval import embedder
+from memrepro.study.search.requests import make_requests, read_vectors
+from memrepro.study.search.retrieval import embedder
 
 _SEED = 0
 # Kind of node → its marker and its colour, light to dark so that greyscale tells them too.

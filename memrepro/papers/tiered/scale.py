@@ -37,7 +37,7 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.files.progress import bar
-from memrepro.retrieve.tiered.segments import Message, segment_text
+from memrepro.retrieve.tiered.keys.segments import Message, segment_text
 from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 
@@ -185,7 +185,7 @@ def _load(memory: "TieredMemory", first: int, last: int) -> list[str]:
 def _load_facts(db: sqlite3.Connection, sources: Sequence[str]) -> None:
     """Write one fact a segment into COLD."""
     from memrepro.memory.cold_tables import digest, note, write
-    from memrepro.memory.fact import Candidate, Fact
+    from memrepro.memory.language.fact import Candidate, Fact
 
     for number, (text, source) in enumerate(
         zip(questions(len(sources), 13), sources, strict=True), -len(sources)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from memrepro.core.ranking import top_k
 from memrepro.core.similarity import Doubles
-from memrepro.retrieve.associa.graph import Graph
+from memrepro.retrieve.associa.keys.graph import Graph
 from memrepro.retrieve.associa.solver import solve
 
 # Each edge prize is at most this share of the one before, and the cost is lowered by half of what

@@ -22,9 +22,9 @@ import numpy as np
 from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.association import Prizes, Subgraph, value_of
-from memrepro.retrieve.associa.entities import stop_words
 from memrepro.retrieve.associa.evidence import Found, Settings, associated
-from memrepro.retrieve.associa.graph import Graph
+from memrepro.retrieve.associa.keys.entities import stop_words
+from memrepro.retrieve.associa.keys.graph import Graph
 
 # Texts of queries → their vectors, shape (n, dimension), by the encoder of the graph's.
 Embed = Callable[[Sequence[str]], Floats]

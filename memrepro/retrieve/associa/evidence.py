@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from memrepro.core.similarity import Doubles, Floats
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.association import Prizes, Subgraph, associate, prize
-from memrepro.retrieve.associa.graph import Graph
 from memrepro.retrieve.associa.importance import DEGREES, importance
+from memrepro.retrieve.associa.keys.graph import Graph
 from memrepro.retrieve.associa.solver import PRUNINGS
 
 

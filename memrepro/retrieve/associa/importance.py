@@ -7,7 +7,7 @@ from scipy.sparse import coo_array
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.association import Subgraph
-from memrepro.retrieve.associa.graph import ENTITY, EVENT, Graph
+from memrepro.retrieve.associa.keys.graph import ENTITY, EVENT, Graph
 
 DEGREES = ("weighted", "counted")
 _TOLERANCE = 1e-12  # of the ranks' sum, which is 1

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from memrepro.core.similarity import Doubles, Floats, normalise, products
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.graph import ENTITY, EVENT, RELATION, Graph
+from memrepro.retrieve.associa.keys.graph import ENTITY, EVENT, RELATION, Graph
 
 # Vectors of length 1, shape (n, dimension), and a threshold → the place of what stands for each.
 Grouping = Callable[[Floats, float], NDArray[np.int64]]

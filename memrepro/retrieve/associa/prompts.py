@@ -3,6 +3,6 @@
 from pathlib import Path
 
 from memrepro.llm.prompt_files import PromptFile
-from memrepro.retrieve.associa.entities import CATEGORIES
+from memrepro.retrieve.associa.keys.entities import CATEGORIES
 
 prompt = PromptFile(Path(__file__).with_name("prompts.yaml"), CATEGORIES).prompt

@@ -2,7 +2,7 @@
 
 `recall` answers one query from a graph; deliberating recall (§4.2.2) does so again with what the
 evidence lacks, and ranks the union of the subgraphs. Docs need a graph key scheme, see
-`memrepro.retrieve.associa.key_builder`.
+`memrepro.retrieve.associa.keys.key_builder`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ from memrepro.retrieve.associa.deliberation import (
     deliberate,
 )
 from memrepro.retrieve.associa.evidence import Evidence, Found, Settings, associated, weighed
-from memrepro.retrieve.associa.graph import EVENT, Graph
 from memrepro.retrieve.associa.importance import with_utterances
-from memrepro.retrieve.associa.key_builder import graph_of
+from memrepro.retrieve.associa.keys.graph import EVENT, Graph
+from memrepro.retrieve.associa.keys.key_builder import graph_of
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
 from memrepro.retrieve.associa.model_deliberator import EntryDeliberator
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 from memrepro.core.keys import Request
 from memrepro.files.progress import bar
-from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS, Graph
-from memrepro.retrieve.associa.key_builder import graph_of
+from memrepro.retrieve.associa.keys.graph import EDGE_KINDS, NODE_KINDS, Graph
+from memrepro.retrieve.associa.keys.key_builder import graph_of
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
 from memrepro.retrieve.associa.retrievers import Associa
 

@@ -20,8 +20,8 @@ from memrepro.core.keys import Request, ranked
 from memrepro.core.ranking import Ranking
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.retrieve.tiered.key_builder import TieredKeys, TimedRequest, Units
-from memrepro.retrieve.tiered.lexical import Lexical
+from memrepro.retrieve.tiered.keys.key_builder import TieredKeys, TimedRequest, Units
+from memrepro.retrieve.tiered.keys.lexical import Lexical
 from memrepro.retrieve.tiered.scoring import (
     additive_recency,
     bucket_recency,

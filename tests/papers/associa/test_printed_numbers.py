@@ -2,9 +2,9 @@
 
 from memrepro.audit.documents import printed_rows
 from memrepro.report.checks import checked_rows
-from memrepro.retrieve.associa.entities import CATEGORIES
 from memrepro.retrieve.associa.evidence import Settings
-from memrepro.retrieve.associa.graph import EDGE_KINDS
+from memrepro.retrieve.associa.keys.entities import CATEGORIES
+from memrepro.retrieve.associa.keys.graph import EDGE_KINDS
 from memrepro.retrieve.associa.retrievers import DeliberatedAssocia
 
 

@@ -12,8 +12,8 @@ from memrepro.files import paths
 from memrepro.papers.associa.view import question_graph
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.evidence import recall
-from memrepro.retrieve.associa.key_builder import graph_of
-from memrepro.study.requests import make_requests, read_vectors
+from memrepro.retrieve.associa.keys.key_builder import graph_of
+from memrepro.study.search.requests import make_requests, read_vectors
 from tests.study.test_encoder_attached import EXPERIMENTS, experiment, prepare_graphs
 from tests.study.toy import WORDS, plan
 

@@ -8,7 +8,7 @@ from memrepro.files.atomic import read_table
 from memrepro.memory import control
 from memrepro.memory.journal import day
 from memrepro.papers.tiered import scale
-from memrepro.retrieve.tiered.segments import cut
+from memrepro.retrieve.tiered.keys.segments import cut
 from memrepro.study.plan import Plan
 from memrepro.text.temporal import dated_events
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.memory import Memory, Round, Session
-from memrepro.retrieve.associa.clues import EventClues, UtteranceClues
+from memrepro.retrieve.associa.keys.clues import EventClues, UtteranceClues
 
 PLACES = ("Paris", "the park", "a museum", "our school")
 PEOPLE = ("Ann", "Bob", "my sister", "a support group")

@@ -10,7 +10,7 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.evidence import Settings, associated, recall
-from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, graph_of
+from memrepro.retrieve.associa.keys.key_builder import GraphKeyBuilder, graph_of
 from memrepro.retrieve.associa.retrievers import RETRIEVERS, TIES, Associa, WithoutImportance
 
 from .made import memories

@@ -14,7 +14,7 @@ from memrepro.retrieve.associa.association import (
     prize,
     value_of,
 )
-from memrepro.retrieve.associa.graph import build_from
+from memrepro.retrieve.associa.keys.graph import build_from
 
 from .made import tale, vectors_of
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.memory import Round, Session
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.clues import (
+from memrepro.retrieve.associa.keys.clues import (
     SPEAKER,
     EventClues,
     Recipe,

@@ -17,7 +17,7 @@ from memrepro.retrieve.associa.deliberation import (
     expand,
 )
 from memrepro.retrieve.associa.evidence import Settings, associated, weighed
-from memrepro.retrieve.associa.key_builder import graph_of
+from memrepro.retrieve.associa.keys.key_builder import graph_of
 from memrepro.retrieve.associa.retrievers import Associa
 
 from .made import memories

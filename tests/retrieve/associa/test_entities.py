@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.retrieve.associa.entities import CATEGORIES, OTHER, mentions, names_in, relations
+from memrepro.retrieve.associa.keys.entities import CATEGORIES, OTHER, mentions, names_in, relations
 
 PERSON = "Person/User/Organization"
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from memrepro.core.memory import Memory
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.clues import (
+from memrepro.retrieve.associa.keys.clues import (
     EventClues,
     Recipe,
     UtteranceClues,
@@ -13,7 +13,7 @@ from memrepro.retrieve.associa.clues import (
     read_memory,
     read_session,
 )
-from memrepro.retrieve.associa.graph import EDGE_KINDS, NODE_KINDS, build_from
+from memrepro.retrieve.associa.keys.graph import EDGE_KINDS, NODE_KINDS, build_from
 
 from .made import memories, same, tale, vectors_of
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.graph import EVENT, build_from
 from memrepro.retrieve.associa.importance import page_rank, weights, with_utterances
+from memrepro.retrieve.associa.keys.graph import EVENT, build_from
 
 from .made import tale
 

@@ -9,9 +9,9 @@ from memrepro.core.key_builder import make_keys
 from memrepro.core.memory import Memory, Round
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.clues import Recipe, read_memory
-from memrepro.retrieve.associa.graph import build_from
-from memrepro.retrieve.associa.key_builder import GraphKeyBuilder, clues_of, graph_of
+from memrepro.retrieve.associa.keys.clues import Recipe, read_memory
+from memrepro.retrieve.associa.keys.graph import build_from
+from memrepro.retrieve.associa.keys.key_builder import GraphKeyBuilder, clues_of, graph_of
 
 from .made import memories, same
 

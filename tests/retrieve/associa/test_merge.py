@@ -7,8 +7,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 from memrepro.core.similarity import normalise
-from memrepro.retrieve.associa.clues import EventClues, Recipe, UtteranceClues, read_memory
-from memrepro.retrieve.associa.graph import RELATION, build_from
+from memrepro.retrieve.associa.keys.clues import EventClues, Recipe, UtteranceClues, read_memory
+from memrepro.retrieve.associa.keys.graph import RELATION, build_from
 from memrepro.retrieve.associa.merge import GROUPINGS, clustered, incremental, merge
 
 from .made import memories, same, tale, vectors_of

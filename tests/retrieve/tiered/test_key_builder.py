@@ -6,7 +6,7 @@ import pytest
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.memory import Memory, Round
 from memrepro.errors import MemreproError
-from memrepro.retrieve.tiered.key_builder import (
+from memrepro.retrieve.tiered.keys.key_builder import (
     TieredKeyBuilder,
     asked_at,
     seconds,

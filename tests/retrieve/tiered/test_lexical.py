@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro.retrieve.tiered.lexical import Lexical, words
+from memrepro.retrieve.tiered.keys.lexical import Lexical, words
 
 
 def fts5(texts, query):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.retrieve.tiered.segments import (
+from memrepro.retrieve.tiered.keys.segments import (
     LOOKAHEAD,
     Message,
     Segmentation,

@@ -14,8 +14,8 @@ from memrepro.core.similarity import normalise
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.tiered.key_builder import TieredKeyBuilder, TimedRequest
-from memrepro.retrieve.tiered.lexical import Lexical
+from memrepro.retrieve.tiered.keys.key_builder import TieredKeyBuilder, TimedRequest
+from memrepro.retrieve.tiered.keys.lexical import Lexical
 from memrepro.retrieve.tiered.retrievers import RECENCIES
 from memrepro.retrieve.tiered.scoring import additive_recency, bucket_recency, hybrid
 from memrepro.retrieve.tiered.selection import adaptive, mmr

@@ -26,8 +26,8 @@ from memrepro.llm.choose import language_model
 from memrepro.llm.model import Answer, LanguageModel, Prompt
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.structured import KINDS, Refused, parse
-from memrepro.retrieve.associa.clues import SPEAKER, EventClues
-from memrepro.retrieve.associa.entities import CATEGORIES
+from memrepro.retrieve.associa.keys.clues import SPEAKER, EventClues
+from memrepro.retrieve.associa.keys.entities import CATEGORIES
 from memrepro.retrieve.associa.prompts import prompt
 from memrepro.text import temporal
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, NonNegativeInt, PositiveInt, model_validator
 
 from memrepro.core.similarity import Floats, normalise, products
-from memrepro.retrieve.associa.clues import UtteranceClues, read_event
-from memrepro.retrieve.associa.entities import FIRST_PERSON, mentions, names_in
-from memrepro.retrieve.associa.graph import ENTITY, EVENT, UTTERANCE, build_from
+from memrepro.retrieve.associa.keys.clues import UtteranceClues, read_event
+from memrepro.retrieve.associa.keys.entities import FIRST_PERSON, mentions, names_in
+from memrepro.retrieve.associa.keys.graph import ENTITY, EVENT, UTTERANCE, build_from
 from memrepro.text.sentences import sentences
 
 SUFFICIENT, MISSING = "sufficient", "missing"

@@ -14,8 +14,8 @@ from memrepro.llm.model import Answer
 from memrepro.llm.structured import KINDS
 from memrepro.papers.associa.llm.extractor import prompt_of, read, said_of, to_file
 from memrepro.pipeline.stages.extract import extract
-from memrepro.retrieve.associa.clues import SPEAKER, EventClues, Recipe, read_memory
-from memrepro.retrieve.associa.graph import build_from
+from memrepro.retrieve.associa.keys.clues import SPEAKER, EventClues, Recipe, read_memory
+from memrepro.retrieve.associa.keys.graph import build_from
 from memrepro.text.sources import from_file
 from tests.papers.associa.llm.scripted import live, replay
 

@@ -14,7 +14,7 @@ from memrepro.papers.associa.tuning.samples import (
     story_nodes,
     telling,
 )
-from memrepro.retrieve.associa.graph import ENTITY, EVENT, UTTERANCE
+from memrepro.retrieve.associa.keys.graph import ENTITY, EVENT, UTTERANCE
 from tests.papers.associa.tuning.made import LIBRARY, OVEN
 
 QUERY, CUE = "Who founded the Harbour Library?", "Ida Marlow founded it in 1891"

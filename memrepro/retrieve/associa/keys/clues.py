@@ -19,7 +19,7 @@ from memrepro.core.key_schemes import KEY_SCHEMES, is_extraction
 from memrepro.core.memory import GRANULARITIES, Memory, Session
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa import KEY_SCHEME_MARK
-from memrepro.retrieve.associa.entities import (
+from memrepro.retrieve.associa.keys.entities import (
     CATEGORIES,
     FIRST_PERSON,
     OTHER,

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from memrepro.errors import MemreproError
-from memrepro.retrieve.tiered.lexical import words
+from memrepro.retrieve.tiered.keys.lexical import words
 
 _BLOCK = 3  # turns on each side of a possible shift
 _APART = 0.05  # the cosine of their words below which they are apart

@@ -31,8 +31,8 @@ from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.retrieve.tiered import KEY_SCHEME_MARK
-from memrepro.retrieve.tiered.lexical import Lexical
-from memrepro.retrieve.tiered.segments import (
+from memrepro.retrieve.tiered.keys.lexical import Lexical
+from memrepro.retrieve.tiered.keys.segments import (
     Message,
     cut,
     in_context,

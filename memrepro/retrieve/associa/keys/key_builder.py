@@ -17,14 +17,14 @@ from memrepro.core.keys import Keys
 from memrepro.core.memory import Memory, Session
 from memrepro.core.ranking import tie_keys
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.clues import (
+from memrepro.retrieve.associa.keys.clues import (
     EventClues,
     Recipe,
     UtteranceClues,
     dated,
     read_session,
 )
-from memrepro.retrieve.associa.graph import EDGE_KINDS, Graph, build_from
+from memrepro.retrieve.associa.keys.graph import EDGE_KINDS, Graph, build_from
 
 
 @dataclass

@@ -25,10 +25,10 @@ from memrepro.files.atomic import replacing, write_table
 from memrepro.files.progress import bar
 from memrepro.retrieve import attach_encoder, make_retriever
 from memrepro.retrieve.key_builders import measure_for
-from memrepro.study.key_sizes import key_sizes
 from memrepro.study.params import Experiment, Plan, load_plan
-from memrepro.study.requests import make_requests, read_vectors
 from memrepro.study.result import StageResult, data_files
+from memrepro.study.search.key_sizes import key_sizes
+from memrepro.study.search.requests import make_requests, read_vectors
 
 
 def write_trace(trace: Any, folder: Path) -> tuple[pd.DataFrame, list[Path]]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from memrepro.core.ranking import tie_keys
 from memrepro.core.similarity import Doubles, Floats
 from memrepro.errors import MemreproError
-from memrepro.retrieve.associa.clues import SPEAKER, UtteranceClues
+from memrepro.retrieve.associa.keys.clues import SPEAKER, UtteranceClues
 
 NODE_KINDS = ("utterance", "event", "entity", "time", "speaker")
 UTTERANCE, EVENT, ENTITY, TIME, SPEAKING = range(5)

@@ -1,0 +1,1 @@
+"""Keys of the tiered memory: segments of turns, and their words."""
