@@ -87,6 +87,8 @@ class Arena:
         self.profile, self.entry, self.encoder, self.k = profile, entry, encoder, k
         self.data, self.level, self.dataset = entry["arena"], entry["level"], entry["dataset"]
         self.name = f"{self.data}, {encoder}"
+        # In its own profile the sample is all there is, and is counted.
+        self.generated = bool(entry.get("generated"))
         self._short, self._plan = short, plan
         budgets = {f"{_METRIC}@{one}": (_METRIC, one) for one in (k // 2, k)}
         if "also" in entry:

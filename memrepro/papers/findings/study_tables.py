@@ -22,6 +22,7 @@ from memrepro.report.sources import FileSource, Source, write_sources
 from memrepro.report.tables import Cell, number
 
 _OURS = (*REFERENCES, "No document's")
+_GENERATED = "all five, on the generated sample"
 
 
 def _cell(
@@ -172,6 +173,7 @@ def idea_cells(study: Study) -> Iterator[Cell]:
         found = [
             one
             for arena in study.arenas
+            if not arena.generated
             for one in study.best_variants(arena)
             if one.method == method
         ]
@@ -217,15 +219,19 @@ def idea_cells(study: Study) -> Iterator[Cell]:
 
 
 def count_cells(study: Study) -> Iterator[Cell]:
-    """How many comparisons of each document's methods help, harm, or are not significant."""
+    """How many comparisons of each document's methods help, harm, or are not significant.
+
+    Those on texts of this project's own making have a row by themselves.
+    """
     for name in TESTED:
         counted: Counter[tuple[str, str]] = Counter()
         for arena in study.arenas:
             for one in study.best_variants(arena):
                 owner = one.method.partition(":")[0]
-                if owner not in _OURS and name in one.against:
-                    counted[owner, one.verdict(name)] += 1
-                    counted["all five", one.verdict(name)] += 1
+                if owner in _OURS or name not in one.against:
+                    continue
+                rows = (_GENERATED,) if arena.generated else (owner, "all five")
+                counted.update((row, one.verdict(name)) for row in rows)
         for owner in dict.fromkeys(owner for owner, _ in counted):
             n = sum(counted[owner, word] for word in (HELPS, OPEN, HARMS))
             for word in (HELPS, OPEN, HARMS):
