@@ -17,7 +17,7 @@ from memrepro.report.tables import Cell
 
 _FALLBACK = printed_rows("tiered", "parameters")["fallback, time of the vector search"]
 _TIMEOUT = float(_FALLBACK["printed"].removesuffix("ms"))
-_NAME = "tiered-scale"
+_NAME, _USERS = "tiered-scale", "tiered-users"
 
 
 def latency(profile: str) -> Iterator[Cell]:
@@ -45,6 +45,28 @@ def latency(profile: str) -> Iterator[Cell]:
     for row, segments, metric, text in steps + weights:
         column = f"{segments} segments, p50 / p95 ms"
         yield Cell(row, column, metric, "", text, 0, NOT_IN_PAPER, note=note, sources=source)
+    yield from _of_users(profile)
+
+
+def _of_users(profile: str) -> Iterator[Cell]:
+    """What asking one of many users takes, each with a folder, and what a user weighs."""
+    path = paths.latency(profile, _USERS, ".parquet")
+    if not path.is_file():
+        why = f"results/<profile>/latency/{_USERS}.parquet is not there: it has not been run"
+        yield Cell("one of many users", "p50 / p95 ms", "latency", "", "", 0, NOT_RUN, note=why)
+        return
+    source, table = str(FileSource(f"latency/{_USERS}.parquet")), read_table(path)
+    for n, x in zip(table["n"].tolist(), table.itertuples(), strict=True):
+        row, column = f"one of {x.users:,} users: {x.step}", f"{x.segments} segments, p50 / p95 ms"
+        text = f"{x.p50_ms:.2f} / {x.p95_ms:.2f}"
+        yield Cell(row, column, "latency", "", text, n, NOT_IN_PAPER, sources=source)
+    for x in table.drop_duplicates(["users", "segments"]).itertuples():
+        row, column = f"one of {x.users:,} users: weight", f"{x.segments} segments, p50 / p95 ms"
+        text = (
+            f"{x.disk_mb:.2f} MB and {x.files:.0f} files; open: {x.open_mb:.2f} MB in memory and "
+            f"{x.open_files:.1f} files"
+        )
+        yield Cell(row, column, "size", "", text, 1, NOT_IN_PAPER, sources=source)
 
 
 def _draw_steps(data: pd.DataFrame) -> Figure:

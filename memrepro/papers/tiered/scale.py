@@ -60,10 +60,10 @@ _AT_ONCE = 1000  # segments that are added together
 _QUERIES, _SECONDS = 40, 20.0  # of a step, at most
 _TOP = 5
 # Over an hour of silence ends a segment, and a million of them must end before the year 2100.
-_APART, _A_TURN_TAKES = 3660.0, 10.0
+APART, _A_TURN_TAKES = 3660.0, 10.0
 _MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], np.uint64)
 _SHIFTS = np.array([30, 27], np.uint64)
-_USER = "someone"
+USER = "someone"
 
 Step = Callable[[str], object]
 
@@ -111,7 +111,7 @@ def segments(first: int, last: int) -> Iterator[list[list[Message]]]:
                 Message(
                     f"m{number:+09d}-{turn}",
                     "user" if turn % 2 == 0 else "assistant",
-                    number * _APART + _A_TURN_TAKES * turn,
+                    number * APART + _A_TURN_TAKES * turn,
                     " ".join(said) + (" z" if number < 0 else " y") + _word(abs(number)),
                 )
                 for turn, said in enumerate(turns)
@@ -130,7 +130,7 @@ def questions(n: int, seed: int) -> list[str]:
 def fill_tiered(folder: Path, n_segments: int) -> float:
     """Fill WARM and COLD; seconds of `add`, or NaN where segments were loaded."""
     seconds = float("nan")
-    with _opened(folder) as memory:
+    with opened(folder) as memory:
         if n_segments <= STREAMED:
             seconds = 0.0
             for some in segments(0, n_segments):
@@ -141,27 +141,27 @@ def fill_tiered(folder: Path, n_segments: int) -> float:
         else:
             _load(memory, 0, n_segments)
     # Opening brings vectors level, and maintenance closes the last segment and builds indices.
-    with _opened(folder) as memory:
-        memory.maintain(n_segments * _APART)
+    with opened(folder) as memory:
+        memory.maintain(n_segments * APART)
         n_facts = n_segments // PER_FACT
         ids = _load(memory, -n_facts, 0)
         with memory.journal.transaction() as db:
             memory.journal.chill(ids)
             _load_facts(db, ids)
             memory.journal.put("behind", True)
-    with _opened(folder) as memory:
+    with opened(folder) as memory:
         # No reader needs the versions that filling has left.
         memory.index.compact(timedelta(0))
     return seconds
 
 
-def _opened(folder: Path, **more: Any) -> "TieredMemory":
+def opened(folder: Path, *, user: str = USER, **more: Any) -> "TieredMemory":
+    """A memory in which nothing grows old, and whose searches have no limit in time."""
     from memrepro.memory.memory import TieredMemory
     from memrepro.memory.settings import Settings
 
-    # Nothing grows old, and there is no limit in time: what a search takes is what is asked here.
     settings = Settings(warm_days=1e6, dense_ms=600_000.0, threshold=more.pop("threshold", 0.65))
-    return TieredMemory(folder, _USER, Drawn(_DIMENSION), settings, **more)
+    return TieredMemory(folder, user, Drawn(_DIMENSION), settings, **more)
 
 
 def _load(memory: "TieredMemory", first: int, last: int) -> list[str]:
@@ -190,7 +190,7 @@ def _load_facts(db: sqlite3.Connection, sources: Sequence[str]) -> None:
     for number, (text, source) in enumerate(
         zip(questions(len(sources), 13), sources, strict=True), -len(sources)
     ):
-        told = Candidate(text, "fact", 1.0, (source,), number * _APART)
+        told = Candidate(text, "fact", 1.0, (source,), number * APART)
         fact = Fact.from_statement(digest([text, source]), told)
         write(db, fact)
         note(db, "add", fact.fact_id, "", told, told.at, "")
@@ -198,9 +198,9 @@ def _load_facts(db: sqlite3.Connection, sources: Sequence[str]) -> None:
 
 def open_tiered(folder: Path, n_segments: int) -> dict[str, Step]:
     """The steps of a search over it."""
-    now = n_segments * _APART
-    memory, unsure = _opened(folder, mode="read"), _opened(folder, mode="read", threshold=0.95)
-    wordless = _opened(folder, mode="read")
+    now = n_segments * APART
+    memory, unsure = opened(folder, mode="read"), opened(folder, mode="read", threshold=0.95)
+    wordless = opened(folder, mode="read")
 
     def fails(texts: Sequence[str], role: Role) -> Vectors:
         raise MemreproError("no encoder")
@@ -218,7 +218,7 @@ def open_tiered(folder: Path, n_segments: int) -> dict[str, Step]:
 
 def recall_tiered(folder: Path) -> float:
     """The share of the five segments nearest to a question that its search finds."""
-    with _opened(folder, mode="read") as memory:
+    with opened(folder, mode="read") as memory:
         shares = []
         for vector in memory.encoder.encode(questions(_QUERIES, 11), "query"):
             found, _ = memory.index.nearest("segments", vector, _TOP)
@@ -331,21 +331,21 @@ def _peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _alone(work: Callable[..., Any], *arguments: Any) -> Any:
+def alone(work: Callable[..., Any], *arguments: Any) -> Any:
     """What `work` returns, in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(work, arguments)
 
 
 def _rows(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
-    filled = _alone(fill, store, n_segments, folder)
+    filled = alone(fill, store, n_segments, folder)
     disk = round(sum(p.stat().st_size for p in folder.rglob("*") if p.is_file()) / 2**20, 1)
-    recall = _alone(recall_tiered, folder) if store == "tiered" else 1.0
+    recall = alone(recall_tiered, folder) if store == "tiered" else 1.0
     machine = (platform.processor() or platform.machine(), os.cpu_count())
     return [
         (store, n_segments, *times, recall if "dense" in times[0] else np.nan, *filled, weighs,
          disk, *machine)
-        for *times, weighs in _alone(measure, store, n_segments, folder)
+        for *times, weighs in alone(measure, store, n_segments, folder)
     ]  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def test_loaded_and_streamed_stores_are_the_same(tmp_path, monkeypatch):
     assert np.isnan(scale.fill_tiered(tmp_path / "two", 40))
     found = []
     for folder in (tmp_path / "one", tmp_path / "two"):
-        with scale._opened(folder, mode="read") as memory:
+        with scale.opened(folder, mode="read") as memory:
             tiers = [s.tier for s in control.segments(memory)]
             assert tiers == ["cold"] * 4 + ["warm"] * 40
             assert memory.index.ids("segments") == memory.journal.keys("warm")
@@ -72,7 +72,7 @@ def test_the_table_has_a_row_for_each_step_of_each_store(tmp_path, monkeypatch):
     monkeypatch.setattr(scale, "load_plan", lambda: plan)
     entry = type("Entry", (), {"profile": "open", "segments": (20,)})
     monkeypatch.setattr(Plan, "scale", lambda *_: entry)
-    monkeypatch.setattr(scale, "_alone", lambda work, *arguments: work(*arguments))
+    monkeypatch.setattr(scale, "alone", lambda work, *arguments: work(*arguments))
     monkeypatch.setattr(scale, "_QUERIES", 3)
     done = scale.run("small")
     table = read_table(paths.measured("open") / "small.parquet")
