@@ -159,7 +159,7 @@ def _search(
     found = retriever.search(requests)
     table = to_frame(found)
     if (recall := getattr(found, "recall", None)) is not None:
-        table.attrs["recall"] = round(recall, 4)  # of an approximate search; the file keeps it
+        table.attrs["recall"] = round(recall, 4)  # of an approximate search
     return table, []
 
 

@@ -1,4 +1,4 @@
-"""Search through faiss: the product's rankings to the last bit, whatever lies how close together."""
+"""Search through faiss: the rankings of the product to the last bit, however close docs lie."""
 
 import faiss
 import numpy as np
@@ -101,6 +101,22 @@ def test_candidates_that_single_precision_swaps_are_put_right(n_queries, asked_p
     assert alone != found  # what faiss alone would have said
     assert [list(r.doc_ids) for r in index.search_memory(request, 10)] == found
     assert asked_product[-1] == n_queries  # no bound of single precision can show it
+
+
+@pytest.mark.parametrize("n_queries", [1, 7])
+def test_what_only_the_order_of_a_sum_tells_apart_is_left_to_the_product(n_queries, asked_product):
+    """Keys of the same numbers in other places, and a query of one number: all tie but for bits."""
+    generator = np.random.default_rng(3)
+    numbers = generator.normal(size=384).astype(np.float32)
+    vectors = np.stack([generator.permutation(numbers) for _ in range(200)])
+    queries = np.repeat(generator.random((n_queries, 1), np.float32), 384, axis=1)
+    request = memory(vectors, np.arange(200), np.arange(200), queries, 200)
+    assert len({float(score) for score in request.doc_scores()[0]}) > 1
+    found = index.search_memory(request, 10)
+    assert [one.doc_ids for one in found] == [
+        one.doc_ids for one in best_first(request, request.doc_scores(), 10)
+    ]
+    assert asked_product == [n_queries]
 
 
 @pytest.mark.parametrize(
