@@ -49,5 +49,5 @@ check: .venv/.installed
 	touch $@
 
 lock:
-	$(BIN)/uv pip compile --quiet --python-version 3.11 --extra dev --generate-hashes --no-emit-package torch \
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --extra cpu --extra dev --generate-hashes --no-emit-package torch \
 		$(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml

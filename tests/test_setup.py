@@ -11,7 +11,8 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-DIRECT = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+EXTRAS = PROJECT["optional-dependencies"]
+DIRECT = [*PROJECT["dependencies"], *EXTRAS["cpu"], *EXTRAS["dev"]]
 PINS = dict(requirement.split("==") for requirement in DIRECT)
 
 
@@ -45,7 +46,16 @@ def test_the_conda_environment_is_in_step():
     assert dict(r.split("==") for r in pip) == {k: v for k, v in PINS.items() if k != "faiss-cpu"}
 
 
-@pytest.mark.parametrize("name", sorted(PINS))
+def test_faiss_is_of_one_version_for_a_cpu_and_for_a_gpu_and_never_both():
+    # Both wheels own the folder `faiss`; torch is in the dependencies, which an extra adds to.
+    assert EXTRAS["cpu"] == [f"faiss-cpu=={PINS['faiss-cpu']}"]
+    assert EXTRAS["gpu"] == [f"faiss-gpu=={PINS['faiss-cpu']}"]
+    others = [*PROJECT["dependencies"], *EXTRAS["dev"], *locked()]
+    assert [name for name in others if name.startswith("faiss")] == ["faiss-cpu"]
+    assert f"torch=={PINS['torch']}" in PROJECT["dependencies"]
+
+
+@pytest.mark.parametrize("name", [*sorted(PINS), "faiss-gpu"])
 def test_every_direct_dependency_has_its_reason(name):
     reasons = (ROOT / "docs" / "dependencies.md").read_text()
     assert re.search(rf"^\| `{re.escape(name)}` \|", reasons, re.M)

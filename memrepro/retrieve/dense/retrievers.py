@@ -8,6 +8,7 @@ import numpy as np
 from memrepro.core.key_schemes import EXPANSION
 from memrepro.core.keys import Request, best_first, ranked, score_all
 from memrepro.core.ranking import Ranking, top_k
+from memrepro.retrieve.dense import index
 
 
 @dataclass(frozen=True)
@@ -17,12 +18,8 @@ class Dense:
     k: int
 
     def search(self, requests: Sequence[Request]) -> list[Ranking]:
-        """One ranking a query, in the order of the requests."""
-        return [
-            ranking
-            for request, scores in score_all(requests)
-            for ranking in best_first(request, request.keys.best(scores), self.k)
-        ]
+        """One ranking a query, in the order of the requests; all large memories through faiss."""
+        return index.search(requests, self.k)
 
 
 @dataclass(frozen=True)

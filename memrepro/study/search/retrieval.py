@@ -156,7 +156,11 @@ def _search(
     if one.traced:
         trace: Any = retriever  # the plan admits none that leaves no trace
         return write_trace(trace.trace(requests), paths.trace(one.profile, name, one.study))
-    return to_frame(retriever.search(requests)), []
+    found = retriever.search(requests)
+    table = to_frame(found)
+    if (recall := getattr(found, "recall", None)) is not None:
+        table.attrs["recall"] = round(recall, 4)  # of an approximate search
+    return table, []
 
 
 def shortened(run: pd.DataFrame, dataset: Dataset, depth: int) -> pd.DataFrame:
@@ -204,7 +208,9 @@ def _summary(name: str, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rows = sum(map(len, tables.values()))
     queries = max(table["query_id"].nunique() for table in tables.values())
     row = (name, len(tables), queries, round(rows / len(tables) / max(queries, 1), 2))
-    return pd.DataFrame([row], columns=["experiment", "runs", "queries", "docs a query"])
+    summary = pd.DataFrame([row], columns=["experiment", "runs", "queries", "docs a query"])
+    recalls = [table.attrs["recall"] for table in tables.values() if "recall" in table.attrs]
+    return summary.assign(recall=min(recalls)) if recalls else summary
 
 
 def search(experiment: str, deliberator: object) -> pd.DataFrame:
