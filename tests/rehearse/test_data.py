@@ -14,12 +14,15 @@ from memrepro.core import prepared
 from memrepro.data import longmemeval, personabench, personamem
 from memrepro.data.registry import registration
 from memrepro.errors import MemreproError
-from memrepro.files import atomic
 from memrepro.rehearse import haystacks
 from memrepro.rehearse.data import write_data
 from tests.data.gathered import gather, in_mirror
 
 SCALE = 1 / 50
+KEYS = (
+    "longmemeval-oracle", "longmemeval-s", "longmemeval-m", "personabench-n00", "personabench-n05",
+    "personabench-n07", "personamem-32k",
+)  # fmt: skip
 NOISES = ("personabench-n00", "personabench-n03", "personabench-n05", "personabench-n07")
 
 
@@ -236,20 +239,18 @@ def test_the_reader_of_contexts_takes_them(written):
 
 
 def test_the_same_scale_and_seed_give_the_same_bytes(tmp_path):
-    code = "import sys; from pathlib import Path; from memrepro.rehearse.data import write_data; "
-    code += "write_data(Path(sys.argv[1]), 1 / 1000)"
-    hashes = []
-    for n in range(2):
-        subprocess.run(
-            [sys.executable, "-c", code, str(tmp_path / str(n))], check=True,
-            env={**os.environ, "PYTHONHASHSEED": str(n), "TZ": ("UTC", "Asia/Tokyo")[n]},
-        )  # fmt: skip
-        files = sorted(p for p in (tmp_path / str(n)).rglob("*") if p.is_file())
-        hashes.append([(p.relative_to(tmp_path / str(n)), atomic.sha256(p)) for p in files])
-    assert hashes[0] == hashes[1]
-    write_data(tmp_path / "other", 1 / 1000, seed=18)
-    other = [atomic.sha256(tmp_path / "other" / path) for path, _ in hashes[0]]
-    assert not {digest for _, digest in hashes[0]} & set(other)
+    here, there = tmp_path / "here", tmp_path / "there"
+    write_data(here, 1 / 1000)
+    code = "import sys, pathlib; from memrepro.rehearse.data import write_data; "
+    code += "write_data(pathlib.Path(sys.argv[1]), 1 / 1000)"
+    away = {**os.environ, "PYTHONHASHSEED": "5", "TZ": "Asia/Tokyo", "LC_ALL": "de_DE.UTF-8"}
+    subprocess.run([sys.executable, "-c", code, str(there)], check=True, env=away)
+    files = sorted(path.relative_to(here) for path in here.rglob("*") if path.is_file())
+    assert {file.path for key in KEYS for file in registration(key).files} <= set(map(str, files))
+    for path in files:
+        assert (here / path).read_bytes() == (there / path).read_bytes(), path
+    write_data(there, 1 / 1000, seed=18)
+    assert not any((here / p).read_bytes() == (there / p).read_bytes() for p in files)
 
 
 @pytest.mark.parametrize("scale", [0, -1.0, 1.5, float("nan")])
