@@ -1,0 +1,1 @@
+"""The full profile rehearsed: data of its schema, models of its architectures, no result."""
