@@ -133,7 +133,7 @@ def test_a_shortened_ranking_has_the_same_top_at_every_level(seed):
 
 def test_the_summary_states_the_recall_of_an_approximate_search(toy, monkeypatch):
     dense = replace(experiment("dense", k=4), method="dense")
-    monkeypatch.setattr("memrepro.study.retrieval.load_plan", lambda: plan({"dense": dense}))
+    monkeypatch.setattr("memrepro.study.search.retrieval.load_plan", lambda: plan({"dense": dense}))
     assert "recall" not in retrieval.run("all").summary
     monkeypatch.setattr(index, "_LARGE", 1)
     monkeypatch.setattr(index, "lists_of", lambda n_queries, n_keys: 8)
