@@ -21,7 +21,7 @@ from memrepro.core.similarity import Doubles, Floats, products
 Places = NDArray[np.intp]
 
 # By turns on one thread, 384 dimensions, 1 to 1,000 queries (`benchmarks/search.py`): 0.8 to 1.1
-# times as fast as the product at 4,000 keys, 1.0 to 2.2 times at 10,000.
+# times as fast as the product at 4,000 keys, 1.0 to 2.2 times at 10,000, 1.3 to 5.9 at 100,000.
 _LARGE = 10_000
 _SCANNED = 1 << 36  # pairs of a query and a key: about a quarter of an hour of one thread
 _PROBED = 1 / 16  # share of an approximate index's lists that a query looks into
