@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -27,7 +27,7 @@ class EncoderIdentity:
             there are any, head, layer norm, truncation, attention, end token and padding side),
             or the test encoder's own.
         normalise: whether vectors have length 1.
-        dtype: of the weights, 'float32' or 'float16' (vectors are always float32).
+        dtype: of the weights, 'float32', 'bfloat16' or 'float16' (vectors are always float32).
         runtime: what multiplies, its version, and the kind of device: 'openvino 2026.4.1 cpu'.
     """
 
@@ -61,6 +61,23 @@ class Encoder(Protocol):
         Raises:
             MemreproError: if a vector is not finite.
         """
+
+    def batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Texts, the longest first, as batches for `stream`."""
+
+    def stream(
+        self, batches: Iterable[list[str]], role: Role
+    ) -> Iterator[tuple[list[str], Vectors]]:
+        """Each batch with its vectors, in order; a batch is taken when there is room.
+
+        Raises:
+            MemreproError: at the first batch that cannot be had.
+        """
+
+
+def in_batches(texts: Sequence[str], size: int = 32) -> Iterator[list[str]]:
+    """Texts as batches of `size`, in order."""
+    return (list(texts[start : start + size]) for start in range(0, len(texts), size))
 
 
 def check_vectors(
@@ -120,6 +137,16 @@ class HashEncoder:
                 total = self._direction(text)
             row[:] = total / np.sqrt(float(total @ total))
         return vectors
+
+    def batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        """Texts as batches of 32."""
+        return in_batches(texts)
+
+    def stream(
+        self, batches: Iterable[list[str]], role: Role
+    ) -> Iterator[tuple[list[str], Vectors]]:
+        """Each batch with its vectors."""
+        return ((batch, self.encode(batch, role)) for batch in batches)
 
     def _direction(self, word: str) -> NDArray[np.int64]:
         data = word.encode("utf-8", "surrogatepass")
