@@ -52,6 +52,10 @@ class Encoder(Protocol):
         """The vectors' d."""
 
     @property
+    def tokens(self) -> int | None:
+        """A batch's tokens, padding included; None where a batch has so many texts."""
+
+    @property
     def prompts(self) -> Mapping[Role, str]:
         """Role → what `encode` puts before a text."""
 
@@ -61,9 +65,6 @@ class Encoder(Protocol):
         Raises:
             MemreproError: if a vector is not finite.
         """
-
-    def batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Texts, the longest first, as batches for `stream`."""
 
     def stream(
         self, batches: Iterable[list[str]], role: Role
@@ -75,9 +76,46 @@ class Encoder(Protocol):
         """
 
 
-def in_batches(texts: Sequence[str], size: int = 32) -> Iterator[list[str]]:
-    """Texts as batches of `size`, in order."""
-    return (list(texts[start : start + size]) for start in range(0, len(texts), size))
+def about_tokens(text: str) -> int:
+    """A text's tokens, estimated: three bytes each, more than English or Chinese has."""
+    return 2 + len(text.encode("utf-8", "surrogatepass")) // 3
+
+
+def batches_of(texts: Sequence[str], encoder: Encoder, size: int = 32) -> Iterator[list[str]]:
+    """Texts as batches for an encoder's `stream`, in order.
+
+    Args:
+        texts: the longest first waste least padding.
+        encoder: its `tokens` are asked for anew with each text, since they may become fewer; a
+            text is a batch however long it is.
+        size: texts to a batch where tokens are not counted.
+    """
+    if encoder.tokens is None:
+        yield from (list(texts[start : start + size]) for start in range(0, len(texts), size))
+        return
+    prompt = max(map(about_tokens, encoder.prompts.values()))
+    batch: list[str] = []
+    longest = 0
+    for text in texts:
+        length = min(encoder.identity.maximum_length, prompt + about_tokens(text))
+        longest = max(longest, length)
+        if batch and longest * (len(batch) + 1) > encoder.tokens:
+            yield batch
+            batch, longest = [], length
+        batch.append(text)
+    if batch:
+        yield batch
+
+
+def encode_in_batches(encoder: Encoder, texts: Sequence[str], role: Role) -> Vectors:
+    """Texts → (n, d) float32 in their order, through `stream`, the longest first."""
+    vectors = np.zeros((len(texts), encoder.dimension), np.float32)
+    order = sorted(range(len(texts)), key=lambda i: (-len(texts[i]), texts[i]))
+    done = 0
+    for batch, found in encoder.stream(batches_of([texts[i] for i in order], encoder), role):
+        vectors[order[done : done + len(batch)]] = found
+        done += len(batch)
+    return vectors
 
 
 def check_vectors(
@@ -116,6 +154,7 @@ class HashEncoder:
     def __init__(self, dimension: int = 64) -> None:
         """Make one whose vectors have `dimension` entries."""
         self.dimension = dimension
+        self.tokens = None
         self.prompts: Mapping[Role, str] = {"query": "", "document": ""}
         self.identity = EncoderIdentity(
             model=f"hash-{dimension}",
@@ -137,10 +176,6 @@ class HashEncoder:
                 total = self._direction(text)
             row[:] = total / np.sqrt(float(total @ total))
         return vectors
-
-    def batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Texts as batches of 32."""
-        return in_batches(texts)
 
     def stream(
         self, batches: Iterable[list[str]], role: Role

@@ -4,7 +4,7 @@ A CPU takes batches of 32 texts in float32. A GPU takes batches of so many token
 included, and each GPU that has room for the model holds a replica of it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -41,15 +41,13 @@ class Placement:
         devices: 'cpu', or GPUs, each with a replica of the model.
         runtime: 'openvino' or 'torch'.
         dtype: of the weights, one of `BYTES_OF`.
-        tokens: to a batch, padding included; None for `texts` to a batch.
-        texts: to a batch where tokens are not counted.
+        tokens: to a batch, padding included; None for a CPU's 32 texts.
     """
 
     devices: tuple[str, ...] = ("cpu",)
     runtime: str = "torch"
     dtype: str = "float32"
     tokens: int | None = None
-    texts: int = 32
 
 
 def placement(
@@ -148,32 +146,3 @@ def count_weights(card: ModelCard, folder: Path) -> int:
             with safe_open(folder / path, "np") as file:
                 total += sum(prod(file.get_slice(key).get_shape()) for key in file.keys())  # noqa: SIM118
     return total
-
-
-def about_tokens(text: str) -> int:
-    """A text's tokens, estimated: three bytes each, more than English or Chinese has."""
-    return 2 + len(text.encode("utf-8", "surrogatepass")) // 3
-
-
-def cut(
-    texts: Sequence[str], most: Callable[[], int], prompt: int, maximum: int
-) -> Iterator[list[str]]:
-    """Texts as batches, in order, of at most so many tokens by `about_tokens`, with padding.
-
-    Args:
-        texts: the longest first wastes least.
-        most: a batch's tokens, asked anew for each text; one text is a batch however long it is.
-        prompt: the tokens put before each text.
-        maximum: a longer text is cut to so many tokens.
-    """
-    batch: list[str] = []
-    longest = 0
-    for text in texts:
-        length = min(maximum, prompt + about_tokens(text))
-        longest = max(longest, length)
-        if batch and longest * (len(batch) + 1) > most():
-            yield batch
-            batch, longest = [], length
-        batch.append(text)
-    if batch:
-        yield batch

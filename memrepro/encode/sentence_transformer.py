@@ -11,9 +11,16 @@ from typing import Any
 import numpy as np
 
 from memrepro.cluster.spread import in_threads
-from memrepro.encode.encoder import EncoderIdentity, Role, Vectors, check_vectors, in_batches
+from memrepro.encode.encoder import (
+    EncoderIdentity,
+    Role,
+    Vectors,
+    about_tokens,
+    check_vectors,
+    encode_in_batches,
+)  # fmt: skip
 from memrepro.encode.models import ModelCard
-from memrepro.encode.placement import ONLY_POOLED, Placement, about_tokens, cut
+from memrepro.encode.placement import ONLY_POOLED, Placement
 from memrepro.errors import MemreproError
 from memrepro.files.progress import quietly
 
@@ -49,7 +56,7 @@ class SentenceTransformerEncoder:
         with quietly():
             compiled = placed.runtime == "openvino"
             self._hidden = _compile(card, self._models[0]) if compiled else None
-        self._placed, self._tokens = placed, placed.tokens
+        self._placed, self.tokens = placed, placed.tokens
         self.dimension = card.dimension
         self.prompts = card.prompts
         self.identity = EncoderIdentity(
@@ -63,13 +70,6 @@ class SentenceTransformerEncoder:
             f"{placed.devices[0].partition(':')[0]}",
         )
 
-    def batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Texts as batches for `stream`: of 32 texts on a CPU, of so many tokens on GPUs."""
-        if self._tokens is None:
-            return in_batches(texts, self._placed.texts)
-        prompt = max(map(about_tokens, self.prompts.values()))
-        return cut(texts, lambda: self._tokens or 0, prompt, self.identity.maximum_length)
-
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Texts → (n, d) float32, in order.
 
@@ -78,13 +78,7 @@ class SentenceTransformerEncoder:
         Raises:
             MemreproError: as of `stream`.
         """
-        vectors = np.zeros((len(texts), self.dimension), np.float32)
-        order = sorted(range(len(texts)), key=lambda i: (-len(texts[i]), texts[i]))
-        done = 0
-        for batch, found in self.stream(self.batches([texts[i] for i in order]), role):
-            vectors[order[done : done + len(batch)]] = found
-            done += len(batch)
-        return vectors
+        return encode_in_batches(self, texts, role)
 
     def stream(
         self, batches: Iterable[list[str]], role: Role
@@ -134,8 +128,8 @@ class SentenceTransformerEncoder:
         # Out of the handler, whose traceback holds the tensors of the failed batch.
         if device != "cpu":
             torch.cuda.empty_cache()
-        if self._tokens:
-            self._tokens = min(self._tokens, len(texts) * max(map(about_tokens, texts)) // 2)
+        if self.tokens:
+            self.tokens = min(self.tokens, len(texts) * max(map(about_tokens, texts)) // 2)
         half = len(texts) // 2
         return np.vstack([self._batch(texts[:half], place), self._batch(texts[half:], place)])
 

@@ -15,7 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from memrepro.encode.encoder import Encoder, EncoderIdentity, Role, Vectors, check_vectors
+from memrepro.encode.encoder import (
+    Encoder,
+    EncoderIdentity,
+    Role,
+    Vectors,
+    batches_of,
+    check_vectors,
+)
 from memrepro.encode.models import cache_folder
 from memrepro.errors import MemreproError
 from memrepro.files.database import Database
@@ -107,6 +114,7 @@ def embed(
     store: VectorStore,
     *,
     progress: bool = True,
+    batch_size: int = 32,
 ) -> Vectors:
     """Texts → vectors, each unique text encoded at most once for ever.
 
@@ -121,6 +129,7 @@ def embed(
         role: decides the prompt.
         store: where vectors are kept; its `found` and `encoded` are increased.
         progress: a bar on a terminal; elsewhere a line on stderr now and then, and one at the end.
+        batch_size: texts to a commit, where the encoder does not count tokens.
 
     Returns:
         (n, d) float32 in the order of `texts`.
@@ -139,7 +148,7 @@ def embed(
     with bar(len(todo), name, " texts", show=progress) as shown:
 
         def still_missing() -> Iterator[list[str]]:
-            for batch in encoder.batches(todo):
+            for batch in batches_of(todo, encoder, batch_size):
                 # Another process may have committed some of these since.
                 still = set(store.missing([key_of[text] for text in batch]))
                 new = [text for text in batch if key_of[text] in still]

@@ -1,6 +1,7 @@
 """embed: the keys and queries of a data set as vectors; the only stage that wants a GPU."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,12 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from memrepro.cluster.workers import address
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, load_extractions, text_id
 from memrepro.encode.drift import drift
 from memrepro.encode.load import load_encoder
+from memrepro.encode.shards import ShardedEncoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -98,7 +101,8 @@ def _embed(
             builder.make_all(list(dataset.memories.values()))
             documents.update(dict.fromkeys(builder.texts))
     queries = dict.fromkeys(query.text for query in dataset.queries)
-    encoder = load_encoder(name)
+    load = partial(load_encoder, name)
+    encoder = ShardedEncoder(load) if address() else load()
     blocks, moved = [], dict[str, Any]()
     with VectorStore() as cache:
         for role, texts in (("document", list(documents)), ("query", list(queries))):

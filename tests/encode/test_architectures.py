@@ -126,8 +126,8 @@ def make_head(folder, stated=HIDDEN, real=HIDDEN, activation="linear.Identity"):
     (folder / "config.json").write_text(json.dumps(config))
 
 
-def load(card, folder, runtime="torch", batch_size=4):
-    return SentenceTransformerEncoder(card, folder, Placement(runtime=runtime, texts=batch_size))
+def load(card, folder, runtime="torch"):
+    return SentenceTransformerEncoder(card, folder, Placement(runtime=runtime))
 
 
 def token_ids(card, folder, text):
@@ -188,10 +188,10 @@ def test_an_entry_is_the_formula_it_states(tiny, name):
 )  # fmt: skip
 def test_batch_and_padding_do_not_matter(tiny, name, side):
     card, folder = tiny(name, padding_side=side)
-    encoder = load(card, folder, batch_size=16)
+    encoder = load(card, folder)
     assert encoder._models[0].tokenizer.padding_side == side
     together = encoder.encode(TEXTS, "document")
-    alone = load(card, folder, batch_size=1).encode(TEXTS, "document")
+    alone = np.vstack([encoder.encode([text], "document") for text in TEXTS])
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 

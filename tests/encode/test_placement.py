@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.encode.drift import drift
+from memrepro.encode.encoder import HashEncoder, about_tokens, batches_of
 from memrepro.encode.load import load_encoder
 from memrepro.encode.models import model_card, model_folder
 from memrepro.encode.placement import (
     Gpu,
     Placement,
-    about_tokens,
     count_weights,
-    cut,
     placement,
 )
 from memrepro.encode.sentence_transformer import SentenceTransformerEncoder
@@ -40,7 +39,7 @@ def gpu(n, free=80 * GB, bfloat16=True):
 def test_a_cpu_keeps_its_batches_whatever_the_entry_asks_of_a_gpu():
     half = replace(CARD, dtype="bfloat16")
     for card in (CARD, half):
-        assert placement(card, 0, []) == Placement(("cpu",), "openvino", "float32", None, 32)
+        assert placement(card, 0, []) == Placement(("cpu",), "openvino", "float32", None)
         assert placement(card, 0, [gpu(0)], device="cpu") == placement(card, 0, [])
     assert placement(QWEN, 0, []).runtime == "torch"
     assert half.recipe == CARD.recipe  # the key has its own field
@@ -78,13 +77,16 @@ def test_what_has_no_place_is_one_sentence(gpus, asked, says):
     assert len(str(error.value)) <= 400
 
 
-@given(st.lists(st.text(max_size=60)), st.integers(1, 200), st.integers(0, 5), st.integers(1, 40))
+@given(st.lists(st.text(max_size=60)), st.integers(1, 200), st.text(max_size=9), st.integers(1, 40))
 def test_batches_of_tokens_hold_all_texts_in_order_and_keep_to_their_size(texts, most, prompt, top):
-    batches = list(cut(texts, lambda: most, prompt, top))
+    encoder = HashEncoder()
+    encoder.tokens, encoder.prompts = most, {"query": prompt, "document": ""}
+    encoder.identity = replace(encoder.identity, maximum_length=top)
+    batches = list(batches_of(texts, encoder))
     assert [text for batch in batches for text in batch] == texts
     for batch in batches:
-        padded = len(batch) * max(min(top, prompt + about_tokens(text)) for text in batch)
-        assert len(batch) == 1 or padded <= most
+        longest = max(min(top, about_tokens(prompt) + about_tokens(text)) for text in batch)
+        assert len(batch) == 1 or len(batch) * longest <= most
 
 
 class Failing:
@@ -121,7 +123,7 @@ def store(tmp_path):
 def test_memory_that_is_full_halves_the_batch_and_goes_on(placed, store):
     encoder = placed(512)
     want = encoder.encode(TEXTS, "document")
-    first = len(next(encoder.batches(TEXTS)))
+    first = len(next(batches_of(TEXTS, encoder)))
     model = encoder._models[0] = Failing(encoder._models[0], most=first // 2)
     got = embed(TEXTS, encoder, "document", store)
     assert np.abs(got - want).max() < 1e-5
@@ -160,7 +162,7 @@ def test_a_gpu_that_disappears_is_one_sentence_and_the_next_run_goes_on(placed, 
     assert len(str(said.value)) <= 400
     assert "\n" not in str(said.value)
     before = len(store)
-    assert before == sum(map(len, list(encoder.batches(TEXTS))[:3]))
+    assert before == sum(map(len, list(batches_of(TEXTS, encoder))[:3]))
     again = encoder._models[0] = Failing(whole)
     embed(TEXTS, encoder, "document", store)
     assert sum(again.sizes) == len(TEXTS) - before
@@ -180,14 +182,14 @@ def test_replicas_share_the_batches_and_give_the_bytes_of_one(placed, store, tmp
         want = embed(TEXTS, one, "document", alone)
     assert embed(TEXTS, two, "document", store).tobytes() == want.tobytes()
     taken = [len(model.sizes) for model in models]
-    assert sum(taken) == len(list(one.batches(TEXTS)))
+    assert sum(taken) == len(list(batches_of(TEXTS, one)))
     assert max(taken) - min(taken) <= 1
     # Where one of them disappears, the batches before its own are kept.
     new = [f"new {text}" for text in TEXTS]
     models[1].dies, models[1].error = len(models[1].sizes) + 1, torch.AcceleratorError("CUDA error")
     with pytest.raises(MemreproError, match="cpu failed"):
         embed(new, two, "document", store)
-    assert len(store) == len(TEXTS) + sum(map(len, list(two.batches(new))[:3]))
+    assert len(store) == len(TEXTS) + sum(map(len, list(batches_of(new, two))[:3]))
 
 
 def test_the_drift_of_half_precision_is_measured(store):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.encode.encoder import EncoderIdentity, HashEncoder, in_batches
+from memrepro.encode.encoder import EncoderIdentity, HashEncoder
 from memrepro.encode.vectors import VectorStore, embed, vector_key
 from memrepro.errors import MemreproError
 from tests.forked import forked
@@ -26,16 +26,12 @@ def texts_to_embed(n=400):
 class Logged(HashEncoder):
     """A hash encoder that writes each text down, on the disk, before it encodes it."""
 
-    def __init__(self, log=None, seconds=0.0, poison=None, size=32):
+    def __init__(self, log=None, seconds=0.0, poison=None):
         super().__init__(32)
-        self.size = size
-        self.log, self.seconds, self.poison, self.asked = log, seconds, poison, []
-
-    def batches(self, texts):
-        return in_batches(texts, self.size)
+        self.log, self.seconds, self.poison, self.batches = log, seconds, poison, []
 
     def encode(self, texts, role):
-        self.asked.append(list(texts))
+        self.batches.append(list(texts))
         if self.log:
             with self.log.open("a") as file:
                 file.writelines(text.split(" word")[0].strip() + "\n" for text in texts)
@@ -94,27 +90,27 @@ def test_unique_texts_once_in_the_order_asked(store):
     got = embed(texts, encoder, "document", store)
     np.testing.assert_array_equal(got, HashEncoder(32).encode(texts, "document"))
     assert got.dtype == np.float32
-    assert Counter(t for batch in encoder.asked for t in batch) == {"a": 1, "b": 1, "cc": 1}
+    assert Counter(t for batch in encoder.batches for t in batch) == {"a": 1, "b": 1, "cc": 1}
     assert (store.found, store.encoded, len(store)) == (0, 3, 3)
     embed(["a", "d", "d"], encoder, "document", store)
-    assert encoder.asked[-1] == ["d"]
+    assert encoder.batches[-1] == ["d"]
     assert (store.found, store.encoded) == (1, 4)
     embed(["a"], encoder, "query", store)
-    assert encoder.asked[-1] == ["a"]
+    assert encoder.batches[-1] == ["a"]
     assert embed([], encoder, "query", store).shape == (0, 32)
 
 
 def test_batches_go_from_long_to_short_with_ties_by_text(store):
-    encoder = Logged(size=2)
+    encoder = Logged()
     texts = ["bb", "a", "ccc", "aa", "dddd", "b"]
-    embed(texts, encoder, "document", store)
-    assert encoder.asked == [["dddd", "ccc"], ["aa", "bb"], ["a", "b"]]
+    embed(texts, encoder, "document", store, batch_size=2)
+    assert encoder.batches == [["dddd", "ccc"], ["aa", "bb"], ["a", "b"]]
 
 
 def test_nan_never_enters_and_batches_before_it_stay(store):
-    encoder = Logged(poison="bad", size=2)
+    encoder = Logged(poison="bad")
     with pytest.raises(MemreproError, match=r"NaN.*3 characters"):
-        embed(["long text", "text", "bad", "x"], encoder, "document", store)
+        embed(["long text", "text", "bad", "x"], encoder, "document", store, batch_size=2)
     assert len(store) == 2  # the batch before
     with pytest.raises(MemreproError, match="NaN"):
         store.add([b"k"], np.array([[np.inf]], np.float32))
@@ -132,7 +128,7 @@ def test_a_flipped_bit_in_a_vector_is_seen(store):
 
 def work(path, log, seconds=0.0, step=1):
     with VectorStore(path) as store:
-        embed(texts_to_embed()[::step], Logged(log, seconds, size=BATCH), "document", store)
+        embed(texts_to_embed()[::step], Logged(log, seconds), "document", store, batch_size=BATCH)
 
 
 def committed(path):
@@ -171,7 +167,7 @@ def test_kills_lose_at_most_the_batch_in_flight(tmp_path):
     db.close()
     texts = texts_to_embed()
     with VectorStore(path) as killed, VectorStore(tmp_path / "whole.sqlite") as whole:
-        want = embed(texts, HashEncoder(32), "document", whole)
+        want = embed(texts, HashEncoder(32), "document", whole, batch_size=BATCH)
         got = embed(texts, HashEncoder(32), "document", killed)
         assert killed.encoded == 0
     assert got.tobytes() == want.tobytes()
