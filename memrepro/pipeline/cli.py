@@ -16,6 +16,7 @@ from memrepro.pipeline.printing import Action, print_table
 
 
 def _repro(arguments: argparse.Namespace) -> int:
+    from memrepro.cluster.workers import VARIABLE, address, opened
     from memrepro.files import paths
     from memrepro.files.atomic import root
     from memrepro.study.embedding import write_keys
@@ -29,7 +30,8 @@ def _repro(arguments: argparse.Namespace) -> int:
     # Else each stage compiles all that it imports, which takes longer than the stage.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "dvc", "repro", _last_stage(arguments.profile)]
-    status = subprocess.run(command, cwd=root(), env=environment, check=False).returncode
+    with opened(arguments.cluster or address()) as environment[VARIABLE]:
+        status = subprocess.run(command, cwd=root(), env=environment, check=False).returncode
     if status != 0:
         print(
             f"memrepro: the profile {arguments.profile!r} is not complete; the reason stands above "
@@ -163,6 +165,10 @@ def _parser() -> argparse.ArgumentParser:
 
     repro = add("repro", _repro, "run all stages of a profile, through dvc", False)
     repro.add_argument("profile", choices=PROFILES)
+    repro.add_argument(
+        "--cluster", default="", metavar="ADDRESS",
+        help="embed, extract and ask models in process on Ray: host:port, or local:N to try it",
+    )  # fmt: skip
     verify = add("verify", _verify, "compute all tables again from the rankings and compare")
     verify.add_argument("profile", choices=PROFILES)
     verify.add_argument(

@@ -1,6 +1,7 @@
 """embed: the keys and queries of a data set as vectors; the only stage that wants a GPU."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,12 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from memrepro.cluster.workers import address
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, load_extractions, text_id
+from memrepro.encode.drift import drift
 from memrepro.encode.load import load_encoder
+from memrepro.encode.shards import ShardedEncoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -85,7 +89,10 @@ def run(profile: str, dataset: str) -> StageResult:
 def _embed(
     profile: str, dataset: Dataset, name: str, levels: Mapping[str, str]
 ) -> tuple[dict[str, Any], Path]:
-    """Embed by one encoder: what a reader of the notebook sees, and the file."""
+    """Embed by one encoder: what a reader of the notebook sees, and the file.
+
+    Where it computes in half precision, the reader sees how far that is from float32.
+    """
     extractions = load_extractions(paths.extracted(dataset.name))
     documents: dict[str, None] = {}
     for granularity, schemes in levels.items():
@@ -94,13 +101,18 @@ def _embed(
             builder.make_all(list(dataset.memories.values()))
             documents.update(dict.fromkeys(builder.texts))
     queries = dict.fromkeys(query.text for query in dataset.queries)
-    encoder = load_encoder(name)
-    blocks = []
+    load = partial(load_encoder, name)
+    encoder = ShardedEncoder(load) if address() else load()
+    blocks, moved = [], dict[str, Any]()
     with VectorStore() as cache:
         for role, texts in (("document", list(documents)), ("query", list(queries))):
             vectors = embed(texts, encoder, role, cache)  # type: ignore[arg-type]
             ids = [text_id(text) for text in texts]
             blocks.append(pd.DataFrame({"role": role, "text_id": ids, "vector": list(vectors)}))
+        if (dtype := encoder.identity.dtype) != "float32":
+            # Against the CPU's: where half precision is asked for, float32 may have no room.
+            full = load_encoder(name, device="cpu")
+            moved = {"dtype": dtype, **drift(encoder, full, list(documents), list(queries), cache)}
     output = paths.vectors(profile, dataset.name, name)
     write_table(output, pd.concat(blocks, ignore_index=True))
     summary = {
@@ -109,5 +121,6 @@ def _embed(
         "documents": len(documents),
         "queries": len(queries),
         "mean length (characters)": int(np.mean([len(text) for text in documents])),
+        **moved,
     }
     return summary, output

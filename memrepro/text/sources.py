@@ -1,13 +1,12 @@
 """Sources of extractions for a whole data set: the deterministic extractor, and a recorded file."""
 
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
 from datetime import date
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from memrepro.cluster.workers import each_of
 from memrepro.core.extractions import KINDS, DatedEvent, Extracted, Extraction, QueryRange
 from memrepro.core.memory import Dataset, Round, Session, whole_session
 from memrepro.errors import MemreproError
@@ -37,12 +36,8 @@ def by_nlp(dataset: Dataset) -> Extracted:
     """
     texts: list[Extraction] = []
     sessions = dataset.sessions
-    # Forked workers find the sessions as they are; results come in the order of the sessions.
-    with (
-        ProcessPoolExecutor(mp_context=get_context("fork")) as workers,
-        bar(len(sessions), f"extract {dataset.name}", "session") as progress,
-    ):
-        for found in workers.map(_of_session, sessions, chunksize=16):
+    with bar(len(sessions), f"extract {dataset.name}", "session") as progress:
+        for found in each_of(_of_session, sessions):
             texts += found
             progress.update()
     dates, events, skipped = _dated(dataset)

@@ -27,7 +27,8 @@ from transformers import (
 
 from memrepro.encode.encoder import EncoderIdentity
 from memrepro.encode.models import model_card, registry
-from memrepro.encode.sentence_transformer import SentenceTransformerEncoder, default_runtime
+from memrepro.encode.placement import Placement, placement
+from memrepro.encode.sentence_transformer import SentenceTransformerEncoder
 from memrepro.encode.vectors import vector_key
 from memrepro.errors import MemreproError
 
@@ -125,10 +126,8 @@ def make_head(folder, stated=HIDDEN, real=HIDDEN, activation="linear.Identity"):
     (folder / "config.json").write_text(json.dumps(config))
 
 
-def load(card, folder, runtime="torch", batch_size=4):
-    return SentenceTransformerEncoder(
-        card, folder, device="cpu", runtime=runtime, dtype="float32", batch_size=batch_size
-    )
+def load(card, folder, runtime="torch"):
+    return SentenceTransformerEncoder(card, folder, Placement(runtime=runtime))
 
 
 def token_ids(card, folder, text):
@@ -189,10 +188,10 @@ def test_an_entry_is_the_formula_it_states(tiny, name):
 )  # fmt: skip
 def test_batch_and_padding_do_not_matter(tiny, name, side):
     card, folder = tiny(name, padding_side=side)
-    encoder = load(card, folder, batch_size=16)
-    assert encoder._model.tokenizer.padding_side == side
+    encoder = load(card, folder)
+    assert encoder._models[0].tokenizer.padding_side == side
     together = encoder.encode(TEXTS, "document")
-    alone = load(card, folder, batch_size=1).encode(TEXTS, "document")
+    alone = np.vstack([encoder.encode([text], "document") for text in TEXTS])
     np.testing.assert_allclose(together, alone, atol=1e-5)
 
 
@@ -210,7 +209,7 @@ def test_attention_is_causal_only_where_the_entry_says_so(tiny):
 
 def test_openvino_refuses_recipes_and_architectures_that_it_does_not_know(tiny):
     card, folder = tiny("stella-en-1.5b-v5")
-    assert default_runtime(card, "cpu") == "torch"
+    assert placement(card, 0, []).runtime == "torch"
     plain, qwen = tiny("gte-qwen2-7b-instruct", bidirectional=False, end_token=False, pooling="cls")
     plain = replace(plain, padding_side="right")
     assert plain.recipe == "cls"

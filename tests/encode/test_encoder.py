@@ -108,7 +108,7 @@ def test_import_is_light():
         ({"runtime": "onnx"}, "openvino and torch"),
         ({"runtime": "openvino", "dtype": "float16"}, "runtime='torch'"),
         ({"runtime": "openvino", "device": "cuda"}, "runtime='torch'"),
-        ({"dtype": "int8"}, "float32 and float16"),
+        ({"dtype": "int8"}, "float32, bfloat16, float16"),
     ],
 )
 def test_what_cannot_run_is_refused_in_words(asked, says):
@@ -154,10 +154,11 @@ def test_cuda_agrees_with_cpu(torch_cpu):
         pytest.skip("no CUDA device")
     want = torch_cpu.encode(TEXTS, "document")
     full = load_encoder(NAME)  # the device is found, the precision is not lowered unasked
-    half = load_encoder(NAME, device="cuda", dtype="float16")
-    assert [one.identity.dtype for one in (full, half)] == ["float32", "float16"]
-    assert all(one.identity.runtime.endswith(" cuda") for one in (full, half))
+    halves = [load_encoder(NAME, dtype=dtype) for dtype in ("float16", "bfloat16")]
+    assert [one.identity.dtype for one in (full, *halves)] == ["float32", "float16", "bfloat16"]
+    assert all(one.identity.runtime.endswith(" cuda") for one in (full, *halves))
     assert np.abs(full.encode(TEXTS, "document") - want).max() < 1e-3  # TF32 is off by default
-    got = half.encode(TEXTS, "document")
-    np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-6)
-    assert (got * want).sum(axis=1).min() > 0.999
+    for half in halves:
+        got = half.encode(TEXTS, "document")
+        np.testing.assert_allclose(np.linalg.norm(got, axis=1), 1, atol=1e-6)
+        assert (got * want).sum(axis=1).min() > 0.999

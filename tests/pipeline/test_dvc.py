@@ -79,7 +79,8 @@ def is_plumbing(name):
     family = re.fullmatch(r"memrepro\.retrieve\.(\w+)", name)
     return (
         name in PLUMBING
-        or name.startswith("memrepro.files")
+        # Where things lie, and where they run: the same bytes anywhere.
+        or name.startswith(("memrepro.files", "memrepro.cluster"))
         or (family is not None and family[1] in FAMILIES)
     )
 

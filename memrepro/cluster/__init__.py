@@ -1,0 +1,1 @@
+"""Work spread over workers in order; knows where it runs, and not what is done."""
