@@ -11,7 +11,6 @@ from memrepro.report.tables import Cell
 
 FILE = Path(__file__).with_name("items.yaml")
 NO_NUMBER = "drawn without numbers"
-_DASH = "–"  # stands in a printed table for what the document's text does not say
 _LACKING = "the document's report is not here: run `make repro` (or `dvc repro`), which makes it"
 
 
@@ -26,7 +25,8 @@ def item_cells(profile: str) -> Iterator[Cell]:
         places = [one for one in of(document) if one.table == table]
         if "of" in entry:
             places = [one for one in places if one.metric == entry["of"]]
-        numbers = [one for one in places if one.reported != _DASH]
+        # Where a figure has no number, or a table has words, a dash or a word is printed.
+        numbers = [one for one in places if any(sign.isdigit() for sign in one.reported)]
         texts = {
             "printed numbers": str(len(numbers)),
             "state": _counted(numbers) if numbers else NO_NUMBER if places else _LACKING,

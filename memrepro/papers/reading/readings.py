@@ -52,6 +52,7 @@ SCORES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "LoCoMo's F1": lambda rows: _by_rule(rows, rows["f1"]),
     "gold's words in it": lambda rows: _by_rule(rows, _numbers(rows["contains"])),
 }
+_DRAWN = ("right option", "LoCoMo's F1")
 # A rule's column → whether it calls an answer right.
 _RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "same words": lambda rows: rows["match"],
@@ -335,14 +336,21 @@ def read_answers(profile: str) -> Answers | None:
 
 
 def draw(answers: Answers | None, folder: Path) -> list[Path]:
-    """The figure: each condition's score beside no memory and chance, a panel a study."""
+    """The figure: each condition's score beside no memory and chance, a panel a study.
+
+    The score is that of options or of a rule, which no judge can sway.
+    """
     if answers is None:
         return []
-    rows = []
-    for row, _, part, _ in answers.conditions():
-        name, values = next(_scores(part), ("", pd.Series(dtype=float)))
-        if values.empty:
+    rows, seen = [], set()
+    for row, settings, part, _ in answers.conditions():
+        scores, unjudged = dict(_scores(part)), replace(settings, judge="", rubrics="")
+        name = next((name for name in _DRAWN if name in scores), "")
+        # Another judge has the same answers before it.
+        if not name or unjudged in seen:
             continue
+        seen.add(unjudged)
+        values = scores[name]
         study, condition, _ = row.split("; ", 2)
         count = answers.options_of(row)
         chance = 1 / count if count else np.nan
