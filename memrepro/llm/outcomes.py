@@ -2,14 +2,24 @@
 
 What cannot be recorded has none: a body that is no answer (nonsense, HTML, half a JSON), a status,
 a timeout or a broken connection is tried again, and in the end the run says how many prompts have
-no answer. A model that declines in its own words, with no word of it in the protocol, has answered.
+no answer.
+
+A model may decline in its own words, with no word of it in the protocol. Its answer counts like any
+other, since where a history does not hold the answer it may be right to say so; only its name is
+its own. It declines if its first words are that it cannot, may not or will not help, answer or do
+what else `_DECLINES` lists, after an apology, a regret or what it is, if anything. What it says
+later, or of others, is not read, and other languages are not known.
 """
+
+import re
 
 from memrepro.llm.model import OVER_LIMIT, REFUSED, TOO_LONG, Answer
 
+DECLINED = "declined"
 OUTCOMES = (
     "answered",
     "empty",  # nothing but white space
+    DECLINED,  # in the model's own words, to its end or cut
     "cut at the limit",  # it used all tokens that were allowed, and did not end
     "over the limit",  # it has more tokens than were allowed
     "too long",  # the prompt, for the model; it was not answered
@@ -18,6 +28,16 @@ OUTCOMES = (
 )
 # Some servers do not say why an answer ended.
 _ENDED = {"stop", ""}
+_FIRST = 200  # characters in which an answer may decline
+_DECLINES = re.compile(
+    r"\W{0,4}(?:(?:(?:i'm |i am )?(?:very |so |really )?sorry\b|(?:i |my )?apolog|unfortunately"
+    r"|as an? (?:ai|language model|assistant)\b)[^.!?]{0,40}?\W{1,4}(?:but )?){0,2}"
+    r"i(?:'m| am)? (?:can't|cannot|can not|could not|couldn't|won't|will not|may not|unable to"
+    r"|not able to|not allowed to|must decline to|have to decline to|decline to)"
+    r" (?:help|assist|answer|respond|provide|share|disclose|discuss|comply|fulfill?|engage|continue"
+    r"|participate|do (?:that|this))\b",
+    re.IGNORECASE,
+)
 
 
 def outcome_of(answer: Answer) -> str:
@@ -29,6 +49,8 @@ def outcome_of(answer: Answer) -> str:
         return "refused"
     if reason.startswith(OVER_LIMIT):
         return "over the limit"
+    if _DECLINES.match(answer.text[:_FIRST].replace("\u2019", "'")):
+        return DECLINED
     if reason == "length":
         return "cut at the limit"
     if not answer.text.strip():

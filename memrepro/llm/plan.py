@@ -27,7 +27,7 @@ def spending(
     prompts: Sequence[tuple[ModelIdentity, Prompt]],
     store: AnswerStore,
     prices: Mapping[str, Price],
-    per_minute: float | None = None,
+    tokens_per_second: float | None = None,
 ) -> pd.DataFrame:
     """What is left to ask, a row a model, in the order in which they first come.
 
@@ -35,13 +35,13 @@ def spending(
         prompts: whom to ask what; what is asked twice is asked once.
         store: of what is recorded.
         prices: by model.
-        per_minute: requests; None where the rate is not known.
+        tokens_per_second: of prompts and answers together; None where the rate is not known.
 
     Returns:
         `model`, `revision`; `calls` in all, `recorded`, `left`; of those left `prompt_tokens` by
         o200k_base (an estimate) and `answer_tokens` at most; `currency`, `low` (the prompts alone)
         and `high` (with answers of full length), missing where the model has no price; `minutes`
-        at that rate, missing where there is none.
+        for those tokens at that rate, missing where there is none.
     """
     asked: dict[ModelIdentity, dict[bytes, Prompt]] = {}
     for identity, prompt in prompts:
@@ -60,7 +60,7 @@ def spending(
             "left": len(lacking),
             "prompt_tokens": tokens.prompt,
             "answer_tokens": tokens.answer,
-            "minutes": len(lacking) / per_minute if per_minute else None,
+            "minutes": sum(tokens) / tokens_per_second / 60 if tokens_per_second else None,
         }
         if price := prices.get(identity.model):
             low, high = price.cost(Tokens(tokens.prompt)), price.cost(tokens)

@@ -106,7 +106,7 @@ def _forecast(arguments: argparse.Namespace, plan: Plan, studies: dict[str, Read
     with AnswerStore() as store:
         for name, study in studies.items():
             try:
-                found.append(forecast(study, plan.models, store, prices))
+                found.append(forecast(study, plan.models, store, prices, arguments.rate))
             except MemreproError as error:
                 print(f"memrepro: {name} cannot be planned here: {error}", file=sys.stderr)
                 status = 1
@@ -120,16 +120,14 @@ def _with_totals(table: pd.DataFrame, arguments: argparse.Namespace) -> pd.DataF
     from memrepro.read.forecast import COUNTS
 
     costs = ["low", "high"] if arguments.prices else []
-    totals = table.groupby(["model", "revision"], as_index=False)[[*COUNTS, *costs]].sum(
+    time = ["minutes"] if arguments.rate else []
+    totals = table.groupby(["model", "revision"], as_index=False)[[*COUNTS, *costs, *time]].sum(
         min_count=1
     )
     if arguments.prices:
         totals["currency"] = totals["model"].map(table.groupby("model")["currency"].first())
     table = pd.concat([table, totals.assign(study="all")], ignore_index=True)
-    if arguments.rate:
-        tokens = table["prompt_tokens"] + table["answer_tokens"]
-        table["minutes"] = (tokens / arguments.rate / 60).round(1)
+    table["minutes"] = table["minutes"].round(1)
     money = ["currency", *costs] if arguments.prices else []
-    time = ["minutes"] if arguments.rate else []
     columns = ["study", "condition", "step", "model", "docs", "dropped", *COUNTS, *money, *time]
     return table[columns].astype(object).where(table[columns].notna(), "")

@@ -19,7 +19,11 @@ COUNTS = ["too_long", "calls", "recorded", "left", "prompt_tokens", "answer_toke
 
 
 def forecast(
-    study: ReadingStudy, entries: Entries, store: AnswerStore, prices: Mapping[str, Price]
+    study: ReadingStudy,
+    entries: Entries,
+    store: AnswerStore,
+    prices: Mapping[str, Price],
+    tokens_per_second: float | None = None,
 ) -> pd.DataFrame:
     """What a study would ask, a row a condition and step; no model is asked and none is loaded.
 
@@ -32,6 +36,7 @@ def forecast(
         entries: of `models` in params.yaml.
         store: of what is recorded.
         prices: by model, as it is called by its endpoint.
+        tokens_per_second: of every model; None where the rate is not known.
 
     Returns:
         the study, condition and step; how many prompts are too long for the condition, and are not
@@ -55,7 +60,7 @@ def forecast(
             calls.append(call)
             seen.add(call)
     spent = [
-        spending(calls, store, prices).assign(condition=condition, step=step)
+        spending(calls, store, prices, tokens_per_second).assign(condition=condition, step=step)
         for (condition, step, _), calls in asked.items()
     ]
     steps = pd.DataFrame(list(asked), columns=_BY)

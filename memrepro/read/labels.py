@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.bootstrap import RESAMPLES, SEED, Interval, paired_difference
 from memrepro.files.atomic import numbered_json_lines, read_table
 
 _SAID = {
@@ -27,6 +27,7 @@ UNKNOWN, TWICE, UNREADABLE, UNJUDGED, MISSING = (
     "question without a verdict of the judge", "question without a label",
 )  # fmt: skip
 ALL = "all kinds"
+_NO_ROOM = 1e-12  # for agreement beyond chance
 
 
 class Labels(NamedTuple):
@@ -88,6 +89,24 @@ def kappa(first: pd.Series, second: pd.Series) -> float:
     if first.nunique() == second.nunique() == 1:
         return float((first == second).all())
     return float(cohen_kappa_score(first, second))
+
+
+def kappa_interval(first: pd.Series, second: pd.Series) -> Interval:
+    """κ of two lists of verdicts, with its 95 % bootstrap interval over answers.
+
+    A resample depends only on how often each pair of verdicts was drawn; where both sides say the
+    same one thing of all of its answers, its κ is that of `kappa`.
+    """
+    pairs = 2 * first.to_numpy(np.int64) + second.to_numpy(np.int64)
+    shares = np.bincount(pairs, minlength=4) / len(pairs)
+    drawn = np.random.default_rng(SEED).multinomial(len(pairs), shares, size=RESAMPLES)
+    table = drawn.reshape(-1, 2, 2) / len(pairs)
+    observed = np.trace(table, axis1=1, axis2=2)
+    expected = (table.sum(axis=1) * table.sum(axis=2)).sum(axis=1)
+    beyond, room = observed - expected, 1 - expected
+    values = np.where(room > _NO_ROOM, beyond / np.maximum(room, _NO_ROOM), observed)
+    low, high = np.percentile(values, [2.5, 97.5])
+    return Interval(kappa(first, second), float(low), float(high))
 
 
 def agreement(

@@ -27,7 +27,7 @@ from memrepro.llm.model import (
     Prompt,
     prompt_key,
 )  # fmt: skip
-from memrepro.llm.outcomes import outcome_of
+from memrepro.llm.outcomes import DECLINED, outcome_of
 from memrepro.read.history import Histories, Shown, found, shown_of
 from memrepro.read.judge import Rubrics, by_rule, judge_prompt, read_rubrics, verdict
 from memrepro.read.plan import IN_WORDS, Condition, ReadingStudy, choose
@@ -244,7 +244,7 @@ def _row(
             row |= by_rule(case.gold, answer.text)._asdict()
     elif answered:
         place = _place(case, prompt, answer)
-        outcome = NO_OPTION if place < 0 else outcome
+        outcome = NO_OPTION if place < 0 and outcome != DECLINED else outcome
         chosen = case.order[place] if place >= 0 else -1
     if any(note.finish_reason.startswith(REFUSED) for note in notes):
         outcome = NO_NOTE

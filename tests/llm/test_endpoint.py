@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memrepro.errors import MemreproError
 from memrepro.llm.completions import Broken, said_of, seconds_to_wait, to_answer
 from memrepro.llm.endpoint import Endpoint
-from memrepro.llm.model import ModelIdentity, Parameters, Prompt, Tokens, prompt_key
+from memrepro.llm.model import Answer, ModelIdentity, Parameters, Prompt, Tokens, prompt_key
 from memrepro.llm.outcomes import OUTCOMES, outcome_of
 from memrepro.llm.pace import Budget, most_tokens
 from memrepro.llm.prices import Price, read_prices
@@ -343,6 +343,7 @@ BECAME = [
     ({}, "answered", 1),
     (body("fine", ""), "answered", 1),
     (body(" \n"), "empty", 1),
+    (body("I\u2019m sorry, but I can\u2019t assist with that."), "declined", 1),
     (body("half a sent", "length"), "cut at the limit", 1),
     (body("", "length"), "cut at the limit", 1),
     (body("far too much", tokens=513), "over the limit", 1),
@@ -380,6 +381,26 @@ def test_every_bad_answer_has_its_name_and_stops_no_other(server, tmp_path, faul
             assert len(store) == 11
         assert asked(server)["question 5"] == times
         assert len(server.asked) == 11 + times
+
+
+@pytest.mark.parametrize(
+    ("said", "became"),
+    [
+        ("I am unable to provide the answer to", "declined"),
+        ("As an AI language model, I cannot share personal data.", "declined"),
+        ("Sorry for any confusion, but I won't do that", "declined"),
+        ("Unfortunately, I must decline to answer.", "declined"),
+        ("I'm sorry for the confusion. I'm here to help you.", "answered"),
+        ("Not mentioned, so I cannot answer.", "answered"),  # it says first what is the case
+        ("Tim said: I can't help you.", "answered"),
+        ("I can't wait to share this!", "answered"),
+        ("I cannot tell from the conversations.", "answered"),
+    ],
+)
+def test_a_model_that_declines_in_its_own_words_has_a_name_of_its_own(said, became):
+    assert outcome_of(Answer(said, 1, 1, 0.0, "m", "r", "stop", "")) == became
+    cut = outcome_of(Answer(said, 1, 1, 0.0, "m", "r", "length", ""))
+    assert cut == ("declined" if became == "declined" else "cut at the limit")
 
 
 def test_all_outcomes_were_met():

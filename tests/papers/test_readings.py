@@ -1,5 +1,7 @@
 """Tables on our readers' answers: on rows made at random, against what they were made of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -171,6 +173,45 @@ def test_the_judge_beside_the_rules(made):
     equal = ((f1 >= 0.5) == judged)[6:].mean()
     assert mean(found[row, "F1 ≥ 0.5: equal"]) == pytest.approx(equal, abs=1e-4)
     assert {r for r, _ in found} == {row}
+
+
+def test_the_four_shares_of_found_and_right_add_up(made):
+    answers, recall, right, *_ = made
+    found = texts(readings.retrieval_cells(answers))
+    row, whole = "options; five; tiny; right option", recall == 1
+    assert mean(found[row, "R, G"]) == pytest.approx((whole & right).mean(), abs=1e-4)
+    assert mean(found[row, "not R, G"]) == pytest.approx((~whole & right).mean(), abs=1e-4)
+    shares = [mean(found[row, f"{r}, {g}"]) for r in ("R", "not R") for g in ("G", "not G")]
+    assert sum(shares) == pytest.approx(1, abs=1e-3)
+    # F1 is no yes or no.
+    assert ("words; five; tiny; LoCoMo's F1", "R, G") not in found
+
+
+def test_strict_and_lenient_rubrics_stand_side_by_side_and_each_has_its_own_floor(made):
+    answers, *_, f1, judged = made
+    five = answers.rows[(answers.rows["study"] == "words") & (answers.rows["condition"] == "five")]
+    assert not list(readings.rubric_cells(answers))
+    kind = {"condition": "five-lenient", "judged": five["judged"] | (five["f1"] > 0.5)}
+    study = answers.study_of("words; five; tiny")
+    lenient = replace(study.conditions["five"], rubrics="lenient")
+    conditions = {**study.conditions, "five-lenient": lenient}
+    both = Answers(
+        pd.concat([answers.rows, five.assign(**kind)], ignore_index=True),
+        {"options": answers.study_of("options"), "words": replace(study, conditions=conditions)},
+    )
+    found = texts(readings.rubric_cells(both))
+    row = "words; five; tiny"
+    assert {name for name, _ in found} == {row}
+    passes = judged | (f1 > 0.5)
+    assert mean(found[row, "the first passes"]) == pytest.approx(judged[5:].mean(), abs=0.01)
+    assert mean(found[row, "the second alone"]) == pytest.approx(
+        (passes & ~judged)[5:].mean(), abs=0.01
+    )
+    assert mean(found[row, "the first alone"]) == 0
+    # No lenient floor was asked for.
+    gains = texts(readings.accuracy_cells(both))
+    assert (f"{row}; all kinds", "judged right: gain over it") not in gains
+    assert ("words; five-lenient; tiny; all kinds", "judged right: gain over it") not in gains
 
 
 def test_where_nothing_was_read_each_table_says_so():

@@ -349,7 +349,7 @@ def reads(stage, changed):
 def after_runs(profile):
     """The stages behind the rankings of a profile; the full one's reports read the open one's."""
     profiles = {profile, "full"} if profile == "open" else {profile}
-    late = ("evaluate", "report", "findings", "audit", "verify")
+    late = ("evaluate", "report", "findings", "reading", "audit", "verify")
     return {
         name for name, s in STAGES.items()
         if name.startswith(late) and profile_of(s) in profiles

@@ -150,6 +150,7 @@ def test_options_are_counted_in_the_data_sets_order_however_they_are_shown(datas
     ("says", "finish", "outcome"),
     [
         ("(a) or (b)", "stop", "names no option"),
+        ("I'm sorry, but I can't help with that.", "stop", "declined"),
         ("", "refused: content_filter", "refused"),
         ("", TOO_LONG, "too long"),
     ],

@@ -11,7 +11,13 @@ from matplotlib.figure import Figure
 
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
-from memrepro.papers.reading.shares import by_kind, mean_interval, share_cells
+from memrepro.papers.reading.shares import (
+    by_kind,
+    judges_beside,
+    kappa_in_words,
+    mean_interval,
+    share_cells,
+)
 from memrepro.read.labels import kappa
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number
@@ -35,7 +41,12 @@ _PASSES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "judged right at least once": lambda rows: rows[_ROUNDS].any(axis=1),
     "judged right three times": lambda rows: rows[_ROUNDS].all(axis=1),
 }
-_MAJORITY = next(iter(_PASSES))
+_MAJORITY, _LENIENT, _STRICT = _PASSES
+_JUDGES = (
+    "lenient vote: right at least once; strict vote: three times; the published records hold one "
+    "model judge under one lenient rubric; a strict rubric stands beside a lenient one only where "
+    "this project's own reader was judged by both (readings_rubrics)"
+)
 
 
 def _readers(scored: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -76,11 +87,37 @@ def agreement_cells(scored: pd.DataFrame) -> Iterator[Cell]:
             "three judgements agree": mean_interval(same),
             "κ of two judgements": number(float(np.mean(pairs))),
             **{
-                f"κ of judge and {name}": number(kappa(judged, rule(rows)))
+                f"κ of judge and {name}": kappa_in_words(judged, rule(rows))
                 for name, rule in _RULES.items()
             },
         }
         yield from share_cells(reader, "agreement", texts, len(rows), f"{_NOTE}; {_KAPPA}", _PATH)
+
+
+def judge_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+    """Judge against judge, by reader; of the wrong answers each that passes is the judge's error.
+
+    The records hold one model's judgements, three times: by each other, by the strictest and the
+    most lenient vote of them, and by the rules.
+    """
+    for reader, rows in _readers(scored):
+        votes = {name: vote(rows) for name, vote in _PASSES.items()}
+        pairs = [
+            (
+                f"judgement {one}",
+                f"judgement {other}",
+                rows[f"judged_{one}"],
+                rows[f"judged_{other}"],
+            )
+            for one, other in combinations(range(1, len(_ROUNDS) + 1), 2)
+        ]
+        pairs.append(("lenient vote", "strict vote", votes[_LENIENT], votes[_STRICT]))
+        pairs += [("majority", name, votes[_MAJORITY], rule(rows)) for name, rule in _RULES.items()]
+        for one, other, first, second in pairs:
+            yield from share_cells(
+                f"{reader}; {one} and {other}", "verdicts", judges_beside(first, second),
+                len(rows), f"{_NOTE}; {_KAPPA}; {_JUDGES}", _PATH,
+            )  # fmt: skip
 
 
 def wrong_cells(scored: pd.DataFrame) -> Iterator[Cell]:
@@ -146,6 +183,7 @@ def tables(scored: pd.DataFrame) -> dict[str, Iterator[Cell]]:
         "accuracy": accuracy_cells(scored),
         "by_kind": kind_cells(scored),
         "agreement": agreement_cells(scored),
+        "judges": judge_cells(scored),
         "wrong_on_purpose": wrong_cells(scored),
         "labels": label_cells(scored),
     }

@@ -1,6 +1,7 @@
 """What this project's readers answered: right by judge and rule, by what they were shown."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,13 @@ from memrepro.papers.reading.shares import (
     gain,
     gap,
     interval,
+    judges_beside,
+    kappa_in_words,
     mean_interval,
     not_run,
     share_cells,
 )
 from memrepro.read.history import ranked
-from memrepro.read.labels import kappa
 from memrepro.read.plan import Condition, ReadingStudy
 from memrepro.read.prompts import permutation
 from memrepro.report import figures
@@ -50,6 +52,7 @@ SCORES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "LoCoMo's F1": lambda rows: _by_rule(rows, rows["f1"]),
     "gold's words in it": lambda rows: _by_rule(rows, _numbers(rows["contains"])),
 }
+_DRAWN = ("right option", "LoCoMo's F1")
 # A rule's column → whether it calls an answer right.
 _RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "same words": lambda rows: rows["match"],
@@ -100,17 +103,16 @@ class Answers:
         """Of each condition its row's name, settings, answers, and those without memory.
 
         Answers are indexed by question. The floor is the condition of its study that shows nothing,
-        to the same model and in the same form of answer.
+        to the same model, in the same form of answer and under the same judge.
         """
         for keys, rows in self.rows.groupby(["study", "condition"], sort=False):
             study, name = map(str, keys)
             conditions = self._studies[study].conditions
             settings = conditions[name]
-            same = (settings.model, settings.answer)
             floors = (
                 key
                 for key, one in conditions.items()
-                if one.memory == "none" and (one.model, one.answer) == same
+                if one.memory == "none" and _as_asked(one) == _as_asked(settings)
             )
             floor = next(floors, "")
             without = self.rows[(self.rows["study"] == study) & (self.rows["condition"] == floor)]
@@ -118,6 +120,10 @@ class Answers:
             shown = rows.set_index("query_id")
             beside = without.set_index("query_id").loc[shown.index] if floor else None
             yield f"{study}; {name}; {reader}", settings, shown, beside
+
+
+def _as_asked(settings: Condition) -> tuple[str, ...]:
+    return settings.model, settings.answer, settings.judge, settings.rubrics
 
 
 def _scores(rows: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
@@ -177,9 +183,32 @@ def judge_cells(answers: Answers) -> Iterator[Cell]:
         for name, rule in _RULES.items():
             right = rule(told).astype(bool)
             texts[f"{name}: equal"] = mean_interval(right == judged)
-            texts[f"{name}: κ"] = number(kappa(judged, right))
+            texts[f"{name}: κ"] = kappa_in_words(judged, right)
         note = f"judge: {settings.judge}, rubrics: {settings.rubrics}; {_NOTE}"
         yield from share_cells(row, "agreement", texts, len(told), note, _PATH)
+
+
+def rubric_cells(answers: Answers) -> Iterator[Cell]:
+    """The same answers judged strictly and leniently: a row a pair of conditions unlike in that."""
+    conditions = list(answers.conditions())
+    for row, settings, rows, _ in conditions:
+        for other, beside, theirs, _ in conditions:
+            same = answers.study_of(row) == answers.study_of(other)
+            if not same or settings.rubrics != "strict" or beside.rubrics == "strict":
+                continue
+            if replace(beside, rubrics=settings.rubrics) != settings:
+                continue
+            both = rows["judged"].notna() & theirs["judged"].notna()
+            strict, lenient = (one["judged"][both].astype(bool) for one in (rows, theirs))
+            right = rows["contains"][both].astype(bool)
+            texts = judges_beside(strict, lenient)
+            if (~right).any():
+                texts |= {
+                    "without gold's words, the first passes": mean_interval(strict[~right]),
+                    "without gold's words, the second passes": mean_interval(lenient[~right]),
+                }
+            note = f"the first: strict rubrics, the second: {beside.rubrics} ones; {_NOTE}"
+            yield from share_cells(row, "verdicts", texts, int(both.sum()), note, _PATH)
 
 
 def retrieval_cells(answers: Answers) -> Iterator[Cell]:
@@ -197,12 +226,22 @@ def retrieval_cells(answers: Answers) -> Iterator[Cell]:
                 "score where not": mean_interval(score[~found]) if (~found).any() else "",
                 "gap": gap(score[~found], score[found]),
                 "ρ of recall and score": _rho(recall[known], score),
+                **(_crossed(found, score == 1) if score.isin((0, 1)).all() else {}),
             }
             if floor is not None:
                 below = _taken(SCORES[name](floor), floor)[known]
                 texts["gap without memory"] = gap(below[~found].dropna(), below[found].dropna())
             note = f"{_NOTE}; {_GAP}; {_RANKED}"
             yield from share_cells(f"{row}; {name}", name, texts, int(known.sum()), note, _PATH)
+
+
+def _crossed(found: pd.Series, right: pd.Series) -> dict[str, str]:
+    """The four shares of LongMemEval's Figure 14: evidence found or not (R), answer right (G)."""
+    return {
+        f"{r}, {g}": mean_interval(one & other)
+        for r, one in (("R", found), ("not R", ~found))
+        for g, other in (("G", right), ("not G", ~right))
+    }
 
 
 def recall_of(study: ReadingStudy, settings: Condition, rows: pd.DataFrame) -> pd.Series | None:
@@ -266,13 +305,13 @@ def place_rows(answers: Answers) -> Iterator[tuple[str, pd.DataFrame]]:
 def tables(answers: Answers | None, profile: str) -> dict[str, Iterator[Cell]]:
     """The tables by name; where nothing was read, with the reason."""
     reason = f"nothing was read for this profile: `python -m memrepro read {profile}` does it"
-    names = ("readings", "readings_outcomes", "readings_judge", "readings_retrieval",
-             "readings_tokens")  # fmt: skip
+    names = ("readings", "readings_outcomes", "readings_judge", "readings_rubrics",
+             "readings_retrieval", "readings_tokens")  # fmt: skip
     if answers is None:
         return {name: not_run("this project's readers", "score", "score", reason) for name in names}
     return dict(
         zip(names, (accuracy_cells(answers), outcome_cells(answers), judge_cells(answers),
-                    retrieval_cells(answers), token_cells(answers)),
+                    rubric_cells(answers), retrieval_cells(answers), token_cells(answers)),
             strict=True)
     )  # fmt: skip
 
@@ -297,14 +336,21 @@ def read_answers(profile: str) -> Answers | None:
 
 
 def draw(answers: Answers | None, folder: Path) -> list[Path]:
-    """The figure: each condition's score beside no memory and chance, a panel a study."""
+    """The figure: each condition's score beside no memory and chance, a panel a study.
+
+    The score is that of options or of a rule, which no judge can sway.
+    """
     if answers is None:
         return []
-    rows = []
-    for row, _, part, _ in answers.conditions():
-        name, values = next(_scores(part), ("", pd.Series(dtype=float)))
-        if values.empty:
+    rows, seen = [], set()
+    for row, settings, part, _ in answers.conditions():
+        scores, unjudged = dict(_scores(part)), replace(settings, judge="", rubrics="")
+        name = next((name for name in _DRAWN if name in scores), "")
+        # Another judge has the same answers before it.
+        if not name or unjudged in seen:
             continue
+        seen.add(unjudged)
+        values = scores[name]
         study, condition, _ = row.split("; ", 2)
         count = answers.options_of(row)
         chance = 1 / count if count else np.nan

@@ -8,6 +8,7 @@ import pandas as pd
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading import choices, published, readings
+from memrepro.papers.reading.items import item_cells
 from memrepro.papers.reading.shares import mean_interval, share_cells
 from memrepro.report.tables import Cell, write_cells
 
@@ -38,7 +39,7 @@ def build(profile: str, folder: Path) -> list[Path]:
     scored = read_table(paths.answers(profile), ["reader", "kind", "label"])
     chosen, own = choices.read_choices(profile), readings.read_answers(profile)
     tables = published.tables(scored) | choices.tables(chosen) | readings.tables(own, profile)
-    tables["places"] = place_cells(chosen, own)
+    tables |= {"places": place_cells(chosen, own), "items": item_cells(profile)}
     return [
         *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),
         *published.draw(scored, folder),

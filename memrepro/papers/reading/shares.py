@@ -8,6 +8,7 @@ import pandas as pd
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.evaluate.bootstrap import Interval, paired_difference, unpaired_difference
+from memrepro.read.labels import kappa_interval
 from memrepro.report.tables import Cell, number
 
 ALL = "all kinds"
@@ -21,8 +22,28 @@ def interval(values: pd.Series) -> Interval:
 
 def mean_interval(values: pd.Series) -> str:
     """The same as text."""
-    found = interval(values)
+    return _in_brackets(interval(values))
+
+
+def _in_brackets(found: Interval) -> str:
     return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
+
+
+def kappa_in_words(first: pd.Series, second: pd.Series) -> str:
+    """Cohen's κ of two lists of verdicts, with its interval."""
+    return _in_brackets(kappa_interval(first, second))
+
+
+def judges_beside(first: pd.Series, second: pd.Series) -> dict[str, str]:
+    """Two judges' verdicts on the same answers: what each lets pass, and how far they agree."""
+    return {
+        "the first passes": mean_interval(first),
+        "the second passes": mean_interval(second),
+        "the first alone": mean_interval(first & ~second),
+        "the second alone": mean_interval(second & ~first),
+        "equal": mean_interval(first == second),
+        "κ": kappa_in_words(first, second),
+    }
 
 
 def in_words(found: Interval) -> str:
