@@ -108,7 +108,8 @@ def _forecast(arguments: argparse.Namespace, plan: Plan, studies: dict[str, Read
             try:
                 found.append(forecast(study, plan.models, store, prices, arguments.rate))
             except MemreproError as error:
-                print(f"memrepro: {name} cannot be planned here: {error}", file=sys.stderr)
+                of = f"{name}, {len(study.conditions)} conditions,"
+                print(f"memrepro: {of} cannot be planned here: {error}", file=sys.stderr)
                 status = 1
     if found:
         print_table(_with_totals(pd.concat(found), arguments), arguments.json)

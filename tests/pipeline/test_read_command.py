@@ -107,7 +107,7 @@ def test_a_study_that_cannot_be_planned_is_named_beside_the_others(studies, caps
     (paths.prepared("toy") / "turns.parquet").unlink()
     assert cli.main(["read", "sample", "--plan"]) == 1
     printed = capsys.readouterr().err
-    assert "memrepro: one cannot be planned here: " in printed
+    assert "memrepro: one, 2 conditions, cannot be planned here: " in printed
     assert "turns.parquet is missing" in printed
 
 

@@ -28,7 +28,10 @@ _NOTE = (
     "judged by gpt-4o-mini, three times an answer; in brackets: 95 % bootstrap interval over "
     "questions; questions of LoCoMo's categories 1 to 4"
 )
-_KAPPA = "κ: Cohen's, agreement beyond chance; 0 where a rule calls no answer right"
+_KAPPA = (
+    "κ: Cohen's, agreement beyond chance; 0 where a rule calls no answer right; its interval is "
+    "over answers"
+)
 # A rule's column → whether it calls an answer right.
 _RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "same words": lambda rows: rows["match"],
@@ -44,8 +47,8 @@ _PASSES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
 _MAJORITY, _LENIENT, _STRICT = _PASSES
 _JUDGES = (
     "lenient vote: right at least once; strict vote: three times; the published records hold one "
-    "model judge under one lenient rubric; a strict rubric stands beside a lenient one only where "
-    "this project's own reader was judged by both (readings_rubrics)"
+    "model judge under one lenient rubric; a strict rubric is compared with a lenient one only "
+    "where this project's own reader was judged by both (readings_rubrics)"
 )
 
 
