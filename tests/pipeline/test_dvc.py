@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from dvc.utils.serialize import load_yaml
 
 from memrepro.files.atomic import read_yaml
 from memrepro.retrieve import FAMILIES
@@ -212,6 +213,12 @@ def test_the_line_is_short():
     assert len(STAGES) <= 60
     assert len([s for s in STAGES.values() if profile_of(s) == "sample"]) <= 14
     assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 260
+
+
+def test_dvc_reads_the_parameters_as_we_do():
+    """Its reader refuses a colon in a plain scalar of a flow mapping, which PyYAML takes."""
+    for name in ("params.yaml", "keys.yaml", "dvc.yaml"):
+        assert load_yaml(str(ROOT / name)) == read_yaml(ROOT / name)
 
 
 def profile_of(stage):
