@@ -39,6 +39,7 @@ ORDER = (
     "memory",
     "papers",
     "site",
+    "rehearse",
     "pipeline",
 )
 
@@ -51,6 +52,7 @@ MAY_NAME = ("papers", "retrieve", "data")
 NAMED = {
     "memrepro.evaluate.metrics": ("ndcg_longmemeval", "the metric's name in params and tables"),
     "memrepro.evaluate.rollup": ("ndcg_longmemeval", "that metric, over the official roll-up"),
+    "memrepro.rehearse.replies": ("associa", "its prompts are answered as they ask"),
     "memrepro.memory": ("tiered|TieredMemory", "the store of that design, for people to use"),
 }
 
