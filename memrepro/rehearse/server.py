@@ -256,7 +256,9 @@ class _Handler(BaseHTTPRequestHandler):
             file, commit = one.folder / name, {"X-Repo-Commit": one.commit}
             if name != path and name.endswith(_LARGE) and file.is_file() and not resolved:
                 linked = {"X-Linked-ETag": _etag(file), "X-Linked-Size": str(file.stat().st_size)}
-                return Sent(302, b"", {**commit, **linked, "Location": ELSEWHERE + path})
+                # Another name, so that the client takes it for another host.
+                there = self.server.address.replace("127.0.0.1", "localhost") + ELSEWHERE + path
+                return Sent(302, b"", {**commit, **linked, "Location": there})
             if name != path:
                 return _of_file(file, asked, commit)
             if f"/{one.repository}/" in path:
