@@ -188,7 +188,7 @@ def _instance(
         for place, session in zip(places, evidence, strict=True):
             history[place] = session
     anchors = dict(zip(places, plan.anchors, strict=False))
-    dates, asked = _dates(writer.rng, len(history), anchors, plan.wait)
+    dates, asked = history_dates(writer.rng, len(history), anchors, plan.wait)
     return {
         "question_id": writer.hex(2**30 + number) + "_abs" * abstention,
         "question_type": kind,
@@ -202,7 +202,7 @@ def _instance(
     }
 
 
-def _dates(
+def history_dates(
     rng: Random, sessions: int, anchors: Mapping[int, datetime], wait: int
 ) -> tuple[list[datetime], datetime]:
     """A time for each session and for the question (A.2, time stamp resolution).

@@ -1,1 +1,1 @@
-"""Knows how to run the full profile on generated data and tiny models; not what its stages do."""
+"""The full profile rehearsed: data of its schema, models of its architectures, no result."""
