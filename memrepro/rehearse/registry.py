@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from safetensors import safe_open
 
 from memrepro.data.registry import DOWNLOADS
 from memrepro.encode import models

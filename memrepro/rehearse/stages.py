@@ -1,0 +1,104 @@
+"""DVC's stages in a scratch checkout: which of them to run, and one of them in a process."""
+
+import multiprocessing
+import os
+import resource
+import sys
+import time
+from collections.abc import Collection, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from memrepro.errors import MemreproError
+
+# What pulls in all that the full profile has.
+LAST = ("verify-full", "read-full")
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage by its name, with its commands and the stages that it stands on."""
+
+    name: str
+    commands: tuple[str, ...]
+    needs: frozenset[str]
+
+    def prepares(self, dataset: str) -> bool:
+        """Whether it downloads a data set."""
+        return any(f" prepare -p dataset={dataset} " in command for command in self.commands)
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a stage ended, its seconds, and the peak memory of its largest process in bytes."""
+
+    stage: str
+    outcome: str
+    seconds: float = 0.0
+    peak: int = 0
+
+
+def stages_of(checkout: Path, datasets: Collection[str], only: Collection[str]) -> list[Stage]:
+    """The full profile's stages that some data sets change, in an order that they can run in.
+
+    The open profile's stages on those data sets are among them, as the full one stands on these;
+    what the last commit holds of its other data sets stays.
+
+    Args:
+        checkout: with dvc.yaml.
+        datasets: that are not the real ones.
+        only: names of stages; '()' for all.
+
+    Raises:
+        MemreproError: if one of `only` is none of these.
+    """
+    import networkx as nx
+    from dvc.repo import Repo
+
+    with Repo(str(checkout)) as repo:
+        graph = nx.relabel_nodes(repo.index.graph, lambda stage: stage.addressing)
+        commands = {one.addressing: one.cmd for one in repo.index.stages}
+    commands = {name: (c,) if isinstance(c, str) else tuple(c) for name, c in commands.items()}
+    wanted = set(LAST).union(*(nx.descendants(graph, name) for name in LAST))
+    found = {
+        name: Stage(name, commands[name], frozenset(nx.descendants(graph, name))) for name in wanted
+    }
+    first = {name for name, one in found.items() if any(map(one.prepares, datasets))}
+    wanted &= first.union(*(nx.ancestors(graph, name) for name in first))
+    if strange := sorted(set(only) - wanted):
+        known = ", ".join(sorted(wanted))
+        raise MemreproError(f"a rehearsal has no stage {strange[0]!r}: its stages are {known}")
+    return [
+        found[name]
+        for name in reversed(list(nx.topological_sort(graph)))
+        if name in (only or wanted)
+    ]
+
+
+def run_stage(name: str, checkout: Path, environment: Mapping[str, str], log: Path) -> Step:
+    """Run one stage by dvc in a process of its own, and measure it; a log takes what it prints."""
+    # It imports dvc once; a process of its own for each stage, as its children are measured.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["dvc.cli", "dvc.repo", "dvc.commands.repro"])
+    with ProcessPoolExecutor(1, context, max_tasks_per_child=1) as pool:
+        return pool.submit(_run, name, checkout, dict(environment), log).result()
+
+
+def _run(name: str, checkout: Path, environment: dict[str, str], log: Path) -> Step:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(checkout)
+    with log.open("ab") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    began = time.perf_counter()
+    from dvc.cli import main
+
+    code = main(["repro", "--single-item", name])
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    seconds = time.perf_counter() - began
+    # Linux counts kibibytes.
+    return Step(name, FAILED if code else PASSED, seconds,
+                peak * (1 if sys.platform == "darwin" else 1024))  # fmt: skip
