@@ -55,5 +55,9 @@ def _encoder(name: str, entry: dict[str, Any], folder: Path) -> dict[str, Any]:
         "revision": revision,
         "files": files,
     }
+    if "head" in entry:
+        return changed
     dimension = atomic.read_json(folder / "config.json")["hidden_size"]
+    if "truncate_to" in entry:
+        return changed | {"dimension": dimension // 2, "truncate_to": dimension // 2}
     return changed | {"dimension": dimension}
