@@ -58,8 +58,8 @@ def stages_of(checkout: Path, datasets: Collection[str], only: Collection[str]) 
     from dvc.repo import Repo
 
     with Repo(str(checkout)) as repo:
-        graph = nx.relabel_nodes(repo.index.graph, lambda stage: stage.addressing)
-        commands = {one.addressing: one.cmd for one in repo.index.stages}
+        graph = nx.relabel_nodes(repo.index.graph, lambda stage: stage.name)
+        commands = {one.name: one.cmd for one in repo.index.stages}
     commands = {name: (c,) if isinstance(c, str) else tuple(c) for name, c in commands.items()}
     wanted = set(LAST).union(*(nx.descendants(graph, name) for name in LAST))
     found = {
