@@ -62,11 +62,14 @@ def _rehearse(arguments: argparse.Namespace) -> int:
         folder, scale, arguments.stages, encoders=not arguments.without_encoders, done=show
     )
     table = pd.DataFrame(
-        [(s.stage, s.outcome, round(s.seconds, 1), round(s.peak / 1e6)) for s in steps],
-        columns=["stage", "outcome", "seconds", "peak MB"],
+        [
+            (s.stage, s.outcome, round(s.seconds, 1), round(s.cpu, 1), round(s.peak / 1e6))
+            for s in steps
+        ],
+        columns=["stage", "outcome", "seconds", "CPU seconds", "peak MB"],
     )
-    total = ("total", "", round(float(table["seconds"].sum()), 1), int(table["peak MB"].max()))
-    table.loc[len(table)] = total
+    sums = table[["seconds", "CPU seconds"]].sum().round(1)
+    table.loc[len(table)] = ["total", "", *sums, table["peak MB"].max()]
     print_table(table, arguments.json)
     if lost := [step.stage for step in steps if step.outcome != PASSED]:
         print(

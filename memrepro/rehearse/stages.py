@@ -32,11 +32,12 @@ class Stage:
 
 @dataclass(frozen=True)
 class Step:
-    """How a stage ended, its seconds, and the peak memory of its largest process in bytes."""
+    """How a stage ended, its seconds, a processor's, and the most bytes that one process took."""
 
     stage: str
     outcome: str
     seconds: float = 0.0
+    cpu: float = 0.0
     peak: int = 0
 
 
@@ -97,8 +98,7 @@ def _run(name: str, checkout: Path, environment: dict[str, str], log: Path) -> S
     from dvc.cli import main
 
     code = main(["repro", "--single-item", name])
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    seconds = time.perf_counter() - began
-    # Linux counts kibibytes.
-    return Step(name, FAILED if code else PASSED, seconds,
-                peak * (1 if sys.platform == "darwin" else 1024))  # fmt: skip
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)  # Linux counts kibibytes
+    outcome, seconds = FAILED if code else PASSED, time.perf_counter() - began
+    return Step(name, outcome, seconds, used.ru_utime + used.ru_stime, peak)
