@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+from memrepro.data.personabench import ROOT
 from memrepro.errors import MemreproError
+from memrepro.rehearse.contexts import write_contexts
 from memrepro.rehearse.haystacks import write_haystacks
+from memrepro.rehearse.persons import write_persons
 
 
 def write_data(folder: Path, scale: float, seed: int = 17) -> None:
@@ -26,3 +29,5 @@ def write_data(folder: Path, scale: float, seed: int = 17) -> None:
         raise MemreproError(f"a rehearsal's scale is above 0 and at most 1, not {scale!r}")
     folder.mkdir(parents=True, exist_ok=True)
     write_haystacks(folder, scale, seed)
+    write_persons(folder / ROOT, scale, seed)
+    write_contexts(folder / "personamem", scale, seed)

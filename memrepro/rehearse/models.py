@@ -146,8 +146,9 @@ def _model(card: ModelCard, kind: str, tokenizer: dict[str, Any]) -> tuple[dict[
     config = getattr(transformers, f"{kind}Config")(**sizes)
     added = {token["content"]: token["id"] for token in tokenizer["added_tokens"]}
     begin, end, fill, *_ = _SPECIAL[kind]
-    config.pad_token_id, config.eos_token_id = added[fill], added[end]
-    config.bos_token_id = added[begin or end]
+    config.bos_token_id, config.eos_token_id = added[begin or end], added[end]
+    if fill != end:  # a token that fills has no direction, and the end token needs one
+        config.pad_token_id = added[fill]
     model = getattr(transformers, f"{kind}Model")(config)
     said = json.loads(config.to_json_string(use_diff=False))
     said["architectures"] = [f"{kind}Model"]

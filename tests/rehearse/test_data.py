@@ -1,0 +1,259 @@
+"""Rehearsed data beside the real files at hand: the same schema, lengths and oddities."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from statistics import mean
+
+import pytest
+
+from memrepro.core import prepared
+from memrepro.data import longmemeval, personabench, personamem
+from memrepro.data.registry import registration
+from memrepro.errors import MemreproError
+from memrepro.rehearse import haystacks
+from memrepro.rehearse.data import write_data
+from tests.data.gathered import gather, in_mirror
+
+SCALE = 1 / 50
+KEYS = (
+    "longmemeval-oracle", "longmemeval-s", "longmemeval-m", "personabench-n00", "personabench-n05",
+    "personabench-n07", "personamem-32k",
+)  # fmt: skip
+NOISES = ("personabench-n00", "personabench-n03", "personabench-n05", "personabench-n07")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rehearsed")
+    write_data(folder, SCALE)
+    return folder
+
+
+def path_of(folder, key):
+    (file,) = registration(key).files
+    return folder / file.path
+
+
+@pytest.fixture(scope="module")
+def instances(written):
+    keys = ("longmemeval-oracle", "longmemeval-s", "longmemeval-m")
+    return {key: json.loads(path_of(written, key).read_bytes()) for key in keys}
+
+
+def shape(value, at="", free=("segment_id", "answer/*")):
+    """(place, type) of all that a JSON value holds; keys below `free`, and of lists, are '*'."""
+    yield at, type(value).__name__
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from shape(one, f"{at}/{'*' if at.endswith(free) else key}")
+    elif isinstance(value, list):
+        for one in value:
+            yield from shape(one, f"{at}/*")
+
+
+def test_an_instance_is_like_the_real_one(instances):
+    (real,) = json.loads(
+        path_of(in_mirror("longmemeval-e47becba"), "longmemeval-e47becba").read_bytes()
+    )
+    ours = instances["longmemeval-s"]
+    # The real one has none of the oddities, as the seventh and later have none.
+    plain = next(one for one in ours[7:] if one["answer"] and isinstance(one["answer"], str))
+    assert set(shape(plain)) == set(shape(real))
+    assert list(plain) == list(real)
+
+    def lengths(found):
+        talks = [talk for one in found for talk in one["haystack_sessions"]]
+        sessions = [[len(turn["content"]) for turn in talk] for talk in talks]
+        return (
+            mean(n for s in sessions for n in s),
+            mean(map(sum, sessions)),
+            mean(map(len, sessions)),
+        )
+
+    for ours_has, real_has in zip(lengths(ours), lengths([real]), strict=True):
+        assert ours_has == pytest.approx(real_has, rel=0.2)
+
+
+def test_haystacks_have_their_sizes_and_share_sessions(instances):
+    oracle, small, large = instances.values()
+    for one in oracle:
+        assert len(one["haystack_sessions"]) <= 6
+    assert mean(len(one["haystack_sessions"]) for one in small) == pytest.approx(48, abs=5)
+    assert mean(len(one["haystack_sessions"]) for one in large) == pytest.approx(475, abs=6)
+    same = ("question_id", "question", "answer", "answer_session_ids")
+    for other in (small, large):
+        assert [[one[k] for k in same] for one in other] == [
+            [one[k] for k in same] for one in oracle
+        ]
+    held = Counter(i for one in large for i in one["haystack_session_ids"])
+    assert held.total() > 4 * len(held)
+    texts = {}
+    for one in (*small, *large):
+        for i, turns in zip(one["haystack_session_ids"], one["haystack_sessions"], strict=True):
+            assert not turns or texts.setdefault(i, turns) == turns
+
+
+def test_every_oddity_is_there(instances):
+    for key in ("longmemeval-s", "longmemeval-m"):
+        found = instances[key]
+        kinds = Counter(one["question_type"] for one in found)
+        assert len(kinds) == 6
+        assert any(one["question_id"].endswith("_abs") for one in found)
+        answers = [one["answer"] for one in found]
+        assert "" in answers
+        assert any(type(a) is int for a in answers)
+        assert any(not one["answer_session_ids"] for one in found)
+        ids = [one["haystack_session_ids"] for one in found]
+        assert any(len(set(one)) < len(one) for one in ids)
+        assert any(one["haystack_dates"] != sorted(one["haystack_dates"]) for one in found)
+        sessions = [s for one in found for s in one["haystack_sessions"]]
+        assert [] in sessions
+        assert any(s and s[0]["role"] == "assistant" for s in sessions)
+        lengths = [len(turn["content"]) for s in sessions for turn in s]
+        assert min(lengths) < 5
+        if key == "longmemeval-m":
+            assert max(lengths) > 25_000
+        evidence = [
+            s for one in found
+            for i, s in zip(one["haystack_session_ids"], one["haystack_sessions"], strict=True)
+            if i in one["answer_session_ids"]
+        ]  # fmt: skip
+        assert any(not any("has_answer" in turn for turn in s) for s in evidence)
+        assert any(turn.get("has_answer") for s in evidence for turn in s)
+
+
+@pytest.mark.parametrize("key", ["longmemeval-oracle", "longmemeval-s", "longmemeval-m"])
+def test_the_reader_of_haystacks_takes_them(written, tmp_path, key):
+    path = path_of(written, key)
+    folder = tmp_path / "raw"
+    folder.mkdir()
+    (folder / path.name).symlink_to(path)
+    found = gather(prepared.save(longmemeval.stream(folder, key), tmp_path / "prepared"))
+    assert len(found.queries) == 10
+    assert set(found.faults.values()) == set()
+    assert len(list(longmemeval.gold(folder, key))) == 10
+    reasons = [reason for _, reason in found.skipped]
+    if key != "longmemeval-oracle":
+        assert any("stands twice, with the same contents" in reason for reason in reasons)
+        assert "it has no turns" in reasons
+    # The unflagged question's sessions are gold, and its turns are not.
+    unflagged = next(q.query_id for n, q in enumerate(found.queries) if haystacks.UNFLAGGED(n))
+    assert unflagged in found.qrels["session"]
+    assert unflagged not in found.qrels["turn"]
+
+
+def test_all_of_the_real_kinds_are_asked_at_scale_1():
+    from random import Random
+
+    from memrepro.data.sample_writer import Writer
+
+    writer = Writer(Random(0))
+    types = writer.texts["types"]
+    questions = haystacks._questions(writer, 500)
+    counted = Counter((q.kind, q.question_id.endswith("_abs")) for q in questions)
+    assert counted == Counter(
+        {(k, False): n["plain"] for k, n in types.items()}
+        | {(k, True): n["abstention"] for k, n in types.items() if n["abstention"]}
+    )
+    assert len({q.question_id for q in questions}) == 500
+    assert sum(haystacks.TWICE(n) for n in range(500)) == 13
+
+
+@pytest.mark.parametrize("key", NOISES)
+def test_persons_are_like_the_real_ones(written, key):
+    real = in_mirror(key if key in NOISES[:2] else "personabench-n00")
+    for file in registration(key).files:
+        other = file.path.replace("noise_0.5", "noise_0.0").replace("noise_0.7", "noise_0.0")
+        ours, theirs = (json.loads(p.read_bytes()) for p in (written / file.path, real / other))
+        assert set(shape(ours)) == set(shape(theirs)), file.path
+    found = gather(personabench.stream(written, key))
+    assert not found.faults
+    assert not found.skipped
+    assert {query.kind for query in found.queries} == set(personabench.KINDS)
+    assert len(found.memories) == 6
+    assert any(len(part) > 1 for parts in found.qrels["session"].values() for part in parts)
+
+
+def test_persons_say_as_much_as_the_real_ones(written):
+    file = f"{personabench.ROOT}/community_0/private_data/noise_0.0/conversation_data_all.json"
+
+    def lengths(folder):
+        people = json.loads((folder / file).read_bytes())
+        talks = [talk for p in people for d in p["Data"] for talk in d["Conversations"]]
+        said = [len(message["content"]) for talk in talks for message in talk["conversation"]]
+        return mean(said), len(said) / len(talks)
+
+    for ours, theirs in zip(lengths(written), lengths(in_mirror("personabench-n00")), strict=True):
+        assert ours == pytest.approx(theirs, rel=0.2)
+
+
+def said_of(folder, size):
+    lines = (folder / f"personamem/shared_contexts_{size}.jsonl").read_text("utf-8").splitlines()
+    return {key: turns for line in lines for key, turns in json.loads(line).items()}
+
+
+@pytest.mark.parametrize("size", ["32k", "128k", "1M"])
+def test_contexts_are_like_the_real_ones(written, size):
+    real = in_mirror("personamem-32k")
+    ours, theirs = said_of(written, size), said_of(real, "32k")
+    assert set(shape(list(ours.values()))) == set(shape(list(theirs.values())))
+    for role in ("system", "user", "assistant"):
+        lengths = [
+            mean(len(t["content"]) for turns in found.values() for t in turns if t["role"] == role)
+            for found in (ours, theirs)
+        ]
+        assert lengths[0] == pytest.approx(lengths[1], rel=0.2)
+    wanted = {"32k": 175, "128k": 736, "1M": 3548}[size]
+    assert mean(map(len, ours.values())) == pytest.approx(wanted, rel=0.1)
+    heads, numeric = [], []
+    for folder, name in ((written, size), (real, "32k")):
+        with (folder / f"personamem/questions_{name}.csv").open(
+            encoding="utf-8", newline=""
+        ) as file:
+            rows = list(csv.DictReader(file))
+        heads.append(list(rows[0]))
+        numeric.append({key for key in rows[0] if all(row[key].isdecimal() for row in rows)})
+        assert {len(row["question_id"]) for row in rows} == {36}
+        assert all(row["correct_answer"] in ("(a)", "(b)", "(c)", "(d)") for row in rows)
+    assert heads[0] == heads[1]
+    assert numeric[0] == numeric[1]
+
+
+def test_the_reader_of_contexts_takes_them(written):
+    found = gather(personamem.stream(written, "personamem-32k"))
+    assert not found.faults
+    assert not found.skipped
+    assert len({query.kind for query in found.queries}) == 7
+    checked = personamem.evidence(written, "personamem-32k")
+    exact = [check for check in checked if "option" not in check]
+    assert len(exact) == 5
+    for check in exact:
+        met, of = checked[check]
+        assert met == of == len(found.queries), check
+    gold = list(personamem.gold(written, "personamem-32k"))
+    assert any(len(set(one.options)) < 4 for one in gold)
+
+
+def test_the_same_scale_and_seed_give_the_same_bytes(tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    write_data(here, 1 / 1000)
+    code = "import sys, pathlib; from memrepro.rehearse.data import write_data; "
+    code += "write_data(pathlib.Path(sys.argv[1]), 1 / 1000)"
+    away = {**os.environ, "PYTHONHASHSEED": "5", "TZ": "Asia/Tokyo", "LC_ALL": "de_DE.UTF-8"}
+    subprocess.run([sys.executable, "-c", code, str(there)], check=True, env=away)
+    files = sorted(path.relative_to(here) for path in here.rglob("*") if path.is_file())
+    assert {file.path for key in KEYS for file in registration(key).files} <= set(map(str, files))
+    for path in files:
+        assert (here / path).read_bytes() == (there / path).read_bytes(), path
+    write_data(there, 1 / 1000, seed=18)
+    assert not any((here / p).read_bytes() == (there / p).read_bytes() for p in files)
+
+
+@pytest.mark.parametrize("scale", [0, -1.0, 1.5, float("nan")])
+def test_a_scale_that_is_none_is_refused(tmp_path, scale):
+    with pytest.raises(MemreproError, match="scale is above 0 and at most 1"):
+        write_data(tmp_path, scale)
