@@ -1,5 +1,6 @@
 """The full profile end to end in a scratch checkout: real stages, generated data, tiny models."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,13 +14,14 @@ from memrepro.rehearse.server import DATA, Content, Fault, Hosted, Loopback, mov
 from memrepro.rehearse.stages import (
     FAILED,
     PASSED,
-    SKIPPED,
     Stage,
     Step,
-    run_stage,
+    run_stages,
     stages_of,
 )
 
+# Above this scale a stage has the machine for itself, as its memory counts.
+_ALONE = 1 / 10
 # What the largest files meet, one each: a redirect, a cut, a cut after other bytes, a busy server,
 # a broken one, a closed connection, a slow one.
 _BAD_DAYS: tuple[Callable[[str], Fault], ...] = (
@@ -73,11 +75,9 @@ def rehearse(
         scratch.write_keys(checkout, environment)
         stages = stages_of(checkout, downloads, only)
         _plan_faults(server, stages, downloads)
-        for stage in stages:
-            if any(step.stage in stage.needs and step.outcome != PASSED for step in steps):
-                add(Step(stage.name, SKIPPED))
-            else:
-                add(run_stage(stage.name, checkout, environment, folder / "log.txt"))
+        at_once = 1 if scale > _ALONE else min(os.cpu_count() or 1, 2)
+        for step in run_stages(stages, checkout, environment, folder / "log.txt", at_once):
+            add(step)
         unmet = any(server.faults.values()) or server.mistakes
         add(Step("all planned faults met", FAILED if unmet else PASSED))
     return steps

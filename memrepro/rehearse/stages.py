@@ -5,8 +5,8 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Collection, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,13 +78,39 @@ def stages_of(checkout: Path, datasets: Collection[str], only: Collection[str]) 
     ]
 
 
-def run_stage(name: str, checkout: Path, environment: Mapping[str, str], log: Path) -> Step:
-    """Run one stage by dvc in a process of its own, and measure it; a log takes what it prints."""
-    # It imports dvc once; a process of its own for each stage, as its children are measured.
+def run_stages(
+    stages: Sequence[Stage], checkout: Path, environment: Mapping[str, str], log: Path, at_once: int
+) -> Iterator[Step]:
+    """Run stages by dvc, each in a process; where one fails, those that need it are skipped.
+
+    Args:
+        stages: in an order that they can run in.
+        checkout: where.
+        environment: all of it.
+        log: takes what they print.
+        at_once: so many side by side, where they do not need each other.
+    """
+    # It imports dvc once. A process runs one stage: what its children took is that stage's.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["dvc.cli", "dvc.repo", "dvc.commands.repro"])
-    with ProcessPoolExecutor(1, context, max_tasks_per_child=1) as pool:
-        return pool.submit(_run, name, checkout, dict(environment), log).result()
+    ended = {stage.name: "" for stage in stages}
+    waiting, running = list(stages), set[Future[Step]]()
+    with ProcessPoolExecutor(at_once, context, max_tasks_per_child=1) as pool:
+        while waiting or running:
+            for stage in list(waiting):
+                before = [ended[name] for name in stage.needs & set(ended)]
+                if FAILED in before or SKIPPED in before:
+                    ended[stage.name] = SKIPPED
+                    yield Step(stage.name, SKIPPED)
+                elif "" in before or len(running) == at_once:
+                    continue
+                else:
+                    running.add(pool.submit(_run, stage.name, checkout, dict(environment), log))
+                waiting.remove(stage)
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for step in (one.result() for one in done):
+                ended[step.stage] = step.outcome
+                yield step
 
 
 def _run(name: str, checkout: Path, environment: dict[str, str], log: Path) -> Step:
@@ -97,7 +123,7 @@ def _run(name: str, checkout: Path, environment: dict[str, str], log: Path) -> S
     began = time.perf_counter()
     from dvc.cli import main
 
-    code = main(["repro", "--single-item", name])
+    code = main(["--wait-for-lock", "repro", "--single-item", name])
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)  # Linux counts kibibytes
     outcome, seconds = FAILED if code else PASSED, time.perf_counter() - began
