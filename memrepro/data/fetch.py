@@ -143,7 +143,8 @@ def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) 
     again = "run the same command again where the network reaches the address, or "
     raise MemreproError(
         f"{file.path} cannot be had: {no_mirror}, and {no_network}; {again if file.url else ''}put "
-        f"the file with sha256 {file.sha256} at {place} (its licence: {licence})"
+        f"the file{f' with sha256 {file.sha256}' if file.sha256 else ''} at {place} (its licence: "
+        f"{licence})"
     )
 
 
@@ -260,6 +261,8 @@ def _size(path: Path) -> int:
 
 
 def _wrong(file: RemoteFile, found: str) -> str:
+    if file.sha256 is None:
+        return f"has sha256 {found}, which nobody confirms: compare, and write it in downloads.yaml"
     return (
         f"has sha256 {found[:8]}… and not {file.sha256[:8]}… (in full: found {found}, "
         f"expected {file.sha256})"

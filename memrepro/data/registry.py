@@ -29,13 +29,14 @@ class RemoteFile:
     Attributes:
         path: where it lies below the data folder and below the mirror.
         url: its address, or '' where it has no public one.
-        sha256: the hex SHA-256 of its bytes.
+        sha256: the hex SHA-256 of its bytes, or None where no public source confirms one: then the
+            file is fetched, shown with its own, and refused.
         bytes: its size, or None where nobody has published it.
     """
 
     path: str
     url: str
-    sha256: str
+    sha256: str | None
     bytes: int | None
 
     def __post_init__(self) -> None:
@@ -46,7 +47,7 @@ class RemoteFile:
                 f"the registry's file {self.path!r} would lie outside the data folder: "
                 "give it a relative path without '..'"
             )
-        if not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
+        if self.sha256 is not None and not re.fullmatch(r"[0-9a-f]{64}", self.sha256):
             raise MemreproError(
                 f"the registry's file {self.path!r} has sha256 {self.sha256!r}: "
                 "give it 64 lower-case hex digits, as sha256sum prints them"
@@ -103,7 +104,7 @@ class Registration:
     @property
     def identity(self) -> str:
         """A digest of name, edition and the files' hashes, whatever their order."""
-        hashes = [file.sha256 for file in self.files] + [file.rows for file in self.unhashed]
+        hashes = [file.sha256 or "" for file in self.files] + [file.rows for file in self.unhashed]
         parts = [self.name, self.edition, sorted(hashes)]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -169,7 +170,7 @@ def _registration(key: str, entry: Any) -> Registration:
 def _file(item: str, entry: Any, folder: str, address: str) -> RemoteFile:
     _check_keys(f"a file of {item}", entry, _FILE)
     path, sha256, size = (entry[name] for name in _FILE)
-    if not (isinstance(path, str) and isinstance(sha256, str)):
+    if not (isinstance(path, str) and isinstance(sha256, str | None)):
         raise MemreproError(f"file {path!r} of {item}: write path and sha256 as text, in quotes")
     if size is not None and not isinstance(size, int):
         raise MemreproError(f"file {path!r} of {item} has bytes: {size!r}; write a whole number")

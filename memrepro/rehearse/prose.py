@@ -9,8 +9,8 @@ from typing import Any
 from memrepro.files import atomic
 
 # How many words of a list one session draws from, so that its texts are about something.
-_OWN = {"thing": 16, "quality": 10, "deed": 9, "way": 5, "when": 3}
-_NAMES = 5
+_OWN = {"thing": 30, "notion": 60, "quality": 40, "deed": 20, "way": 8, "when": 4}
+_NAMES, _STRANGER = 12, 0.25  # one name in four is nobody of the session's
 # Rounds, and the mean number of characters of a user's and of an assistant's turn.
 Sizes = tuple[int, int, int]
 
@@ -35,6 +35,8 @@ class Prose(dict[str, Any]):
     def __missing__(self, slot: str) -> str:
         """A word for a slot of a pattern."""
         rng = self.rng
+        if slot == "name" and rng.random() < _STRANGER:
+            return self._name()
         if slot in self._pools:
             word = rng.choice(self._pools[slot])
             return word.format_map(self) if slot == "when" else word

@@ -152,6 +152,14 @@ def test_a_wrong_sha256_is_refused_and_nothing_stays(site, tmp_path):
     assert site.asked == ["", ""]
 
 
+def test_a_file_whose_sha256_nobody_confirms_is_shown_and_refused(site, tmp_path):
+    file = replace(remote(site.url), sha256=None)
+    said = refusal(file, tmp_path, put(tmp_path / "mirror").parents[1])
+    assert said.count(f"sha256 {hashlib.sha256(BODY).hexdigest()}, which nobody confirms") == 2
+    assert "None" not in said
+    assert left(tmp_path) == left(tmp_path / "mirror")
+
+
 def test_a_busy_server_is_asked_again(site, tmp_path):
     site.statuses = [503, 429]
     assert get(remote(site.url), tmp_path).read_bytes() == BODY

@@ -16,6 +16,7 @@ from memrepro.data.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.rehearse import haystacks
 from memrepro.rehearse.data import write_data
+from memrepro.text.lengths import count_tokens
 from tests.data.gathered import gather, in_mirror
 
 SCALE = 1 / 50
@@ -66,13 +67,15 @@ def test_an_instance_is_like_the_real_one(instances):
     assert list(plain) == list(real)
 
     def lengths(found):
+        """Characters of a turn and of a session, turns of a session, tokens of an answer."""
         talks = [talk for one in found for talk in one["haystack_sessions"]]
-        sessions = [[len(turn["content"]) for turn in talk] for talk in talks]
+        turns = [turn["content"] for talk in talks for turn in talk]
+        answers = [t["content"] for talk in talks for t in talk if t["role"] == "assistant"][:250]
+        characters = sum(map(len, turns))
         return (
-            mean(n for s in sessions for n in s),
-            mean(map(sum, sessions)),
-            mean(map(len, sessions)),
-        )
+            characters / len(turns), characters / len(talks), len(turns) / len(talks),
+            mean(map(count_tokens, answers)),
+        )  # fmt: skip
 
     for ours_has, real_has in zip(lengths(ours), lengths([real]), strict=True):
         assert ours_has == pytest.approx(real_has, rel=0.2)
