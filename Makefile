@@ -2,18 +2,20 @@
 # make test                               the tests
 # make report [PROFILE=…]                the report as a site, build/site/index.html, from the results in git
 # make serve [PORT=8000]                  show it on this machine alone
+# make rehearse [SCALE=1/50]              the full profile here, on generated data and tiny models
 # make check                              lint, format, types, notebooks
 # make lock                               write the lock files anew from pyproject.toml
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 PROFILE ?= sample
 PORT ?= 8000
+SCALE ?= 1/50
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONHASHSEED := 0
 # Where Python keeps no compiled modules, each of many processes compiles its imports: 7 s and more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: repro test report serve check lock clean-venv
+.PHONY: repro test report serve rehearse check lock clean-venv
 repro: .venv/.installed
 	$(BIN)/memrepro repro $(PROFILE)
 
@@ -28,6 +30,10 @@ report: .venv/.installed
 serve:
 	@test -f build/site/index.html || { echo "build/site is not there: run make report first" >&2; exit 1; }
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site $(PORT)
+
+# In a scratch checkout below build/rehearsal: none of its numbers is a result (docs/scale.md).
+rehearse: .venv/.installed
+	$(BIN)/memrepro rehearse --scale $(SCALE)
 
 check: .venv/.installed
 	$(BIN)/ruff check .

@@ -53,6 +53,7 @@ MAY_NAME = ("papers", "retrieve", "data")
 NAMED = {
     "memrepro.evaluate.metrics": ("ndcg_longmemeval", "the metric's name in params and tables"),
     "memrepro.evaluate.rollup": ("ndcg_longmemeval", "that metric, over the official roll-up"),
+    "memrepro.rehearse.replies": ("associa", "its prompts are answered as they ask"),
     "memrepro.rehearse.haystacks": ("longmemeval", "the data set whose files it writes"),
     "memrepro.memory": ("tiered|TieredMemory", "the store of that design, for people to use"),
 }

@@ -28,6 +28,10 @@ _WORD = re.compile(r"[\w-]+")
 _log = logging.getLogger(__name__)
 
 
+class _Page(Exception):
+    """A web page came where a file was asked for."""
+
+
 def mirror_folder() -> Path | None:
     """The folder that MEMREPRO_MIRROR names, or None where it is not set.
 
@@ -185,21 +189,26 @@ def _download(file: RemoteFile, part: Path) -> str:
     """'' if `part` is now the right file, else why not."""
     import httpx  # takes a third of a second, which only a download needs
 
-    why = ""
-    for attempt in range(TRIES):
-        if attempt:
-            time.sleep(PAUSE * 2 ** (attempt - 1))
+    why, failed, most = "", 0, _size(part)
+    while failed < TRIES:
+        if failed:
+            time.sleep(PAUSE * 2 ** (failed - 1))
         resumed = _size(part) > 0
         try:
             _transfer(file, part)
         except httpx.TransportError as error:
+            # What goes on is not given up: a large file may be cut many times.
+            failed, most = (1 if _size(part) > most else failed + 1), max(most, _size(part))
             reason = str(error) or type(error).__name__
-            why = f"{file.url} could not be reached in {attempt + 1} tries ({reason})"
+            why = f"{file.url} could not be reached in {failed} tries ({reason})"
             continue
+        except _Page:
+            return f"{file.url} sent a web page in its place, as a proxy or a login does"
         except httpx.HTTPStatusError as error:
             status = error.response.status_code
             why = f"{file.url} answered {status} {error.response.reason_phrase}".rstrip()
             if status in _PASSING:
+                failed += 1
                 continue
             return why
         except (httpx.RequestError, httpx.InvalidURL) as error:
@@ -212,6 +221,7 @@ def _download(file: RemoteFile, part: Path) -> str:
         if not resumed:
             return why
         # The old beginning may be what was wrong: try the whole once more.
+        failed += 1
     return why
 
 
@@ -229,6 +239,8 @@ def _transfer(file: RemoteFile, part: Path) -> None:
         if done and response.status_code == httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
             return  # nothing comes after what is there: its sha256 decides
         response.raise_for_status()
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            raise _Page  # before a byte of what has arrived is lost: no data set has such files
         if response.status_code != httpx.codes.PARTIAL_CONTENT:
             done = 0
         with (

@@ -5,6 +5,7 @@ puts it. Every file that will be loaded is checked against its sha256 each time.
 built here appears under its name whole or not at all.
 """
 
+import errno
 import importlib.util
 import json
 import os
@@ -28,6 +29,8 @@ from memrepro.files.checked import STRICT, checked
 from memrepro.files.progress import bar
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+# What a disk says that takes no more.
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS}
 Revision = Annotated[str, Field(pattern="^([0-9a-f]{24})?[0-9a-f]{40}$")]
 
 
@@ -269,11 +272,29 @@ def _from_hub(card: ModelCard) -> Path:
         # One short question first: the hub's client retries for half a minute before it gives up.
         httpx.head(constants.ENDPOINT, timeout=10)
         return Path(huggingface_hub.snapshot_download(repository, **wanted))
-    except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
+    # The hub's client raises errors of many families, its transport's own among them.
+    except Exception as error:
         mirror = mirror_folder() or Path("MEMREPRO_MIRROR (not set)")
         raise MemreproError(
             f"encoder {card.name!r} ({repository}, revision {card.revision}, licence: "
             f"{card.licence}) is neither in {mirror / 'models' / card.name} nor in "
-            f"{constants.HF_HUB_CACHE}, and {constants.ENDPOINT} gave {type(error).__name__}: "
-            "run once with access to the hub, or put its files into that mirror folder"
+            f"{constants.HF_HUB_CACHE}, and {constants.ENDPOINT} {_refusal(error)}, or put its "
+            "files into that mirror folder"
         ) from error
+
+
+def _refusal(error: Exception) -> str:
+    """Why the hub's files could not be had, and what to do."""
+    from huggingface_hub import errors
+
+    if isinstance(error, errors.RevisionNotFoundError):
+        return "has no such revision any more: nothing else will do in its place"
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return "needs a token that may read it: accept its terms there, set HF_TOKEN, run again"
+    if isinstance(error, json.JSONDecodeError):
+        return "answered with what is no hub's, as a proxy does: run once with access to the hub"
+    if isinstance(error, OSError) and error.errno in _DISK:
+        return (
+            f"was given up ({error.strerror}): free or name a folder that can be written (HF_HOME)"
+        )
+    return f"gave {type(error).__name__}: run once with access to the hub"

@@ -147,6 +147,7 @@ def _parser() -> argparse.ArgumentParser:
         commands_outside,
         commands_provenance,
         commands_read,
+        commands_rehearse,
     )
     from memrepro.study.plan import PROFILES
 
@@ -189,6 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     commands_outside.add_to(add)
     commands_judge.add_to(add)
     commands_read.add_to(add)
+    commands_rehearse.add_to(add)
     add_commands(commands)
     notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)
     notebook.add_argument("name")

@@ -197,8 +197,10 @@ class Tables:
         for one in self._sides(spec):
             if why := why_not(self.runs, one):
                 return why
-            if self.runs.values(place_of(one)) is None:
+            if (found := self.runs.values(place_of(one))) is None:
                 return f"{spec['row']}: not evaluated at {one['k']}"
+            if found.empty:
+                return f"{spec['row']}: no question is of the kind {one['kind']!r}"
         return ""
 
     def _sides(self, spec: Spec) -> list[Spec]:

@@ -21,7 +21,7 @@ from memrepro.llm.prices import Price, read_prices
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.shipping import export_records
-from tests.llm.server import completion, said, serving
+from tests.llm.server import Fault, completion, said, serving
 
 IDENTITY = ModelIdentity("toy-model", "2024-07-18")
 PROMPTS = [Prompt.of(f"question {i}", "be brief") for i in range(12)]
@@ -65,8 +65,8 @@ def test_a_request_holds_the_prompt_and_its_parameters(server):
         }
     ]  # fmt: skip
     assert "Authorization" not in server.heads[0]
-    assert (answer.text, answer.finish_reason) == ("1 letters: q", "stop")
-    assert (answer.prompt_tokens, answer.answer_tokens, sum(answer.tokens)) == (2, 7, 9)
+    assert (answer.text, answer.finish_reason) == (said("q"), "stop")
+    assert (answer.prompt_tokens, answer.answer_tokens, sum(answer.tokens)) == (2, 6, 8)
     assert answer.identity == IDENTITY
     assert answer.maker == "served-model fp_1"
     assert 0 < answer.seconds < 5
@@ -108,15 +108,15 @@ def test_requests_are_spaced_evenly(server):
 @pytest.mark.parametrize(
     "fault",
     [
-        {"status": 429},
-        {"status": 500, "body": b"<html>oops</html>"},
-        {"status": 200, "body": b"<html>a proxy's page</html>"},
-        {"status": 200, "body": b'{"choices": [{"mess'},
-        {"status": 200, "body": b"\xff\xfe\x00"},
-        {"half": True},
-        {"drop": True},
+        Fault(status=429),
+        Fault(status=500, body=b"<html>oops</html>"),
+        Fault(status=200, body=b"<html>a proxy's page</html>"),
+        Fault(status=200, body=b'{"choices": [{"mess'),
+        Fault(status=200, body=b"\xff\xfe\x00"),
+        Fault(half=True),
+        Fault(drop=True),
     ],
-    ids=lambda fault: str(fault)[1:30],
+    ids=lambda fault: str(fault)[6:60],
 )
 def test_a_passing_fault_is_tried_again(server, fault):
     server.faults["question 3"] = [fault, fault]
@@ -127,13 +127,13 @@ def test_a_passing_fault_is_tried_again(server, fault):
 
 
 def test_a_timeout_is_tried_again(server):
-    server.faults["question 3"] = [{"hang": 0.6}]
+    server.faults["question 3"] = [Fault(seconds=0.6)]
     assert len(ask(server, timeout=0.2)) == 12
     assert asked(server)["question 3"] == 2
 
 
 def test_retry_after_holds_all_requests_back(server):
-    server.faults["question 0"] = [{"status": 429, "headers": {"Retry-After": "0.7"}}]
+    server.faults["question 0"] = [Fault(status=429, headers={"Retry-After": "0.7"})]
     ask(server, PROMPTS[:4], concurrency=1)
     gaps = [b - a for a, b in zip(server.times, server.times[1:], strict=False)]
     assert gaps[0] >= 0.6
@@ -141,7 +141,7 @@ def test_retry_after_holds_all_requests_back(server):
 
 
 def test_pauses_double_with_jitter(server):
-    server.faults["question 0"] = [{"status": 500}] * 4
+    server.faults["question 0"] = [Fault(status=500)] * 4
     ask(server, PROMPTS[:1], pause=0.05)
     gaps = [b - a for a, b in zip(server.times, server.times[1:], strict=False)]
     for gap, least in zip(gaps, (0.05, 0.1, 0.2, 0.4), strict=True):
@@ -149,14 +149,14 @@ def test_pauses_double_with_jitter(server):
 
 
 def test_a_retry_after_of_an_hour_ends_the_work(server):
-    server.faults["question 0"] = [{"status": 429, "headers": {"Retry-After": "3600"}}]
+    server.faults["question 0"] = [Fault(status=429, headers={"Retry-After": "3600"})]
     with pytest.raises(MemreproError, match=r"status 429.*asks to wait for 3600 s"):
         ask(server, PROMPTS[:1])
     assert len(server.asked) == 1
 
 
 def test_a_prompt_without_an_answer_stops_no_other(server):
-    server.faults["question 3"] = [{"status": 500}] * 9
+    server.faults["question 3"] = [Fault(status=500)] * 9
     got, key = [], prompt_key(IDENTITY, PROMPTS[3]).hex()[:12]
     with pytest.raises(MemreproError, match=rf"1 prompts have no answer, first {key}….*3 tries\)"):
         for prompt, _ in backend(server, tries=3).stream(PROMPTS):
@@ -166,7 +166,7 @@ def test_a_prompt_without_an_answer_stops_no_other(server):
 
 
 def test_three_in_a_row_end_the_work(server):
-    server.always = {"status": 500, "body": b'{"error": "down"}'}
+    server.always = Fault(status=500, body=b'{"error": "down"}')
     many = [Prompt.of(f"{i}") for i in range(50)]
     with pytest.raises(MemreproError, match=r"3 prompts in a row have no answer.*500 \(down\)"):
         ask(server, many, tries=2, concurrency=2)
@@ -183,10 +183,10 @@ def test_an_address_where_nobody_listens_is_one_sentence():
 @pytest.mark.parametrize(
     ("fault", "why"),
     [
-        ({"status": 404, "body": b'{"error": {"message": "no model x"}}'}, r"404 \(no model x\)"),
-        ({"status": 307, "headers": {"Location": "/v2"}}, r"status 307.*model 'toy-model'"),
+        (Fault(status=404, body=b'{"error": {"message": "no model x"}}'), r"404 \(no model x\)"),
+        (Fault(status=307, headers={"Location": "/v2"}), r"status 307.*model 'toy-model'"),
         (
-            {"status": 429, "body": b'{"error": {"code": "insufficient_quota", "message": "pay"}}'},
+            Fault(status=429, body=b'{"error": {"code": "insufficient_quota", "message": "pay"}}'),
             r"429 \(pay\)",
         ),
     ],
@@ -200,7 +200,7 @@ def test_what_concerns_all_prompts_ends_the_work_at_once(server, fault, why):
 
 def test_a_wrong_request_is_not_tried_again(server):
     server.faults["question 3"] = [
-        {"status": 400, "body": b'{"object": "error", "message": "no seed here", "code": 400}'}
+        Fault(status=400, body=b'{"object": "error", "message": "no seed here", "code": 400}')
     ]
     with pytest.raises(MemreproError, match=r"status 400 \(no seed here\)"):
         ask(server)
@@ -216,7 +216,7 @@ def test_a_prompt_with_options_is_never_sent(server):
 
 def test_a_prompt_that_is_refused_for_itself_is_recorded_so(server, tmp_path):
     body = b'{"error": {"code": "context_length_exceeded", "message": "too long"}}'
-    server.faults["question 3"] = [{"status": 400, "body": body}]
+    server.faults["question 3"] = [Fault(status=400, body=body)]
     with AnswerStore(tmp_path / "a.sqlite") as store:
         got = Recording(store, backend(server), progress=False).answer(PROMPTS)
         again = Recorded(store, IDENTITY, "e").answer(PROMPTS)
@@ -251,16 +251,16 @@ def test_the_budget_is_never_exceeded_and_what_was_answered_is_kept(server, tmp_
 
 def test_a_lost_answer_and_one_without_counts_count_at_their_most(server):
     body = json.dumps({"choices": [{"message": {"content": "x"}}]}).encode()
-    server.faults["question 0"] = [{"body": body}]
+    server.faults["question 0"] = [Fault(body=body)]
     live = backend(server, token_budget=10**6)
     ((_, answer),) = live.stream(PROMPTS[:1])
     assert (answer.prompt_tokens, answer.answer_tokens, answer.finish_reason) == (None, None, "")
     assert live.budget.spent == most_tokens(PROMPTS[0])
-    server.faults["question 0"] = [{"half": True}]
+    server.faults["question 0"] = [Fault(half=True)]
     live = backend(server, token_budget=10**6)
     list(live.stream(PROMPTS[:1]))
     assert live.budget.spent == most_tokens(PROMPTS[0]).plus(Tokens(4, 7))
-    server.faults["question 1"] = [{"half": True}]
+    server.faults["question 1"] = [Fault(half=True)]
     live = backend(server, token_budget=sum(most_tokens(PROMPTS[1])) + 1)
     with pytest.raises(MemreproError, match="is used up"):
         list(live.stream(PROMPTS[1:2]))
@@ -335,12 +335,12 @@ def test_a_budget_in_money_needs_a_price(server, tmp_path, text, why):
 def body(text, finish="stop", tokens=7, **message):
     made = completion(text, 4, tokens, finish)
     made["choices"][0]["message"] |= message
-    return {"body": json.dumps(made).encode()}
+    return Fault(body=json.dumps(made).encode())
 
 
 BECAME = [
     # What the server does to one prompt for good, what becomes of it, and how often it is asked.
-    ({}, "answered", 1),
+    (Fault(), "answered", 1),
     (body("fine", ""), "answered", 1),
     (body(" \n"), "empty", 1),
     (body("I\u2019m sorry, but I can\u2019t assist with that."), "declined", 1),
@@ -350,25 +350,29 @@ BECAME = [
     (body("far too much", "length", tokens=513), "over the limit", 1),
     (body(None, refusal="I will not"), "refused", 1),
     (body("so far", "content_filter"), "refused", 1),
-    ({"status": 400, "body": b'{"error": {"code": "content_filter"}}'}, "refused", 1),
-    ({"status": 400, "body": b'{"error": {"code": "context_length_exceeded"}}'}, "too long", 1),
+    (Fault(status=400, body=b'{"error": {"code": "content_filter"}}'), "refused", 1),
+    (Fault(status=400, body=b'{"error": {"code": "context_length_exceeded"}}'), "too long", 1),
     (body("call", "tool_calls"), "ended otherwise", 1),
-    ({"body": b"qwertz uiop"}, r"a malformed answer: 11 bytes that are not JSON", 3),
-    ({"body": b"<html><body>Welcome</body></html>"}, "a malformed answer: .* not JSON", 3),
-    ({"body": b'{"choices": [{"message": {"content": "hal'}, "a malformed answer: .* not JSON", 3),
-    ({"body": b'{"choices": []}'}, "a malformed answer: .*content is a NoneType", 3),
-    ({"status": 429}, "status 429", 3),
-    ({"status": 500, "body": b"<html>oops</html>"}, r"status 500 \(<html>oops</html>\)", 3),
-    ({"hang": 0.6}, "ReadTimeout", 3),
-    ({"drop": True}, "RemoteProtocolError", 3),
-    ({"half": True}, "RemoteProtocolError", 3),
+    (Fault(body=b"qwertz uiop"), r"a malformed answer: 11 bytes that are not JSON", 3),
+    (Fault(body=b"<html><body>Welcome</body></html>"), "a malformed answer: .* not JSON", 3),
+    (
+        Fault(body=b'{"choices": [{"message": {"content": "hal'),
+        "a malformed answer: .* not JSON",
+        3,
+    ),
+    (Fault(body=b'{"choices": []}'), "a malformed answer: .*content is a NoneType", 3),
+    (Fault(status=429), "status 429", 3),
+    (Fault(status=500, body=b"<html>oops</html>"), r"status 500 \(<html>oops</html>\)", 3),
+    (Fault(seconds=0.6), "ReadTimeout", 3),
+    (Fault(drop=True), "RemoteProtocolError", 3),
+    (Fault(half=True), "RemoteProtocolError", 3),
 ]
 
 
-@pytest.mark.parametrize(("fault", "became", "times"), BECAME, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("fault", "became", "times"), BECAME, ids=lambda value: str(value)[:80])
 def test_every_bad_answer_has_its_name_and_stops_no_other(server, tmp_path, fault, became, times):
     server.faults["question 5"] = [fault] * 3
-    live = backend(server, tries=3, timeout=0.2 if "hang" in fault else 9.0)
+    live = backend(server, tries=3, timeout=0.2 if fault.seconds else 9.0)
     with AnswerStore(tmp_path / "a.sqlite") as store:
         model = Recording(store, live, progress=False)
         if became in OUTCOMES:
@@ -432,8 +436,8 @@ def test_the_key_is_sent_and_stands_nowhere(tmp_path, monkeypatch, caplog, capsy
     monkeypatch.setenv("TOY_KEY", KEY)
     with serving(key=KEY) as server, AnswerStore(tmp_path / "a.sqlite") as store:
         echo = json.dumps({"error": {"message": f"boom for {KEY}"}}).encode()
-        server.faults["question 1"] = [{"status": 500, "body": echo}, {"half": True}]
-        server.faults["question 2"] = [{"status": 400, "body": echo}]
+        server.faults["question 1"] = [Fault(status=500, body=echo), Fault(half=True)]
+        server.faults["question 2"] = [Fault(status=400, body=echo)]
         live = backend(server, key_variable="TOY_KEY")
         with pytest.raises(MemreproError, match=r"boom for <TOY_KEY>") as caught:
             Recording(store, live).answer(PROMPTS)
@@ -481,7 +485,7 @@ def test_an_answer_that_holds_the_key_is_not_recorded(tmp_path, monkeypatch, how
     body = json.dumps(completion(f"your key is {text}", 1, 1))
     body = body.replace("ESCAPED", "".join(f"\\u{ord(c):04x}" for c in KEY)).encode()
     with serving(key=KEY) as server, AnswerStore(tmp_path / "a.sqlite") as store:
-        server.faults["question 3"] = [{"body": body}]
+        server.faults["question 3"] = [Fault(body=body)]
         with pytest.raises(MemreproError, match=r"holds the API key, so it was not") as caught:
             Recording(store, backend(server, key_variable="TOY_KEY"), progress=False).answer(
                 PROMPTS

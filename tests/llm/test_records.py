@@ -75,7 +75,7 @@ def test_each_prompt_is_asked_for_once_and_answered_in_order(store):
     assert got == [answer_to(p) for p in (a, long, a, b)]
     # Longest first, ties by key.
     assert toy.asked == [long, *sorted([a, b], key=lambda p: prompt_key(IDENTITY, p))]
-    assert model.answer([b, Prompt.of("new")])[1].text == "3 letters: wen"
+    assert model.answer([b, Prompt.of("new")])[1].text == said("new")
     assert (len(toy.asked), len(store)) == (4, 4)
     assert model.answer([]) == []
 

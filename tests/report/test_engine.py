@@ -68,6 +68,7 @@ FILES = {
               by how much: {as: better, minus: plain}
             columns:
               recall_all@5: {}
+              R@5 never: {metric: recall_all, k: 5, kind: never}
               '{kind} R@5': {each: kind, metric: recall_all, k: 5}
               'R@5, {kind}': {each: evidence, metric: recall_all, k: 5}
           sweep:
@@ -201,6 +202,13 @@ def test_a_cell_without_a_run_says_why(tables):
     assert ("lost", "hard R@5") not in tables["toy_here"]
 
 
+def test_a_kind_without_questions_has_no_number(tables):
+    for row in ("plain", "better − plain", "by how much"):
+        cell = tables["toy_here"][row, "R@5 never"]
+        assert (cell["reproduced"], cell["n"], cell["verdict"]) == ("", "0", NOT_RUN)
+        assert "no question is of the kind 'never'" in cell["note"]
+
+
 def test_differences_name_the_run_before_first(tables):
     cell = tables["toy_here"]["better − plain", "recall_all@5"]
     mean, low, high = paired_difference(*(pd.Series([float(i < s * N) for i in range(N)]).to_numpy()
@@ -216,7 +224,8 @@ def test_rows_by_setting_and_columns_by_kind(tables):
         "x one": "0.2500", "x 2": "0.7500",
     }  # fmt: skip
     assert {column for _, column in tables["toy_here"]} == {
-        "recall_all@5", "easy R@5", "hard R@5", "R@5, evidence: assistant", "R@5, evidence: user",
+        "recall_all@5", "R@5 never", "easy R@5", "hard R@5", "R@5, evidence: assistant",
+        "R@5, evidence: user",
     }  # fmt: skip
 
 

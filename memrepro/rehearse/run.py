@@ -1,0 +1,105 @@
+"""The full profile end to end in a scratch checkout: real stages, generated data, tiny models."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from memrepro.files.atomic import read_yaml
+from memrepro.rehearse import scratch
+from memrepro.rehearse.data import write_data
+from memrepro.rehearse.models import write_models
+from memrepro.rehearse.replies import reply
+from memrepro.rehearse.server import DATA, Content, Fault, Hosted, Loopback, moved, serving
+from memrepro.rehearse.stages import (
+    FAILED,
+    PASSED,
+    Stage,
+    Step,
+    run_stages,
+    stages_of,
+)
+
+# Above this scale a stage has the machine for itself, as its memory counts.
+_ALONE = 1 / 10
+# What the largest files meet, one each: a redirect, a cut, a cut after other bytes, a busy server,
+# a broken one, a closed connection, a slow one.
+_BAD_DAYS: tuple[Callable[[str], Fault], ...] = (
+    moved,
+    lambda path: Fault(half=True),
+    lambda path: Fault(body=b"of another edition" * 99, half=True),
+    lambda path: Fault(429, b"", {"Retry-After": "1"}),
+    lambda path: Fault(500, b"<html>oops</html>"),
+    lambda path: Fault(drop=True),
+    lambda path: Fault(seconds=0.5, rate=4_000_000),
+)
+
+
+def rehearse(
+    folder: Path, scale: float, only: Sequence[str] = (), *, encoders: bool = True,
+    done: Callable[[Step], None] = lambda step: None,
+) -> list[Step]:  # fmt: skip
+    """Run the full profile's stages on generated data; where one fails, the others go on.
+
+    Args:
+        folder: of the scratch; an earlier rehearsal's is replaced.
+        scale: of the data (`data.write_data`).
+        only: names of stages, where not all are to run.
+        encoders: False for random vectors of the true dimension in place of tiny models'.
+        done: is told of each step as it ends.
+
+    Returns:
+        All steps: the making of data and models, the stages, and whether each planned fault was
+        met.
+
+    Raises:
+        MemreproError: if the scratch cannot be made, or a stage is unknown.
+    """
+    steps: list[Step] = []
+
+    def add(step: Step) -> None:
+        steps.append(step)
+        done(step)
+
+    checkout, data, models = scratch.clone(folder), folder / "data", folder / "models"
+    began = time.perf_counter()
+    write_data(data, scale)
+    add(Step("generate data", PASSED, time.perf_counter() - began))
+    began = time.perf_counter()
+    write_models(models)
+    add(Step("generate models", PASSED, time.perf_counter() - began))
+    with serving(Content(data, (), reply, scratch.SECRET)) as server:
+        downloads = scratch.rewire(checkout, data, models, server.address, encoders)
+        server.content.hub = tuple(_hosted(checkout, models))
+        environment = scratch.environment(folder, server.address)
+        scratch.write_keys(checkout, environment)
+        stages = stages_of(checkout, downloads, only)
+        _plan_faults(server, stages, downloads)
+        at_once = 1 if scale > _ALONE else min(os.cpu_count() or 1, 2)
+        for step in run_stages(stages, checkout, environment, folder / "log.txt", at_once):
+            add(step)
+        unmet = any(server.faults.values()) or server.mistakes
+        add(Step("all planned faults met", FAILED if unmet else PASSED))
+    return steps
+
+
+def _hosted(checkout: Path, models: Path) -> Iterator[Hosted]:
+    """What the hub has: each encoder's files at the commit that the registry names."""
+    for name, entry in read_yaml(checkout / "memrepro/encode/encoders.yaml").items():
+        if (models / name).is_dir():
+            yield Hosted(entry["source"]["repository"], entry["revision"], models / name)
+
+
+def _plan_faults(
+    server: Loopback, stages: Sequence[Stage], downloads: dict[str, dict[str, int]]
+) -> None:
+    """A fault for each of the largest files that the stages will download."""
+    fetched = [
+        item
+        for key, files in downloads.items()
+        if any(stage.prepares(key) for stage in stages)
+        for item in files.items()
+    ]
+    largest = sorted(dict(fetched).items(), key=lambda item: (-item[1], item[0]))
+    for (path, _), bad in zip(largest, _BAD_DAYS, strict=False):
+        server.faults[DATA + path].append(bad(DATA + path))

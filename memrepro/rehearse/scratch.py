@@ -1,0 +1,143 @@
+"""The scratch checkout of a rehearsal: a clone whose registries and models lead to a server.
+
+Nothing of it can reach the real results: it is another repository, without a remote, under its own
+cache, and its results carry a mark.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from memrepro.data.fetch import MIRROR
+from memrepro.encode.models import registry
+from memrepro.errors import MemreproError
+from memrepro.files import atomic
+from memrepro.rehearse.registry import rewritten
+
+MARK = "REHEARSAL.txt"
+KEY, SECRET = "MEMREPRO_REHEARSAL_KEY", "rehearsed"  # the variable of the endpoint's key, and it
+MODELS = Path(__file__).with_name("models.yaml")
+_MARKED = "Numbers of a rehearsal: generated data and random models. Nothing here is a result.\n"
+
+
+def clone(folder: Path) -> Path:
+    """The last commit of this checkout, in `folder/checkout`; an earlier rehearsal's is replaced.
+
+    Raises:
+        MemreproError: if the folder holds something else, or git refuses.
+    """
+    checkout = folder / "checkout"
+    if folder.exists() and any(folder.iterdir()):
+        if not (folder / MARK).is_file():
+            raise MemreproError(
+                f"{folder} is not empty and no rehearsal's: name another folder, or empty it"
+            )
+        shutil.rmtree(folder)
+    atomic.write_text(folder / MARK, _MARKED)
+    for arguments in (
+        ["clone", "--quiet", str(atomic.root()), str(checkout)],
+        # So that nothing is pushed back.
+        ["-C", str(checkout), "remote", "remove", "origin"],
+    ):
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise MemreproError(f"git {arguments[0]} failed: {done.stderr.strip()[:200]}")
+    # Without a lock no stage is taken for done.
+    (checkout / "dvc.lock").unlink(missing_ok=True)
+    for name in ("", "open", "full"):
+        atomic.write_text(checkout / "results" / name / MARK, _MARKED)
+    return checkout
+
+
+def uncommitted() -> list[str]:
+    """What the last commit does not have, and so a clone neither."""
+    shown = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=atomic.root(), capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    return shown.stdout.splitlines()
+
+
+def rewire(
+    checkout: Path, data: Path, models: Path, address: str, encoders: bool
+) -> dict[str, dict[str, int]]:
+    """Lead the checkout's registries and language models to a server.
+
+    Without encoders their dimensions stay the true ones, and their vectors become random.
+
+    Returns:
+        Data set → path below `data` → bytes, of those that are led there.
+    """
+    for path, text in rewritten(data, models, address).items():
+        atomic.write_text(checkout / "memrepro" / path, text)
+    if not encoders:
+        _without_encoders(checkout / "memrepro/encode")
+    params = atomic.read_yaml(checkout / "params.yaml")
+    endpoint = {"url": f"{address}/v1", "key_variable": KEY}
+    for entry in params["models"].values():
+        if "transformers" not in entry:
+            entry |= {"live": True, "endpoint": endpoint}
+    _add(params, atomic.read_yaml(MODELS))
+    atomic.write_text(checkout / "params.yaml", yaml.safe_dump(params, sort_keys=False))
+    downloads = atomic.read_yaml(checkout / "memrepro/data/downloads.yaml")
+    return {
+        key: {one["folder"] + file["path"]: file["bytes"] for file in one["files"]}
+        for key, one in downloads.items()
+        if one.get("address", "").startswith(address)
+    }
+
+
+def _without_encoders(room: Path) -> None:
+    cards = atomic.read_yaml(room / "encoders.yaml")
+    for name, real in registry().items():
+        cards[name] |= {"dimension": real.dimension, "truncate_to": real.truncate_to}
+    atomic.write_text(room / "encoders.yaml", yaml.safe_dump(cards, sort_keys=False))
+    load = room / "load.py"
+    instead = "from memrepro.rehearse.vectors import random_encoder as load_encoder"
+    atomic.write_text(load, f"{load.read_text(encoding='utf-8')}\n\n{instead}\n")
+
+
+def _add(tree: dict[str, Any], more: Mapping[str, Any]) -> None:
+    for key, value in more.items():
+        if isinstance(value, dict) and isinstance(tree.get(key), dict):
+            _add(tree[key], value)
+        else:
+            tree[key] = value
+
+
+def write_keys(checkout: Path, environment: Mapping[str, str]) -> None:
+    """Write keys.yaml, as `memrepro repro` does first.
+
+    Raises:
+        MemreproError: with the sentence of a plan that is refused.
+    """
+    command = [sys.executable, "-m", "memrepro", "keys"]
+    done = subprocess.run(
+        command, cwd=checkout, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise MemreproError(f"the scratch checkout refuses its plan: {done.stderr.strip()}")
+
+
+def environment(folder: Path, address: str) -> dict[str, str]:
+    """What a stage of the scratch checkout runs under: no mirror, no cache but its own."""
+    kept = {k: v for k, v in os.environ.items() if k not in (MIRROR, "PYTHONDONTWRITEBYTECODE")}
+    return kept | {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PYTHONPATH": str(folder / "checkout"),
+        "PYTHONHASHSEED": "0",
+        "MEMREPRO_CACHE": str(folder / "cache"),
+        # The hub's own cache too: else a rehearsed model lay where a real one belongs.
+        "HF_HOME": str(folder / "cache/hub"),
+        "HF_HUB_CACHE": str(folder / "cache/hub/hub"),
+        "HF_ENDPOINT": address,
+        "HF_HUB_OFFLINE": "0",
+        "NO_PROXY": "127.0.0.1,localhost",
+        KEY: SECRET,
+    }

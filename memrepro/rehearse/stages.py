@@ -1,0 +1,130 @@
+"""DVC's stages in a scratch checkout: which of them to run, and one of them in a process."""
+
+import multiprocessing
+import os
+import resource
+import sys
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from memrepro.errors import MemreproError
+
+# What pulls in all that the full profile has.
+LAST = ("verify-full", "read-full")
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage by its name, with its commands and the stages that it stands on."""
+
+    name: str
+    commands: tuple[str, ...]
+    needs: frozenset[str]
+
+    def prepares(self, dataset: str) -> bool:
+        """Whether it downloads a data set."""
+        return any(f" prepare -p dataset={dataset} " in command for command in self.commands)
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a stage ended, its seconds, a processor's, and the most bytes that one process took."""
+
+    stage: str
+    outcome: str
+    seconds: float = 0.0
+    cpu: float = 0.0
+    peak: int = 0
+
+
+def stages_of(checkout: Path, datasets: Collection[str], only: Collection[str]) -> list[Stage]:
+    """The full profile's stages that some data sets change, in an order that they can run in.
+
+    The open profile's stages on those data sets are among them, as the full one stands on these;
+    what the last commit holds of its other data sets stays.
+
+    Args:
+        checkout: with dvc.yaml.
+        datasets: that are not the real ones.
+        only: names of stages; '()' for all.
+
+    Raises:
+        MemreproError: if one of `only` is none of these.
+    """
+    import networkx as nx
+    from dvc.repo import Repo
+
+    with Repo(str(checkout)) as repo:
+        graph = nx.relabel_nodes(repo.index.graph, lambda stage: stage.name)
+        commands = {one.name: one.cmd for one in repo.index.stages}
+    commands = {name: (c,) if isinstance(c, str) else tuple(c) for name, c in commands.items()}
+    wanted = set(LAST).union(*(nx.descendants(graph, name) for name in LAST))
+    found = {
+        name: Stage(name, commands[name], frozenset(nx.descendants(graph, name))) for name in wanted
+    }
+    first = {name for name, one in found.items() if any(map(one.prepares, datasets))}
+    wanted &= first.union(*(nx.ancestors(graph, name) for name in first))
+    if strange := sorted(set(only) - wanted):
+        known = ", ".join(sorted(wanted))
+        raise MemreproError(f"a rehearsal has no stage {strange[0]!r}: its stages are {known}")
+    return [
+        found[name]
+        for name in reversed(list(nx.topological_sort(graph)))
+        if name in (only or wanted)
+    ]
+
+
+def run_stages(
+    stages: Sequence[Stage], checkout: Path, environment: Mapping[str, str], log: Path, at_once: int
+) -> Iterator[Step]:
+    """Run stages by dvc, each in a process; where one fails, those that need it are skipped.
+
+    Args:
+        stages: in an order that they can run in.
+        checkout: where.
+        environment: all of it.
+        log: takes what they print.
+        at_once: so many side by side, where they do not need each other.
+    """
+    # It imports dvc once. A process runs one stage: what its children took is that stage's.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["dvc.cli", "dvc.repo", "dvc.commands.repro"])
+    ended = {stage.name: "" for stage in stages}
+    waiting, running = list(stages), set[Future[Step]]()
+    with ProcessPoolExecutor(at_once, context, max_tasks_per_child=1) as pool:
+        while waiting or running:
+            for stage in list(waiting):
+                before = [ended[name] for name in stage.needs & set(ended)]
+                if FAILED in before or SKIPPED in before:
+                    ended[stage.name] = SKIPPED
+                    yield Step(stage.name, SKIPPED)
+                elif "" in before or len(running) == at_once:
+                    continue
+                else:
+                    running.add(pool.submit(_run, stage.name, checkout, dict(environment), log))
+                waiting.remove(stage)
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for step in (one.result() for one in done):
+                ended[step.stage] = step.outcome
+                yield step
+
+
+def _run(name: str, checkout: Path, environment: dict[str, str], log: Path) -> Step:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(checkout)
+    with log.open("ab") as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    began = time.perf_counter()
+    from dvc.cli import main
+
+    code = main(["--wait-for-lock", "repro", "--single-item", name])
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)  # Linux counts kibibytes
+    outcome, seconds = FAILED if code else PASSED, time.perf_counter() - began
+    return Step(name, outcome, seconds, used.ru_utime + used.ru_stime, peak)
