@@ -15,6 +15,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from datetime import date
@@ -25,10 +26,14 @@ import yaml
 
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_json, read_yaml, write_text
-from memrepro.pipeline.plan import machine
+from memrepro.llm.records import AnswerStore
+from memrepro.pipeline.plan import answers, downloads, embedding, machine
+from memrepro.pipeline.plan.stages import last_stage, stages_of
+from memrepro.study.params import load_plan
 
 TABLE = Path(machine.__file__).with_name("measured.yaml")
-HEAD = f"# What stages took, as benchmarks/{Path(__file__).name} measured it; see there. Memory is in MB.\n"
+HEAD = "# What stages took, as benchmarks/stages.py measured it; see there. Memory is in MB.\n"
+ASKED = ("study", "model", "calls", "left", "prompt_tokens", "answer_tokens", "seconds")
 STAGE = re.compile(r"Running stage '([^']+)'")
 IDLE = re.compile(r"Stage '[^']+' (didn't change|is cached)")
 ENCODED = re.compile(r"^(\S+): \d+ vectors found, (\d+) encoded in ([\d.]+) s")
@@ -96,7 +101,27 @@ def measure(profile: str, folder: Path) -> dict:
     if run.wait():
         raise MemreproError(f"{profile} did not complete in {folder}: its log says why")
     end()
-    return {"encoded": encoded, "answered": answered, "stages": stages}
+    return {"encoded": encoded, **counts(profile, folder, answered), "stages": stages}
+
+
+def counts(profile: str, folder: Path, answered: dict[str, float]) -> dict:
+    """What an empty cache had to be filled with: texts by data set and encoder, calls by study."""
+    os.chdir(folder)
+    plan = load_plan()
+    jobs = [job for stage in stages_of(folder, last_stage(profile)) for job in stage.embeds]
+    encoders = {encoder for job in jobs for encoder in plan.keys(*job)}
+    present = [e for e in encoders if downloads.of_encoder(e).source == downloads.HERE]
+    with tempfile.TemporaryDirectory() as empty:
+        works = embedding.works_of(jobs, plan, "cpu", present, Path(empty) / "none")
+        with AnswerStore(Path(empty) / "answers.sqlite") as store:
+            asked = [
+                row | {"seconds": answered.get(name, 0.0)}
+                for name, study in plan.readings(profile).items()
+                for row in answers.counted(study, plan.models, store)
+            ]
+    names = ("profile", "dataset", "encoder", "texts", "tokens")
+    embedded = [{name: getattr(work, name) for name in names} for work in works]
+    return {"embedded": embedded, "asked": [{k: row[k] for k in ASKED} for row in asked]}
 
 
 def rehearsed(steps: Path) -> dict:
@@ -106,7 +131,7 @@ def rehearsed(steps: Path) -> dict:
         for row in read_json(steps)
         if row["outcome"] == "passed"
     }
-    return {"encoded": {}, "answered": {}, "stages": stages}
+    return {"encoded": {}, "embedded": [], "asked": [], "stages": stages}
 
 
 def main() -> None:
@@ -120,14 +145,15 @@ def main() -> None:
         arguments.profile, arguments.folder.resolve()
     )  # fmt: skip
     after = machine.calibrate()
-    rates = machine.Rates(
-        (before.matrix + after.matrix) / 2, (before.python + after.python) / 2
-    )
+    rates = machine.Rates((before.matrix + after.matrix) / 2, (before.python + after.python) / 2)
     entry = {"when": date.today().isoformat(), **machine.described(), **machine.rounded(rates)}
     table = read_yaml(TABLE) if TABLE.is_file() else {}
     table[arguments.profile] = entry | found
     write_text(TABLE, HEAD + yaml.safe_dump(table, sort_keys=False, width=100))
-    print(f"{TABLE}: {len(found['stages'])} stages of {arguments.profile}; before {before}, after {after}")
+    print(
+        f"{TABLE}: {len(found['stages'])} stages of {arguments.profile}; "
+        f"before {before}, after {after}"
+    )
 
 
 if __name__ == "__main__":

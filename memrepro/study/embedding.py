@@ -10,6 +10,7 @@ import yaml
 
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, load_extractions, text_id
+from memrepro.encode.encoder import Role
 from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
@@ -82,10 +83,13 @@ def run(profile: str, dataset: str) -> StageResult:
     )
 
 
-def _embed(
-    profile: str, dataset: Dataset, name: str, levels: Mapping[str, str]
-) -> tuple[dict[str, Any], Path]:
-    """Embed by one encoder: what a reader of the notebook sees, and the file."""
+def texts_to_embed(dataset: Dataset, levels: Mapping[str, str]) -> dict[Role, list[str]]:
+    """The keys that are searched, as documents, and the queries, each once, in their order.
+
+    Args:
+        dataset: as prepared.
+        levels: granularity → key schemes, with spaces between.
+    """
     extractions = load_extractions(paths.extracted(dataset.name))
     documents: dict[str, None] = {}
     for granularity, schemes in levels.items():
@@ -94,6 +98,14 @@ def _embed(
             builder.make_all(list(dataset.memories.values()))
             documents.update(dict.fromkeys(builder.texts))
     queries = dict.fromkeys(query.text for query in dataset.queries)
+    return {"document": list(documents), "query": list(queries)}
+
+
+def _embed(
+    profile: str, dataset: Dataset, name: str, levels: Mapping[str, str]
+) -> tuple[dict[str, Any], Path]:
+    """Embed by one encoder: what a reader of the notebook sees, and the file."""
+    documents, queries = texts_to_embed(dataset, levels).values()
     encoder = load_encoder(name)
     blocks = []
     with VectorStore() as cache:
