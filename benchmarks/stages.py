@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 
@@ -146,7 +147,10 @@ def main() -> None:
     )  # fmt: skip
     after = machine.calibrate()
     rates = machine.Rates((before.matrix + after.matrix) / 2, (before.python + after.python) / 2)
-    entry = {"when": date.today().isoformat(), **machine.described(), **machine.rounded(rates)}
+    entry = {
+        "when": date.today().isoformat(), "cores": machine.cores(), "memory": machine.memory(),
+        **{name: float(f"{value:.4g}") for name, value in asdict(rates).items()},
+    }  # fmt: skip
     table = read_yaml(TABLE) if TABLE.is_file() else {}
     table[arguments.profile] = entry | found
     write_text(TABLE, HEAD + yaml.safe_dump(table, sort_keys=False, width=100))

@@ -116,7 +116,7 @@ def planned(
             unavailable.append({"item": item, "host": "", "why": why, "remedy": remedy})
     return {
         "profile": profile, "device": device,
-        "machine": machine.described() | (machine.rounded(here) if here else {}),
+        "rates": asdict(here) if here else None,
         "gpu": {"rate": gpu, "name": "here" if measured_gpu else stages.facts()["gpu"]["name"]},
         "stages": groups.to_dict("records"), "embedding": embeds,
         "downloads": [asdict(one) for one in fetched],
@@ -141,7 +141,7 @@ def _show(found: Mapping[str, Any]) -> None:
     _table("Language models", found["language models"], list((found["language models"] or [{}])[0]))
     _table("What cannot be had here", found["unavailable"], ["item", "host", "why", "remedy"])
     parts = ", ".join(f"{name} {hours:.2f}" for name, hours in total["hours by"].items())
-    quick = "" if "matrix" in found["machine"] else "; this machine was not measured"
+    quick = "" if found["rates"] else "; this machine was not measured"
     print(
         f"{found['profile']}: {total['stages to run']} stages to run "
         f"({total['stages done']} done), about {total['hours']:.2f} hours on "

@@ -2,10 +2,9 @@
 
 import json
 import os
-import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -67,16 +66,6 @@ def cores() -> int:
 def memory() -> int:
     """The machine's, in bytes."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def described() -> dict[str, Any]:
-    """Cores, memory and processor, for people."""
-    return {"cores": cores(), "memory": memory(), "processor": platform.machine()}
-
-
-def rounded(rates: Rates) -> dict[str, float]:
-    """Rates as they are written down, to four digits."""
-    return {name: float(f"{value:.4g}") for name, value in asdict(rates).items()}
 
 
 def _per_second(work: Callable[[], Any], seconds: float) -> float:
