@@ -5,19 +5,21 @@
 
 Runs `memrepro repro` in the folder (a clone, so that every stage runs; an empty cache, so that
 every text is embedded), reads from its log when each stage began and how long encoders and language
-models took of it, and watches the memory of its processes. The rates of the machine are measured
-before and after. `--steps FILE` takes stages from a rehearsal instead (`memrepro rehearse --json`),
+models took of it, and watches the memory of its processes. Each minute they are stopped for some
+seconds, in which the machine's rates are measured. `--steps FILE` takes stages from a rehearsal instead (`memrepro rehearse --json`),
 whose encoders are none. The profile's entry of memrepro/pipeline/plan/measured.yaml is replaced.
 """
 
 import argparse
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
@@ -35,74 +37,102 @@ from memrepro.study.params import load_plan
 TABLE = Path(machine.__file__).with_name("measured.yaml")
 HEAD = "# What stages took, as benchmarks/stages.py measured it; see there. Memory is in MB.\n"
 ASKED = ("study", "model", "calls", "left", "prompt_tokens", "answer_tokens", "seconds")
+EVERY, PAUSE = 45.0, 1.0  # seconds between two looks at the rates, and of each of the two
 STAGE = re.compile(r"Running stage '([^']+)'")
 IDLE = re.compile(r"Stage '[^']+' (didn't change|is cached)")
-ENCODED = re.compile(r"^(\S+): \d+ vectors found, (\d+) encoded in ([\d.]+) s")
+ENCODED = re.compile(r"([\w.-]+): \d+ vectors found, \d+ encoded in ([\d.]+) s")
 ANSWERED = re.compile(r"^memrepro: (\S+): \d+ answers; .* took ([\d.]+) s when they were made")
 
 
-class Watch:
-    """The most memory that a process and its children held, in bytes, until it was last asked."""
+class Watch(threading.Thread):
+    """Looks at a process and its children: their memory, and how fast the machine is meanwhile.
+
+    For that they are stopped for some seconds each minute, as other work comes and goes.
+    """
 
     def __init__(self, pid: int) -> None:
-        self._process, self._peak = psutil.Process(pid), 0
-        threading.Thread(target=self._look, daemon=True).start()
+        super().__init__(daemon=True)
+        self._process = psutil.Process(pid)
+        self.peak, self.paused, self.rates = 0, 0.0, list[machine.Rates]()
 
-    def _look(self) -> None:
-        while True:
-            try:
+    def run(self) -> None:
+        looked = -EVERY
+        while self._process.is_running():
+            with suppress(psutil.Error):  # one ended meanwhile
                 family = [self._process, *self._process.children(recursive=True)]
-                held = [one.memory_info().rss for one in family]
-            except psutil.Error:  # one ended meanwhile
-                held = [] if self._process.is_running() else None
-            if held is None:
-                return
-            self._peak = max(self._peak, sum(held))
+                self.peak = max(self.peak, sum(one.memory_info().rss for one in family))
+                if time.perf_counter() - looked > EVERY:
+                    self._measure(family)
+                    looked = time.perf_counter()
             time.sleep(0.3)
 
-    def peak(self) -> int:
-        peak, self._peak = self._peak, 0
-        return peak
+    def _measure(self, family: list[psutil.Process]) -> None:
+        began = time.perf_counter()
+        for one in family:
+            with suppress(psutil.Error):
+                one.suspend()
+        try:
+            self.rates.append(machine.calibrate(PAUSE))
+        finally:
+            for one in family:
+                with suppress(psutil.Error):
+                    one.resume()
+            self.paused += time.perf_counter() - began
+
+
+def mean(rates: list[machine.Rates]) -> machine.Rates:
+    return machine.Rates(
+        statistics.mean(one.matrix for one in rates), statistics.mean(one.python for one in rates)
+    )
 
 
 def measure(profile: str, folder: Path) -> dict:
-    """Run the profile there; its stages, encoders and reading studies."""
+    """Run the profile there; rates, encoders, language models and stages.
+
+    Seconds are those that would have passed at the mean rates of the whole run.
+    """
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1"}
     run = subprocess.Popen(
         [sys.executable, "-m", "memrepro", "repro", profile], cwd=folder, env=environment,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    watch, stage, began = Watch(run.pid), "", 0.0
-    stages: dict[str, dict[str, float]] = {}
-    encoded: dict[str, float] = {}
-    answered: dict[str, float] = {}
-    asked = 0.0  # of the stage that runs, the seconds of encoders and language models
+    watch, took = Watch(run.pid), []
+    watch.start()
+    now = {"stage": "", "began": 0.0, "paused": 0.0, "rates": 0, "within": []}
 
-    def end() -> None:
-        nonlocal asked
-        if stage:
-            seconds = time.perf_counter() - began
-            stages[stage] = {
-                "seconds": round(seconds - asked, 1), "memory": round(watch.peak() / 1e6)
-            }  # fmt: skip
-        asked = 0.0
+    def turn(stage: str) -> None:
+        """One stage ends, another begins."""
+        seconds = time.perf_counter() - now["began"] - (watch.paused - now["paused"])
+        if now["stage"]:
+            rates = mean(watch.rates[max(now["rates"] - 1, 0) :])
+            took.append((now["stage"], seconds, watch.peak, rates, now["within"]))
+        now.update(
+            stage=stage, began=time.perf_counter(), paused=watch.paused, rates=len(watch.rates),
+            within=[],
+        )  # fmt: skip
+        watch.peak = 0
 
     for line in run.stdout:
         print(line, end="", flush=True)
         if (found := STAGE.search(line)) or IDLE.search(line):
-            end()
-            watch.peak()
-            stage, began = (found[1] if found else ""), time.perf_counter()
-        if found := ENCODED.search(line):
-            encoded[found[1]] = round(encoded.get(found[1], 0.0) + float(found[3]), 1)
-            asked += float(found[3])
-        if found := ANSWERED.search(line):
-            answered[found[1]] = float(found[2])
-            asked += float(found[2])
+            turn(found[1] if found else "")
+        for kind, pattern in (("encoded", ENCODED), ("answered", ANSWERED)):
+            if found := pattern.search(line):
+                now["within"].append((kind, found[1], float(found[2])))
     if run.wait():
         raise MemreproError(f"{profile} did not complete in {folder}: its log says why")
-    end()
-    return {"encoded": encoded, **counts(profile, folder, answered), "stages": stages}
+    turn("")
+    whole = mean(watch.rates)
+    stages: dict[str, dict[str, float]] = {}
+    within: dict[str, dict[str, float]] = {"encoded": {}, "answered": {}}
+    for stage, seconds, peak, rates, parts in took:
+        own = (seconds - sum(part[2] for part in parts)) * rates.python / whole.python
+        stages[stage] = {"seconds": round(own, 1), "memory": round(peak / 1e6)}
+        for kind, name, some in parts:
+            some *= rates.matrix / whole.matrix
+            within[kind][name] = round(within[kind].get(name, 0.0) + some, 1)
+    found = counts(profile, folder, within["answered"])
+    return {**asdict(whole), "encoded": within["encoded"], **found, "stages": stages}
 
 
 def counts(profile: str, folder: Path, answered: dict[str, float]) -> dict:
@@ -132,7 +162,8 @@ def rehearsed(steps: Path) -> dict:
         for row in read_json(steps)
         if row["outcome"] == "passed"
     }
-    return {"encoded": {}, "embedded": [], "asked": [], "stages": stages}
+    rates = asdict(machine.calibrate())
+    return {**rates, "encoded": {}, "embedded": [], "asked": [], "stages": stages}
 
 
 def main() -> None:
@@ -141,23 +172,20 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path.cwd())
     parser.add_argument("--steps", type=Path)
     arguments = parser.parse_args()
-    before = machine.calibrate()
-    found = rehearsed(arguments.steps) if arguments.steps else measure(
-        arguments.profile, arguments.folder.resolve()
-    )  # fmt: skip
-    after = machine.calibrate()
-    rates = machine.Rates((before.matrix + after.matrix) / 2, (before.python + after.python) / 2)
+    found = (
+        rehearsed(arguments.steps)
+        if arguments.steps
+        else measure(arguments.profile, arguments.folder.resolve())
+    )
+    for rate in ("matrix", "python"):
+        found[rate] = float(f"{found[rate]:.4g}")
     entry = {
-        "when": date.today().isoformat(), "cores": machine.cores(), "memory": machine.memory(),
-        **{name: float(f"{value:.4g}") for name, value in asdict(rates).items()},
+        "when": date.today().isoformat(), "cores": machine.cores(), "memory": machine.memory()
     }  # fmt: skip
     table = read_yaml(TABLE) if TABLE.is_file() else {}
     table[arguments.profile] = entry | found
     write_text(TABLE, HEAD + yaml.safe_dump(table, sort_keys=False, width=100))
-    print(
-        f"{TABLE}: {len(found['stages'])} stages of {arguments.profile}; "
-        f"before {before}, after {after}"
-    )
+    print(f"{TABLE}: {len(found['stages'])} stages of {arguments.profile}")
 
 
 if __name__ == "__main__":

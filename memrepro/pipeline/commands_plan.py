@@ -144,8 +144,8 @@ def _show(found: Mapping[str, Any]) -> None:
     quick = "" if found["rates"] else "; this machine was not measured"
     print(
         f"{found['profile']}: {total['stages to run']} stages to run "
-        f"({total['stages done']} done), about {total['hours']:.2f} hours on "
-        f"{found['device']} ({parts}{quick}), "
+        f"({total['stages done']} done, {total['stages without a time']} never timed), "
+        f"about {total['hours']:.2f} hours on {found['device']} ({parts}{quick}), "
         f"{_bytes(total['bytes to fetch'])} to fetch, {_bytes(total['disk'])} of disk "
         f"({_bytes(total['disk free'])} free), {_bytes(total['memory'])} of memory "
         f"({_bytes(total['memory here'])} here), {total['texts to embed']} texts to embed, "
@@ -174,7 +174,7 @@ def _table(heading: str, rows: list[dict[str, Any]], columns: list[str]) -> None
 
 def _short(value: Any) -> Any:
     if isinstance(value, float):
-        return f"{value:.1f}" if value >= 10 else f"{value:.2g}"
+        return f"{value:.1f}" if value >= 10 else f"{value:.3f}"
     return f"{value:,}" if isinstance(value, int) else value
 
 

@@ -83,21 +83,20 @@ def works_of(
     wanted, seen = keys_to_embed(plan), set[bytes]()
     found = []
     for profile, dataset in jobs:
+        folder = paths.prepared(dataset)
+        here = load(folder, dataset) if (folder / "haystacks.parquet").is_file() else None
         for encoder, levels in wanted[profile][dataset].items():
-            if (paths.prepared(dataset) / "haystacks.parquet").is_file():
-                texts = texts_to_embed(load(paths.prepared(dataset), dataset), levels)
+            cached: int | None = None
+            if here:
                 counter = TokenCounter(encoder) if encoder in present else None
-                work = _counted(texts, encoder, device, counter, seen, store)
-                found.append(Work(profile, dataset, encoder, *work, COUNTED))
+                texts, source = texts_to_embed(here, levels), COUNTED
+                count, cached, tokens = _counted(texts, encoder, device, counter, seen, store)
             elif before := _before(profile, dataset, encoder):
-                found.append(
-                    Work(profile, dataset, encoder, before["texts"], None, before["tokens"], BEFORE)
-                )
+                count, tokens, source = before["texts"], before["tokens"], BEFORE
             else:
-                numbers = _estimated(dataset, levels, model_card(encoder).maximum_length)
-                found.append(
-                    Work(profile, dataset, encoder, numbers[0], None, numbers[1], ESTIMATED)
-                )
+                count, tokens = _estimated(dataset, levels, model_card(encoder).maximum_length)
+                source = ESTIMATED
+            found.append(Work(profile, dataset, encoder, count, cached, tokens, source))
     return found
 
 
