@@ -6,8 +6,9 @@
 Runs `memrepro repro` in the folder (a clone, so that every stage runs; an empty cache, so that
 every text is embedded), reads from its log when each stage began and how long encoders and language
 models took of it, and watches the memory of its processes. Each minute they are stopped for some
-seconds, in which the machine's rates are measured. `--steps FILE` takes stages from a rehearsal instead (`memrepro rehearse --json`),
-whose encoders are none. The profile's entry of memrepro/pipeline/plan/measured.yaml is replaced.
+seconds, in which the machine's rates are measured. `--steps FILE` takes the stages of a rehearsal
+instead (`memrepro rehearse --json`), whose encoders are none. The profile's entry of
+memrepro/pipeline/plan/measured.yaml is replaced.
 """
 
 import argparse
