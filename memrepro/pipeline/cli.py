@@ -19,6 +19,7 @@ def _repro(arguments: argparse.Namespace) -> int:
     from memrepro.cluster.workers import VARIABLE, address, opened
     from memrepro.files import paths
     from memrepro.files.atomic import root
+    from memrepro.pipeline.plan.stages import last_stage
     from memrepro.study.embedding import write_keys
     from memrepro.study.params import load_plan
 
@@ -29,7 +30,7 @@ def _repro(arguments: argparse.Namespace) -> int:
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
     # Else each stage compiles all that it imports, which takes longer than the stage.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-m", "dvc", "repro", _last_stage(arguments.profile)]
+    command = [sys.executable, "-m", "dvc", "repro", last_stage(arguments.profile)]
     with opened(arguments.cluster or address()) as environment[VARIABLE]:
         status = subprocess.run(command, cwd=root(), env=environment, check=False).returncode
     if status != 0:
@@ -44,11 +45,6 @@ def _repro(arguments: argparse.Namespace) -> int:
         tables = paths.results(arguments.profile) / paper
         print(f"report: {page.relative_to(root())}   tables: {tables.relative_to(root())}/")
     return 0
-
-
-def _last_stage(profile: str) -> str:
-    """The stage that pulls in all of a profile."""
-    return "verify-full" if profile == "full" else f"verify@{profile}"
 
 
 def _notebook(arguments: argparse.Namespace) -> int:
@@ -145,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     from memrepro.pipeline import (
         commands_judge,
         commands_outside,
+        commands_plan,
         commands_provenance,
         commands_read,
         commands_rehearse,
@@ -191,6 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     commands_judge.add_to(add)
     commands_read.add_to(add)
     commands_rehearse.add_to(add)
+    commands_plan.add_to(add)
     add_commands(commands)
     notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)
     notebook.add_argument("name")

@@ -13,6 +13,7 @@ from memrepro.cluster.workers import address
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, load_extractions, text_id
 from memrepro.encode.drift import drift
+from memrepro.encode.encoder import Role
 from memrepro.encode.load import load_encoder
 from memrepro.encode.shards import ShardedEncoder
 from memrepro.encode.vectors import VectorStore, embed
@@ -86,12 +87,12 @@ def run(profile: str, dataset: str) -> StageResult:
     )
 
 
-def _embed(
-    profile: str, dataset: Dataset, name: str, levels: Mapping[str, str]
-) -> tuple[dict[str, Any], Path]:
-    """Embed by one encoder: what a reader of the notebook sees, and the file.
+def texts_to_embed(dataset: Dataset, levels: Mapping[str, str]) -> dict[Role, list[str]]:
+    """The keys that are searched, as documents, and the queries, each once, in their order.
 
-    Where it computes in half precision, the reader sees how far that is from float32.
+    Args:
+        dataset: as prepared.
+        levels: granularity → key schemes, with spaces between.
     """
     extractions = load_extractions(paths.extracted(dataset.name))
     documents: dict[str, None] = {}
@@ -101,18 +102,30 @@ def _embed(
             builder.make_all(list(dataset.memories.values()))
             documents.update(dict.fromkeys(builder.texts))
     queries = dict.fromkeys(query.text for query in dataset.queries)
+    return {"document": list(documents), "query": list(queries)}
+
+
+def _embed(
+    profile: str, dataset: Dataset, name: str, levels: Mapping[str, str]
+) -> tuple[dict[str, Any], Path]:
+    """Embed by one encoder: what a reader of the notebook sees, and the file.
+
+    Where it computes in half precision, the reader sees how far that is from float32.
+    """
+    wanted = texts_to_embed(dataset, levels)
+    documents, queries = wanted["document"], wanted["query"]
     load = partial(load_encoder, name)
     encoder = ShardedEncoder(load) if address() else load()
     blocks, moved = [], dict[str, Any]()
     with VectorStore() as cache:
-        for role, texts in (("document", list(documents)), ("query", list(queries))):
-            vectors = embed(texts, encoder, role, cache)  # type: ignore[arg-type]
+        for role, texts in wanted.items():
+            vectors = embed(texts, encoder, role, cache)
             ids = [text_id(text) for text in texts]
             blocks.append(pd.DataFrame({"role": role, "text_id": ids, "vector": list(vectors)}))
         if (dtype := encoder.identity.dtype) != "float32":
             # Against the CPU's: where half precision is asked for, float32 may have no room.
             full = load_encoder(name, device="cpu")
-            moved = {"dtype": dtype, **drift(encoder, full, list(documents), list(queries), cache)}
+            moved = {"dtype": dtype, **drift(encoder, full, documents, queries, cache)}
     output = paths.vectors(profile, dataset.name, name)
     write_table(output, pd.concat(blocks, ignore_index=True))
     summary = {
