@@ -15,7 +15,7 @@ from memrepro.core.prepared import load
 from memrepro.encode.encoder import EncoderIdentity, Role
 from memrepro.encode.load import TokenCounter
 from memrepro.encode.models import model_card
-from memrepro.encode.sentence_transformer import default_runtime
+from memrepro.encode.placement import placement
 from memrepro.encode.vectors import VectorStore, vector_key
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -61,10 +61,11 @@ class Work:
 def identity(encoder: str, device: str) -> EncoderIdentity:
     """Under which an encoder's vectors are kept, without loading it."""
     card = model_card(encoder)
-    runtime = default_runtime(card, device)
+    on_gpu = device == "cuda"
+    runtime = "torch" if on_gpu else placement(card, 0, []).runtime
     return EncoderIdentity(
-        card.name, card.revision, card.maximum_length, card.recipe, card.normalise, "float32",
-        f"{runtime} {version(runtime)} {device}",
+        card.name, card.revision, card.maximum_length, card.recipe, card.normalise,
+        card.dtype if on_gpu else "float32", f"{runtime} {version(runtime)} {device}",
     )  # fmt: skip
 
 
@@ -220,7 +221,7 @@ def _share(encoder: str) -> tuple[float, float]:
             found.append((name, operations / seconds_ / entry["matrix"], entry["matrix"]))
     mine = [one for one in found if one[0] == encoder] or found
     slower = 1.0
-    if mine is found and default_runtime(model_card(encoder), "cpu") == "torch":
+    if mine is found and placement(model_card(encoder), 0, []).runtime == "torch":
         slower = facts()["share"]["torch"]
     return float(np.mean([one[1] for one in mine])) * slower, mine[-1][2]
 
