@@ -174,7 +174,8 @@ def test_machines_with_other_code_are_refused(cluster, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_real_encoder_gives_the_bytes_of_one_machine(cluster, tmp_path):
+def test_a_real_encoder_gives_the_bytes_of_one_machine(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "_resource", lambda *_: ("CPU", 1))  # it loads for seconds
     make = partial(load_encoder, "all-minilm-l6-v2", device="cpu")
     texts = texts_to_embed(80)
     with VectorStore(tmp_path / "a.sqlite") as a, VectorStore(tmp_path / "b.sqlite") as b:
