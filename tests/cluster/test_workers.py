@@ -28,7 +28,7 @@ from memrepro.llm.records import AnswerStore
 from memrepro.llm.shared_out import SharedOut
 from memrepro.text.sources import by_nlp
 
-BATCH, WORKERS = 4, 3
+BATCH, WORKERS = 4, 2
 
 
 def test_items_go_round_and_results_come_in_order():
@@ -121,7 +121,7 @@ def test_killed_workers_lose_nothing_and_nothing_kept_is_computed_twice(cluster,
     done, kills = threading.Event(), []
 
     def kill_now_and_then():
-        while not done.wait(draw.uniform(0.2, 0.6)) and len(kills) < 6:
+        while not done.wait(draw.uniform(0.2, 0.6)) and len(kills) < 4:
             if at_work := sorted({int(pid) for pid, _ in logged(log)} - set(kills)):
                 victim = draw.choice(at_work)
                 # What was kept when it died must not be begun after that.
@@ -141,7 +141,7 @@ def test_killed_workers_lose_nothing_and_nothing_kept_is_computed_twice(cluster,
     with VectorStore(tmp_path / "whole.sqlite") as whole:
         want = embed(texts, HashEncoder(32), "document", whole, batch_size=BATCH)
     assert got.tobytes() == want.tobytes()
-    assert len(kills) >= 3
+    assert len(kills) >= 2
     begun = [text.strip() for _, text in logged(log)]
     order = [t.split(" word")[0].strip() for t in sorted(texts, key=lambda t: (-len(t), t))]
     for number, lines in marks:  # the longest are kept first
@@ -174,7 +174,8 @@ def test_machines_with_other_code_are_refused(cluster, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_real_encoder_gives_the_bytes_of_one_machine(cluster, tmp_path):
+def test_a_real_encoder_gives_the_bytes_of_one_machine(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "_resource", lambda *_: ("CPU", 1))  # it loads for seconds
     make = partial(load_encoder, "all-minilm-l6-v2", device="cpu")
     texts = texts_to_embed(80)
     with VectorStore(tmp_path / "a.sqlite") as a, VectorStore(tmp_path / "b.sqlite") as b:

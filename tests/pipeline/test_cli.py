@@ -1,6 +1,7 @@
 """The command line: help, tables, JSON, and exit codes."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -30,3 +31,24 @@ def test_unknown_command_and_profile():
         with pytest.raises(SystemExit) as stop:
             cli.main(arguments)
         assert stop.value.code == 2
+
+
+def test_repro_hands_the_cluster_s_address_to_its_stages(monkeypatch, capsys):
+    pytest.importorskip("ray", reason="the extra cluster is not installed")
+    asked = []
+
+    def run(command, *, env, **_):
+        asked.append((command[-2:], env["MEMREPRO_CLUSTER"]))
+        return subprocess.CompletedProcess(command, 1)
+
+    monkeypatch.setattr(cli.subprocess, "run", run)
+    monkeypatch.delenv("MEMREPRO_CLUSTER", raising=False)
+    # One that does not answer: nothing is begun.
+    assert cli.main(["repro", "sample", "--cluster", "127.0.0.1:1"]) == 1
+    assert "the cluster '127.0.0.1:1' does not answer" in capsys.readouterr().err
+    assert not asked
+    monkeypatch.setattr("memrepro.cluster.workers.check", lambda address: None)
+    cli.main(["repro", "sample", "--cluster", "head:6379"])
+    cli.main(["repro", "sample"])
+    stage = ["repro", "verify@sample"]
+    assert asked == [(stage, "head:6379"), (stage, "")]
