@@ -1,5 +1,6 @@
 """DVC's stages in a scratch checkout: which of them to run, and one of them in a process."""
 
+import ctypes
 import multiprocessing
 import os
 import resource
@@ -14,6 +15,7 @@ from memrepro.errors import MemreproError
 
 # What pulls in all that the full profile has.
 LAST = ("verify-full", "read-full")
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 
@@ -120,11 +122,27 @@ def _run(name: str, checkout: Path, environment: dict[str, str], log: Path) -> S
     with log.open("ab") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
+    if sys.platform == "linux":
+        # What a stage leaves behind becomes this process's child, and is counted with the others.
+        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     began = time.perf_counter()
     from dvc.cli import main
 
     code = main(["--wait-for-lock", "repro", "--single-item", name])
+    seconds = time.perf_counter() - began
+    _wait_for_the_rest()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak = used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)  # Linux counts kibibytes
-    outcome, seconds = FAILED if code else PASSED, time.perf_counter() - began
+    outcome = FAILED if code else PASSED
     return Step(name, outcome, seconds, used.ru_utime + used.ru_stime, peak)
+
+
+def _wait_for_the_rest() -> None:
+    """Wait for children that are about to end, such as a pool's; no longer than 5 seconds."""
+    end = time.monotonic() + 5
+    try:
+        while time.monotonic() < end:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                time.sleep(0.05)
+    except ChildProcessError:
+        return  # there is none left

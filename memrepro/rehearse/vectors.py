@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from memrepro.encode.encoder import EncoderIdentity, Role, Vectors
+from memrepro.encode.encoder import EncoderIdentity, HashEncoder, Role, Vectors
 from memrepro.encode.models import ModelCard, model_card
 
 
-class RandomEncoder:
+class RandomEncoder(HashEncoder):
     """An encoder of the registry by name and dimension, to which a text is nothing but its hash."""
 
     def __init__(self, card: ModelCard) -> None:
         """Take an encoder's place."""
-        self.dimension, self.prompts = card.dimension, card.prompts
+        super().__init__(card.dimension)
+        self.prompts = card.prompts
         self.identity = EncoderIdentity(
             card.name, "random", card.maximum_length, "random", True, "float32", "numpy"
         )

@@ -1,14 +1,17 @@
 """A rehearsal in a scratch checkout: real stages, and nothing of it beside real results."""
 
+import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
 from memrepro.rehearse import scratch
+from memrepro.rehearse.data import write_data
 from memrepro.rehearse.run import rehearse
 from memrepro.rehearse.stages import PASSED, stages_of
 
@@ -45,20 +48,63 @@ def test_the_stages_are_those_that_the_data_changes():
 
 @pytest.mark.slow
 def test_a_small_rehearsal_passes_and_touches_no_result(tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # which a scratch checkout does not inherit
+    monkeypatch.setenv("MEMREPRO_MIRROR", "/nowhere")  # which a scratch checkout does not inherit
+    folder, checkout = tmp_path / "scratch", tmp_path / "scratch/checkout"
     before = digests(atomic.root() / "results")
-    steps = rehearse(tmp_path / "scratch", 1 / 250, STAGES)
-    log = (tmp_path / "scratch/log.txt").read_text(encoding="utf-8", errors="replace")
+    read = []
+
+    def done(step):
+        """While the server still answers, a study is read too."""
+        if step.stage == STAGES[-1]:
+            models = atomic.read_yaml(checkout / "params.yaml")["models"]
+            address = models["gpt-4.1-mini"]["endpoint"]["url"].removesuffix("/v1")
+            command = [
+                sys.executable,
+                "-m",
+                "memrepro",
+                "read",
+                "full",
+                "--study",
+                "personamem-gpt",
+            ]
+            environment = scratch.environment(folder, address)
+            read.append(subprocess.run(command, cwd=checkout, env=environment, check=True))
+
+    steps = rehearse(folder, 1 / 250, STAGES, done=done)
+    log = (folder / "log.txt").read_text(encoding="utf-8", errors="replace")
     assert {step.outcome for step in steps} == {PASSED}, log[-3000:]
     assert [step.stage for step in steps][2:-1] == list(STAGES)
     assert all(step.peak > 50e6 and step.cpu > 0 for step in steps[2:-1])
     assert digests(atomic.root() / "results") == before
-    checkout = tmp_path / "scratch/checkout"
-    assert (checkout / "results/full" / scratch.MARK).is_file()
-    runs = list((checkout / "results/full/runs/personamem-rfmem-full").glob("*.parquet"))
+
+    results = checkout / "results/full"
+    assert (results / scratch.MARK).is_file()
+    runs = list((results / "runs/personamem-rfmem-full").glob("*.parquet"))
     assert len(runs) == 7
     assert all(len(pd.read_parquet(path)) for path in runs)
-    remotes = subprocess.check_output(["git", "remote"], cwd=checkout, text=True)
-    assert remotes == ""
-    assert "hub" in [path.name for path in (tmp_path / "scratch/cache").iterdir()]
-    assert sys.executable
+    readings = pd.read_parquet(results / "readings.parquet")
+    assert read
+    assert set(readings["outcome"]) == {"answered"}
+    assert readings["right"].notna().all()
+    # Nothing leads back, and the models lie in a cache of the scratch's own.
+    assert subprocess.check_output(["git", "remote"], cwd=checkout) == b""
+    assert list((folder / "cache/hub/hub").glob("models--*/snapshots/*/model.safetensors"))
+
+
+def test_vectors_without_an_encoder_have_its_dimension(tmp_path):
+    write_data(tmp_path / "data", 1 / 250)
+    room = tmp_path / "memrepro"
+    (room / "encode").mkdir(parents=True)
+    shutil.copy(atomic.root() / "params.yaml", tmp_path)
+    shutil.copy(atomic.root() / "memrepro/encode/load.py", room / "encode")
+    led = scratch.rewire(tmp_path, tmp_path / "data", tmp_path / "none", "http://h", False)
+    assert {"longmemeval-m", "personabench-n07"} <= set(led)
+    source = compile((room / "encode/load.py").read_text(encoding="utf-8"), "load.py", "exec")
+    names = {"__name__": "load"}
+    exec(source, names)
+    encoder = names["load_encoder"]("gte-qwen2-7b-instruct")
+    vectors = encoder.encode(["a", "b", "a"], "document")
+    assert vectors.shape == (3, 3584)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
+    assert (vectors[0] == vectors[2]).all()
+    assert abs(vectors[0] @ vectors[1]) < 0.1
