@@ -5,10 +5,10 @@
 
 Runs `memrepro repro` in the folder (a clone, so that every stage runs; an empty cache, so that
 every text is embedded), reads from its log when each stage began and how long encoders and language
-models took of it, and watches the memory of its processes. Each minute they are stopped for some
-seconds, in which the machine's rates are measured. `--steps FILE` takes the stages of a rehearsal
-instead (`memrepro rehearse --json`), whose encoders are none. The profile's entry of
-memrepro/pipeline/plan/measured.yaml is replaced.
+models took of it, and watches the memory of its processes. Between stages they are stopped for some
+seconds, in which the machine's rates are measured, as other work comes and goes. `--steps FILE`
+takes the stages of a rehearsal instead (`memrepro rehearse --json`), whose encoders are none. The
+profile's entry of memrepro/pipeline/plan/measured.yaml is replaced.
 """
 
 import argparse
@@ -38,7 +38,7 @@ from memrepro.study.params import load_plan
 TABLE = Path(machine.__file__).with_name("measured.yaml")
 HEAD = "# What stages took, as benchmarks/stages.py measured it; see there. Memory is in MB.\n"
 ASKED = ("study", "model", "calls", "left", "prompt_tokens", "answer_tokens", "seconds")
-EVERY, PAUSE = 45.0, 1.0  # seconds between two looks at the rates, and of each of the two
+PAUSE = 3.0  # seconds of each of the two measurements, between two stages
 STAGE = re.compile(r"Running stage '([^']+)'")
 IDLE = re.compile(r"Stage '[^']+' (didn't change|is cached)")
 ENCODED = re.compile(r"([\w.-]+): \d+ vectors found, \d+ encoded in ([\d.]+) s")
@@ -46,39 +46,35 @@ ANSWERED = re.compile(r"^memrepro: (\S+): \d+ answers; .* took ([\d.]+) s when t
 
 
 class Watch(threading.Thread):
-    """Looks at a process and its children: their memory, and how fast the machine is meanwhile.
-
-    For that they are stopped for some seconds each minute, as other work comes and goes.
-    """
+    """The most memory that a process and its children hold, and rates while they wait."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
-        self._process = psutil.Process(pid)
-        self.peak, self.paused, self.rates = 0, 0.0, list[machine.Rates]()
+        self._process, self.peak = psutil.Process(pid), 0
+
+    def _family(self) -> list[psutil.Process]:
+        return [self._process, *self._process.children(recursive=True)]
 
     def run(self) -> None:
-        looked = -EVERY
         while self._process.is_running():
             with suppress(psutil.Error):  # one ended meanwhile
-                family = [self._process, *self._process.children(recursive=True)]
-                self.peak = max(self.peak, sum(one.memory_info().rss for one in family))
-                if time.perf_counter() - looked > EVERY:
-                    self._measure(family)
-                    looked = time.perf_counter()
+                self.peak = max(self.peak, sum(one.memory_info().rss for one in self._family()))
             time.sleep(0.3)
 
-    def _measure(self, family: list[psutil.Process]) -> None:
-        began = time.perf_counter()
+    def rates(self) -> machine.Rates:
+        """Of the machine; measured between stages, as a notebook's kernel dies of a stop."""
+        family = []
+        with suppress(psutil.Error):
+            family = self._family()
         for one in family:
             with suppress(psutil.Error):
                 one.suspend()
         try:
-            self.rates.append(machine.calibrate(PAUSE))
+            return machine.calibrate(PAUSE)
         finally:
             for one in family:
                 with suppress(psutil.Error):
                     one.resume()
-            self.paused += time.perf_counter() - began
 
 
 def mean(rates: list[machine.Rates]) -> machine.Rates:
@@ -90,7 +86,7 @@ def mean(rates: list[machine.Rates]) -> machine.Rates:
 def measure(profile: str, folder: Path) -> dict:
     """Run the profile there; rates, encoders, language models and stages.
 
-    Seconds are those that would have passed at the mean rates of the whole run.
+    Seconds are those that would have passed at the mean rates of all stages.
     """
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1"}
     run = subprocess.Popen(
@@ -99,19 +95,17 @@ def measure(profile: str, folder: Path) -> dict:
     )  # fmt: skip
     watch, took = Watch(run.pid), []
     watch.start()
-    now = {"stage": "", "began": 0.0, "paused": 0.0, "rates": 0, "within": []}
+    rates = [watch.rates()]  # before each stage, and after the last
+    stage, began, within = "", 0.0, []
 
-    def turn(stage: str) -> None:
+    def turn(following: str) -> None:
         """One stage ends, another begins."""
-        seconds = time.perf_counter() - now["began"] - (watch.paused - now["paused"])
-        if now["stage"]:
-            rates = mean(watch.rates[max(now["rates"] - 1, 0) :])
-            took.append((now["stage"], seconds, watch.peak, rates, now["within"]))
-        now.update(
-            stage=stage, began=time.perf_counter(), paused=watch.paused, rates=len(watch.rates),
-            within=[],
-        )  # fmt: skip
-        watch.peak = 0
+        nonlocal stage, began, within
+        seconds, peak = time.perf_counter() - began, watch.peak
+        rates.append(watch.rates())
+        if stage:
+            took.append((stage, seconds, peak, mean(rates[-2:]), within))
+        stage, began, within, watch.peak = following, time.perf_counter(), [], 0
 
     for line in run.stdout:
         print(line, end="", flush=True)
@@ -119,21 +113,21 @@ def measure(profile: str, folder: Path) -> dict:
             turn(found[1] if found else "")
         for kind, pattern in (("encoded", ENCODED), ("answered", ANSWERED)):
             if found := pattern.search(line):
-                now["within"].append((kind, found[1], float(found[2])))
+                within.append((kind, found[1], float(found[2])))
     if run.wait():
         raise MemreproError(f"{profile} did not complete in {folder}: its log says why")
     turn("")
-    whole = mean(watch.rates)
+    whole = mean([meanwhile for *_, meanwhile, _ in took])
     stages: dict[str, dict[str, float]] = {}
-    within: dict[str, dict[str, float]] = {"encoded": {}, "answered": {}}
-    for stage, seconds, peak, rates, parts in took:
-        own = (seconds - sum(part[2] for part in parts)) * rates.python / whole.python
-        stages[stage] = {"seconds": round(own, 1), "memory": round(peak / 1e6)}
-        for kind, name, some in parts:
-            some *= rates.matrix / whole.matrix
-            within[kind][name] = round(within[kind].get(name, 0.0) + some, 1)
-    found = counts(profile, folder, within["answered"])
-    return {**asdict(whole), "encoded": within["encoded"], **found, "stages": stages}
+    by_kind: dict[str, dict[str, float]] = {"encoded": {}, "answered": {}}
+    for name, seconds, peak, meanwhile, parts in took:
+        own = (seconds - sum(part[2] for part in parts)) * meanwhile.python / whole.python
+        stages[name] = {"seconds": round(own, 1), "memory": round(peak / 1e6)}
+        for kind, model, some in parts:
+            some *= meanwhile.matrix / whole.matrix
+            by_kind[kind][model] = round(by_kind[kind].get(model, 0.0) + some, 1)
+    found = counts(profile, folder, by_kind["answered"])
+    return {**asdict(whole), "encoded": by_kind["encoded"], **found, "stages": stages}
 
 
 def counts(profile: str, folder: Path, answered: dict[str, float]) -> dict:
