@@ -1,5 +1,6 @@
 """What to cite for a table: its document, and the data sets, encoders and methods of its cells."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -66,7 +67,7 @@ def _of_source(
     if not isinstance(source, FileSource):
         yield from _of_run(source.run)
         return
-    folder, *inner = source.path.split("/")
+    folder, *inner = re.sub(r"^\.\./\w+/", "", source.path).split("/")  # of another profile
     stems = [part.partition(".")[0] for part in inner]
     if folder == "data" and inner:
         yield "dataset", key_of_dataset(inner[0])

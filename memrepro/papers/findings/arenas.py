@@ -8,6 +8,7 @@ a budget has no more to give, and is counted as it is.
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
+from os.path import relpath
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -254,6 +255,5 @@ class Arena:
         where = self._plan.dataset(self.dataset).profile
         judging = [paths.qrels(where, self.dataset), paths.lengths(where, self.dataset)]
         root = paths.results(self.profile)
-        return tuple(
-            FileSource(path.relative_to(root).as_posix()) for path in [*sorted(of_runs), *judging]
-        )
+        # Gold may lie with another profile's data.
+        return tuple(FileSource(relpath(path, root)) for path in [*sorted(of_runs), *judging])
