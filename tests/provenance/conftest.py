@@ -87,7 +87,7 @@ def build(profile, folder):
         yield Cell("hub", "all", "recall_all@1", "0.9", "", 0, NOT_RUN, note="needs a hub")
         yield Cell("a: b", "size", "count", "4", "4", 1, "exact")
         yield Cell("left out", "n", "count", "", "1", 1, NOT_COMPARABLE,
-                   sources=write_sources([FileSource("exclusions.csv")]))  # fmt: skip
+                   sources=write_sources([FileSource("evaluation/exclusions.csv")]))  # fmt: skip
 
     return [*write_cells(cells(), folder, "main"), *write_cells(others(), folder, "other")]
 
@@ -112,8 +112,8 @@ LOCK = {
             "cmd": "python -m memrepro notebook evaluate",
             "deps": [{"path": "results/sample/runs", "md5": "4.dir"}],
             "outs": [
-                {"path": "results/sample/exclusions.csv", "md5": "5"},
-                {"path": "results/sample/protocols.parquet", "md5": "6"},
+                {"path": "results/sample/evaluation/exclusions.csv", "md5": "5"},
+                {"path": "results/sample/evaluation/protocols.parquet", "md5": "6"},
             ],
         },
         "report@toy": {

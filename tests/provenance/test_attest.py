@@ -41,14 +41,14 @@ def test_the_digests_are_those_of_verify(found):
 
 def test_one_agrees_with_itself_and_not_with_other_values(found):
     assert attest.agree(found, found)
-    other = changed(found, "exclusions.csv", bytes="x", values="y")
-    assert states(found, other) == {"exclusions.csv": attest.DIFFERS}
+    other = changed(found, "evaluation/exclusions.csv", bytes="x", values="y")
+    assert states(found, other) == {"evaluation/exclusions.csv": attest.DIFFERS}
     assert not attest.agree(found, other)
 
 
 def test_other_bytes_of_the_same_values_agree(found):
-    other = changed(found, "exclusions.csv", bytes="x")
-    assert states(found, other) == {"exclusions.csv": attest.SAME_VALUES}
+    other = changed(found, "evaluation/exclusions.csv", bytes="x")
+    assert states(found, other) == {"evaluation/exclusions.csv": attest.SAME_VALUES}
     assert attest.agree(found, other)
     other = changed(found, "toyreport/main.md", bytes="x")
     assert states(found, other) == {"toyreport/main.md": attest.BYTES}
@@ -65,8 +65,8 @@ def test_a_table_that_differs_in_its_times_alone_is_a_measurement(found):
 
 def test_a_missing_file_and_another_verdict_disagree(found):
     other = copy.deepcopy(found)
-    del other["digests"]["sample"]["exclusions.csv"]
-    assert states(found, other) == {"exclusions.csv": attest.ONLY_FIRST}
+    del other["digests"]["sample"]["evaluation/exclusions.csv"]
+    assert states(found, other) == {"evaluation/exclusions.csv": attest.ONLY_FIRST}
     assert not attest.agree(found, other)
     other = copy.deepcopy(found)
     other["verdicts"]["sample"]["toyreport"]["exact"] += 1

@@ -72,11 +72,11 @@ def test_attest_and_compare(toy, capsys):
     status, out, _ = run(capsys, "attest", "--compare", first, first)
     assert status == 0
     assert out.endswith("the two agree\n")
-    found["digests"]["sample"]["exclusions.csv"] = {"bytes": "x", "values": "y"}
+    found["digests"]["sample"]["evaluation/exclusions.csv"] = {"bytes": "x", "values": "y"}
     write_text(toy / "b.json", json.dumps(found))
     status, out, _ = run(capsys, "attest", "--compare", first, second)
     assert status == 1
-    assert "exclusions.csv" in out
+    assert "evaluation/exclusions.csv" in out
     assert json.loads(run(capsys, "attest", "--compare", first, second, "--json")[1])["agree"] is (
         False
     )

@@ -56,7 +56,7 @@ def test_new_and_gone_files_are_named(clone):
     (clone / "params.yaml").unlink()
     assert found() == {
         "results/sample/maxsim/mine.csv": "new",
-        "results/sample/exclusions.csv": "gone",
+        "results/sample/evaluation/exclusions.csv": "gone",
         "params.yaml": "gone",
     }
 
@@ -72,7 +72,7 @@ def test_bytes_that_differ_without_a_value_are_told_apart(clone):
     path = paths.exclusions("sample")
     manifest = paths.manifest("sample")
     path.write_text(path.read_text().replace("\n", "\r\n"))
-    state = read_json(manifest)["exclusions.csv"]
+    state = read_json(manifest)["evaluation/exclusions.csv"]
     assert found()[path.relative_to(clone).as_posix()] == (
         "same values" if "values" in state else "changed"
     )

@@ -60,10 +60,10 @@ def test_a_cell_that_is_computed_names_its_runs_or_files(toy):
     assert mixed.relation == links.COMPUTED
     assert [place.experiment for place in mixed.places] == ["toy-a", "toy-b"]
     counted = linked("left out", "n", "other")
-    assert (counted.relation, counted.files) == (links.COMPUTED, ("exclusions.csv",))
+    assert (counted.relation, counted.files) == (links.COMPUTED, ("evaluation/exclusions.csv",))
     told = cell("sample", "toyreport", "other", "left out", "n")
     (file,) = told["files"]
-    assert (file["path"], file["stage"]) == ("results/sample/exclusions.csv", "evaluate@sample")
+    assert (file["path"], file["stage"]) == ("results/sample/evaluation/exclusions.csv", "evaluate@sample")
     assert [one["stage"] for one in told["stages"]] == ["evaluate@sample", "report@toy"]
 
 

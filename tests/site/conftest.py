@@ -115,7 +115,7 @@ def _report():
             verdict,
             "",
             text,
-            str(FileSource("exclusions.csv")) if i == 1 else "",
+            str(FileSource("evaluation/exclusions.csv")) if i == 1 else "",
         )
         for i, text in enumerate(HOSTILE)
         for numbers, verdict in [
