@@ -75,7 +75,7 @@ def rehearse(
         scratch.write_keys(checkout, environment)
         stages = stages_of(checkout, downloads, only)
         _plan_faults(server, stages, downloads)
-        at_once = 1 if scale > _ALONE else min(os.cpu_count() or 1, 2)
+        at_once = 1 if scale > _ALONE else min(os.cpu_count() or 1, 4)
         for step in run_stages(stages, checkout, environment, folder / "log.txt", at_once):
             add(step)
         unmet = any(server.faults.values()) or server.mistakes

@@ -63,7 +63,10 @@ def test_a_cell_that_is_computed_names_its_runs_or_files(toy):
     assert (counted.relation, counted.files) == (links.COMPUTED, ("evaluation/exclusions.csv",))
     told = cell("sample", "toyreport", "other", "left out", "n")
     (file,) = told["files"]
-    assert (file["path"], file["stage"]) == ("results/sample/evaluation/exclusions.csv", "evaluate@sample")
+    assert (file["path"], file["stage"]) == (
+        "results/sample/evaluation/exclusions.csv",
+        "evaluate@sample",
+    )
     assert [one["stage"] for one in told["stages"]] == ["evaluate@sample", "report@toy"]
 
 

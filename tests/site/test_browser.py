@@ -141,7 +141,9 @@ def test_the_provenance_of_a_number(tab):
     browser.until("document.querySelector('#shown h2').textContent.includes('column 0')")
     assert HOSTILE[0] in browser.run("document.querySelector('#shown').innerText")
     browser.run("location.hash = '#sample/findings/overview/r1c1'")
-    browser.until("document.getElementById('shown').innerText.includes('sample/evaluation/exclusions.csv')")
+    browser.until(
+        "document.getElementById('shown').innerText.includes('sample/evaluation/exclusions.csv')"
+    )
     browser.run("location.hash = '#../x/overview/r0c0'")
     browser.until("document.getElementById('status').textContent.startsWith('Choose a number')")
 

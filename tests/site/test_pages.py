@@ -119,7 +119,10 @@ def test_a_computed_number_links_to_its_provenance(site, pages):
     assert set(table["cells"]) == {"r0c0", "r1c1", "r3c3", "r4c4", "r5c5", "r6c5"}
     assert table["cells"]["r0c0"]["from"] == "the table names no source for this cell"
     assert table["cells"]["r1c1"]["files"] == ["evaluation/exclusions.csv"]
-    assert shared["files"]["evaluation/exclusions.csv"]["path"] == "results/sample/evaluation/exclusions.csv"
+    assert (
+        shared["files"]["evaluation/exclusions.csv"]["path"]
+        == "results/sample/evaluation/exclusions.csv"
+    )
     cell = table["cells"]["r5c5"]
     assert "computed again, is the number" in cell["from"]
     (place,) = cell["places"]

@@ -98,6 +98,8 @@ def of_those_with_a_range(runs: Runs, table: Spec) -> Iterator[Cell]:
                 if old is None or new is None:
                     continue
                 old, new = (one[one["query_id"].isin(asked)] for one in (old, new))
+                if new.empty:
+                    continue
                 shown = {
                     column: (number(float(old["value"].mean())), [before]),
                     f"{column}, filtered by nlp and said": (

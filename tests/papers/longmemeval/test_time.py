@@ -1,5 +1,8 @@
 """LongMemEval's time ranges: which questions got one, and how often it leaves gold out."""
 
+from types import SimpleNamespace
+
+import pandas as pd
 import pytest
 
 from memrepro.core.extractions import DatedEvent, QueryRange
@@ -65,3 +68,14 @@ def test_a_range_is_wrong_if_it_leaves_out_a_gold_session(times):
     assert cells["all", "wrong by dated events"][0] == "1.0000"
     assert cells["b", "wrong by both"][1] == 1
     assert not [column for _, column in cells if "recorded" in column]
+
+
+def test_a_change_is_told_only_of_questions_with_a_range(times, monkeypatch):
+    plan = SimpleNamespace(dataset=lambda key: SimpleNamespace(profile="sample"))
+    monkeypatch.setattr(time, "load_plan", lambda: plan)
+    table = {"dataset": "toy", "stem": "x", "over": {"level": ["session"]}, "spell": []}
+    for asked, cells in ((["none", "one", "other"], 12), (["other"], 0)):
+        values = pd.DataFrame({"query_id": asked, "kind": "a", "value": 1.0})
+        runs = SimpleNamespace(settings=lambda run: ["v"], values=lambda place, v=values: v)
+        found = list(time.of_those_with_a_range(runs, table))
+        assert [cell.n for cell in found] == [2] * cells
