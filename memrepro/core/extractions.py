@@ -2,7 +2,7 @@
 
 An extraction is named by who made it and what it is, `<source>-<kind>`, such as `recorded-fact`
 (LongMemEval §5.3 and Figure 11 extract with a language model; the sources here are in
-`memrepro.pipeline.stages.extract`).
+`memrepro.pipeline.stages.data.extract`).
 """
 
 from collections import Counter
@@ -130,6 +130,11 @@ class Extractions:
                 doc_id = f"{parent}#{name}-{numbers[parent]}"
                 docs.append(Round(doc_id, (Turn(doc_id, "text", text),)))
         return tuple(docs)
+
+
+def parent_of(doc_id: str) -> str:
+    """The round or session that an extraction was taken from; another doc is its own."""
+    return doc_id.partition("#")[0]
 
 
 class Extracted(NamedTuple):

@@ -10,14 +10,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from memrepro.core.extractions import parent_of
 from memrepro.core.memory import Parts
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import Values, find_gold_ranks, lay_out, ndcg_longmemeval, ranks_of
-
-
-def parent_of(doc_id: str) -> str:
-    """The round or session that an extraction was taken from; another doc is its own."""
-    return doc_id.partition("#")[0]
 
 
 def roll_up(run: pd.DataFrame, level: str, places: Mapping[str, str]) -> pd.DataFrame | None:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from memrepro.core.extractions import parent_of
 from memrepro.core.prepared import load_places
-from memrepro.evaluate.rollup import parent_of, roll_up
+from memrepro.evaluate.rollup import roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.provenance.places import run_file

@@ -29,7 +29,7 @@ class DatasetEntry:
         profile: whose results folder its qrels lie in.
         module: the module of `memrepro.data` that loads it.
         parameters: the compiler's, or the loader's (such as an erratum's layer).
-        extract: source of extractions → its options; see `memrepro.pipeline.stages.extract`.
+        extract: source of extractions → its options; see `memrepro.pipeline.stages.data.extract`.
     """
 
     profile: Profile

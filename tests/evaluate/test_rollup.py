@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memrepro.core.extractions import parent_of
 from memrepro.errors import MemreproError
-from memrepro.evaluate.rollup import OFFICIAL, evaluate_official, parent_of, roll_up
+from memrepro.evaluate.rollup import OFFICIAL, evaluate_official, roll_up
 
 PLACES = {"s1_1": "s1", "s1_3": "s1", "s2_1": "s2", "s3_1": "s3", "s3_1/user": "s3"}
 

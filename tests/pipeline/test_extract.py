@@ -12,7 +12,7 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, sha256
 from memrepro.memory.language.extract import by_rules
-from memrepro.pipeline.stages import extract
+from memrepro.pipeline.stages.data import extract
 from memrepro.retrieve.tiered.keys.key_builder import messages_of
 from memrepro.retrieve.tiered.keys.segments import cut, segment_text
 from memrepro.study.params import DatasetEntry, Evaluation, Plan
@@ -22,7 +22,7 @@ from memrepro.text.sources import by_nlp, said_dates
 @pytest.fixture
 def dataset(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    monkeypatch.setattr("memrepro.pipeline.stages.extract.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.pipeline.stages.data.extract.root", lambda: tmp_path)
     sample.compile_files(paths.raw("toy"), {"seed": 3, "questions": 2, "sessions": 6})
     list(save(sample.stream(paths.raw("toy"), "toy"), paths.prepared("toy")))
     return load(paths.prepared("toy"), "toy")
@@ -81,7 +81,7 @@ def plan(**sources):
 
 def test_the_stage_writes_all_sources_and_when_sessions_took_place(dataset, tmp_path, monkeypatch):
     sources = {"gold": {}, "nlp": {}, "llm": recorded(tmp_path, dataset)}
-    monkeypatch.setattr("memrepro.pipeline.stages.extract.load_plan", lambda: plan(**sources))
+    monkeypatch.setattr("memrepro.pipeline.stages.data.extract.load_plan", lambda: plan(**sources))
     done = extract.run("toy")
     nlp = by_nlp(dataset)
     every = [extract.extract(s, o, dataset, "sample") for s, o in sources.items()]
@@ -97,7 +97,7 @@ def test_the_stage_writes_all_sources_and_when_sessions_took_place(dataset, tmp_
 
 
 def test_a_data_set_without_sources_has_the_times_of_its_sessions(dataset, monkeypatch):
-    monkeypatch.setattr("memrepro.pipeline.stages.extract.load_plan", lambda: plan())
+    monkeypatch.setattr("memrepro.pipeline.stages.data.extract.load_plan", lambda: plan())
     extract.run("toy")
     assert load_extractions(paths.extracted("toy")).texts == {}
     assert load_ranges(paths.ranges("sample", "toy"), "nlp") == []

@@ -9,7 +9,7 @@ import pytest
 from memrepro.data.registry import registration
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.pipeline.stages import prepare
+from memrepro.pipeline.stages.data import prepare
 from memrepro.study.params import load_plan
 from memrepro.text.lengths import count_tokens
 
@@ -20,9 +20,9 @@ NAME = "personamem-32k"
 def personamem(tmp_path, monkeypatch):
     """PersonaMem's two files with three questions of our own."""
     plan = load_plan()
-    monkeypatch.setattr("memrepro.pipeline.stages.prepare.load_plan", lambda: plan)
+    monkeypatch.setattr("memrepro.pipeline.stages.data.prepare.load_plan", lambda: plan)
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    monkeypatch.setattr("memrepro.pipeline.stages.prepare.check_before_use", lambda *_: None)
+    monkeypatch.setattr("memrepro.pipeline.stages.data.prepare.check_before_use", lambda *_: None)
     questions, contexts = (paths.raw(NAME) / f.path for f in registration(NAME).files)
     if "context" in questions.name:
         questions, contexts = contexts, questions

@@ -7,7 +7,8 @@ from memrepro.core.memory import Dataset
 from memrepro.core.prepared import save_extracted
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.pipeline.stages import download, report
+from memrepro.pipeline.stages import report
+from memrepro.pipeline.stages.data import download
 from memrepro.study import embedding, evaluation
 from memrepro.study.evaluation import evaluate_run, read_gold
 from memrepro.study.params import load_plan

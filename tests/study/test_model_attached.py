@@ -12,7 +12,7 @@ from memrepro.files.atomic import read_table
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.weights import folder_digest
 from memrepro.papers.associa.llm.extractor import to_file
-from memrepro.pipeline.stages.extract import extract
+from memrepro.pipeline.stages.data.extract import extract
 from memrepro.study.search import retrieval
 from tests.llm.smollm2 import smollm2_folder
 from tests.papers.associa.llm.scripted import IDENTITY, live
@@ -64,10 +64,10 @@ def test_a_real_model_deliberates_and_is_replayed_without_it(folder, model, monk
 
 
 def test_events_of_a_model_are_a_source_of_extractions(model, monkeypatch, tmp_path):
-    monkeypatch.setattr("memrepro.pipeline.stages.extract.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.pipeline.stages.data.extract.root", lambda: tmp_path)
     models = {"one": {"model": IDENTITY.model, "revision": IDENTITY.revision}}
     monkeypatch.setattr(
-        "memrepro.pipeline.stages.extract.load_plan", lambda: replace(plan({}), models=models)
+        "memrepro.pipeline.stages.data.extract.load_plan", lambda: replace(plan({}), models=models)
     )
     dataset = prepare(n_memories=1)  # a session of several memories is of none
     options = {"model": "one", "paper": "associa"}

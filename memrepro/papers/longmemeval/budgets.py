@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.core.extractions import parent_of
 from memrepro.core.memory import Parts
-from memrepro.evaluate.rollup import parent_of
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report import figures

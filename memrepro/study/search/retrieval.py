@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from memrepro.core.extractions import parent_of
 from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load
@@ -19,7 +20,6 @@ from memrepro.encode.encoder import Encoder
 from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
-from memrepro.evaluate.rollup import parent_of
 from memrepro.files import paths
 from memrepro.files.atomic import replacing, write_table
 from memrepro.files.progress import bar

@@ -13,7 +13,7 @@ from memrepro.files.atomic import sha256
 from memrepro.llm.model import Answer
 from memrepro.llm.structured import KINDS
 from memrepro.papers.associa.llm.extractor import prompt_of, read, said_of, to_file
-from memrepro.pipeline.stages.extract import extract
+from memrepro.pipeline.stages.data.extract import extract
 from memrepro.retrieve.associa.keys.clues import SPEAKER, EventClues, Recipe, read_memory
 from memrepro.retrieve.associa.keys.graph import build_from
 from memrepro.text.sources import from_file
@@ -141,7 +141,7 @@ def test_a_conversation_that_gives_orders_stays_data(store, tmp_path):
 
 
 def test_the_stage_extract_takes_the_file(store, tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.pipeline.stages.extract.root", lambda: tmp_path)
+    monkeypatch.setattr("memrepro.pipeline.stages.data.extract.root", lambda: tmp_path)
     data = dataset(memory(), memory("later", "2024-01-10T09:00"))
     done = to_file(data, live(store, lambda _: WHOLE), tmp_path / "qwen.jsonl")
     options = {"file": "qwen.jsonl", "sha256": done.sha256}

@@ -1,0 +1,1 @@
+"""Published answers and choices, scored; their texts stay out."""
