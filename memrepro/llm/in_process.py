@@ -4,6 +4,7 @@ import copy
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -155,7 +156,7 @@ class InProcess:
             return made.logits[0].double().log_softmax(-1), made.past_key_values
 
         head = self._model.get_output_embeddings()
-        with torch.inference_mode(), head.register_forward_hook(_in_float32):
+        with torch.inference_mode(), head.register_forward_hook(self._in_float32):
             first, cache = following(ids, 1)
             sums = []
             for tail in tails:
@@ -168,6 +169,19 @@ class InProcess:
                     )
                 sums.append(total)
             return list(torch.stack(sums).log_softmax(0).tolist())
+
+    def _in_float32(self, _head: Any, states: tuple[Any, ...], _logits: Any) -> Any:
+        """A forward hook: the head's logits from its input in float32: 8 bits are too coarse."""
+        import torch
+
+        return torch.nn.functional.linear(states[0].float(), *self._wide_head)
+
+    @cached_property
+    def _wide_head(self) -> tuple[Any, Any]:
+        """The head's weight and bias in float32, made once, as each pass needs it."""
+        head = self._model.get_output_embeddings()
+        bias = getattr(head, "bias", None)
+        return head.weight.float(), None if bias is None else bias.float()
 
     def _answer(
         self,
@@ -270,15 +284,6 @@ class InProcess:
             return text[: min(found)], size, "stop"
         ended = size < len(tokens)
         return text, size + ended, "stop" if ended else "length"
-
-
-def _in_float32(head: Any, states: tuple[Any, ...], _: Any) -> Any:
-    """A forward hook: the head's logits from its input in float32, since 8 bits are too coarse."""
-    import torch
-
-    bias = getattr(head, "bias", None)
-    bias = None if bias is None else bias.float()
-    return torch.nn.functional.linear(states[0].float(), head.weight.float(), bias)
 
 
 def _alike(prompts: Sequence[Prompt]) -> Iterator[list[Prompt]]:
