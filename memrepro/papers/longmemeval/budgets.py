@@ -9,7 +9,9 @@ question's list does not reach is left out, unless the list is all that the memo
 is not a bad one.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +19,6 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.extractions import parent_of
@@ -86,27 +87,30 @@ def within(
     held = tokens.groupby(level="memory_id").size()
     asked = ranking[ranking["query_id"].isin(gold.keys())]
     index = pd.MultiIndex.from_frame(asked[["memory_id", "doc_id"]])
-    spent = asked.assign(spent=tokens.reindex(index).to_numpy())
-    spent["spent"] = spent.groupby("query_id", sort=False)["spent"].cumsum()
-    lists: dict[str, tuple[list[str], NDArray[np.float64]]] = {}
-    short = []  # where the lists end that could be longer
-    for query, part in spent.groupby("query_id", sort=False):
-        ends = part["spent"].to_numpy()
-        lists[str(query)] = (list(map(parent_of, part["doc_id"])), ends)
-        if len(part) < held[part["memory_id"].iloc[0]]:
-            short.append(ends[-1])
+    queries, units = asked["query_id"].to_list(), asked["doc_id"].map(parent_of).to_list()
+    ends: dict[str, list[float]] = {query: [] for query in queries}
+    # The first time that a round or session is given: ends do not fall.
+    first: dict[str, dict[str, float]] = {query: {} for query in queries}
+    for query, unit, size in zip(queries, units, tokens.reindex(index).to_list(), strict=True):
+        own = ends[query]
+        own.append(size + (own[-1] if own else 0))
+        first[query].setdefault(unit, own[-1])
+    # The tokens after which all evidence is given.
+    needs = {
+        query: max(
+            min(given.get(unit, inf) for one in piece for unit in (one, places.get(one, "")))
+            for piece in gold[query]
+        )
+        for query, given in first.items()
+    }
+    memories = dict(zip(queries, asked["memory_id"].to_list(), strict=True))
+    # Where the lists end that could be longer.
+    short = [own[-1] for query, own in ends.items() if len(own) < held[memories[query]]]
     for budget in budgets:
         if any(end <= budget for end in short):
             continue
-        found, counts = {}, []
-        for query, (docs, ends) in lists.items():
-            n = int(np.searchsorted(ends, budget, side="right"))
-            given = set(docs[:n])
-            counts.append(n)
-            found[query] = float(
-                all(any(g in given or places.get(g) in given for g in part) for part in gold[query])
-            )
-        yield budget, found, float(np.mean(counts))
+        found = {query: float(need <= budget) for query, need in needs.items()}
+        yield budget, found, float(np.mean([bisect_right(own, budget) for own in ends.values()]))
 
 
 def given(runs: Runs, study: Spec) -> dict[str, Given]:
