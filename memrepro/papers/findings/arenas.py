@@ -7,7 +7,7 @@ a budget has no more to give, and is counted as it is.
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from os.path import relpath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,9 +54,10 @@ class Ties(NamedTuple):
     moved: Doubles
 
 
-def read_study() -> dict[str, Any]:
-    """The study as it is written."""
-    found: dict[str, Any] = read_yaml(_FILE)
+@cache
+def read_study() -> Mapping[str, Any]:
+    """The study as it is written, read once."""
+    found: Mapping[str, Any] = read_yaml(_FILE)
     return found
 
 
@@ -99,6 +100,7 @@ class Arena:
         self.in_tokens = f"{_METRIC} in {self.tokens} tokens"
         self.budgets = [*budgets, self.in_tokens]
         self._tables: dict[str, pd.DataFrame] = {}
+        self._known: dict[Candidate, dict[str, Doubles]] = {}  # a run stands in several methods
 
     @cached_property
     def _gold(self) -> Gold:
@@ -180,7 +182,10 @@ class Arena:
 
     def values(self, candidates: Sequence[Candidate]) -> dict[str, Doubles]:
         """Budget → the value of each question under each candidate, shape (n, n_candidates)."""
-        found = [self._values(one) for one in candidates]
+        for one in candidates:
+            if one not in self._known:
+                self._known[one] = self._values(one)
+        found = [self._known[one] for one in candidates]
         return {name: np.stack([one[name] for one in found], axis=1) for name in self.budgets}
 
     def _values(self, one: Candidate) -> dict[str, Doubles]:
