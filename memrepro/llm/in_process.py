@@ -1,6 +1,5 @@
 """transformers in this process: a causal model in a local folder."""
 
-import copy
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -162,8 +161,8 @@ class InProcess:
             for tail in tails:
                 total = first[-1, tail[0]]
                 if len(tail) > 1:
-                    # The pass adds to the cache, and the next option needs it as it was.
-                    later, _ = following(tail[:-1], 0, past_key_values=copy.deepcopy(cache))
+                    later, _ = following(tail[:-1], 0, past_key_values=cache)
+                    cache.crop(1 - len(tail))  # the next option needs it as it was
                     total = (
                         total + later.gather(1, later.new_tensor(tail[1:]).long()[:, None]).sum()
                     )
