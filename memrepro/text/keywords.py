@@ -103,7 +103,7 @@ def _term(lower: str, terms: dict[str, _Term], stop_words: AbstractSet[str]) -> 
 
 
 def _score(terms: Collection[_Term], pairs: Counter[tuple[_Term, _Term]], sentences: int) -> None:
-    """Score the terms by case, place, frequency, spread and how many words stand beside them."""
+    """Score the terms by case, place, frequency, spread and how many neighbours they have."""
     usual = np.array([float(term.count) for term in terms if not term.stop])
     if not len(usual):
         return
