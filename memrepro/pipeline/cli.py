@@ -31,7 +31,7 @@ def _repro(arguments: argparse.Namespace) -> int:
     # Else each stage compiles all that it imports, which takes longer than the stage.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-m", "dvc", "repro", last_stage(arguments.profile)]
-    with opened(arguments.cluster or address()) as environment[VARIABLE]:
+    with opened(arguments.cluster or address() or plan.cluster) as environment[VARIABLE]:
         status = subprocess.run(command, cwd=root(), env=environment, check=False).returncode
     if status != 0:
         print(

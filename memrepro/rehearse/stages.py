@@ -86,7 +86,7 @@ def run_stages(
     """Run stages by dvc, each in a process; where one fails, those that need it are skipped.
 
     Args:
-        stages: in an order that they can run in.
+        stages: the first of those that can run goes first.
         checkout: where.
         environment: all of it.
         log: takes what they print.

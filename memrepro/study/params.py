@@ -70,7 +70,7 @@ def load_plan() -> Plan:
 
 
 _TOP = ("datasets", "reports", "studies", "latency", "scales", "evaluation", "tuning")
-_OPTIONAL = ("reading", "models")
+_OPTIONAL = ("reading", "models", "cluster")
 _FIELDS = frozenset(f.name for f in fields(Experiment)) - {"method", "parameters"}
 
 
@@ -80,7 +80,7 @@ def _plan(path: Path, changed: int) -> Plan:
     if not isinstance(tree, dict) or set(tree) - set(_OPTIONAL) != set(_TOP):
         raise MemreproError(
             f"params.yaml must have exactly the keys {', '.join(_TOP)}, and may have "
-            f"{' and '.join(_OPTIONAL)}"
+            f"{', '.join(_OPTIONAL)}"
         )
     datasets = {
         k: build_entry(DatasetEntry, f"datasets.{k}", v) for k, v in tree["datasets"].items()
@@ -96,6 +96,10 @@ def _plan(path: Path, changed: int) -> Plan:
             runs[name] = one
     experiments = {name: one for name, one in runs.items() if not one.vary}
     models = tree.get("models") or {}
+    if not isinstance(cluster := tree.get("cluster") or "", str):
+        raise MemreproError(
+            f"params.yaml: cluster is {cluster!r}: write host:port, local:N, or null for none"
+        )
     return Plan(
         datasets,
         experiments,
@@ -106,6 +110,7 @@ def _plan(path: Path, changed: int) -> Plan:
         {k: build_entry(Scale, f"scales.{k}", v) for k, v in tree["scales"].items()},
         models,
         reading_studies(tree.get("reading") or {}, datasets, runs, models),
+        cluster,
     )
 
 

@@ -216,7 +216,8 @@ class Plan:
     """All of `params.yaml`: experiments make one run each, sweeps one for each setting.
 
     `models` are the language models that runs and extractions may name (docs/llm.md), `reading` the
-    studies in which they answer questions.
+    studies in which they answer questions; `cluster` is the address of the machines on which
+    `memrepro repro` runs (docs/cluster.md), or ''.
     """
 
     datasets: Mapping[str, DatasetEntry]
@@ -228,6 +229,7 @@ class Plan:
     scales: Mapping[str, Scale] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, ReadingStudy] = field(default_factory=dict)
+    cluster: str = ""
 
     @property
     def runs(self) -> dict[str, Experiment]:

@@ -1,5 +1,6 @@
 """Days, weeks, months, years, weekends and seasons around a day, with dateparser's arithmetic."""
 
+import re
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -8,6 +9,11 @@ from functools import lru_cache
 from dateparser.date import DateDataParser
 
 UNITS = ("day", "week", "month", "year")
+# dateparser takes a millisecond a phrase, and most phrases are of these kinds.
+_COUNTED = re.compile(r"(?P<ahead>in )?(?P<count>\d{1,3}) (?P<unit>day|week|month|year)(?(1)| ago)")
+_NEAR = {"yesterday": "1 day ago", "today": "0 day ago", "tomorrow": "in 1 day",
+         "day before yesterday": "2 day ago", "day after tomorrow": "in 2 day"}  # fmt: skip
+_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 @dataclass(frozen=True)
@@ -18,9 +24,28 @@ class TimeRange:
     end: date
 
 
-@lru_cache(maxsize=4096)
 def look(phrase: str, base: date, future: bool = False) -> tuple[date, str] | None:
-    """The day that dateparser reads in a phrase, and its grain: day, week, month or year."""
+    """A day of what a phrase names, and its grain: day, week, month or year; as dateparser has it.
+
+    With a grain other than day it may be any day of that month or year.
+    """
+    if match := _COUNTED.fullmatch(_NEAR.get(phrase, phrase)):
+        count = int(match["count"]) * (1 if match["ahead"] else -1)
+        return _moved(base, match["unit"], count), match["unit"]
+    # What names its year is the same on any day.
+    return _parsed(phrase, *((date(2000, 1, 1), False) if _YEAR.search(phrase) else (base, future)))
+
+
+def _moved(base: date, unit: str, count: int) -> date:
+    if unit in ("day", "week"):
+        return base + timedelta(**{f"{unit}s": count})
+    months = base.year * 12 + base.month - 1 + count * (12 if unit == "year" else 1)
+    year, month = months // 12, months % 12 + 1
+    return date(year, month, min(base.day, monthrange(year, month)[1]))
+
+
+@lru_cache(maxsize=1 << 17)
+def _parsed(phrase: str, base: date, future: bool) -> tuple[date, str] | None:
     settings = {
         "RELATIVE_BASE": datetime(base.year, base.month, base.day),
         "PREFER_DATES_FROM": "future" if future else "past",

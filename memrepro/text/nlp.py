@@ -10,9 +10,11 @@ import re
 from importlib.metadata import version
 
 import numpy as np
+from sklearn import config_context
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 from yake import KeywordExtractor
 
+from memrepro.text.keywords import scores
 from memrepro.text.sentences import sentences
 
 RULES = 1  # one more at every change of what is extracted
@@ -20,7 +22,6 @@ LIBRARIES = ("sentencex", "yake", "scikit-learn")
 VERSION = f"memrepro-nlp {RULES} ({', '.join(f'{name} {version(name)}' for name in LIBRARIES)})"
 
 KEYPHRASES = 10  # at most
-KEYPHRASE_WORDS = 3
 SUMMARY_SENTENCES = 3
 SENTENCE_CHARACTERS = 400  # what a summary keeps of one sentence
 LONGEST = 100_000  # characters that keyphrases and summary read of a text
@@ -40,12 +41,13 @@ _SUMMARY_STOP = sorted(
 )
 _LINKS = {"of", "and", "in", "for", "the", "to", "on", "de", "&"}  # stop words a phrase may hold
 
-_yake = KeywordExtractor(lan="en", n=KEYPHRASE_WORDS, dedup_lim=1.0, top=1_000_000)
-_yake.stopword_set |= set(_CHAT_WORDS.split())
+# Fitted anew to each text; made once, as it checks its stop words first.
+_tfidf = TfidfVectorizer(stop_words=_SUMMARY_STOP, sublinear_tf=True)
+_STOP = frozenset(KeywordExtractor(lan="en").stopword_set.union(_CHAT_WORDS.split()))
 
 
 def keyphrases(text: str) -> list[str]:
-    """At most KEYPHRASES phrases of up to KEYPHRASE_WORDS words, lower-case, best first.
+    """At most KEYPHRASES phrases of up to `keywords.WORDS` words, lower-case, best first.
 
     By yake's score, which is of the text alone; a phrase that adds no word to better ones is left
     out. The time grows in step with the length up to LONGEST characters, about a second, where
@@ -55,7 +57,7 @@ def keyphrases(text: str) -> list[str]:
     told = " . ".join(sentences(text[:LONGEST]))
     # Nine digits, as another machine's logarithm may differ in the last; then by the alphabet.
     scored = sorted(
-        {(float(f"{s:.9g}"), " ".join(p.split())) for p, s in _yake.extract_keywords(told)}
+        {(float(f"{s:.9g}"), " ".join(p.split())) for p, s in scores(told, _STOP).items()}
     )
     chosen: list[str] = []
     seen: set[str] = set()
@@ -63,7 +65,7 @@ def keyphrases(text: str) -> list[str]:
         words = phrase.split()
         if set(words) <= seen or not any(len(w) > 2 and w.isalnum() for w in words):
             continue
-        if any(w in _yake.stopword_set and w not in _LINKS for w in words):
+        if any(w in _STOP and w not in _LINKS for w in words):
             continue
         chosen.append(phrase)
         seen.update(words)
@@ -82,7 +84,8 @@ def summary(text: str) -> str:
     if len(found) <= SUMMARY_SENTENCES:
         return " ".join(found)
     try:
-        rows = TfidfVectorizer(stop_words=_SUMMARY_STOP, sublinear_tf=True).fit_transform(found)
+        with config_context(skip_parameter_validation=True, assume_finite=True):
+            rows = _tfidf.fit_transform(found)
     except ValueError:  # no words
         return " ".join(found[:SUMMARY_SENTENCES])
     # Rounded, as sums may differ in the last digits between machines; ties go to the earlier.

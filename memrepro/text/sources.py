@@ -1,8 +1,7 @@
 """Sources of extractions for a whole data set: the deterministic extractor, and a recorded file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from memrepro.files.progress import bar
 from memrepro.text import nlp, temporal
 from memrepro.text.facts import user_facts
 
-_REMEMBERED = 1 << 16  # texts whose dates are not read again for the next haystack
+# Days on which a session took place → the round and event of each dated sentence.
+_Events = dict[str, list[tuple[str, temporal.DatedEvent]]]
 
 
 def words(doc: Round, session: Session) -> str:
@@ -35,17 +35,26 @@ def by_nlp(dataset: Dataset) -> Extracted:
     (docs/protocols.md, LongMemEval, time filter).
     """
     texts: list[Extraction] = []
-    sessions = dataset.sessions
-    with bar(len(sessions), f"extract {dataset.name}", "session") as progress:
-        for found in each_of(_of_session, sessions):
+    events_of: dict[str, _Events] = {}
+    days: dict[str, dict[str, None]] = {session.key: {} for session in dataset.sessions}
+    for memory in dataset.memories.values():
+        for session, at in zip(memory.sessions, memory.times, strict=True):
+            if at:
+                days[session.key][at[:10]] = None
+    items = [(session, tuple(days[session.key])) for session in dataset.sessions]
+    with bar(len(items), f"extract {dataset.name}", "session") as progress:
+        for (session, _), (found, dated) in zip(items, each_of(_of_session, items), strict=True):
             texts += found
+            events_of[session.key] = dated
             progress.update()
-    dates, events, skipped = _dated(dataset)
+    dates, events, skipped = _dated(dataset, events_of)
     ranges, without = _asked(dataset)
     return Extracted(nlp.VERSION, texts + events, dates, ranges, skipped + without)
 
 
-def _of_session(session: Session) -> list[Extraction]:
+def _of_session(item: tuple[Session, Sequence[str]]) -> tuple[list[Extraction], _Events]:
+    """What a session says, and what it dates, for each of its days."""
+    session, days = item
     whole = words(whole_session(session)[0], session)
     found = [("", "summary", nlp.summary(whole))]
     found += [("", "keyphrase", phrase) for phrase in nlp.keyphrases(whole)]
@@ -53,14 +62,20 @@ def _of_session(session: Session) -> list[Extraction]:
         said = words(r, session)
         found += [(r.round_id, "fact", fact) for fact in user_facts(said)]
         found += [(r.round_id, "keyphrase", phrase) for phrase in nlp.keyphrases(said)]
-    return [Extraction(session.key, r, "nlp", kind, text) for r, kind, text in found if text]
+    events: _Events = {day: [] for day in days}
+    for r in session.rounds:
+        said = words(r, session)
+        for day in days:
+            dated = temporal.dated_events(said, date.fromisoformat(day))
+            events[day] += [(r.round_id, event) for event in dated]
+    texts = [Extraction(session.key, r, "nlp", kind, text) for r, kind, text in found if text]
+    return texts, events
 
 
 def _dated(
-    dataset: Dataset,
+    dataset: Dataset, events_of: Mapping[str, _Events]
 ) -> tuple[list[DatedEvent], list[Extraction], list[tuple[str, str]]]:
     """Dates of the sessions of each memory, and the sentences that name them, once a session."""
-    events_of = lru_cache(_REMEMBERED)(temporal.dated_events)
     dates: list[DatedEvent] = []
     events: dict[tuple[str, str, str], None] = {}
     skipped = []
@@ -69,12 +84,11 @@ def _dated(
             if not at:
                 skipped.append((f"session {session.session_id} of {memory.memory_id}", "no time"))
                 continue
-            for r in session.rounds:
-                for event in events_of(words(r, session), date.fromisoformat(at[:10])):
-                    place = (memory.memory_id, session.session_id, "nlp")
-                    span = (event.date_start.toordinal(), event.date_end.toordinal())
-                    dates.append(DatedEvent(*place, *span))
-                    events[session.key, r.round_id, event.sentence] = None
+            for round_id, event in events_of[session.key][at[:10]]:
+                place = (memory.memory_id, session.session_id, "nlp")
+                span = (event.date_start.toordinal(), event.date_end.toordinal())
+                dates.append(DatedEvent(*place, *span))
+                events[session.key, round_id, event.sentence] = None
     texts = [Extraction(key, r, "nlp", "event", text) for key, r, text in events]
     return list(dict.fromkeys(dates)), texts, skipped
 

@@ -13,12 +13,15 @@ depends on the clock, the locale or the time zone.
 import re
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
 from memrepro.errors import MemreproError
 from memrepro.text import dates
 from memrepro.text.dates import TimeRange
 from memrepro.text.sentences import sentences
 
+# Texts that are not read again for the next day on which they may have been said.
+_REMEMBERED = 1 << 12
 # The years that a mention, or the day on which it is made, may have.
 YEARS = range(1900, 2100)
 
@@ -143,15 +146,20 @@ def dated_events(text: str, said: date) -> list[DatedEvent]:
         MemreproError: if the year of `said` is not in `YEARS`.
     """
     _check(said)
-    if not _HINT.search(text):
-        return []
     found = [
         DatedEvent(span.start, span.end, sentence)
-        for sentence in sentences(text)
-        if _HINT.search(sentence)
+        for sentence in _hinted(text)
         for _, span in _mentions(sentence, said, past=False)
     ]
     return list(dict.fromkeys(found))
+
+
+@lru_cache(_REMEMBERED)
+def _hinted(text: str) -> tuple[str, ...]:
+    """The sentences that may mention a date."""
+    if not _HINT.search(text):
+        return ()
+    return tuple(sentence for sentence in sentences(text) if _HINT.search(sentence))
 
 
 def _check(day: date) -> None:
@@ -164,16 +172,10 @@ def _check(day: date) -> None:
 
 def _mentions(text: str, base: date, past: bool) -> list[tuple[re.Match[str], TimeRange]]:
     """The mentions in a text, in order, and the days that each refers to."""
-    text = text.replace("’", "'").replace("\xa0", " ")
-    matches: list[re.Match[str]] = []
-    for match in _MENTION.finditer(text):
-        joined = bool(matches) and _joined(text, matches[-1], match)
-        if _fits(match, joined) and not _REPEATED.search(text[: match.start()][-20:]):
-            matches.append(match)
     found: list[tuple[re.Match[str], TimeRange]] = []
-    for match in reversed(matches):
+    for match in reversed(_matches(text)):
         # "From March to May" is one stretch: this March is the last one before that May.
-        joined = bool(found) and _joined(text, match, found[-1][0])
+        joined = bool(found) and _joined(match, found[-1][0])
         span = _span(match, found[-1][1].start if joined else base, past)
         if span and span.start.year in YEARS and span.end.year in YEARS:
             # An event that has lasted since a date began on it.
@@ -183,10 +185,22 @@ def _mentions(text: str, base: date, past: bool) -> list[tuple[re.Match[str], Ti
     return found[::-1]
 
 
-def _joined(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
+@lru_cache(_REMEMBERED)
+def _matches(text: str) -> tuple[re.Match[str], ...]:
+    """The mentions in a text, in order, whatever days they refer to."""
+    text = text.replace("’", "'").replace("\xa0", " ")
+    matches: list[re.Match[str]] = []
+    for match in _MENTION.finditer(text):
+        joined = bool(matches) and _joined(matches[-1], match)
+        if _fits(match, joined) and not _REPEATED.search(text[: match.start()][-20:]):
+            matches.append(match)
+    return tuple(matches)
+
+
+def _joined(first: re.Match[str], second: re.Match[str]) -> bool:
     """Whether two calendar dates follow each other as in "March and April"."""
     calendar = {_kind(first), _kind(second)} <= {"date", "month", "year"}
-    return calendar and bool(_JOINT.fullmatch(text, first.end(), second.start()))
+    return calendar and bool(_JOINT.fullmatch(first.string, first.end(), second.start()))
 
 
 def _fits(match: re.Match[str], joined: bool) -> bool:

@@ -2,10 +2,12 @@
 
 import json
 import subprocess
+from dataclasses import replace
 
 import pytest
 
 from memrepro.pipeline import cli
+from memrepro.study import params
 
 
 def test_datasets_as_table_and_json(capsys, monkeypatch):
@@ -50,5 +52,10 @@ def test_repro_hands_the_cluster_s_address_to_its_stages(monkeypatch, capsys):
     monkeypatch.setattr("memrepro.cluster.workers.check", lambda address: None)
     cli.main(["repro", "sample", "--cluster", "head:6379"])
     cli.main(["repro", "sample"])
+    named = replace(params.load_plan(), cluster="named:6379")
+    monkeypatch.setattr(params, "load_plan", lambda: named)
+    cli.main(["repro", "sample"])
+    cli.main(["repro", "sample", "--cluster", "head:6379"])
     stage = ["repro", "verify@sample"]
-    assert asked == [(stage, "head:6379"), (stage, "")]
+    addresses = ["head:6379", "", "named:6379", "head:6379"]
+    assert asked == [(stage, address) for address in addresses]

@@ -365,6 +365,10 @@ def after_runs(profile):
     }  # fmt: skip
 
 
+def test_another_cluster_makes_nothing_stale():
+    assert not stale(["cluster"])
+
+
 def test_one_run_makes_its_study_its_evaluation_and_its_reports_stale_and_nothing_else():
     assert stale(["studies.sample-rfmem"]) == {"retrieve@sample-rfmem"} | after_runs("sample")
     assert stale(["studies.locomo-tiered"]) == {"retrieve@locomo-tiered"} | after_runs("open")

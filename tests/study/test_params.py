@@ -111,6 +111,7 @@ SWEEP = ("studies", "personabench-rfmem", "runs", "rfmem-{encoder}-recollection-
         (TIERED, "recency=some", "unknown recency 'some'"),
         (TIERED, "cold=true", "cold needs warm_days"),
         (("reports", "big"), [], "unknown profile 'big'"),
+        (("cluster",), 6379, "cluster is 6379: write host:port"),
         (("evaluation", "metrics"), ["recall", "map"], "unknown metric 'map'"),
         (("evaluation", "protocols"), {}, "it needs at least one"),
     ],
@@ -119,6 +120,13 @@ def test_slips(edited, path, value, sentence):
     edited(*path, value)
     with pytest.raises(MemreproError, match=re.escape(sentence)):
         load_plan()
+
+
+def test_the_cluster_s_address(edited):
+    edited("cluster", "head:6379")
+    assert load_plan().cluster == "head:6379"
+    edited("cluster", None)
+    assert load_plan().cluster == ""
 
 
 @pytest.mark.parametrize("kind", ["dataset", "study", "experiment", "timed"])

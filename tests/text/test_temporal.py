@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
+from memrepro.text import dates
 from memrepro.text.temporal import (
     DatedEvent,
     dated_events,
@@ -174,3 +175,19 @@ def test_no_digit_and_no_word_of_time_is_no_range(text, day):
 def test_empty_and_very_long_texts(text):
     time_range(text, THURSDAY)
     dated_events(text, THURSDAY)
+
+
+@given(
+    st.dates(date(1901, 1, 1), date(2098, 12, 31)),
+    st.sampled_from(["{} {} ago", "in 1 {1}"]).flatmap(
+        lambda form: st.builds(form.format, st.integers(0, 999), st.sampled_from(dates.UNITS))
+    )
+    | st.sampled_from(["today", "day before yesterday", "tomorrow", "2021", "may 2021",
+                       "29 feb 2020", "29 feb 2021", "2021-02-30", "3/5/2021"]),
+    st.booleans(),
+)  # fmt: skip
+def test_what_is_read_without_dateparser_is_what_it_reads(base, phrase, future):
+    found, parsed = dates.look(phrase, base, future), dates._parsed(phrase, base, future)
+    assert (found and dates.whole(*found)) == (parsed and dates.whole(*parsed))
+    if not dates._YEAR.search(phrase):
+        assert found == parsed
