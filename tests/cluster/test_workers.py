@@ -85,6 +85,12 @@ def cluster(ray_address, monkeypatch):
     monkeypatch.setenv(VARIABLE, ray_address)
 
 
+@pytest.fixture
+def one_worker(cluster, monkeypatch):
+    """Each worker imports for seconds."""
+    monkeypatch.setattr(workers, "_resource", lambda *_: ("CPU", 1))
+
+
 def logged(log):
     return [line.split(" ", 1) for line in log.read_text().splitlines()] if log.exists() else []
 
@@ -155,7 +161,7 @@ def test_killed_workers_lose_nothing_and_nothing_kept_is_computed_twice(cluster,
 
 
 @pytest.mark.slow
-def test_what_a_worker_says_is_said_and_the_batches_before_it_are_kept(cluster, tmp_path):
+def test_what_a_worker_says_is_said_and_the_batches_before_it_are_kept(one_worker, tmp_path):
     texts = texts_to_embed(60)
     order = sorted(texts, key=lambda t: (-len(t), t))
     encoder = ShardedEncoder(partial(Logged, tmp_path / "log", poison=order[30]))
@@ -166,7 +172,7 @@ def test_what_a_worker_says_is_said_and_the_batches_before_it_are_kept(cluster, 
 
 
 @pytest.mark.slow
-def test_machines_with_other_code_are_refused(cluster, monkeypatch):
+def test_machines_with_other_code_are_refused(one_worker, monkeypatch):
     monkeypatch.setattr(workers, "code", lambda: "another commit")
     with pytest.raises(MemreproError, match="has other files of memrepro") as error:
         Workers(HashEncoder, gpus=False).each(None)
@@ -174,21 +180,21 @@ def test_machines_with_other_code_are_refused(cluster, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_real_encoder_gives_the_bytes_of_one_machine(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "_resource", lambda *_: ("CPU", 1))  # it loads for seconds
+def test_a_real_encoder_gives_the_bytes_of_one_machine(one_worker, tmp_path):
     make = partial(load_encoder, "all-minilm-l6-v2", device="cpu")
+    here = make()
     texts = texts_to_embed(80)
     with VectorStore(tmp_path / "a.sqlite") as a, VectorStore(tmp_path / "b.sqlite") as b:
-        want = embed(texts, make(), "document", a)
+        want = embed(texts, here, "document", a)
         sharded = ShardedEncoder(make)
         assert embed(texts, sharded, "document", b).tobytes() == want.tobytes()
         # The same keys: what the cluster made is found without it.
-        embed(texts, make(), "document", b)
+        embed(texts, here, "document", b)
         assert b.encoded == len(texts)
 
 
 @pytest.mark.slow
-def test_extraction_gives_what_one_machine_gives(cluster, monkeypatch):
+def test_extraction_gives_what_one_machine_gives(one_worker, monkeypatch):
     docs = [
         (
             f"s{n}",
