@@ -36,9 +36,7 @@ def plan():
     def of_sample(runs):
         return {name: one for name, one in runs.items() if one.profile == "sample"}
 
-    return replace(
-        whole, experiments=of_sample(whole.experiments), sweeps=of_sample(whole.sweeps)
-    )
+    return replace(whole, experiments=of_sample(whole.experiments), sweeps=of_sample(whole.sweeps))
 
 
 @pytest.fixture(scope="module")
