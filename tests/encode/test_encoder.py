@@ -79,7 +79,7 @@ def test_the_batch_hardly_matters(runtime, request):
     np.testing.assert_array_equal(encoder.encode(TEXTS[::-1], "document")[::-1], together)
 
 
-def test_loads_and_encodes_with_no_network_and_no_noise():
+def test_loads_and_encodes_with_no_network_and_no_noise(tmp_path):
     code = f"""
 import socket
 def refuse(*_, **__): raise OSError("network used")
@@ -88,6 +88,7 @@ from memrepro.encode.load import load_encoder
 print(load_encoder({NAME!r}, device="cpu").encode(["hello"], "query").shape)
 """
     environment = {k: v for k, v in os.environ.items() if k != "HF_HUB_OFFLINE"}
+    environment["MEMREPRO_CACHE"] = str(tmp_path)
     run = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
