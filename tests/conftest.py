@@ -1,15 +1,34 @@
 """What holds for all tests."""
 
 import os
+from dataclasses import replace
 
 # Workers run side by side, one a core; a small model waits for its threads rather than works.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pytest
 from hypothesis import settings
 
 # How long an example takes belongs to the machine.
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
+
+
+@pytest.fixture(scope="session")
+def metrics_of_rfmem(tmp_path_factory):
+    """Metrics of RF-Mem's committed runs by mpnet; those of all runs take a minute to make."""
+    from memrepro.files.atomic import write_table
+    from memrepro.study.evaluation import as_texts, evaluate_profile
+    from memrepro.study.params import load_plan
+
+    def chosen(runs):
+        return {name: one for name, one in runs.items() if name.startswith("rfmem-mpnet-")}
+
+    plan = load_plan()
+    plan = replace(plan, experiments=chosen(plan.experiments), sweeps=chosen(plan.sweeps))
+    path = tmp_path_factory.mktemp("metrics") / "open.parquet"
+    write_table(path, as_texts(evaluate_profile("open", plan)["metrics"]))
+    return path
 
 
 def pytest_collection_modifyitems(items):

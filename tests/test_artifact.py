@@ -13,8 +13,9 @@ from memrepro.data.registry import registrations
 from memrepro.encode.models import registry
 from memrepro.errors import MemreproError
 from memrepro.pipeline.cli import main
-from memrepro.provenance import artifact, cite, crate
+from memrepro.provenance import artifact, cite, crate, places
 from memrepro.provenance.places import plan
+from memrepro.report.profile import Metrics
 from tests.written import ROOT, WRITTEN
 
 
@@ -24,8 +25,10 @@ def test_what_is_written_is_current(name):
     assert shown.split() == WRITTEN[name]().split(), "run python -m tests.written"
 
 
-def test_each_claim_has_a_check_that_gives_its_number(capsys):
+def test_each_claim_has_a_check_that_gives_its_number(capsys, metrics_of_rfmem, monkeypatch):
     """One command of each kind of table is run; all name cells that are there."""
+    monkeypatch.setattr("memrepro.report.profile.metrics_file", lambda profile: metrics_of_rfmem)
+    monkeypatch.setattr(places, "metrics_of", Metrics)  # without a memory of other tests'
     checks = [
         (check, value)
         for paper in ("rfmem", "findings")

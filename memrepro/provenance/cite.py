@@ -23,6 +23,7 @@ def references() -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
+@cache
 def key_of_dataset(dataset: str) -> str:
     """The key of a data set's reference, as the registry of downloads has it."""
     return registrations()[dataset].citation.partition(":")[0]

@@ -9,7 +9,6 @@ import threading
 import time
 from collections import Counter
 from functools import partial
-from itertools import count
 
 import pytest
 
@@ -22,11 +21,12 @@ from memrepro.encode.load import load_encoder
 from memrepro.encode.shards import ShardedEncoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
-from memrepro.llm.model import Answer, ModelIdentity, Prompt
+from memrepro.llm.model import Prompt
 from memrepro.llm.recorded import Recording
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.shared_out import SharedOut
 from memrepro.text.sources import by_nlp
+from tests.cluster.made import IDENTITY, Logged, Parrot
 
 BATCH, WORKERS = 4, 2
 
@@ -55,24 +55,6 @@ def texts_to_embed(n=200):
     return [f"text {i} " + "word " * draw.randrange(60) for i in range(n)]
 
 
-class Logged(HashEncoder):
-    """Writes down each text and who encodes it, on the disk, before it encodes it."""
-
-    def __init__(self, log, seconds=0.0, poison=None):
-        super().__init__(32)
-        self.log, self.seconds, self.poison = log, seconds, poison
-
-    def encode(self, texts, role):
-        with self.log.open("a") as file:
-            file.writelines(f"{os.getpid()} {text.split(' word')[0]}\n" for text in texts)
-            file.flush()
-            os.fsync(file.fileno())
-        time.sleep(self.seconds)
-        if self.poison in texts:
-            raise MemreproError("a vector is not finite")
-        return super().encode(texts, role)
-
-
 @pytest.fixture(scope="module")
 def ray_address():
     pytest.importorskip("ray", reason="the extra cluster is not installed")
@@ -83,6 +65,12 @@ def ray_address():
 @pytest.fixture
 def cluster(ray_address, monkeypatch):
     monkeypatch.setenv(VARIABLE, ray_address)
+
+
+@pytest.fixture
+def one_worker(cluster, monkeypatch):
+    """Each worker imports for seconds."""
+    monkeypatch.setattr(workers, "_resource", lambda *_: ("CPU", 1))
 
 
 def logged(log):
@@ -121,7 +109,7 @@ def test_killed_workers_lose_nothing_and_nothing_kept_is_computed_twice(cluster,
     done, kills = threading.Event(), []
 
     def kill_now_and_then():
-        while not done.wait(draw.uniform(0.2, 0.6)) and len(kills) < 4:
+        while not done.wait(draw.uniform(0.2, 0.6)) and len(kills) < 3:
             if at_work := sorted({int(pid) for pid, _ in logged(log)} - set(kills)):
                 victim = draw.choice(at_work)
                 # What was kept when it died must not be begun after that.
@@ -155,7 +143,7 @@ def test_killed_workers_lose_nothing_and_nothing_kept_is_computed_twice(cluster,
 
 
 @pytest.mark.slow
-def test_what_a_worker_says_is_said_and_the_batches_before_it_are_kept(cluster, tmp_path):
+def test_what_a_worker_says_is_said_and_the_batches_before_it_are_kept(one_worker, tmp_path):
     texts = texts_to_embed(60)
     order = sorted(texts, key=lambda t: (-len(t), t))
     encoder = ShardedEncoder(partial(Logged, tmp_path / "log", poison=order[30]))
@@ -166,7 +154,7 @@ def test_what_a_worker_says_is_said_and_the_batches_before_it_are_kept(cluster, 
 
 
 @pytest.mark.slow
-def test_machines_with_other_code_are_refused(cluster, monkeypatch):
+def test_machines_with_other_code_are_refused(one_worker, monkeypatch):
     monkeypatch.setattr(workers, "code", lambda: "another commit")
     with pytest.raises(MemreproError, match="has other files of memrepro") as error:
         Workers(HashEncoder, gpus=False).each(None)
@@ -174,21 +162,21 @@ def test_machines_with_other_code_are_refused(cluster, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_real_encoder_gives_the_bytes_of_one_machine(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(workers, "_resource", lambda *_: ("CPU", 1))  # it loads for seconds
+def test_a_real_encoder_gives_the_bytes_of_one_machine(one_worker, tmp_path):
     make = partial(load_encoder, "all-minilm-l6-v2", device="cpu")
+    here = make()
     texts = texts_to_embed(80)
     with VectorStore(tmp_path / "a.sqlite") as a, VectorStore(tmp_path / "b.sqlite") as b:
-        want = embed(texts, make(), "document", a)
+        want = embed(texts, here, "document", a)
         sharded = ShardedEncoder(make)
         assert embed(texts, sharded, "document", b).tobytes() == want.tobytes()
         # The same keys: what the cluster made is found without it.
-        embed(texts, make(), "document", b)
+        embed(texts, here, "document", b)
         assert b.encoded == len(texts)
 
 
 @pytest.mark.slow
-def test_extraction_gives_what_one_machine_gives(cluster, monkeypatch):
+def test_extraction_gives_what_one_machine_gives(one_worker, monkeypatch):
     docs = [
         (
             f"s{n}",
@@ -202,24 +190,6 @@ def test_extraction_gives_what_one_machine_gives(cluster, monkeypatch):
     monkeypatch.delenv(VARIABLE)
     assert by_nlp(dataset) == there
     assert len(there.texts) > 40
-
-
-IDENTITY = ModelIdentity("parrot", "1")
-
-
-class Parrot:
-    """A backend that says again what it was asked, and with how many others."""
-
-    identity = IDENTITY
-
-    def __init__(self):
-        self.batches = count()
-
-    def stream(self, prompts):
-        batch = list(prompts)
-        for prompt in batch:
-            said = f"{prompt.messages[-1].content} of {len(batch)}"
-            yield prompt, Answer(said, 1, 1, 0.0, "parrot", "1", "stop", str(os.getpid()))
 
 
 @pytest.mark.slow

@@ -12,15 +12,16 @@ from memrepro.errors import MemreproError
 from tests.memory.store_made import MINUTE, START, chat, opened
 
 ROOT = Path(__file__).parents[2]
+KILLS = 48
 
 
 @pytest.mark.slow
 def test_kills_at_any_moment_lose_nothing_and_double_nothing(tmp_path):
-    command = [sys.executable, "-m", "tests.memory.killed", str(tmp_path), "120", "6"]
+    command = [sys.executable, "-m", "tests.memory.killed", str(tmp_path), str(KILLS), "3"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr[-3000:]
     counts = json.loads(done.stdout)
-    assert counts["kills"] == 120
+    assert counts["kills"] == KILLS
     for moment in ("opening", "adding", "deleting", "maintaining"):
         assert counts[f"killed after {moment}"] > 3, counts
 

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 from dvc.utils.serialize import load_yaml
@@ -16,7 +15,6 @@ from dvc.utils.serialize import load_yaml
 from memrepro.files.atomic import read_yaml
 from memrepro.retrieve import FAMILIES
 from memrepro.retrieve.key_builders import family_of
-from memrepro.study.embedding import write_keys
 from memrepro.study.params import load_plan
 from memrepro.study.plan import AUDIT
 
@@ -415,40 +413,25 @@ def copy_of_the_repository(folder):
 
 
 @pytest.mark.slow
-def test_a_tiny_study_from_its_files_to_its_metrics_and_a_second_run_does_nothing(
-    tmp_path, monkeypatch
-):
-    """CI runs the whole sample profile besides."""
+def test_a_stage_runs_once_and_again_where_a_raw_file_is_damaged(tmp_path):
+    """A rehearsal runs stages of each kind (tests/rehearse), and CI the whole sample profile."""
     copy_of_the_repository(tmp_path)
     (tmp_path / "dvc.lock").unlink(missing_ok=True)
     params = read_yaml(ROOT / "params.yaml")
     params["datasets"]["sample"]["parameters"] = {"seed": 7, "questions": 24, "sessions": 10}
-    study = params["studies"]["sample-rfmem"]
-    study["runs"] = {"sample-rfmem-recollection": study["runs"]["sample-rfmem-recollection"]}
-    params["studies"] = {
-        name: one for name, one in params["studies"].items()
-        if name == "sample-rfmem" or one["profile"] != "sample"
-    }  # fmt: skip
-    params["latency"].pop("sample-minilm")
-    params["reading"].pop("sample")
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params, sort_keys=False))
-    with monkeypatch.context() as patched:
-        patched.chdir(tmp_path)
-        assert write_keys(load_plan())
-    first = dvc(tmp_path, "repro", "retrieve@sample-rfmem")
+    first = dvc(tmp_path, "repro", "prepare@sample")
     assert first.returncode == 0, first.stdout + first.stderr
-    folder = tmp_path / "results" / "sample" / "runs" / "sample-rfmem"
-    run = pd.read_parquet(folder / "sample-rfmem-recollection.parquet")
-    hits = pd.read_parquet(folder / "traces" / "sample-rfmem-recollection" / "hits.parquet")
-    assert list(run.columns) == ["query_id", "doc_id", "rank", "score"]
-    pd.testing.assert_frame_equal(hits[list(run.columns)], run)
-    again = dvc(tmp_path, "repro", "retrieve@sample-rfmem")
+    assert (tmp_path / "results" / "sample" / "data" / "sample" / "qrels.parquet").is_file()
+    again = dvc(tmp_path, "repro", "prepare@sample")
     assert "Running stage" not in again.stdout
     assert "up to date" in again.stdout
     # A damaged raw file is noticed, and made anew.
     raw = tmp_path / "data" / "raw" / "sample" / "sample.json"
     raw.chmod(0o644)
-    raw.write_text(raw.read_text()[:1000])
-    after = dvc(tmp_path, "repro", "retrieve@sample-rfmem")
+    whole = raw.read_text()
+    raw.write_text(whole[:1000])
+    after = dvc(tmp_path, "repro", "prepare@sample")
     assert after.returncode == 0, after.stdout + after.stderr
-    assert "prepare@sample" in after.stdout
+    assert "Running stage 'prepare@sample'" in after.stdout
+    assert raw.read_text() == whole

@@ -18,13 +18,22 @@ def git(folder, *arguments):
                    check=True, capture_output=True)  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def cloned(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("published")
+    git(folder, "clone", "--quiet", "--shared", str(ROOT), "clone")
+    git(folder / "clone", "tag", "published")
+    return folder / "clone"
+
+
 @pytest.fixture
-def clone(tmp_path, monkeypatch):
+def clone(cloned, monkeypatch):
     """The last commit in a folder of its own, which stands for the repository."""
-    git(tmp_path, "clone", "--quiet", "--depth", "1", f"file://{ROOT}", "clone")
     for module in ("files.paths", "provenance.published", "provenance.verify"):
-        monkeypatch.setattr(f"memrepro.{module}.root", lambda: tmp_path / "clone")
-    return tmp_path / "clone"
+        monkeypatch.setattr(f"memrepro.{module}.root", lambda: cloned)
+    yield cloned
+    git(cloned, "reset", "--quiet", "--hard", "published")
+    git(cloned, "clean", "--quiet", "--force", "-d")
 
 
 def found(profile="sample"):

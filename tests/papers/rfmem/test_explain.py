@@ -10,9 +10,9 @@ from memrepro.provenance.places import Place
 OWN = Place("rfmem-mpnet-gated-k5", "", "session", "stated", "recall", 5, "Social")
 
 
-@pytest.fixture
-def metrics_as_written():
-    """Those of the committed runs are made from them where they are not there."""
+@pytest.fixture(autouse=True)
+def metrics_as_written(metrics_of_rfmem, monkeypatch):
+    monkeypatch.setattr("memrepro.report.profile.metrics_file", lambda profile: metrics_of_rfmem)
 
 
 def test_every_routing_and_each_alpha_and_tau_is_tried():

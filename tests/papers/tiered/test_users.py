@@ -9,6 +9,11 @@ from memrepro.errors import MemreproError
 from memrepro.papers.tiered import scale, users
 
 
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch):
+    monkeypatch.setattr(scale, "alone", lambda work, *arguments: work(*arguments))
+
+
 def test_users_are_apart_and_each_step_is_timed(tmp_path, monkeypatch):
     monkeypatch.setattr(users, "_ASKED", 2)
     monkeypatch.setattr(users, "_KEPT", 2)

@@ -1,0 +1,40 @@
+"""What a worker makes: apart from the tests, as each worker imports it."""
+
+import os
+import time
+
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.llm.model import Answer, ModelIdentity
+
+IDENTITY = ModelIdentity("parrot", "1")
+
+
+class Logged(HashEncoder):
+    """Writes down each text and who encodes it, on the disk, before it encodes it."""
+
+    def __init__(self, log, seconds=0.0, poison=None):
+        super().__init__(32)
+        self.log, self.seconds, self.poison = log, seconds, poison
+
+    def encode(self, texts, role):
+        with self.log.open("a") as file:
+            file.writelines(f"{os.getpid()} {text.split(' word')[0]}\n" for text in texts)
+            file.flush()
+            os.fsync(file.fileno())
+        time.sleep(self.seconds)
+        if self.poison in texts:
+            raise MemreproError("a vector is not finite")
+        return super().encode(texts, role)
+
+
+class Parrot:
+    """A backend that says again what it was asked, and with how many others."""
+
+    identity = IDENTITY
+
+    def stream(self, prompts):
+        batch = list(prompts)
+        for prompt in batch:
+            said = f"{prompt.messages[-1].content} of {len(batch)}"
+            yield prompt, Answer(said, 1, 1, 0.0, "parrot", "1", "stop", str(os.getpid()))
