@@ -126,7 +126,8 @@ def view(
     copied = {
         suffix: relative(site.copy(path, f"{profile}/files/{paper}/{path.name}"), here)
         for suffix, path in item.files.items()
-        if not (suffix == "png" and "svg" in item.files)  # as large again; it is in results/
+        # What the page shows itself, or as large again; it is in results/.
+        if suffix != "md" and not (suffix == "png" and "svg" in item.files)
     }
     view: dict[str, Any] = {
         "name": item.name,

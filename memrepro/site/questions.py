@@ -76,8 +76,6 @@ def write(site: Site, profile: str, dataset: str, runs: list[str], plan: Plan) -
     places = load_places(paths.places(home, dataset))
     wanted = {level: dict(gold.wanted(level, protocol)) for level in LEVELS}
     wanted = {level: parts for level, parts in wanted.items() if parts}
-    # A data set without labels has rankings to look at all the same, as they were run.
-    labelled = bool(wanted)
     docs, addresses = _Docs(places), {}
     folder = f"data/{profile}/{dataset}"
     methods: list[dict[str, Any]] = []
@@ -86,25 +84,26 @@ def write(site: Site, profile: str, dataset: str, runs: list[str], plan: Plan) -
         trail = trails.read(profile, name)
         for setting, variant in plan.experiment(name).variants().items():
             part = run[run["setting"] == setting] if setting else run
+            # Its own level, or the first that it is read at: one more would be as large again.
             for level in levels_of(variant.granularity):
-                if labelled and level not in wanted:
-                    continue
                 rolled = part if level == variant.granularity else roll_up(part, level, places)
-                if rolled is None or level not in LEVELS:
-                    continue
-                key = f"m{len(methods)}"
-                own = trail if level == variant.granularity else None
-                body = _answers(rolled, list(gold.kinds), wanted.get(level, {}), docs, own)
-                site.data(f"{folder}/{key}", body)
-                addresses[name, setting, level] = (
-                    f"questions.html#dataset={folder}&level={level}&a={key}"
-                )
-                label = name + (f", {plan.experiment(name).vary} {setting}" if setting else "")
-                methods.append(
-                    {"key": key, "label": label, "level": level, "experiment": name,
-                     "depth": variant.parameters["k"], "encoder": variant.encoder,
-                     "traced": own is not None}
-                )  # fmt: skip
+                if level in (wanted or LEVELS) and rolled is not None:
+                    break
+            else:
+                continue
+            key = f"m{len(methods)}"
+            own = trail if level == variant.granularity else None
+            body = _answers(rolled, list(gold.kinds), wanted.get(level, {}), docs, own)
+            site.data(f"{folder}/{key}", body)
+            addresses[name, setting, level] = (
+                f"questions.html#dataset={folder}&level={level}&a={key}"
+            )
+            label = name + (f", {plan.experiment(name).vary} {setting}" if setting else "")
+            methods.append(
+                {"key": key, "label": label, "level": level, "experiment": name,
+                 "depth": variant.parameters["k"], "encoder": variant.encoder,
+                 "traced": own is not None}
+            )  # fmt: skip
     kinds = list(dict.fromkeys(gold.kinds.values()))
     told = texts.write(site, folder, dataset)
     questions = [
