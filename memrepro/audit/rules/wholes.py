@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
-from memrepro.audit.granularity import possible
+from memrepro.audit.rules.granularity import possible, ways
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
 from memrepro.audit.tables import Table, matches
@@ -32,6 +32,7 @@ class Whole(NamedTuple):
         sizes: of the parts; () where one is not stated.
         assumed: whether the parts go by their names alone.
         counted: whether each question counts 0 or 1.
+        plain: whether each part weighs the same (macro), and not each question (micro).
     """
 
     row: str
@@ -41,6 +42,12 @@ class Whole(NamedTuple):
     sizes: Sequence[int]
     assumed: bool
     counted: bool
+    plain: bool = False
+
+    @property
+    def weights(self) -> Sequence[int]:
+        """What each part weighs in the mean."""
+        return [1] * len(self.sizes) if self.plain else self.sizes
 
     @property
     def name(self) -> str:
@@ -83,18 +90,31 @@ def is_whole(table: Table, row: str, column: str) -> bool:
 
 def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
     """Every whole whose parts' sizes are stated: the parts' mean, whether it is that, why not."""
-    for whole in (*_in_rows(table), *_in_columns(table)):
+    for whole in (*_macro_or_micro(_in_rows(table)), *_in_columns(table)):
         if whole.sizes:
             parts = list(whole.parts.values())
-            right = _right(parts, whole.sizes) if whole.counted else None
-            if right is None:
-                means = zip(parts, whole.sizes, strict=True)
-                total = sum(float(_number(part).value) * n for part, n in means)
-            else:
-                total = float(right)
+            mean = _exact(whole, parts)
+            if mean is None:
+                means = zip(parts, whole.weights, strict=True)
+                mean = sum(float(_number(part).value) * n for part, n in means) / sum(whole.weights)
             holds = _gives(whole, parts)
             why = "" if holds else "; ".join(_explanations(whole))
-            yield whole, total / sum(whole.sizes), holds, why
+            yield whole, mean, holds, why
+
+
+def _macro_or_micro(found: Iterable[Whole]) -> Iterator[Whole]:
+    """Wholes by column, each part weighing the same where that explains more rows than sizes do."""
+    by_column: dict[str, list[Whole]] = {}
+    for whole in found:
+        by_column.setdefault(whole.column, []).append(whole)
+    groups = [[w for w in group if w.sizes and w.parts] for group in by_column.values()]
+    good = sum(_gives(w, list(w.parts.values())) for group in groups for w in group)
+    plain = [[w._replace(plain=True) for w in group] for group in groups]
+    # Columns of one table are of one kind.
+    if sum(_gives(w, list(w.parts.values())) for group in plain for w in group) > good:
+        groups = plain
+    for group in groups:
+        yield from group
 
 
 def _in_rows(table: Table) -> Iterator[Whole]:
@@ -140,11 +160,12 @@ def weighted(table: Table) -> Iterator[Finding]:
         )  # fmt: skip
     for whole, _, holds, why in made:
         if not holds:
-            low, high = _mean(list(whole.parts.values()), whole.sizes)
+            low, high = _mean(list(whole.parts.values()), whole.weights)
             sure = LIKELY if whole.assumed else CERTAIN
             yield Finding(
                 table.document, table.name, "whole and parts", whole.name, whole.shown,
-                f"{(low + high) / 2:.4f} ({low:.5f} to {high:.5f}), the weighted mean of its parts",
+                f"{(low + high) / 2:.4f} ({low:.5f} to {high:.5f}), the {'plain' if whole.plain else 'weighted'} mean of "
+                "its parts",
                 "; ".join(filter(None, [whole.shown, why])), FAILS, sure,
                 "the sizes are stated" + by_name * whole.assumed, len(whole.parts) + 1,
             )  # fmt: skip
@@ -167,28 +188,41 @@ def _mean(parts: Sequence[str], sizes: Sequence[int]) -> tuple[float, float]:
 
 def _gives(whole: Whole, parts: Sequence[str]) -> bool:
     """Whether parts can give a whole. Where all are counts of their sizes, to the last question."""
-    number, sizes = _number(whole.shown), whole.sizes
+    number = _number(whole.shown)
     top = float(number.value + number.step)
-    counted = _right(parts, sizes) if whole.counted else None
-    if counted is not None:
-        value = counted / sum(sizes)
-        return number.low - _NEAR <= value < top + _NEAR
-    low, high = _mean(parts, sizes)
+    value = _exact(whole, parts)
+    if value is not None and number.low - _NEAR <= value < top + _NEAR:
+        return True
+    if value is not None and not whole.plain:
+        return False
+    # A plain mean may have been taken of printed numbers.
+    low, high = _mean(parts, whole.weights) if value is None else _as_printed(parts)
     # Parts that are not counts were rounded; the mean of what they stand for is one step wide.
     high -= float(number.step) / 2
     return low <= number.high + _NEAR and high >= number.low - _NEAR
 
 
-def _right(parts: Sequence[str], sizes: Sequence[int]) -> int | None:
-    """How many questions are right in all, where each part is a share of its size."""
-    total = 0
-    for shown, n in zip(parts, sizes, strict=True):
+def _as_printed(parts: Sequence[str]) -> tuple[float, float]:
+    """The plain mean of numbers as printed, and what is subtracted again from its high end."""
+    mean = sum(float(_number(part).value) for part in parts) / len(parts)
+    return mean, mean + float(_number(parts[0]).step) / 2
+
+
+def _exact(whole: Whole, parts: Sequence[str]) -> float | None:
+    """The mean of the parts where each is a share of its size that one count alone gives."""
+    if not whole.counted:
+        return None
+    total = 0.0
+    for shown, n, weight in zip(parts, whole.sizes, whole.weights, strict=True):
         number = _number(shown)
         bare = f"{number.value:f}"
-        if not 0 <= number.value <= 1 or not possible(bare, n) or n >= 1 / float(number.step):
+        if not 0 <= number.value <= 1 or n >= 1 / float(number.step):
             return None
-        total += round(float(number.value) * n)
-    return total
+        right = {*ways(bare, n).values()}
+        if not right:
+            return None
+        total += min(right, key=lambda k: abs(k / n - float(number.value))) * weight / n
+    return total / sum(whole.weights)
 
 
 def _explanations(whole: Whole) -> Iterator[str]:
@@ -215,11 +249,11 @@ def _explanations(whole: Whole) -> Iterator[str]:
 
 def _alone(whole: Whole) -> str:
     """The parts that would give the whole with another number in their place, the nearest first."""
-    shown, sizes, needs = list(whole.parts.values()), whole.sizes, []
+    shown, weights, needs = list(whole.parts.values()), whole.weights, []
     target, values = float(_number(whole.shown).value), [float(_number(s).value) for s in shown]
-    lacking = target * sum(sizes) - sum(x * n for x, n in zip(values, sizes, strict=True))
-    for i, (name, n, value) in enumerate(zip(whole.parts, sizes, values, strict=True)):
-        need = (lacking + value * n) / n
+    lacking = target * sum(weights) - sum(x * n for x, n in zip(values, weights, strict=True))
+    for i, (name, n, value) in enumerate(zip(whole.parts, whole.sizes, values, strict=True)):
+        need = (lacking + value * weights[i]) / weights[i]
         right = round(need * n)
         if not 0 <= right <= n:
             continue
