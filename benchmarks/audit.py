@@ -13,6 +13,7 @@ import argparse
 import json
 import time
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,7 +61,6 @@ class Made(NamedTuple):
         entry = {"columns": self.columns, "rows": self.rows}
         if self.stated:
             total = int(self.sizes.sum())
-            entry["n"] = dict(zip([*PARTS, "Overall"], [*map(int, self.sizes), total], strict=False))
             entry["n"] = {p: int(n) for p, n in zip(PARTS, self.sizes, strict=False)}
             if self.average == "micro":
                 entry["n"]["Overall"] = total
@@ -158,7 +158,7 @@ def slipped(made: Made, kind: str, rng: np.random.Generator) -> Made | None:
 
 def visible(made: Made) -> bool:
     """Whether the cells contradict each other for one who knows sizes, way and average."""
-    depths, parts = made.counts.shape[1:]
+    depths = made.counts.shape[1]
     wide = len(made.columns) // depths
     digits, percent, _ = PRINTED[made.printed]
     scale, sizes = 10**digits, [int(n) for n in made.sizes]
@@ -166,7 +166,9 @@ def visible(made: Made) -> bool:
     def span(cell: str, n: int) -> tuple[int, int] | None:
         units = round(float(cell) * (scale // 100 if percent else scale))
         least = -(-units * n // scale) if made.cut else -(-((2 * units - 1) * n) // (2 * scale))
-        most = ((units + 1) * n - 1) // scale if made.cut else ((2 * units + 1) * n - 1) // (2 * scale)
+        most = (
+            ((units + 1) * n - 1) // scale if made.cut else ((2 * units + 1) * n - 1) // (2 * scale)
+        )
         return (max(least, 0), min(most, n)) if max(least, 0) <= min(most, n) else None
 
     for cells in made.rows.values():
@@ -184,10 +186,15 @@ def visible(made: Made) -> bool:
             if made.average == "micro":
                 ends = [sum(s[i] for s in spans) / sum(sizes) for i in (0, 1)]
             elif made.average == "macro":
-                ends = [np.mean([s[i] / n for s, n in zip(spans, sizes, strict=True)]) for i in (0, 1)]
+                ends = [
+                    np.mean([s[i] / n for s, n in zip(spans, sizes, strict=True)]) for i in (0, 1)
+                ]
             else:
                 continue
-            if ends[1] * scale < units * scale + low - 1e-6 or ends[0] * scale > units * scale + high + 1e-6:
+            if (
+                ends[1] * scale < units * scale + low - 1e-6
+                or ends[0] * scale > units * scale + high + 1e-6
+            ):
                 return True
     return False
 
@@ -215,9 +222,11 @@ def cases(tables: int, seed: int) -> Iterator[tuple[Made, str, int]]:
 
 
 def rates(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """How often a table was flagged: clean ones, and slips, all and visible, with and without weak."""
+    """How often a table was flagged: clean ones, slips, visible slips, with and without weak."""
     frame = frame.assign(
-        told=frame["sure"].isin([CERTAIN, LIKELY]), weak=frame["sure"] != "", clean=frame["slip"] == ""
+        told=frame["sure"].isin([CERTAIN, LIKELY]),
+        weak=frame["sure"] != "",
+        clean=frame["slip"] == "",
     )
     made = {}
     for key, group in frame.groupby(by, sort=False):
@@ -237,9 +246,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after that")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    frame = pd.DataFrame([judged(*case) for case in cases(arguments.tables, arguments.seed)])
+    until = time.monotonic() + arguments.seconds
+    made = takewhile(lambda _: time.monotonic() < until, cases(arguments.tables, arguments.seed))
+    frame = pd.DataFrame([judged(*case) for case in made])
     for by in ("stated", "slip", "printed", "average", "shape"):
         columns = ["stated"] if by == "stated" else ["stated", by]
         if by != "shape" or arguments.json:

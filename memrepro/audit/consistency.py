@@ -3,13 +3,23 @@
 The rules know no document: they run over any tables in the ledger's format.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
-from memrepro.audit.rules import formulas, moved, shapes, shares, twice, unstated, wholes
 from memrepro.audit.documents import documents, tables
 from memrepro.audit.finding import FAILS, SURE, Finding
 from memrepro.audit.percent import in_shares
+from memrepro.audit.rules import (
+    formulas,
+    marks,
+    moved,
+    shapes,
+    shares,
+    statistics,
+    twice,
+    unstated,
+    wholes,
+)
 from memrepro.audit.sizes.inferred import inferred
 from memrepro.audit.tables import Table
 
@@ -38,6 +48,11 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "change in a column": shapes.changes,
     "same number in a row": shapes.same_in_row,
     "half-life": shapes.half_lives,
+    "marked best": marks.best,
+    "F1 of P and R": statistics.f1,
+    "mean and deviation": statistics.grimmer,
+    "value in its interval": statistics.inside,
+    "interval and n": statistics.widths,
 }
 
 
@@ -86,12 +101,20 @@ def _surest(made: Sequence[Finding]) -> list[Finding]:
 
 def as_printed(finding: Finding, tables: Sequence[Table]) -> Finding:
     """A finding with the string as its table prints it, where a rule read a percentage as share."""
-    row, _, column = finding.where.rpartition(", ")
+    if at := cell_of(finding, tables):
+        table, row, column = at
+        return finding._replace(printed=table.rows[row][column] if finding.printed else "")
+    return finding
+
+
+def cell_of(finding: Finding, tables: Iterable[Table]) -> tuple[Table, str, str] | None:
+    """The table, row and column of the one cell that a finding is of, or None."""
     for table in tables:
         if (table.document, table.name) == (finding.document, finding.table):
-            shown = table.rows.get(row, {}).get(column, finding.printed)
-            return finding._replace(printed=shown) if finding.printed else finding
-    return finding
+            for row, column, _ in table.cells():
+                if f"{row}, {column}" == finding.where:
+                    return table, row, column
+    return None
 
 
 @cache

@@ -1,13 +1,16 @@
 """Percentages as shares: '45.2' in a column of percentages is 0.452 to every rule on shares."""
 
 import re
+from decimal import Decimal
 
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, parse
 from memrepro.audit.tables import PROSE, Table
 
 _COUNTED = re.compile(r"\bacc\b|accuracy|recall|\bR@|\bhits?\b|success|\bEM\b|exact match", re.I)
-_NO_LEVEL = re.compile(r"Δ|[↑↓]|\bdrop|\bgain|\bchange|improve|token|time|cost|latenc|memory|\(ms\)|#", re.I)
+_NO_LEVEL = re.compile(
+    r"Δ|[↑↓]|\bdrop|\bgain|\bchange|improve|token|time|cost|latenc|memory|\(ms\)|#", re.I
+)
 
 
 def in_shares(table: Table) -> Table:
@@ -29,7 +32,13 @@ def in_shares(table: Table) -> Table:
 def _is_percent(table: Table, column: str) -> bool:
     numbers = [n for cells in table.rows.values() if (n := parse(cells.get(column, "")))]
     arrows = any("↓" in cells.get(column, "") for cells in table.rows.values())
-    if column == PROSE or arrows or _NO_LEVEL.search(column) or table.reading.get("set") or not numbers:
+    if (
+        column == PROSE
+        or arrows
+        or _NO_LEVEL.search(column)
+        or table.reading.get("set")
+        or not numbers
+    ):
         return False
     if not all(map(_level, numbers)) or max(n.value for n in numbers) <= 1:
         return False
@@ -37,7 +46,10 @@ def _is_percent(table: Table, column: str) -> bool:
         return False
     first = next(iter(table.rows))
     counted = entry_of(table, first, column, "").metric in ("recall", "accuracy")
-    sized = any(table.size(row, column) for row in table.rows)
+    # A number up to ten may be a rating, a length or a loss as well.
+    sized = (
+        any(table.size(row, column) for row in table.rows) and max(n.value for n in numbers) > 10
+    )
     return counted or sized or bool(_COUNTED.search(column))
 
 
@@ -47,8 +59,12 @@ def _level(number: Printed) -> bool:
 
 
 def _share(shown: str) -> str:
-    number = parse(shown)
-    if number is None or "±" in shown:
+    """The string with each of its numbers, a deviation or the ends of an interval too, over 100."""
+    if parse(shown) is None:
         return shown
-    share = number.value.scaleb(-2)
+    return re.sub(r"\d+(?:\.\d+)?", lambda one: _over_100(one[0]), shown.replace("%", ""))
+
+
+def _over_100(shown: str) -> str:
+    share = Decimal(shown).scaleb(-2)
     return f"{share:.{-int(share.as_tuple().exponent)}f}"

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
+from memrepro.audit.ledger import Entry, entries
+from memrepro.audit.printed import parse
 from memrepro.audit.rules.granularity import (
     ANY,
     CHANCE,
@@ -19,8 +21,6 @@ from memrepro.audit.rules.granularity import (
     possible,
     ways,
 )
-from memrepro.audit.ledger import Entry, entries
-from memrepro.audit.printed import parse
 from memrepro.audit.tables import PROSE, Table
 
 # Metrics of which each question counts 0 or 1, and those that are not named; an NDCG is no share.
@@ -30,7 +30,11 @@ _SUM = re.compile(r"(?P<whole>\d+)\s*\((?P<parts>\d+(?:\s*\+\s*\d+)+)\)")
 _PARTS = 60
 _FEW = 8
 # Metrics of which a question counts in part, so that no cell need be a share of questions.
-_GRADED = re.compile(r"\bF1|\bF-?score|BLEU|ROUGE|METEOR|\bMRR|\bM?AP\b|BERT|\bscore\b|perplex", re.I)
+_GRADED = re.compile(
+    r"\bF1|\bF-?score|BLEU|ROUGE|METEOR|\bMRR|\bM?AP\b|BERT|\bscore\b|perplex"
+    r"|\bprec(?:ision)?\b|\| P$",
+    re.I,
+)
 _TELLING = 0.3  # of the shares would be possible by chance
 
 

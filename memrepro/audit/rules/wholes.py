@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
-from memrepro.audit.rules.granularity import possible, ways
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
+from memrepro.audit.rules.granularity import possible, ways
 from memrepro.audit.tables import Table, matches
 
 _WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
@@ -67,15 +67,19 @@ def columns_of(table: Table) -> dict[str, list[str]]:
         if column in stated:
             parts = list(stated[column])
         elif _WHOLE.search(column) and not re.search("Δ|token|time", column, re.I):
-            rest = [w for w in _WHOLE.sub(" ", column).split() if w.strip("()/-")]
+            rest = [w for w in _words(_WHOLE.sub(" ", column)) if w.strip("()/-")]
             others = [c for c in table.columns if c != column and not _WHOLE.search(c)]
-            parts = [c for c in others if all(w in c.split() for w in rest)]
+            parts = [c for c in others if all(w in _words(c) for w in rest)]
             parts = [c for c in parts if _kinds(table, c) <= {"share", "percent"}]
         else:
             continue
         if len(parts) > 1:
             found[column] = parts
     return found
+
+
+def _words(head: str) -> list[str]:
+    return head.replace(",", " ").split()
 
 
 def _kinds(table: Table, column: str) -> set[str]:
@@ -162,10 +166,10 @@ def weighted(table: Table) -> Iterator[Finding]:
         if not holds:
             low, high = _mean(list(whole.parts.values()), whole.weights)
             sure = LIKELY if whole.assumed else CERTAIN
+            kind = "the plain" if whole.plain else "the weighted"
             yield Finding(
                 table.document, table.name, "whole and parts", whole.name, whole.shown,
-                f"{(low + high) / 2:.4f} ({low:.5f} to {high:.5f}), the {'plain' if whole.plain else 'weighted'} mean of "
-                "its parts",
+                f"{(low + high) / 2:.4f} ({low:.5f} to {high:.5f}), {kind} mean of its parts",
                 "; ".join(filter(None, [whole.shown, why])), FAILS, sure,
                 "the sizes are stated" + by_name * whole.assumed, len(whole.parts) + 1,
             )  # fmt: skip

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memrepro.audit.rules.shares import Share, shares_of
-from memrepro.audit.tables import Table
 from memrepro.audit.rules.wholes import columns_of
+from memrepro.audit.tables import Table
 
 _DEPTH = re.compile(r"(?<=@)\d+|(?<=Top-)\d+", re.I)
 _LEAST = 6  # cells, below which nothing can be told

@@ -76,8 +76,10 @@ def _slips(block: Block, found: Explained, checks: int, drawn: int) -> Iterator[
         share, n = block.cells[int(line), at], found.sizes[at] if at >= 0 else sum(found.sizes)
         if at >= 0:
             hints = [f"{o} is ({k} of {n})" for o, k in near_misses(share.bare, n)]
-            near = f"with two digits exchanged {hints[0]}" if hints else (
-                f"nearest: {nearest(share._replace(steps=n))}"
+            near = (
+                f"with two digits exchanged {hints[0]}"
+                if hints
+                else (f"nearest: {nearest(share._replace(steps=n))}")
             )
             rule, expected = "impossible share", f"a share of {n}, as the others are{rivals}"
             said = f"no such share; {near}"
@@ -126,5 +128,3 @@ def _clean(block: Block, found: Explained, rng: np.random.Generator) -> tuple[In
     else:
         whole = np.rint((right / sizes).mean(axis=1) * scale).astype(np.int64)
     return made, np.where(block.whole == MISSING, MISSING, whole)
-
-

@@ -331,7 +331,7 @@ def _told(
     # The odds of a slip over those beforehand; beyond all measure where nothing is clean.
     factor = slip * np.exp(min(600.0, within - without) + ahead) / -np.expm1(ahead)
     every.sort(key=lambda one: -one[0])
-    weight, sizes, best = every[0]
+    _, sizes, best = every[0]
     by_sizes: dict[tuple[int, ...], float] = {}
     for w, s, _ in every:
         by_sizes[s] = by_sizes.get(s, 0.0) + float(np.exp(w - within))
