@@ -45,8 +45,8 @@ def _cell(node: Any) -> Cell:
     tags = {n.tag for n in node.iter("*")}
     bold = bool(tags & {"b", "strong"}) or bool(re.search(r"ltx_font_bold|weight:\s*bold", classes))
     under = "u" in tags or bool(re.search("ltx_framed_underline|underline", classes))
-    return Cell(cleaned(node.text_content()), bold, under,
-                *(int(node.get(key) or 1) for key in ("colspan", "rowspan")))  # fmt: skip
+    columns, rows = (int(node.get(key) or 1) for key in ("colspan", "rowspan"))
+    return Cell(cleaned(node.text_content()), bold, under, columns, rows)
 
 
 def _caption(table: Any) -> str:

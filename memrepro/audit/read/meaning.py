@@ -37,7 +37,9 @@ def entry_of_grid(grid: Grid) -> dict[str, Any]:
     width = len(rows[0])
     heads = [joined([row[c].text for row in rows[:head]]) for c in range(labels, width)]
     columns = list(distinct(name or f"column {i + labels + 1}" for i, name in enumerate(heads)))
-    group, names, lines = "", [], []
+    group = ""
+    names: list[str] = []
+    lines: list[Sequence[Cell]] = []
     for row in body:
         texts = [cell.text for cell in row]
         name = joined(texts[:labels])
@@ -47,7 +49,7 @@ def entry_of_grid(grid: Grid) -> dict[str, Any]:
         above = group if name != group else ""
         names.append(joined([above, name]) or f"row {len(names) + 1}")
         lines.append(row[labels:])
-    named = dict(zip(distinct(names), lines, strict=True))
+    named: dict[str, Sequence[Cell]] = dict(zip(distinct(names), lines, strict=True))
     return _entry(grid, columns, named)
 
 
@@ -102,8 +104,8 @@ def _entry(
         entry["n"] = sizes
     for key, mark in (("bold", "bold"), ("underlined", "underlined")):
         marked = {
-            row: found for row, cells in named.items()
-            if (found := [c for c, cell in zip(columns, cells, strict=True)
+            row: own for row, cells in named.items()
+            if (own := [c for c, cell in zip(columns, cells, strict=True)
                           if getattr(cell, mark) and is_number(cell.text)])
         }  # fmt: skip
         if marked:

@@ -3,7 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,12 @@ from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, F
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
 from memrepro.audit.rules.granularity import possible, ways
-from memrepro.audit.tables import Table, matches
+from memrepro.audit.tables import Table
 
-_WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
-_ADDED = re.compile(r"\b(total|sum)\b", re.I)
+WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
 _MOST_ORDERS = 6
 _FEW = 4
-_NEAR = 1e-9
+NEAR = 1e-9
 
 
 class Whole(NamedTuple):
@@ -66,9 +65,9 @@ def columns_of(table: Table) -> dict[str, list[str]]:
     for column in table.columns:
         if column in stated:
             parts = list(stated[column])
-        elif _WHOLE.search(column) and not re.search("Δ|token|time", column, re.I):
-            rest = [w for w in _words(_WHOLE.sub(" ", column)) if w.strip("()/-")]
-            others = [c for c in table.columns if c != column and not _WHOLE.search(c)]
+        elif WHOLE.search(column) and not re.search("Δ|token|time", column, re.I):
+            rest = [w for w in _words(WHOLE.sub(" ", column)) if w.strip("()/-")]
+            others = [c for c in table.columns if c != column and not WHOLE.search(c)]
             parts = [c for c in others if all(w in _words(c) for w in rest)]
             parts = [c for c in parts if _kinds(table, c) <= {"share", "percent"}]
         else:
@@ -89,7 +88,7 @@ def _kinds(table: Table, column: str) -> set[str]:
 
 def is_whole(table: Table, row: str, column: str) -> bool:
     """Whether a cell stands in a column or a row of wholes."""
-    return column in columns_of(table) or bool(_WHOLE.fullmatch(row))
+    return column in columns_of(table) or bool(WHOLE.fullmatch(row))
 
 
 def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
@@ -140,7 +139,7 @@ def _in_columns(table: Table) -> Iterator[Whole]:
     """The shares of a row that is the whole of the others, where all sizes are stated."""
     counted = not table.reading.get("partial")
     for row in table.rows:
-        if not _WHOLE.fullmatch(row) or row in table.reading.get("whole_rows", {}):
+        if not WHOLE.fullmatch(row) or row in table.reading.get("whole_rows", {}):
             continue
         for column in table.columns:
             entry = entry_of(table, row, column, table.rows[row][column])
@@ -195,7 +194,7 @@ def _gives(whole: Whole, parts: Sequence[str]) -> bool:
     number = _number(whole.shown)
     top = float(number.value + number.step)
     value = _exact(whole, parts)
-    if value is not None and number.low - _NEAR <= value < top + _NEAR:
+    if value is not None and number.low - NEAR <= value < top + NEAR:
         return True
     if value is not None and not whole.plain:
         return False
@@ -203,7 +202,7 @@ def _gives(whole: Whole, parts: Sequence[str]) -> bool:
     low, high = _mean(parts, whole.weights) if value is None else _as_printed(parts)
     # Parts that are not counts were rounded; the mean of what they stand for is one step wide.
     high -= float(number.step) / 2
-    return low <= number.high + _NEAR and high >= number.low - _NEAR
+    return low <= number.high + NEAR and high >= number.low - NEAR
 
 
 def _as_printed(parts: Sequence[str]) -> tuple[float, float]:
@@ -320,7 +319,7 @@ def _by_weights(table: Table, parts: Sequence[str], wholes: Sequence[Whole]) -> 
     kept, weights = list(wholes), np.zeros(len(parts))
     while len(kept) > len(parts):
         weights, gaps = _weights(kept)
-        if gaps.max() <= _NEAR:
+        if gaps.max() <= NEAR:
             break
         kept.pop(int(gaps.argmax()))
     off = [whole for whole in wholes if whole not in kept]
@@ -358,50 +357,3 @@ def _weights(wholes: Sequence[Whole]) -> tuple[NDArray[np.float64], NDArray[np.f
     equal = np.concatenate([np.ones(columns), np.zeros(rows)])[None]
     solved = linprog(cost, A_ub=bounds, b_ub=limits, A_eq=equal, b_eq=[1.0], bounds=(0, None))
     return solved.x[:columns], solved.x[columns:]
-
-
-def rows(table: Table) -> Iterator[Finding]:
-    """Rows that are a sum or a mean of other rows, as stated or by their names; counts exactly."""
-    for row, (how, parts) in _row_wholes(table).items():
-        good, n = 0, 0
-        for column, shown in table.rows[row].items():
-            cells = [table.rows[part][column] for part in parts]
-            numbers = [number for cell in cells if (number := parse(cell))]
-            if not (target := parse(shown)) or len(numbers) < 2:
-                continue
-            share = len(numbers) if how == "mean" else 1
-            low, high = (sum(ends) / share for ends in zip(*map(_ends, numbers), strict=True))
-            holds = low <= target.high + _NEAR and high >= target.low - _NEAR
-            n, good = n + 1, good + holds
-            if not holds:
-                yield Finding(
-                    table.document, table.name, f"{how} of rows", f"{row}, {column}", shown,
-                    f"{(low + high) / 2:g}", shown, FAILS, CERTAIN, "arithmetic on the column", 1,
-                )  # fmt: skip
-        if n:
-            yield tally(
-                table, f"{how} of rows", row, f"the {how} of {len(parts)} rows", good, n,
-                "arithmetic on the column", " columns",
-            )  # fmt: skip
-
-
-def _ends(number: Printed) -> tuple[float, float]:
-    """The least and the most that a number can stand for; a count is exact."""
-    exact = float(number.value)
-    return (exact, exact) if number.step == 1 else (number.low, number.high)
-
-
-def _row_wholes(table: Table) -> dict[str, tuple[str, list[str]]]:
-    """Row → how it is made of which rows; by name where no size is stated for its cells."""
-    stated: Mapping[str, Any] = table.reading.get("whole_rows", {})
-    found = {}
-    plain = [row for row in table.rows if not _WHOLE.fullmatch(row) and row not in stated]
-    for row in table.rows:
-        if row in stated:
-            if stated[row]:
-                how, patterns = stated[row]
-                found[row] = (how, [r for r in plain if any(matches(str(p), r) for p in patterns)])
-        elif _WHOLE.fullmatch(row) and not any(table.size(row, c) for c in table.columns):
-            how = "sum" if _ADDED.fullmatch(row) else "mean"
-            found[row] = (how, plain)
-    return found

@@ -62,8 +62,8 @@ def blocks(table: Table) -> Iterator[Block]:
             if len(set(stems)) == len(stems):
                 groups.setdefault(stems, []).append((whole, parts))
                 taken |= {whole, *parts}
-    for (_, *parts), members in groups.items():
-        yield from _block(table, parts, members, by_column)
+    for heads, members in groups.items():
+        yield from _block(table, heads[1:], members, by_column)
     alone = [c for c in by_column if c not in taken]
     stems = list(dict.fromkeys(map(_stem, alone)))
     depths = list(dict.fromkeys(map(_depth, alone)))

@@ -118,7 +118,7 @@ def _clean(block: Block, found: Explained, rng: np.random.Generator) -> tuple[In
     up = 0 if found.way == CUT else 1
 
     def units(top: Ints, n: Ints) -> Ints:
-        return (2 * top * scale + up * n) // (2 * n)
+        return np.asarray((2 * top * scale + up * n) // (2 * n), np.int64)
 
     made = np.where(block.units == MISSING, MISSING, units(right, sizes))
     if found.kind == FREE:

@@ -108,7 +108,8 @@ def _column(units: Ints, scale: int, stated: int, way: str) -> _Column:
 
 
 def _prior(column: _Column) -> Floats:
-    return np.log(1 / column.n) - np.log((1 / column.n).sum()) + np.log1p(-_NO_SHARE)
+    total = float(np.log((1 / column.n).sum()))
+    return np.asarray(np.log(1 / column.n) - total + np.log1p(-_NO_SHARE), float)
 
 
 class _Micro:
