@@ -1,6 +1,7 @@
 """The wheel audits a LaTeX file where nothing but the audit's libraries is installed."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,11 @@ def test_a_clean_environment_audits_latex(tmp_path):
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-    built = run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT))
+    # A copy, since building leaves folders beside the sources.
+    shutil.copytree(ROOT / "memrepro", tmp_path / "source" / "memrepro")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path / "source")
+    built = run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", ".", "./source")
     assert built.returncode == 0, built.stderr
     (wheel,) = tmp_path.glob("memrepro-*.whl")
     run(sys.executable, "-m", "venv", "clean")

@@ -65,12 +65,12 @@ def blocks(table: Table) -> Iterator[Block]:
     for heads, members in groups.items():
         yield from _block(table, heads[1:], members, by_column)
     alone = [c for c in by_column if c not in taken]
-    stems = list(dict.fromkeys(map(_stem, alone)))
+    names = list(dict.fromkeys(map(_stem, alone)))
     depths = list(dict.fromkeys(map(_depth, alone)))
-    rest = [("", [c for s in stems for c in alone if (_stem(c), _depth(c)) == (s, d)])
+    rest = [("", [c for s in names for c in alone if (_stem(c), _depth(c)) == (s, d)])
             for d in depths]  # fmt: skip
     if alone:
-        yield from _block(table, stems, rest, by_column)
+        yield from _block(table, names, rest, by_column)
 
 
 def _stem(column: str) -> str:
