@@ -1,6 +1,7 @@
 """Wholes against their parts, within rounding: weighted means where sizes are stated, else sums."""
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -93,7 +94,7 @@ def is_whole(table: Table, row: str, column: str) -> bool:
 
 def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
     """Every whole whose parts' sizes are stated: the parts' mean, whether it is that, why not."""
-    for whole in (*_macro_or_micro(_in_rows(table)), *_in_columns(table)):
+    for whole in (*_macro_or_micro(table, _in_rows(table)), *_in_columns(table)):
         if whole.sizes:
             parts = list(whole.parts.values())
             mean = _exact(whole, parts)
@@ -105,14 +106,17 @@ def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
             yield whole, mean, holds, why
 
 
-def _macro_or_micro(found: Iterable[Whole]) -> Iterator[Whole]:
-    """Wholes by column, each part weighing the same where that explains more rows than sizes do."""
+def _macro_or_micro(table: Table, found: Iterable[Whole]) -> Iterator[Whole]:
+    """Wholes by column, each part weighing the same where that explains more rows than sizes do.
+
+    A whole of which a number of questions is stated is one of questions.
+    """
     by_column: dict[str, list[Whole]] = {}
     for whole in found:
         by_column.setdefault(whole.column, []).append(whole)
     groups = [[w for w in group if w.sizes and w.parts] for group in by_column.values()]
     good = sum(_gives(w, list(w.parts.values())) for group in groups for w in group)
-    plain = [[w._replace(plain=True) for w in group] for group in groups]
+    plain = [[w._replace(plain=not table.size(w.row, w.column)) for w in g] for g in groups]
     # Columns of one table are of one kind.
     if sum(_gives(w, list(w.parts.values())) for group in plain for w in group) > good:
         groups = plain
@@ -199,10 +203,31 @@ def _gives(whole: Whole, parts: Sequence[str]) -> bool:
     if value is not None and not whole.plain:
         return False
     # A plain mean may have been taken of printed numbers.
+    if value is None and whole.counted and not whole.plain:
+        spans = [_right_ones(whole, parts, cut) for cut in (False, True)]
+        if all(spans):
+            return any(one[0] <= one[1] for one in spans if one)
     low, high = _mean(parts, whole.weights) if value is None else _as_printed(parts)
     # Parts that are not counts were rounded; the mean of what they stand for is one step wide.
     high -= float(number.step) / 2
     return low <= number.high + NEAR and high >= number.low - NEAR
+
+
+def _right_ones(whole: Whole, parts: Sequence[str], cut: bool) -> tuple[float, float] | None:
+    """The least and most right ones that parts and whole both leave open, all written one way.
+
+    None where a part is no share of its size.
+    """
+    spans = []
+    for shown, n in ((whole.shown, sum(whole.sizes)), *zip(parts, whole.sizes, strict=True)):
+        number = _number(shown)
+        low, high = ((float(number.value), float(number.value + number.step)) if cut
+                     else (number.low, number.high))  # fmt: skip
+        spans.append((max(0, math.ceil(low * n - NEAR)), min(n, math.floor(high * n + NEAR))))
+    if any(low > high for low, high in spans):
+        return None
+    own, rest = spans[0], spans[1:]
+    return max(own[0], sum(low for low, _ in rest)), min(own[1], sum(high for _, high in rest))
 
 
 def _as_printed(parts: Sequence[str]) -> tuple[float, float]:
