@@ -6,6 +6,7 @@ from memrepro.audit.tables import Table
 
 HOLDS, FAILS, TELLS = "holds", "does not hold", "informational"
 CERTAIN, LIKELY, WEAK = "certain", "likely", "weak"
+SURE = (CERTAIN, LIKELY, WEAK)
 
 
 class Finding(NamedTuple):

@@ -26,6 +26,9 @@ from memrepro.files.atomic import read_yaml
 KEYS: Mapping[str, str] = {
     "source": "document and table",
     "section": "where it stands",
+    "caption": "as printed",
+    "bold": "row → the columns whose cells are set in bold",
+    "underlined": "row → the columns whose cells are underlined",
     "columns": "the heads, nested ones spelled out",
     "rows": "row → its cells, as printed",
     "notes": "findings of whoever copied it",

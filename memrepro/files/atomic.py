@@ -4,6 +4,8 @@ A file is written beside its place and renamed into it, so that no reader ever m
 file and a failed write leaves the old one as it was.
 """
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import json
@@ -12,14 +14,15 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import yaml
 
 from memrepro.errors import MemreproError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Ten times as fast as the other, where PyYAML was built with it; both load plain values alone.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -103,6 +106,8 @@ class TableWriter:
     """A parquet file written row by row, so that a table larger than memory can be made."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
+        import pyarrow.parquet as pq  # large, and of no use to who reads and writes text alone
+
         self._schema = schema
         self._rows: list[tuple[Any, ...]] = []
         self._writer = pq.ParquetWriter(path, schema, compression="zstd")
@@ -114,6 +119,8 @@ class TableWriter:
             self._flush()
 
     def _flush(self) -> None:
+        import pyarrow as pa
+
         columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
         arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from memrepro.audit import __main__ as check
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import METRICS
 from memrepro.pipeline.printing import Add, print_json, print_table
@@ -58,12 +59,8 @@ def add_to(add: Add) -> None:
     attest.add_argument(
         "--compare", type=Path, nargs=2, metavar=("A", "B"), help="compare two such files"
     )
-    audit = add(
-        "audit", _audit, "check the printed numbers of a file of tables against each other",
-        more="The file is in the format of docs/audit.md; no run is needed. The exit status is 1 "
-        "where something does not hold.",
-    )  # fmt: skip
-    audit.add_argument("file", type=Path, metavar="FILE")
+    sentence = "check the printed numbers of tables against each other"
+    check.add_to(add("audit", check.run, sentence, more=check.MORE))
 
 
 def _name(command: argparse.ArgumentParser) -> None:
@@ -298,11 +295,3 @@ def _attest(arguments: argparse.Namespace) -> int:
             print_table(frame)
     print(f"\nthe two {'agree' if agree else 'do not agree'}")
     return 0 if agree else 1
-
-
-def _audit(arguments: argparse.Namespace) -> int:
-    from memrepro.audit.table_file import audit_file
-
-    found = audit_file(arguments.file)
-    print_table(found, arguments.json)
-    return int((found["words"] == "does not hold").any())

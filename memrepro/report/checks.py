@@ -29,7 +29,8 @@ import pandas as pd
 from memrepro.audit import documents
 from memrepro.audit.consistency import of_documents
 from memrepro.audit.finding import FAILS, HOLDS
-from memrepro.audit.formulas import (
+from memrepro.audit.printed import parse
+from memrepro.audit.rules.formulas import (
     Span,
     cells_of,
     compared,
@@ -37,11 +38,10 @@ from memrepro.audit.formulas import (
     recomputed_cells,
     spans_of,
 )
-from memrepro.audit.printed import parse
-from memrepro.audit.shares import shares_of
+from memrepro.audit.rules.shares import shares_of
+from memrepro.audit.rules.wholes import each_whole, is_whole
 from memrepro.audit.tables import PROSE, Table
 from memrepro.audit.verdicts import AGREES, BY_READING, DIFFERS, NOT_COMPARABLE, judge
-from memrepro.audit.wholes import each_whole, is_whole
 from memrepro.files.atomic import write_table
 from memrepro.report.tables import Cell, number, verdict_cells, write_cells
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memrepro.audit.consistency import findings, of_documents
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, WEAK
-from memrepro.audit.granularity import possible
+from memrepro.audit.rules.granularity import possible
 from memrepro.audit.tables import table_of
 from tests.audit.made import changed, share, table
 

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
+from memrepro.audit import audit_file
 from memrepro.audit.finding import FAILS
-from memrepro.audit.table_file import audit_file
 
 PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text()
 
@@ -13,7 +13,7 @@ def test_the_worked_example(tmp_path):
     (example,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.S)
     path = tmp_path / "paper.yaml"
     path.write_text(example)
-    found = audit_file(path)
+    found = audit_file(path).frame()
     failed = found[found["words"] == FAILS]
     rows = re.findall(r"^\| ([^|]*) \| ([^|]*) \| ([^|]*) \| ([^|]*) \| (\w+) \|$", PAGE, re.M)
     said = [row for row in rows if row[4] in ("certain", "likely", "weak")]

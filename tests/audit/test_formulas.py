@@ -3,7 +3,7 @@
 import pytest
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, WEAK
-from memrepro.audit.formulas import recomputed
+from memrepro.audit.rules.formulas import recomputed
 from memrepro.audit.tables import table_of
 from memrepro.errors import MemreproError
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.audit import granularity as g
+from memrepro.audit.rules import granularity as g
 from memrepro.errors import MemreproError
 
 _PEERS = {g.ROUNDED: ROUND_HALF_UP, g.EVEN: ROUND_HALF_EVEN, g.CUT: ROUND_DOWN}

@@ -1,6 +1,6 @@
 """Rows with one whole and other parts."""
 
-from memrepro.audit.moved import counts_of, least_moved, same_whole
+from memrepro.audit.rules.moved import counts_of, least_moved, same_whole
 from tests.audit.made import table
 
 SIZES = {"Easy": 56, "Hard": 121, "Odd": 64}

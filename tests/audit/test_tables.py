@@ -4,8 +4,9 @@ import pandas as pd
 import pytest
 import yaml
 
+from memrepro.audit.check import audit_file as audited
 from memrepro.audit.finding import FAILS, Finding
-from memrepro.audit.table_file import audit_file, tables_of
+from memrepro.audit.read.files import tables_of
 from memrepro.audit.tables import names, table_of
 from memrepro.errors import MemreproError
 
@@ -16,6 +17,10 @@ GOOD = {
     "n": {"Easy": 80, "Hard": 40, "Overall": 120},
     "metric": "accuracy",
 }
+
+
+def audit_file(path):
+    return audited(path).frame()
 
 
 def written(tmp_path, entries, name="paper.yaml"):
@@ -72,7 +77,7 @@ def test_what_is_no_table_is_refused_by_name(tmp_path, entry, sentence):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("row,column\na,b\n", "has no column 'reported'"),
+        ("row,column,n\na,b,3\n", "has no column 'reported'"),
         ("row,column,reported,colour\na,b,0.1,red\n", "has the unknown column 'colour'"),
         ("row,column,reported\na,b,0.1\na,b,0.2\n", "row 'a', column 'b' twice"),
     ],

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from scipy.stats import binomtest
 
 from memrepro.audit.documents import tables
-from memrepro.audit.moved import counts_of, least_moved
+from memrepro.audit.rules.moved import counts_of, least_moved
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.report.compared import LEVEL
 from memrepro.report.runs import Runs

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
-from memrepro.audit.granularity import (
+from memrepro.audit.ledger import Entry, entries
+from memrepro.audit.printed import parse
+from memrepro.audit.rules.granularity import (
     ANY,
     CHANCE,
     WAYS,
@@ -19,8 +21,6 @@ from memrepro.audit.granularity import (
     possible,
     ways,
 )
-from memrepro.audit.ledger import Entry, entries
-from memrepro.audit.printed import parse
 from memrepro.audit.tables import PROSE, Table
 
 # Metrics of which each question counts 0 or 1, and those that are not named; an NDCG is no share.
@@ -29,6 +29,12 @@ _RATIO = re.compile(r"(?P<rate>[01]?\.\d+|\d)\s*\((?P<right>\d+)/(?P<all>\d+)\)"
 _SUM = re.compile(r"(?P<whole>\d+)\s*\((?P<parts>\d+(?:\s*\+\s*\d+)+)\)")
 _PARTS = 60
 _FEW = 8
+# Metrics of which a question counts in part, so that no cell need be a share of questions.
+_GRADED = re.compile(
+    r"\bF1|\bF-?score|BLEU|ROUGE|METEOR|\bMRR|\bM?AP\b|BERT|\bscore\b|perplex"
+    r"|\bprec(?:ision)?\b|\| P$",
+    re.I,
+)
 _TELLING = 0.3  # of the shares would be possible by chance
 
 
@@ -49,6 +55,8 @@ def shares_of(table: Table, metrics: Sequence[str] = COUNTED) -> list[Share]:
     for entry in entries([table]):
         number = parse(entry.printed)
         if entry.kind != "share" or entry.metric not in metrics or entry.column == PROSE:
+            continue
+        if _GRADED.search(f"{entry.row} | {entry.column}") or "±" in entry.printed:
             continue
         if number and not number.bound:
             digits = -int(number.value.as_tuple().exponent)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from scipy.stats import binom
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding
-from memrepro.audit.granularity import CHANCE
 from memrepro.audit.ledger import Entry, entries
 from memrepro.audit.printed import parse
+from memrepro.audit.rules.granularity import CHANCE
 from memrepro.audit.tables import Table
 
 _LOOSE = 0.05  # for rows that are the same throughout

@@ -9,10 +9,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from memrepro.audit.finding import CERTAIN, TELLS, Finding
-from memrepro.audit.granularity import ways
-from memrepro.audit.shares import shares_of
+from memrepro.audit.rules.granularity import ways
+from memrepro.audit.rules.shares import shares_of
+from memrepro.audit.rules.wholes import columns_of
 from memrepro.audit.tables import Table
-from memrepro.audit.wholes import columns_of
 
 Counts = Mapping[str, Mapping[str, tuple[int, int]]]
 

@@ -1,25 +1,25 @@
 """Wholes against their parts, within rounding: weighted means where sizes are stated, else sums."""
 
 import itertools
+import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
-from memrepro.audit.granularity import possible
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
-from memrepro.audit.tables import Table, matches
+from memrepro.audit.rules.granularity import possible, ways
+from memrepro.audit.tables import Table
 
-_WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
-_ADDED = re.compile(r"\b(total|sum)\b", re.I)
+WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
 _MOST_ORDERS = 6
 _FEW = 4
-_NEAR = 1e-9
+NEAR = 1e-9
 
 
 class Whole(NamedTuple):
@@ -32,6 +32,7 @@ class Whole(NamedTuple):
         sizes: of the parts; () where one is not stated.
         assumed: whether the parts go by their names alone.
         counted: whether each question counts 0 or 1.
+        plain: whether each part weighs the same (macro), and not each question (micro).
     """
 
     row: str
@@ -41,6 +42,12 @@ class Whole(NamedTuple):
     sizes: Sequence[int]
     assumed: bool
     counted: bool
+    plain: bool = False
+
+    @property
+    def weights(self) -> Sequence[int]:
+        """What each part weighs in the mean."""
+        return [1] * len(self.sizes) if self.plain else self.sizes
 
     @property
     def name(self) -> str:
@@ -59,16 +66,20 @@ def columns_of(table: Table) -> dict[str, list[str]]:
     for column in table.columns:
         if column in stated:
             parts = list(stated[column])
-        elif _WHOLE.search(column) and not re.search("Δ|token|time", column, re.I):
-            rest = [w for w in _WHOLE.sub(" ", column).split() if w.strip("()/-")]
-            others = [c for c in table.columns if c != column and not _WHOLE.search(c)]
-            parts = [c for c in others if all(w in c.split() for w in rest)]
+        elif WHOLE.search(column) and not re.search("Δ|token|time", column, re.I):
+            rest = [w for w in _words(WHOLE.sub(" ", column)) if w.strip("()/-")]
+            others = [c for c in table.columns if c != column and not WHOLE.search(c)]
+            parts = [c for c in others if all(w in _words(c) for w in rest)]
             parts = [c for c in parts if _kinds(table, c) <= {"share", "percent"}]
         else:
             continue
         if len(parts) > 1:
             found[column] = parts
     return found
+
+
+def _words(head: str) -> list[str]:
+    return head.replace(",", " ").split()
 
 
 def _kinds(table: Table, column: str) -> set[str]:
@@ -78,23 +89,39 @@ def _kinds(table: Table, column: str) -> set[str]:
 
 def is_whole(table: Table, row: str, column: str) -> bool:
     """Whether a cell stands in a column or a row of wholes."""
-    return column in columns_of(table) or bool(_WHOLE.fullmatch(row))
+    return column in columns_of(table) or bool(WHOLE.fullmatch(row))
 
 
 def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
     """Every whole whose parts' sizes are stated: the parts' mean, whether it is that, why not."""
-    for whole in (*_in_rows(table), *_in_columns(table)):
+    for whole in (*_macro_or_micro(table, _in_rows(table)), *_in_columns(table)):
         if whole.sizes:
             parts = list(whole.parts.values())
-            right = _right(parts, whole.sizes) if whole.counted else None
-            if right is None:
-                means = zip(parts, whole.sizes, strict=True)
-                total = sum(float(_number(part).value) * n for part, n in means)
-            else:
-                total = float(right)
+            mean = _exact(whole, parts)
+            if mean is None:
+                means = zip(parts, whole.weights, strict=True)
+                mean = sum(float(_number(part).value) * n for part, n in means) / sum(whole.weights)
             holds = _gives(whole, parts)
             why = "" if holds else "; ".join(_explanations(whole))
-            yield whole, total / sum(whole.sizes), holds, why
+            yield whole, mean, holds, why
+
+
+def _macro_or_micro(table: Table, found: Iterable[Whole]) -> Iterator[Whole]:
+    """Wholes by column, each part weighing the same where that explains more rows than sizes do.
+
+    A whole of which a number of questions is stated is one of questions.
+    """
+    by_column: dict[str, list[Whole]] = {}
+    for whole in found:
+        by_column.setdefault(whole.column, []).append(whole)
+    groups = [[w for w in group if w.sizes and w.parts] for group in by_column.values()]
+    good = sum(_gives(w, list(w.parts.values())) for group in groups for w in group)
+    plain = [[w._replace(plain=not table.size(w.row, w.column)) for w in g] for g in groups]
+    # Columns of one table are of one kind.
+    if sum(_gives(w, list(w.parts.values())) for group in plain for w in group) > good:
+        groups = plain
+    for group in groups:
+        yield from group
 
 
 def _in_rows(table: Table) -> Iterator[Whole]:
@@ -116,7 +143,7 @@ def _in_columns(table: Table) -> Iterator[Whole]:
     """The shares of a row that is the whole of the others, where all sizes are stated."""
     counted = not table.reading.get("partial")
     for row in table.rows:
-        if not _WHOLE.fullmatch(row) or row in table.reading.get("whole_rows", {}):
+        if not WHOLE.fullmatch(row) or row in table.reading.get("whole_rows", {}):
             continue
         for column in table.columns:
             entry = entry_of(table, row, column, table.rows[row][column])
@@ -140,11 +167,12 @@ def weighted(table: Table) -> Iterator[Finding]:
         )  # fmt: skip
     for whole, _, holds, why in made:
         if not holds:
-            low, high = _mean(list(whole.parts.values()), whole.sizes)
+            low, high = _mean(list(whole.parts.values()), whole.weights)
             sure = LIKELY if whole.assumed else CERTAIN
+            kind = "the plain" if whole.plain else "the weighted"
             yield Finding(
                 table.document, table.name, "whole and parts", whole.name, whole.shown,
-                f"{(low + high) / 2:.4f} ({low:.5f} to {high:.5f}), the weighted mean of its parts",
+                f"{(low + high) / 2:.4f} ({low:.5f} to {high:.5f}), {kind} mean of its parts",
                 "; ".join(filter(None, [whole.shown, why])), FAILS, sure,
                 "the sizes are stated" + by_name * whole.assumed, len(whole.parts) + 1,
             )  # fmt: skip
@@ -167,28 +195,62 @@ def _mean(parts: Sequence[str], sizes: Sequence[int]) -> tuple[float, float]:
 
 def _gives(whole: Whole, parts: Sequence[str]) -> bool:
     """Whether parts can give a whole. Where all are counts of their sizes, to the last question."""
-    number, sizes = _number(whole.shown), whole.sizes
+    number = _number(whole.shown)
     top = float(number.value + number.step)
-    counted = _right(parts, sizes) if whole.counted else None
-    if counted is not None:
-        value = counted / sum(sizes)
-        return number.low - _NEAR <= value < top + _NEAR
-    low, high = _mean(parts, sizes)
+    value = _exact(whole, parts)
+    if value is not None and number.low - NEAR <= value < top + NEAR:
+        return True
+    if value is not None and not whole.plain:
+        return False
+    # A plain mean may have been taken of printed numbers.
+    if value is None and whole.counted and not whole.plain:
+        spans = [_right_ones(whole, parts, cut) for cut in (False, True)]
+        if all(spans):
+            return any(one[0] <= one[1] for one in spans if one)
+    low, high = _mean(parts, whole.weights) if value is None else _as_printed(parts)
     # Parts that are not counts were rounded; the mean of what they stand for is one step wide.
     high -= float(number.step) / 2
-    return low <= number.high + _NEAR and high >= number.low - _NEAR
+    return low <= number.high + NEAR and high >= number.low - NEAR
 
 
-def _right(parts: Sequence[str], sizes: Sequence[int]) -> int | None:
-    """How many questions are right in all, where each part is a share of its size."""
-    total = 0
-    for shown, n in zip(parts, sizes, strict=True):
+def _right_ones(whole: Whole, parts: Sequence[str], cut: bool) -> tuple[float, float] | None:
+    """The least and most right ones that parts and whole both leave open, all written one way.
+
+    None where a part is no share of its size.
+    """
+    spans = []
+    for shown, n in ((whole.shown, sum(whole.sizes)), *zip(parts, whole.sizes, strict=True)):
+        number = _number(shown)
+        low, high = ((float(number.value), float(number.value + number.step)) if cut
+                     else (number.low, number.high))  # fmt: skip
+        spans.append((max(0, math.ceil(low * n - NEAR)), min(n, math.floor(high * n + NEAR))))
+    if any(low > high for low, high in spans):
+        return None
+    own, rest = spans[0], spans[1:]
+    return max(own[0], sum(low for low, _ in rest)), min(own[1], sum(high for _, high in rest))
+
+
+def _as_printed(parts: Sequence[str]) -> tuple[float, float]:
+    """The plain mean of numbers as printed, and what is subtracted again from its high end."""
+    mean = sum(float(_number(part).value) for part in parts) / len(parts)
+    return mean, mean + float(_number(parts[0]).step) / 2
+
+
+def _exact(whole: Whole, parts: Sequence[str]) -> float | None:
+    """The mean of the parts where each is a share of its size that one count alone gives."""
+    if not whole.counted:
+        return None
+    total = 0.0
+    for shown, n, weight in zip(parts, whole.sizes, whole.weights, strict=True):
         number = _number(shown)
         bare = f"{number.value:f}"
-        if not 0 <= number.value <= 1 or not possible(bare, n) or n >= 1 / float(number.step):
+        if not 0 <= number.value <= 1 or n >= 1 / float(number.step):
             return None
-        total += round(float(number.value) * n)
-    return total
+        right = {*ways(bare, n).values()}
+        if not right:
+            return None
+        total += min(right, key=lambda k: abs(k / n - float(number.value))) * weight / n
+    return total / sum(whole.weights)
 
 
 def _explanations(whole: Whole) -> Iterator[str]:
@@ -215,11 +277,11 @@ def _explanations(whole: Whole) -> Iterator[str]:
 
 def _alone(whole: Whole) -> str:
     """The parts that would give the whole with another number in their place, the nearest first."""
-    shown, sizes, needs = list(whole.parts.values()), whole.sizes, []
+    shown, weights, needs = list(whole.parts.values()), whole.weights, []
     target, values = float(_number(whole.shown).value), [float(_number(s).value) for s in shown]
-    lacking = target * sum(sizes) - sum(x * n for x, n in zip(values, sizes, strict=True))
-    for i, (name, n, value) in enumerate(zip(whole.parts, sizes, values, strict=True)):
-        need = (lacking + value * n) / n
+    lacking = target * sum(weights) - sum(x * n for x, n in zip(values, weights, strict=True))
+    for i, (name, n, value) in enumerate(zip(whole.parts, whole.sizes, values, strict=True)):
+        need = (lacking + value * weights[i]) / weights[i]
         right = round(need * n)
         if not 0 <= right <= n:
             continue
@@ -282,7 +344,7 @@ def _by_weights(table: Table, parts: Sequence[str], wholes: Sequence[Whole]) -> 
     kept, weights = list(wholes), np.zeros(len(parts))
     while len(kept) > len(parts):
         weights, gaps = _weights(kept)
-        if gaps.max() <= _NEAR:
+        if gaps.max() <= NEAR:
             break
         kept.pop(int(gaps.argmax()))
     off = [whole for whole in wholes if whole not in kept]
@@ -320,50 +382,3 @@ def _weights(wholes: Sequence[Whole]) -> tuple[NDArray[np.float64], NDArray[np.f
     equal = np.concatenate([np.ones(columns), np.zeros(rows)])[None]
     solved = linprog(cost, A_ub=bounds, b_ub=limits, A_eq=equal, b_eq=[1.0], bounds=(0, None))
     return solved.x[:columns], solved.x[columns:]
-
-
-def rows(table: Table) -> Iterator[Finding]:
-    """Rows that are a sum or a mean of other rows, as stated or by their names; counts exactly."""
-    for row, (how, parts) in _row_wholes(table).items():
-        good, n = 0, 0
-        for column, shown in table.rows[row].items():
-            cells = [table.rows[part][column] for part in parts]
-            numbers = [number for cell in cells if (number := parse(cell))]
-            if not (target := parse(shown)) or len(numbers) < 2:
-                continue
-            share = len(numbers) if how == "mean" else 1
-            low, high = (sum(ends) / share for ends in zip(*map(_ends, numbers), strict=True))
-            holds = low <= target.high + _NEAR and high >= target.low - _NEAR
-            n, good = n + 1, good + holds
-            if not holds:
-                yield Finding(
-                    table.document, table.name, f"{how} of rows", f"{row}, {column}", shown,
-                    f"{(low + high) / 2:g}", shown, FAILS, CERTAIN, "arithmetic on the column", 1,
-                )  # fmt: skip
-        if n:
-            yield tally(
-                table, f"{how} of rows", row, f"the {how} of {len(parts)} rows", good, n,
-                "arithmetic on the column", " columns",
-            )  # fmt: skip
-
-
-def _ends(number: Printed) -> tuple[float, float]:
-    """The least and the most that a number can stand for; a count is exact."""
-    exact = float(number.value)
-    return (exact, exact) if number.step == 1 else (number.low, number.high)
-
-
-def _row_wholes(table: Table) -> dict[str, tuple[str, list[str]]]:
-    """Row → how it is made of which rows; by name where no size is stated for its cells."""
-    stated: Mapping[str, Any] = table.reading.get("whole_rows", {})
-    found = {}
-    plain = [row for row in table.rows if not _WHOLE.fullmatch(row) and row not in stated]
-    for row in table.rows:
-        if row in stated:
-            if stated[row]:
-                how, patterns = stated[row]
-                found[row] = (how, [r for r in plain if any(matches(str(p), r) for p in patterns)])
-        elif _WHOLE.fullmatch(row) and not any(table.size(row, c) for c in table.columns):
-            how = "sum" if _ADDED.fullmatch(row) else "mean"
-            found[row] = (how, plain)
-    return found

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, TELLS, WEAK, Finding
-from memrepro.audit.granularity import (
+from memrepro.audit.rules.granularity import (
     ANY,
     LARGEST,
     SOLUTIONS,
@@ -17,7 +17,7 @@ from memrepro.audit.granularity import (
     possible,
     sizes_of_parts,
 )
-from memrepro.audit.shares import Share, impossible, nearest, place, shares_of
+from memrepro.audit.rules.shares import Share, impossible, nearest, place, shares_of
 from memrepro.audit.tables import Table
 
 _MOST, _HALF = 0.95, 0.6  # of the shares: to name those that are none; to believe an n

@@ -1,0 +1,270 @@
+"""What the audit catches and what it cries wolf about: made tables, clean and with one slip.
+
+    python benchmarks/audit.py [--tables N] [--seed S] [--json FILE]
+
+A table is drawn from true counts: three to eight rows, three to five parts and mostly their whole,
+one or two cut-offs, shares of one to four digits or percentages, rounded or cut off, the whole over
+all questions (micro), the mean of its parts (macro) or none. Its caption states the numbers of
+questions or not. Then one of eight slips is put into it. A slip is *visible* if the printed numbers
+contradict each other for one who knows the true sizes: no audit can find the others.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from memrepro.audit.consistency import findings
+from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK
+from memrepro.audit.tables import Table, table_of
+
+PARTS = ("Single", "Multi", "Temporal", "Update", "Preference")
+# Digits after the point of a share, how often, and whether as a percentage (two digits fewer).
+PRINTED = {
+    "1 digit": (1, False, 0.05),
+    "2 digits": (2, False, 0.10),
+    "3 digits": (3, False, 0.25),
+    "4 digits": (4, False, 0.30),
+    "percent, 1 digit": (3, True, 0.20),
+    "percent, 2 digits": (4, True, 0.10),
+}
+SLIPS = (
+    "digit", "transposed", "exchanged", "other row", "cut-offs exchanged", "stale whole",
+    "decimal point", "neighbour copied",
+)  # fmt: skip
+
+
+class Made(NamedTuple):
+    """A made table, its truth and its shape; `counts` has shape (rows, cut-offs, parts)."""
+
+    columns: list[str]
+    rows: dict[str, list[str]]
+    counts: np.ndarray
+    sizes: np.ndarray
+    average: str
+    printed: str
+    stated: bool
+    cut: bool
+
+    @property
+    def shape(self) -> str:
+        rows, depths, parts = self.counts.shape
+        return f"{rows} rows, {parts} parts, {depths} cut-off{'s' * (depths > 1)}"
+
+    def table(self) -> Table:
+        entry = {"columns": self.columns, "rows": self.rows}
+        if self.stated:
+            total = int(self.sizes.sum())
+            entry["n"] = {p: int(n) for p, n in zip(PARTS, self.sizes, strict=False)}
+            if self.average == "micro":
+                entry["n"]["Overall"] = total
+        return table_of("made", "table", entry)
+
+
+def shown(right: int, n: int, printed: str, cut: bool) -> str:
+    digits, percent, _ = PRINTED[printed]
+    units = right * 10**digits // n if cut else (2 * right * 10**digits + n) // (2 * n)
+    after = digits - 2 if percent else digits
+    return f"{units / 10**after:.{after}f}"
+
+
+def drawn(rng: np.random.Generator) -> Made:
+    kinds = list(PRINTED)
+    printed = kinds[rng.choice(len(kinds), p=[PRINTED[k][2] for k in kinds])]
+    rows, depths, parts = int(rng.integers(3, 9)), int(rng.integers(1, 3)), int(rng.integers(3, 6))
+    average = ("micro", "macro", "none")[rng.choice(3, p=[0.6, 0.25, 0.15])]
+    sizes = np.exp(rng.uniform(np.log(20), np.log(400), parts)).astype(int)
+    ease = rng.normal(0, 0.8, parts)
+    skill = rng.normal(0, 0.7, rows)
+    counts = np.empty((rows, depths, parts), int)
+    for r in range(rows):
+        p = 1 / (1 + np.exp(-(skill[r] + ease + rng.normal(0, 0.2, parts))))
+        counts[r, 0] = rng.binomial(sizes, p)
+        for d in range(1, depths):
+            counts[r, d] = counts[r, d - 1] + rng.binomial(sizes - counts[r, d - 1], 0.35)
+    cut, stated = bool(rng.random() < 0.1), bool(rng.random() < 0.5)
+    return Made(*_printed(counts, sizes, average, printed, cut), counts, sizes, average, printed,
+                stated, cut)  # fmt: skip
+
+
+def _printed(counts, sizes, average, printed, cut):
+    rows, depths, _ = counts.shape
+    metric = "Acc" if depths == 1 else "R@{}"
+    total, heads, cells = int(sizes.sum()), [], {f"method {r + 1}": [] for r in range(rows)}
+    for d in range(depths):
+        name = metric.format((5, 10)[d])
+        heads += [f"{name} {part}" for part in PARTS[: len(sizes)]]
+        heads += {"micro": [f"{name} Overall"], "macro": [f"{name} Average"], "none": []}[average]
+        for r, row in enumerate(cells.values()):
+            own = counts[r, d]
+            row += [shown(int(k), int(n), printed, cut) for k, n in zip(own, sizes, strict=True)]
+            if average == "micro":
+                row.append(shown(int(own.sum()), total, printed, cut))
+            elif average == "macro":
+                # The mean of fractions over one denominator, so that a half is a half.
+                common = int(np.lcm.reduce(sizes.astype(object)))
+                top = sum(int(k) * (common // int(n)) for k, n in zip(own, sizes, strict=True))
+                row.append(shown(top, common * len(sizes), printed, cut))
+    return heads, cells
+
+
+def slipped(made: Made, kind: str, rng: np.random.Generator) -> Made | None:
+    """The table with one slip, or None where it has no place for it."""
+    rows = {row: list(cells) for row, cells in made.rows.items()}
+    depths, parts = made.counts.shape[1:]
+    wide = len(made.columns) // depths
+    for _ in range(50):
+        row, d, j = rng.choice(list(rows)), int(rng.integers(depths)), int(rng.integers(parts))
+        cells, at = list(made.rows[row]), int(rng.integers(depths)) * wide + j
+        old = cells[at]
+        digits = [i for i, c in enumerate(old) if c.isdigit() and not (i == 0 and c == "0")]
+        if kind == "digit" and digits:
+            i = int(rng.choice(digits))
+            cells[at] = old[:i] + str(rng.integers(10)) + old[i + 1 :]
+        elif kind == "transposed":
+            pairs = [i for i in range(len(old) - 1) if old[i : i + 2].isdigit()]
+            if pairs:
+                i = int(rng.choice(pairs))
+                cells[at] = old[:i] + old[i + 1] + old[i] + old[i + 2 :]
+        elif kind == "exchanged":
+            other = at - j + int(rng.integers(parts))
+            cells[at], cells[other] = cells[other], cells[at]
+        elif kind == "other row":
+            cells[at] = made.rows[str(rng.choice(list(rows)))][at]
+        elif kind == "cut-offs exchanged" and depths == 2:
+            cells[j], cells[j + wide] = cells[j + wide], cells[j]
+        elif kind == "stale whole" and made.average != "none":
+            at = d * wide + parts
+            step = 10.0 ** -len(cells[at].partition(".")[2])
+            width = 0.03 * (100 if PRINTED[made.printed][1] else 1)
+            moved = float(cells[at]) + rng.normal(0, max(width, step))
+            cells[at] = f"{abs(moved):.{len(cells[at].partition('.')[2])}f}"
+        elif kind == "decimal point":
+            after = len(old.partition(".")[2])
+            cells[at] = f"{float(old) / 10:.{after}f}"
+        elif kind == "neighbour copied":
+            cells[at] = cells[at + 1 if j + 1 < wide else at - 1]
+        if cells != made.rows[row]:
+            rows[row] = cells
+            return made._replace(rows=rows)
+    return None
+
+
+def visible(made: Made) -> bool:
+    """Whether the cells contradict each other for one who knows sizes, way and average."""
+    depths = made.counts.shape[1]
+    wide = len(made.columns) // depths
+    digits, percent, _ = PRINTED[made.printed]
+    scale, sizes = 10**digits, [int(n) for n in made.sizes]
+
+    def span(cell: str, n: int) -> tuple[int, int] | None:
+        units = round(float(cell) * (scale // 100 if percent else scale))
+        least = -(-units * n // scale) if made.cut else -(-((2 * units - 1) * n) // (2 * scale))
+        most = (
+            ((units + 1) * n - 1) // scale if made.cut else ((2 * units + 1) * n - 1) // (2 * scale)
+        )
+        return (max(least, 0), min(most, n)) if max(least, 0) <= min(most, n) else None
+
+    for cells in made.rows.values():
+        before: list[tuple[int, int]] = []
+        for d in range(depths):
+            own = cells[d * wide : (d + 1) * wide]
+            spans = [span(cell, n) for cell, n in zip(own, sizes, strict=False)]
+            if None in spans:
+                return True
+            if any(b[0] > s[1] for b, s in zip(before, spans, strict=False)):
+                return True
+            before = spans
+            units = float(own[-1]) * (0.01 if percent else 1)
+            low, high = (0, 1) if made.cut else (-0.5, 0.5)
+            if made.average == "micro":
+                ends = [sum(s[i] for s in spans) / sum(sizes) for i in (0, 1)]
+            elif made.average == "macro":
+                ends = [
+                    np.mean([s[i] / n for s, n in zip(spans, sizes, strict=True)]) for i in (0, 1)
+                ]
+            else:
+                continue
+            if (
+                ends[1] * scale < units * scale + low - 1e-6
+                or ends[0] * scale > units * scale + high + 1e-6
+            ):
+                return True
+    return False
+
+
+def judged(made: Made, kind: str, number: int) -> dict:
+    start = time.perf_counter()
+    found = [f for f in findings([made.table()]) if f.words == FAILS]
+    sure = [level for level in (CERTAIN, LIKELY, WEAK) if any(f.sure == level for f in found)]
+    return {
+        "number": number, "slip": kind, "stated": made.stated, "average": made.average,
+        "printed": made.printed, "shape": made.shape, "visible": kind != "" and visible(made),
+        "sure": sure[0] if sure else "", "seconds": time.perf_counter() - start,
+        "rules": sorted({f"{f.rule} ({f.sure})" for f in found}),
+    }  # fmt: skip
+
+
+def cases(tables: int, seed: int) -> Iterator[tuple[Made, str, int]]:
+    for number in range(tables):
+        rng = np.random.default_rng([seed, number])
+        made = drawn(rng)
+        yield made, "", number
+        # One slip a table, the kinds in turn, so that tables are independent.
+        for kind in (*SLIPS[number % len(SLIPS) :], *SLIPS):
+            if other := slipped(made, kind, rng):
+                yield other, kind, number
+                break
+
+
+def rates(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """How often a table was flagged: clean ones, slips, visible slips, with and without weak."""
+    frame = frame.assign(
+        told=frame["sure"].isin([CERTAIN, LIKELY]),
+        weak=frame["sure"] != "",
+        clean=frame["slip"] == "",
+    )
+    made = {}
+    for key, group in frame.groupby(by, sort=False):
+        clean, slips = group[group["clean"]], group[~group["clean"]]
+        seen = slips[slips["visible"]]
+        made[key] = {
+            "clean": len(clean), "clean flagged %": 100 * clean["told"].mean(),
+            "with weak %": 100 * clean["weak"].mean(), "slips": len(slips),
+            "found %": 100 * slips["told"].mean(), "visible": len(seen),
+            "visible found %": 100 * seen["told"].mean(),
+            "visible found, weak too %": 100 * seen["weak"].mean(),
+        }  # fmt: skip
+    return pd.DataFrame(made).T.rename_axis(by).round(1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tables", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after that")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    until = time.monotonic() + arguments.seconds
+    made = takewhile(lambda _: time.monotonic() < until, cases(arguments.tables, arguments.seed))
+    frame = pd.DataFrame([judged(*case) for case in made])
+    for by in ("stated", "slip", "printed", "average", "shape"):
+        columns = ["stated"] if by == "stated" else ["stated", by]
+        if by != "shape" or arguments.json:
+            print(rates(frame, columns).to_string(), "\n")
+    rules = frame.explode("rules").dropna(subset="rules")
+    told = rules.assign(clean=rules["slip"] == "").groupby(["rules", "clean"])["number"].nunique()
+    print(told.unstack(fill_value=0).rename(columns={True: "clean tables", False: "slipped"}))
+    print(f"\n{frame['seconds'].mean():.3f} s a table, at most {frame['seconds'].max():.2f} s")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(frame.to_dict("records"), indent=0))
+
+
+if __name__ == "__main__":
+    main()

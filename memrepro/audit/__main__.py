@@ -1,0 +1,64 @@
+"""`python -m memrepro.audit FILE`: the audit with no other part of the package.
+
+`python -m memrepro audit` is the same command among the others.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from memrepro.audit.finding import SURE
+from memrepro.errors import MemreproError
+from memrepro.files.atomic import write_text
+
+MORE = (
+    "FILE is LaTeX, HTML, Markdown, csv, xlsx, docx, pdf or YAML (docs/audit.md), or a folder of "
+    "these; no run is needed. The exit status is 1 where something does not hold that is at least "
+    "as sure as the level."
+)
+
+
+def add_to(audit: argparse.ArgumentParser) -> None:
+    """Add the command's arguments, but for `--json`."""
+    audit.add_argument("file", type=Path, metavar="FILE")
+    audit.add_argument("--level", choices=(*SURE, "never"), default=SURE[-1])
+    audit.add_argument("--page", type=Path, metavar="HTML", help="write a page for authors there")
+    audit.add_argument("--read", type=Path, metavar="YAML", help="write what was understood there")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Audit, print and write; the exit status."""
+    from memrepro.audit.check import report_of
+    from memrepro.audit.page import as_json, page
+    from memrepro.audit.read.files import tables_of, write_entries
+
+    read = tables_of(arguments.file)
+    report = report_of(read)
+    if arguments.read:
+        write_entries(arguments.read, read)
+    if arguments.page:
+        write_text(arguments.page, page(report, arguments.file.name))
+    if arguments.json:
+        print(json.dumps(as_json(report), ensure_ascii=False, indent=1))
+    else:
+        print(report.frame().to_markdown(index=False, disable_numparse=True))
+    for one in report.unread:
+        print(f"not read: {one.source}: {one.why}", file=sys.stderr)
+    return int(arguments.level != "never" and bool(report.failing(arguments.level)))
+
+
+def main() -> int:
+    """The command by itself."""
+    parser = argparse.ArgumentParser("memrepro.audit", description=MORE)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_to(parser)
+    try:
+        return run(parser.parse_args())
+    except MemreproError as error:
+        print(error, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What printed numbers must satisfy: each rule a function from tables to findings."""

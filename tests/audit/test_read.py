@@ -1,0 +1,159 @@
+"""One made-up table in seven formats gives one reading, and what cannot be read is listed."""
+
+import pytest
+
+from memrepro.audit.check import audit_file
+from memrepro.audit.page import as_json, page, rules
+from memrepro.audit.read.files import tables_of, write_entries
+
+HEADS = ["Model", "Easy", "Hard", "Overall"]
+ROWS = [
+    ["BM25", "41.25", "27.50", "36.67"],
+    ["Dense", "53.75", "35.00", "47.50"],
+    ["Ours", "57.50", "45.21", "52.50"],
+]
+LATEX = r"""
+\newcommand{\best}[1]{\textbf{#1}} \newcommand{\ours}{\textsc{Ours}}
+Accuracy rose from 0.483 to 0.583 (+30.7\%), and $t(28) = 1.10$, p = .005.
+\begin{table}\caption{Accuracy (\%). % no caption
+The test has 120 questions.}
+\begin{tabular}{l|l|cc|c}\toprule
+ & & \multicolumn{2}{c|}{Acc} & \\ \cmidrule(lr){3-4}
+Model & Size & Easy ($n{=}80$) & Hard ($n{=}40$) & Acc Overall \\ \midrule
+\multicolumn{5}{l}{\textit{Baselines}} \\
+\multirow{2}{*}{BM25} & small & 41.25$^\dagger$ & 27.50 & 36.67 \\
+ & large & 53.75 & \underline{35.00} & 47.50\textsuperscript{a} \\[2pt]
+\ours & -- & \best{57.50} & \textbf{45.21} & n/a \\
+X & 1 & $40.00_{\pm 0.12}$ & 1,234 & .5 \\ \bottomrule
+\end{tabular}\end{table}
+\begin{tabular}{cc} only & words \\ no & number \end{tabular}
+"""
+
+
+def write_xlsx(path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in [HEADS, *ROWS]:
+        book.active.append([row[0], *(float(c) if c[0].isdigit() else c for c in row[1:])])
+    for row in book.active.iter_rows(min_row=2, min_col=2):
+        for cell in row:
+            cell.number_format = "0.00"
+    book.save(path)
+
+
+def write_docx(path):
+    import docx
+
+    document = docx.Document()
+    table = document.add_table(rows=0, cols=4)
+    for row in [HEADS, *ROWS]:
+        for cell, text in zip(table.add_row().cells, row, strict=True):
+            cell.text = text
+    document.save(str(path))
+
+
+def write_pdf(path):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6, 3))
+    axis = figure.subplots()
+    axis.set_axis_off()
+    axis.table(cellText=[HEADS, *ROWS], loc="center")
+    figure.savefig(path)
+
+
+def write_text_of(path):
+    lines = [HEADS, *ROWS]
+    if path.suffix == ".csv":
+        text = "\n".join(map(",".join, lines))
+    elif path.suffix == ".md":
+        body = [f"| {' | '.join(line)} |" for line in lines]
+        text = "\n".join([body[0], "|---|---|---|---|", *body[1:]])
+    elif path.suffix == ".tex":
+        body = r" \\ ".join(" & ".join(line) for line in lines)
+        text = rf"\begin{{tabular}}{{lccc}}{body}\end{{tabular}}"
+    else:
+        body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in line) + "</tr>" for line in lines)
+        text = f"<html><body><table>{body}</table></body></html>"
+    path.write_text(text)
+
+
+WRITERS = {".xlsx": write_xlsx, ".docx": write_docx, ".pdf": write_pdf}
+NEEDED = {".xlsx": "openpyxl", ".docx": "docx", ".pdf": "pdfplumber", ".tex": "pylatexenc",
+          ".html": "lxml", ".md": "lxml"}  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".tex", ".html", ".md", ".csv", ".xlsx", ".docx", ".pdf"])
+def test_one_table_in_every_format(tmp_path, suffix):
+    if suffix in NEEDED:
+        pytest.importorskip(NEEDED[suffix])
+    path = tmp_path / f"paper{suffix}"
+    WRITERS.get(suffix, write_text_of)(path)
+    read = tables_of(path)
+    assert not read.unread
+    (table,) = read.tables
+    assert table.columns == HEADS[1:]
+    assert {row: list(cells.values()) for row, cells in table.rows.items()} == {
+        row[0]: row[1:] for row in ROWS
+    }
+
+
+def test_a_table_as_papers_set_it(tmp_path):
+    pytest.importorskip("pylatexenc")
+    path = tmp_path / "main.tex"
+    path.write_text(LATEX)
+    read = tables_of(path)
+    (entry,) = read.entries.values()
+    assert entry["columns"] == ["Acc, Easy (n=80)", "Acc, Hard (n=40)", "Acc Overall"]
+    assert entry["rows"] == {
+        "Baselines, BM25, small": ["41.25", "27.50", "36.67"],
+        "Baselines, BM25, large": ["53.75", "35.00", "47.50"],
+        "Baselines, Ours": ["57.50", "45.21", ""],
+        "Baselines, X, 1": ["40.00 ±0.12", "1,234", "0.5"],
+    }
+    assert list(entry["n"].values()) == [80, 40, 120]
+    assert entry["bold"] == {"Baselines, Ours": entry["columns"][:2]}
+    assert [one.why for one in read.unread] == [
+        "main.tex, table 2 prints no row of numbers: nothing can be checked"
+    ]
+    # What was read, corrected or not, is read again as the same tables.
+    write_entries(tmp_path / "read.yaml", read)
+    (again,) = tables_of(tmp_path / "read.yaml").tables
+    assert (again.rows, again.reading["n"]) == (read.tables[0].rows, entry["n"])
+    said = {f.rule: f for f in audit_file(path).failing("likely")}
+    assert {"p of its statistic", "change in words"} <= set(said)
+
+
+def test_a_web_page_of_arxiv(tmp_path):
+    pytest.importorskip("lxml")
+    path = tmp_path / "paper.html"
+    path.write_text(
+        """<figure class="ltx_table"><figcaption>Table 1: on 40 questions</figcaption>
+        <table class="ltx_tabular"><tr><th rowspan="2">Model</th><th colspan="2">R@5</th></tr>
+        <tr><th>Easy</th><th>Hard</th></tr>
+        <tr><td>BM25<sup class="ltx_note">a</sup></td><td>0.25</td>
+        <td><math alttext="0.30_{\\pm 0.01}"><mn>0.30</mn></math></td></tr>
+        <tr><td>Ours</td><td><span class="ltx_text ltx_font_bold">0.35</span></td><td>0.50*</td>
+        </tr>        </table></figure>"""
+    )
+    (entry,) = tables_of(path).entries.values()
+    assert entry["rows"] == {"BM25": ["0.25", "0.30± 0.01"], "Ours": ["0.35", "0.50"]}
+    assert entry["columns"] == ["R@5, Easy", "R@5, Hard"]
+    assert entry["bold"] == {"Ours": ["R@5, Easy"]}
+    assert set(entry["n"].values()) == {40}
+
+
+def test_a_page_shows_each_question_in_its_table(tmp_path):
+    path = tmp_path / "paper.csv"
+    path.write_text(
+        "\n".join(map(",".join, [[*HEADS[:1], "Acc Easy (n=80)"], *(r[:2] for r in ROWS)]))
+    )
+    path.write_text(path.read_text().replace("57.50", "57.15"))
+    report = audit_file(path)
+    (found,) = report.failing("certain")
+    assert (found.printed, found.rule) == ("57.15", "impossible share")
+    shown = page(report, "a paper")
+    assert "<mark>57.15</mark>" in shown
+    assert rules()[found.rule]["simplest"] in shown
+    assert as_json(report)["findings"][0]["check"]

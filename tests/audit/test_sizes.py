@@ -1,0 +1,94 @@
+"""Sizes that no one states: inferred from all shares together, and slips against them."""
+
+import numpy as np
+import pytest
+
+from memrepro.audit import audit_tables
+from memrepro.audit.consistency import of_documents
+from memrepro.audit.finding import FAILS
+from memrepro.audit.page import rules
+from memrepro.audit.percent import in_shares
+from memrepro.audit.sizes.block import blocks
+from memrepro.audit.sizes.joint import MICRO, explain
+from tests.audit.made import changed, table
+
+SIZES = {"Easy": 97, "Hard": 53, "New": 126}
+ROWS = {
+    "a": [80, 31, 60],
+    "b": [61, 40, 17],
+    "c": [44, 22, 93],
+    "d": [70, 11, 101],
+    "e": [33, 29, 55],
+}
+
+
+def explained(made):
+    (block,) = blocks(made)
+    return explain(block.units, block.whole, block.digits, block.stated)
+
+
+def failing(made):
+    return audit_tables([made]).failing("likely")
+
+
+@pytest.mark.parametrize("digits", [3, 4])
+def test_sizes_and_the_kind_of_the_whole_are_inferred(digits):
+    found = explained(table(ROWS, SIZES, digits=digits, n=None))
+    assert found.sizes == tuple(SIZES.values())
+    assert (found.kind, found.way) == (MICRO, "rounded")
+    assert found.sure > 0.95 > 0.5 > found.slip
+    assert found.rival != found.sizes
+    assert not failing(table(ROWS, SIZES, digits=digits, n=None))
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "shown"),
+    [
+        ("b", "Hard", "0.7574"),
+        ("d", "Overall", "0.6495"),
+        ("c", "New", "0.4762"),
+        ("a", "Easy", "0.8427"),
+    ],
+)
+def test_a_slip_is_found_in_its_row_with_no_size_stated(row, column, shown):
+    made = changed(table(ROWS, SIZES, n=None), row, column, shown)
+    found = failing(made)
+    assert found
+    assert {f.where.partition(",")[0] for f in found} == {row}
+
+
+def test_percentages_are_shares_and_are_told_as_printed():
+    shares = table(ROWS, SIZES, n=None, metric="accuracy")
+    rows = {
+        r: [f"{100 * float(c):.2f}" for c in cells.values()] for r, cells in shares.rows.items()
+    }
+    rows["b"][1] = "75.74"
+    made = audit_tables({"t": {"columns": shares.columns, "rows": rows, "metric": "accuracy"}})
+    assert in_shares(made.tables[0]).rows["a"] == shares.rows["a"]
+    assert "75.74" in {f.printed for f in made.failing("likely")}
+
+
+def test_numbers_that_are_no_shares_have_no_sizes():
+    rng = np.random.default_rng(7)
+    rows = {f"r{i}": [f"{x:.4f}" for x in rng.uniform(0.2, 0.9, 4)] for i in range(6)}
+    made = audit_tables({"t": {"columns": ["w", "x", "y", "z"], "rows": rows}})
+    (block,) = blocks(made.tables[0])
+    found = explain(block.units, block.whole, block.digits, block.stated)
+    assert found.sizes == (0, 0, 0, 0)
+    assert not made.failing()
+
+
+def test_a_plain_mean_of_parts_is_no_slip():
+    shown = {r: [k / n for k, n in zip(k_, SIZES.values(), strict=True)] for r, k_ in ROWS.items()}
+    rows = {r: [f"{x:.4f}" for x in (*own, sum(own) / 3)] for r, own in shown.items()}
+    entry = {"columns": [*SIZES, "Average"], "rows": rows}
+    assert not audit_tables({"t": {**entry, "n": SIZES}}).failing("likely")
+    assert not audit_tables({"t": entry}).failing("likely")
+    rows["c"][3] = "0.5500"
+    assert {f.where for f in audit_tables({"t": {**entry, "n": SIZES}}).failing("likely")} == {
+        "c, Average"
+    }
+
+
+def test_every_rule_that_fails_says_how_to_check_it():
+    assert {f.rule for f in of_documents() if f.words == FAILS} <= set(rules())
