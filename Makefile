@@ -3,19 +3,21 @@
 # make report [PROFILE=…]                the report as a site, build/site/index.html, from the results in git
 # make serve [PORT=8000]                  show it on this machine alone
 # make rehearse [SCALE=1/50]              the full profile here, on generated data and tiny models
+# make torture [MINUTES=20]               faults by the hundred (docs/reliability.md)
 # make check                              lint, format, types, notebooks
 # make lock                               write the lock files anew from pyproject.toml
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 PROFILE ?= sample
 PORT ?= 8000
 SCALE ?= 1/50
+MINUTES ?= 20
 BIN := .venv/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONHASHSEED := 0
 # Where Python keeps no compiled modules, each of many processes compiles its imports: 7 s and more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: repro test report serve rehearse check lock clean-venv
+.PHONY: repro test report serve rehearse torture check lock clean-venv
 repro: .venv/.installed
 	$(BIN)/memrepro repro $(PROFILE)
 
@@ -34,6 +36,10 @@ serve:
 # In a scratch checkout below build/rehearsal: none of its numbers is a result (docs/scale.md).
 rehearse: .venv/.installed
 	$(BIN)/memrepro rehearse --scale $(SCALE)
+
+# Not among the tests, as it takes long: the table of its last run is committed.
+torture: .venv/.installed
+	$(BIN)/python -m tests.torture --minutes $(MINUTES) --output docs/torture.csv
 
 check: .venv/.installed
 	$(BIN)/ruff check .

@@ -48,13 +48,18 @@ def run(arguments: argparse.Namespace) -> int:
     return int(arguments.level != "never" and bool(report.failing(arguments.level)))
 
 
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command by itself."""
+    alone = argparse.ArgumentParser("memrepro audit", description=MORE)
+    alone.add_argument("--json", action="store_true", help="print JSON")
+    add_to(alone)
+    return alone
+
+
 def main() -> int:
     """The command by itself."""
-    parser = argparse.ArgumentParser("memrepro.audit", description=MORE)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    add_to(parser)
     try:
-        return run(parser.parse_args())
+        return run(parser().parse_args())
     except MemreproError as error:
         print(error, file=sys.stderr)
         return 2

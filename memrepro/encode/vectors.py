@@ -116,12 +116,41 @@ def embed(
     progress: bool = True,
     batch_size: int = 32,
 ) -> Vectors:
-    """Texts → vectors, each unique text encoded at most once for ever.
+    """Texts → vectors (n, d) float32, in order, each unique text encoded at most once for ever.
+
+    All are in memory at once; where that is too much, `fill` the store and have them `stored` part
+    by part. Arguments and errors are those of `fill`.
+    """
+    fill(texts, encoder, role, store, progress=progress, batch_size=batch_size)
+    return stored(texts, encoder, role, store)
+
+
+def stored(texts: Sequence[str], encoder: Encoder, role: Role, store: VectorStore) -> Vectors:
+    """The vectors (n, d) float32 of texts that a store was filled with, in order.
+
+    Raises:
+        MemreproError: if one is missing or damaged.
+    """
+    prompt = encoder.prompts[role]
+    keys = [vector_key(encoder.identity, role, prompt, text) for text in texts]
+    return store.read(keys, encoder.dimension)
+
+
+def fill(
+    texts: Sequence[str],
+    encoder: Encoder,
+    role: Role,
+    store: VectorStore,
+    *,
+    progress: bool = True,
+    batch_size: int = 32,
+) -> None:
+    """Encode the texts of which a store lacks the vector.
 
     Missing texts go in batches of like length, longest first, so that running out of memory shows
     at once; each is committed in order as it comes. A killed run therefore loses at most what is
     in flight (a batch on a CPU or one GPU, two for each of several GPUs), and goes on with the same
-    batches. The result is always what the store holds.
+    batches.
 
     Args:
         texts: n texts, with or without repetitions.
@@ -130,9 +159,6 @@ def embed(
         store: where vectors are kept; its `found` and `encoded` are increased.
         progress: a bar on a terminal; elsewhere a line on stderr now and then, and one at the end.
         batch_size: texts to a commit, where the encoder does not count tokens.
-
-    Returns:
-        (n, d) float32 in the order of `texts`.
 
     Raises:
         MemreproError: if a vector is not finite, or the store cannot be used.
@@ -169,4 +195,3 @@ def embed(
             f"{seconds:.1f} s ({len(todo) / seconds:.1f} texts/s)",
             file=sys.stderr,
         )
-    return store.read([key_of[text] for text in texts], encoder.dimension)

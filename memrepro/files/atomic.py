@@ -23,6 +23,7 @@ from memrepro.errors import MemreproError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 # Ten times as fast as the other, where PyYAML was built with it; both load plain values alone.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -212,9 +213,30 @@ def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
             return frame.astype({name: "category" for name in categories if name in frame})
         return pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError) as error:
-        raise MemreproError(
-            f"{path} cannot be read as a table ({error}); delete it and run `dvc repro` again"
-        ) from error
+        raise _unreadable(path, error) from error
+
+
+@contextmanager
+def open_table(path: Path) -> Iterator[pq.ParquetFile]:
+    """A parquet file to be read part by part, for a table that memory holds once at most.
+
+    Raises:
+        MemreproError: if it is missing or damaged.
+    """
+    import pyarrow.parquet as pq
+
+    _existing(path)
+    try:
+        with pq.ParquetFile(path, buffer_size=1 << 20) as file:
+            yield file
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> MemreproError:
+    return MemreproError(
+        f"{path} cannot be read as a table ({error}); delete it and run `dvc repro` again"
+    )
 
 
 def sha256(path: Path) -> str:

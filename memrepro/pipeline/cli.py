@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from memrepro import __version__
+from memrepro.audit import __main__ as audit
 from memrepro.errors import MemreproError
 from memrepro.pipeline.printing import Action, print_table
 
@@ -202,12 +203,25 @@ def _parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 only when all is well, 1 with one sentence for what is wrong."""
-    arguments = _parser().parse_args(argv)
+    given = list(sys.argv[1:] if argv is None else argv)
     try:
+        # Alone, the audit needs none of the libraries that the other commands import.
+        if given[:1] == ["audit"]:
+            return audit.run(audit.parser().parse_args(given[1:]))
+        arguments = _parser().parse_args(given)
         status: int = arguments.action(arguments)
         return status
     except MemreproError as error:
         print(f"memrepro: {error}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        if (error.name or "memrepro").startswith("memrepro"):
+            raise
+        print(
+            f"memrepro: {error.name!r} is not installed, which all commands but `audit` need: "
+            "pip install 'memrepro[pipeline]'",
+            file=sys.stderr,
+        )
         return 1
     except BrokenPipeError:  # as in `| head`: nobody reads on
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -48,6 +48,8 @@ def clone(folder: Path) -> Path:
         done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False)
         if done.returncode:
             raise MemreproError(f"git {arguments[0]} failed: {done.stderr.strip()[:200]}")
+    # Tens of gigabytes of vectors need not lie there twice.
+    atomic.write_text(checkout / ".dvc/config.local", "[cache]\n    type = hardlink,copy\n")
     # Without a lock no stage is taken for done.
     (checkout / "dvc.lock").unlink(missing_ok=True)
     for name in ("", "open", "full"):
@@ -98,9 +100,14 @@ def _without_encoders(room: Path) -> None:
     for name, real in registry().items():
         cards[name] |= {"dimension": real.dimension, "truncate_to": real.truncate_to}
     atomic.write_text(room / "encoders.yaml", yaml.safe_dump(cards, sort_keys=False))
-    load = room / "load.py"
-    instead = "from memrepro.rehearse.vectors import random_encoder as load_encoder"
-    atomic.write_text(load, f"{load.read_text(encoding='utf-8')}\n\n{instead}\n")
+    instead = {
+        "load.py": "random_encoder as load_encoder",
+        "vectors.py": "drawn as stored, nothing_kept as fill",
+    }
+    for name, names in instead.items():
+        text = (room / name).read_text(encoding="utf-8")
+        line = f"from memrepro.rehearse.vectors import {names}"
+        atomic.write_text(room / name, f"{text}\n\n{line}\n")
 
 
 def _add(tree: dict[str, Any], more: Mapping[str, Any]) -> None:

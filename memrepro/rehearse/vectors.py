@@ -1,7 +1,8 @@
 """Random vectors in place of an encoder's: of its true dimension, of length 1, without meaning.
 
 A scratch checkout without encoders loads this where `encode.load` would load weights
-(`scratch.rewire`), so that all that follows works on as many bytes as the real thing.
+(`scratch.rewire`), so that all that follows works on as many bytes as the real thing. The store of
+`encode.vectors` is left out, as a vector is drawn anew in less time than it takes to keep it.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from memrepro.encode.encoder import EncoderIdentity, HashEncoder, Role, Vectors
+from memrepro.encode.encoder import Encoder, EncoderIdentity, HashEncoder, Role, Vectors
 from memrepro.encode.models import ModelCard, model_card
 
 
@@ -39,3 +40,12 @@ class RandomEncoder(HashEncoder):
 def random_encoder(name: str, **options: Any) -> RandomEncoder:
     """In the place of `encode.load.load_encoder`."""
     return RandomEncoder(model_card(name))
+
+
+def drawn(texts: Sequence[str], encoder: Encoder, role: Role, store: object) -> Vectors:
+    """In the place of `encode.vectors.stored`."""
+    return encoder.encode(texts, role)
+
+
+def nothing_kept(texts: Sequence[str], *_: object, **options: object) -> None:
+    """In the place of `encode.vectors.fill`."""

@@ -1,25 +1,29 @@
 """embed: the keys and queries of a data set as vectors; the only stage that wants a GPU."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 
 from memrepro.cluster.workers import address
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, load_extractions, text_id
 from memrepro.encode.drift import drift
-from memrepro.encode.encoder import Role
+from memrepro.encode.encoder import Encoder, Role, Vectors
 from memrepro.encode.load import load_encoder
 from memrepro.encode.shards import ShardedEncoder
-from memrepro.encode.vectors import VectorStore, embed
+from memrepro.encode.vectors import VectorStore, fill, stored
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_yaml, root, write_table, write_text
+from memrepro.files.atomic import read_yaml, replacing, root, write_text
 from memrepro.retrieve.key_builders import key_builder_for
 from memrepro.study.params import Plan, load_plan
 from memrepro.study.result import StageResult, data_files
@@ -29,6 +33,7 @@ _ABOVE = """\
 # runs of params.yaml; `memrepro repro` (or `memrepro keys`) writes it. It stands here so that a run
 # that searches keys which are there already makes no embedding stale.
 """
+_PART = 1 << 20  # vectors in memory at once: a row group, as pandas writes them
 
 
 def keys_file() -> Path:
@@ -116,18 +121,16 @@ def _embed(
     documents, queries = wanted["document"], wanted["query"]
     load = partial(load_encoder, name)
     encoder = ShardedEncoder(load) if address() else load()
-    blocks, moved = [], dict[str, Any]()
+    moved, output = dict[str, Any](), paths.vectors(profile, dataset.name, name)
     with VectorStore() as cache:
         for role, texts in wanted.items():
-            vectors = embed(texts, encoder, role, cache)
-            ids = [text_id(text) for text in texts]
-            blocks.append(pd.DataFrame({"role": role, "text_id": ids, "vector": list(vectors)}))
+            fill(texts, encoder, role, cache)
+        with replacing(output) as temporary:
+            _write_vectors(temporary, wanted, encoder, cache)
         if (dtype := encoder.identity.dtype) != "float32":
             # Against the CPU's: where half precision is asked for, float32 may have no room.
             full = load_encoder(name, device="cpu")
             moved = {"dtype": dtype, **drift(encoder, full, documents, queries, cache)}
-    output = paths.vectors(profile, dataset.name, name)
-    write_table(output, pd.concat(blocks, ignore_index=True))
     summary = {
         "encoder": name,
         "runtime": encoder.identity.runtime,
@@ -137,3 +140,27 @@ def _embed(
         **moved,
     }
     return summary, output
+
+
+def _write_vectors(
+    path: Path, wanted: Mapping[Role, list[str]], encoder: Encoder, cache: VectorStore
+) -> None:
+    """Write `role, text_id, vector` row group by row group: all at once may be beyond memory."""
+    rows = ((role, text) for role, texts in wanted.items() for text in texts)
+    one = {"role": [""], "text_id": [""], "vector": [np.zeros(encoder.dimension, np.float32)]}
+    like = pa.Schema.from_pandas(pd.DataFrame(one), preserve_index=False)
+    with pq.ParquetWriter(path, like, compression="zstd") as writer:
+        while part := list(islice(rows, _PART)):
+            by_role = [
+                (role, [text for _, text in some]) for role, some in groupby(part, itemgetter(0))
+            ]
+            vectors = [stored(texts, encoder, role, cache) for role, texts in by_role]
+            columns = [[role for role, _ in part], [text_id(text) for _, text in part]]
+            writer.write_table(pa.table([*columns, _lists(vectors)], schema=like), _PART)
+
+
+def _lists(blocks: Sequence[Vectors]) -> pa.ListArray:
+    """Vectors, one block after the other, as lists; one block alone is not copied."""
+    vectors = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+    ends = np.arange(0, vectors.size + 1, vectors.shape[1], dtype=np.int32)
+    return pa.ListArray.from_arrays(ends, vectors.reshape(-1))

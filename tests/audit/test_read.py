@@ -144,6 +144,32 @@ def test_a_web_page_of_arxiv(tmp_path):
     assert set(entry["n"].values()) == {40}
 
 
+def test_a_tabular_that_latexml_wrote_as_spans(tmp_path):
+    def row(*cells):
+        return f'<span class="ltx_tr">{"".join(cells)}</span>'
+
+    def cell(text, classes=""):
+        return f'<span class="ltx_td {classes}">{text}</span>'
+
+    path = tmp_path / "paper.html"
+    rows = [
+        row(cell(""), cell("Acc", "ltx_colspan ltx_colspan_2")),
+        row(cell("Model", "ltx_th"), cell("Easy"), cell("Hard")),
+        row(cell("Ours"), cell('<span class="ltx_font_bold">0.35</span>'), cell("0.50")),
+    ]
+    path.write_text(
+        '<figure><div class="ltx_inline-block"><span class="ltx_tabular">'
+        f'<span class="ltx_tbody">{"".join(rows)}</span></span></div>'
+        "<figcaption>Of 40 questions</figcaption></figure>"
+    )
+    (entry,) = tables_of(path).entries.values()
+    assert (entry["columns"], entry["rows"]) == (
+        ["Acc, Easy", "Acc, Hard"],
+        {"Ours": ["0.35", "0.50"]},
+    )
+    assert entry["bold"] == {"Ours": ["Acc, Easy"]}
+
+
 def test_a_page_shows_each_question_in_its_table(tmp_path):
     path = tmp_path / "paper.csv"
     path.write_text(

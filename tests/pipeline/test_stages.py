@@ -73,7 +73,7 @@ def vectors_file(tmp_path, monkeypatch, **changed):
     [
         (
             {"vector": [[1.0], [float("nan")]]},
-            "1 vectors with NaN or infinity, the first of text b",
+            "NaN or infinity in the vector of b",
         ),
         ({"vector": [[1.0], [0.5, 0.5]]}, r"vectors of the dimensions \[1, 2\]"),
         ({"extra": [1, 2]}, "has the columns"),

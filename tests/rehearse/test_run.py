@@ -90,14 +90,16 @@ def test_vectors_without_an_encoder_have_its_dimension(tmp_path):
     room = tmp_path / "memrepro"
     (room / "encode").mkdir(parents=True)
     shutil.copy(atomic.root() / "params.yaml", tmp_path)
-    shutil.copy(atomic.root() / "memrepro/encode/load.py", room / "encode")
+    for name in ("load.py", "vectors.py"):
+        shutil.copy(atomic.root() / "memrepro/encode" / name, room / "encode")
     led = scratch.rewire(tmp_path, tmp_path / "data", tmp_path / "none", "http://h", False)
     assert {"longmemeval-m", "personabench-n07"} <= set(led)
-    source = compile((room / "encode/load.py").read_text(encoding="utf-8"), "load.py", "exec")
-    names = {"__name__": "load"}
-    exec(source, names)
+    names = {"__name__": "rewired"}
+    for name in ("load.py", "vectors.py"):
+        exec((room / "encode" / name).read_text(encoding="utf-8"), names)
     encoder = names["load_encoder"]("gte-qwen2-7b-instruct")
-    vectors = encoder.encode(["a", "b", "a"], "document")
+    # No store is there to be filled.
+    vectors = names["embed"](["a", "b", "a"], encoder, "document", None)
     assert vectors.shape == (3, 3584)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1)
     assert (vectors[0] == vectors[2]).all()

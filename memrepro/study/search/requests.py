@@ -1,8 +1,9 @@
 """What a retriever is asked: the keys and queries of memories, with vectors, dates and times."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 
@@ -19,46 +20,76 @@ from memrepro.core.prepared import (
 from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_table
+from memrepro.files.atomic import open_table
 from memrepro.retrieve.key_builders import key_builder_for
 from memrepro.study.params import Experiment, Plan, load_plan
 
 _ANEW = "delete it and run `dvc repro` again, which makes it from the data and the cache"
+_PART = 1 << 14  # vectors that are decoded at once
 
 
-def read_vectors(experiment: Experiment) -> Mapping[str, Mapping[str, Floats]]:
-    """Role → text id → vector, all finite and of one dimension."""
-    path = experiment.vectors
-    table = read_table(path)
-    if set(table.columns) != {"role", "text_id", "vector"}:
-        raise MemreproError(f"{path} has the columns {list(table.columns)}: {_ANEW}")
-    if len(sizes := sorted({len(v) for v in table["vector"]})) != 1:
-        raise MemreproError(f"{path} has vectors of the dimensions {sizes}: {_ANEW}")
-    finite = np.isfinite(np.stack(list(table["vector"]))).all(axis=1)
-    if not finite.all():
-        first = table["text_id"][int(np.argmin(finite))]
-        raise MemreproError(
-            f"{path} has {int((~finite).sum())} vectors with NaN or infinity, the first of text "
-            f"{first}: {_ANEW}"
-        )
-    return {
-        str(role): dict(zip(rows["text_id"], rows["vector"], strict=True))
-        for role, rows in table.groupby("role")
+@dataclass(frozen=True)
+class TextVectors:
+    """The vectors of a data set's texts, as the embed stage wrote them.
+
+    Attributes:
+        rows: role → text id → its row.
+        vectors: shape (n_texts, dimension), all finite.
+        source: the file.
+    """
+
+    rows: Mapping[str, Mapping[str, int]]
+    vectors: Floats
+    source: Path
+
+    def of(self, role: str, texts: Sequence[str]) -> Floats:
+        """The vectors of texts, shape (n, dimension).
+
+        Raises:
+            MemreproError: if one has none.
+        """
+        known = self.rows.get(role, {})
+        try:
+            return self.vectors[np.array([known[text_id(text)] for text in texts], np.intp)]
+        except KeyError as error:
+            raise MemreproError(f"{self.source} has no vector of text {error}: {_ANEW}") from error
+
+
+def read_vectors(experiment: Experiment) -> TextVectors:
+    """The vectors that an experiment searches.
+
+    Raises:
+        MemreproError: if they are missing, damaged, not finite or not of one dimension.
+    """
+    path, filled, sizes = experiment.vectors, 0, set[int]()
+    vectors: Floats = np.empty((0, 0), np.float32)
+    with open_table(path) as table:
+        if {*(columns := table.schema_arrow.names)} != {"role", "text_id", "vector"}:
+            raise MemreproError(f"{path} has the columns {columns}: {_ANEW}")
+        named = table.read(["role", "text_id"]).to_pandas()
+        # Part by part, as all vectors of a large corpus fit into memory once.
+        for part in table.iter_batches(_PART, columns=["vector"]):
+            sizes |= {*part["vector"].value_lengths().unique().to_pylist()}
+            if len(sizes) != 1:
+                raise MemreproError(
+                    f"{path} has vectors of the dimensions {sorted(sizes)}: {_ANEW}"
+                )
+            if not filled:
+                vectors = np.empty((len(named), *sizes), np.float32)
+            block = part["vector"].flatten().to_numpy(zero_copy_only=False).reshape(len(part), -1)
+            if not (finite := np.isfinite(block).all(axis=1)).all():
+                first = named["text_id"][filled + int(np.argmin(finite))]
+                raise MemreproError(f"{path} has NaN or infinity in the vector of {first}: {_ANEW}")
+            vectors[filled : (filled := filled + len(part))] = block
+    rows = {
+        str(role): dict(zip(some["text_id"], map(int, some.index), strict=True))
+        for role, some in named.groupby("role")
     }
-
-
-def _pick(vectors: Mapping[str, Floats], texts: Sequence[str], experiment: Experiment) -> Floats:
-    """The vectors of texts, shape (n, dimension)."""
-    try:
-        return np.stack([vectors[text_id(text)] for text in texts])
-    except KeyError as error:
-        raise MemreproError(
-            f"{experiment.vectors} has no vector of text {error}: {_ANEW}"
-        ) from error
+    return TextVectors(rows, vectors, path)
 
 
 def make_requests(
-    dataset: Dataset, experiment: Experiment, vectors: Mapping[str, Mapping[str, Floats]]
+    dataset: Dataset, experiment: Experiment, vectors: TextVectors | None
 ) -> list[Request]:
     """One request a memory, in the data set's order; with vectors if there is an encoder."""
     asked: dict[str, list[Query]] = {}
@@ -71,11 +102,10 @@ def make_requests(
     memories = [dataset.memories[memory_id] for memory_id in asked]
     made = builder.make_all(memories)
     picked: list[Floats | None] = [None] * len(memories)
-    if experiment.encoder:
-        shared = _pick(vectors.get("document", {}), builder.texts, experiment)
+    if vectors is not None:
+        shared = vectors.of("document", builder.texts)
         made = [keys.with_vectors(shared) for keys in made]
-        known = vectors.get("query", {})
-        picked = [_pick(known, [q.text for q in one], experiment) for one in asked.values()]
+        picked = [vectors.of("query", [q.text for q in one]) for one in asked.values()]
     requests = [
         builder.request(keys, memory, queries, query_vectors=query_vectors)
         for keys, memory, queries, query_vectors in zip(

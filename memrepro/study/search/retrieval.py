@@ -140,7 +140,7 @@ def _by_requests(
         dataset = load(paths.prepared(key), key)
         first_name, first_setting = next(iter(groups.values()))[0]
         first = settings[first_name][first_setting]
-        vectors = read_vectors(first) if encoder else {}
+        vectors = read_vectors(first) if encoder else None
         for asked in groups.values():
             name, setting = asked[0]
             one = settings[name][setting]
@@ -227,7 +227,7 @@ def search(experiment: str, deliberator: object) -> pd.DataFrame:
             "choose an experiment whose retriever does"
         )
     dataset = load(paths.prepared(entry.dataset), entry.dataset)
-    requests = make_requests(dataset, entry, read_vectors(entry))
+    requests = make_requests(dataset, entry, read_vectors(entry) if entry.encoder else None)
     ready = attach_encoder(made, embedder(entry.encoder), deliberator)
     return to_frame(ready.search(requests))
 

@@ -1,0 +1,182 @@
+"""`kill -9` at random moments: nothing is lost or half-written, and the end is the same."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from pathlib import Path
+from random import Random
+
+from memrepro.data import fetch
+from memrepro.data.registry import RemoteFile
+from memrepro.encode.encoder import HashEncoder
+from memrepro.encode.vectors import VectorStore, embed
+from memrepro.files.atomic import root, sha256
+from memrepro.rehearse.server import DATA, Content, Fault
+from memrepro.rehearse.server import serving as hosting
+from tests.encode import test_vectors as vectors
+from tests.forked import forked
+from tests.llm import test_records as records
+from tests.llm.server import serving
+from tests.torture.campaign import Case
+
+KILLED = "killed, whole"
+
+
+def _life(work: Callable[..., None], *arguments: object, moment: float) -> bool:
+    """Run work in a child and kill it after some seconds; whether it was killed in its work."""
+    child = forked(work, *arguments)
+    child.join(moment)
+    in_work = child.is_alive()
+    child.kill()
+    child.join()
+    return in_work
+
+
+def embedding(folder: Path, chance: Random) -> Iterator[Case]:
+    """The embedding store, begun anew whenever all is embedded."""
+    texts = vectors.texts_to_embed()
+    with VectorStore(folder / "whole.sqlite") as whole:
+        wanted = embed(
+            texts, HashEncoder(32), "document", whole, batch_size=vectors.BATCH
+        ).tobytes()
+    path, log = folder / "e.sqlite", folder / "log"
+    while True:
+        kills, size = 0, 0
+        while _life(vectors.work, path, log, 0.01, moment=chance.uniform(0, 0.5)):
+            kills, before, size = kills + 1, size, vectors.committed(path)
+            yield Case(
+                "embedding store",
+                KILLED,
+                "" if size >= before else f"{before - size} vectors are lost",
+            )
+        with VectorStore(path) as store:
+            same = (
+                embed(texts, HashEncoder(32), "document", store, progress=False).tobytes() == wanted
+            )
+        twice = sum(Counter(log.read_text().splitlines()).values()) - len(texts)
+        told = "" if same else "other vectors than without kills"
+        if twice > kills * vectors.BATCH:
+            told = f"{twice} texts were encoded twice in {kills} kills"
+        yield Case("embedding store", "at its end the same bytes", told)
+        for left in folder.glob("e.sqlite*"):
+            left.unlink()
+        log.unlink()
+
+
+def answers(folder: Path, chance: Random) -> Iterator[Case]:
+    """Answers of an endpoint, each recorded as it comes."""
+    os.environ["NO_PROXY"] = "127.0.0.1"
+    while True:
+        with serving(seconds=0.005) as server:
+            path, size, kills = folder / "a.sqlite", 0, 0
+            while _life(records.work, path, server.url, moment=chance.uniform(0.05, 0.6)):
+                kills, before, size = kills + 1, size, records.committed(path)
+                yield Case(
+                    "recorded answers",
+                    KILLED,
+                    "" if size >= before else f"{before - size} answers are lost",
+                )
+            told = ""
+            try:
+                records.check_whole(path)
+            except AssertionError as error:
+                told = f"not whole at its end: {error}"
+            if len(server.asked) > records.PROMPTS + kills * records.AT_ONCE:
+                told = f"{len(server.asked)} calls for {records.PROMPTS} answers in {kills} kills"
+            yield Case("recorded answers", "at its end whole", told)
+        for left in folder.glob("a.sqlite*"):
+            left.unlink()
+
+
+def _fetched(file: RemoteFile, folder: Path) -> None:
+    fetch.fetch(file, folder, licence="", mirror=None)
+
+
+def download(folder: Path, chance: Random) -> Iterator[Case]:
+    """A file of a slow host."""
+    (folder / "host").mkdir()
+    whole = folder / "host/file.bin"
+    whole.write_bytes(chance.randbytes(6_000_000))
+    with hosting(Content(folder / "host")) as server:
+        file = RemoteFile("file.bin", f"{server.address}{DATA}file.bin", sha256(whole), 6_000_000)
+        while True:
+            there = folder / "here"
+            server.faults[DATA + "file.bin"] += [Fault(rate=8_000_000) for _ in range(200)]
+            while _life(_fetched, file, there, moment=chance.uniform(0.05, 0.4)):
+                half = (there / "file.bin").is_file() and sha256(there / "file.bin") != file.sha256
+                yield Case(
+                    "download", KILLED, "a half file has the name of the whole one" if half else ""
+                )
+            same = sha256(there / "file.bin") == file.sha256
+            yield Case("download", "at its end the same bytes", "" if same else "another file")
+            shutil.rmtree(there)
+
+
+def memory(folder: Path, chance: Random) -> Iterator[Case]:
+    """The tiered store: adding, maintaining, deleting, opening after a kill."""
+    while True:
+        at = folder / str(chance.random())
+        command = [sys.executable, "-m", "tests.memory.killed", str(at), "24", "2"]
+        done = subprocess.run(command, cwd=root(), capture_output=True, text=True, check=False)
+        if done.returncode:
+            yield Case("tiered store", "broken", done.stderr.strip()[-300:])
+        for moment, times in (json.loads(done.stdout) if done.stdout else {}).items():
+            for _ in range(times if moment != "kills" else 0):
+                yield Case(f"tiered store, {moment}", KILLED)
+        shutil.rmtree(at)
+
+
+def commands(folder: Path, chance: Random) -> Iterator[Case]:
+    """`dvc repro` of the sample, reports among its stages, and the site, in a clone.
+
+    After each kill each result that is there has the bytes that are committed.
+    """
+    clone = folder / "clone"
+    subprocess.run(["git", "clone", "--quiet", str(root()), str(clone)], check=True)
+    wanted = {
+        path: sha256(path) for path in (clone / "results/sample").rglob("*") if path.is_file()
+    }
+    environment = dict(os.environ, PYTHONPATH=str(clone), PYTHONHASHSEED="0")
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+    def life(words: str, seconds: float) -> int | None:
+        """The exit status of a command, or None where it was killed with all its children."""
+        with (folder / "log.txt").open("ab") as log:
+            where = {"cwd": clone, "env": environment, "stdout": log, "stderr": log}
+            command = [sys.executable, "-m", *words.split()]
+            child = subprocess.Popen(command, start_new_session=True, **where)
+            try:
+                return child.wait(seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+                return None
+
+    while True:
+        with chdir(clone):
+            Path("dvc.lock").unlink(missing_ok=True)
+            shutil.rmtree("results/sample")
+            shutil.rmtree("build", ignore_errors=True)
+        for target, words in (
+            ("dvc repro of the sample", "memrepro repro sample"),
+            ("the site", "memrepro.site sample"),
+        ):
+            while (status := life(words, chance.uniform(2, 60))) is None:
+                half = [
+                    str(p.relative_to(clone))
+                    for p, digest in wanted.items()
+                    if p.is_file() and sha256(p) != digest
+                ]
+                yield Case(target, KILLED, f"{half[0]} is half-written" if half else "")
+            told = "" if status == 0 else f"it ends with {status} after kills: {folder / 'log.txt'}"
+            other = [p for p, digest in wanted.items() if not p.is_file() or sha256(p) != digest]
+            if other and not told:
+                first = other[0].relative_to(clone)
+                told = f"{len(other)} results differ from an undisturbed run's, first {first}"
+            yield Case(target, "at its end the same bytes", told)
