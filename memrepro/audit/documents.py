@@ -31,7 +31,10 @@ def _order(papers: Path, document: str) -> int:
 
 @cache
 def _whole_file(papers: Path, document: str) -> Mapping[str, Any]:
-    return dict(read_yaml(papers / document / _FILE))
+    path = papers / document / _FILE
+    if not isinstance(whole := read_yaml(path), dict):
+        raise MemreproError(f"{path} maps no names to tables: it is empty, or cut short")
+    return whole
 
 
 @cache

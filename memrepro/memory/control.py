@@ -16,7 +16,7 @@ from typing import Any
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_json, write_json
 from memrepro.memory import cold
-from memrepro.memory.folders import DELETED, check_message, lock, user_folder
+from memrepro.memory.folders import DELETED, check_message, check_time, lock, user_folder
 from memrepro.memory.journal import Segment
 from memrepro.memory.language.fact import Change, Fact
 from memrepro.memory.memory import TieredMemory
@@ -29,6 +29,7 @@ _TABLES = (
     "counters",
 )  # fmt: skip
 _NOTES = ("clock", "newest", "rules", "paused")
+_TYPES: dict[str, type | tuple[type, ...]] = {"TEXT": str, "INTEGER": int, "REAL": (int, float)}
 
 
 def messages(memory: TieredMemory) -> list[Message]:
@@ -180,11 +181,15 @@ def import_(memory: TieredMemory, path: Path) -> None:
         try:
             for name in _TABLES:
                 _insert(change.db, name, content["tables"][name])
+            notes = content["notes"]
+            for at in (notes["clock"], *(notes["newest"] or ())):
+                if at is not None:
+                    check_time(at, f"{path}, notes")
             for name in _NOTES:
-                memory.journal.put(name, content["notes"][name])
+                memory.journal.put(name, notes[name])
             for message in memory.journal.messages():
                 check_message(message)
-        except (sqlite3.Error, KeyError, TypeError, ValueError) as error:
+        except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as error:
             raise MemreproError(f"{path} is damaged ({error!r}): export anew") from error
 
 
@@ -195,10 +200,14 @@ def _rows(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
 
 
 def _insert(db: sqlite3.Connection, table: str, rows: Sequence[dict[str, Any]]) -> None:
-    names = [column[1] for column in db.execute(f"PRAGMA table_info({table})")]
+    types = {name: _TYPES[kind] for _, name, kind, *_ in db.execute(f"PRAGMA table_info({table})")}
+    names = list(types)
     for row in rows:
         if set(row) != set(names):
             raise ValueError(f"a row of {table} has the columns {sorted(row)}")
+        # SQLite keeps what does not fit a column's type, and who reads it later fails.
+        if odd := [name for name in names if not isinstance(row[name], types[name])]:
+            raise ValueError(f"a row of {table} has the {odd[0]} {row[odd[0]]!r:.80}")
     values = ", ".join(f":{name}" for name in names)
     db.executemany(f"INSERT INTO {table} VALUES ({values})", rows)
 

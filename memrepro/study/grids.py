@@ -87,6 +87,8 @@ def runs(study: StudyEntry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
             raise MemreproError(
                 f"params.yaml: {at} has the axis {strange[0]!r}: known are {', '.join(axes)}"
             )
+        if set("{}") & set(_AXIS.sub("", template)):
+            raise MemreproError(f"params.yaml: {at} has a brace that opens or closes no axis")
         own = settings(text, at, sets)
         said = settings(_without_sets(text), at)
         for labels in itertools.product(*(axes[name] for name in names)):

@@ -5,6 +5,7 @@ import pytest
 from memrepro.audit.check import audit_file
 from memrepro.audit.page import as_json, page, rules
 from memrepro.audit.read.files import tables_of, write_entries
+from memrepro.errors import MemreproError
 
 HEADS = ["Model", "Easy", "Hard", "Overall"]
 ROWS = [
@@ -168,6 +169,18 @@ def test_a_tabular_that_latexml_wrote_as_spans(tmp_path):
         {"Ours": ["0.35", "0.50"]},
     )
     assert entry["bold"] == {"Ours": ["Acc, Easy"]}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".docx", ".pdf"])
+def test_a_damaged_file_is_refused_alone_and_listed_in_a_folder(tmp_path, suffix):
+    path = tmp_path / f"broken{suffix}"
+    path.write_bytes(b"\xff\x00PK not what its name says")
+    with pytest.raises(MemreproError, match=f"broken{suffix} cannot be read: it is damaged"):
+        tables_of(path)
+    write_text_of(tmp_path / "paper.md")
+    read = tables_of(tmp_path)
+    assert len(read.tables) == 1
+    assert [one.source for one in read.unread] == [path.name]
 
 
 def test_a_page_shows_each_question_in_its_table(tmp_path):

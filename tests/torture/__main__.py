@@ -4,9 +4,7 @@ import argparse
 import multiprocessing
 import platform
 import sys
-import tempfile
 import time
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
@@ -15,23 +13,7 @@ import pandas as pd
 
 from memrepro.files.atomic import write_table
 from memrepro.provenance.verify import git
-from tests.torture import flipped, killed, mutated
-from tests.torture.campaign import Part, run
-
-PARTS = (
-    Part("mutated input", mutated.cases, 1000),
-    Part("flipped bits", flipped.cases, 500),
-    Part("kills: tiered store", killed.memory, 240),
-    Part("kills: embedding", killed.embedding, 150),
-    Part("kills: answers", killed.answers, 80),
-    Part("kills: download", killed.download, 60),
-    Part("kills: pipeline and site", killed.commands, 12),
-)
-
-
-def _run(place: int, seconds: float, seed: int) -> tuple[Counter[tuple[str, str]], list[str]]:
-    with tempfile.TemporaryDirectory() as folder:
-        return run(PARTS[place], Path(folder), seconds, seed)
+from tests.torture.parts import PARTS, run_part
 
 
 def main() -> int:
@@ -52,7 +34,7 @@ def main() -> int:
         for place in chosen:
             began = time.monotonic()
             share = 60 * arguments.minutes / len(chosen)
-            counts, broken = pool.submit(_run, place, share, arguments.seed).result()
+            counts, broken = pool.submit(run_part, place, share, arguments.seed).result()
             took = f"{len(broken)} broken, {time.monotonic() - began:.0f} s"
             print(f"{PARTS[place].name}: {counts.total()} cases, {took}", flush=True)
             for one in broken[:20]:

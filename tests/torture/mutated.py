@@ -105,7 +105,7 @@ def datasets(folder: Path) -> Iterator[tuple[str, Callable[[Path], object]]]:
             whole = len(list(out.glob("*"))) if out.is_dir() else 0
             assert whole in (0, 4), f"{whole} of 4 tables are written"
 
-    compile_files(folder / "sample", {"seed": 13, "questions": 24, "sessions": 4})
+    compile_files(folder / "sample", {"seed": 13, "questions": 24, "sessions": 6})
     write_persons(folder / "personabench" / PERSONS, 1 / 250, 17)
     write_contexts(folder / "personamem/personamem", 1 / 250, 17)
     for module, name in (
@@ -116,9 +116,9 @@ def datasets(folder: Path) -> Iterator[tuple[str, Callable[[Path], object]]]:
         yield module, partial(prepared, module, name)
     if mirror := mirror_folder():
         (found,) = mirror.rglob("locomo10.json")
-        (folder / "locomo").mkdir()
-        one = json.loads(found.read_bytes())[:1]
-        (folder / "locomo" / found.name).write_text(json.dumps(one))
+        at = folder / "locomo" / found.relative_to(mirror)
+        at.parent.mkdir(parents=True)
+        at.write_text(json.dumps(json.loads(found.read_bytes())[:1]))
         yield "locomo", partial(prepared, "locomo", "locomo")
 
 
@@ -154,7 +154,7 @@ def files(folder: Path) -> Iterator[tuple[str, Callable[[Path], object]]]:
         (folder / name / "it.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
     yield "hypotheses", lambda at: import_hypotheses(at / "it.jsonl", asked)
     yield "labels", lambda at: read_labels(at / "it.jsonl", dict.fromkeys(asked, True))
-    yield "messages", lambda at: added(at, asked)
+    yield "messages", added
     yield "a run", lambda at: questions_of(at / "it.jsonl")
     yield "memory", stored(folder / "memory")
     yield "records of answers", recorded(folder / "records of answers")
@@ -168,14 +168,16 @@ def printed(at: Path, paper: str) -> None:
     documents.checks(paper, at)
 
 
-def added(at: Path, asked: list[str]) -> None:
+def added(at: Path) -> None:
     """Add the messages of a file to a memory, which then holds all of them or none."""
     messages, memory = read_messages(at / "it.jsonl"), at / "memory"
     with TieredMemory(memory, "ann", HashEncoder(16), SETTINGS) as opened:
         try:
-            opened.add(messages)
-        finally:
-            assert len(control.messages(opened)) in (0, len({m.message_id for m in messages}))
+            done = opened.add(messages)
+        except BaseException:
+            assert not control.messages(opened), "refused messages are there"
+            raise
+        assert len(control.messages(opened)) == done.stored
 
 
 def stored(folder: Path) -> Callable[[Path], object]:

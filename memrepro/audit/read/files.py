@@ -86,23 +86,24 @@ def tables_of(path: Path) -> Read:
     """The tables of a file, or of all files of a folder that have a reader.
 
     Raises:
-        MemreproError: if it is missing, has no reader, or is a typed file that breaks its format.
+        MemreproError: if it is missing, has no reader, is damaged (in a folder such a file is
+            listed among what could not be read), or is a typed file that breaks its format.
     """
     if path.is_dir():
         paths = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
         if not paths:
             raise MemreproError(f"{path} holds no file that can be read: {', '.join(SUFFIXES)}")
-        return _of_files(path.resolve().name, paths)
+        return _of_files(path.resolve().name, paths, alone=False)
     if path.suffix.lower() not in SUFFIXES:
         raise MemreproError(f"{path} is neither of {', '.join(SUFFIXES)}: see docs/audit.md")
     if not path.is_file():
         raise MemreproError(
             f"{path} is missing: the audit needs a file of tables, see docs/audit.md"
         )
-    return _of_files(path.stem, [path])
+    return _of_files(path.stem, [path], alone=True)
 
 
-def _of_files(document: str, paths: Iterable[Path]) -> Read:
+def _of_files(document: str, paths: Iterable[Path], alone: bool) -> Read:
     tables: list[Table] = []
     unread: list[Unread] = []
     entries: dict[str, Mapping[str, Any]] = {}
@@ -116,7 +117,7 @@ def _of_files(document: str, paths: Iterable[Path]) -> Read:
         elif path.suffix.lower() == ".csv" and _is_tidy(path):
             tables += _from_csv(path)
         else:
-            for grid in READERS[path.suffix.lower()](path):
+            for grid in _grids(path, alone):
                 try:
                     if isinstance(grid, Unread):
                         unread.append(grid)
@@ -129,6 +130,19 @@ def _of_files(document: str, paths: Iterable[Path]) -> Read:
     return Read(tuple(tables), tuple(unread), entries, texts)
 
 
+def _grids(path: Path, alone: bool) -> Iterator[Grid | Unread]:
+    try:
+        yield from READERS[path.suffix.lower()](path)
+    except MemreproError:
+        raise
+    # Each library has errors of its own for a file that is broken, and lets others' through.
+    except Exception as error:
+        why = f"it is damaged, or not what its name says ({type(error).__name__}: {error})"
+        if alone:
+            raise MemreproError(f"{path} cannot be read: {why}") from error
+        yield Unread(path.name, why)
+
+
 def write_entries(path: Path, read: Read) -> None:
     """Write what was understood as YAML in the ledger's format, what was not as comments."""
     lines = [f"# not read: {one.source}: {one.why}\n" for one in read.unread]
@@ -137,7 +151,7 @@ def write_entries(path: Path, read: Read) -> None:
 
 
 def _is_tidy(path: Path) -> bool:
-    with path.open(encoding="utf-8-sig") as lines:
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
         return {"row", "column"} <= {name.strip() for name in lines.readline().split(",")}
 
 
