@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # Ten times as fast as the other, where PyYAML was built with it; both load plain values alone.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROWS = 1 << 13
+_DEEPEST = 100  # levels of a YAML file
 
 
 def root() -> Path:
@@ -109,7 +110,7 @@ class TableWriter:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         import pyarrow.parquet as pq  # large, and of no use to who reads and writes text alone
 
-        self._schema = schema
+        self._schema, self._name = schema, path.name
         self._rows: list[tuple[Any, ...]] = []
         self._writer = pq.ParquetWriter(path, schema, compression="zstd")
 
@@ -123,7 +124,13 @@ class TableWriter:
         import pyarrow as pa
 
         columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
-        arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
+        try:
+            arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
+        except UnicodeEncodeError as error:
+            raise MemreproError(
+                f"{self._name}: {error.object[:40]!a} is not valid Unicode ({error.reason}), so "
+                "that it cannot be kept: repair the file that it comes from"
+            ) from error
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
         self._rows.clear()
 
@@ -158,6 +165,10 @@ def read_json(path: Path) -> Any:
         ) from error
     except UnicodeDecodeError as error:
         raise MemreproError(f"{path} is not UTF-8 text: {error.reason}; fetch it anew") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, deep brackets
+        raise MemreproError(
+            f"{path} holds no JSON that can be read ({error}); fetch it anew"
+        ) from error
 
 
 def numbered_json_lines(path: Path) -> list[tuple[int, Any]]:
@@ -173,7 +184,7 @@ def numbered_json_lines(path: Path) -> list[tuple[int, Any]]:
         try:
             if line.strip():
                 values.append((number, json.loads(line)))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise MemreproError(
                 f"{path} is not valid JSON at line {number} ({error}); it is truncated or damaged: "
                 "delete it and run the same command again to fetch it anew"
@@ -187,9 +198,16 @@ def read_yaml(path: Path) -> Any:
     Raises:
         MemreproError: if it is missing or malformed.
     """
+    data, depth = _existing(path).read_bytes(), 0
     try:
-        return yaml.load(_existing(path).read_bytes(), _Loader)
-    except yaml.YAMLError as error:
+        # What loads the tree calls itself in C for each level, where no limit stops it.
+        for event in yaml.parse(data, _Loader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:
+                raise MemreproError(f"{path} nests more than {_DEEPEST} levels deep; repair it")
+        return yaml.load(data, _Loader)
+    except (yaml.YAMLError, ValueError) as error:  # such as a date of a 13th month
         raise MemreproError(
             f"{path} is not valid YAML: {' '.join(str(error).split())}; repair it"
         ) from error

@@ -165,7 +165,7 @@ def read_messages(path: Path) -> list[Message]:
             continue
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise MemreproError(f"line {number} of {path} is no JSON: {error}") from error
         if not isinstance(row, dict) or not needed <= set(row) <= needed | known:
             raise MemreproError(
@@ -186,8 +186,6 @@ def seconds(when: object) -> float:
     Raises:
         MemreproError: if it is neither.
     """
-    if isinstance(when, int | float) and not isinstance(when, bool):
-        return float(when)
     text = str(when)
     try:
         return float(text)

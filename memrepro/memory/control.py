@@ -173,12 +173,14 @@ def import_(memory: TieredMemory, path: Path) -> None:
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise MemreproError(f"{path} is not a {_FORMAT!r}: it must be an export of this version")
-    with memory.changing(whole=True) as change:
-        if memory.journal.last(1):
-            raise MemreproError(f"the memory {memory.folder} is not empty: import into a new one")
-        for name in ("counters", *_TABLES):
-            change.db.execute(f"DELETE FROM {name}")
-        try:
+    try:
+        with memory.changing(whole=True) as change:
+            if memory.journal.last(1):
+                raise MemreproError(
+                    f"the memory {memory.folder} is not empty: import into a new one"
+                )
+            for name in ("counters", *_TABLES):
+                change.db.execute(f"DELETE FROM {name}")
             for name in _TABLES:
                 _insert(change.db, name, content["tables"][name])
             notes = content["notes"]
@@ -189,8 +191,9 @@ def import_(memory: TieredMemory, path: Path) -> None:
                 memory.journal.put(name, notes[name])
             for message in memory.journal.messages():
                 check_message(message)
-        except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as error:
-            raise MemreproError(f"{path} is damaged ({error!r}): export anew") from error
+    # At the end too, where tables do not fit each other; nothing of it is kept.
+    except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise MemreproError(f"{path} is damaged ({error!r}): export anew") from error
 
 
 def _rows(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:

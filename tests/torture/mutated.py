@@ -39,7 +39,16 @@ ODD: tuple[Any, ...] = (
     "\x1b[31mred\x1b[0m", "\u202egnp.exe", "../../etc/passwd", "=1+1", "a" * 10_000,
     [], {}, [[]], {"a": {"b": []}}, "2023-13-45",
 )  # fmt: skip
-INSERTED = (b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\r\n", b'"', b"{[" * 5000)
+INSERTED = (
+    b"\0",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\r\n",
+    b'"',
+    b"{[" * 5000,
+    b"[" * 99_999,
+    b"9" * 5000,
+)
 
 
 def bytes_of(data: bytes, chance: Random) -> bytes:
