@@ -111,3 +111,37 @@ def test_columns_of_texts_are_read_as_categories(tmp_path, texts):
     assert isinstance(found["name"].dtype, pd.CategoricalDtype)
     assert found["name"].tolist() == texts
     assert list(found) == ["name", "number"]
+
+
+@pytest.mark.parametrize(
+    ("read", "text"),
+    [
+        (atomic.read_yaml, "a: " + "[" * 99_999),
+        (atomic.read_yaml, "at: 2023-13-45"),
+        (atomic.read_json, "[" * 99_999),
+        (atomic.read_json, "9" * 5000),
+        (atomic.numbered_json_lines, "9" * 5000),
+    ],
+)
+def test_what_a_parser_gives_up_on_is_one_sentence(tmp_path, read, text):
+    path = tmp_path / "odd"
+    path.write_text(text)
+    with pytest.raises(MemreproError, match="odd") as error:
+        read(path)
+    assert len(str(error.value)) <= 400
+
+
+@pytest.mark.parametrize(
+    ("item", "shown"),
+    [
+        ("\x1b[31m", "\\x1b[31m"),
+        ("\u202egnp", "\\u202egnp"),
+        ("a\nb", "a b"),
+        ("\ud800", "\\ud800"),
+    ],
+)
+def test_an_error_prints_as_one_sentence_whatever_its_item_holds(item, shown):
+    assert str(MemreproError(f"the item {item} is odd")) == f"the item {shown} is odd"
+    long = str(MemreproError(f"the item {item * 400} is odd"))
+    assert len(long) <= 400
+    assert (long[:9], long[-7:]) == ("the item ", " is odd")
