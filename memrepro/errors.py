@@ -1,6 +1,6 @@
 """The one error that this package raises on purpose."""
 
-_LONGEST = 400  # of a sentence that a person reads in a terminal
+_WORD, _LONGEST = 200, 1000  # characters of a word of a sentence, and of the sentence
 
 
 class MemreproError(Exception):
@@ -8,17 +8,22 @@ class MemreproError(Exception):
 
     The command line prints it without a traceback and exits with status 1. Whatever an item holds,
     the sentence stays one: a character that does not print (a control code, one that turns the
-    direction of writing) shows as its escape, and what is too long is cut in its middle.
+    direction of writing) shows as its escape, and what is too long is cut in its middle: a word of
+    more than 200 characters, which no path or hash has, and a sentence of more than 1,000.
     """
 
     def __str__(self) -> str:
         said = super().__str__()
         if not said.isprintable():
             said = "".join(map(_printed, said))
-        if len(said) > _LONGEST:
-            half = (_LONGEST - 3) // 2
-            said = f"{said[:half]} … {said[-half:]}"
-        return said
+        if len(said) > _WORD:
+            said = " ".join(_cut(word, _WORD) for word in said.split(" "))
+        return _cut(said, _LONGEST)
+
+
+def _cut(text: str, longest: int) -> str:
+    half = longest // 2 - 2
+    return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
 
 
 def _printed(character: str) -> str:
