@@ -233,7 +233,7 @@ def _rows(path: Path) -> list[Row]:
         if line.strip():
             try:
                 rows += read(line)
-            except (ValueError, TypeError, KeyError) as error:
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise MemreproError(
                     f"{path}, line {number}: {line[:80]!r} is no row of a run ({error}); write "
                     f"{_SHAPES[path.suffix == '.jsonl']}"
