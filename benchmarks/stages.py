@@ -1,7 +1,7 @@
 """What each stage of a profile takes on this machine: the table that `memrepro plan` scales.
 
-    git clone . /tmp/clone && MEMREPRO_CACHE=/tmp/clone/.cache \\
-        python benchmarks/stages.py sample --folder /tmp/clone
+    git clone . "$CLONE" && MEMREPRO_CACHE="$CLONE/.cache" \\
+        python benchmarks/stages.py sample --folder "$CLONE"
 
 Runs `memrepro repro` in the folder (a clone, so that every stage runs; an empty cache, so that
 every text is embedded), reads from its log when each stage began and how long encoders and language

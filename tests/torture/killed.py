@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import chdir
 from pathlib import Path
 from random import Random
 
@@ -132,20 +131,21 @@ def memory(folder: Path, chance: Random) -> Iterator[Case]:
         shutil.rmtree(at)
 
 
+COMMANDS = {"dvc repro of the sample": "memrepro repro sample", "the site": "memrepro.site sample"}
+
+
 def commands(folder: Path, chance: Random) -> Iterator[Case]:
     """`dvc repro` of the sample, reports among its stages, and the site, in a clone.
 
-    After each kill each result that is there has the bytes that are committed.
+    After each kill each file that is there has the bytes of an undisturbed run.
     """
     clone = folder / "clone"
     subprocess.run(["git", "clone", "--quiet", str(root()), str(clone)], check=True)
-    wanted = {
-        path: sha256(path) for path in (clone / "results/sample").rglob("*") if path.is_file()
-    }
+    made = (clone / "results/sample", clone / "build/site")
     environment = dict(os.environ, PYTHONPATH=str(clone), PYTHONHASHSEED="0")
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
-    def life(words: str, seconds: float) -> int | None:
+    def life(words: str, seconds: float | None = None) -> int | None:
         """The exit status of a command, or None where it was killed with all its children."""
         with (folder / "log.txt").open("ab") as log:
             where = {"cwd": clone, "env": environment, "stdout": log, "stderr": log}
@@ -158,25 +158,34 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
                 child.wait()
                 return None
 
+    def found() -> dict[str, str]:
+        return {
+            str(path.relative_to(clone)): sha256(path)
+            for one in made
+            for path in one.rglob("*")
+            if path.is_file() and not path.name.startswith(".")
+        }
+
+    def clear() -> None:
+        (clone / "dvc.lock").unlink(missing_ok=True)
+        for one in (made[0], clone / "build"):
+            shutil.rmtree(one, ignore_errors=True)
+
+    clear()
+    for words in COMMANDS.values():
+        if life(words):
+            raise SystemExit(
+                f"{words} fails undisturbed: {(folder / 'log.txt').read_text()[-500:]}"
+            )
+    wanted = found()
     while True:
-        with chdir(clone):
-            Path("dvc.lock").unlink(missing_ok=True)
-            shutil.rmtree("results/sample")
-            shutil.rmtree("build", ignore_errors=True)
-        for target, words in (
-            ("dvc repro of the sample", "memrepro repro sample"),
-            ("the site", "memrepro.site sample"),
-        ):
+        clear()
+        for target, words in COMMANDS.items():
             while (status := life(words, chance.uniform(2, 60))) is None:
-                half = [
-                    str(p.relative_to(clone))
-                    for p, digest in wanted.items()
-                    if p.is_file() and sha256(p) != digest
-                ]
+                half = [name for name, digest in found().items() if wanted.get(name) != digest]
                 yield Case(target, KILLED, f"{half[0]} is half-written" if half else "")
-            told = "" if status == 0 else f"it ends with {status} after kills: {folder / 'log.txt'}"
-            other = [p for p, digest in wanted.items() if not p.is_file() or sha256(p) != digest]
-            if other and not told:
-                first = other[0].relative_to(clone)
-                told = f"{len(other)} results differ from an undisturbed run's, first {first}"
-            yield Case(target, "at its end the same bytes", told)
+            told = "" if status == 0 else f"it ends with {status} after kills"
+            yield Case(target, "at its end without error", told)
+        other = {name for name, _ in found().items() ^ wanted.items()}
+        told = f"{len(other)} files differ, first {min(other)}" if other else ""
+        yield Case("results and site", "at its end the same bytes", told)
