@@ -32,8 +32,9 @@ class InProcess:
     penalty or top-p.
 
     A prompt with options goes alone too: one pass over the chat, whose last position alone gets
-    logits, and for each option of several tokens one more over these. Scores are sums over an
-    option's tokens, so that of options of unequal length the longer one is at a disadvantage.
+    logits, and where an option has several tokens one more over all options' tokens. Scores are
+    sums over an option's tokens, so that of options of unequal length the longer one is at a
+    disadvantage.
 
     A prompt that does not fit the model's context with its answer is refused, in an answer with
     that finish reason. A text in a message that is one of the tokenizer's control tokens is
@@ -148,31 +149,35 @@ class InProcess:
         """Of each continuation of a chat, by its tokens; normalised over the continuations."""
         import torch
 
-        def following(tokens: Sequence[int], keep: int, **past: Any) -> tuple[Any, Any]:
+        def following(tokens: Sequence[Sequence[int]], keep: int, **past: Any) -> tuple[Any, Any]:
             """Log-probabilities of what follows each of the last `keep` tokens, and the cache."""
-            at = torch.tensor([tokens], device=self._device)
+            at = torch.tensor(tokens, device=self._device)
             made = self._model(input_ids=at, logits_to_keep=keep, use_cache=True, **past)
-            return made.logits[0].double().log_softmax(-1), made.past_key_values
+            return made.logits.double().log_softmax(-1), made.past_key_values
 
         head = self._model.get_output_embeddings()
         with torch.inference_mode(), head.register_forward_hook(self._in_float32):
-            first, cache = following(ids, 1)
-            sums = []
-            for tail in tails:
-                total = first[-1, tail[0]]
-                if len(tail) > 1:
-                    later, _ = following(tail[:-1], 0, past_key_values=cache)
-                    cache.crop(1 - len(tail))  # the next option needs it as it was
-                    total = (
-                        total + later.gather(1, later.new_tensor(tail[1:]).long()[:, None]).sum()
-                    )
-                sums.append(total)
-            return list(torch.stack(sums).log_softmax(0).tolist())
+            first, cache = following([ids], 1)
+            sums = first[0, -1, [tail[0] for tail in tails]]
+            if (longest := max(map(len, tails))) > 1:
+                # What stands after an option's own end is not looked at.
+                padded = [(*tail, *[tail[-1]] * (longest - len(tail))) for tail in tails]
+                cache.batch_repeat_interleave(len(tails))
+                later, _ = following([tail[:-1] for tail in padded], 0, past_key_values=cache)
+                own = later.gather(2, torch.tensor(padded, device=self._device)[:, 1:, None])[
+                    ..., 0
+                ]
+                sums = sums + torch.stack(
+                    [row[: len(tail) - 1].sum() for row, tail in zip(own, tails, strict=True)]
+                )
+            return list(sums.log_softmax(0).tolist())
 
     def _in_float32(self, _head: Any, states: tuple[Any, ...], _logits: Any) -> Any:
         """A forward hook: the head's logits from its input in float32: 8 bits are too coarse."""
         import torch
 
+        if states[0].dtype == torch.float32:
+            return None
         return torch.nn.functional.linear(states[0].float(), *self._wide_head)
 
     @cached_property

@@ -111,7 +111,11 @@ class TieredMemory:
             )
             if self._writes:
                 self._make_good()
-            elif self.journal.get("encoder") != asdict(encoder.identity):
+            elif (wrote := self.journal.get("encoder")) is None:
+                raise MemreproError(
+                    f"the memory in {self.folder} is only being made: read it a moment later"
+                )
+            elif wrote != asdict(encoder.identity):
                 raise MemreproError(
                     f"the vectors in {self.folder} are not of {encoder.identity.model!r} as it is "
                     "here: read with the encoder that wrote, or open for writing once"

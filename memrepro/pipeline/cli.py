@@ -140,6 +140,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     from memrepro.memory.command import add_commands
     from memrepro.pipeline import (
+        commands_clean,
         commands_judge,
         commands_outside,
         commands_plan,
@@ -190,6 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     commands_read.add_to(add)
     commands_rehearse.add_to(add)
     commands_plan.add_to(add)
+    commands_clean.add_to(add)
     add_commands(commands)
     notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)
     notebook.add_argument("name")

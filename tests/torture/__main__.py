@@ -13,6 +13,7 @@ import pandas as pd
 
 from memrepro.files.atomic import write_table
 from memrepro.provenance.verify import git
+from tests.torture.campaign import Case
 from tests.torture.parts import PARTS, run_part
 
 
@@ -27,27 +28,35 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="write the table there")
     arguments = parser.parse_args()
     chosen = [i for i, part in enumerate(PARTS) if part.name in (arguments.part or [part.name])]
-    rows, all_broken = [], []
+    found = []
     # Each part in a process of its own: some fork, and threads that others start do not survive it.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context, max_tasks_per_child=1) as pool:
         for place in chosen:
-            began = time.monotonic()
+            began, name = time.monotonic(), PARTS[place].name
             share = 60 * arguments.minutes / len(chosen)
-            counts, broken = pool.submit(run_part, place, share, arguments.seed).result()
+            cases = pool.submit(run_part, place, share, arguments.seed).result()
+            broken = [f"{n}, {c.target}: {c.broken}" for n, c in enumerate(cases, 1) if c.broken]
             took = f"{len(broken)} broken, {time.monotonic() - began:.0f} s"
-            print(f"{PARTS[place].name}: {counts.total()} cases, {took}", flush=True)
-            for one in broken[:20]:
-                print(f"  {one}", flush=True)
-            all_broken += broken
-            rows += [(PARTS[place].name, *key, n) for key, n in sorted(counts.items())]
-    table = pd.DataFrame(rows, columns=["part", "target", "outcome", "cases"])
+            print("\n  ".join([f"{name}: {len(cases)} cases, {took}", *broken[:20]]), flush=True)
+            found += [(name, *case) for case in cases]
+    table = _counted(pd.DataFrame(found, columns=["part", *Case._fields]))
     print(table.to_markdown(index=False))
     commit = (git("rev-parse", "--short", "HEAD") or b"").decode().strip()
     print(f"seed {arguments.seed}, {commit}, memrepro {version('memrepro')}, {platform.platform()}")
     if arguments.output:
         write_table(arguments.output, table)
-    return int(bool(all_broken))
+    return int(table["broken"].any())
+
+
+def _counted(cases: pd.DataFrame) -> pd.DataFrame:
+    """Of each target and outcome how many cases, how many broken, and milliseconds, where told."""
+    cases["broken"] = cases["broken"] != ""
+    groups = cases.groupby(["part", "target", "outcome"], sort=False)
+    table = groups.agg(cases=("broken", "size"), broken=("broken", "sum")).reset_index()
+    for name, share in {"p50_ms": 0.5, "p95_ms": 0.95, "longest_ms": 1.0}.items():
+        table[name] = (1000 * groups["seconds"].quantile(share)).round(1).to_numpy()
+    return table.sort_values(["part", "target", "outcome"], ignore_index=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """The engine: parts are generators of cases, drawn until there are enough and the time is used."""
 
+import math
 import signal
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,12 +19,13 @@ ACCEPTED, REFUSED = "accepted", "refused"
 class Case(NamedTuple):
     """What one fault came to.
 
-    `broken` is empty where the promise held.
+    `broken` is empty where the promise held; `seconds` are what it took, where that is told.
     """
 
     target: str
     outcome: str
     broken: str = ""
+    seconds: float = math.nan
 
 
 class Part(NamedTuple):
@@ -74,17 +75,12 @@ def tried(target: str, use: Callable[[], object]) -> Case:
     return Case(target, ACCEPTED)
 
 
-def run(
-    part: Part, folder: Path, seconds: float, seed: int
-) -> tuple[Counter[tuple[str, str]], list[str]]:
-    """How often each target met each outcome, and what was broken."""
-    counts: Counter[tuple[str, str]] = Counter()
-    broken: list[str] = []
+def run(part: Part, folder: Path, seconds: float, seed: int) -> list[Case]:
+    """The cases of a part."""
+    cases = []
     until = time.monotonic() + seconds
-    for number, case in enumerate(part.cases(folder, Random(seed)), 1):
-        counts[case.target, case.outcome] += 1
-        if case.broken:
-            broken.append(f"{case.target}, case {number}: {case.broken}")
-        if number >= part.at_least and time.monotonic() >= until:
+    for case in part.cases(folder, Random(seed)):
+        cases.append(case)
+        if len(cases) >= part.at_least and time.monotonic() >= until:
             break
-    return counts, broken
+    return cases

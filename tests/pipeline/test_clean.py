@@ -1,0 +1,88 @@
+"""What `memrepro clean` lists is what it deletes, and nothing else."""
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from memrepro.files import atomic
+from memrepro.pipeline import cli
+
+
+def everything(folder):
+    found = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    return {str(path.relative_to(folder)) for path in found}
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A checkout with something of each part, and of what must stay."""
+    folder = tmp_path / "checkout"
+    for name in (
+        "build/sample/rfmem.html", "build/site/a/index.html", "data/raw/x/file.json",
+        "results/sample/manifest.json", "results/sample/.manifest.json.ab12.part",
+        "results/sample/.qrels.parquet.cd34.part", "cache/embeddings.sqlite",
+        "cache/embeddings.sqlite-wal", "cache/answers.sqlite", "cache/models/minilm/model.bin",
+    ):  # fmt: skip
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    # One of a writer that may be at work.
+    old = time.time() - 2 * 3600
+    os.utime(folder / "results/sample/.manifest.json.ab12.part", (old, old))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/mine.txt").write_text("mine")
+    (folder / "build/link").symlink_to(tmp_path / "elsewhere")
+    (folder / "dvc.yaml").write_text("stages: {}\n")
+    monkeypatch.setattr(atomic, "root", lambda: folder)
+    monkeypatch.setattr("memrepro.pipeline.commands_clean.root", lambda: folder)
+    monkeypatch.setenv("MEMREPRO_CACHE", str(folder / "cache"))
+    return folder
+
+
+LEFT = {"results/sample/.manifest.json.ab12.part"}
+BUILD = {"build/sample/rfmem.html", "build/site/a/index.html", "build/link"}
+VECTORS = {"cache/embeddings.sqlite", "cache/embeddings.sqlite-wal"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "gone"),
+    [
+        ([], LEFT | BUILD),
+        (["left"], LEFT),
+        (["vectors", "models"], VECTORS | {"cache/models/minilm/model.bin"}),
+        (["answers"], {"cache/answers.sqlite"}),
+    ],
+)
+def test_it_deletes_what_it_lists(checkout, tmp_path, capsys, parts, gone):
+    before = everything(checkout)
+    assert cli.main(["clean", *parts, "--json"]) == 0
+    told = capsys.readouterr()
+    assert "nothing is deleted without --yes" in told.err
+    assert sum(row["files"] for row in json.loads(told.out)) == len(gone)
+    assert everything(checkout) == before
+    assert cli.main(["clean", *parts, "--yes"]) == 0
+    assert before - everything(checkout) == gone
+    assert (tmp_path / "elsewhere/mine.txt").read_text() == "mine"
+    assert not (checkout / "build").exists() or "build/link" not in gone
+
+
+@pytest.mark.slow
+def test_of_dvc_s_cache_goes_what_no_line_names(checkout, capsys):
+    def dvc(*words):
+        subprocess.run(["python", "-m", "dvc", *words], cwd=checkout, check=True)
+
+    (checkout / "dvc.yaml").unlink()
+    dvc("init", "--no-scm", "-q")
+    (checkout / "table.csv").write_text("old")
+    dvc("add", "-q", "table.csv")
+    (checkout / "table.csv").write_text("newer")
+    dvc("add", "-q", "table.csv")
+    kept = {name for name in everything(checkout / ".dvc/cache/files") if len(name) > 30}
+    assert len(kept) == 2
+    assert cli.main(["clean", "objects", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["files"] == 1
+    assert cli.main(["clean", "objects", "--yes"]) == 0
+    (stays,) = everything(checkout / ".dvc/cache/files")
+    assert (checkout / ".dvc/cache/files" / stays).read_text() == "newer"
