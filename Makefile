@@ -4,6 +4,7 @@
 # make serve [PORT=8000]                  show it on this machine alone
 # make rehearse [SCALE=1/50]              the full profile here, on generated data and tiny models
 # make torture [MINUTES=20]               faults by the hundred (docs/reliability.md)
+# make sbom                               what is installed, as CycloneDX: build/sbom.cdx.json
 # make check                              lint, format, types, notebooks
 # make lock                               write the lock files anew from pyproject.toml
 PYTHON ?= $(or $(shell command -v python3.11),python3)
@@ -17,7 +18,7 @@ export PYTHONHASHSEED := 0
 # Where Python keeps no compiled modules, each of many processes compiles its imports: 7 s and more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: repro test report serve rehearse torture check lock clean-venv
+.PHONY: repro test report serve rehearse torture sbom check lock clean-venv
 repro: .venv/.installed
 	$(BIN)/memrepro repro $(PROFILE)
 
@@ -40,6 +41,12 @@ rehearse: .venv/.installed
 # Not among the tests, as it takes long: the table of its last run is committed.
 torture: .venv/.installed
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) --output docs/torture.csv
+
+# The tool stays out of the environment that it describes.
+sbom: .venv/.installed
+	mkdir -p build
+	$(BIN)/uv tool run --from cyclonedx-bom==7.5.0 cyclonedx-py environment --pyproject pyproject.toml \
+		--output-reproducible --output-file build/sbom.cdx.json $(BIN)/python
 
 check: .venv/.installed
 	$(BIN)/ruff check .

@@ -13,12 +13,15 @@ class MemreproError(Exception):
     """
 
     def __str__(self) -> str:
-        said = super().__str__()
-        if not said.isprintable():
-            said = "".join(map(_printed, said))
+        said = printable(super().__str__())
         if len(said) > _WORD:
             said = " ".join(_cut(word, _WORD) for word in said.split(" "))
         return _cut(said, _LONGEST)
+
+
+def printable(text: str) -> str:
+    """A line that changes no terminal: what does not print is its escape, white space a blank."""
+    return text if text.isprintable() else "".join(map(_printed, text))
 
 
 def _cut(text: str, longest: int) -> str:

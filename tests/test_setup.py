@@ -1,9 +1,11 @@
 """The pins: pyproject, lock file, conda environment and docs say the same."""
 
+import platform
 import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,24 @@ def test_torch_is_pinned_without_a_hash_and_the_rest_with_one():
     for block in blocks:
         assert "--hash=sha256:" in block, block.splitlines()[0]
         assert not block.startswith("torch==")
+
+
+# What pip writes itself, and what it compiles.
+NOT_OF_THE_WHEEL = ("INSTALLER", "REQUESTED", "direct_url.json", ".pyc")
+CPU_BUILD = {"2.13.0+cpu": 698_003_932}  # bytes, on Linux, x86_64
+
+
+def test_torch_is_the_build_that_was_checked():
+    torch = distribution("torch")
+    if torch.version not in CPU_BUILD or platform.machine() != "x86_64":
+        pytest.skip(f"torch {torch.version} for {platform.machine()} is another build")
+    sizes = {
+        torch.locate_file(file): file.size
+        for file in torch.files
+        if file.size is not None and not str(file).endswith(NOT_OF_THE_WHEEL)
+    }
+    assert [str(p) for p, size in sizes.items() if Path(p).stat().st_size != size] == []
+    assert sum(sizes.values()) == CPU_BUILD[torch.version]
 
 
 def test_the_conda_environment_is_in_step():

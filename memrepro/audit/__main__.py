@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from memrepro.audit.finding import SURE
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, printable
 from memrepro.files.atomic import write_text
 
 MORE = (
@@ -40,9 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.page:
         write_text(arguments.page, page(report, arguments.file.name))
     if arguments.json:
-        print(json.dumps(as_json(report), ensure_ascii=False, indent=1))
+        print(json.dumps(as_json(report), indent=1))
     else:
-        print(report.frame().to_markdown(index=False, disable_numparse=True))
+        table = report.frame().to_markdown(index=False, disable_numparse=True)
+        print("\n".join(map(printable, table.split("\n"))))
     for one in report.unread:
         print(f"not read: {one.source}: {one.why}", file=sys.stderr)
     return int(arguments.level != "never" and bool(report.failing(arguments.level)))

@@ -10,11 +10,12 @@ import errno
 import hashlib
 import json
 import os
+import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pandas as pd
 import yaml
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROWS = 1 << 13
 _DEEPEST = 100  # levels of a YAML file
+# A cell that a spreadsheet runs; a sign before a number, a blank or nothing is none.
+_FORMULA = re.compile(r"'*(?:[=@\t\r]|[+-](?![\d.\s]|$))")
 
 
 def root() -> Path:
@@ -96,12 +99,30 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_table(path: Path, frame: pd.DataFrame) -> None:
-    """Write a data frame as parquet or csv, by the path's suffix; byte-stable for one version."""
+    """Write a data frame as parquet or csv, by the path's suffix; byte-stable for one version.
+
+    A csv's text that a spreadsheet would take for a formula gets an apostrophe before it.
+    """
     with replacing(path) as temporary:
         if path.suffix == ".parquet":
             frame.to_parquet(temporary, index=False, compression="zstd")
         else:
-            frame.to_csv(temporary, index=False, lineterminator="\n")
+            quoted = _where_formula(frame, lambda text: f"'{text}")
+            quoted.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def _where_formula(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
+    """The frame with its formulas changed; itself where it has none."""
+    for place, column in enumerate(frame.dtypes):
+        if column.kind != "O":
+            continue
+        texts = frame.iloc[:, place]
+        found = [isinstance(text, str) and bool(_FORMULA.match(text)) for text in texts]
+        if any(found):
+            frame = frame.copy(deep=False)
+            pairs = zip(texts, found, strict=True)
+            frame.isetitem(place, [change(text) if one else text for text, one in pairs])
+    return frame
 
 
 class TableWriter:
@@ -214,7 +235,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a parquet or csv file (csv: every column as text, an empty cell as '').
+    """Read a parquet or csv file (csv: every column as text, as written, an empty cell as '').
 
     Args:
         path: of the file.
@@ -229,9 +250,15 @@ def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
             frame = pd.read_parquet(path, read_dictionary=list(categories))
             # A file without rows has no texts to tell its columns by.
             return frame.astype({name: "category" for name in categories if name in frame})
-        return pd.read_csv(path, dtype=str, keep_default_na=False)
+        return csv_texts(path)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error
+
+
+def csv_texts(file: Path | IO[bytes]) -> pd.DataFrame:
+    """The texts of a csv that `write_table` wrote, as they were before it."""
+    found = pd.read_csv(file, dtype=str, keep_default_na=False)
+    return _where_formula(found, lambda text: text.removeprefix("'"))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import pandas as pd
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.encode.load import load_encoder
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, printable
 from memrepro.memory import control
 from memrepro.memory.folders import user_folder
 from memrepro.memory.memory import Mode, TieredMemory
@@ -207,14 +207,13 @@ def shown(at: float) -> str:
 
 def _line(text: str) -> str:
     """A text on one line, without what a terminal would obey."""
-    lines = " / ".join(text.splitlines())
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in lines)
+    return printable(" / ".join(text.splitlines()))
 
 
 def show(result: Result, as_json: bool) -> None:
     """Print a command's result."""
     if as_json:
-        print(json.dumps(result, ensure_ascii=False, indent=1))
+        print(json.dumps(result, indent=1))
     elif not isinstance(result, list):
         print(result)
     elif not result:

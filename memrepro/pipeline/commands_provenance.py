@@ -9,7 +9,7 @@ import pandas as pd
 from memrepro.audit import __main__ as check
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import METRICS
-from memrepro.pipeline.printing import Add, print_json, print_table
+from memrepro.pipeline.printing import Add, print_json, print_table, print_text
 from memrepro.study.plan import PROFILES
 
 _SHOWN = 20  # rows of a long list that people see; --json and --all have the rest
@@ -256,9 +256,9 @@ def _diff(arguments: argparse.Namespace) -> int:
     if len(shown) < len(rows):
         _more(len(rows), "won or lost: --all lists them")
     for query_id, named in texts.items():
-        print(f"\n{query_id}: {named.pop('question')}")
+        print_text(f"\n{query_id}: {named.pop('question')}")
         for doc_id, text in named.items():
-            print(f"  gold {doc_id}:\n    " + "\n    ".join(text.strip().splitlines()))
+            print_text(f"  gold {doc_id}:\n    " + "\n    ".join(text.strip().splitlines()))
     return 0
 
 

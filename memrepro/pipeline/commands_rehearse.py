@@ -17,7 +17,8 @@ def add_to(add: Add) -> None:
     command = add(
         "rehearse", _rehearse, "run the full profile here on generated data and tiny models",
         more="It runs in a clone of the last commit, against a server on this machine; no number "
-        "of it is a result. Exit status 1: something did not pass.",
+        "of it is a result. One of the same commit and scale goes on where it was. Exit status 1: "
+        "something did not pass.",
     )  # fmt: skip
     command.add_argument(
         "--scale", default="1/50", help="of the data: 1 is the true size (default: 1/50)"

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from memrepro.errors import printable
+
 Action = Callable[[argparse.Namespace], int]
 
 
@@ -24,9 +26,14 @@ def print_table(frame: pd.DataFrame, as_json: bool = False) -> None:
     if as_json:
         print_json(frame.to_dict("records"))
     else:
-        print(frame.to_markdown(index=False, floatfmt=".4f", disable_numparse=True))
+        print_text(frame.to_markdown(index=False, floatfmt=".4f", disable_numparse=True))
+
+
+def print_text(text: str) -> None:
+    """Lines that may hold a data set's texts, which do nothing to the terminal."""
+    print("\n".join(map(printable, text.split("\n"))))
 
 
 def print_json(value: Any) -> None:
-    """JSON, indented."""
-    print(json.dumps(value, ensure_ascii=False, indent=1, default=str))
+    """JSON, indented, in ASCII."""
+    print(json.dumps(value, indent=1, default=str))

@@ -22,7 +22,15 @@ import yaml
 from memrepro.audit.verdicts import JUDGED
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_json, read_table, read_yaml, root, sha256, write_json
+from memrepro.files.atomic import (
+    csv_texts,
+    read_json,
+    read_table,
+    read_yaml,
+    root,
+    sha256,
+    write_json,
+)
 from memrepro.report.tables import DIGITS
 from memrepro.study.causes import causes, maker
 from memrepro.study.evaluation import as_texts, evaluate_profile, metrics_file
@@ -236,7 +244,7 @@ def compare_with_committed(profile: str) -> pd.DataFrame:
         table, then = read_table(path), committed(path)
         if then is None or "verdict" not in table:
             continue
-        before = pd.read_csv(io.BytesIO(then), dtype=str, keep_default_na=False)
+        before = csv_texts(io.BytesIO(then))
         if "verdict" not in before:
             continue  # the data of a figure, whose name is a table's now
         changed = changes(table, before)

@@ -49,6 +49,7 @@ def _every(number: int, first: int) -> Callable[[int], bool]:
 # as the files are not at hand; each oddity stands among the first ten questions.
 TWICE, UNFLAGGED, NO_ANSWER = _every(40, 2), _every(60, 4), _every(100, 5)
 UNORDERED, NO_TURNS = _every(20, 1), _every(100, 0)
+HOSTILE = _every(100, 7)  # in its question's or session's id
 UNNAMED = 6  # the first abstention
 # Of the pool's sessions of one source.
 _LONG_TURN, _NO_USER_FIRST, _SHORT = _every(97, 5), _every(4, 1), 0.4
@@ -131,6 +132,8 @@ def _question(writer: Writer, number: int, kind: str, abstains: bool) -> Questio
         evidence.append([t | {"has_answer": t.get("has_answer", False)} for t in long] if flagged
                         else [_bare(turn) for turn in long])  # fmt: skip
     question_id = writer.hex(2**30 + number) + "_abs" * abstains
+    if HOSTILE(number):
+        question_id = f"../<img src=x onerror='window.hacked = 6'>{question_id}"
     return Question(number, question_id, kind, replace(plan, evidence=evidence), ids, answers)
 
 
@@ -202,7 +205,8 @@ def _filler(writer: Writer, source: str, number: int) -> tuple[str, list[Turn]]:
     if _LONG_TURN(number):
         turns[-1]["content"] = Prose(rng).text("assistant", _VERY_LONG)
     start = int(_NO_USER_FIRST(number))  # what was shared begins in the middle of a talk
-    return f"sharegpt_{writer.hex(number)}_{start * rng.randrange(80)}", turns[start:]
+    begun = "=cmd|' /C calc'!A0 </td>" if HOSTILE(number) else "sharegpt"
+    return f"{begun}_{writer.hex(number)}_{start * rng.randrange(80)}", turns[start:]
 
 
 def _instance(rng: Random, question: Question, pool: _Pool, sessions: int) -> Iterator[bytes]:

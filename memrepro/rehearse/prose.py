@@ -11,6 +11,7 @@ from memrepro.files import atomic
 # How many words of a list one session draws from, so that its texts are about something.
 _OWN = {"thing": 30, "notion": 60, "quality": 40, "deed": 20, "way": 8, "when": 4}
 _NAMES, _STRANGER = 12, 0.25  # one name in four is nobody of the session's
+_HOSTILE = 60  # one sentence in so many is markup, control codes, a formula, an order
 # Rounds, and the mean number of characters of a user's and of an assistant's turn.
 Sizes = tuple[int, int, int]
 
@@ -59,7 +60,10 @@ class Prose(dict[str, Any]):
     def _sentences(self, role: str, size: int) -> Iterator[str]:
         patterns, length = words()[role], 0
         while True:
-            sentence = self.rng.choice(patterns).format_map(self)
+            hostile = not self.rng.randrange(_HOSTILE)
+            sentence = self.rng.choice(words()["hostile"] if hostile else patterns)
+            if not hostile:
+                sentence = sentence.format_map(self)
             yield sentence
             # A sentence has about 90 characters: it is left out when it would rather be too long.
             length += len(sentence) + 1

@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from memrepro.files.atomic import read_yaml
@@ -43,16 +44,18 @@ def rehearse(
 ) -> list[Step]:  # fmt: skip
     """Run the full profile's stages on generated data; where one fails, the others go on.
 
+    A rehearsal of the same commit and scale goes on in its folder: what was done is not done again.
+
     Args:
-        folder: of the scratch; an earlier rehearsal's is replaced.
+        folder: of the scratch; another rehearsal's is replaced.
         scale: of the data (`data.write_data`).
         only: names of stages, where not all are to run.
         encoders: False for random vectors of the true dimension in place of tiny models'.
         done: is told of each step as it ends.
 
     Returns:
-        All steps: the making of data and models, the stages, and whether each planned fault was
-        met.
+        All steps: the making of data and models where they were not there, the stages, and whether
+        each planned fault was met.
 
     Raises:
         MemreproError: if the scratch cannot be made, or a stage is unknown.
@@ -63,20 +66,25 @@ def rehearse(
         steps.append(step)
         done(step)
 
-    checkout, data, models = scratch.clone(folder), folder / "data", folder / "models"
-    began = time.perf_counter()
-    write_data(data, scale)
-    add(Step("generate data", PASSED, time.perf_counter() - began))
-    began = time.perf_counter()
-    write_models(models)
-    add(Step("generate models", PASSED, time.perf_counter() - began))
-    with serving(Content(data, (), reply, scratch.SECRET)) as server:
-        downloads = scratch.rewire(checkout, data, models, server.address, encoders)
-        server.content.hub = tuple(_hosted(checkout, models))
+    checkout, data, models = folder / "checkout", folder / "data", folder / "models"
+    port = scratch.begun(folder, scale, encoders)
+    if not port:
+        scratch.clone(folder)
+        works = {"data": partial(write_data, data, scale), "models": partial(write_models, models)}
+        for what, write in works.items():
+            began = time.perf_counter()
+            write()
+            add(Step(f"generate {what}", PASSED, time.perf_counter() - began))
+    with serving(Content(data, (), reply, scratch.SECRET), port=port) as server:
         environment = scratch.environment(folder, server.address)
-        scratch.write_keys(checkout, environment)
+        if not port:
+            scratch.rewire(checkout, data, models, server.address, encoders)
+            scratch.write_keys(checkout, environment)
+            scratch.begin(folder, scale, encoders, server.server_address[1])
+        downloads = scratch.led_to(checkout, server.address)
+        server.content.hub = tuple(_hosted(checkout, models))
         stages = stages_of(checkout, downloads, only)
-        _plan_faults(server, stages, downloads)
+        _plan_faults(server, [one for one in stages if one.name not in _done(checkout)], downloads)
         # The largest data's chain takes longest: its stages go first.
         stages.sort(key=lambda stage: -_bytes_below(stage, stages, downloads))
         at_once = 1 if scale > _ALONE else min(os.cpu_count() or 1, 4)
@@ -85,6 +93,12 @@ def rehearse(
         unmet = any(server.faults.values()) or server.mistakes
         add(Step("all planned faults met", FAILED if unmet else PASSED))
     return steps
+
+
+def _done(checkout: Path) -> Container[str]:
+    """The stages that have run."""
+    lock = checkout / "dvc.lock"
+    return read_yaml(lock)["stages"] if lock.is_file() else ()
 
 
 def _hosted(checkout: Path, models: Path) -> Iterator[Hosted]:

@@ -22,6 +22,7 @@ from memrepro.rehearse.registry import rewritten
 
 MARK = "REHEARSAL.txt"
 KEY, SECRET = "MEMREPRO_REHEARSAL_KEY", "rehearsed"  # the variable of the endpoint's key, and it
+_STATE = "begun.json"
 MODELS = Path(__file__).with_name("models.yaml")
 _MARKED = "Numbers of a rehearsal: generated data and random models. Nothing here is a result.\n"
 
@@ -57,6 +58,30 @@ def clone(folder: Path) -> Path:
     return checkout
 
 
+def begun(folder: Path, scale: float, encoders: bool) -> int:
+    """The port of a rehearsal in a folder that can go on; 0 where none has its data and models.
+
+    It goes on if it is of this commit, this scale, and with or without encoders as this one.
+    """
+    kept = folder / _STATE
+    if not kept.is_file():
+        return 0
+    found = atomic.read_json(kept)
+    return int(found["port"]) if found | {"port": 0} == _state(scale, encoders) else 0
+
+
+def begin(folder: Path, scale: float, encoders: bool, port: int) -> None:
+    """Note that the data and models are whole, and where the server was that they are led to."""
+    atomic.write_json(folder / _STATE, _state(scale, encoders) | {"port": port})
+
+
+def _state(scale: float, encoders: bool) -> dict[str, Any]:
+    shown = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=atomic.root(), capture_output=True, text=True, check=False
+    )
+    return {"commit": shown.stdout.strip(), "scale": scale, "encoders": encoders, "port": 0}
+
+
 def uncommitted() -> list[str]:
     """What the last commit does not have, and so a clone neither."""
     shown = subprocess.run(
@@ -66,15 +91,10 @@ def uncommitted() -> list[str]:
     return shown.stdout.splitlines()
 
 
-def rewire(
-    checkout: Path, data: Path, models: Path, address: str, encoders: bool
-) -> dict[str, dict[str, int]]:
+def rewire(checkout: Path, data: Path, models: Path, address: str, encoders: bool) -> None:
     """Lead the checkout's registries and language models to a server.
 
     Without encoders their dimensions stay the true ones, and their vectors become random.
-
-    Returns:
-        Data set → path below `data` → bytes, of those that are led there.
     """
     for path, text in rewritten(data, models, address).items():
         atomic.write_text(checkout / "memrepro" / path, text)
@@ -87,6 +107,10 @@ def rewire(
             entry |= {"live": True, "endpoint": endpoint}
     _add(params, atomic.read_yaml(MODELS))
     atomic.write_text(checkout / "params.yaml", yaml.safe_dump(params, sort_keys=False))
+
+
+def led_to(checkout: Path, address: str) -> dict[str, dict[str, int]]:
+    """Data set → path → bytes, of those that the checkout downloads from an address."""
     downloads = atomic.read_yaml(checkout / "memrepro/data/downloads.yaml")
     return {
         key: {one["folder"] + file["path"]: file["bytes"] for file in one["files"]}

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from memrepro.errors import MemreproError
+
 CHAT, DATA, ELSEWHERE = "/v1/chat/completions", "/data/", "/elsewhere"
 _LARGE = ".safetensors"  # what a hub keeps on another host, as it does all that git LFS holds
 _BLOCK = 1 << 18
@@ -125,9 +127,18 @@ class Loopback(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, content: Content, seconds: float = 0.0) -> None:
-        """Bind to a free port of 127.0.0.1."""
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, content: Content, seconds: float = 0.0, port: int = 0) -> None:
+        """Bind to a port of 127.0.0.1; 0: a free one.
+
+        Raises:
+            MemreproError: if the port is taken.
+        """
+        try:
+            super().__init__(("127.0.0.1", port), _Handler)
+        except OSError as error:
+            raise MemreproError(
+                f"port {port} of 127.0.0.1 cannot be had ({error.strerror}): end what listens there"
+            ) from error
         self.content, self.seconds = content, seconds
         self.faults: defaultdict[str, list[Fault]] = defaultdict(list)
         self.always = Fault()
@@ -161,9 +172,9 @@ class Loopback(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(content: Content, seconds: float = 0.0) -> Iterator[Loopback]:
+def serving(content: Content, seconds: float = 0.0, port: int = 0) -> Iterator[Loopback]:
     """A server in a thread of its own, until the block ends."""
-    with Loopback(content, seconds) as server:
+    with Loopback(content, seconds, port) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

@@ -1,5 +1,6 @@
 """Files: atomic, byte-stable, and one sentence for whatever is wrong."""
 
+import csv
 import errno
 import os
 
@@ -19,6 +20,23 @@ def test_tables_round_trip_and_are_byte_stable(tmp_path):
         assert (tmp_path / name).read_bytes() == first
     pd.testing.assert_frame_equal(atomic.read_table(tmp_path / "t.parquet"), frame)
     assert atomic.read_table(tmp_path / "t.csv")["score"].tolist() == ["0.5", "-1.25"]
+
+
+FORMULAS = ("=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-x", "\t=1", "'=1", "''@a")
+NONE = ("-0.5 [-1, 2]", "+.5", "-", "'quoted'", "'-1", "a=b", "", "− 1")
+
+
+def test_a_spreadsheet_finds_no_formula_in_a_csv(tmp_path):
+    texts = [*FORMULAS, *NONE]
+    frame = pd.DataFrame({"a": texts, "b": pd.Categorical(texts), "n": range(len(texts))})
+    atomic.write_table(tmp_path / "t.csv", frame)
+    with (tmp_path / "t.csv").open(newline="") as file:
+        written = [row[:2] for row in csv.reader(file)][1:]
+    assert written == [[f"'{text}"] * 2 for text in FORMULAS] + [[text] * 2 for text in NONE]
+    found = atomic.read_table(tmp_path / "t.csv")
+    assert found["a"].tolist() == found["b"].tolist() == texts
+    atomic.write_table(tmp_path / "again.csv", found)
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "t.csv").read_bytes()
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):

@@ -8,6 +8,8 @@ import pytest
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.memory import control
+from memrepro.memory.folders import user_folder
+from memrepro.memory.journal import Journal
 from memrepro.memory.settings import UNCERTAIN, Settings
 from memrepro.retrieve.tiered.keys.lexical import Lexical
 from memrepro.retrieve.tiered.keys.segments import Message, Segmentation
@@ -325,3 +327,11 @@ def test_acknowledgments_alone_are_kept_and_found_by_no_search(tmp_path):
         assert control.segments(memory)[0].tier == "silent"
         assert not any("parrot" in fact.text for fact in control.facts(memory))
         check_whole(memory)
+
+
+def test_a_memory_that_is_only_being_made_is_no_other_encoders(tmp_path):
+    folder = user_folder(tmp_path, "ann")
+    folder.mkdir()
+    Journal(folder / "memory.sqlite", write=True).close()  # as a writer leaves it for a moment
+    with pytest.raises(MemreproError, match="is only being made: read it a moment later"):
+        opened(tmp_path, mode="read")

@@ -23,6 +23,10 @@ def digests(folder):
     return {path: atomic.sha256(path) for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+def times(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
+
+
 def test_results_hold_nothing_rehearsed():
     assert not list((atomic.root() / "results").rglob(scratch.MARK))
 
@@ -80,6 +84,12 @@ def test_a_small_rehearsal_passes_and_touches_no_result(tmp_path, monkeypatch):
     readings = pd.read_parquet(results / "readings.parquet")
     assert set(readings["outcome"]) == {"answered"}
     assert readings["right"].notna().all()
+    # It goes on where it was: nothing is written or fetched anew.
+    made = times(checkout / "data")
+    again = rehearse(folder, 1 / 250, STAGES)
+    assert sorted(one.stage for one in again) == sorted(one.stage for one in steps[2:])
+    assert {step.outcome for step in again} == {PASSED}
+    assert times(checkout / "data") == made
     # Nothing leads back, and the models lie in a cache of the scratch's own.
     assert subprocess.check_output(["git", "remote"], cwd=checkout) == b""
     assert list((folder / "cache/hub/hub").glob("models--*/snapshots/*/model.safetensors"))
@@ -92,7 +102,8 @@ def test_vectors_without_an_encoder_have_its_dimension(tmp_path):
     shutil.copy(atomic.root() / "params.yaml", tmp_path)
     for name in ("load.py", "vectors.py"):
         shutil.copy(atomic.root() / "memrepro/encode" / name, room / "encode")
-    led = scratch.rewire(tmp_path, tmp_path / "data", tmp_path / "none", "http://h", False)
+    scratch.rewire(tmp_path, tmp_path / "data", tmp_path / "none", "http://h", False)
+    led = scratch.led_to(tmp_path, "http://h")
     assert {"longmemeval-m", "personabench-n07"} <= set(led)
     names = {"__name__": "rewired"}
     for name in ("load.py", "vectors.py"):

@@ -4,12 +4,16 @@ from math import log
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
 
 from memrepro.core.key_builder import make_keys
 from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
+from memrepro.retrieve.bm25.retrievers import Postings
 from tests.retrieve.made import random_request
 
 TEXTS = ["red car red road", "green tea", "Red wine, cold", "blue sky over the sea"]
@@ -32,6 +36,16 @@ def test_okapi_by_hand():
     assert scores["d0"] == pytest.approx(okapi(1, 4, 1), rel=1e-6)
     assert scores["d1"] == 0
     assert order[0] == "d0"
+
+
+words = st.lists(st.sampled_from("abcdefg"), max_size=9)
+
+
+@given(st.lists(words, min_size=1, max_size=9).filter(any), st.lists(words, max_size=4))
+def test_scores_are_the_librarys_to_the_last_bit(corpus, queries):
+    ours, peer = Postings(corpus), BM25Okapi(corpus)
+    for query in [*queries, [], ["x", "a"], list("aab")]:
+        assert ours.get_scores(query).tobytes() == peer.get_scores(query).tobytes()
 
 
 def test_official_tokens_keep_case_and_punctuation():
