@@ -128,8 +128,11 @@ def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) 
             says why for each), or if it cannot be written.
     """
     target = folder / file.path
-    if target.is_file():
-        found = atomic.sha256(target)
+    try:
+        found = atomic.sha256(target) if target.is_file() else ""
+    except OSError as error:  # a folder or file that is another user's
+        raise MemreproError(atomic.why_not_written(target, error)) from error
+    if found:
         if found == file.sha256:
             return "kept"
         _log.warning("%s %s; fetching it anew", target, _wrong(file, found))

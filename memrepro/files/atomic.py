@@ -295,6 +295,12 @@ def sha256(path: Path) -> str:
 
 
 def _existing(path: Path) -> Path:
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except OSError as error:
+        raise MemreproError(
+            f"{path} cannot be read ({error.strerror}): check its folder"
+        ) from error
+    if not there:
         raise MemreproError(f"{path} is missing: run `make repro` (or `dvc repro`), which makes it")
     return path

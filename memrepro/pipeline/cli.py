@@ -216,6 +216,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemreproError as error:
         print(f"memrepro: {error}", file=sys.stderr)
         return 1
+    except PermissionError as error:
+        print(f"memrepro: {error.filename} cannot be read or written", file=sys.stderr)
+        return 1
     except ModuleNotFoundError as error:
         if (error.name or "memrepro").startswith("memrepro"):
             raise
