@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=1_000_000)
     parser.add_argument("--encoder", default="all-minilm-l6-v2")
     arguments = parser.parse_args()
-    with TemporaryDirectory(dir=".") as folder:
+    with TemporaryDirectory() as folder:
         tables = [
             embedded(arguments.texts, arguments.encoder, Path(folder)) if arguments.texts else [],
             stored(arguments.segments, Path(folder) / "memories") if arguments.segments else [],

@@ -15,6 +15,7 @@ from memrepro.memory.consolidate import consolidate
 from memrepro.memory.degrade import Chain, Limited
 from memrepro.memory.folders import (
     DELETED,
+    LONGEST,
     check_message,
     check_time,
     is_unicode,
@@ -163,6 +164,11 @@ class TieredMemory:
         """
         if not query.strip() or not is_unicode(query):
             raise MemreproError(f"the query {query[:40]!a} has no words in valid Unicode")
+        if len(query) > LONGEST:
+            raise MemreproError(
+                f"the query {query[:40]!a} has {len(query):,} characters; at most {LONGEST:,} are "
+                "looked for"
+            )
         check_time(now, "a search")
         if not self._writes:
             self._try("read", self._reload)

@@ -159,6 +159,8 @@ def test_messages_of_all_channels_are_merged_by_time_and_copies_dropped(tmp_path
         (Message("a", "user", float("nan"), "x"), "its time is nan"),
         (Message("a", "user", 1e12, "x"), "years 1900 to 2099"),
         (Message("a", "user", START, "\ud800"), "its text is not valid"),
+        (Message("a", "user", START, "x" * 10**7), "its text has 10,000,000 characters; at most"),
+        (Message("a", "user", START, "x", "c" * 100_001), "its channel has 100,001 characters"),
     ],
 )
 def test_what_cannot_be_kept_is_refused_by_name_and_nothing_kept(tmp_path, message, error):
