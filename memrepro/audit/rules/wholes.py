@@ -33,6 +33,7 @@ class Whole(NamedTuple):
         assumed: whether the parts go by their names alone.
         counted: whether each question counts 0 or 1.
         plain: whether each part weighs the same (macro), and not each question (micro).
+        cut: whether digits were cut off, or rounded; None where the table does not tell.
     """
 
     row: str
@@ -43,6 +44,7 @@ class Whole(NamedTuple):
     assumed: bool
     counted: bool
     plain: bool = False
+    cut: bool | None = None
 
     @property
     def weights(self) -> Sequence[int]:
@@ -94,7 +96,7 @@ def is_whole(table: Table, row: str, column: str) -> bool:
 
 def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
     """Every whole whose parts' sizes are stated: the parts' mean, whether it is that, why not."""
-    for whole in (*_macro_or_micro(table, _in_rows(table)), *_in_columns(table)):
+    for whole in _one_way([*_macro_or_micro(table, _in_rows(table)), *_in_columns(table)]):
         if whole.sizes:
             parts = list(whole.parts.values())
             mean = _exact(whole, parts)
@@ -122,6 +124,20 @@ def _macro_or_micro(table: Table, found: Iterable[Whole]) -> Iterator[Whole]:
         groups = plain
     for group in groups:
         yield from group
+
+
+def _one_way(wholes: list[Whole]) -> Iterator[Whole]:
+    """The wholes with how their numbers were written, where more of them hold that way."""
+    rounded, cut = (
+        sum(
+            _by_counts(one, list(one.parts.values()), way) is True
+            for one in wholes
+            if one.sizes and one.counted
+        )
+        for way in (False, True)
+    )
+    for whole in wholes:
+        yield whole if rounded == cut else whole._replace(cut=cut > rounded)
 
 
 def _in_rows(table: Table) -> Iterator[Whole]:
@@ -196,38 +212,57 @@ def _mean(parts: Sequence[str], sizes: Sequence[int]) -> tuple[float, float]:
 def _gives(whole: Whole, parts: Sequence[str]) -> bool:
     """Whether parts can give a whole. Where all are counts of their sizes, to the last question."""
     number = _number(whole.shown)
-    top = float(number.value + number.step)
     value = _exact(whole, parts)
-    if value is not None and number.low - NEAR <= value < top + NEAR:
-        return True
-    if value is not None and not whole.plain:
-        return False
-    # A plain mean may have been taken of printed numbers.
-    if value is None and whole.counted and not whole.plain:
-        spans = [_right_ones(whole, parts, cut) for cut in (False, True)]
-        if all(spans):
-            return any(one[0] <= one[1] for one in spans if one)
+    if whole.counted:
+        told = [_by_counts(whole, parts, way) for way in _ways(whole)]
+        if None not in told and (value is None or True in told or not whole.plain):
+            return True in told
     low, high = _mean(parts, whole.weights) if value is None else _as_printed(parts)
     # Parts that are not counts were rounded; the mean of what they stand for is one step wide.
     high -= float(number.step) / 2
     return low <= number.high + NEAR and high >= number.low - NEAR
 
 
-def _right_ones(whole: Whole, parts: Sequence[str], cut: bool) -> tuple[float, float] | None:
-    """The least and most right ones that parts and whole both leave open, all written one way.
+def _ways(whole: Whole) -> Sequence[bool]:
+    """Rounded (False), cut off (True), or both where the table does not tell."""
+    return (False, True) if whole.cut is None else (whole.cut,)
 
-    None where a part is no share of its size.
-    """
-    spans = []
-    for shown, n in ((whole.shown, sum(whole.sizes)), *zip(parts, whole.sizes, strict=True)):
-        number = _number(shown)
-        low, high = ((float(number.value), float(number.value + number.step)) if cut
-                     else (number.low, number.high))  # fmt: skip
-        spans.append((max(0, math.ceil(low * n - NEAR)), min(n, math.floor(high * n + NEAR))))
+
+def _by_counts(whole: Whole, parts: Sequence[str], cut: bool) -> bool | None:
+    """Whether parts that are counts give a whole, all written one way; None if one is no count."""
+    least, most = _ends(whole.shown, cut)
+    value = _exact(whole, parts)
+    if value is not None:
+        return least - NEAR <= value < most + NEAR
+    spans = [_counts(shown, n, cut) for shown, n in zip(parts, whole.sizes, strict=True)]
     if any(low > high for low, high in spans):
         return None
-    own, rest = spans[0], spans[1:]
-    return max(own[0], sum(low for low, _ in rest)), min(own[1], sum(high for _, high in rest))
+    if whole.plain:
+        means = [
+            sum(one[end] / n for one, n in zip(spans, whole.sizes, strict=True)) / len(parts)
+            for end in (0, 1)
+        ]
+        # It may have been taken of printed numbers.
+        printed = sum(float(_number(part).value) for part in parts) / len(parts)
+        either = ((means[0], means[1]), (printed, printed))
+        return any(low < most + NEAR and high >= least - NEAR for low, high in either)
+    low, high = _counts(whole.shown, sum(whole.sizes), cut)
+    own = max(low, sum(one[0] for one in spans)), min(high, sum(one[1] for one in spans))
+    return None if low > high else own[0] <= own[1]
+
+
+def _counts(shown: str, n: int, cut: bool) -> tuple[int, int]:
+    """The least and most of n that a share can be; the least is the larger where none can."""
+    low, high = _ends(shown, cut)
+    return max(0, math.ceil(low * n - NEAR)), min(n, math.floor(high * n + NEAR))
+
+
+def _ends(shown: str, cut: bool) -> tuple[float, float]:
+    """What a printed number can stand for."""
+    number = _number(shown)
+    if cut:
+        return float(number.value), float(number.value + number.step)
+    return number.low, number.high
 
 
 def _as_printed(parts: Sequence[str]) -> tuple[float, float]:
