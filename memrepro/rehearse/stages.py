@@ -47,7 +47,8 @@ def stages_of(checkout: Path, datasets: Collection[str], only: Collection[str]) 
     """The full profile's stages that some data sets change, in an order that they can run in.
 
     The open profile's stages on those data sets are among them, as the full one stands on these;
-    what the last commit holds of its other data sets stays.
+    what the last commit holds of its other data sets stays, and what it does not hold of what they
+    read is made.
 
     Args:
         checkout: with dvc.yaml.
@@ -63,6 +64,18 @@ def stages_of(checkout: Path, datasets: Collection[str], only: Collection[str]) 
     with Repo(str(checkout)) as repo:
         graph = nx.relabel_nodes(repo.index.graph, lambda stage: stage.name)
         commands = {one.name: one.cmd for one in repo.index.stages}
+        makers = {Path(out.fs_path): one.name for one in repo.index.stages for out in one.outs}
+        # What each stage reads that is not here, as the stages that make it.
+        lacking = {
+            one.name: {
+                makers[path]
+                for dep in one.deps
+                if not Path(dep.fs_path).exists()
+                for path in (Path(dep.fs_path), *Path(dep.fs_path).parents)
+                if path in makers
+            }
+            for one in repo.index.stages
+        }
     commands = {name: (c,) if isinstance(c, str) else tuple(c) for name, c in commands.items()}
     wanted = set(LAST).union(*(nx.descendants(graph, name) for name in LAST))
     found = {
@@ -70,6 +83,8 @@ def stages_of(checkout: Path, datasets: Collection[str], only: Collection[str]) 
     }
     first = {name for name, one in found.items() if any(map(one.prepares, datasets))}
     wanted &= first.union(*(nx.ancestors(graph, name) for name in first))
+    while more := set[str]().union(*(lacking[name] for name in wanted)) - wanted:
+        wanted |= more
     if strange := sorted(set(only) - wanted):
         known = ", ".join(sorted(wanted))
         raise MemreproError(f"a rehearsal has no stage {strange[0]!r}: its stages are {known}")

@@ -38,10 +38,13 @@ def test_a_folder_that_is_no_rehearsals_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_the_stages_are_those_that_the_data_changes():
+def test_the_stages_are_those_that_the_data_changes(tmp_path):
     datasets = ("personabench-n00", "personamem-32k", "longmemeval-s", "personabench-n05")
-    found = stages_of(atomic.root(), datasets, ())
+    found = stages_of(scratch.clone(tmp_path), datasets, ())
     names = [one.name for one in found]
+    # What they read beside the generated data is in git, or it is made.
+    assert "prepare@sample" in names
+    assert "prepare@locomo" not in names
     assert {"prepare-editions@longmemeval", "verify-full", "read-full", "evaluate@open"} <= {*names}
     assert "embed@locomo" not in names
     for place, one in enumerate(found):
