@@ -39,7 +39,7 @@ def test_a_folder_that_is_no_rehearsals_is_left_alone(tmp_path):
 
 
 def test_the_stages_are_those_that_the_data_changes(tmp_path):
-    datasets = ("personabench-n00", "personamem-32k", "longmemeval-s", "personabench-n05")
+    datasets = ("personabench-n00", "personamem-32k", "longmemeval-s", "personabench-fields")
     found = stages_of(scratch.clone(tmp_path), datasets, ())
     names = [one.name for one in found]
     # What they read beside the generated data is in git, or it is made.
