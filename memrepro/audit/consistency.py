@@ -19,6 +19,7 @@ from memrepro.audit.rules import (
     statistics,
     twice,
     unstated,
+    weights,
     wholes,
 )
 from memrepro.audit.sizes.inferred import inferred
@@ -41,7 +42,7 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "sizes of parts": unstated.sizes,
     "ratio in a cell": shares.ratios,
     "weighted whole": wholes.weighted,
-    "searched whole": wholes.searched,
+    "searched whole": weights.searched,
     "whole rows": rows.rows,
     "same whole": moved.same_whole,
     "rises with k": shapes.falling,

@@ -1,4 +1,4 @@
-"""Wholes against their parts, within rounding: weighted means where sizes are stated, else sums."""
+"""Wholes against their parts, within rounding: means by the sizes that are stated."""
 
 import itertools
 import math
@@ -6,11 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.optimize import linprog
-
-from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
+from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, Finding, tally
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
 from memrepro.audit.rules.granularity import possible, ways
@@ -96,13 +92,15 @@ def is_whole(table: Table, row: str, column: str) -> bool:
 
 def each_whole(table: Table) -> Iterator[tuple[Whole, float, bool, str]]:
     """Every whole whose parts' sizes are stated: the parts' mean, whether it is that, why not."""
-    for whole in _one_way([*_macro_or_micro(table, _in_rows(table)), *_in_columns(table)]):
+    for whole in _one_way([*_macro_or_micro(table, in_rows(table)), *_in_columns(table)]):
         if whole.sizes:
             parts = list(whole.parts.values())
             mean = _exact(whole, parts)
             if mean is None:
                 means = zip(parts, whole.weights, strict=True)
-                mean = sum(float(_number(part).value) * n for part, n in means) / sum(whole.weights)
+                mean = sum(float(number_of(part).value) * n for part, n in means) / sum(
+                    whole.weights
+                )
             holds = _gives(whole, parts)
             why = "" if holds else "; ".join(_explanations(whole))
             yield whole, mean, holds, why
@@ -140,7 +138,7 @@ def _one_way(wholes: list[Whole]) -> Iterator[Whole]:
         yield whole if rounded == cut else whole._replace(cut=cut > rounded)
 
 
-def _in_rows(table: Table) -> Iterator[Whole]:
+def in_rows(table: Table) -> Iterator[Whole]:
     """The wholes of each row, where whole and parts are numbers."""
     counted = not table.reading.get("partial")
     for column, parts in columns_of(table).items():
@@ -194,7 +192,8 @@ def weighted(table: Table) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _number(shown: str) -> Printed:
+def number_of(shown: str) -> Printed:
+    """A part or whole as a number."""
     number = parse(shown)
     assert number is not None  # parts without a number are left out
     return number
@@ -202,7 +201,7 @@ def _number(shown: str) -> Printed:
 
 def _mean(parts: Sequence[str], sizes: Sequence[int]) -> tuple[float, float]:
     """The least and the most that a weighted mean can be, its parts rounded or cut off."""
-    numbers, total = [_number(part) for part in parts], sum(sizes)
+    numbers, total = [number_of(part) for part in parts], sum(sizes)
     low = sum(x.low * n for x, n in zip(numbers, sizes, strict=True)) / total
     # A number that was cut off lies up to a whole step above.
     high = sum((float(x.value + x.step)) * n for x, n in zip(numbers, sizes, strict=True)) / total
@@ -211,7 +210,7 @@ def _mean(parts: Sequence[str], sizes: Sequence[int]) -> tuple[float, float]:
 
 def _gives(whole: Whole, parts: Sequence[str]) -> bool:
     """Whether parts can give a whole. Where all are counts of their sizes, to the last question."""
-    number = _number(whole.shown)
+    number = number_of(whole.shown)
     value = _exact(whole, parts)
     if whole.counted:
         told = [_by_counts(whole, parts, way) for way in _ways(whole)]
@@ -243,7 +242,7 @@ def _by_counts(whole: Whole, parts: Sequence[str], cut: bool) -> bool | None:
             for end in (0, 1)
         ]
         # It may have been taken of printed numbers.
-        printed = sum(float(_number(part).value) for part in parts) / len(parts)
+        printed = sum(float(number_of(part).value) for part in parts) / len(parts)
         either = ((means[0], means[1]), (printed, printed))
         return any(low < most + NEAR and high >= least - NEAR for low, high in either)
     low, high = _counts(whole.shown, sum(whole.sizes), cut)
@@ -259,7 +258,7 @@ def _counts(shown: str, n: int, cut: bool) -> tuple[int, int]:
 
 def _ends(shown: str, cut: bool) -> tuple[float, float]:
     """What a printed number can stand for."""
-    number = _number(shown)
+    number = number_of(shown)
     if cut:
         return float(number.value), float(number.value + number.step)
     return number.low, number.high
@@ -267,8 +266,8 @@ def _ends(shown: str, cut: bool) -> tuple[float, float]:
 
 def _as_printed(parts: Sequence[str]) -> tuple[float, float]:
     """The plain mean of numbers as printed, and what is subtracted again from its high end."""
-    mean = sum(float(_number(part).value) for part in parts) / len(parts)
-    return mean, mean + float(_number(parts[0]).step) / 2
+    mean = sum(float(number_of(part).value) for part in parts) / len(parts)
+    return mean, mean + float(number_of(parts[0]).step) / 2
 
 
 def _exact(whole: Whole, parts: Sequence[str]) -> float | None:
@@ -277,7 +276,7 @@ def _exact(whole: Whole, parts: Sequence[str]) -> float | None:
         return None
     total = 0.0
     for shown, n, weight in zip(parts, whole.sizes, whole.weights, strict=True):
-        number = _number(shown)
+        number = number_of(shown)
         bare = f"{number.value:f}"
         if not 0 <= number.value <= 1 or n >= 1 / float(number.step):
             return None
@@ -313,7 +312,7 @@ def _explanations(whole: Whole) -> Iterator[str]:
 def _alone(whole: Whole) -> str:
     """The parts that would give the whole with another number in their place, the nearest first."""
     shown, weights, needs = list(whole.parts.values()), whole.weights, []
-    target, values = float(_number(whole.shown).value), [float(_number(s).value) for s in shown]
+    target, values = float(number_of(whole.shown).value), [float(number_of(s).value) for s in shown]
     lacking = target * sum(weights) - sum(x * n for x, n in zip(values, weights, strict=True))
     for i, (name, n, value) in enumerate(zip(whole.parts, whole.sizes, values, strict=True)):
         need = (lacking + value * weights[i]) / weights[i]
@@ -322,7 +321,7 @@ def _alone(whole: Whole) -> str:
             continue
         said = f"{name} about {need:.4f}"
         if whole.counted:
-            digits = -int(_number(shown[i]).value.as_tuple().exponent)
+            digits = -int(number_of(shown[i]).value.as_tuple().exponent)
             share = f"{right / n:.{digits}f}"
             if not _gives(whole, [*shown[:i], share, *shown[i + 1 :]]):
                 continue
@@ -346,74 +345,3 @@ def _orders(shown: Sequence[str]) -> list[tuple[str, ...]]:
 def _moved(names: Sequence[str], shown: Sequence[str], order: Sequence[str]) -> str:
     changed = zip(names, shown, order, strict=True)
     return ", ".join(f"{name} = {new}" for name, old, new in changed if old != new)
-
-
-def searched(table: Table) -> Iterator[Finding]:
-    """Wholes whose parts' sizes are not stated: within their parts, and by one set of weights."""
-    groups: dict[tuple[str, ...], list[Whole]] = {}
-    for whole in _in_rows(table):
-        if not whole.sizes and len(whole.parts) > 1:
-            groups.setdefault(tuple(whole.parts), []).append(whole)
-    for parts, wholes in groups.items():
-        outside = [w for w in wholes if not _between(w)]
-        for whole in outside:
-            yield Finding(
-                table.document, table.name, "whole and parts", whole.name, whole.shown,
-                "a value between the least and the most of its parts", whole.shown, FAILS,
-                LIKELY if whole.assumed else CERTAIN, "a mean lies between its parts", 1,
-            )  # fmt: skip
-        inside = [w for w in wholes if w not in outside]
-        if len(inside) > len(parts):
-            yield from _by_weights(table, parts, inside)
-
-
-def _between(whole: Whole) -> bool:
-    numbers, number = [_number(s) for s in whole.parts.values()], _number(whole.shown)
-    return min(x.low for x in numbers) <= number.high and number.low <= max(
-        float(x.value + x.step) for x in numbers
-    )
-
-
-def _by_weights(table: Table, parts: Sequence[str], wholes: Sequence[Whole]) -> Iterator[Finding]:
-    """One set of weights for all rows; the row that is furthest off is left out until it fits."""
-    kept, weights = list(wholes), np.zeros(len(parts))
-    while len(kept) > len(parts):
-        weights, gaps = _weights(kept)
-        if gaps.max() <= NEAR:
-            break
-        kept.pop(int(gaps.argmax()))
-    off = [whole for whole in wholes if whole not in kept]
-    shown = ", ".join(f"{p} {x:.3f}" for p, x in zip(parts, weights, strict=True))
-    sure = LIKELY if len(kept) > len(parts) + len(off) else WEAK
-    why = f"{len(parts)} weights were chosen to fit {len(kept)} rows"
-    yield Finding(
-        table.document, table.name, "whole and parts", "all wholes", "",
-        "one set of weights for all rows", f"{len(kept)} of {len(wholes)} with {shown}",
-        TELLS if off else HOLDS, sure, why, len(wholes),
-    )  # fmt: skip
-    for whole in off:
-        fitted = float(_values([whole])[0] @ weights)
-        yield Finding(
-            table.document, table.name, "whole and parts", whole.name, whole.shown,
-            f"{fitted:.4f} by the weights that explain the other rows", whole.shown, FAILS, sure,
-            why, 1,
-        )  # fmt: skip
-
-
-def _values(wholes: Sequence[Whole]) -> NDArray[np.float64]:
-    return np.array([[float(_number(s).value) for s in w.parts.values()] for w in wholes])
-
-
-def _weights(wholes: Sequence[Whole]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The weights of least total deviation beyond rounding, and how far each whole is off."""
-    values = _values(wholes)
-    targets = np.array([float(_number(w.shown).value) for w in wholes])
-    step = max(float(_number(w.shown).step) for w in wholes)
-    rows, columns = values.shape
-    # Variables: a weight a part, and how far each row is off, the sum of which is least.
-    cost = np.concatenate([np.zeros(columns), np.ones(rows)])
-    bounds = np.vstack([np.hstack([values, -np.eye(rows)]), np.hstack([-values, -np.eye(rows)])])
-    limits = np.concatenate([targets + step, -targets + step])
-    equal = np.concatenate([np.ones(columns), np.zeros(rows)])[None]
-    solved = linprog(cost, A_ub=bounds, b_ub=limits, A_eq=equal, b_eq=[1.0], bounds=(0, None))
-    return solved.x[:columns], solved.x[columns:]
