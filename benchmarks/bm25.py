@@ -3,7 +3,7 @@
     pip install bm25s==0.3.16    # into an environment of its own, or this one for a moment
     python benchmarks/bm25.py
 
-One thread, by turns, five of each; processor time of the search alone, and of index and search. The
+One thread, in turn, five of each; processor time of the search alone, and of index and search. The
 scores of the first two are compared, bit for bit; bm25s has another idf, so that only the work is
 the same.
 """

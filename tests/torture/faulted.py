@@ -315,7 +315,7 @@ def _one(target: Target, fault: str, folder: Path, seed: int) -> Case:
 
 
 def cases(folder: Path, chance: Random) -> Iterator[Case]:
-    """Every target under every fault, by turns."""
+    """Every target under every fault, in turn."""
     can_mount = os.geteuid() == 0
     for number in count():
         for target in TARGETS:
