@@ -1,6 +1,6 @@
 """The one error that this package raises on purpose."""
 
-_WORD, _LONGEST = 200, 1000  # characters of a word of a sentence, and of the sentence
+_PATH, _WORD, _LONGEST = 200, 80, 1000  # characters of a word with and without /, and in all
 
 
 class MemreproError(Exception):
@@ -8,15 +8,16 @@ class MemreproError(Exception):
 
     The command line prints it without a traceback and exits with status 1. Whatever an item holds,
     the sentence stays one: a character that does not print (a control code, one that turns the
-    direction of writing) shows as its escape, and what is too long is cut in its middle: a word of
-    more than 200 characters, which no path or hash has, and a sentence of more than 1,000.
+    direction of writing) shows as its escape, and what is too long is cut in its middle: a path of
+    more than 200 characters, another word of more than 80, and a sentence of more than 1,000.
     """
 
     def __str__(self) -> str:
         said = printable(super().__str__())
         if len(said) > _WORD:
-            said = " ".join(_cut(word, _WORD) for word in said.split(" "))
-        return _cut(said, _LONGEST)
+            words = said.split(" ")
+            said = " ".join(cut(word, _PATH if "/" in word else _WORD) for word in words)
+        return cut(said, _LONGEST)
 
 
 def printable(text: str) -> str:
@@ -24,8 +25,9 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(map(_printed, text))
 
 
-def _cut(text: str, longest: int) -> str:
-    half = longest // 2 - 2
+def cut(text: object, longest: int = 120) -> str:
+    """What an item says, without its middle where it is longer than so many characters."""
+    text, half = str(text), longest // 2 - 2
     return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
 
 

@@ -22,6 +22,7 @@ _LESS = re.compile(r"^\s*(?:<|≤|below|less than|at most|up to|as much as)", re
 _ABOUT = re.compile(r"[~∼≈]|\b(?:about|around|approximately|roughly)\b", re.I)
 _TIMES = {"ms", "s", "hour", "day", "week", "month", "year"}
 _TENS = {"k": 3, "K": 3, "M": 6, "million": 6, "billion": 9}
+_FINEST = Decimal("1e-6")  # a share's last digit
 _WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _WORD = re.compile(rf"(?:up to )?({'|'.join(_WORDS)})\b(?!-)", re.I)
 
@@ -87,12 +88,15 @@ def kind_of(shown: str, heading: str = "") -> str:
     """What sort of number a string prints, of `KINDS`; `heading` is of its column and row.
 
     A share lies between 0 and 1 with decimals and without a sign; a change, a range, a deviation
-    and a mean are numbers.
+    and a mean are numbers, and so is what has more decimals than any count of questions gives.
     """
     number = parse(shown)
     if number is None:
         return "word"
-    if number.unit == "%" or "(%)" in heading:
+    hundred = number.unit == "%" or "(%)" in heading
+    if number.step < (100 if hundred else 1) * _FINEST:
+        return "number"
+    if hundred:
         return "percent"
     if number.unit in _TIMES or "(ms)" in heading:
         return "time"

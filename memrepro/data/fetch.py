@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from memrepro.data.registry import Registration, RemoteFile, UnhashedFile
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.files import atomic
 from memrepro.files.progress import bar
 
@@ -106,7 +106,7 @@ def rows_of(file: UnhashedFile, folder: Path) -> pd.DataFrame | None:
         return None
     table = atomic.read_table(path)
     if missing := [column for column in file.columns if column not in table]:
-        raise MemreproError(f"{path} has no column {missing[0]!r} but {list(table)}")
+        raise MemreproError(f"{path} has no column {missing[0]!r} but {cut(list(table))}")
     rows = table[list(file.columns)].astype(str).map(lambda cell: " ".join(_WORD.findall(cell)))
     found = hashlib.sha256(json.dumps(rows.to_numpy().tolist()).encode()).hexdigest()
     if found != file.rows:

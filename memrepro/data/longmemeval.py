@@ -14,7 +14,7 @@ import ijson
 
 from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.data.gold import Gold
-from memrepro.data.reading import Skipped, check_skipped, minute
+from memrepro.data.reading import Skipped, check_skipped, minute, whole_text
 from memrepro.errors import MemreproError
 
 DUPLICATES = ("first", "last")
@@ -30,6 +30,7 @@ _SCHEMA: dict[str, tuple[type, type]] = {
 }  # fmt: skip
 _NAMES: dict[type, str] = {str: "text", list: "list"}
 _ROLES = ("user", "assistant")
+_DEEPEST = 100  # levels; the schema has five
 _ABSTENTION = "abstention"
 _FLAGGED = ("session_official", "round", "round_official", "turn", "turn_official")
 
@@ -69,8 +70,8 @@ def gold(folder: Path, name: str) -> Iterator[Gold]:
             continue
         kind = _kind(instance)
         yield Gold(
-            instance["question_id"], kind, _clean(instance["question"]),
-            minute(instance["question_date"], _DATE), _clean(str(instance["answer"])),
+            instance["question_id"], kind, whole_text(instance["question"]),
+            minute(instance["question_date"], _DATE), whole_text(str(instance["answer"])),
             abstains=kind == _ABSTENTION,
         )  # fmt: skip
     check_skipped(unusable, number, name)
@@ -157,7 +158,7 @@ def _instances(path: Path) -> Iterator[Any]:
     """The members of a file's list, each as soon as it is read.
 
     Raises:
-        MemreproError: if it is not a list, or not whole JSON.
+        MemreproError: if it is not a list, not whole JSON, or nests too deep.
     """
     with path.open("rb") as file:
         # ijson would take another value, such as an object, for an empty list.
@@ -170,7 +171,8 @@ def _instances(path: Path) -> Iterator[Any]:
         file.seek(0)
         done = 0
         try:
-            for instance in ijson.items(file, "item"):
+            events = ijson.parse(_shallow(ijson.basic_parse(file), path))
+            for instance in ijson.items(events, "item"):
                 done += 1
                 yield instance
         except ijson.JSONError as error:
@@ -181,6 +183,25 @@ def _instances(path: Path) -> Iterator[Any]:
                 f"not behind byte {file.tell()} of {path.stat().st_size}; it is truncated or "
                 "damaged: delete it and run the same command again to fetch it anew"
             ) from error
+
+
+def _shallow(events: Iterable[tuple[str, Any]], path: Path) -> Iterator[tuple[str, Any]]:
+    """The events of a file, unless brackets nest as nothing of the schema does.
+
+    ijson keeps the path to each level: 100,000 levels took 20 GB.
+    """
+    depth = 0
+    for event in events:
+        if event[0] in ("start_map", "start_array"):
+            depth += 1
+            if depth > _DEEPEST:
+                raise MemreproError(
+                    f"{path} nests more than {_DEEPEST} levels deep, which LongMemEval's files do "
+                    "not: delete it and fetch it anew"
+                )
+        elif event[0] in ("end_map", "end_array"):
+            depth -= 1
+        yield event
 
 
 def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:
@@ -196,7 +217,7 @@ def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:
     )
     at = _minute(instance["question_date"], f"date {of_question}", skipped)
     kind = _kind(instance)
-    query = Query(question_id, question_id, _clean(instance["question"]), at, kind)
+    query = Query(question_id, question_id, whole_text(instance["question"]), at, kind)
     answers = list(dict.fromkeys(instance["answer_session_ids"]))
     fault = _answers_fault(instance, answers, {slot.session_id for slot in slots}, kind)
     gold = {"session": answers, **_flagged(slots, sessions)}
@@ -239,7 +260,7 @@ def _session(slot: _Slot) -> Session:
         if turn["role"] == "user" or not groups:
             groups.append([])
         turn_id = f"{slot.session_id}_{position}"
-        groups[-1].append(Turn(turn_id, turn["role"], _clean(turn["content"])))
+        groups[-1].append(Turn(turn_id, turn["role"], whole_text(turn["content"])))
     return Session(slot.session_id, tuple(Round(g[0].turn_id, tuple(g)) for g in groups))
 
 
@@ -280,11 +301,6 @@ def _minute(date: Any, item: str, skipped: Skipped) -> str:
         reason = f"left out: {date!r:.60} is not written like '2023/05/30 (Tue) 23:40'"
         skipped.append((item, reason))
     return at
-
-
-def _clean(text: str) -> str:
-    """The text with half a surrogate pair, which UTF-8 cannot hold, as '?' (as yajl has it)."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _name(instance: Any, number: int) -> str:

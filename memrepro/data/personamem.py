@@ -28,8 +28,9 @@ import pandas as pd
 
 from memrepro.core.memory import Memory, Piece, Query, Round, Turn
 from memrepro.data.gold import Gold
-from memrepro.data.reading import Skipped, check_skipped, damaged
+from memrepro.data.reading import Skipped, check_skipped, damaged, whole_texts
 from memrepro.data.registry import registration
+from memrepro.errors import cut
 from memrepro.files import atomic
 from memrepro.text.lengths import count_tokens
 
@@ -274,7 +275,7 @@ def _table(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """The questions, which must have the columns."""
     table = atomic.read_table(path)
     if missing := [column for column in columns if column not in table]:
-        raise damaged(f"{path} has no column {missing[0]!r} but {list(table)}")
+        raise damaged(f"{path} has no column {missing[0]!r} but {cut(list(table))}")
     return table
 
 
@@ -332,7 +333,7 @@ def _contexts(path: Path) -> dict[str, list[_Said]]:
     for number, line in atomic.numbered_json_lines(path):
         if not isinstance(line, dict):
             raise damaged(f"{path}: line {number} is a {type(line).__name__} and no object")
-        for context_id, turns in line.items():
+        for context_id, turns in whole_texts(line, f"{path}: line {number}").items():
             if context_id in contexts:
                 raise damaged(f"{path}: context {context_id!r} stands twice in it")
             if not isinstance(turns, list):

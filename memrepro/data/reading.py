@@ -46,10 +46,33 @@ def check_skipped(skipped: Sequence[tuple[str, str]], total: int, where: str) ->
 
 
 def json_list(path: Path) -> list[Any]:
-    """The list that a JSON file holds."""
-    value = atomic.read_json(path)
+    """The list that a JSON file holds, its texts as `whole_texts` has them."""
+    value = whole_texts(atomic.read_json(path), str(path))
     if not isinstance(value, list):
         raise damaged(f"{path} is a {type(value).__name__}, no list")
+    return value
+
+
+def whole_texts(value: Any, item: str) -> Any:
+    """A JSON value with '?' for half a surrogate pair, which UTF-8 cannot hold (as yajl has it)."""
+    try:
+        return _whole(value)
+    except RecursionError as error:
+        raise damaged(f"{item} nests too deep") from error
+
+
+def whole_text(text: str) -> str:
+    """The same of one text."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, str):
+        return whole_text(value)
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    if isinstance(value, dict):
+        return {_whole(key): _whole(one) for key, one in value.items()}
     return value
 
 

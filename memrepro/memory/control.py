@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.files.atomic import read_json, write_json
 from memrepro.memory import cold
 from memrepro.memory.folders import DELETED, check_message, check_time, lock, user_folder
@@ -193,7 +193,7 @@ def import_(memory: TieredMemory, path: Path) -> None:
                 check_message(message)
     # At the end too, where tables do not fit each other; nothing of it is kept.
     except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise MemreproError(f"{path} is damaged ({error!r}): export anew") from error
+        raise MemreproError(f"{path} is damaged ({cut(repr(error))}): export anew") from error
 
 
 def _rows(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from memrepro.core.ranking import tie_keys
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, read_yaml
 from memrepro.study.plan import Plan
@@ -288,7 +288,9 @@ def _parquet(path: Path) -> Iterator[Row]:
     except (OSError, ValueError) as error:
         raise MemreproError(f"{path} is no parquet file: {error}") from error
     if missing := {"query_id", "doc_id"} - set(table.columns):
-        raise MemreproError(f"{path} has no column {min(missing)!r}: found {list(table.columns)}")
+        raise MemreproError(
+            f"{path} has no column {min(missing)!r}: found {cut(list(table.columns))}"
+        )
     if not {"rank", "score"} & set(table.columns):
         raise MemreproError(f"{path} has neither rank nor score: found {list(table.columns)}")
     if "setting" in table and table["setting"].nunique() > 1:

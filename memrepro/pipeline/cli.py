@@ -217,7 +217,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"memrepro: {error}", file=sys.stderr)
         return 1
     except PermissionError as error:
-        print(f"memrepro: {error.filename} cannot be read or written", file=sys.stderr)
+        print(f"memrepro: {error.filename or error} cannot be read or written", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
         if (error.name or "memrepro").startswith("memrepro"):

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.evaluate.bootstrap import RESAMPLES, SEED, Interval, paired_difference
 from memrepro.files.atomic import numbered_json_lines, read_table
 
@@ -73,7 +73,7 @@ def _pairs(path: Path) -> Iterable[tuple[str, str]]:
         table = read_table(path)
         if lacking := [name for name in COLUMNS if name not in table]:
             raise MemreproError(
-                f"{path} has no column {lacking[0]!r} but {', '.join(map(str, table))}"
+                f"{path} has no column {lacking[0]!r} but {cut(', '.join(map(str, table)))}"
             )
         return zip(*(table[name] for name in COLUMNS), strict=True)
     lines = numbered_json_lines(path)

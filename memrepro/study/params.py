@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.evaluate.metrics import METRICS
 from memrepro.files.atomic import read_yaml, root
 from memrepro.files.checked import T, checked
@@ -52,7 +52,8 @@ def build_entry(cls: type[T], where: str, entry: object) -> T:
 def _require(where: str, what: str, value: str, known: Collection[str]) -> None:
     if value not in known:
         raise MemreproError(
-            f"params.yaml: {where} names the unknown {what} {value!r}: known are {', '.join(known)}"
+            f"params.yaml: {where} names the unknown {what} {value!r}: known are "
+            f"{cut(', '.join(known), 160)}"
         )
 
 

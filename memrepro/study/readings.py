@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.files.checked import checked
 from memrepro.read.plan import FIELDS, Condition, ReadingStudy
 from memrepro.study import grids
@@ -63,8 +63,9 @@ def _condition(
         variants = run.variants()
         if run.dataset != made.dataset or made.setting not in variants:
             raise MemreproError(
-                f"{where} reads {made.run!r} at the setting {made.setting!r} on {made.dataset}: "
-                f"that run is on {run.dataset} and has the settings {', '.join(variants) or 'none'}"
+                f"{where} reads {made.run!r} at the setting {cut(made.setting, 60)!r} on "
+                f"{made.dataset}: that run is on {run.dataset} and has the settings "
+                f"{cut(', '.join(variants) or 'none')}"
             )
         level = variants[made.setting].granularity
         made = replace(made, granularity=level, run_profile=run.profile)

@@ -58,7 +58,8 @@ def test_the_values_that_round_to_a_number():
         ("0.000", "Δ Overall", "number"), ("0.1-0.2", "", "number"), ("464.6", "", "number"),
         ("30%", "", "percent"), ("37", "drop (%)", "percent"), ("5.09ms", "", "time"),
         ("8", "least time (ms)", "time"), ("589", "", "count"), ("five", "", "count"),
-        ("Contriever", "", "word"),
+        ("Contriever", "", "word"), ("0." + "3" * 30, "", "number"), ("1.00001%", "", "number"),
+        ("0.123456", "", "share"),
     ],
 )  # fmt: skip
 def test_kinds(shown, heading, kind):

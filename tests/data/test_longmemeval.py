@@ -201,6 +201,8 @@ def test_the_folder_must_hold_one_file(tmp_path, instance):
         (b"", "is not whole JSON: .* after 0 whole instances, not behind byte 0 of 0"),
         (b"[1, 2", "not behind byte 5 of 5; it is truncated or damaged: delete it and run the"),
         (b'["\xff"]', "is not whole JSON"),
+        (b"[" * 99_999, "nests more than 100 levels deep"),
+        (b'[{"a":' + b'{"a":' * 99_999, "nests more than 100 levels deep"),
     ],
 )
 def test_a_file_that_is_no_json_list(tmp_path, text, said):

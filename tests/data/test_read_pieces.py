@@ -1,12 +1,13 @@
 """Data sets piece by piece, by a module's `stream`, with known parameters alone."""
 
+import json
 import sys
 from types import ModuleType
 
 import pytest
 
 from memrepro.core.memory import Memory, Piece, Query, Round
-from memrepro.data import read_pieces
+from memrepro.data import read_pieces, reading
 from memrepro.errors import MemreproError
 
 
@@ -49,3 +50,25 @@ def test_an_unknown_parameter_is_named_before_anything_is_read(install, tmp_path
     said = f"data set 'toy' has the unknown parameter 'hole': known are {known}$"
     with pytest.raises(MemreproError, match=said):
         next(found)
+
+
+def test_half_a_surrogate_pair_is_replaced_in_every_text(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('[{"a\\ud800": ["b\\udc00", "\\ud83d\\ude00", 1]}]')
+    assert reading.json_list(path) == [{"a?": ["b?", "\U0001f600", 1]}]
+
+
+def test_a_value_of_many_levels_is_refused(tmp_path):
+    path = tmp_path / "a.json"
+    levels = next(n for n in range(sys.getrecursionlimit(), 0, -10) if json_takes(n))
+    path.write_text("[" * levels + "]" * levels)
+    with pytest.raises(MemreproError, match=r"a\.json nests too deep; the file is not of this"):
+        reading.json_list(path)
+
+
+def json_takes(levels):
+    try:
+        json.loads("[" * levels + "]" * levels)
+    except RecursionError:
+        return False
+    return True

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from memrepro.errors import MemreproError
 
-LONGEST, SLOWEST = 1000, 5  # characters of a sentence, seconds of a case
+LONGEST, SLOWEST = 400, 5  # characters of a sentence, seconds of a case
 ACCEPTED, REFUSED = "accepted", "refused"
 
 

@@ -186,6 +186,22 @@ def _clock(folder: Path, chance: Random) -> Iterator[None]:
 
 
 @contextmanager
+def _slow(folder: Path, chance: Random) -> Iterator[None]:
+    """Only in a child: each call that writes takes 2 ms more, and one that syncs 40 ms."""
+    delays = ("write,pwrite64,pwritev:delay_enter=2000", "fsync,fdatasync:delay_enter=40000")
+    injected = [word for delay in delays for word in ("-e", f"inject={delay}")]
+    command = ["strace", "-f", "-qq", "-o", os.devnull, "-p", str(os.getpid()), *injected]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as tracer:
+        while "TracerPid:\t0\n" in Path("/proc/self/status").read_text():
+            assert tracer.poll() is None, "strace does not trace"
+            time.sleep(0.01)
+        try:
+            yield
+        finally:
+            tracer.terminate()
+
+
+@contextmanager
 def _instead(make: Callable[[Path, Path], object], file: str, folder: Path) -> Iterator[None]:
     """Something else in a file's place, and the file again afterwards."""
     at = next(folder.glob(file), folder / file)
@@ -209,7 +225,10 @@ def _instead(make: Callable[[Path, Path], object], file: str, folder: Path) -> I
 # In the parent, around the child that works; a folder of its own is mounted for each.
 AROUND = {"full disk": _full, "read-only file system": _read_only}
 # In the child.
-WITHIN = {"quota": _quota, "no permission": _not_allowed, "a clock that jumps": _clock}
+WITHIN = {
+    "quota": _quota, "no permission": _not_allowed, "a clock that jumps": _clock,
+    "slow disk": _slow,
+}  # fmt: skip
 INSTEAD: dict[str, Callable[[Path, Path], object]] = {
     "a folder in its place": lambda at, _: at.mkdir(),
     "a link to nothing": lambda at, _: at.symlink_to("nowhere/at/all"),
@@ -316,7 +335,7 @@ def _one(target: Target, fault: str, folder: Path, seed: int) -> Case:
 
 def cases(folder: Path, chance: Random) -> Iterator[Case]:
     """Every target under every fault, in turn."""
-    can_mount = os.geteuid() == 0
+    can_mount, can_trace = os.geteuid() == 0, shutil.which("strace")
     for number in count():
         for target in TARGETS:
             for fault in FAULTS:
@@ -324,6 +343,9 @@ def cases(folder: Path, chance: Random) -> Iterator[Case]:
                 at.mkdir()
                 if not can_mount and fault in (*AROUND, "no permission"):
                     yield Case(f"{target.name}: {fault}", "not run: root alone can")
+                    continue
+                if not can_trace and fault == "slow disk":
+                    yield Case(f"{target.name}: {fault}", "not run: strace is not installed")
                     continue
                 try:
                     yield _one(target, fault, at, chance.randrange(10**9))

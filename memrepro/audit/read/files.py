@@ -18,7 +18,7 @@ import yaml
 from memrepro.audit.read.grid import Grid, Unread
 from memrepro.audit.read.meaning import entry_of_grid
 from memrepro.audit.tables import Table, read_tables, table_of
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.files.atomic import read_table, write_text
 
 _NEEDED = ("row", "column", "reported")
@@ -137,7 +137,7 @@ def _grids(path: Path, alone: bool) -> Iterator[Grid | Unread]:
         raise
     # Each library has errors of its own for a file that is broken, and lets others' through.
     except Exception as error:
-        why = f"it is damaged, or not what its name says ({type(error).__name__}: {error})"
+        why = f"it is damaged, or not what its name says ({type(error).__name__}: {cut(error)})"
         if alone:
             raise MemreproError(f"{path} cannot be read: {why}") from error
         yield Unread(path.name, why)

@@ -106,12 +106,8 @@ def density(n: int, digits: int, way: str) -> float:
         return 1.0
     low, rest = np.divmod(np.arange(n + 1, dtype=np.int64) * scale, n)
     rounded = low + (2 * rest >= n)
-    seen = np.zeros(scale + 1, bool)
-    if way in (ROUNDED, ANY):
-        seen[rounded] = True
-    if way in (CUT, ANY):
-        seen[low] = True
-    return float(seen.mean())
+    seen = {ROUNDED: rounded, CUT: low, ANY: np.append(low, rounded)}[way]
+    return float(len(np.unique(seen)) / (scale + 1))
 
 
 def fits(
