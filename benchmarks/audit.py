@@ -1,6 +1,7 @@
 """What the audit catches and what it cries wolf about: made tables, clean and with one slip.
 
     python benchmarks/audit.py [--tables N] [--seed S] [--json FILE]
+    python benchmarks/audit.py --paper 30      # one of 30 tables in LaTeX, read and audited
 
 A table is drawn from true counts: three to eight rows, three to five parts and mostly their whole,
 one or two cut-offs, shares of one to four digits or percentages, rounded or cut off, the whole over
@@ -15,11 +16,13 @@ import time
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from memrepro.audit.check import audit_file
 from memrepro.audit.consistency import findings
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK
 from memrepro.audit.tables import Table, table_of
@@ -244,13 +247,42 @@ def rates(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(made).T.rename_axis(by).round(1)
 
 
+def latex(made: Made) -> str:
+    """A table as a paper sets it."""
+    sizes = dict(zip(PARTS, made.sizes, strict=False)) if made.stated else {}
+    heads = [f"{c} ($n={sizes[p]}$)" if (p := c.split()[-1]) in sizes else c for c in made.columns]
+    lines = [["Method", *heads], *([row, *cells] for row, cells in made.rows.items())]
+    body = "\n".join(" & ".join(line) + r" \\" for line in lines)
+    total = f" The test has {made.sizes.sum()} questions." if made.stated else ""
+    return rf"""\begin{{table}}\caption{{Results.{total}}}
+\begin{{tabular}}{{l{"c" * len(heads)}}}\toprule
+{body}
+\bottomrule\end{{tabular}}\end{{table}}"""
+
+
+def paper(tables: int, seed: int) -> None:
+    """The seconds of one paper, every second table with a slip."""
+    made = [one for one, kind, number in cases(tables, seed) if bool(kind) == bool(number % 2)]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "paper.tex"
+        path.write_text("\n".join(map(latex, made)))
+        start = time.perf_counter()
+        report = audit_file(path)
+        took, found = time.perf_counter() - start, len(report.failing("likely"))
+    print(f"{len(report.tables)} tables of LaTeX in {took:.1f} s, {found} findings")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after that")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--paper", type=int, default=0, help="a paper of so many tables, timed")
     arguments = parser.parse_args()
+    if arguments.paper:
+        paper(arguments.paper, arguments.seed)
+        return
     until = time.monotonic() + arguments.seconds
     made = takewhile(lambda _: time.monotonic() < until, cases(arguments.tables, arguments.seed))
     frame = pd.DataFrame([judged(*case) for case in made])

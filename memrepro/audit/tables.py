@@ -29,6 +29,7 @@ KEYS: Mapping[str, str] = {
     "caption": "as printed",
     "bold": "row → the columns whose cells are set in bold",
     "underlined": "row → the columns whose cells are underlined",
+    "starred": "row → the columns whose cells have a mark of significance",
     "columns": "the heads, nested ones spelled out",
     "rows": "row → its cells, as printed",
     "notes": "findings of whoever copied it",

@@ -115,6 +115,7 @@ def test_a_table_as_papers_set_it(tmp_path):
     }
     assert list(entry["n"].values()) == [80, 40, 120]
     assert entry["bold"] == {"Baselines, Ours": entry["columns"][:2]}
+    assert entry["starred"] == {"Baselines, BM25, small": entry["columns"][:1]}
     assert [one.why for one in read.unread] == [
         "main.tex, table 2 prints no row of numbers: nothing can be checked"
     ]
@@ -124,6 +125,23 @@ def test_a_table_as_papers_set_it(tmp_path):
     assert (again.rows, again.reading["n"]) == (read.tables[0].rows, entry["n"])
     said = {f.rule: f for f in audit_file(path).failing("likely")}
     assert {"p of its statistic", "change in words"} <= set(said)
+
+
+@pytest.mark.parametrize(
+    ("cell", "text", "starred"),
+    [
+        ("0.5$^{*}$", "0.5", True), (r"0.5\textsuperscript{**}", "0.5", True),
+        (r"$0.5^{\dagger} \pm 0.01$", "0.5 ±0.01", True), ("0.5*", "0.5", True),
+        (r"0.5\textsuperscript{a}", "0.5", False),
+    ],
+)  # fmt: skip
+def test_a_mark_behind_a_number_is_kept_apart(tmp_path, cell, text, starred):
+    pytest.importorskip("pylatexenc")
+    path = tmp_path / "a.tex"
+    path.write_text(rf"\begin{{tabular}}{{lc}} & A \\ x & {cell} \\ y & 0.7 \end{{tabular}}")
+    (entry,) = tables_of(path).entries.values()
+    assert entry["rows"]["x"] == [text]
+    assert entry.get("starred", {}) == ({"x": ["A"]} if starred else {})
 
 
 def test_a_web_page_of_arxiv(tmp_path):
@@ -142,6 +160,7 @@ def test_a_web_page_of_arxiv(tmp_path):
     assert entry["rows"] == {"BM25": ["0.25", "0.30± 0.01"], "Ours": ["0.35", "0.50"]}
     assert entry["columns"] == ["R@5, Easy", "R@5, Hard"]
     assert entry["bold"] == {"Ours": ["R@5, Easy"]}
+    assert entry["starred"] == {"Ours": ["R@5, Hard"]}
     assert set(entry["n"].values()) == {40}
 
 

@@ -33,6 +33,45 @@ def test_f1_follows_from_precision_and_recall():
     assert failing(["P", "R", "F1"], rows) == [("F1 of P and R", "c, F1")]
 
 
+def test_a_harmonic_mean_is_of_the_two_columns_that_most_rows_follow():
+    columns = ["A, Seen", "A, Unseen", "A, Runs", "A, H", "B, Seen", "B, Unseen", "B, H"]
+    rows = {
+        "a": ["0.60", "0.30", "3", "0.40", "0.50", "0.50", "0.50"],
+        "b": ["0.70", "0.20", "3", "0.31", "0.80", "0.20", "0.32"],
+        "c": ["0.80", "0.40", "5", "0.53", "0.60", "0.40", "0.84"],
+        "d": ["0.90", "0.10", "5", "0.18", "0.90", "0.60", "0.72"],
+    }
+    assert failing(columns, rows) == [("harmonic mean", "c, B, H")]
+    # An H that follows from no two columns beside it is something else.
+    other = {row: [*cells[:3], "0.9", *cells[4:6], cells[6]] for row, cells in rows.items()}
+    assert failing(columns, other) == [("harmonic mean", "c, B, H")]
+
+
+CHANGES = {
+    "a": ["+0.050 [0.010, 0.090]", "-0.01 [-0.03, 0.01]", ".003"],
+    "b": ["+0.020 [-0.010, 0.050]", "+0.06 [0.02, 0.10]", "0.21"],
+    "c": ["+0.004 [-0.006, 0.014]", "+0.02 [-0.01, 0.05]", "<0.001"],
+}
+
+
+@pytest.mark.parametrize(
+    ("starred", "found"),
+    [
+        ({"a": ["Δ X", "p"], "b": ["Δ Y"], "c": ["p"]}, []),
+        ({"a": ["Δ X", "p"], "b": ["Δ Y"], "c": ["p", "Δ Y"]}, [("c, Δ Y", "likely")]),
+        ({"a": ["Δ X", "p"], "b": ["Δ Y", "p"], "c": ["p"]}, [("b, p", "likely")]),
+        ({"a": ["Δ X", "p"], "c": ["p"]}, [("b, Δ Y", "weak")]),
+        ({}, []),  # nothing is marked
+        ({"b": ["Δ X"], "c": ["Δ X"]}, []),  # most marks say something else
+    ],
+)
+def test_a_mark_of_significance_against_what_is_printed_beside_it(starred, found):
+    table = {"columns": ["Δ X", "Δ Y", "p"], "rows": CHANGES, "starred": starred}
+    told = audit_tables({"t": table}).failing("weak")
+    assert [(f.where, f.sure) for f in told] == found
+    assert {f.rule for f in told} <= {"marked significant"}
+
+
 def test_deviations_of_whole_numbers():
     # 1, 2, 2, 5: mean 2.50, deviation 1.73.
     rows = {"good": ["2.50", "1.73"], "mean": ["2.60", "1.73"], "deviation": ["2.50", "1.74"]}

@@ -17,6 +17,7 @@ class Cell(NamedTuple):
     columns: int = 1
     rows: int = 1
     filled: bool = False  # from a cell to its left or above
+    starred: bool = False  # with the mark that significance has
 
 
 class Grid(NamedTuple):
@@ -41,11 +42,23 @@ class Unread(NamedTuple):
 
 
 _DASHES = {"—": "-", "–": "-", "−": "-", "\u00a0": " ", "\u2009": " "}
-_MARKS = re.compile(r"(?<=[\d%)])\s*[*†‡§¶⋆★✩↑↓▲▼]+$|^[*†‡§¶⋆★✩↑↓▲▼]+\s*(?=[\d.])")
+_STAR = re.compile(r"(?<=[\d%)\]])\s*[*∗⋆†‡]")
+_MARKS = re.compile(
+    r"(?<=[\d%)\]])\s*[*∗†‡§¶⋆★✩↑↓▲▼]+(?=\s*(?:$|[±\[(/]))|^[*†‡§¶⋆★✩↑↓▲▼]+\s*(?=[\d.])"
+)
 _NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|✗|×)?", re.I)
 NUMBER = re.compile(
     r"[~≈<>≤≥]?\s*[-+]?\d[\d,]*(?:\.\d+)?\s*(?:%|[kKM]\b|ms\b|s\b|x\b)?\s*(?:[±(\[/].*)?"
 )
+
+
+def cell_of(
+    text: str, bold: bool = False, underlined: bool = False, columns: int = 1, rows: int = 1,
+    *, filled: bool = False,
+) -> Cell:  # fmt: skip
+    """A cell of what it prints, its marks still on it."""
+    starred = bool(_STAR.search(text))
+    return Cell(cleaned(text), bold, underlined, columns, rows, filled, starred)
 
 
 def cleaned(text: str) -> str:

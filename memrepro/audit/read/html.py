@@ -6,7 +6,7 @@ from typing import Any
 
 from lxml import html
 
-from memrepro.audit.read.grid import Cell, Grid, Unread, cleaned, filled
+from memrepro.audit.read.grid import Cell, Grid, Unread, cell_of, filled
 from memrepro.errors import MemreproError
 
 
@@ -51,14 +51,14 @@ def _cell(node: Any) -> Cell:
             if "mathbf" in said:
                 maths.set("class", "ltx_font_bold")
     for mark in node.xpath(".//sup|.//*[contains(@class, 'ltx_note')]"):
-        if not re.search("[±+-]", mark.text_content()):
+        if not re.search("[±+*∗†‡-]", mark.text_content()):
             mark.drop_tree()
     classes = " ".join(n.get("class", "") + " " + n.get("style", "") for n in node.iter("*"))
     tags = {n.tag for n in node.iter("*")}
     bold = bool(tags & {"b", "strong"}) or bool(re.search(r"ltx_font_bold|weight:\s*bold", classes))
     under = "u" in tags or bool(re.search("ltx_framed_underline|underline", classes))
     columns, rows = (_span(node, key) for key in ("colspan", "rowspan"))
-    return Cell(cleaned(node.text_content()), bold, under, columns, rows)
+    return cell_of(node.text_content(), bold, under, columns=columns, rows=rows)
 
 
 def _span(node: Any, key: str) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pylatexenc import latex2text, latexwalker, macrospec
 
-from memrepro.audit.read.grid import Cell, Grid, Unread, cleaned, filled
+from memrepro.audit.read.grid import Cell, Grid, Unread, cell_of, filled
 from memrepro.errors import MemreproError
 
 _TABLES = {"tabular": "[{", "tabular*": "{[{", "tabularx": "{[{", "tabulary": "{[{",
@@ -153,7 +153,7 @@ class _Reader:
                 spans = next((a.latex_verbatim().strip("{} ") for a in arguments[1:2]), "1")
                 rows = abs(int(float(spans))) or 1
         bold, under = self._marked(nodes)
-        return Cell(cleaned(self.text(nodes)), bold, under, columns, rows)
+        return cell_of(self.text(nodes), bold, under, columns=columns, rows=rows)
 
     def _marked(self, nodes: Sequence[Any]) -> tuple[bool, bool]:
         """Whether what a cell prints is bold, or underlined, in any part."""
@@ -190,7 +190,7 @@ class _Reader:
                              .get_latex_nodes()[0])  # fmt: skip
         if name in _LAST:
             return self._text([a for a in arguments if a is not None][-1])
-        if name == "textsuperscript" and not re.search(r"[\d±]", self.text(arguments)):
+        if name == "textsuperscript" and not re.search(r"[\d±*†‡]", self.text(arguments)):
             return ""
         if name == "pm":
             return "±"
@@ -204,7 +204,8 @@ class _Reader:
             if getattr(node, "delimiters", ("",))[0] in ("$", "\\("):
                 # Sub- and superscripts: a deviation is kept, a mark of a footnote is not.
                 inner = self.text(node.nodelist)
-                inner = re.sub(r"\^\s*(?:[*†‡a-z∗⋆]|\\?circ)+", "", inner)
+                inner = re.sub(r"\^\s*(?:[a-z]|\\?circ)+", "", inner)
+                inner = re.sub(r"\^\s*(?=[*†‡∗⋆])", "", inner)
                 return inner.replace("_", " ").replace("^", " ").replace("∗", "*")
             return self.text(_children(node))
         return str(self.texts.nodelist_to_text([node]))

@@ -102,11 +102,11 @@ def _entry(
         entry["n_source"] = "the caption"
     if sizes := {column: n for column, n in sizes.items() if n > 0}:
         entry["n"] = sizes
-    for key, mark in (("bold", "bold"), ("underlined", "underlined")):
+    for key in ("bold", "underlined", "starred"):
         marked = {
             row: own for row, cells in named.items()
             if (own := [c for c, cell in zip(columns, cells, strict=True)
-                          if getattr(cell, mark) and is_number(cell.text)])
+                          if getattr(cell, key) and is_number(cell.text)])
         }  # fmt: skip
         if marked:
             entry[key] = marked

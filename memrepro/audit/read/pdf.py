@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pdfplumber
 
-from memrepro.audit.read.grid import Cell, Grid, Unread, cleaned, filled
+from memrepro.audit.read.grid import Grid, Unread, cell_of, filled
 from memrepro.errors import MemreproError
 
 _CAPTION = re.compile(r"^Table\s+\d+[.:].*", re.M)
@@ -20,7 +20,7 @@ def grids(path: Path) -> Iterator[Grid | Unread]:
             found = page.extract_tables()
             for i, rows in enumerate(found):
                 name = f"{path.name}, page {number}, table {i + 1}"
-                cells = [[Cell(cleaned(text or "")) for text in row] for row in rows]
+                cells = [[cell_of(text or "") for text in row] for row in rows]
                 # Which caption is of which table is clear only where there are as many.
                 caption = captions[i] if len(captions) == len(found) else ""
                 try:

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memrepro.audit.read.grid import Cell, Grid, Unread, cleaned, filled
+from memrepro.audit.read.grid import Cell, Grid, Unread, cell_of, filled
 from memrepro.errors import MemreproError
 
 
 def of_csv(path: Path) -> Iterator[Grid | Unread]:
     """The one table of a csv file."""
     with path.open(encoding="utf-8-sig", newline="") as lines:
-        rows = [[Cell(cleaned(text)) for text in row] for row in csv.reader(lines)]
+        rows = [[cell_of(text) for text in row] for row in csv.reader(lines)]
     yield _grid(rows, path.name, "")
 
 
@@ -44,7 +44,7 @@ def _cell(cell: Any, columns: int, rows: int) -> Cell:
         elif shown != "General" and set(shown) <= set("0#,."):
             text = f"{cell.value:.{digits}f}"
     font = cell.font
-    return Cell(cleaned(text), bool(font and font.b), bool(font and font.u), columns, rows)
+    return cell_of(text, bool(font and font.b), bool(font and font.u), columns=columns, rows=rows)
 
 
 def _grid(rows: list[list[Cell]], source: str, caption: str) -> Grid | Unread:

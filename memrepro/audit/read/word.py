@@ -5,7 +5,7 @@ from pathlib import Path
 
 from docx import Document
 
-from memrepro.audit.read.grid import Cell, Grid, Unread, cleaned, filled
+from memrepro.audit.read.grid import Grid, Unread, cell_of, filled
 from memrepro.errors import MemreproError
 
 
@@ -21,7 +21,7 @@ def grids(path: Path) -> Iterator[Grid | Unread]:
                 under = bool(runs) and any(run.underline for run in runs)
                 again = id(cell._tc) in seen
                 seen.add(id(cell._tc))
-                line.append(Cell(cleaned(cell.text), bold, under, filled=again))
+                line.append(cell_of(cell.text, bold, under, filled=again))
             rows.append(line)
         try:
             yield Grid(name, "", filled(rows, name))

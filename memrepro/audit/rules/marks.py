@@ -1,11 +1,17 @@
-"""What is set in bold or underlined against the numbers: best and second best of their column."""
+"""What is bold, underlined or starred against the numbers: best, second best, significant."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
 from memrepro.audit.printed import parse
+from memrepro.audit.rules.statistics import interval_of
 from memrepro.audit.tables import Table
 
+_SIGNIFICANT = "marked significant"
+_P = r"(?:^|[ ,])p(?:[- ]?values?)?$"
+_CHANGE = r"Δ|(?i:\b(?:diff(?:erence)?|gain|change|improvement|delta)\b)"
 _TELLING = 3  # columns whose marks agree, from which on a mark means the best
 
 
@@ -32,6 +38,48 @@ def best(table: Table) -> Iterator[Finding]:
                     f"the {name}: {better}", shown,
                     FAILS, LIKELY if len(good) >= _TELLING else WEAK, why, len(table.rows),
                 )  # fmt: skip
+
+
+def significant(table: Table) -> Iterator[Finding]:
+    """A mark of significance against what is printed with it, in a table where most agree.
+
+    A change's interval is clear of 0 where it is marked, and a p is below 0.05. Only where both
+    marked and unmarked numbers stand does a mark say anything. That the mark, the interval and p
+    are of one level and one test is an assumption; a change that is not marked is weak.
+    """
+    starred: Mapping[str, Sequence[str]] = table.reading.get("starred", {})
+    made = []
+    for row, column, shown in table.cells():
+        clear = _clear(row, column, shown)
+        if clear is not None:
+            made.append((row, column, shown, column in starred.get(row, ()), clear))
+    good = sum(mark == clear for *_, mark, clear in made)
+    if len({mark for *_, mark, _ in made}) < 2 or 2 * good <= len(made) or len(made) < _TELLING:
+        return
+    why = "if the mark is of the printed test at its level"
+    yield tally(table, _SIGNIFICANT, "all changes and p", "marked where clear of 0, or p < 0.05",
+                good, len(made), why)._replace(sure=LIKELY)  # fmt: skip
+    for row, column, shown, mark, clear in made:
+        if mark != clear:
+            expected = "a mark" if clear else "no mark: 0 is in the interval, or p is 0.05 or more"
+            yield Finding(
+                table.document, table.name, _SIGNIFICANT, f"{row}, {column}", shown, expected,
+                f"{shown}, {'' if mark else 'not '}marked", FAILS, LIKELY if mark else WEAK, why, 3,
+            )  # fmt: skip
+
+
+def _clear(row: str, column: str, shown: str) -> bool | None:
+    """Whether a change's interval is clear of 0, or a p below 0.05; None for another cell."""
+    number = parse(shown)
+    if number is None:
+        return None
+    if re.search(_P, column):
+        return number.high <= 0.05 or (number.bound == "less" and number.value <= Decimal("0.05"))
+    if (ends := interval_of(shown)) and (
+        number.signed or ends[1] < 0 or re.search(_CHANGE, f"{row}, {column}")
+    ):
+        return not ends[1] <= 0 <= ends[2]
+    return None
 
 
 def _marked(table: Table, key: str) -> Iterator[tuple[str, list[str], bool, str]]:

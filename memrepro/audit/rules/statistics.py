@@ -1,11 +1,12 @@
-"""Numbers that one formula ties: F1, means and deviations of whole numbers, p-values, changes.
+"""Numbers that one formula ties: harmonic means, deviations of whole numbers, p-values, changes.
 
 Rules over rows take a table; rules over prose take a text, captions among them.
 """
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from scipy import stats
 
@@ -18,8 +19,10 @@ _HEADS = {
     "r": r"\bR(?:ec(?:all)?)?\b\.?(?!@)",
     "f": r"\bF-?1?\b",
 }
+_HARMONIC = r"(?i:harmonic|\bh-?mean\b)|\bHM\b|(?:^|[ ,])H$"
+_ROWS = 3  # that must be there before a column's meaning is taken from them
 _INTERVAL = re.compile(
-    r"([-−]?\d*\.?\d+)\s*%?\s*[\[(]\s*([-−]?\d*\.?\d+)\s*%?\s*[,;–-]\s*([-−]?\d*\.?\d+)\s*%?\s*[\])]"
+    r"([-−+]?\d*\.?\d+)\s*%?\s*[\[(]\s*([-−]?\d*\.?\d+)\s*%?\s*[,;–-]\s*([-−]?\d*\.?\d+)\s*%?\s*[\])]"
 )
 _TEST = re.compile(
     r"\b(?P<kind>[tFzr]|χ2|χ²|chi2|\\chi\^2)\s*(?:\(\s*(?P<one>\d+(?:\.\d+)?)\s*"
@@ -32,33 +35,67 @@ _CHANGE = re.compile(
 )
 
 
+# Row, column, cell, the least and most that follow, and whether the cell lies between.
+_Held = tuple[str, str, str, float, float, bool]
+
+
 def f1(table: Table) -> Iterator[Finding]:
     """F1 = 2PR / (P + R), with what rounding leaves open; a macro F1 need not be that."""
-    made = []
+    made: list[_Held] = []
     for column in table.columns:
         head = re.sub(_HEADS["f"], "", column).strip(" ,")
         p, r = (_beside(table, column, head, _HEADS[key]) for key in "pr")
-        if not re.search(_HEADS["f"], column) or not p or not r:
+        if re.search(_HEADS["f"], column) and p and r:
+            made += _harmonics(table, p, r, column)
+    why = "arithmetic, if F1 is of these P and R and no mean of several"
+    yield from _told(table, "F1 of P and R", "2PR / (P + R)", made, why)
+
+
+def harmonic(table: Table) -> Iterator[Finding]:
+    """A column named so is the harmonic mean of two beside it: those that most rows follow."""
+    for column in table.columns:
+        if not re.search(_HARMONIC, column):
             continue
-        for row, cells in table.rows.items():
-            shown = [parse(cells[c]) for c in (p, r, column)]
-            if all(n is not None and n.value > 0 for n in shown):
-                low, high = (_harmonic(*(getattr(n, end) for n in shown[:2]))
-                             for end in ("low", "high"))  # fmt: skip
-                f = shown[2]
-                assert f is not None
-                holds = low <= f.high + 1e-9 and high >= f.low - 1e-9
-                made.append((row, column, cells[column], low, high, holds))
+        group = column.rpartition(", ")[0]
+        beside = [c for c in table.columns if c != column and c.rpartition(", ")[0] == group]
+        pairs = [(_harmonics(table, a, b, column), a, b) for a, b in combinations(beside, 2)]
+        made, a, b = max(
+            pairs, key=lambda pair: sum(one[-1] for one in pair[0]), default=([], "", "")
+        )
+        if len(made) >= _ROWS and 2 * sum(one[-1] for one in made) > len(made):
+            why = "arithmetic, if it is of these two columns, which most rows follow"
+            yield from _told(table, "harmonic mean", f"2ab / (a + b) of {a} and {b}", made, why)
+
+
+def _harmonics(table: Table, p: str, r: str, column: str) -> list[_Held]:
+    """Each row's cell of a column against the harmonic mean of two others."""
+    made = []
+    for row, cells in table.rows.items():
+        shown = [parse(cells[c]) for c in (p, r, column)]
+        if all(n is not None and n.value > 0 for n in shown):
+            low, high = (
+                _harmonic(*(getattr(n, end) for n in shown[:2])) for end in ("low", "high")
+            )
+            f = shown[2]
+            assert f is not None
+            holds = low <= f.high + 1e-9 and high >= f.low - 1e-9
+            made.append((row, column, cells[column], low, high, holds))
+    return made
+
+
+def _told(
+    table: Table, rule: str, formula: str, made: Sequence[_Held], why: str
+) -> Iterator[Finding]:  # fmt: skip
+    """In how many rows it holds, and where it does not if it does in most."""
     good = sum(holds for *_, holds in made)
     if made:
-        yield tally(table, "F1 of P and R", "all rows", "2PR / (P + R)", good, len(made),
-                    "arithmetic, if F1 is of these P and R and no mean of several")  # fmt: skip
+        yield tally(table, rule, "all rows", formula, good, len(made), why)
     for row, column, cell, low, high, holds in made:
         if not holds and 2 * good > len(made):
             yield Finding(
-                table.document, table.name, "F1 of P and R", f"{row}, {column}", cell,
+                table.document, table.name, rule, f"{row}, {column}", cell,
                 f"{(low + high) / 2:.4g} ({low:.4g} to {high:.4g})", cell, FAILS, LIKELY,
-                f"{good} of {len(made)} rows follow 2PR / (P + R)", 3,
+                f"{good} of {len(made)} rows follow {formula}", 3,
             )  # fmt: skip
 
 
