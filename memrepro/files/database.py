@@ -12,6 +12,7 @@ from memrepro.errors import MemreproError
 _BUSY_SECONDS = 60
 # SQLite's limit on variables in one statement is higher everywhere.
 _AT_ONCE = 500
+_KINDS = {"BLOB": bytes, "INTEGER": int}
 
 
 class Database:
@@ -39,7 +40,9 @@ class Database:
             MemreproError: if it is damaged or cannot be written.
         """
         self.path, self._table, self._what, self._if_damaged = path, table, what, if_damaged
-        self._marks = ", ".join("?" * (columns.count(",") + 1))
+        defined = [one.split()[:2] for one in columns.split(", ")]
+        self._kinds = {name: _KINDS[kind] for name, kind in defined}
+        self._marks = ", ".join("?" * len(defined))
         with self._explained():
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
@@ -57,13 +60,24 @@ class Database:
         return [key for key in keys if key not in here]
 
     def rows_of(self, columns: str, keys: Sequence[bytes]) -> Iterator[tuple[Any, ...]]:
-        """Columns of the rows of these keys, in no order; of those that are here."""
+        """Columns of the rows of these keys, the key first, in no order; of those that are here.
+
+        Raises:
+            MemreproError: if a key leads to the row of another one, or to one of other types.
+        """
+        kinds = [self._kinds[name] for name in columns.split(", ")]
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
-            marks = ",".join("?" * len(some))
-            yield from self.rows(
-                f"SELECT {columns} FROM {self._table} WHERE key IN ({marks})", some
-            )
+            found = f"FROM {self._table} WHERE key IN ({','.join('?' * len(some))})"
+            if columns != "key":
+                # By its number, so that the key is the row's own and not what the index says.
+                found = f"FROM {self._table} NOT INDEXED WHERE rowid IN (SELECT rowid {found})"
+            asked = set(some)
+            for row in self.rows(f"SELECT {columns} {found}", some):
+                if row[0] not in asked or not all(map(isinstance, row, kinds)):
+                    raise self.damaged(f"the row {str(row[0])[:40]!r} is not what its key asks for")
+                asked.remove(row[0])
+                yield row
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, read as they are asked for."""

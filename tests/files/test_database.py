@@ -93,6 +93,20 @@ def test_damaged_pages_are_one_sentence(tmp_path):
         list(store.rows("SELECT * FROM numbers"))
 
 
+def test_a_key_that_leads_to_another_row_is_named(tmp_path):
+    path = tmp_path / "a.sqlite"
+    keys = [b"the first", b"the second", b"the third"]
+    with opened(path) as store:
+        store.insert([(key, number) for number, key in enumerate(keys)])
+    data = bytearray(path.read_bytes())
+    at = data.rindex(keys[1]) + len(keys[1])  # the index has a key and the number of its row
+    assert data[at] == 2
+    data[at] = 3
+    path.write_bytes(data)
+    with opened(path) as store, pytest.raises(MemreproError, match="is not what its key asks for"):
+        list(store.rows_of("key, number", keys[1:2]))
+
+
 def test_another_schema_is_one_sentence(tmp_path):
     path = tmp_path / "a.sqlite"
     db = sqlite3.connect(path)

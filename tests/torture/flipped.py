@@ -10,6 +10,8 @@ from random import Random
 
 import numpy as np
 
+from memrepro.data.fetch import check_before_use, fetch_all, mirror_folder
+from memrepro.data.registry import registration
 from memrepro.encode.encoder import HashEncoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
@@ -105,10 +107,33 @@ def results(folder: Path, chance: Random) -> Iterator[Case]:
             yield Case(Path(name).suffix.lstrip("."), "named", "" if found == {name} else told)
 
 
+def inputs(folder: Path, chance: Random) -> Iterator[Case]:
+    """Raw files of a real data set: named before use, and fetched anew."""
+    told = registration("personabench-n00")
+    if not mirror_folder():
+        while True:
+            yield Case("raw file", "not run: no mirror")
+    fetch_all(told, folder)
+    while True:
+        path = folder / chance.choice(told.files).path
+        before = path.read_bytes()
+        flip(path, chance)
+        try:
+            check_before_use(told, folder)
+        except MemreproError as error:
+            broken = "" if str(path) in str(error) else f"{path} was changed, and not named"
+        else:
+            broken = f"{path} was changed, and taken"
+        fetch_all(told, folder)
+        if path.read_bytes() != before:
+            broken = f"{path} was not fetched anew"
+        yield Case("raw file", "named", broken)
+
+
 def cases(folder: Path, chance: Random) -> Iterator[Case]:
-    """All three in turn."""
+    """All four in turn."""
     parts = []
-    for part in (vectors, answers, results):
+    for part in (vectors, answers, inputs, results):
         (folder / part.__name__).mkdir()
         parts.append(part(folder / part.__name__, chance))
     while True:

@@ -6,8 +6,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -156,6 +158,11 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
             except subprocess.TimeoutExpired:
                 os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
+                # DVC takes a lock for held until its process is gone, which takes a moment.
+                with suppress(ProcessLookupError):
+                    while True:
+                        os.killpg(child.pid, 0)
+                        time.sleep(0.05)
                 return None
 
     def found() -> dict[str, str]:
