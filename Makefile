@@ -4,6 +4,7 @@
 # make serve [PORT=8000]                  show it on this machine alone
 # make rehearse [SCALE=1/50]              the full profile here, on generated data and tiny models
 # make torture [MINUTES=20]               faults by the hundred (docs/reliability.md)
+# make bench                              ours beside its peers, in one run: results/bench.md
 # make sbom                               what is installed, as CycloneDX: build/sbom.cdx.json
 # make check                              lint, format, types, notebooks
 # make lock                               write the lock files anew from pyproject.toml
@@ -18,7 +19,7 @@ export PYTHONHASHSEED := 0
 # Where Python keeps no compiled modules, each of many processes compiles its imports: 7 s and more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: repro test report serve rehearse torture sbom check lock clean-venv
+.PHONY: repro test report serve rehearse torture bench sbom check lock clean-venv
 repro: .venv/.installed
 	$(BIN)/memrepro repro $(PROFILE)
 
@@ -41,6 +42,11 @@ rehearse: .venv/.installed
 # Not among the tests, as it takes long: the table of its last run is committed.
 torture: .venv/.installed
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) --output docs/torture.csv
+
+# Two of the peers stay out of the environment; it must have the machine for itself.
+bench: .venv/.installed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --target build/peers bm25s==0.3.16 ranx==0.3.21
+	$(BIN)/python benchmarks/bench.py
 
 # The tool stays out of the environment that it describes.
 sbom: .venv/.installed

@@ -12,15 +12,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import cache, partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Generic
 
 from memrepro.cluster.spread import Item, Result, in_order
 from memrepro.errors import MemreproError
+from memrepro.files.processes import worker_pool
 
 VARIABLE = "MEMREPRO_CLUSTER"
 # How long a port, and then Ray behind it, may take to answer.
@@ -196,7 +195,7 @@ def each_of(work: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[R
         for _, results in found.stream(chunks):
             yield from results
         return
-    with ProcessPoolExecutor(mp_context=get_context("fork")) as pool:
+    with worker_pool() as pool:
         yield from pool.map(work, items, chunksize=_CHUNK)
 
 

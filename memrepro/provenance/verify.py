@@ -3,12 +3,11 @@
 import hashlib
 import io
 import json
-import multiprocessing
 import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from memrepro.files.atomic import (
     sha256,
     write_json,
 )
+from memrepro.files.processes import worker_pool
 from memrepro.report.tables import DIGITS
 from memrepro.study.causes import causes, maker
 from memrepro.study.evaluation import as_texts, evaluate_profile, metrics_file
@@ -139,9 +139,7 @@ def check_recomputed(profile: str) -> int:
     parts.insert(1, partial(_check_metrics, profile))
     if (workers := min(os.cpu_count() or 1, len(parts))) == 1:
         return sum(part() for part in parts)
-    context = multiprocessing.get_context("forkserver")  # which imports once for all workers
-    context.set_forkserver_preload([__name__, "memrepro.report.build"])
-    with ProcessPoolExecutor(workers, context) as pool:
+    with worker_pool(workers, preload=[__name__, "memrepro.report.build"]) as pool:
         return sum(done.result() for done in [pool.submit(part) for part in parts])
 
 

@@ -19,8 +19,9 @@ NOISES = {"0.0": (26, 15, 2), "0.3": (36, 25, 5), "0.5": (50, 33, 9), "0.7": (89
 LEAST = (5, 5, 1)
 PERSONS, WITH_DATA, MESSAGES = 10, 3, 100
 _FRIENDS = (3, 3, 2)
+Counts = dict[tuple[str, str], int]
 # Kind and difficulty → questions of a person.
-_ASKED = {
+_ASKED: Counts = {
     ("Basic information", "easy"): 18, ("Preference", "easy"): 4, ("Preference", "hard"): 7,
     ("Subjective", "easy"): 4, ("Subjective", "hard"): 1, ("Social", "easy"): 5,
     ("Social", "hard"): 4,
@@ -30,10 +31,14 @@ _TIME = "%Y/%b/%d/%I:%M %p"
 
 
 def write_persons(folder: Path, scale: float, seed: int) -> None:
-    """Write the files below a folder: `scale` of each person's sessions, some at least."""
+    """Write the files below a folder: `scale` of each person's sessions, some at least.
+
+    Below a scale of 1/10 there are fewer questions too, one of each kind at least.
+    """
+    asked = {key: max(1, round(count * min(1.0, 10 * scale))) for key, count in _ASKED.items()}
     for community in (0, 1):
         writer = Writer(Random(f"memrepro rehearsal of persons {community} {seed}"))
-        people = [_person(writer, community, number) for number in range(PERSONS)]
+        people = [_person(writer, community, number, asked) for number in range(PERSONS)]
         base = folder / f"community_{community}"
         atomic.write_json(base / "eval_info/eval_info_all.json", [
             {"Name": one.name, "Eval_Info": {"qa": [q for q, _ in one.asked]}} for one in people
@@ -60,14 +65,14 @@ class _Person(NamedTuple):
     asked: list[tuple[dict[str, Any], dict[str, str]]]
 
 
-def _person(writer: Writer, community: int, number: int) -> _Person:
+def _person(writer: Writer, community: int, number: int, counts: Counts) -> _Person:
     rng = writer.rng
     prose = Prose(rng)
     # A title is part of a name but of no role.
     name = f"{'Mrs. ' * (number == 1 and community == 1)}{prose['name']} {prose['name']}"
     stem = f"{community:03d}{number:03d}"
     asked: list[tuple[dict[str, Any], dict[str, str]]] = []
-    for kind, difficulty in (key for key, count in _ASKED.items() for _ in range(count)):
+    for kind, difficulty in (key for key, count in counts.items() for _ in range(count)):
         many = kind == "Preference" or (kind == "Social" and difficulty == "hard")
         revised = kind == "Preference" and difficulty == "hard"
         block = "many" if many else "fact"

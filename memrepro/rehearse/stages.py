@@ -1,17 +1,17 @@
 """DVC's stages in a scratch checkout: which of them to run, and one of them in a process."""
 
 import ctypes
-import multiprocessing
 import os
 import resource
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 
 from memrepro.errors import MemreproError
+from memrepro.files.processes import worker_pool
 
 # What pulls in all that the full profile has.
 LAST = ("verify-full", "read-full")
@@ -108,11 +108,10 @@ def run_stages(
         at_once: so many side by side, where they do not need each other.
     """
     # It imports dvc once. A process runs one stage: what its children took is that stage's.
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["dvc.cli", "dvc.repo", "dvc.commands.repro"])
     ended = {stage.name: "" for stage in stages}
     waiting, running = list(stages), set[Future[Step]]()
-    with ProcessPoolExecutor(at_once, context, max_tasks_per_child=1) as pool:
+    preload = ["dvc.cli", "dvc.repo", "dvc.commands.repro"]
+    with worker_pool(at_once, preload, once=True) as pool:
         while waiting or running:
             for stage in list(waiting):
                 before = [ended[name] for name in stage.needs & set(ended)]

@@ -1,0 +1,230 @@
+"""Every comparison in one run: ours and a peer alternating, on one core, and this machine's limits.
+
+    make bench                                  # all, into results/bench.{json,md,svg}
+    python benchmarks/bench.py [--only NAME …] [--turns 5] [--output FOLDER]
+
+Each comparison (`compared.py`) at each size is a process of its own, pinned to one core with one
+thread. What both give is compared before anything is timed. A turn times both, the first of them
+changing from turn to turn; the ratio is of a turn, so that what slows the machine slows both. The
+limits are measured in the same run: the matrix product, copying in memory, and writing to the disk.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import version
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+ROOT = Path(__file__).parents[1]
+# After the environment's own packages, of which none is to be another.
+sys.path.append(str(ROOT / "build/peers"))
+TURNS = 5
+
+
+class Work(NamedTuple):
+    """What is timed at one size.
+
+    Attributes:
+        ours, peer: do it, and give what `apart` compares.
+        apart: the largest difference between what both give; nan where only the work is the same.
+        part: how much of the work the peer does, whose time is scaled by it.
+        flops: of the matrix product that the work needs, 0 for none; `kind` is its precision.
+        clock: of the processor, or of the wall where a disk is waited for.
+    """
+
+    ours: Callable[[], Any]
+    peer: Callable[[], Any]
+    apart: Callable[[Any, Any], float]
+    part: float = 1.0
+    flops: float = 0.0
+    kind: str = "float64"
+    clock: Callable[[], float] = time.process_time
+
+
+class Comparison(NamedTuple):
+    """What is compared with what, at which sizes, and how many times as fast ours is to be."""
+
+    name: str
+    peer: str
+    unit: str
+    sizes: tuple[int, ...]
+    make: Callable[[int], Work]
+    target: float = 0.0
+    needs: tuple[str, ...] = ()
+
+
+def pin() -> None:
+    """One core, one thread."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    threadpool_limits(1)
+
+
+def limits() -> dict[str, float]:
+    """This machine's rates, the best of three, on one core."""
+    pin()
+    found = {}
+    for kind in (np.float32, np.float64):
+        a = np.random.default_rng(0).random((1536, 1536)).astype(kind)
+        found[f"{np.dtype(kind).name} product, GFLOP/s"] = 2e-9 * 1536**3 / best(lambda a=a: a @ a)
+    big = np.ones(1 << 25)
+    found["memory copied, GB/s"] = 2e-9 * big.nbytes / best(big.copy)
+    with tempfile.TemporaryDirectory() as folder:
+        found["disk written and synced, MB/s"] = 64e-6 * (1 << 20) / best(lambda: write(folder))
+    return {name: round(rate, 1) for name, rate in found.items()}
+
+
+def best(action: Callable[[], Any]) -> float:
+    taken = []
+    for _ in range(3):
+        began = time.perf_counter()
+        action()
+        taken.append(time.perf_counter() - began)
+    return min(taken)
+
+
+def write(folder: str) -> None:
+    with (Path(folder) / "a").open("wb") as file:
+        for _ in range(64):
+            file.write(bytes(1 << 20))
+        os.fsync(file.fileno())
+
+
+def timed(place: int, size: int, turns: int) -> dict[str, Any]:
+    """One comparison at one size, in this process."""
+    from compared import COMPARISONS
+
+    pin()
+    one = COMPARISONS[place]
+    work = one.make(size)
+    before = peak()
+    ours = work.ours()
+    grown = peak() - before
+    apart = work.apart(ours, work.peer())
+    del ours
+    taken: dict[str, list[float]] = {"ours": [], "peer": []}
+    for turn in range(turns):
+        for who in ("ours", "peer") if turn % 2 else ("peer", "ours"):
+            action = work.ours if who == "ours" else work.peer
+            began = work.clock()
+            action()
+            taken[who].append(work.clock() - began)
+    mine = np.array(taken["ours"])
+    ratios = np.array(taken["peer"]) / work.part / mine
+    return {
+        "comparison": one.name, "peer": one.peer, "size": size, "unit": one.unit,
+        "ours ms": 1000 * float(np.median(mine)),
+        "peer ms": 1000 * float(np.median(taken["peer"])) / work.part,
+        "ratio": float(np.median(ratios)), "least": float(ratios.min()),
+        "most": float(ratios.max()), "target": one.target, "difference": apart, "turns": turns,
+        "peak MB": grown, "flops": work.flops, "kind": work.kind,
+    }  # fmt: skip
+
+
+def peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def growth(rows: pd.DataFrame) -> float:
+    """The exponent of time in size, by least squares on logarithms; nan of one size."""
+    if len(rows) < 2:
+        return float("nan")
+    return float(np.polyfit(np.log(rows["size"]), np.log(rows["ours ms"]), 1)[0])
+
+
+def table_of(rows: list[dict[str, Any]], rates: dict[str, float]) -> pd.DataFrame:
+    """A line a comparison and size, with the share of the machine's product, where it has one."""
+    table = pd.DataFrame(rows)
+    rate = table["kind"].map(lambda kind: rates[f"{kind} product, GFLOP/s"])
+    needed = 1e-6 * table["flops"] / rate
+    table["share of the product"] = (needed / table["ours ms"]).where(table["flops"] > 0)
+    for _, own in table.groupby(["comparison", "peer"]):
+        table.loc[own.index, "growth"] = growth(own)
+    return table.drop(columns=["flops", "kind"])
+
+
+def draw(table: pd.DataFrame, path: Path) -> None:
+    """The ratios with their least and most, and the targets."""
+    from matplotlib.figure import Figure
+
+    names = [f"{r['comparison']} ÷ {r['peer']}, {r['size']:,}" for _, r in table.iterrows()]
+    figure = Figure(figsize=(9, 0.3 * len(table) + 1), layout="constrained")
+    axis, places = figure.subplots(), np.arange(len(table))[::-1]
+    spread = [table["ratio"] - table["least"], table["most"] - table["ratio"]]
+    axis.errorbar(table["ratio"], places, xerr=spread, fmt="o", color="#2a6f97", label="ratio")
+    aimed = (table["target"] > 0).to_numpy()
+    axis.plot(table["target"][aimed], places[aimed], "k|", markersize=12, label="target")
+    axis.axvline(1, color="grey", linewidth=0.8)
+    axis.set(xscale="log", xlabel="the peer's time ÷ ours", yticks=places)
+    axis.set_yticklabels(names, fontsize=8)
+    axis.legend(loc="lower right")
+    figure.savefig(path, metadata={"Date": None})
+
+
+def said(table: pd.DataFrame) -> str:
+    """The outcome in a sentence."""
+    aimed = table[table["target"] > 0]
+    good = aimed[aimed["ratio"] >= aimed["target"]]
+    slower = table[table["ratio"] < 1]
+    return (
+        f"Of {len(table)} comparisons ours is the faster one in {len(table) - len(slower)}; "
+        f"{len(good)} of the {len(aimed)} with a target reach it."
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--only", action="append", help="comparisons whose names hold this")
+    parser.add_argument("--turns", type=int, default=TURNS)
+    parser.add_argument("--output", type=Path, default=ROOT / "results")
+    arguments = parser.parse_args()
+    os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    from importlib.util import find_spec
+
+    from compared import COMPARISONS
+
+    rows, left = [], []
+    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
+        rates = pool.submit(limits).result()
+        print(rates, flush=True)
+        for place, one in enumerate(COMPARISONS):
+            if arguments.only and not any(part in one.name for part in arguments.only):
+                continue
+            if missing := [name for name in one.needs if not find_spec(name)]:
+                left.append(f"{one.name} ÷ {one.peer}: {missing[0]} is not installed")
+                continue
+            for size in one.sizes:
+                rows.append(pool.submit(timed, place, size, arguments.turns).result())
+                shown = {k: rows[-1][k] for k in ("comparison", "size", "ours ms", "ratio")}
+                print(shown, flush=True)
+    table = table_of(rows, rates)
+    about = f"{platform.machine()}, {os.cpu_count()} cores of which one is used, memrepro "
+    about += f"{version('memrepro')}, numpy {np.__version__}"
+    text = [said(table), about, ", ".join(f"{k}: {v}" for k, v in rates.items()), *left]
+    shown = table.round({"ours ms": 2, "peer ms": 2, "peak MB": 0}).to_markdown(
+        index=False, floatfmt=".4g"
+    )
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "bench.md").write_text("# Speed\n\n" + "\n\n".join([*text, shown]) + "\n")
+    made = {"machine": about, "limits": rates, "left out": left, "rows": table.to_dict("records")}
+    (arguments.output / "bench.json").write_text(json.dumps(made, indent=1, default=float) + "\n")
+    draw(table, arguments.output / "bench.svg")
+    print(said(table))
+    # What is compared must be equal, where it is the same work.
+    return int((table["difference"] > 0).any())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

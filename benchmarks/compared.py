@@ -1,0 +1,334 @@
+"""What `bench.py` compares: each function makes the work of one size, ours and the peer's."""
+
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from bench import Comparison, Work
+
+from memrepro.core.key_builder import PlainKeyBuilder
+from memrepro.core.keys import Keys, Request
+from memrepro.core.ranking import to_frame
+from memrepro.core.similarity import normalise
+
+Texts = list[list[str]]
+K, DIMENSION = 10, 384
+_METRICS, _KS = ("recall", "ndcg"), (5, 10)
+NAN = float("nan")
+
+
+def unit_vectors(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
+    """Drawn, with a common part, as those of texts have."""
+    return normalise(rng.standard_normal((n, dimension), np.float32) + np.float32(0.5))
+
+
+def recollection(k: int, fanout: int, alpha: float, size: int) -> Work:
+    """Six memories with 44 queries each, as PersonaBench has, by the released variant."""
+    from recollection import batch, drawn, loop, ranks_that_differ
+
+    from memrepro.retrieve.rfmem.nearest import QueryBatch
+    from memrepro.retrieve.rfmem.recollection import Released
+
+    asked = drawn(6, size, 44, 768)
+    few = [QueryBatch(one.queries[:4], one.docs, one.ties) for one in asked]
+    settings = Released(beam_width=3, k=k, fanout=fanout, alpha=alpha)
+
+    def apart(ours: list[list[int]], theirs: list[list[int]]) -> float:
+        mine = [ours[44 * memory + query] for memory in range(6) for query in range(4)]
+        return float(ranks_that_differ(mine, theirs))
+
+    return Work(lambda: batch(asked, settings), lambda: loop(few, settings), apart, part=4 / 44)
+
+
+def one_query(size: int) -> Work:
+    """One query by itself."""
+    from recollection import batch, drawn, loop, ranks_that_differ
+
+    from memrepro.retrieve.rfmem.recollection import Released
+
+    (asked,) = drawn(1, size, 1, 768)
+    settings = Released(beam_width=3, k=10, fanout=2, alpha=0.2)
+    ours, peer = (partial(way, [asked], settings) for way in (batch, loop))
+    return Work(ours, peer, ranks_that_differ)
+
+
+@cache
+def judged(size: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A run of 50 docs a query, and one to four docs that answer it."""
+    rng, run, qrels = np.random.default_rng(size), [], []
+    for q in range(size):
+        docs = [f"d{d}" for d in rng.permutation(200)]
+        run += [(f"q{q}", doc, rank, 1.0 / rank) for rank, doc in enumerate(docs[:50], 1)]
+        gold = rng.choice(docs, rng.integers(1, 5), replace=False)
+        qrels += [(f"q{q}", doc, 1) for doc in gold]
+    return (
+        pd.DataFrame(run, columns=["query_id", "doc_id", "rank", "score"]),
+        pd.DataFrame(qrels, columns=["query_id", "doc_id", "relevance"]),
+    )
+
+
+def evaluation(peer: str, size: int) -> Work:
+    """Recall and NDCG at 5 and 10 of every query, from what each reads to a value a query."""
+    from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
+
+    run, qrels = judged(size)
+    gold = {q: tuple((d,) for d in own) for q, own in qrels.groupby("query_id")["doc_id"]}
+
+    scored = {q: dict(zip(own["doc_id"], own["score"], strict=True))
+              for q, own in run.groupby("query_id")}  # fmt: skip
+    wanted = {q: {doc: 1 for part in parts for doc in part} for q, parts in gold.items()}
+
+    def ours() -> pd.DataFrame:
+        return evaluate(ranks_of(run), lay_out(gold), _METRICS, _KS).frame()
+
+    def by_ir_measures() -> dict[tuple[str, str], float]:
+        import ir_measures as im
+
+        names = {im.R @ k: f"recall@{k}" for k in _KS} | {im.nDCG @ k: f"ndcg@{k}" for k in _KS}
+        return {
+            (one.query_id, names[one.measure]): one.value
+            for one in im.iter_calc(list(names), qrels, run)
+        }
+
+    def by_ranx() -> dict[tuple[str, str], float]:
+        from ranx import Qrels, Run
+        from ranx import evaluate as ranx_evaluate
+
+        ranked = Run(scored)
+        names = [f"{name}@{k}" for name in _METRICS for k in _KS]
+        ranx_evaluate(Qrels(wanted), ranked, names)
+        return {(q, m): v for m, own in ranked.scores.items() for q, v in own.items()}
+
+    def apart(frame: pd.DataFrame, theirs: dict[Any, float]) -> float:
+        names = frame["metric"].astype(str) + "@" + frame["k"].astype(str)
+        mine = dict(zip(zip(frame["query_id"], names, strict=True), frame["value"], strict=True))
+        assert mine.keys() == theirs.keys()
+        most = max(abs(value - theirs[key]) for key, value in mine.items())
+        return most if most > 1e-12 else 0.0
+
+    return Work(ours, by_ir_measures if peer == "ir_measures" else by_ranx, apart)
+
+
+def words(number: int, length: int, seed: int) -> Texts:
+    """Texts whose words fall as 1/rank."""
+    rng, known = np.random.default_rng(seed), np.array([f"w{n}" for n in range(20_000)], object)
+    bounds = np.cumsum(1 / np.arange(1, len(known) + 1))
+    drawn = known[np.searchsorted(bounds / bounds[-1], rng.random((number, length)))]
+    return [list(row) for row in drawn]
+
+
+def bm25(peer: str, size: int) -> Work:
+    """200 queries over texts of 60 words, searched alone: each has indexed them before."""
+    from rank_bm25 import BM25Okapi
+
+    from memrepro.retrieve.bm25.retrievers import Postings
+
+    corpus, queries = words(size, 60, size), words(200, 8, 1)
+    index: Any = Postings(corpus)
+    if peer == "rank_bm25":
+        other: Any = BM25Okapi(corpus)
+    else:
+        import bm25s
+
+        other = bm25s.BM25(method="robertson")
+        other.index(corpus, show_progress=False)
+
+    def search(one: Any) -> np.ndarray:
+        return np.array([one.get_scores(query) for query in queries])
+
+    def apart(mine: np.ndarray, theirs: np.ndarray) -> float:
+        # bm25s has another idf: the work is the same, the scores are not.
+        return float(np.abs(mine - theirs).max()) if peer == "rank_bm25" else NAN
+
+    return Work(lambda: search(index), lambda: search(other), apart)
+
+
+def small_memories(size: int) -> Work:
+    """So many memories of 90 docs, 40 queries each: one faiss index a memory is the peer."""
+    import faiss
+
+    from memrepro.retrieve import make_retriever
+
+    rng, docs, asked = np.random.default_rng(size), 90, 40
+    ties, ids = np.arange(docs, dtype=np.uint64), tuple(f"d{i}" for i in range(docs))
+    memories = []
+    for memory in range(size):
+        shared, place = unit_vectors(rng, docs, DIMENSION), np.arange(docs)
+        keys = Keys(ids, place, range(docs), ("all",) * docs, place, ties, shared)
+        names = [f"m{memory}q{q}" for q in range(asked)]
+        memories.append(Request(keys, names, names, unit_vectors(rng, asked, DIMENSION)))
+    dense = make_retriever("dense", "dense", {"k": K})
+
+    def by_faiss() -> list[np.ndarray]:
+        found = []
+        for one in memories:
+            index = faiss.IndexFlatIP(DIMENSION)
+            index.add(one.keys.vectors)
+            found.append(index.search(one.query_vectors, K)[1])
+        return found
+
+    def apart(mine: list[Any], theirs: list[np.ndarray]) -> float:
+        own = to_frame(mine)["doc_id"].astype(str).str[1:].astype(int).to_numpy()
+        return float((own != np.concatenate(theirs).ravel()).sum())
+
+    flops = 2.0 * size * docs * asked * DIMENSION
+    return Work(lambda: dense.search(memories), by_faiss, apart, flops=flops)
+
+
+def key_scheme(granularity: str, scheme: str, size: int) -> Work:
+    """One run over so many questions with 200 sessions each, from vectors to its table."""
+    from key_schemes import experiment, haystacks, loop
+
+    dataset = haystacks(size, 200)
+    builder = PlainKeyBuilder(granularity, scheme)
+    builder.make_all(list(dataset.memories.values()))
+    rng = np.random.default_rng(0)
+    vectors = unit_vectors(rng, len(builder.texts), DIMENSION)
+    queries = unit_vectors(rng, len(dataset.queries), DIMENSION)
+    row_of = {text: row for row, text in enumerate(builder.texts)}
+    few = max(4, size // 16)
+    some = type(dataset)(dataset.name, dataset.memories, dataset.queries[:few])
+
+    def apart(mine: pd.DataFrame, theirs: pd.DataFrame) -> float:
+        both = theirs.merge(mine, on=["query_id", "rank"], how="left", suffixes=("", " ours"))
+        return float((both["doc_id"] != both["doc_id ours"]).sum())
+
+    return Work(
+        lambda: experiment(dataset, granularity, scheme, vectors, queries)[0],
+        lambda: loop(some, granularity, scheme, row_of, vectors, queries),
+        apart, part=few / size, flops=2.0 * len(queries) * len(vectors) * DIMENSION,
+    )  # fmt: skip
+
+
+def page_ranks(size: int) -> Work:
+    """PageRank of ten queries on a drawn graph of three edges a node."""
+    import networkx as nx
+
+    from memrepro.retrieve.associa.importance import page_rank
+
+    rng, asked = np.random.default_rng(size), 10
+    edges = rng.integers(0, size, (3 * size, 2))
+    edges = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)
+    strength = rng.random(len(edges)) + 0.1
+    preferences = rng.random((asked, size)) * (rng.random((asked, size)) < 0.05) + 1e-9
+    graph = nx.Graph()
+    graph.add_nodes_from(range(size))
+    graph.add_weighted_edges_from(
+        (a, b, w) for (a, b), w in zip(edges.tolist(), strength.tolist(), strict=True)
+    )
+    few = 2
+
+    def by_networkx() -> np.ndarray:
+        found = [
+            nx.pagerank(graph, 0.85, dict(enumerate(one.tolist())), tol=1e-12 / size, max_iter=1000)
+            for one in preferences[:few]
+        ]
+        return np.array([[one[node] for node in range(size)] for one in found])
+
+    def ours() -> np.ndarray:
+        return np.array([page_rank(edges, strength, one) for one in preferences])
+
+    def apart(mine: np.ndarray, theirs: np.ndarray) -> float:
+        most = float(np.abs(mine[:few] - theirs).max())
+        return most if most > 1e-9 else 0.0
+
+    return Work(ours, by_networkx, apart, part=few / asked)
+
+
+def encoding(size: int) -> Work:
+    """Long texts through MiniLM: ours as it runs on a CPU, and sentence-transformers on torch."""
+    from memrepro.encode.load import load_encoder
+    from memrepro.encode.models import model_folder
+
+    encoder: Any = load_encoder("all-minilm-l6-v2", device="cpu")
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(model_folder("all-minilm-l6-v2")), device="cpu")
+    texts = [" ".join(one) for one in words(size, 220, 3)]
+    tokens = sum(min(model.max_seq_length, len(ids)) for ids in model.tokenizer(texts)["input_ids"])
+    layers = sum(p.numel() for n, p in model.named_parameters() if "encoder.layer" in n)
+
+    def apart(mine: np.ndarray, theirs: np.ndarray) -> float:
+        most = float(np.abs(mine - theirs).max())
+        return most if most > 1e-5 else 0.0
+
+    return Work(
+        lambda: encoder.encode(texts, "document"),
+        lambda: model.encode(texts, normalize_embeddings=True, show_progress_bar=False),
+        apart, flops=2.0 * layers * tokens, kind="float32",
+    )  # fmt: skip
+
+
+def stored(step: str, size: int) -> Work:
+    """The tiered memory beside one LanceDB table of turns: segments added, or questions asked."""
+    import lancedb
+    import pyarrow as pa
+
+    from memrepro.papers.tiered import scale
+
+    folder, number = TemporaryDirectory(), count()
+    if step == "search":
+        scale.fill_tiered(Path(folder.name) / "ours", size)
+        scale.fill_lancedb(Path(folder.name) / "peer", size)
+        ours = scale.open_tiered(Path(folder.name) / "ours", size)["WARM, dense and BM25"]
+        peer = scale.open_lancedb(Path(folder.name) / "peer", size)["search"]
+        asked = scale.questions(20, 11)
+
+        def each(search: Callable[[str], object]) -> None:
+            assert folder.name  # which lasts as long as this
+            for question in asked:
+                search(question)
+
+        return Work(lambda: each(ours), lambda: each(peer), lambda *_: NAN, clock=time.perf_counter)
+    messages = [[m for segment in some for m in segment] for some in scale.segments(0, size)]
+    turns = list(scale._turns(size))
+    vector = pa.list_(pa.float32(), DIMENSION)
+    schema = pa.schema([("id", pa.string()), ("text", pa.string()), ("vector", vector)])
+
+    def add() -> None:
+        with scale.opened(Path(folder.name) / f"ours{next(number)}") as memory:
+            for some in messages:
+                memory.add(some)
+
+    def add_to_lancedb() -> None:
+        database = lancedb.connect(Path(folder.name) / f"peer{next(number)}")
+        table: Any = database.create_table("turns", schema=schema)
+        for ids, texts, vectors in turns:
+            column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), DIMENSION)
+            table.add(pa.table({"id": ids, "text": texts, "vector": column}, schema=schema))
+
+    return Work(add, add_to_lancedb, lambda *_: NAN, clock=time.perf_counter)
+
+
+COMPARISONS = (
+    Comparison("recollection, K = 5", "loop over queries", "docs a memory", (88, 704, 5632),
+               partial(recollection, 5, 1, 0.9), 50),
+    Comparison("recollection, K = 10", "loop over queries", "docs a memory", (88, 704, 5632),
+               partial(recollection, 10, 2, 0.2), 50),
+    Comparison("one query's recollection", "loop over queries", "docs", (88, 704, 5632), one_query),
+    Comparison("evaluation", "ir_measures", "queries", (250, 2000, 16000),
+               partial(evaluation, "ir_measures"), 25),
+    Comparison("evaluation", "ranx", "queries", (250, 2000, 16000),
+               partial(evaluation, "ranx"), 3, ("ranx",)),
+    Comparison("BM25", "rank_bm25", "texts", (1000, 8000), partial(bm25, "rank_bm25")),
+    Comparison("BM25", "bm25s", "texts", (1000, 8000, 64_000), partial(bm25, "bm25s"), 1,
+               ("bm25s",)),
+    Comparison("search of small memories", "faiss, an index a memory", "memories", (10, 80, 640),
+               small_memories, 10),
+    Comparison("keys of fielded sessions", "loop over questions", "questions", (32, 128),
+               partial(key_scheme, "session", "fielded")),
+    Comparison("keys of rounds", "loop over questions", "questions", (32, 128),
+               partial(key_scheme, "round", "user_only")),
+    Comparison("PageRank", "networkx", "nodes", (1600, 12_800, 102_400), page_ranks, 5),
+    Comparison("encoding of long texts", "sentence-transformers", "texts", (16, 64), encoding),
+    Comparison("adding to the memory", "LanceDB", "segments", (1000, 8000),
+               partial(stored, "add"), 1 / 3),
+    Comparison("search of the memory", "LanceDB", "segments", (1000, 8000, 64_000),
+               partial(stored, "search"), 1),
+)  # fmt: skip
