@@ -14,6 +14,7 @@ from memrepro.encode import sentence_transformer
 from memrepro.encode.load import TokenCounter, load_encoder
 from memrepro.encode.models import model_card, model_folder
 from memrepro.encode.vectors import VectorStore, vector_key
+from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_json
 from memrepro.pipeline import cli
 from memrepro.pipeline.plan import answers, downloads, embedding, machine, stages
@@ -251,3 +252,14 @@ def test_a_machine_is_measured():
     rates = machine.calibrate(0.2)
     assert rates.matrix > 1e8
     assert rates.python > 0.1
+
+
+def test_calls_are_those_of_the_last_measurement_where_nothing_is_prepared(monkeypatch):
+    def nothing(*_):
+        raise MemreproError("not prepared")
+
+    monkeypatch.setattr(answers, "counted", nothing)
+    calls = answers.calls_of(load_plan(), "open", {})
+    asked = stages.measured()["open"]["asked"]
+    assert (calls["source"] == embedding.BEFORE).all() and (calls["recorded"] == 0).all()
+    assert calls["calls"].tolist() == [row["calls"] for row in asked]
