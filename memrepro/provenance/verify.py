@@ -33,7 +33,12 @@ from memrepro.files.atomic import (
 from memrepro.files.processes import worker_pool
 from memrepro.report.tables import DIGITS
 from memrepro.study.causes import causes, maker
-from memrepro.study.evaluation import as_texts, evaluate_profile, metrics_file
+from memrepro.study.evaluation import (
+    as_texts,
+    evaluate_profile,
+    has_metrics,
+    write_metrics,
+)
 from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 
@@ -128,24 +133,32 @@ def check_recomputed(profile: str) -> int:
     }
     if strays := sorted({*(paths.results(profile) / "runs").rglob("*.parquet")} - planned):
         raise MemreproError(f"{strays[0]} is of no experiment in params.yaml: delete it")
-    # Each part is computed from files alone, so that they can run side by side, the longest first;
-    # but for the metrics, which all reports read and a fresh clone lacks.
-    metrics_file(profile)
+    # Each part is computed from files alone, so that they can run side by side, the longest first.
     papers = sorted(
         plan.reports.get(profile, ()),
         key=lambda paper: -len(list((paths.results(profile) / paper).glob("*.csv"))),
     )
-    parts = [partial(_check_report, profile, paper) for paper in papers]
-    parts.insert(1, partial(_check_metrics, profile))
+    parts, compared = [partial(_check_report, profile, paper) for paper in papers], 0
+    if has_metrics(profile):
+        parts.insert(1, partial(_check_metrics, profile))
+    else:
+        # A fresh clone lacks the metrics, which all reports read: they are made first, and once.
+        found = evaluate_profile(profile, plan)
+        write_metrics(profile, plan, found["metrics"])
+        compared = _compare_metrics(profile, found)
     if (workers := min(os.cpu_count() or 1, len(parts))) == 1:
-        return sum(part() for part in parts)
+        return compared + sum(part() for part in parts)
     with worker_pool(workers, preload=[__name__, "memrepro.report.build"]) as pool:
-        return sum(done.result() for done in [pool.submit(part) for part in parts])
+        return compared + sum(done.result() for done in [pool.submit(part) for part in parts])
 
 
 def _check_metrics(profile: str) -> int:
     """Evaluate the rankings again; how many tables were compared."""
-    found = evaluate_profile(profile, load_plan())
+    return _compare_metrics(profile, evaluate_profile(profile, load_plan()))
+
+
+def _compare_metrics(profile: str, found: Mapping[str, pd.DataFrame]) -> int:
+    """Compare evaluated rankings with what is kept of them; how many tables were compared."""
     pairs = [(found[name], path) for name, path in paths.evaluated(profile).items()]
     for again, path in pairs:
         if _are_in(again, path):

@@ -277,23 +277,22 @@ def metrics_file(profile: str) -> Path:
     Raises:
         MemreproError: if a run of the profile is missing.
     """
+    if not has_metrics(profile):
+        plan = load_plan()
+        write_metrics(profile, plan, evaluate_profile(profile, plan)["metrics"])
+    return paths.metrics(profile)
+
+
+def has_metrics(profile: str) -> bool:
+    """Whether the per-question metrics are there, made from the runs and qrels as they are."""
     path = paths.metrics(profile)
-    if not path.is_file():
-        _make(profile, load_plan())
-    # Reports ask for it in many places: one state of the file is looked at once.
-    _make_current(profile, path, path.stat().st_mtime_ns)
-    return path
+    # Reports ask in many places: one state of the file is looked at once.
+    return path.is_file() and _is_current(profile, path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=8)
-def _make_current(profile: str, path: Path, changed: int) -> None:
-    plan = load_plan()
-    if _made_of(path) != _state(profile, plan):
-        _make(profile, plan)
-
-
-def _make(profile: str, plan: Plan) -> None:
-    write_metrics(profile, plan, evaluate_profile(profile, plan)["metrics"])
+def _is_current(profile: str, path: Path, changed: int) -> bool:
+    return _made_of(path) == _state(profile, load_plan())
 
 
 def write_metrics(profile: str, plan: Plan, metrics: pd.DataFrame) -> Path:

@@ -290,11 +290,11 @@ def test_metrics_are_made_where_they_are_absent_or_older_than_the_runs(monkeypat
         assert first() == 1
         assert path.read_bytes() == made
     at = path.stat().st_mtime_ns
-    evaluation._make_current.cache_clear()  # as in another process
+    evaluation._is_current.cache_clear()  # as in another process
     assert first() == 1
     assert path.stat().st_mtime_ns == at  # it is current, and is let be
     write_table(run, run_of(ROUNDS[::-1]))
-    evaluation._make_current.cache_clear()
+    evaluation._is_current.cache_clear()
     assert first() == 0
     write_table(path, read_table(path).assign(value=0.5))  # it says no more what it was made from
     assert first() == 0

@@ -78,17 +78,29 @@ def probes(experiment: str, k: int, setting: str = "") -> pd.DataFrame:
 
     A list shorter than k, which a floor can leave, ends in NaN. With a setting, of a sweep's run.
     """
-    run = read_table(run_path(experiment))
+    path = run_path(experiment)
+    run = _run(path, path.stat().st_mtime_ns if path.is_file() else 0)
     run = run[run["setting"] == setting] if setting else run
     table = run[run["rank"] <= k].pivot(index="query_id", columns="rank", values="score")
     return table.loc[run["query_id"].unique()]
 
 
+@lru_cache(maxsize=4)
+def _run(path: Path, changed: int) -> pd.DataFrame:
+    """A run's table, which a report asks for at each cut-off; another state is read anew."""
+    return read_table(path, ["query_id"])
+
+
 def signals(scores: pd.DataFrame, gate: Gate) -> pd.DataFrame:
     """The gate's two signals by question, and its choice: `mean, entropy, familiar`."""
-    lists = [row[~np.isnan(row)] for row in scores.to_numpy()]
-    rows = [(float(s.mean()), gate.entropy(s), gate.is_familiar(s)) for s in lists]
-    return pd.DataFrame(rows, columns=["mean", "entropy", "familiar"], index=scores.index)
+    values = scores.to_numpy()
+    lengths, found = (~np.isnan(values)).sum(axis=1), np.empty((2, len(values)))
+    for length in np.unique(lengths):
+        alike = lengths == length
+        lists = np.ascontiguousarray(values[alike, :length])
+        found[:, alike] = lists.mean(axis=1), gate.entropy(lists)
+    columns = {"mean": found[0], "entropy": found[1], "familiar": gate.passes(*found)}
+    return pd.DataFrame(columns, index=scores.index)
 
 
 class Routing(NamedTuple):

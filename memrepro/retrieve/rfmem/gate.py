@@ -33,18 +33,22 @@ class Gate:
                 f"unknown entropy_form {self.entropy_form!r}: known are 'mean' and 'sum'"
             )
 
-    def entropy(self, scores: NDArray[np.floating]) -> float:
-        """H(p) of the probe scores, shape (K,), in nats (Eqs. 1-2)."""
-        logits = self.sharpness * (scores.astype(np.float64) - scores.max())
-        p = np.exp(logits) / np.exp(logits).sum()
+    def entropy(self, scores: NDArray[np.floating]) -> NDArray[np.float64]:
+        """H(p) of lists of probe scores, shape (…, K), in nats, shape (…) (Eqs. 1-2)."""
+        logits = self.sharpness * (scores.astype(np.float64) - scores.max(-1, keepdims=True))
+        p = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
         terms = -p * np.log(np.maximum(p, np.finfo(np.float64).tiny))
-        return float(terms.mean() if self.entropy_form == "mean" else terms.sum())
+        merge = np.mean if self.entropy_form == "mean" else np.sum
+        found: NDArray[np.float64] = merge(terms, axis=-1)
+        return found
+
+    def passes(
+        self, mean: float | NDArray[np.float64], entropy: NDArray[np.float64]
+    ) -> NDArray[np.bool_]:
+        """Eq. 3 on signals of one shape (the released code asks H < τ, the paper H ≤ τ)."""
+        certain = (np.asarray(mean) > self.mean_low) & (entropy < self.entropy_threshold)
+        return np.asarray(mean >= self.mean_high) | certain
 
     def is_familiar(self, scores: NDArray[np.floating]) -> bool:
-        """True for the familiarity path (Eq. 3; the released code asks H < τ, the paper H ≤ τ)."""
-        if not len(scores):
-            return False
-        mean = float(scores.mean())
-        if mean >= self.mean_high:
-            return True
-        return mean > self.mean_low and self.entropy(scores) < self.entropy_threshold
+        """True for the familiarity path of one list of scores, shape (K,); an empty one is not."""
+        return bool(len(scores) and self.passes(float(scores.mean()), self.entropy(scores)))
