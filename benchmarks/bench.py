@@ -195,7 +195,8 @@ def main() -> int:
 
     from compared import COMPARISONS
 
-    rows, left = [], []
+    rows: list[dict[str, Any]] = []
+    left: list[str] = []
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
         rates = pool.submit(limits).result()
         print(rates, flush=True)
@@ -209,6 +210,17 @@ def main() -> int:
                 rows.append(pool.submit(timed, place, size, arguments.turns).result())
                 shown = {k: rows[-1][k] for k in ("comparison", "size", "ours ms", "ratio")}
                 print(shown, flush=True)
+            # What was measured is kept, should a later one fail.
+            table = write_all(arguments.output, rows, rates, left)
+    print(said(table))
+    # What is compared must be equal, where it is the same work.
+    return int((table["difference"] > 0).any())
+
+
+def write_all(
+    folder: Path, rows: list[dict[str, Any]], rates: dict[str, float], left: list[str]
+) -> pd.DataFrame:
+    """Write the table as JSON, Markdown and a plot."""
     table = table_of(rows, rates)
     about = f"{platform.machine()}, {os.cpu_count()} cores of which one is used, memrepro "
     about += f"{version('memrepro')}, numpy {np.__version__}"
@@ -216,14 +228,12 @@ def main() -> int:
     shown = table.round({"ours ms": 2, "peer ms": 2, "peak MB": 0}).to_markdown(
         index=False, floatfmt=".4g"
     )
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "bench.md").write_text("# Speed\n\n" + "\n\n".join([*text, shown]) + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "bench.md").write_text("# Speed\n\n" + "\n\n".join([*text, shown]) + "\n")
     made = {"machine": about, "limits": rates, "left out": left, "rows": table.to_dict("records")}
-    (arguments.output / "bench.json").write_text(json.dumps(made, indent=1, default=float) + "\n")
-    draw(table, arguments.output / "bench.svg")
-    print(said(table))
-    # What is compared must be equal, where it is the same work.
-    return int((table["difference"] > 0).any())
+    (folder / "bench.json").write_text(json.dumps(made, indent=1, default=float) + "\n")
+    draw(table, folder / "bench.svg")
+    return table
 
 
 if __name__ == "__main__":
