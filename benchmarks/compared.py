@@ -294,6 +294,17 @@ def stored(step: str, size: int) -> Work:
     from memrepro.papers.tiered import scale
 
     folder, number = TemporaryDirectory(), count()
+    known: dict[str, np.ndarray] = {}
+
+    class Known(scale.Drawn):
+        """The vectors are there, for both."""
+
+        def encode(self, texts: Any, role: Any) -> np.ndarray:
+            if new := [text for text in texts if text not in known]:
+                known.update(zip(new, super().encode(new, role), strict=True))
+            return np.array([known[text] for text in texts])
+
+    vars(scale)["Drawn"] = Known
     if step == "search":
         scale.fill_tiered(Path(folder.name) / "ours", size)
         scale.fill_lancedb(Path(folder.name) / "peer", size)

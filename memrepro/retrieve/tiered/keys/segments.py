@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from memrepro.errors import MemreproError
 from memrepro.retrieve.tiered.keys.lexical import words
@@ -185,7 +186,13 @@ def _cosine(one: Counter[str], other: Counter[str]) -> float:
 
 def clock(at: float) -> str:
     """A time as segments show it, `2023-05-08 13:56`, UTC."""
-    return datetime.fromtimestamp(at, UTC).isoformat(" ", "minutes")[:16]
+    # To the microsecond, as a datetime is.
+    return _minute(int(round(at, 6) // 60))
+
+
+@lru_cache(1 << 12)
+def _minute(number: int) -> str:
+    return datetime.fromtimestamp(60 * number, UTC).isoformat(" ", "minutes")[:16]
 
 
 def segment_text(messages: Sequence[Message]) -> str:
