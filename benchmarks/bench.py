@@ -17,11 +17,12 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +56,14 @@ class Work(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What is compared with what, at which sizes, and how many times as fast ours is to be."""
+    """What is compared with what.
+
+    Attributes:
+        sizes: how many of `unit` the work is made of.
+        target: how many times as fast ours is to be; 0 for no target.
+        needs: packages that may be missing.
+        within: size → milliseconds that ours may take.
+    """
 
     name: str
     peer: str
@@ -64,6 +72,7 @@ class Comparison(NamedTuple):
     make: Callable[[int], Work]
     target: float = 0.0
     needs: tuple[str, ...] = ()
+    within: Mapping[int, float] = MappingProxyType({})
 
 
 def pin() -> None:
@@ -128,7 +137,8 @@ def timed(place: int, size: int, turns: int) -> dict[str, Any]:
         "ours ms": 1000 * float(np.median(mine)),
         "peer ms": 1000 * float(np.median(taken["peer"])) / work.part,
         "ratio": float(np.median(ratios)), "least": float(ratios.min()),
-        "most": float(ratios.max()), "target": one.target, "difference": apart, "turns": turns,
+        "most": float(ratios.max()), "target": one.target,
+        "within ms": one.within.get(size, float("nan")), "difference": apart, "turns": turns,
         "peak MB": grown, "flops": work.flops, "kind": work.kind,
     }  # fmt: skip
 
@@ -178,9 +188,12 @@ def said(table: pd.DataFrame) -> str:
     aimed = table[table["target"] > 0]
     good = aimed[aimed["ratio"] >= aimed["target"]]
     slower = table[table["ratio"] < 1]
+    limited = table[table["within ms"] > 0]
+    kept = limited[limited["ours ms"] <= limited["within ms"]]
     return (
         f"Of {len(table)} comparisons ours is the faster one in {len(table) - len(slower)}; "
-        f"{len(good)} of the {len(aimed)} with a target reach it."
+        f"{len(good)} of the {len(aimed)} with a target reach it, and {len(kept)} of the "
+        f"{len(limited)} with a limit in milliseconds keep it."
     )
 
 
