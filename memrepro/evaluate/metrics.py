@@ -31,23 +31,25 @@ class Ranks:
     """The ranks of a run, to be looked up.
 
     Attributes:
-        queries: the ids of its queries.
-        docs: the ids of its docs.
+        queries: the ids of its queries, with their numbers.
+        docs: the ids of its docs, likewise.
         pairs: of each row, the number of its query times the number of docs, plus that of its doc;
             None where `ranks` are of all pairs.
         ranks: of each row, from 1; or of each pair, 0 where the run does not have it.
     """
 
-    queries: pd.Index
-    docs: pd.Index
+    queries: Mapping[str, int]
+    docs: Mapping[str, int]
     pairs: pd.Index | None
     ranks: NDArray[np.int64]
 
     def of(self, judged: "Judged") -> Floats:
         """The rank of each gold doc, infinity where it was not retrieved, shape (n_gold,)."""
-        queries = self.queries.get_indexer(pd.Index(judged.query_ids, dtype=object))
+        queries, docs = (
+            np.fromiter((known.get(key, -1) for key in ids), np.int64, len(ids))
+            for known, ids in ((self.queries, judged.query_ids), (self.docs, judged.docs))
+        )
         queries = np.repeat(queries, judged.gold_of_queries())
-        docs = self.docs.get_indexer(pd.Index(judged.docs, dtype=object))
         found = (queries >= 0) & (docs >= 0)
         rows = np.where(found, queries * len(self.docs) + docs, 0)
         if self.pairs is not None:
@@ -85,12 +87,13 @@ def ranks_of(run: pd.DataFrame) -> Ranks:
     return Ranks(query_ids, doc_ids, index, table if small else ranks)
 
 
-def _coded(ids: pd.Series) -> tuple[NDArray[np.int64], pd.Index]:
-    """A number for each id, and the ids by number."""
+def _coded(ids: pd.Series) -> tuple[NDArray[np.int64], dict[str, int]]:
+    """A number for each id, and the ids with their numbers."""
     if isinstance(ids.dtype, pd.CategoricalDtype):
-        return ids.cat.codes.to_numpy(np.int64), pd.Index(ids.cat.categories, dtype=object)
-    codes, found = pd.factorize(ids)
-    return codes.astype(np.int64), pd.Index(found, dtype=object)
+        codes, found = ids.cat.codes.to_numpy(), ids.cat.categories
+    else:
+        codes, found = pd.factorize(ids)
+    return codes.astype(np.int64), {key: number for number, key in enumerate(found.tolist())}
 
 
 @dataclass(frozen=True)
