@@ -95,8 +95,8 @@ def locomo(n_queries: int) -> list[dict[str, object]]:
     return rows
 
 
-def synthetic(n_nodes: int, n_queries: int) -> dict[str, object]:
-    """A graph of about so many nodes."""
+def synthetic_graph(n_nodes: int) -> tuple[Graph, np.random.Generator]:
+    """A graph of about so many nodes with vectors, and what has drawn it."""
     generator = np.random.default_rng(n_nodes)
     # An utterance, its two events and what it has of a new entity: about 3.5 nodes.
     n_utterances, n_entities = int(n_nodes / 3.5), n_nodes // 7
@@ -112,14 +112,20 @@ def synthetic(n_nodes: int, n_queries: int) -> dict[str, object]:
             events.append(EventClues(f"v {number} {which}", told, related))
         day = f"day {number // 20}"
         clues.append(UtteranceClues(f"d{number}", f"u {number}", ("user",), day, tuple(events)))
-    graph, building = timed(lambda: build_from(clues))
+    graph = build_from(clues)
+    return graph.with_vectors(unit_vectors_of(generator, len(graph.texts))), generator
 
-    def vectors(n: int) -> np.ndarray:
-        return normalise(generator.normal(size=(n, DIMENSION)).astype(np.float32) + 0.5)
 
-    graph = graph.with_vectors(vectors(len(graph.texts)))
+def unit_vectors_of(generator: np.random.Generator, n: int) -> np.ndarray:
+    """Vectors with a common part, as those of texts have."""
+    return normalise(generator.normal(size=(n, DIMENSION)).astype(np.float32) + 0.5)
+
+
+def synthetic(n_nodes: int, n_queries: int) -> dict[str, object]:
+    """What takes how long on such a graph."""
+    (graph, generator), building = timed(lambda: synthetic_graph(n_nodes))
     return {"graph": "synthetic", **sizes(graph), "build s": building,
-            **by_part(graph, vectors(n_queries))}  # fmt: skip
+            **by_part(graph, unit_vectors_of(generator, n_queries))}  # fmt: skip
 
 
 def sizes(graph: Graph) -> dict[str, object]:

@@ -13,15 +13,15 @@ import argparse
 import json
 import os
 import platform
-import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +55,14 @@ class Work(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What is compared with what, at which sizes, and how many times as fast ours is to be."""
+    """What is compared with what.
+
+    Attributes:
+        sizes: how many of `unit` the work is made of.
+        target: how many times as fast ours is to be; 0 for no target.
+        needs: packages that may be missing.
+        within: size → milliseconds that ours may take.
+    """
 
     name: str
     peer: str
@@ -64,6 +71,7 @@ class Comparison(NamedTuple):
     make: Callable[[int], Work]
     target: float = 0.0
     needs: tuple[str, ...] = ()
+    within: Mapping[int, float] = MappingProxyType({})
 
 
 def pin() -> None:
@@ -109,7 +117,7 @@ def timed(place: int, size: int, turns: int) -> dict[str, Any]:
     pin()
     one = COMPARISONS[place]
     work = one.make(size)
-    before = peak()
+    before = peak(afresh=True)
     ours = work.ours()
     grown = peak() - before
     apart = work.apart(ours, work.peer())
@@ -128,13 +136,18 @@ def timed(place: int, size: int, turns: int) -> dict[str, Any]:
         "ours ms": 1000 * float(np.median(mine)),
         "peer ms": 1000 * float(np.median(taken["peer"])) / work.part,
         "ratio": float(np.median(ratios)), "least": float(ratios.min()),
-        "most": float(ratios.max()), "target": one.target, "difference": apart, "turns": turns,
+        "most": float(ratios.max()), "target": one.target,
+        "within ms": one.within.get(size, float("nan")), "difference": apart, "turns": turns,
         "peak MB": grown, "flops": work.flops, "kind": work.kind,
     }  # fmt: skip
 
 
-def peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak(*, afresh: bool = False) -> float:
+    """The most memory that this process has had, since it was last asked afresh; MiB."""
+    if afresh:
+        Path("/proc/self/clear_refs").write_text("5")  # Linux
+    held = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    return int(held["VmHWM"].split()[0]) / 1024
 
 
 def growth(rows: pd.DataFrame) -> float:
@@ -178,9 +191,12 @@ def said(table: pd.DataFrame) -> str:
     aimed = table[table["target"] > 0]
     good = aimed[aimed["ratio"] >= aimed["target"]]
     slower = table[table["ratio"] < 1]
+    limited = table[table["within ms"] > 0]
+    kept = limited[limited["ours ms"] <= limited["within ms"]]
     return (
         f"Of {len(table)} comparisons ours is the faster one in {len(table) - len(slower)}; "
-        f"{len(good)} of the {len(aimed)} with a target reach it."
+        f"{len(good)} of the {len(aimed)} with a target reach it, and {len(kept)} of the "
+        f"{len(limited)} with a limit in milliseconds keep it."
     )
 
 
@@ -195,7 +211,8 @@ def main() -> int:
 
     from compared import COMPARISONS
 
-    rows, left = [], []
+    rows: list[dict[str, Any]] = []
+    left: list[str] = []
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
         rates = pool.submit(limits).result()
         print(rates, flush=True)
@@ -209,6 +226,17 @@ def main() -> int:
                 rows.append(pool.submit(timed, place, size, arguments.turns).result())
                 shown = {k: rows[-1][k] for k in ("comparison", "size", "ours ms", "ratio")}
                 print(shown, flush=True)
+            # What was measured is kept, should a later one fail.
+            table = write_all(arguments.output, rows, rates, left)
+    print(said(table))
+    # What is compared must be equal, where it is the same work.
+    return int((table["difference"] > 0).any())
+
+
+def write_all(
+    folder: Path, rows: list[dict[str, Any]], rates: dict[str, float], left: list[str]
+) -> pd.DataFrame:
+    """Write the table as JSON, Markdown and a plot."""
     table = table_of(rows, rates)
     about = f"{platform.machine()}, {os.cpu_count()} cores of which one is used, memrepro "
     about += f"{version('memrepro')}, numpy {np.__version__}"
@@ -216,14 +244,12 @@ def main() -> int:
     shown = table.round({"ours ms": 2, "peer ms": 2, "peak MB": 0}).to_markdown(
         index=False, floatfmt=".4g"
     )
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "bench.md").write_text("# Speed\n\n" + "\n\n".join([*text, shown]) + "\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "bench.md").write_text("# Speed\n\n" + "\n\n".join([*text, shown]) + "\n")
     made = {"machine": about, "limits": rates, "left out": left, "rows": table.to_dict("records")}
-    (arguments.output / "bench.json").write_text(json.dumps(made, indent=1, default=float) + "\n")
-    draw(table, arguments.output / "bench.svg")
-    print(said(table))
-    # What is compared must be equal, where it is the same work.
-    return int((table["difference"] > 0).any())
+    (folder / "bench.json").write_text(json.dumps(made, indent=1, default=float) + "\n")
+    draw(table, folder / "bench.svg")
+    return table
 
 
 if __name__ == "__main__":

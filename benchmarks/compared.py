@@ -1,26 +1,21 @@
 """What `bench.py` compares: each function makes the work of one size, ours and the peer's."""
 
-import time
-from collections.abc import Callable
 from functools import cache, partial
-from itertools import count
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 from bench import Comparison, Work
+from compared_programs import DIMENSION, NAN, encoding, preparing, stored, words
 
 from memrepro.core.key_builder import PlainKeyBuilder
 from memrepro.core.keys import Keys, Request
 from memrepro.core.ranking import to_frame
 from memrepro.core.similarity import normalise
 
-Texts = list[list[str]]
-K, DIMENSION = 10, 384
+K = 10
 _METRICS, _KS = ("recall", "ndcg"), (5, 10)
-NAN = float("nan")
 
 
 def unit_vectors(rng: np.random.Generator, n: int, dimension: int) -> np.ndarray:
@@ -33,7 +28,7 @@ def recollection(k: int, fanout: int, alpha: float, size: int) -> Work:
     from recollection import batch, drawn, loop, ranks_that_differ
 
     from memrepro.retrieve.rfmem.nearest import QueryBatch
-    from memrepro.retrieve.rfmem.recollection import Released
+    from memrepro.retrieve.rfmem.recollection import Released, Searches, recollect
 
     asked = drawn(6, size, 44, 768)
     few = [QueryBatch(one.queries[:4], one.docs, one.ties) for one in asked]
@@ -43,7 +38,12 @@ def recollection(k: int, fanout: int, alpha: float, size: int) -> Work:
         mine = [ours[44 * memory + query] for memory in range(6) for query in range(4)]
         return float(ranks_that_differ(mine, theirs))
 
-    return Work(lambda: batch(asked, settings), lambda: loop(few, settings), apart, part=4 / 44)
+    seen: list[Searches] = []
+    recollect(asked, settings, seen)
+    # Each branch's query meets each doc of its memory.
+    flops = 2.0 * 768 * size * sum(len(one.query) for one in seen)
+    ours, peer = partial(batch, asked, settings), partial(loop, few, settings)
+    return Work(ours, peer, apart, 4 / 44, flops, "float32")
 
 
 def one_query(size: int) -> Work:
@@ -75,7 +75,7 @@ def judged(size: int) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def evaluation(peer: str, size: int) -> Work:
     """Recall and NDCG at 5 and 10 of every query, from what each reads to a value a query."""
-    from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
+    from memrepro.evaluate.metrics import Values, evaluate, lay_out, ranks_of
 
     run, qrels = judged(size)
     gold = {q: tuple((d,) for d in own) for q, own in qrels.groupby("query_id")["doc_id"]}
@@ -84,8 +84,8 @@ def evaluation(peer: str, size: int) -> Work:
               for q, own in run.groupby("query_id")}  # fmt: skip
     wanted = {q: {doc: 1 for part in parts for doc in part} for q, parts in gold.items()}
 
-    def ours() -> pd.DataFrame:
-        return evaluate(ranks_of(run), lay_out(gold), _METRICS, _KS).frame()
+    def ours() -> Values:
+        return evaluate(ranks_of(run), lay_out(gold), _METRICS, _KS)
 
     def by_ir_measures() -> dict[tuple[str, str], float]:
         import ir_measures as im
@@ -105,7 +105,8 @@ def evaluation(peer: str, size: int) -> Work:
         ranx_evaluate(Qrels(wanted), ranked, names)
         return {(q, m): v for m, own in ranked.scores.items() for q, v in own.items()}
 
-    def apart(frame: pd.DataFrame, theirs: dict[Any, float]) -> float:
+    def apart(values: Values, theirs: dict[Any, float]) -> float:
+        frame = values.frame()
         names = frame["metric"].astype(str) + "@" + frame["k"].astype(str)
         mine = dict(zip(zip(frame["query_id"], names, strict=True), frame["value"], strict=True))
         assert mine.keys() == theirs.keys()
@@ -115,38 +116,40 @@ def evaluation(peer: str, size: int) -> Work:
     return Work(ours, by_ir_measures if peer == "ir_measures" else by_ranx, apart)
 
 
-def words(number: int, length: int, seed: int) -> Texts:
-    """Texts whose words fall as 1/rank."""
-    rng, known = np.random.default_rng(seed), np.array([f"w{n}" for n in range(20_000)], object)
-    bounds = np.cumsum(1 / np.arange(1, len(known) + 1))
-    drawn = known[np.searchsorted(bounds / bounds[-1], rng.random((number, length)))]
-    return [list(row) for row in drawn]
-
-
-def bm25(peer: str, size: int) -> Work:
-    """200 queries over texts of 60 words, searched alone: each has indexed them before."""
+def bm25(peer: str, whole: bool, size: int) -> Work:
+    """200 queries over texts of 60 words: searched alone, or indexed too (`whole`)."""
     from rank_bm25 import BM25Okapi
 
-    from memrepro.retrieve.bm25.retrievers import Postings
+    from memrepro.retrieve.bm25.postings import Lexicon, Postings
 
     corpus, queries = words(size, 60, size), words(200, 8, 1)
-    index: Any = Postings(corpus)
-    if peer == "rank_bm25":
-        other: Any = BM25Okapi(corpus)
-    else:
+    few = queries[:20] if peer == "rank_bm25" else queries
+
+    def index() -> Any:
+        lexicon = Lexicon(str.split)
+        postings = Postings([lexicon.count(text) for text in corpus])
+        return lambda query: postings.scores([lexicon[token] for token in query])
+
+    def other() -> Any:
+        if peer == "rank_bm25":
+            return BM25Okapi(corpus).get_scores
         import bm25s
 
-        other = bm25s.BM25(method="robertson")
-        other.index(corpus, show_progress=False)
+        made = bm25s.BM25(method="robertson")
+        made.index(corpus, show_progress=False)
+        return made.get_scores
 
-    def search(one: Any) -> np.ndarray:
-        return np.array([one.get_scores(query) for query in queries])
+    ready = (lambda: None, lambda: None) if whole else (index(), other())
+
+    def search(at: int) -> np.ndarray:
+        scores = ready[at] if not whole else (index, other)[at]()
+        return np.array([scores(query) for query in (queries, few)[at]])
 
     def apart(mine: np.ndarray, theirs: np.ndarray) -> float:
         # bm25s has another idf: the work is the same, the scores are not.
-        return float(np.abs(mine - theirs).max()) if peer == "rank_bm25" else NAN
+        return float(np.abs(mine[: len(few)] - theirs).max()) if peer == "rank_bm25" else NAN
 
-    return Work(lambda: search(index), lambda: search(other), apart)
+    return Work(lambda: search(0), lambda: search(1), apart, len(few) / len(queries))
 
 
 def small_memories(size: int) -> Work:
@@ -212,7 +215,7 @@ def page_ranks(size: int) -> Work:
 
     from memrepro.retrieve.associa.importance import page_rank
 
-    rng, asked = np.random.default_rng(size), 10
+    rng, asked, few = np.random.default_rng(size), 10, 1
     edges = rng.integers(0, size, (3 * size, 2))
     edges = np.unique(np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1), axis=0)
     strength = rng.random(len(edges)) + 0.1
@@ -222,7 +225,6 @@ def page_ranks(size: int) -> Work:
     graph.add_weighted_edges_from(
         (a, b, w) for (a, b), w in zip(edges.tolist(), strength.tolist(), strict=True)
     )
-    few = 2
 
     def by_networkx() -> np.ndarray:
         found = [
@@ -232,7 +234,7 @@ def page_ranks(size: int) -> Work:
         return np.array([[one[node] for node in range(size)] for one in found])
 
     def ours() -> np.ndarray:
-        return np.array([page_rank(edges, strength, one) for one in preferences])
+        return page_rank(edges, strength, preferences)
 
     def apart(mine: np.ndarray, theirs: np.ndarray) -> float:
         most = float(np.abs(mine[:few] - theirs).max())
@@ -241,69 +243,31 @@ def page_ranks(size: int) -> Work:
     return Work(ours, by_networkx, apart, part=few / asked)
 
 
-def encoding(size: int) -> Work:
-    """Long texts through MiniLM: ours as it runs on a CPU, and sentence-transformers on torch."""
-    from memrepro.encode.load import load_encoder
-    from memrepro.encode.models import model_folder
+def steiner_trees(size: int) -> Work:
+    """Prizes and Steiner trees of 20 queries on a memory graph; the peer solves alone."""
+    from associa import synthetic_graph, unit_vectors_of
 
-    encoder: Any = load_encoder("all-minilm-l6-v2", device="cpu")
-    from sentence_transformers import SentenceTransformer
+    from memrepro.retrieve.associa.association import associate, prize
+    from memrepro.retrieve.associa.solver import checked_solver
 
-    model = SentenceTransformer(str(model_folder("all-minilm-l6-v2")), device="cpu")
-    texts = [" ".join(one) for one in words(size, 220, 3)]
-    tokens = sum(min(model.max_seq_length, len(ids)) for ids in model.tokenizer(texts)["input_ids"])
-    layers = sum(p.numel() for n, p in model.named_parameters() if "encoder.layer" in n)
+    solver: Any = checked_solver()
+    graph, generator = synthetic_graph(size)
+    queries, asked = unit_vectors_of(generator, 20), []
 
-    def apart(mine: np.ndarray, theirs: np.ndarray) -> float:
-        most = float(np.abs(mine - theirs).max())
-        return most if most > 1e-5 else 0.0
+    def keep(*given: Any) -> Any:
+        asked.append(given)
+        return solver(*given)
 
-    return Work(
-        lambda: encoder.encode(texts, "document"),
-        lambda: model.encode(texts, normalize_embeddings=True, show_progress_bar=False),
-        apart, flops=2.0 * layers * tokens, kind="float32",
-    )  # fmt: skip
+    def ours() -> list[Any]:
+        found = []
+        for query in queries:
+            prizes = prize(graph, graph.similarities(query), 15, 15, 0.5)
+            found.append(associate(graph.edges, prizes))
+        return found
 
-
-def stored(step: str, size: int) -> Work:
-    """The tiered memory beside one LanceDB table of turns: segments added, or questions asked."""
-    import lancedb
-    import pyarrow as pa
-
-    from memrepro.papers.tiered import scale
-
-    folder, number = TemporaryDirectory(), count()
-    if step == "search":
-        scale.fill_tiered(Path(folder.name) / "ours", size)
-        scale.fill_lancedb(Path(folder.name) / "peer", size)
-        ours = scale.open_tiered(Path(folder.name) / "ours", size)["WARM, dense and BM25"]
-        peer = scale.open_lancedb(Path(folder.name) / "peer", size)["search"]
-        asked = scale.questions(20, 11)
-
-        def each(search: Callable[[str], object]) -> None:
-            assert folder.name  # which lasts as long as this
-            for question in asked:
-                search(question)
-
-        return Work(lambda: each(ours), lambda: each(peer), lambda *_: NAN, clock=time.perf_counter)
-    messages = [[m for segment in some for m in segment] for some in scale.segments(0, size)]
-    turns = list(scale._turns(size))
-    vector = pa.list_(pa.float32(), DIMENSION)
-    schema = pa.schema([("id", pa.string()), ("text", pa.string()), ("vector", vector)])
-
-    def add() -> None:
-        with scale.opened(Path(folder.name) / f"ours{next(number)}") as memory:
-            for some in messages:
-                memory.add(some)
-
-    def add_to_lancedb() -> None:
-        database = lancedb.connect(Path(folder.name) / f"peer{next(number)}")
-        table: Any = database.create_table("turns", schema=schema)
-        for ids, texts, vectors in turns:
-            column = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), DIMENSION)
-            table.add(pa.table({"id": ids, "text": texts, "vector": column}, schema=schema))
-
-    return Work(add, add_to_lancedb, lambda *_: NAN, clock=time.perf_counter)
+    with mock.patch("memrepro.retrieve.associa.solver.checked_solver", return_value=keep):
+        ours()
+    return Work(ours, lambda: [solver(*given) for given in asked], lambda *_: NAN)
 
 
 COMPARISONS = (
@@ -311,24 +275,30 @@ COMPARISONS = (
                partial(recollection, 5, 1, 0.9), 50),
     Comparison("recollection, K = 10", "loop over queries", "docs a memory", (88, 704, 5632),
                partial(recollection, 10, 2, 0.2), 50),
-    Comparison("one query's recollection", "loop over queries", "docs", (88, 704, 5632), one_query),
+    Comparison("one query's recollection", "loop over queries", "docs", (88, 704, 5632), one_query,
+               within={88: 2.0}),
     Comparison("evaluation", "ir_measures", "queries", (250, 2000, 16000),
                partial(evaluation, "ir_measures"), 25),
-    Comparison("evaluation", "ranx", "queries", (250, 2000, 16000),
+    Comparison("evaluation", "ranx", "queries", (250, 2000),
                partial(evaluation, "ranx"), 3, ("ranx",)),
-    Comparison("BM25", "rank_bm25", "texts", (1000, 8000), partial(bm25, "rank_bm25")),
-    Comparison("BM25", "bm25s", "texts", (1000, 8000, 64_000), partial(bm25, "bm25s"), 1,
+    Comparison("BM25", "rank_bm25", "texts", (1000, 8000), partial(bm25, "rank_bm25", False)),
+    Comparison("BM25", "bm25s", "texts", (1000, 8000, 64_000), partial(bm25, "bm25s", False), 1,
                ("bm25s",)),
+    Comparison("BM25 with its index", "bm25s", "texts", (1000, 8000), partial(bm25, "bm25s", True),
+               1, ("bm25s",)),
     Comparison("search of small memories", "faiss, an index a memory", "memories", (10, 80, 640),
                small_memories, 10),
     Comparison("keys of fielded sessions", "loop over questions", "questions", (32, 128),
                partial(key_scheme, "session", "fielded")),
     Comparison("keys of rounds", "loop over questions", "questions", (32, 128),
                partial(key_scheme, "round", "user_only")),
-    Comparison("PageRank", "networkx", "nodes", (1600, 12_800, 102_400), page_ranks, 5),
-    Comparison("encoding of long texts", "sentence-transformers", "texts", (16, 64), encoding),
-    Comparison("adding to the memory", "LanceDB", "segments", (1000, 8000),
+    Comparison("PageRank of ten queries", "networkx", "nodes", (1600, 12_800, 102_400), page_ranks,
+               5, within={102_400: 1500.0}),
+    Comparison("Steiner trees", "pcst_fast alone", "nodes", (1600, 12_800), steiner_trees),
+    Comparison("preparing", "json.loads alone", "questions", (1, 8), preparing),
+    Comparison("encoding of long texts", "sentence-transformers", "texts", (4, 16), encoding),
+    Comparison("adding to the memory", "LanceDB", "segments", (250, 2000),
                partial(stored, "add"), 1 / 3),
-    Comparison("search of the memory", "LanceDB", "segments", (1000, 8000, 64_000),
+    Comparison("search of the memory", "LanceDB", "segments", (1000, 64_000),
                partial(stored, "search"), 1),
 )  # fmt: skip

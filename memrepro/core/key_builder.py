@@ -39,7 +39,7 @@ class KeyBuilder(ABC):
     def __post_init__(self) -> None:
         """Refuse what cannot be built."""
         self._scheme: Any = self.parse(self.granularity, self.key_scheme)
-        self._places: dict[str, int] = {}
+        self._places = _Places(self.texts)
 
     @staticmethod
     @abstractmethod
@@ -84,9 +84,20 @@ class KeyBuilder(ABC):
 
     def row_of(self, text: str) -> int:
         """A key's place among the texts, where it is put if it is new."""
-        if (row := self._places.setdefault(text, len(self.texts))) == len(self.texts):
-            self.texts.append(text)
-        return row
+        return self._places[text]
+
+
+class _Places(dict[str, int]):
+    """Each text's place in a list, to whose end a new one is put."""
+
+    def __init__(self, texts: list[str]) -> None:
+        super().__init__(zip(texts, range(len(texts)), strict=True))
+        self._texts = texts
+
+    def __missing__(self, text: str) -> int:
+        place = self[text] = len(self._texts)
+        self._texts.append(text)
+        return place
 
 
 @dataclass
@@ -118,21 +129,27 @@ class PlainKeyBuilder(KeyBuilder):
             return super().docs(session)
         return self.extractions.as_docs(self.granularity, session)
 
-    def _number_of(self, session: Session) -> int:
-        """The session's number, its docs and keys being read at the first time."""
-        if (known := self._number.get(id(session))) is not None:
-            return known
-        number = self._number[id(session)] = len(self._sessions)
-        self._sessions.append(session)  # so that its id() is not used again
-        for doc in self.docs(session):
+    def _numbers_of(self, memory: Memory) -> list[int]:
+        """The numbers of a memory's sessions; the docs and keys of a new one are read."""
+        known = self._number
+        for session in memory.sessions:
+            if id(session) not in known:
+                known[id(session)] = len(self._sessions)
+                self._sessions.append(session)  # so that its id() is not used again
+                self._read(session)
+        return list(map(known.__getitem__, map(id, memory.sessions)))
+
+    def _read(self, session: Session) -> None:
+        """Add a session's docs and keys."""
+        places, rows, fields, owner = self._places, self._rows, self._fields, self._owner
+        for number, doc in enumerate(self.docs(session), len(self._doc_ids)):
             for name, text in self._scheme.keys(doc, session, self.extractions):
-                self._owner.append(len(self._doc_ids))
-                self._rows.append(self.row_of(text))
-                self._fields.append(name)
+                owner.append(number)
+                rows.append(places[text])
+                fields.append(name)
             self._doc_ids.append(doc.round_id)
         self._first_doc.append(len(self._doc_ids))
         self._first_key.append(len(self._rows))
-        return number
 
     def make_all(self, memories: Sequence[Memory]) -> list[Keys]:
         """The keys of each memory, without vectors.
@@ -140,7 +157,7 @@ class PlainKeyBuilder(KeyBuilder):
         Raises:
             MemreproError: if the key scheme gives a whole memory no key.
         """
-        held = [np.array([self._number_of(s) for s in m.sessions], np.int64) for m in memories]
+        held = [np.array(self._numbers_of(memory), np.int64) for memory in memories]
         doc_ids, fields = (np.array(x, object) for x in (self._doc_ids, self._fields))
         owner, rows = np.array(self._owner, np.int64), np.array(self._rows, np.int64)
         first_doc, first_key = np.array(self._first_doc), np.array(self._first_key)

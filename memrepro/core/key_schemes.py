@@ -135,13 +135,14 @@ class KeySpec:
 
     def keys(self, doc: Round, session: Session, extractions: Extractions) -> Pairs:
         """The (field, text) pairs of a doc of a session."""
-        keys = self._expanded(doc, session, extractions)
+        keys = KEY_SCHEMES[self.base](doc)
+        if self.mode:
+            keys = self._expanded(keys, doc, session, extractions)
         return windows(keys, self.words) if self.words else keys
 
-    def _expanded(self, doc: Round, session: Session, extractions: Extractions) -> Pairs:
-        keys = KEY_SCHEMES[self.base](doc)
-        if not self.mode:
-            return keys
+    def _expanded(
+        self, keys: Pairs, doc: Round, session: Session, extractions: Extractions
+    ) -> Pairs:
         extracted = extractions.of_doc(self.extraction, session, doc)
         split = self.mode.startswith("split-")
         if extracted and not split:

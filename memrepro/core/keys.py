@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memrepro.core.ranking import Ranking, top_k
+from memrepro.core.ranking import Ranking, top_rows
 from memrepro.core.similarity import Doubles, Floats, max_by_owner, products
 from memrepro.errors import MemreproError
 
@@ -55,6 +56,8 @@ class Keys:
         text that is the key of two docs is scored once, so that they tie to the last bit.
         """
         vectors = self._vectors()
+        if (self.rows[1:] > self.rows[:-1]).all():
+            return products(query_vectors, vectors[self.rows])
         rows, place = np.unique(self.rows, return_inverse=True)
         return products(query_vectors, vectors[rows])[:, place]
 
@@ -178,23 +181,29 @@ def blocks_of(
         yield block
 
 
-def best_first(request: Request, scores: Doubles, k: int) -> list[Ranking]:
+def best_first(
+    request: Request, scores: Doubles, k: int, ties: NDArray[np.integer] | None = None
+) -> list[Ranking]:
     """The k best docs of each query of a request.
 
     Args:
         request: whose queries and docs these are.
         scores: shape (n_queries, n_docs).
         k: length of a ranking.
+        ties: what decides between docs of one score; those of the keys where it is None.
     """
-    rankings = []
-    for query_id, row in zip(request.query_ids, scores, strict=True):
-        best = top_k(row, request.keys.ties, k)
-        rankings.append(ranked(request.keys, query_id, best, row[best]))
-    return rankings
+    docs, ends = top_rows(scores, request.keys.ties if ties is None else ties, k)
+    reached = scores[np.repeat(np.arange(len(scores)), np.diff(ends)), docs].tolist()
+    ids = list(map(request.keys.doc_ids.__getitem__, docs.tolist()))
+    return [
+        Ranking(query_id, tuple(ids[start:end]), tuple(reached[start:end]))
+        for query_id, (start, end) in zip(request.query_ids, pairwise(ends.tolist()), strict=True)
+    ]
 
 
 def ranked(
     keys: Keys, query_id: str, docs: NDArray[np.intp], scores: NDArray[np.floating]
 ) -> Ranking:
     """A ranking of docs, given by index, with the score of each."""
-    return Ranking(query_id, tuple(keys.doc_ids[i] for i in docs), tuple(map(float, scores)))
+    doc_ids = tuple(map(keys.doc_ids.__getitem__, docs.tolist()))
+    return Ranking(query_id, doc_ids, tuple(scores.tolist()))

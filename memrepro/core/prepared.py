@@ -124,7 +124,9 @@ def save_qrels(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
     """
     with table_writer(path, _QREL) as out:
         for piece in pieces:
-            fields = _fields_of_docs(piece.memory)
+            parts = (part for level in piece.qrels.values() for gold in level.values()
+                     for part in gold)  # fmt: skip
+            fields = _fields_of_docs(piece.memory, {doc for part in parts for doc in part})
             for query in piece.queries:
                 gold = [
                     (level, number, doc_id, "")
@@ -143,15 +145,16 @@ def save_qrels(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
             yield piece
 
 
-def _fields_of_docs(memory: Memory) -> dict[tuple[str, str], set[str]]:
-    """(granularity, doc id) → the fields of its turns; one id may be a round's and a turn's."""
+def _fields_of_docs(memory: Memory, wanted: set[str]) -> dict[tuple[str, str], set[str]]:
+    """(granularity, id) of the docs wanted → fields of their turns; an id may be of several."""
     found: dict[tuple[str, str], set[str]] = {}
     for session in memory.sessions:
         for r in session.rounds:
             for turn in r.turns:
                 ids = (session.session_id, r.round_id, turn.turn_id)
-                for place in zip(("session", "round", "turn"), ids, strict=True):
-                    found.setdefault(place, set()).add(turn.field)
+                if not wanted.isdisjoint(ids):
+                    for place in zip(("session", "round", "turn"), ids, strict=True):
+                        found.setdefault(place, set()).add(turn.field)
     return found
 
 

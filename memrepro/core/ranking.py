@@ -7,6 +7,7 @@ method that lists docs in order of discovery (RF-Mem's recollection) has scores 
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -71,14 +72,45 @@ def top_k(scores: NDArray[np.floating], ties: NDArray[np.integer], k: int) -> ND
     return order[scores[order] > -np.inf]
 
 
+def top_rows(
+    scores: NDArray[np.floating], ties: NDArray[np.integer], k: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """`top_k` of each row of scores, shape (n_rows, n_docs), in a few steps for all of them.
+
+    Returns:
+        The docs of all rows, one row after the other, and where each row's begin and the last one's
+        end, shape (n_rows + 1,).
+    """
+    n_rows, n_docs = scores.shape
+    if n_rows < 2 or k < 1 or np.isnan(scores).any():
+        found = [top_k(row, ties, k) for row in scores]
+        ends = np.cumsum([0, *map(len, found)])
+        return np.concatenate([np.zeros(0, np.intp), *found]), ends
+    if k < n_docs:
+        least = np.partition(scores, n_docs - k, axis=1)[:, n_docs - k]
+        chosen = np.flatnonzero(scores >= least[:, None])
+    else:
+        chosen = np.arange(scores.size)
+    row, doc = np.divmod(chosen, n_docs)
+    reached = scores.ravel()[chosen]
+    order = np.lexsort((ties[doc], -reached, row))
+    # Of the first k of each row, those that may be returned.
+    rank = np.arange(len(row)) - np.searchsorted(row, np.arange(n_rows))[row]
+    order = order[(rank < k) & (reached[order] > -np.inf)]
+    return doc[order], np.searchsorted(row[order], np.arange(n_rows + 1))
+
+
 def to_frame(rankings: Iterable[Ranking]) -> pd.DataFrame:
     """A run: one row a (query, doc), in the order of the rankings, rank from 1."""
-    rows = [
-        (ranking.query_id, doc_id, rank, score)
-        for ranking in rankings
-        for rank, (doc_id, score) in enumerate(
-            zip(ranking.doc_ids, ranking.scores, strict=True), start=1
-        )
-    ]
-    frame = pd.DataFrame(rows, columns=COLUMNS)
+    listed = list(rankings)
+    sizes = [len(ranking.doc_ids) for ranking in listed]
+    frame = pd.DataFrame(
+        {
+            "query_id": np.repeat(np.array([r.query_id for r in listed], object), sizes),
+            "doc_id": list(chain.from_iterable(r.doc_ids for r in listed)),
+            "rank": np.concatenate([np.zeros(0), *(np.arange(1, n + 1) for n in sizes)]),
+            "score": np.fromiter(chain.from_iterable(r.scores for r in listed), np.float64),
+        },
+        columns=COLUMNS,
+    )
     return frame.astype({"rank": np.int32, "score": np.float32})

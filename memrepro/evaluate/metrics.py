@@ -22,30 +22,43 @@ Floats = NDArray[np.float64]
 MOST_COMBINATIONS = 100_000
 
 
+# Of pairs of a query and a doc a table is held where it has at most so many places a row of a run.
+_SPARSE = 16
+
+
 @dataclass(frozen=True)
 class Ranks:
     """The ranks of a run, to be looked up.
 
     Attributes:
-        queries: the ids of its queries.
-        docs: the ids of its docs.
-        pairs: of each row, the number of its query times the number of docs, plus that of its doc.
-        ranks: of each row, from 1.
+        queries: the ids of its queries, with their numbers.
+        docs: the ids of its docs, likewise.
+        pairs: of each row, the number of its query times the number of docs, plus that of its doc;
+            None where `ranks` are of all pairs.
+        ranks: of each row, from 1; or of each pair, 0 where the run does not have it.
     """
 
-    queries: pd.Index
-    docs: pd.Index
-    pairs: pd.Index
+    queries: Mapping[str, int]
+    docs: Mapping[str, int]
+    pairs: pd.Index | None
     ranks: NDArray[np.int64]
 
     def of(self, judged: "Judged") -> Floats:
         """The rank of each gold doc, infinity where it was not retrieved, shape (n_gold,)."""
-        queries = self.queries.get_indexer(pd.Index(judged.queries_of_docs, dtype=object))
-        docs = self.docs.get_indexer(pd.Index(judged.docs, dtype=object))
-        rows = self.pairs.get_indexer(pd.Index(queries * len(self.docs) + docs))
-        found = (queries >= 0) & (docs >= 0) & (rows >= 0)
+        queries, docs = (
+            np.fromiter((known.get(key, -1) for key in ids), np.int64, len(ids))
+            for known, ids in ((self.queries, judged.query_ids), (self.docs, judged.docs))
+        )
+        queries = np.repeat(queries, judged.gold_of_queries())
+        found = (queries >= 0) & (docs >= 0)
+        rows = np.where(found, queries * len(self.docs) + docs, 0)
+        if self.pairs is not None:
+            rows = self.pairs.get_indexer(pd.Index(rows))
+            found &= rows >= 0
         ranks = np.full(len(rows), np.inf)
         ranks[found] = self.ranks[rows[found]]
+        if self.pairs is None:
+            ranks[ranks == 0] = np.inf
         return ranks
 
 
@@ -55,21 +68,32 @@ def ranks_of(run: pd.DataFrame) -> Ranks:
     Raises:
         MemreproError: if the run names a doc twice for a query.
     """
-    queries, docs = (run[name].astype("category").cat for name in ("query_id", "doc_id"))
-    n_docs = len(docs.categories)
-    pairs = pd.Index(queries.codes.to_numpy(np.int64) * n_docs + docs.codes.to_numpy(np.int64))
-    if not pairs.is_unique:
-        row = run[pairs.duplicated()].iloc[0]
+    (queries, query_ids), (docs, doc_ids) = (_coded(run[name]) for name in ("query_id", "doc_id"))
+    pairs, n_pairs = queries * len(doc_ids) + docs, len(query_ids) * len(doc_ids)
+    ranks, index = run["rank"].to_numpy(np.int64), None
+    if small := n_pairs <= _SPARSE * len(run) and (ranks > 0).all() and (pairs >= 0).all():
+        table = np.zeros(n_pairs, np.int64)
+        table[pairs] = ranks
+        twice = np.count_nonzero(table) < len(pairs)
+    else:
+        index = pd.Index(pairs)
+        twice = not index.is_unique
+    if twice:
+        row = run[pd.Index(pairs).duplicated()].iloc[0]
         raise MemreproError(
             f"the run names doc {row['doc_id']!r} twice for query {row['query_id']!r}: "
             "each doc must stand once"
         )
-    return Ranks(
-        pd.Index(queries.categories, dtype=object),
-        pd.Index(docs.categories, dtype=object),
-        pairs,
-        run["rank"].to_numpy(np.int64),
-    )
+    return Ranks(query_ids, doc_ids, index, table if small else ranks)
+
+
+def _coded(ids: pd.Series) -> tuple[NDArray[np.int64], dict[str, int]]:
+    """A number for each id, and the ids with their numbers."""
+    if isinstance(ids.dtype, pd.CategoricalDtype):
+        codes, found = ids.cat.codes.to_numpy(), ids.cat.categories
+    else:
+        codes, found = pd.factorize(ids)
+    return codes.astype(np.int64), {key: number for number, key in enumerate(found.tolist())}
 
 
 @dataclass(frozen=True)
@@ -82,7 +106,6 @@ class Judged:
         first_gold: where each combination's gold docs begin, shape (n_combinations,).
         sizes: how many those are, shape (n_combinations,).
         docs: the id of each gold doc, shape (n_gold,).
-        queries_of_docs: the id of its query, shape (n_gold,).
     """
 
     query_ids: tuple[str, ...]
@@ -90,7 +113,10 @@ class Judged:
     first_gold: NDArray[np.int64]
     sizes: NDArray[np.int64]
     docs: tuple[str, ...]
-    queries_of_docs: tuple[str, ...]
+
+    def gold_of_queries(self) -> NDArray[np.int64]:
+        """How many gold docs the combinations of each query have together, shape (n_queries,)."""
+        return np.add.reduceat(self.sizes, self.first_combination)
 
 
 @dataclass(frozen=True)
@@ -156,30 +182,30 @@ def lay_out(gold: Mapping[str, Parts]) -> Judged:
     first_combination: list[int] = []
     sizes: list[int] = []
     docs: list[str] = []
-    queries: list[str] = []
     for query_id, parts in gold.items():
         if not parts or not all(parts):
             raise MemreproError(
                 f"query {query_id!r} has no gold: exclude it by a stated rule before evaluating"
             )
-        if (count := prod(len(part) for part in parts)) > MOST_COMBINATIONS:
+        first_combination.append(len(sizes))
+        single = [part[0] for part in parts if len(part) == 1]
+        if len(single) < len(parts) and (
+            (count := prod(len(part) for part in parts)) > MOST_COMBINATIONS
+        ):
             raise MemreproError(
                 f"query {query_id!r} has {count} combinations of alternatives, "
                 f"more than {MOST_COMBINATIONS}: check its gold"
             )
-        first_combination.append(len(sizes))
-        for combination in product(*parts):
+        for combination in (single,) if len(single) == len(parts) else product(*parts):
             distinct = dict.fromkeys(combination)  # a doc that answers two parts counts once
             sizes.append(len(distinct))
             docs += distinct
-            queries += [query_id] * len(distinct)
     return Judged(
         tuple(gold),
         np.array(first_combination, np.int64),
         np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64),
         np.array(sizes, np.int64),
         tuple(docs),
-        tuple(queries),
     )
 
 

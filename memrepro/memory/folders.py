@@ -14,6 +14,7 @@ from memrepro.text.temporal import YEARS
 DELETED = ".deleted-"
 # Characters of a message or query: extracting the facts of ten times as many takes seconds.
 LONGEST = 100_000
+_START, _END = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (YEARS[0], YEARS[-1] + 1))
 
 
 def user_folder(root: Path, user_id: str) -> Path:
@@ -71,8 +72,7 @@ def check_message(message: Message) -> None:
 
 def check_time(at: float, who: str) -> None:
     """Refuse a time that no date can be relative to."""
-    start, end = (datetime(y, 1, 1, tzinfo=UTC).timestamp() for y in (YEARS[0], YEARS[-1] + 1))
-    if not isinstance(at, int | float) or not start <= at < end:
+    if not isinstance(at, int | float) or not _START <= at < _END:
         raise MemreproError(
             f"{who}: its time is {at!r}; it must be finite Unix seconds in the years {YEARS[0]} to "
             f"{YEARS[-1]}"
@@ -81,4 +81,4 @@ def check_time(at: float, who: str) -> None:
 
 def is_unicode(text: str) -> bool:
     """Whether a text can be written as UTF-8: it has no lone surrogate."""
-    return text == text.encode("utf-8", "replace").decode()
+    return text.isascii() or text == text.encode("utf-8", "replace").decode()

@@ -55,6 +55,11 @@ class VectorIndex:
         """Whether both tables are, in any state."""
         return all((self._folder / f"{table}.lance").is_dir() for table in TABLES)
 
+    def state(self) -> list[list[int]]:
+        """The version and the number of rows of each table, which any write changes."""
+        tables = [self._open(table) for table in TABLES]
+        return [[int(rows.version), int(rows.count_rows())] for rows in tables]
+
     def ids(self, table: Table) -> set[str]:
         """The ids of a table."""
         found = self._open(table).search().select(["id"]).to_arrow()

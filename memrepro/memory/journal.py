@@ -87,7 +87,9 @@ class Journal:
                 if write:
                     for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
                         self.connection.execute(f"PRAGMA {pragma}")
-                    self.connection.executescript(SCHEMA.read_text(encoding="utf-8"))
+                    # One transaction, so that the disk is waited for once.
+                    schema = SCHEMA.read_text(encoding="utf-8")
+                    self.connection.executescript(f"BEGIN;\n{schema}\nCOMMIT;")
                 else:
                     self.connection.execute("PRAGMA query_only=ON")
                 self.connection.execute("SELECT count(*) FROM meta").fetchone()
@@ -138,34 +140,48 @@ class Journal:
         Raises:
             MemreproError: if an id is that of another message.
         """
-        new = []
-        for message in messages:
-            key = content_hash(message)
-            inserted = self.connection.execute(
-                "INSERT INTO messages (message_id, hash, speaker, at, text, channel)"
-                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                (message.message_id, key, message.speaker, message.at, message.text,
-                 message.channel),
-            ).rowcount  # fmt: skip
-            if inserted:
-                new.append(message)
-            elif not self.messages("WHERE hash = ?", (key,)):
+        keys = [content_hash(message) for message in messages]
+        hashes = self._known("hash", keys)
+        ids = self._known("message_id", [message.message_id for message in messages])
+        new, rows = [], []
+        for message, key in zip(messages, keys, strict=True):
+            if key in hashes:
+                continue
+            if message.message_id in ids:
                 raise MemreproError(
                     f"the message id {message.message_id!r} is already that of another message: "
                     "ids must be unique within a user's memory; edit_message changes a text"
                 )
+            hashes.add(key)
+            ids.add(message.message_id)
+            new.append(message)
+            rows.append((message.message_id, key, message.speaker, message.at, message.text,
+                         message.channel))  # fmt: skip
+        self.connection.executemany(
+            "INSERT INTO messages (message_id, hash, speaker, at, text, channel)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            rows,
+        )
         return new
 
-    def messages(self, where: str = "", values: Sequence[Any] = ()) -> list[Message]:
-        """Messages in order of time, equal times in order of arrival."""
-        return [
-            Message(*row)
-            for row in self.connection.execute(
-                f"SELECT message_id, speaker, at, text, channel FROM messages {where}"
-                " ORDER BY at, number",
-                values,
-            )
-        ]
+    def _known(self, column: str, values: Sequence[str]) -> set[str]:
+        """Those of some values that a message has in a column that is unique."""
+        rows = self.connection.execute(
+            f"SELECT {column} FROM messages WHERE {column} IN (SELECT value FROM json_each(?))",
+            (json.dumps(values),),
+        )
+        return {value for (value,) in rows}
+
+    def messages(
+        self, where: str = "", values: Sequence[Any] = (), most: int = -1
+    ) -> list[Message]:
+        """Messages in order of time, then of arrival; with `most` no more than the first ones."""
+        rows = self.connection.execute(
+            f"SELECT message_id, speaker, at, text, channel FROM messages {where}"
+            " ORDER BY at, number LIMIT ?",
+            (*values, most),
+        )
+        return [Message(*row) for row in rows]
 
     def last(self, n: int) -> list[Message]:
         """The last messages of all channels, in order of time."""
@@ -218,15 +234,14 @@ class Journal:
             (end, n),
         )
 
-    def overlapping(self, first: float, last: float) -> set[str]:
-        """The ids of the segments that have a moment between two times, both included."""
+    def overlapping(self, first: float, last: float) -> list[tuple[str, float, float]]:
+        """The ids, starts and ends of the segments that have a moment between two times."""
         # From the longest segment on, so that the index leads to few; a second for rounding.
-        rows = self.connection.execute(
-            "SELECT segment_id FROM segments WHERE end >= :first AND start <= :last AND start >="
-            " :first - 1 - (SELECT max(end - start) FROM segments)",
+        return self.connection.execute(
+            "SELECT segment_id, start, end FROM segments WHERE end >= :first AND start <= :last"
+            " AND start >= :first - 1 - (SELECT max(end - start) FROM segments)",
             {"first": first, "last": last},
-        )
-        return {key for (key,) in rows}
+        ).fetchall()
 
     def warm_of(self, segment_ids: Sequence[str]) -> set[str]:
         """Those of some ids that are of warm segments."""

@@ -60,6 +60,22 @@ def bring_level(
         index.level("facts", texts, lambda ids: encode([texts[key] for key in ids]))
 
 
+def note_level(journal: Journal, index: VectorIndex) -> None:
+    """Note what the vectors are like while they are level with the journal."""
+    state = index.state()
+    with journal.transaction():
+        journal.put("level", state)
+
+
+def is_level(journal: Journal, index: VectorIndex) -> bool:
+    """Whether the vectors are as they were when it was noted that they are level."""
+    try:
+        touched = journal.get("behind") or journal.get("void") or not index.is_there()
+        return not touched and bool(journal.get("level") == index.state())
+    except Exception:
+        return False
+
+
 def cosines_of_facts(journal: Journal, index: VectorIndex) -> Similar:
     """The cosines of active facts' texts, whose vectors are there already, read once."""
     ids, vectors = index.all("facts")

@@ -27,7 +27,7 @@ from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
 from memrepro.memory.language import extract as extractors
 from memrepro.memory.language.fact import Change, Decide, Extract
-from memrepro.memory.level import Changing, bring_level, cosines_of_facts
+from memrepro.memory.level import Changing, bring_level, cosines_of_facts, is_level, note_level
 from memrepro.memory.settings import Answer, Settings
 from memrepro.memory.stretches import recut
 from memrepro.retrieve.tiered.keys.segments import Message
@@ -205,6 +205,8 @@ class TieredMemory:
                 end.db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         self._try("approximate", lambda: self.index.approximate(self.settings.index_rows))
         self._try("compact", self.index.compact)
+        if not self._suspects:
+            self._try("note", lambda: note_level(self.journal, self.index))
         return Maintained(len(change.cut.came), migrated, changes + len(merged))
 
     def migrate(self, now: float) -> tuple[int, int]:
@@ -282,6 +284,8 @@ class TieredMemory:
         self.journal.scrub()
         with self.journal.transaction():
             self.journal.put("purge", False)
+        if not self._suspects:
+            self._try("note", lambda: note_level(self.journal, self.index))
 
     def close(self) -> None:
         """Let another process write."""
@@ -310,7 +314,8 @@ class TieredMemory:
                 # On the disk before a vector goes, and before one of this encoder comes.
                 self.journal.put("void", True)
                 self.journal.put("behind", True)
-        self._suspects = True
+        # To compare all ids takes as long as there are many: only where the vectors were touched.
+        self._suspects = not is_level(self.journal, self.index)
         with self.changing(purge=self.journal.get("purge", False)) as change:
             if self.journal.get("rules") != rules:
                 change.times += [message.at for message in self.journal.messages()]
@@ -350,6 +355,7 @@ class TieredMemory:
                 bring_level(self.journal, self.index, self._encode, None)
             with self.journal.transaction():
                 self.journal.put("behind", False)
+            note_level(self.journal, self.index)
             self._suspects = False
         except Exception:
             self._chain.counts["index_failed"] += 1

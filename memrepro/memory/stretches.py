@@ -10,7 +10,8 @@ import itertools
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memrepro.memory.journal import Journal, day
@@ -49,14 +50,9 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
     ends = [m.at for m in newest]
     anchors = {*times, *ends, *(journal.get("newest") or ())}
     journal.put("newest", ends)
-    came: list[str] = []
+    came: dict[str, tuple[Sequence[Message], str]] = {}
     went: list[str] = []
-    done = -math.inf
-    for at in sorted(anchors):
-        if at <= done:
-            continue
-        first, done = _reach(db, at, -1, gap), _reach(db, at, 1, gap)
-        messages = journal.messages("WHERE at BETWEEN ? AND ?", (first, done))
+    for first, done, messages, here in _around(journal, sorted(anchors), gap):
         wanted: dict[str, tuple[Sequence[Message], str]] = {}
         for stretch in _stretches(messages, gap):
             cuts = cut(stretch, rules)
@@ -67,13 +63,49 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
                 text = segment_text(stretch[start:end])
                 wanted[segment_id(stretch[start:end], text)] = stretch[start:end], text
         # A segment that holds a deleted message may reach beyond the stretch that is left.
-        here = journal.overlapping(first, done)
-        gone, new = sorted(here - wanted.keys()), [key for key in wanted if key not in here]
-        _drop(db, gone)
-        for key in new:
-            keep(db, key, *wanted[key])
-        went, came = went + gone, came + new
-    return Recut(came, went)
+        overlap = {key for key, start, end in here if end >= first and start <= done}
+        went += sorted(overlap - wanted.keys())
+        came |= {key: one for key, one in wanted.items() if key not in overlap}
+    went = list(dict.fromkeys(went))
+    _drop(db, went)
+    keep(db, came)
+    return Recut(list(came), went)
+
+
+# Times that are looked around together, and segments that are looked through for each stretch.
+_TOGETHER, _FEW = 512, 64
+Around = tuple[float, float, Sequence[Message], Sequence[tuple[str, float, float]]]
+
+
+def _around(journal: Journal, anchors: Sequence[float], gap: float) -> Iterator[Around]:
+    """Each stretch with one of these times, ascending: its first and last time, and what is there.
+
+    That is its messages, and the ids and times of segments, all that overlap it among them. Where
+    little but these messages is between the times, all of it is read at once.
+    """
+    db, done = journal.connection, -math.inf
+    for at in range(0, len(anchors), _TOGETHER):
+        some = [anchor for anchor in anchors[at : at + _TOGETHER] if anchor > done]
+        if not some:
+            continue
+        first, last = _reach(db, some[0], -1, gap), _reach(db, some[-1], 1, gap)
+        limit = 4 * _TOGETHER
+        messages = journal.messages("WHERE at BETWEEN ? AND ?", (first, last), limit)
+        if len(messages) < limit and {m.at for m in messages}.issuperset(some):
+            here, left = journal.overlapping(first, last), deque(some)
+            for stretch in _stretches(messages, gap):
+                start, done = stretch[0].at, stretch[-1].at
+                if left and left[0] <= done:
+                    few = len(here) <= _FEW
+                    yield start, done, stretch, here if few else journal.overlapping(start, done)
+                while left and left[0] <= done:
+                    left.popleft()
+            continue
+        for anchor in some:
+            if anchor > done:
+                first, done = _reach(db, anchor, -1, gap), _reach(db, anchor, 1, gap)
+                found = journal.messages("WHERE at BETWEEN ? AND ?", (first, done))
+                yield first, done, found, journal.overlapping(first, done)
 
 
 def _reach(db: sqlite3.Connection, at: float, way: int, gap: float) -> float:
@@ -102,27 +134,26 @@ def segment_id(messages: Sequence[Message], text: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def keep(db: sqlite3.Connection, key: str, messages: Sequence[Message], text: str) -> None:
-    """Insert a segment, which is silent if it says nothing, and the days that it names."""
-    end = messages[-1].at
-    tier = "warm" if says_something(messages) else "silent"
-    db.execute(
-        "INSERT INTO segments (segment_id, tier, start, end, text, last_access)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (key, tier, messages[0].at, end, text, end),
-    )
-    db.executemany(
-        "INSERT INTO segment_messages VALUES (?, ?, ?)",
-        [(key, place, message.message_id) for place, message in enumerate(messages)],
-    )
-    db.executemany(
-        "INSERT OR IGNORE INTO events VALUES (?, ?, ?)",
-        [
+def keep(db: sqlite3.Connection, segments: Mapping[str, tuple[Sequence[Message], str]]) -> None:
+    """Insert segments, id → messages and text, each silent if it says nothing, and their days."""
+    rows, held, days = [], [], []
+    for key, (messages, text) in segments.items():
+        end = messages[-1].at
+        tier = "warm" if says_something(messages) else "silent"
+        rows.append((key, tier, messages[0].at, end, text, end))
+        held += [(key, place, message.message_id) for place, message in enumerate(messages)]
+        days += [
             (key, event.date_start.isoformat(), event.date_end.isoformat())
             for message in messages
             for event in dated_events(message.text, day(message.at))
-        ],
+        ]
+    db.executemany(
+        "INSERT INTO segments (segment_id, tier, start, end, text, last_access)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        rows,
     )
+    db.executemany("INSERT INTO segment_messages VALUES (?, ?, ?)", held)
+    db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?)", days)
 
 
 def _drop(db: sqlite3.Connection, keys: Sequence[str]) -> None:

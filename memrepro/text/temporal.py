@@ -83,11 +83,11 @@ _MENTION = re.compile(
     re.ASCII | re.IGNORECASE | re.VERBOSE,
 )
 # Every mention has one of these words or signs, and most sentences have none.
-_HINT = re.compile(
+_HINTS = (
     rf"\d|day|ago|last|past|previous|this|next|coming|tonight|tomorrow|weekend|new\s+year|halloween"
-    rf"|christmas|{_SHORT}|{_MONTHS}|{'|'.join(_SEASONS)}",
-    re.IGNORECASE,
+    rf"|christmas|{_SHORT}|{_MONTHS}|{'|'.join(_SEASONS)}"
 )
+_HINT, _HINT_IN_LOWER_CASE = re.compile(_HINTS, re.IGNORECASE), re.compile(_HINTS)
 _RELATIVE = ("ago", "before_last", "rolling", "near", "part_of_day", "period", "weekday")
 _KINDS = (*_RELATIVE, "date", "month", "year", "season", "holiday")
 _OPEN = ("before", "by", "until", "till", "through")
@@ -157,7 +157,8 @@ def dated_events(text: str, said: date) -> list[DatedEvent]:
 @lru_cache(_REMEMBERED)
 def _hinted(text: str) -> tuple[str, ...]:
     """The sentences that may mention a date."""
-    if not _HINT.search(text):
+    # The second is six times as fast, and sees the same in ASCII.
+    if not (_HINT_IN_LOWER_CASE.search(text.lower()) if text.isascii() else _HINT.search(text)):
         return ()
     return tuple(sentence for sentence in sentences(text) if _HINT.search(sentence))
 

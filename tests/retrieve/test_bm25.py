@@ -13,7 +13,7 @@ from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.bm25.retrievers import Postings
+from memrepro.retrieve.bm25.postings import Lexicon, Postings
 from tests.retrieve.made import random_request
 
 TEXTS = ["red car red road", "green tea", "Red wine, cold", "blue sky over the sea"]
@@ -43,9 +43,24 @@ words = st.lists(st.sampled_from("abcdefg"), max_size=9)
 
 @given(st.lists(words, min_size=1, max_size=9).filter(any), st.lists(words, max_size=4))
 def test_scores_are_the_librarys_to_the_last_bit(corpus, queries):
-    ours, peer = Postings(corpus), BM25Okapi(corpus)
+    lexicon = Lexicon(str.split)
+    ours, peer = Postings([lexicon.count(text) for text in corpus]), BM25Okapi(corpus)
     for query in [*queries, [], ["x", "a"], list("aab")]:
-        assert ours.get_scores(query).tobytes() == peer.get_scores(query).tobytes()
+        found = ours.scores(lexicon.numbers(" ".join(query)))
+        assert found.tobytes() == peer.get_scores(query).tobytes()
+
+
+def test_a_text_is_read_once_for_all_memories():
+    read = []
+    lexicon = Lexicon(lambda text: read.append(text) or text.split())
+    for text in ("a b a", "c", "a b a"):
+        counted = lexicon.read(text)
+    assert read == ["a b a", "c"]
+    assert (counted.tokens.tolist(), counted.often.tolist(), counted.length) == ([0, 1], [2, 1], 3)
+    assert lexicon.numbers("c d a") == [2, 0]
+    lexicon.clear()
+    assert lexicon.numbers("a") == []
+    assert lexicon.held == 0
 
 
 def test_official_tokens_keep_case_and_punctuation():

@@ -170,14 +170,14 @@ def _load(memory: "TieredMemory", first: int, last: int) -> list[str]:
 
     # Indices are written in random order: what SQLite holds by default makes it write all twice.
     memory.journal.connection.execute("PRAGMA cache_size=-1000000")
-    ids = []
+    ids: list[str] = []
     for some in segments(first, last):
         with memory.journal.transaction() as db:
-            for messages in some:
-                memory.journal.insert(messages)
-                text = segment_text(messages)
-                ids.append(segment_id(messages, text))
-                keep(db, ids[-1], messages, text)
+            memory.journal.insert([message for messages in some for message in messages])
+            told = [(messages, segment_text(messages)) for messages in some]
+            made = {segment_id(*one): one for one in told}
+            keep(db, made)
+            ids += made
             memory.journal.put("behind", True)
     return ids
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
@@ -12,6 +12,7 @@ from memrepro.retrieve.associa.keys.graph import ENTITY, EVENT, Graph
 DEGREES = ("weighted", "counted")
 _TOLERANCE = 1e-12  # of the ranks' sum, which is 1
 _ROUNDS = 10_000
+_BLOCK = 1 << 14  # ranks worked on at once
 
 
 def weights(costs: Doubles) -> Doubles:
@@ -31,7 +32,8 @@ def page_rank(
     Args:
         edges: shape (n_edges, 2).
         edge_weights: w, shape (n_edges,).
-        preference: p, shape (n_nodes,), as the ranks r.
+        preference: p, shape (n_nodes,), as the ranks r; or (n_queries, n_nodes), of which each
+            gives what it gives by itself.
         damping: α, which the paper does not name; 0.85 is the usual one.
         degree: d_j as the sum of the weights of j's edges ('weighted', as libraries have it: the
             ranks sum to 1, and what a node without edges has goes back by the preference), or as
@@ -40,29 +42,54 @@ def page_rank(
     Raises:
         MemreproError: if the ranks do not settle.
     """
-    n = len(preference)
-    if not n:
-        return np.zeros(0)
-    total = preference.sum()
-    wanted = preference / total if total else np.full(n, 1 / n)
+    n = preference.shape[-1]
+    if not preference.size:
+        return np.zeros(preference.shape)
+    scaled = np.array([_scaled(one) for one in np.atleast_2d(preference)])
     heads, tails = np.concatenate([edges, edges[:, ::-1]]).T
     both = np.concatenate([edge_weights, edge_weights])
     out = np.bincount(tails, both if degree == "weighted" else None, n)
     shares = np.divide(both, out[tails], out=np.zeros(len(both)), where=out[tails] > 0)
     step = coo_array((shares, (heads, tails)), (n, n)).tocsr()
     dangling = np.flatnonzero(out == 0) if degree == "weighted" else np.zeros(0, np.intp)
-    ranks: Doubles = wanted
+    # Beside each other, so that an edge is read once for all queries that a cache holds.
+    many = max(1, _BLOCK // n)
+    blocks = [scaled[start : start + many] for start in range(0, len(scaled), many)]
+    ranks = [_settled(step, dangling, block, damping) for block in blocks]
+    return np.concatenate(ranks).reshape(preference.shape)
+
+
+def _settled(
+    step: csr_array, dangling: NDArray[np.int64], preferences: Doubles, damping: float
+) -> Doubles:
+    """The ranks of each query, (n_queries, n_nodes), as its preferences, each of the sum 1."""
+    wanted = preferences[0] if len(preferences) == 1 else preferences.T.copy()
+    ranks = wanted.copy()
+    found, going = np.empty_like(preferences), np.arange(len(preferences))
     for _ in range(_ROUNDS):
-        moved: Doubles = (
-            damping * (step @ ranks + ranks[dangling].sum() * wanted) + (1 - damping) * wanted
-        )
-        change = np.abs(moved - ranks).sum()
+        moved: Doubles = step @ ranks
+        if len(dangling):
+            moved += ranks[dangling].sum(axis=0) * wanted
+        moved *= damping
+        moved += (1 - damping) * wanted
+        ranks -= moved
+        settled = np.atleast_1d(np.abs(ranks, out=ranks).sum(axis=0) < _TOLERANCE)
         ranks = moved
-        if change < _TOLERANCE:
-            return ranks
+        if settled.any():
+            if ranks.ndim == 1:
+                return moved[None]
+            found[going[settled]] = ranks[:, settled].T
+            going, ranks, wanted = (one[..., ~settled] for one in (going, ranks, wanted))
+            if not len(going):
+                return found
     raise MemreproError(
         f"PageRank with damping {damping} has not settled after {_ROUNDS} rounds: lower it"
     )
+
+
+def _scaled(preference: Doubles) -> Doubles:
+    total = preference.sum()
+    return preference / total if total else np.full(len(preference), 1 / len(preference))
 
 
 def with_utterances(

@@ -3,16 +3,15 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
-from rank_bm25 import BM25Okapi
 
-from memrepro.core.keys import Keys, Request, best_first, ranked, score_all
-from memrepro.core.ranking import Ranking, top_k
+from memrepro.core.keys import Keys, Request, best_first, score_all
+from memrepro.core.ranking import Ranking
 from memrepro.core.similarity import Doubles, max_by_owner
 from memrepro.errors import MemreproError
+from memrepro.retrieve.bm25.postings import Lexicon, Postings
 
 TOKENISATIONS: Mapping[str, Callable[[str], list[str]]] = {
     # LongMemEval's released code: a single space splits, case and punctuation stay.
@@ -21,47 +20,21 @@ TOKENISATIONS: Mapping[str, Callable[[str], list[str]]] = {
 }
 
 
-# Of a text that many memories share; bounded, as LongMemEval-M's are more than memory holds.
-@lru_cache(maxsize=1 << 15)
-def _tokens(tokenisation: str, text: str) -> list[str]:
-    return TOKENISATIONS[tokenisation](text)
+# Numbers of a lexicon's texts, from which on it is begun anew: some gigabyte.
+_HELD = 1 << 28
 
 
-class Postings(BM25Okapi):  # type: ignore[misc]
-    """`BM25Okapi` with its scores to the last bit, which looks at the texts of a token alone.
+@lru_cache(maxsize=2)
+def _lexicon_of(tokenisation: str) -> Lexicon:
+    return Lexicon(TOKENISATIONS[tokenisation])
 
-    The library looks at every text for every token: what it adds there is 0.
-    """
 
-    def __init__(self, corpus: Sequence[Sequence[str]], **settings: float) -> None:
-        """Index tokenised texts; settings are the library's `k1`, `b` and `epsilon`."""
-        super().__init__(corpus, **settings)
-        self._places: dict[str, tuple[list[int], list[int]]] = {}
-        for place, frequencies in enumerate(self.doc_freqs):
-            for token, times in frequencies.items():
-                places, often = self._places.setdefault(token, ([], []))
-                places.append(place)
-                often.append(times)
-        lengths = np.array(self.doc_len)
-        self._norms = self.k1 * (1 - self.b + self.b * lengths / self.avgdl)
-        self._weighed: dict[str, tuple[NDArray[np.int64], Doubles]] = {}
-
-    def get_scores(self, query: Sequence[str]) -> Doubles:
-        """The score of each text for a query's tokens, shape (n_texts,)."""
-        scores = np.zeros(self.corpus_size)
-        for token in query:
-            if token in self._places:
-                places, weights = self._weights(token)
-                scores[places] += weights
-        return scores
-
-    def _weights(self, token: str) -> tuple[NDArray[np.int64], Doubles]:
-        """The texts that have a token, and what it adds to each one's score."""
-        if token not in self._weighed:
-            places, often = map(np.array, self._places[token])
-            saturated = often * (self.k1 + 1) / (often + self._norms[places])
-            self._weighed[token] = places, self.idf[token] * saturated
-        return self._weighed[token]
+def lexicon_of(tokenisation: str) -> Lexicon:
+    """What reads texts under a tokenisation, each once for all memories and runs."""
+    lexicon = _lexicon_of(tokenisation)
+    if lexicon.held > _HELD:
+        lexicon.clear()
+    return lexicon
 
 
 @dataclass(frozen=True)
@@ -101,22 +74,20 @@ class BM25:
             keys = request.keys
             ties = keys.ties if self.ties == "id" else np.arange(len(keys.doc_ids))[::-1]
             lexical = self.doc_scores(keys, request.query_texts)
-            for query_id, scores in zip(request.query_ids, lexical, strict=True):
-                best = top_k(scores, ties, self.k)
-                found.append(ranked(keys, query_id, best, scores[best]))
+            found += best_first(request, lexical, self.k, ties)
         return found
 
     def doc_scores(self, keys: Keys, queries: Sequence[str]) -> Doubles:
         """BM25 of each query with each doc's best key, shape (n_queries, n_docs)."""
-        tokenise = partial(_tokens, self.tokenisation)
-        corpus = list(map(tokenise, keys.texts))
-        if not any(corpus):
+        lexicon = lexicon_of(self.tokenisation)
+        corpus = list(map(lexicon.read, keys.texts))
+        if not any(text.length for text in corpus):
             raise MemreproError(
                 f"the memory with doc {keys.doc_ids[0]!r} has no token under the tokenisation "
                 f"{self.tokenisation!r}: BM25 cannot rank it; choose another tokenisation"
             )
-        index = Postings(corpus, k1=self.k1, b=self.b, epsilon=self.epsilon)
-        of_keys = np.array([index.get_scores(tokenise(text)) for text in queries])
+        index = Postings(corpus, self.k1, self.b, self.epsilon)
+        of_keys = np.array([index.scores(lexicon.numbers(text)) for text in queries])
         return max_by_owner(of_keys, keys.owner, len(keys.doc_ids))
 
 

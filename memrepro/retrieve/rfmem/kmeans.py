@@ -6,6 +6,9 @@ k-means++ with 2 + ⌊ln k⌋ trials a centre runs on the same float32 distances
 order; Lloyd's iterations run in double precision on inner products of the points, a centre being a
 mean of points. A problem in which one of those iterations is closer than float32's rounding, or
 leaves a cluster empty, is given to scikit-learn itself.
+
+Most problems need their inner products alone (`cluster_products`): one in which a draw or a choice
+of k-means++ is closer than float32's rounding of the points is done again from the points.
 """
 
 import warnings
@@ -62,11 +65,41 @@ def cluster_all(points: Floats, n_clusters: int, seed: int) -> tuple[Labels, NDA
         centred = points[block] - points[block].mean(axis=1, keepdims=True)
         doubles = centred.astype(np.float64)
         products = doubles @ doubles.transpose(0, 2, 1)
-        centres = _plus_plus(_distances(products), n_clusters, seed)
-        labels[block], asked[block] = _lloyd(products, centres, dimension)
+        sizes = np.full(len(centred), n_points)
+        centres, _ = _plus_plus(_distances(products), n_clusters, seed, sizes)
+        labels[block], asked[block] = _lloyd(products, centres, dimension, sizes)
     for problem in np.flatnonzero(asked):
         labels[problem] = cluster(points[problem], n_clusters, seed)
     return labels, asked
+
+
+def cluster_products(
+    products: Doubles, sizes: NDArray[np.int64], n_clusters: int, seed: int, dimension: int
+) -> tuple[Labels, NDArray[np.bool_]]:
+    """Labels of many problems by the points' inner products, (n_problems, n_points, n_points).
+
+    A problem has the first `sizes` of its points, shape (n_problems,); the products of the others
+    are 0, and their labels mean nothing.
+
+    Returns:
+        Labels, (n_problems, n_points), and which problems are to be given to `cluster_all` with
+        their points, as there the rounding of points decides, shape (n_problems,).
+    """
+    n_problems, n_points, _ = products.shape
+    if n_clusters == 1:
+        return np.zeros((n_problems, n_points), np.int32), np.zeros(n_problems, np.bool_)
+    real = np.arange(n_points) < sizes[:, None]
+    doubt = _DOUBT * np.einsum("pii->pi", products).max(axis=1)
+    means = products.sum(axis=2) / sizes[:, None]
+    offset = means - (means.sum(axis=1) / (2 * sizes))[:, None]
+    centred = products - offset[:, :, None] - offset[:, None, :]
+    distances = _distances(centred)
+    if not real.all():
+        both = real[:, :, None] & real[:, None, :]
+        centred, distances = centred * both, distances * both
+    centres, unsure = _plus_plus(distances, n_clusters, seed, sizes, doubt)
+    labels, doubtful = _lloyd(centred, centres, dimension, sizes)
+    return labels, unsure | doubtful
 
 
 def _distances(products: Doubles) -> Floats:
@@ -86,64 +119,87 @@ def _draws(n_points: int, n_clusters: int, seed: int) -> tuple[int, Doubles]:
     return first, random.uniform(size=(n_clusters - 1, 2 + int(np.log(n_clusters))))
 
 
-def _plus_plus(distances: Floats, n_clusters: int, seed: int) -> NDArray[np.intp]:
-    """Greedy k-means++: the points that are the first centres, shape (n_problems, n_clusters)."""
+def _plus_plus(
+    distances: Floats, n_clusters: int, seed: int, sizes: NDArray[np.int64],
+    doubt: Doubles | None = None,
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:  # fmt: skip
+    """Greedy k-means++: the points that are the first centres, shape (n_problems, n_clusters).
+
+    And the problems in which a draw or a choice is no further than `doubt`, shape (n_problems,),
+    from another; without it none. Sums of at most two distances are equal whatever they round to.
+    Sizes are as of `cluster_products`.
+    """
     n_problems, n_points, _ = distances.shape
-    first, draws = _draws(n_points, n_clusters, seed)
+    drawn = {n: _draws(n, n_clusters, seed) for n in set(sizes.tolist())}
+    first = np.array([drawn[n][0] for n in sizes.tolist()])
+    draws = np.array([drawn[n][1] for n in sizes.tolist()]).transpose(1, 0, 2)
     problems = np.arange(n_problems)
     ones = np.ones((n_points, 1), np.float32)
-    centres = np.full((n_problems, n_clusters), first)
-    closest = distances[:, first]
+    centres = np.empty((n_problems, n_clusters), np.intp)
+    centres[:, 0] = first
+    unsure = np.zeros(n_problems, np.bool_)
+    closest = distances[problems, first]
     # As matrix products, which add in scikit-learn's order: potentials often tie by construction.
     potential = (closest[:, None, :] @ ones)[:, 0]
     for number, uniform in enumerate(draws, start=1):
         wanted = uniform * potential
-        reached = np.cumsum(closest, axis=1)
-        tried = (reached[:, None, :] < wanted[:, :, None]).sum(axis=2)
-        tried = np.minimum(tried, n_points - 1)
+        reached = closest.cumsum(axis=1)
+        beyond = reached[:, None, :] - wanted[:, :, None]
+        tried = np.minimum((beyond < 0).sum(axis=2), sizes[:, None] - 1)
         left = np.minimum(closest[:, None, :], distances[problems[:, None], tried])
         potentials = (left @ ones)[:, :, 0]
         best = potentials.argmin(axis=1)
+        centre = tried[problems, best]
         potential = potentials[problems, best][:, None]
+        if doubt is not None:
+            close = potentials - potential
+            # Before it, `number` points are centres; what is left of the others adds up.
+            other = (tried != centre[:, None]) & ((close != 0) | (sizes[:, None] - number > 3))
+            unsure |= (other & (close <= doubt[:, None])).any(axis=1)
+            unsure |= (np.abs(beyond) <= doubt[:, None, None]).any(axis=(1, 2))
         closest = left[problems, best]
-        centres[:, number] = tried[problems, best]
-    return centres
+        centres[:, number] = centre
+    return centres, unsure
 
 
 def _lloyd(
-    products: Doubles, centres: NDArray[np.intp], dimension: int
+    products: Doubles, centres: NDArray[np.intp], dimension: int, sizes: NDArray[np.int64]
 ) -> tuple[Labels, NDArray[np.bool_]]:
     """Lloyd's iterations, until the labels stay: labels, and which problems are in doubt.
 
-    Given are the centred points' inner products, (n_problems, n_points, n_points), and the points
-    that are the first centres, (n_problems, n_clusters).
+    Given are the centred points' inner products, (n_problems, n_points, n_points), the points that
+    are the first centres, (n_problems, n_clusters), and sizes as of `cluster_products`.
     """
     n_problems, n_points, _ = products.shape
     clusters = np.arange(centres.shape[1])[:, None]
+    real = np.arange(n_points) < sizes[:, None]
     norms = np.einsum("pii->pi", products)
-    doubt = _DOUBT * norms.max(axis=1)
+    greatest = norms.max(axis=1)
+    doubt = _DOUBT * greatest
     # scikit-learn's tolerance is by the mean variance of a dimension; 1.01: rounding.
-    still = 1.01 * _TOLERANCE * norms.sum(axis=1) / (n_points * dimension)
+    still = 1.01 * _TOLERANCE * norms.sum(axis=1) / (sizes * dimension)
     labels = np.full((n_problems, n_points), -1, np.int32)
     doubtful = np.zeros(n_problems, np.bool_)
     open_ = np.arange(n_problems)
     # A centre as weights of the points, (n_open, n_clusters, n_points).
     weights = (centres[:, :, None] == np.arange(n_points)).astype(np.float64)
     for _ in range(_ITERATIONS):
-        within = weights @ products[open_]
+        own = products[open_]
+        within = weights @ own
         distances = (within * weights).sum(axis=2, keepdims=True) - 2 * within
         new = distances.argmin(axis=1).astype(np.int32)
         nearest = np.partition(distances, 1, axis=1)
-        unsure = (nearest[:, 1] - nearest[:, 0]).min(axis=1) <= doubt[open_]
-        settled = (new == labels[open_]).all(axis=1)
+        apart = np.where(real[open_], nearest[:, 1] - nearest[:, 0], np.inf)
+        unsure = apart.min(axis=1) <= doubt[open_]
+        settled = ((new == labels[open_]) | ~real[open_]).all(axis=1)
         labels[open_] = new
-        members = new[:, None, :] == clusters
-        sizes = members.sum(axis=2, keepdims=True)
-        moved = members / np.maximum(sizes, 1) - weights
-        shift = ((moved @ products[open_]) * moved).sum(axis=(1, 2))
+        members = (new[:, None, :] == clusters) & real[open_][:, None, :]
+        held = members.sum(axis=2, keepdims=True)
+        moved = members / np.maximum(held, 1) - weights
+        shift = ((moved @ own) * moved).sum(axis=(1, 2))
         # Centres that are points alone do not move, and the labels stay.
-        settled |= shift <= 1e-12 * norms[open_].max(axis=1)
-        unsure |= (sizes == 0).any(axis=(1, 2)) | (~settled & (shift <= still[open_]))
+        settled |= shift <= 1e-12 * greatest[open_]
+        unsure |= (held == 0).any(axis=(1, 2)) | (~settled & (shift <= still[open_]))
         doubtful[open_[unsure]] = True
         go_on = ~(settled | unsure)
         open_, weights = open_[go_on], (weights + moved)[go_on]

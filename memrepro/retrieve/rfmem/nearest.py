@@ -61,8 +61,9 @@ def corpus_of(asked: Sequence[QueryBatch]) -> Corpus:
 def within(groups: Ints) -> Ints:
     """The place of each element in its group, from 0; equal groups stand together."""
     index = np.arange(len(groups))
-    starts = np.r_[True, groups[1:] != groups[:-1]][: len(groups)]
-    return index - np.maximum.accumulate(np.where(starts, index, 0))
+    starts = np.zeros_like(index)
+    starts[1:] = index[1:] * (groups[1:] != groups[:-1])
+    return index - np.maximum.accumulate(starts)
 
 
 def nearest(queries: Doubles, memory: Ints, corpus: Corpus, n: int) -> tuple[Ints, Ints, Doubles]:

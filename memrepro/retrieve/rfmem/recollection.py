@@ -31,12 +31,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memrepro.core.similarity import Doubles
-from memrepro.retrieve.rfmem.kmeans import Labels, cluster_all
-from memrepro.retrieve.rfmem.nearest import Corpus, Ints, QueryBatch, corpus_of, nearest, within
+from memrepro.retrieve.rfmem.branches import Branches, OfVectors, by_vectors
+from memrepro.retrieve.rfmem.kmeans import cluster_all, cluster_products
+from memrepro.retrieve.rfmem.nearest import Ints, QueryBatch, corpus_of, within
+from memrepro.retrieve.rfmem.products import by_products, pays
 
-_BLOCK = 1 << 17  # numbers of docs worked on at once: few enough for a processor's cache
+_BLOCK = 1 << 18  # numbers of docs worked on at once: few enough for a processor's cache
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,11 +146,15 @@ class Searches:
 class _Beam:
     """The branches of all queries, sorted by query and place in its beam; n_branches each."""
 
-    query: Ints
-    vectors: Doubles
+    branches: Branches
     score: Doubles
     parent: Ints
     cluster: Ints
+
+    @property
+    def query(self) -> Ints:
+        """Of each branch."""
+        return self.branches.query
 
 
 def recollect(
@@ -161,23 +168,23 @@ def recollect(
     corpus = corpus_of(asked)
     everyone = np.arange(len(corpus.originals))
     none = np.full(len(everyone), -1)
-    beam = _Beam(everyone, corpus.originals, np.zeros(len(everyone)), none, none)
+    quick = isinstance(settings, Released) and pays(corpus)
+    started = by_products(corpus) if quick else by_vectors(corpus)
+    beam = _Beam(started, np.zeros(len(everyone)), none, none)
     seen = np.zeros((len(everyone), int(np.diff(corpus.first).max())), np.bool_)
     count = np.zeros(len(everyone), np.int64)
     rounds = []
     for depth in range(settings.rounds):
         n_nearest = (settings.beam_width + depth) * settings.fanout
-        branch, place, similarity = nearest(
-            beam.vectors, corpus.memory[beam.query], corpus, n_nearest
-        )
+        branch, place, similarity = beam.branches.nearest(n_nearest)
         query = beam.query[branch]
         doc = place - corpus.first[corpus.memory[query]]
         new = (similarity >= settings.floor) & ~seen[query, doc]
         branch, place, similarity = branch[new], place[new], similarity[new]
         query, doc = query[new], doc[new]
-        label, score = _grow(beam, corpus, settings, branch, place, similarity)
+        label, score = _grow(beam.branches, settings, branch, place, similarity)
         if watched is not None:
-            watched.append(_searches(beam, corpus, depth, branch, label))
+            watched.append(_searches(beam, depth, branch, label))
         kept, parent, cluster, total = _select(beam, settings, branch, label, score)
         # The docs of kept branches, branch after branch.
         rank = kept[branch, label]
@@ -200,8 +207,7 @@ def recollect(
             break
         held = held[going[rank[held]]]
         beam = _Beam(
-            beam.query[parent[going]],
-            _mix_each(beam, corpus, settings.alpha, parent[going], rank[held], place[held]),
+            beam.branches.mix(settings.alpha, parent[going], rank[held], place[held]),
             total[going],
             position[parent[going]],
             cluster[going],
@@ -217,7 +223,7 @@ def recollect(
 
 
 def _grow(
-    beam: _Beam, corpus: Corpus, settings: Settings, branch: Ints, place: Ints, similarity: Doubles
+    branches: Branches, settings: Settings, branch: Ints, place: Ints, similarity: Doubles
 ) -> tuple[Ints, Doubles]:
     """Each candidate's cluster among its branch's candidates, and its score, (n_candidates,).
 
@@ -226,43 +232,65 @@ def _grow(
     """
     labels = np.zeros(len(branch), np.int64)
     scores = np.zeros(len(branch))
-    owners, starts, counts = np.unique(branch, return_index=True, return_counts=True)
-    for n in np.unique(counts):
-        of_size = np.flatnonzero(counts == n)
-        step = max(1, _BLOCK // (int(n) * corpus.docs.shape[1]))
-        for at in range(0, len(of_size), step):
-            some = of_size[at : at + step]
-            which = starts[some][:, None] + np.arange(n)
-            if n == 1 and isinstance(settings, Released):
-                scores[which] = settings.relevance_weight * similarity[which]
-                continue
-            docs = corpus.docs[place[which]]
-            n_clusters = min(settings.beam_width, int(n))
-            labels[which] = label = cluster_all(docs, n_clusters, settings.seed)[0]
-            doubles = docs.astype(np.float64)
-            if isinstance(settings, Released):
-                scores[which] = _relevance(doubles, similarity[which], settings.relevance_weight)
-                continue
-            parents = owners[some]
-            originals = corpus.originals[beam.query[parents]]
-            scores[which] = _by_new_query(
-                beam.vectors[parents], originals, doubles, label, similarity[which], settings.alpha
+    docs = branches.corpus.docs
+    counts = np.bincount(branch, minlength=len(branches.query))
+    starts = np.cumsum(counts) - counts
+    clusters = np.minimum(counts, settings.beam_width)
+    # A sum of more places may round otherwise, and printed scores of equal docs hang on that.
+    groups = clusters if isinstance(settings, Released) else counts
+    for group in set(groups.tolist()) - {0}:
+        alike = np.flatnonzero(groups == group)
+        alike = alike[np.argsort(counts[alike], kind="stable")]
+        n_clusters = int(clusters[alike[0]])
+        step = max(1, _BLOCK // (int(counts[alike[-1]]) * docs.shape[1]))
+        for at in range(0, len(alike), step):
+            some = alike[at : at + step]
+            sizes = counts[some]
+            # In places beyond the branch's last candidate its first one stands.
+            real = np.arange(sizes[-1]) < sizes[:, None]
+            which = starts[some][:, None] + np.arange(sizes[-1]) * real
+            both = real[:, :, None] & real[:, None, :]
+            between = branches.between(place[which]) * both
+            label, unsure = cluster_products(
+                between, sizes, n_clusters, settings.seed, docs.shape[1]
             )
+            for n in set(sizes[unsure].tolist()):
+                again = np.flatnonzero(unsure & (sizes == n))
+                points = docs[place[which[again, :n]]]
+                label[again, :n] = cluster_all(points, n_clusters, settings.seed)[0]
+            labels[which[real]] = label[real]
+            if isinstance(settings, Released):
+                score = _relevance(between, both, similarity[which], settings.relevance_weight)
+            else:
+                assert isinstance(branches, OfVectors)
+                first, squared = branches.with_original(settings.alpha, some, place[which])
+                together = (label[:, :, None] == label[:, None, :]) & both
+                score = _by_new_query(
+                    between, first, squared, together, similarity[which], settings.alpha
+                )
+            scores[which[real]] = score[real]
     return labels, scores
 
 
-def _relevance(docs: Doubles, similarity: Doubles, weight: float) -> Doubles:
-    """The released code's score, as `_by_new_query` has docs and similarity; ≥ 2 candidates."""
-    between = docs @ docs.transpose(0, 2, 1)
-    diagonal = np.arange(docs.shape[1])
+def _relevance(
+    between: Doubles, both: NDArray[np.bool_], similarity: Doubles, weight: float
+) -> Doubles:
+    """The released code's score, as `_by_new_query` has its arrays.
+
+    Both are whether two places are of candidates; where there is but one, no other is similar.
+    """
+    between = np.where(both, between, -np.inf)
+    diagonal = np.arange(between.shape[1])
     between[:, diagonal, diagonal] = -np.inf
-    scores: Doubles = weight * similarity - (1 - weight) * between.max(axis=2)
+    closest = between.max(axis=2)
+    closest[closest == -np.inf] = 0
+    scores: Doubles = weight * similarity - (1 - weight) * closest
     return scores
 
 
 def _by_new_query(
-    queries: Doubles, originals: Doubles, docs: Doubles, label: Labels, similarity: Doubles,
-    alpha: float,
+    between: Doubles, first: Doubles, squared: Doubles, together: NDArray[np.bool_],
+    similarity: Doubles, alpha: float,
 ) -> Doubles:  # fmt: skip
     """The printed score, ⟨x_b⁽ʳ⁺¹⁾, z⟩ of each doc z with its own cluster's new query.
 
@@ -270,24 +298,20 @@ def _by_new_query(
     queries themselves, most of which are dropped, are not needed.
 
     Args:
-        queries: the branches' x⁽ʳ⁾, shape (n_branches, dimension).
-        originals: their x_t, likewise.
-        docs: shape (n_branches, n_candidates, dimension).
-        label: of each candidate, (n_branches, n_candidates).
+        between: products of the candidates, shape (n_branches, n_candidates, n_candidates).
+        first: ⟨x_t, z⟩ of each candidate, (n_branches, n_candidates).
+        squared: ‖α·x⁽ʳ⁾ + x_t‖² of each branch, (n_branches,).
+        together: whether two candidates are of one cluster, as `between`.
         similarity: ⟨x⁽ʳ⁾, z⟩ of each candidate, (n_branches, n_candidates).
         alpha: the paper's α.
     """
-    together = (label[:, :, None] == label[:, None, :]).astype(np.float64)
+    of_cluster = together.astype(np.float64)
     # Of each candidate's cluster: products of the sum of its docs, and the length of that sum.
-    between = docs @ docs.transpose(0, 2, 1)
-    sum_doc = (together * between).sum(axis=2)
-    length = np.maximum(np.sqrt((together @ sum_doc[:, :, None])[:, :, 0]), 1e-12)
-    first = (docs @ originals[:, :, None])[:, :, 0]
-    sum_query, sum_original = ((together @ p[:, :, None])[:, :, 0] for p in (similarity, first))
-    rest = alpha * queries + originals
-    squared = np.einsum("bd,bd->b", rest, rest)[:, None]
+    sum_doc = (of_cluster * between).sum(axis=2)
+    length = np.maximum(np.sqrt((of_cluster @ sum_doc[:, :, None])[:, :, 0]), 1e-12)
+    sum_query, sum_original = ((of_cluster @ p[:, :, None])[:, :, 0] for p in (similarity, first))
     along = (alpha * sum_query + sum_original) / length
-    norm = np.sqrt(np.maximum(squared + 2 * (1 - alpha) * along + (1 - alpha) ** 2, 1e-24))
+    norm = np.sqrt(np.maximum(squared[:, None] + 2 * (1 - alpha) * along + (1 - alpha) ** 2, 1e-24))
     scores: Doubles = (alpha * similarity + (1 - alpha) * sum_doc / length + first) / norm
     return scores
 
@@ -315,44 +339,10 @@ def _select(
     return kept, parent[order], cluster[order], total[order]
 
 
-def _mix_each(
-    beam: _Beam, corpus: Corpus, alpha: float, parent: Ints, branch: Ints, place: Ints
-) -> Doubles:
-    """The queries of new branches, shape (n_new, dimension).
-
-    Of each new branch its parent is given; of each of their docs its new branch, ascending, and its
-    place in the corpus.
-    """
-    sizes = np.unique(branch, return_counts=True)[1]
-    starts = np.cumsum(sizes) - sizes
-    vectors = np.empty((len(parent), corpus.docs.shape[1]))
-    step = max(1, _BLOCK // corpus.docs.shape[1])
-    for at in range(0, len(parent), step):
-        some = slice(at, at + step)
-        sums = corpus.docs[place[starts[some]]].astype(np.float64)
-        for number in range(1, sizes[some].max()):
-            more = np.flatnonzero(sizes[some] > number)
-            sums[more] += corpus.docs[place[starts[some][more] + number]]
-        parents = parent[some]
-        originals = corpus.originals[beam.query[parents]]
-        # Eq. 6; the mean of a cluster's docs and their sum have one direction.
-        mixed = alpha * beam.vectors[parents] + (1 - alpha) * _unit(sums) + originals
-        vectors[some] = _unit(mixed)
-    return vectors
-
-
-def _unit(vectors: Doubles) -> Doubles:
-    """Vectors of length 1; a zero vector stays zero."""
-    lengths = np.sqrt(np.einsum("...d,...d->...", vectors, vectors))
-    unit: Doubles = vectors / np.maximum(lengths, 1e-12)[..., None]
-    return unit
-
-
-def _searches(beam: _Beam, corpus: Corpus, depth: int, branch: Ints, label: Ints) -> Searches:
+def _searches(beam: _Beam, depth: int, branch: Ints, label: Ints) -> Searches:
     """What a round's branches did, for a trace."""
     n = len(beam.query)
     clusters = np.unique(np.stack([branch, label]), axis=1)[0]
-    vectors, originals = _unit(beam.vectors), _unit(corpus.originals[beam.query])
     return Searches(
         beam.query,
         np.full(n, depth),
@@ -360,7 +350,7 @@ def _searches(beam: _Beam, corpus: Corpus, depth: int, branch: Ints, label: Ints
         beam.parent,
         beam.cluster,
         beam.score,
-        np.einsum("pd,pd->p", vectors, originals),
+        beam.branches.drift(),
         np.bincount(branch, minlength=n),
         np.bincount(clusters, minlength=n),
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from memrepro.errors import MemreproError
-from memrepro.retrieve.rfmem.kmeans import cluster, cluster_all
+from memrepro.retrieve.rfmem.kmeans import cluster, cluster_all, cluster_products
 
 
 def unit(vectors):
@@ -39,6 +39,25 @@ def test_equals_scikit_learn(kind):
         found, _ = cluster_all(points, n_clusters, seed=42)
         for labels, one in zip(found, points, strict=True):
             np.testing.assert_array_equal(labels, cluster(one, n_clusters, 42), (trial, kind))
+
+
+@pytest.mark.parametrize("kind", ["free", "grouped", "alike", "repeated"])
+def test_products_of_problems_of_many_sizes_give_the_same_labels_or_say_that_they_do_not(kind):
+    generator, n_clusters, sure = np.random.default_rng(2), 3, 0
+    for trial in range(40):
+        sizes = np.sort(generator.integers(3, 12, 5))
+        drawn = [problems(kind, generator, n, 64, n_clusters, 1)[0] for n in sizes.tolist()]
+        products = np.zeros((5, sizes[-1], sizes[-1]))
+        for one, points in zip(products, drawn, strict=True):
+            doubles = points.astype(np.float64)
+            one[: len(points), : len(points)] = doubles @ doubles.T
+        labels, unsure = cluster_products(products, sizes, n_clusters, 42, 64)
+        for mine, points, doubt in zip(labels, drawn, unsure, strict=True):
+            if not doubt:
+                sure += 1
+                found = mine[: len(points)]
+                np.testing.assert_array_equal(found, cluster(points, n_clusters, 42), (trial, kind))
+    assert sure > (20 if kind == "repeated" else 100)
 
 
 def test_scikit_learn_is_seldom_asked_and_then_about_equal_points():

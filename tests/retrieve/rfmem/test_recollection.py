@@ -7,6 +7,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memrepro.core.ranking import top_k
+from memrepro.retrieve.rfmem import recollection
 from memrepro.retrieve.rfmem.nearest import QueryBatch
 from memrepro.retrieve.rfmem.recollection import Printed, Released, recollect
 from memrepro.retrieve.rfmem.reference import recollect_one
@@ -98,3 +99,20 @@ def test_the_order_of_the_memory_changes_nothing(variant):
     assert [order[docs].tolist() for docs in by_query(recollect([moved], make(variant)), 5)] == (
         expected
     )
+
+
+@pytest.mark.parametrize("changed", [{}, {"k": 5, "fanout": 1, "alpha": 0.9}, {"beam_width": 1}])
+def test_products_alone_find_what_vectors_find(changed, monkeypatch):
+    asked = [ask(n, n_queries=20, seed=n) for n in (60, 9, 1)]
+    asked[0].docs[:20] = asked[0].docs[40:]  # equal docs, by whose ties alone they differ
+    found, traces = [], []
+    for small in (True, False):
+        monkeypatch.setattr(recollection, "pays", lambda corpus, small=small: small)
+        traces.append([])
+        found.append(recollect(asked, make(**changed), traces[-1]))
+    for name in ("query", "doc", "round", "branch", "cluster"):
+        assert np.array_equal(*(getattr(hits, name) for hits in found)), name
+    assert np.array_equal(*(hits.score.astype(np.float32) for hits in found))
+    for mine, other in zip(*traces, strict=True):
+        np.testing.assert_allclose(mine.drift, other.drift, atol=1e-12)
+        assert np.array_equal(mine.n_clusters, other.n_clusters)

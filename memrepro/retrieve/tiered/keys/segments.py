@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-
-import numpy as np
+from functools import lru_cache
 
 from memrepro.errors import MemreproError
 from memrepro.retrieve.tiered.keys.lexical import words
@@ -89,9 +88,9 @@ class Segmentation:
 
 def cut(messages: Sequence[Message], rules: Segmentation = Segmentation()) -> list[tuple[int, int]]:
     """The segments as [start, end) of the messages, which are in order of time."""
-    pauses = np.diff([m.at for m in messages]) if messages else np.array([])
-    gaps = np.flatnonzero(pauses > rules.gap_hours * 3600) + 1
-    edges = [0, *map(int, gaps), len(messages)]
+    gap = rules.gap_hours * 3600
+    gaps = [i for i in range(1, len(messages)) if messages[i].at - messages[i - 1].at > gap]
+    edges = [0, *gaps, len(messages)]
     tokens = [len(_PIECE.findall(m.text)) for m in messages]
     found: list[tuple[int, int]] = []
     for first, last in itertools.pairwise(edges):
@@ -108,7 +107,7 @@ def _cut_stretch(
     messages: Sequence[Message], tokens: Sequence[int], first: int, last: int, rules: Segmentation
 ) -> list[tuple[int, int]]:
     """The segments of messages without a gap between them."""
-    shifts = _shifts(messages[first:last])
+    shifts = _Shifts(messages[first:last])
     found: list[tuple[int, int]] = []
     start = first
     while start < last:
@@ -129,34 +128,54 @@ def _cut_stretch(
 
 
 def _end(
-    start: int, last: int, tokens: Sequence[int], shifts: Sequence[bool], first: int,
+    start: int, last: int, tokens: Sequence[int], shifts: "_Shifts", first: int,
     rules: Segmentation,
 ) -> int:  # fmt: skip
     """Where the segment that begins at `start` ends."""
     end, held = start + 1, tokens[start]
     while end < last and end - start < rules.most:
         held += tokens[end]
-        if held > rules.max_tokens or (end - start >= rules.least and shifts[end - first]):
+        if held > rules.max_tokens or (end - start >= rules.least and shifts.before(end - first)):
             break
         end += 1
     return end
 
 
-def _shifts(messages: Sequence[Message]) -> list[bool]:
-    """Whether the topic shifts before each message."""
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # seconds
+class _Shifts:
+    """Whether the topic shifts before a message; looked at where a segment may end alone."""
 
-    said = [Counter(w for w in words(m.text) if w not in ENGLISH_STOP_WORDS) for m in messages]
-    meet = [
-        _cosine(sum(said[max(0, i - _BLOCK) : i], Counter()), sum(said[i : i + _BLOCK], Counter()))
-        for i in range(len(said))
-    ]
-    found = []
-    for i, message in enumerate(messages):
-        inside = 0 < i < len(messages) - 1
-        apart = inside and meet[i] < _APART and meet[i] < meet[i - 1] and meet[i] <= meet[i + 1]
-        found.append(i > 0 and (bool(_OPENS.match(message.text)) or apart))
-    return found
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._messages = messages
+        self._said: dict[int, Counter[str]] = {}
+        self._met: dict[int, float] = {}
+
+    def before(self, i: int) -> bool:
+        """Whether it does before the message of this number."""
+        if i > 0 and _OPENS.match(self._messages[i].text):
+            return True
+        if not 0 < i < len(self._messages) - 1:
+            return False
+        meet = self._meet(i)
+        return meet < _APART and meet < self._meet(i - 1) and meet <= self._meet(i + 1)
+
+    def _meet(self, i: int) -> float:
+        """The cosine of what is said in the turns before and from a message on."""
+        if (known := self._met.get(i)) is None:
+            before, after = self._words(max(0, i - _BLOCK), i), self._words(i, i + _BLOCK)
+            known = self._met[i] = _cosine(before, after)
+        return known
+
+    def _words(self, start: int, end: int) -> Counter[str]:
+        """The words of some turns, but for those that all texts have."""
+        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # seconds
+
+        found: Counter[str] = Counter()
+        for i in range(start, min(end, len(self._messages))):
+            if i not in self._said:
+                said = words(self._messages[i].text)
+                self._said[i] = Counter(w for w in said if w not in ENGLISH_STOP_WORDS)
+            found.update(self._said[i])
+        return found
 
 
 def _cosine(one: Counter[str], other: Counter[str]) -> float:
@@ -167,7 +186,13 @@ def _cosine(one: Counter[str], other: Counter[str]) -> float:
 
 def clock(at: float) -> str:
     """A time as segments show it, `2023-05-08 13:56`, UTC."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
+    # To the microsecond, as a datetime is.
+    return _minute(int(round(at, 6) // 60))
+
+
+@lru_cache(1 << 12)
+def _minute(number: int) -> str:
+    return datetime.fromtimestamp(60 * number, UTC).isoformat(" ", "minutes")[:16]
 
 
 def segment_text(messages: Sequence[Message]) -> str:
