@@ -1,13 +1,16 @@
 """What the audit catches and what it cries wolf about: made tables, clean and with one slip.
 
-    python benchmarks/audit.py [--tables N] [--seed S] [--json FILE]
+    python benchmarks/audit.py [--tables N] [--seed S] [--json FILE] [--rates CSV]
     python benchmarks/audit.py --paper 30      # one of 30 tables in LaTeX, read and audited
 
 A table is drawn from true counts: three to eight rows, three to five parts and mostly their whole,
 one or two cut-offs, shares of one to four digits or percentages, rounded or cut off, the whole over
 all questions (micro), the mean of its parts (macro) or none. Its caption states the numbers of
 questions or not. Then one of eight slips is put into it. A slip is *visible* if the printed numbers
-contradict each other for one who knows the true sizes: no audit can find the others.
+contradict each other for one who knows the true sizes: no audit can find the others. Between them
+come tables and sentences of `audit_others`, for the rules that are not of shares.
+
+`--rates` writes how many clean tables each rule flagged, which `audit/rates.py` reads.
 """
 
 import argparse
@@ -21,10 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from audit_others import DRAWN
 
 from memrepro.audit.check import audit_file
 from memrepro.audit.consistency import findings
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK
+from memrepro.audit.rates import COLUMNS, NOT_STATED, STATED
+from memrepro.audit.rules import statistics
 from memrepro.audit.tables import Table, table_of
 
 PARTS = ("Single", "Multi", "Temporal", "Update", "Preference")
@@ -203,15 +209,49 @@ def visible(made: Made) -> bool:
 
 
 def judged(made: Made, kind: str, number: int) -> dict:
+    return {
+        "number": number, "slip": kind, "family": STATED if made.stated else NOT_STATED,
+        "stated": made.stated, "average": made.average, "printed": made.printed,
+        "shape": made.shape, "visible": kind != "" and visible(made), **audited(made.table()),
+    }  # fmt: skip
+
+
+def audited(made: Table | str) -> dict:
+    """How sure the surest finding is, and the rules with how sure each is."""
     start = time.perf_counter()
-    found = [f for f in findings([made.table()]) if f.words == FAILS]
+    found = (
+        [f for rule in statistics.OF_TEXT for f in rule("made", "text", made)]
+        if isinstance(made, str)
+        else findings([made])
+    )
+    found = [f for f in found if f.words == FAILS]
     sure = [level for level in (CERTAIN, LIKELY, WEAK) if any(f.sure == level for f in found)]
     return {
-        "number": number, "slip": kind, "stated": made.stated, "average": made.average,
-        "printed": made.printed, "shape": made.shape, "visible": kind != "" and visible(made),
         "sure": sure[0] if sure else "", "seconds": time.perf_counter() - start,
-        "rules": sorted({f"{f.rule} ({f.sure})" for f in found}),
+        "rules": sorted({(f.rule, f.sure) for f in found}),
     }  # fmt: skip
+
+
+def others(number: int, seed: int) -> Iterator[dict]:
+    """One of each kind beside shares, clean and with a slip."""
+    for place, (rule, draw) in enumerate(DRAWN.items()):
+        for slip in (False, True):
+            rng = np.random.default_rng([seed, number, place])
+            yield {"number": number, "slip": "one" * slip, "family": rule,
+                   **audited(draw(rng, slip))}  # fmt: skip
+
+
+def by_rule(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns as in `rates.COLUMNS`: a row a rule, how sure it is, and family, where it told."""
+    told = frame.explode("rules").dropna(subset="rules")
+    told[["rule", "sure"]] = told["rules"].to_list()
+    rows = []
+    for (rule, sure, family), group in told.groupby(["rule", "sure", "family"]):
+        of = frame[frame["family"] == family]
+        clean, numbers = of["slip"] == "", group.groupby(group["slip"] == "")["number"].nunique()
+        rows.append((rule, sure, family, int(clean.sum()), int(numbers.get(True, 0)),
+                     int((~clean).sum()), int(numbers.get(False, 0))))  # fmt: skip
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def cases(tables: int, seed: int) -> Iterator[tuple[Made, str, int]]:
@@ -278,21 +318,30 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after that")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--rates", type=Path, metavar="CSV")
     parser.add_argument("--paper", type=int, default=0, help="a paper of so many tables, timed")
     arguments = parser.parse_args()
     if arguments.paper:
         paper(arguments.paper, arguments.seed)
         return
     until = time.monotonic() + arguments.seconds
-    made = takewhile(lambda _: time.monotonic() < until, cases(arguments.tables, arguments.seed))
-    frame = pd.DataFrame([judged(*case) for case in made])
+    rows: list[dict] = []
+    for made, kind, number in takewhile(
+        lambda _: time.monotonic() < until, cases(arguments.tables, arguments.seed)
+    ):
+        rows.append(judged(made, kind, number))
+        if not kind:
+            rows += others(number, arguments.seed)
+    whole = pd.DataFrame(rows)
+    frame = pd.DataFrame([row for row in rows if row["family"] in (STATED, NOT_STATED)])
     for by in ("stated", "slip", "printed", "average", "shape"):
         columns = ["stated"] if by == "stated" else ["stated", by]
         if by != "shape" or arguments.json:
             print(rates(frame, columns).to_string(), "\n")
-    rules = frame.explode("rules").dropna(subset="rules")
-    told = rules.assign(clean=rules["slip"] == "").groupby(["rules", "clean"])["number"].nunique()
-    print(told.unstack(fill_value=0).rename(columns={True: "clean tables", False: "slipped"}))
+    rules = by_rule(whole)
+    print(rules.to_string(index=False))
+    if arguments.rates:
+        arguments.rates.write_text(rules.to_csv(index=False, lineterminator="\n"))
     print(f"\n{frame['seconds'].mean():.3f} s a table, at most {frame['seconds'].max():.2f} s")
     if arguments.json:
         arguments.json.write_text(json.dumps(frame.to_dict("records"), indent=0))

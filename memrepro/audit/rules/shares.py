@@ -32,7 +32,7 @@ _FEW = 8
 # Metrics of which a question counts in part, so that no cell need be a share of questions.
 _GRADED = re.compile(
     r"\bF1|\bF-?score|BLEU|ROUGE|METEOR|\bMRR|\bM?AP\b|BERT|\bscore\b|perplex"
-    r"|\bprec(?:ision)?\b|\| P$",
+    r"|\bprec(?:ision)?\b|\| P$|\bSD\b|\bstd\b|\bdeviation\b",
     re.I,
 )
 _TELLING = 0.3  # of the shares would be possible by chance
