@@ -34,7 +34,12 @@ _CHANGE = re.compile(
     r"from\s+(?P<old>\d+(?:\.\d+)?)\s*(?P<u1>%?)\s+to\s+(?P<new>\d+(?:\.\d+)?)\s*(?P<u2>%?)[^.\d]{0,40}?"
     r"\(?\s*(?P<sign>[+−-])?\s*(?P<by>\d+(?:\.\d+)?)\s*(?P<unit>%|points?|pp)"
 )
-
+_SHARE = re.compile(
+    r"(?<![\d.,/])(?P<right>\d[\d,]*)\s*(?:/|of|out of)\s*(?:the\s+|all\s+)?(?P<all>\d[\d,]*)\b"
+    r"(?!\.\d)(?:\s+[A-Za-z-]+){0,3}\s*\(\s*(?P<part>\d+(?:\.\d+)?)\s*%\s*\)"
+    r"|(?<![\d.])(?P<part2>\d+(?:\.\d+)?)\s*%\s*\(\s*(?P<right2>\d[\d,]*)\s*(?:/|of|out of)\s*"
+    r"(?P<all2>\d[\d,]*)\b"
+)
 
 # Row, column, cell, the least and most that follow, and whether the cell lies between.
 _Held = tuple[str, str, str, float, float, bool]
@@ -261,4 +266,21 @@ def changes_in_words(document: str, name: str, text: str) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-OF_TEXT = (p_values, changes_in_words)
+def shares_in_words(document: str, name: str, text: str) -> Iterator[Finding]:
+    """'34 of 40 questions (85 %)' and '85 % (34/40)': the percentage, rounded or cut off."""
+    for found in _SHARE.finditer(text.replace(r"\%", "%").replace("$", "")):
+        part = parse(found["part"] or found["part2"])
+        right, every = (
+            int((found[key] or found[f"{key}2"]).replace(",", "")) for key in ("right", "all")
+        )
+        if part is None or not 0 < right <= every:
+            continue
+        made = 100 * right / every
+        if abs(made - float(part.value)) >= float(part.step) + 1e-9:
+            yield Finding(
+                document, name, "share in words", found[0][:80], found[0][:80], f"{made:.4g}%",
+                f"{part.value}%", FAILS, LIKELY, "arithmetic on the sentence", 2,
+            )  # fmt: skip
+
+
+OF_TEXT = (p_values, changes_in_words, shares_in_words)

@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, Finding, tally
@@ -53,8 +53,10 @@ class Whole(NamedTuple):
         return f"{self.row}, {self.column}"
 
 
-def columns_of(table: Table) -> dict[str, list[str]]:
-    """Column of a whole → columns of its parts, as stated or by their names.
+def columns_of(
+    table: Table, kinds: Collection[str] = ("share", "percent")
+) -> dict[str, list[str]]:  # fmt: skip
+    """Column of a whole → columns of its parts, of some kinds, as stated or by their names.
 
     A whole by its name is one of 'overall', 'average', 'total' and so on; its parts are the columns
     that have the rest of its name.
@@ -68,7 +70,7 @@ def columns_of(table: Table) -> dict[str, list[str]]:
             rest = [w for w in _words(WHOLE.sub(" ", column)) if w.strip("()/-")]
             others = [c for c in table.columns if c != column and not WHOLE.search(c)]
             parts = [c for c in others if all(w in _words(c) for w in rest)]
-            parts = [c for c in parts if _kinds(table, c) <= {"share", "percent"}]
+            parts = [c for c in parts if _kinds(table, c) <= {*kinds}]
         else:
             continue
         if len(parts) > 1:
