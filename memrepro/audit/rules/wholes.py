@@ -127,17 +127,17 @@ def _macro_or_micro(table: Table, found: Iterable[Whole]) -> Iterator[Whole]:
 
 
 def _one_way(wholes: list[Whole]) -> Iterator[Whole]:
-    """The wholes with how their numbers were written, where more of them hold that way."""
-    rounded, cut = (
-        sum(
-            _by_counts(one, list(one.parts.values()), way) is True
-            for one in wholes
-            if one.sizes and one.counted
-        )
-        for way in (False, True)
-    )
+    """The wholes with how their numbers were written, where more of them hold that way.
+
+    Or where fewer of their parts are no counts so; to be cut off is the rarer of the two.
+    """
+    counted = [one for one in wholes if one.sizes and one.counted]
+    told = [[_by_counts(one, list(one.parts.values()), way) for one in counted]
+            for way in (False, True)]  # fmt: skip
+    rounded, cut = ((one.count(True), -one.count(None)) for one in told)
+    way = False if rounded > cut else True if cut[0] > rounded[0] + 1 else None
     for whole in wholes:
-        yield whole if rounded == cut else whole._replace(cut=cut > rounded)
+        yield whole._replace(cut=way)
 
 
 def in_rows(table: Table) -> Iterator[Whole]:
@@ -262,7 +262,8 @@ def _ends(shown: str, cut: bool) -> tuple[float, float]:
     """What a printed number can stand for."""
     number = number_of(shown)
     if cut:
-        return float(number.value), float(number.value + number.step)
+        # Up to the next number, which is no more one that is cut off to this.
+        return float(number.value), float(number.value + number.step) - 2 * NEAR
     return number.low, number.high
 
 
