@@ -14,10 +14,11 @@ from memrepro.audit.tables import Table, table_of
 
 Rng = np.random.Generator
 Rows = dict[str, list[str]]
+Made = Table | list[Table] | str
 
 
-def _table(columns: list[str], rows: Rows, **reading: Any) -> Table:
-    return table_of("made", "table", {"columns": columns, "rows": rows, **reading})
+def _table(columns: list[str], rows: Rows, name: str = "table", **reading: Any) -> Table:
+    return table_of("made", name, {"columns": columns, "rows": rows, **reading})
 
 
 def _names(rng: Rng) -> list[str]:
@@ -134,6 +135,122 @@ def bold(rng: Rng, slip: bool) -> Table:
     return _table(columns, rows, bold={name: own for name, own in marked.items() if own})
 
 
+def second(rng: Rng, slip: bool) -> Table:
+    """The second best of each column underlined, where no two are equal."""
+    names, columns = _names(rng), [f"Task {c + 1} ↑" for c in range(int(rng.integers(3, 7)))]
+    values = np.stack([rng.choice(9000, len(names), replace=False) for _ in columns], axis=1)
+    rows = {n: [f"{v / 1e4:.4f}" for v in own] for n, own in zip(names, values, strict=True)}
+    order = np.argsort(-values, axis=0)
+    places = [1] * len(columns)
+    if slip:
+        places[int(rng.integers(len(columns)))] = int(rng.integers(2, len(names)))
+    marked: dict[str, list[str]] = {}
+    for c, place in enumerate(places):
+        marked.setdefault(names[order[place, c]], []).append(columns[c])
+    return _table(columns, rows, underlined=marked)
+
+
+def statistics_of_sets(rng: Rng, slip: bool) -> Table:
+    """Counts of splits with their sums; the last row is their sum, mean or another set's."""
+    names = _names(rng)
+    counts = np.exp(rng.uniform(3, 11, (len(names), 3))).astype(int)
+    shown = (lambda n: f"{n:,}") if rng.random() < 0.5 else str
+    whole = np.column_stack([counts, counts.sum(axis=1)])
+    rows = {n: [shown(int(k)) for k in own] for n, own in zip(names, whole, strict=True)}
+    last = str(rng.choice(["Total", "Average", "none"]))
+    if last == "Total":
+        rows[last] = [shown(int(n)) for n in whole.sum(axis=0)]
+    elif last == "Average":
+        rows[last] = [f"{n:.1f}" for n in whole.mean(axis=0)]
+    if slip:
+        _digit(rng, rows, [0, 1, 2, 3])
+    return _table(["Train", "Dev", "Test", "Total"], rows)
+
+
+def scores(rng: Rng, slip: bool) -> Table:
+    """Scores of tasks with their average, which one time in five is over tasks not shown too."""
+    names, tasks = _names(rng), int(rng.integers(3, 7))
+    values = np.round(rng.uniform(5, 60, (len(names), tasks)), 2)
+    more = (
+        values if rng.random() > 0.2 else np.hstack([values, rng.uniform(5, 60, (len(names), 2))])
+    )
+    rows = {n: [*(f"{v:.2f}" for v in own), f"{mean:.2f}"]
+            for n, own, mean in zip(names, values, more.mean(axis=1), strict=True)}  # fmt: skip
+    if slip:
+        _digit(rng, rows, [tasks])
+    return _table([*(f"BLEU {c + 1}" for c in range(tasks)), "Average"], rows)
+
+
+def ranked(rng: Rng, slip: bool) -> Table:
+    """Recall, NDCG and hits at two cut-offs, of questions with one to four right documents."""
+    n, rows = int(rng.integers(100, 900)), {}
+    gold, gains = rng.integers(1, 5, n), 1 / np.log2(np.arange(2, 12))
+    for name in _names(rng):
+        found = rng.random((n, 10)) < rng.uniform(0.05, 0.5) * np.linspace(1.6, 0.4, 10)
+        found &= np.cumsum(found, axis=1) <= gold[:, None]
+        own = []
+        for k in (5, 10):
+            best = np.cumsum(gains)[np.minimum(gold, k) - 1]
+            own += [(found[:, :k].sum(axis=1) / gold).mean(), found[:, :k].any(axis=1).mean(),
+                    ((found[:, :k] * gains[:k]).sum(axis=1) / best).mean()]  # fmt: skip
+        rows[name] = [f"{x:.4f}" for x in own]
+    if slip:
+        cells = rows[str(rng.choice(list(rows)))]
+        one = int(rng.integers(3))
+        cells[one], cells[one + 3] = cells[one + 3], cells[one]
+    heads = [f"{metric}@{k}" for k in (5, 10) for metric in ("Recall", "Hit", "NDCG")]
+    return _table(heads, rows)
+
+
+def twice(rng: Rng, slip: bool) -> list[Table]:
+    """A main table and an ablation, which repeats the method's row and a baseline's."""
+    shown, names = _shown(rng), _names(rng)
+    columns = [f"{part} accuracy" for part in ("Single", "Multi", "Temporal", "Update", "Other")]
+    columns = columns[: int(rng.integers(3, 6))]
+    rows = {n: [shown(p) for p in rng.uniform(0.2, 0.9, len(columns))] for n in names}
+    other = {n: list(rows[n]) for n in names[:2]}
+    for one in range(int(rng.integers(2, 5))):
+        other[f"without {one + 1}"] = [shown(p) for p in rng.uniform(0.2, 0.9, len(columns))]
+    if slip:
+        cells = other[names[int(rng.integers(2))]]
+        kept = {names[0]: cells}
+        _digit(rng, kept, list(range(len(columns))))
+    return [_table(columns, rows), _table(columns, other, name="ablation")]
+
+
+def digits(rng: Rng, slip: bool) -> Table:
+    """Scores of so many digits: zeros dropped at times, a row of another source, three digits."""
+    names, columns = _names(rng), ["BLEU", "chrF", "COMET"]
+    after, drop, three = int(rng.integers(1, 4)), rng.random() < 0.2, rng.random() < 0.1
+    values = rng.uniform(2, 70, (len(names), len(columns)))
+    rows = {n: [f"{v:#.3g}" if three else f"{v:.{after}f}" for v in own]
+            for n, own in zip(names, values, strict=True)}  # fmt: skip
+    if drop:
+        rows = {n: [c.rstrip("0").rstrip(".") for c in own] for n, own in rows.items()}
+    if rng.random() < 0.2:
+        rows[names[-1]] = [f"{float(c):.{after - 1}f}" for c in rows[names[-1]]]
+    if slip:
+        cells = rows[str(rng.choice(names))]
+        at = int(rng.integers(len(columns)))
+        cells[at] = cells[at][:-1].rstrip(".")
+    return _table(columns, rows)
+
+
+def share_sentence(rng: Rng, slip: bool) -> str:
+    """A count with its percentage, rounded or cut off."""
+    n = int(rng.integers(20, 900))
+    k, after = int(rng.integers(1, n + 1)), int(rng.integers(0, 3))
+    part = 100 * k / n
+    if rng.random() < 0.1:
+        part = np.floor(part * 10**after) / 10**after
+    if slip:
+        part = abs(part + float(rng.choice([-1, 1])) * rng.uniform(2, 20))
+    told = f"{part:.{after}f}%"
+    return str(
+        rng.choice([f"It answers {k} of {n} questions ({told}).", f"It is {told} ({k}/{n})."])
+    )
+
+
 def p_sentence(rng: Rng, slip: bool) -> str:
     """A statistic with its p, to the digit or as a bound; one time in twenty one-sided."""
     kind, df = str(rng.choice(["t", "F", "z", "r"])), int(rng.integers(8, 120))
@@ -162,14 +279,21 @@ def change_sentence(rng: Rng, slip: bool) -> str:
     return f"Recall rises from {100 * old:.1f}% to {100 * new:.1f}% (+{by:.1f}%)."
 
 
-# The rule that is meant → what draws for it.
-DRAWN: Mapping[str, Callable[[Rng, bool], Table | str]] = {
+# A family of tables or sentences → what draws it.
+DRAWN: Mapping[str, Callable[[Rng, bool], Made]] = {
     "F1 of P and R": f1,
     "harmonic mean": harmonic,
     "mean and deviation": deviations,
     "interval and n": intervals,
     "marked significant": stars,
     "marked best": bold,
+    "marked second best": second,
+    "sums of counts": statistics_of_sets,
+    "mean of scores": scores,
+    "ranks at two cut-offs": ranked,
+    "a row in two tables": twice,
+    "mixed digits": digits,
+    "share in words": share_sentence,
     "p of its statistic": p_sentence,
     "change in words": change_sentence,
 }

@@ -21,7 +21,7 @@ from memrepro.audit.tables import Table
 
 RATE_LIKELY, RATE_WEAK = 0.01, 0.05
 _SLIP = 0.5  # a cell that is rather one than not
-_DRAWN = 40  # clean tables for a block, of which twice as many for a document
+_DRAWN = 20  # clean tables for a block, of which twice as many for a document
 
 
 def inferred(tables: Sequence[Table]) -> Iterator[Finding]:
