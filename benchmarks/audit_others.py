@@ -182,9 +182,10 @@ def scores(rng: Rng, slip: bool) -> Table:
 
 
 def ranked(rng: Rng, slip: bool) -> Table:
-    """Recall, NDCG and hits at two cut-offs, of questions with one to four right documents."""
+    """Recall, NDCG and hits at two cut-offs, of questions with one right document or up to four."""
     n, rows = int(rng.integers(100, 900)), {}
-    gold, gains = rng.integers(1, 5, n), 1 / np.log2(np.arange(2, 12))
+    most = int(rng.choice([1, 4]))
+    gold, gains = rng.integers(1, most + 1, n), 1 / np.log2(np.arange(2, 12))
     for name in _names(rng):
         found = rng.random((n, 10)) < rng.uniform(0.05, 0.5) * np.linspace(1.6, 0.4, 10)
         found &= np.cumsum(found, axis=1) <= gold[:, None]
@@ -197,9 +198,23 @@ def ranked(rng: Rng, slip: bool) -> Table:
     if slip:
         cells = rows[str(rng.choice(list(rows)))]
         one = int(rng.integers(3))
-        cells[one], cells[one + 3] = cells[one + 3], cells[one]
+        # Two cut-offs, or recall and NDCG at both, change places.
+        for a, b in [(one, one + 3)] if most > 1 else [(0, 2), (3, 5)]:
+            cells[a], cells[b] = cells[b], cells[a]
     heads = [f"{metric}@{k}" for k in (5, 10) for metric in ("Recall", "Hit", "NDCG")]
     return _table(heads, rows)
+
+
+def told_beside(rng: Rng, slip: bool) -> Table:
+    """Shares with their counts in one cell, and the change against the first row beside them."""
+    n, names, rows = int(rng.integers(20, 200)), _names(rng), {}
+    right = rng.integers(0, n + 1, len(names))
+    for name, k in zip(names, right.tolist(), strict=True):
+        change = f"{(k - int(right[0])) / n:+.2f}" if name != names[0] else "-"
+        rows[name] = [f"{k / n:.2f} ({k}/{n})", f"{k / n:.2f}", change]
+    if slip:
+        _digit(rng, {name: rows[name] for name in names[1:]}, [0, 1, 2])
+    return _table(["Rate", "Score", "Δ"], rows)
 
 
 def twice(rng: Rng, slip: bool) -> list[Table]:
@@ -291,6 +306,7 @@ DRAWN: Mapping[str, Callable[[Rng, bool], Made]] = {
     "sums of counts": statistics_of_sets,
     "mean of scores": scores,
     "ranks at two cut-offs": ranked,
+    "counts and changes beside": told_beside,
     "a row in two tables": twice,
     "mixed digits": digits,
     "share in words": share_sentence,

@@ -35,8 +35,7 @@ class Report(NamedTuple):
 
     def rate(self, finding: Finding) -> Rate | None:
         """How often clean tables give such a finding, over all tables of the report."""
-        table = next((t for t in self.tables if t.name == finding.table), None)
-        return rate(finding, table, len(self.tables))
+        return rate(finding, len(self.tables))
 
     def frame(self) -> pd.DataFrame:
         """The findings as a table, columns as in `Finding`."""

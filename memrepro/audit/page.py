@@ -50,7 +50,7 @@ def as_json(report: Report) -> dict[str, Any]:
     found = []
     for one in report.findings:
         rate = report.rate(one) if one.words == FAILS else None
-        told = {**rate._asdict(), "chance": rate.chance} if rate else None
+        told = {**rate._asdict(), "bound": rate.bound, "chance": rate.chance} if rate else None
         found.append({**one._asdict(), **rules().get(one.rule, {}), "without a slip": told})
     return {
         "findings": found,

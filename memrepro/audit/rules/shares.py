@@ -37,7 +37,7 @@ _GRADED = re.compile(
     re.I,
 )
 _MUST = 6  # shares that can be written in one way alone, for each that cannot
-_TELLING = 0.3  # of the shares would be possible by chance
+TELLING = 0.3  # of the shares would be possible by chance
 
 
 class Share(NamedTuple):
@@ -206,7 +206,7 @@ def _parts_of(n: int, group: Sequence[Share]) -> Iterator[Finding]:
         return
     fit, chance = tried[0], tried[0].chance
     parts = fit.n // n
-    sure = LIKELY if fit.expected < _TELLING * fit.of else WEAK
+    sure = LIKELY if fit.expected < TELLING * fit.of else WEAK
     strange = [share for share in group if not possible(share.bare, fit.n)]
     where = f"all columns of {n} questions"
     why = f"by chance {fit.expected:.1f} of {fit.of} would be, p < {max(chance, 1e-12):.0e}"

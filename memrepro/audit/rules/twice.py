@@ -19,6 +19,7 @@ from memrepro.audit.tables import Table
 
 _LOOSE = 0.05  # for rows that are the same throughout
 _LEAST = 2
+_SAME = 0.005  # two cells of one table by chance at least: few questions have few shares
 _KINDS = ("share", "percent", "number", "time")
 
 
@@ -83,6 +84,7 @@ def _repeated(
             if not close and (len(same) < _LEAST or not _telling(first, second, shared, same)):
                 continue
             p = _of_equal(lines, [one[head] for head in shared])
+            p = max(p, _SAME) if first.table == second.table else p
             # Within one unit of the last digit are three strings.
             k, each = (len(near), min(1.0, 3 * p)) if close else (len(same), p)
             chance = float(binom.sf(k - 1, len(shared), each)) * max(1, len(pairs))
