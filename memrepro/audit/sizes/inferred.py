@@ -19,8 +19,8 @@ from memrepro.audit.sizes.block import MISSING, Block, blocks
 from memrepro.audit.sizes.joint import FREE, MICRO, Explained, Ints, explain
 from memrepro.audit.tables import Table
 
-# A fifth of what 'likely' means: counted on made tables, 1.7 % of 688 clean ones had a bound of 1 %,
-# since sizes and kinds of wholes beforehand are a guess.
+# A fifth of what 'likely' means, since which sizes and wholes to expect is a guess: of 688 clean made
+# tables 1.7 % had a bound of 1 %.
 RATE_LIKELY, RATE_WEAK = 0.002, 0.05
 _SLIP = 0.5  # a cell that is rather one than not
 _DRAWN = 20  # clean tables for a block, of which twice as many for a document
