@@ -5,11 +5,13 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 from statistics import median
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
 from memrepro.audit.ledger import Entry, entries
 from memrepro.audit.printed import Printed, parse
+from memrepro.audit.rules.granularity import ways
 from memrepro.audit.tables import PROSE, Table
 
 _FAR = 2.5
@@ -141,12 +143,22 @@ def same_in_row(table: Table) -> Iterator[Finding]:
         other = seen.setdefault((entry.row, entry.printed), entry)
         both = bool(entry.n and other.n) and entry.n != other.n and entry.metric == other.metric
         if both and entry.printed.strip("*") not in _ROUND:
+            fraction = _fraction(entry, other)
             yield Finding(
                 table.document, table.name, "same number in a row",
                 f"{entry.row}, {other.column} and {entry.column}", entry.printed,
                 f"different shares of {other.n} and {entry.n} questions", "the same four digits",
-                FAILS, WEAK, "it may be chance, or a number copied over another", 2,
+                TELLS if fraction else FAILS, WEAK,
+                f"both are {fraction}, which chance gives" if fraction else
+                "it may be chance, or a number copied over another", 2,
             )  # fmt: skip
+
+
+def _fraction(one: Entry, other: Entry) -> str:
+    """The one fraction that both numbers of questions have and the string is, '' where none is."""
+    common = math.gcd(one.n, other.n)
+    made = [Fraction(k, common) for k in ways(one.printed.strip("*"), common).values()]
+    return str(made[0]) if made else ""
 
 
 def mixed(table: Table) -> Iterator[Finding]:
