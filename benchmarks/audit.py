@@ -1,30 +1,38 @@
 """What the audit catches and what it cries wolf about: made tables, clean and with one slip.
 
-    python benchmarks/audit.py [--tables N] [--seed S] [--json FILE]
+    python benchmarks/audit.py [--tables N] [--seed S] [--only FAMILIES] [--json FILE]
+    python benchmarks/audit.py --of FILE FILE … [--rates CSV]   # what several such runs counted
     python benchmarks/audit.py --paper 30      # one of 30 tables in LaTeX, read and audited
 
 A table is drawn from true counts: three to eight rows, three to five parts and mostly their whole,
 one or two cut-offs, shares of one to four digits or percentages, rounded or cut off, the whole over
 all questions (micro), the mean of its parts (macro) or none. Its caption states the numbers of
 questions or not. Then one of eight slips is put into it. A slip is *visible* if the printed numbers
-contradict each other for one who knows the true sizes: no audit can find the others.
+contradict each other for one who knows the true sizes: no audit can find the others. `--only`
+others makes the tables and sentences of `audit_others`, for the rules that are not of shares.
+
+`--rates` writes how many clean tables each rule flagged, which `audit/rates.py` reads.
 """
 
 import argparse
 import json
 import time
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from audit_others import DRAWN
+from audit_others import Made as Other
 
 from memrepro.audit.check import audit_file
 from memrepro.audit.consistency import findings
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK
+from memrepro.audit.rates import ANY_RULE, COLUMNS, NOT_STATED, STATED
+from memrepro.audit.rules import statistics
 from memrepro.audit.tables import Table, table_of
 
 PARTS = ("Single", "Multi", "Temporal", "Update", "Preference")
@@ -202,16 +210,63 @@ def visible(made: Made) -> bool:
     return False
 
 
-def judged(made: Made, kind: str, number: int) -> dict:
+def judged(made: Made, kind: str, number: int, seed: int) -> dict:
+    return {
+        "seed": seed, "number": number, "slip": kind,
+        "family": STATED if made.stated else NOT_STATED,
+        "stated": made.stated, "average": made.average, "printed": made.printed,
+        "shape": made.shape, "visible": kind != "" and visible(made), **audited(made.table()),
+    }  # fmt: skip
+
+
+def audited(made: Other) -> dict:
+    """How sure the surest finding is, and the rules with how sure each is."""
     start = time.perf_counter()
-    found = [f for f in findings([made.table()]) if f.words == FAILS]
+    found = (
+        [f for rule in statistics.OF_TEXT for f in rule("made", "text", made)]
+        if isinstance(made, str)
+        else findings(made if isinstance(made, list) else [made])
+    )
+    found = [f for f in found if f.words == FAILS]
     sure = [level for level in (CERTAIN, LIKELY, WEAK) if any(f.sure == level for f in found)]
     return {
-        "number": number, "slip": kind, "stated": made.stated, "average": made.average,
-        "printed": made.printed, "shape": made.shape, "visible": kind != "" and visible(made),
         "sure": sure[0] if sure else "", "seconds": time.perf_counter() - start,
-        "rules": sorted({f"{f.rule} ({f.sure})" for f in found}),
+        "rules": sorted({(f.rule, f.sure) for f in found}),
     }  # fmt: skip
+
+
+def others(number: int, seed: int, only: str) -> Iterator[dict]:
+    """One of each kind beside shares, or of one kind only, clean and with a slip."""
+    for place, (family, draw) in enumerate(DRAWN.items()):
+        if only not in ("others", family):
+            continue
+        for slip in (False, True):
+            rng = np.random.default_rng([seed, number, place])
+            yield {"seed": seed, "number": number, "slip": "one" * slip, "family": family,
+                   **audited(draw(rng, slip))}  # fmt: skip
+
+
+def shares(tables: int, seed: int, only: str) -> Iterator[dict]:
+    """Tables of shares, each clean and with one slip."""
+    for made, kind, number in cases(tables, seed):
+        if not only or only == ("stated" if made.stated else "not stated"):
+            yield judged(made, kind, number, seed)
+
+
+def by_rule(frame: pd.DataFrame) -> pd.DataFrame:
+    """Columns as in `rates.COLUMNS`: a row a rule, how sure it is, and family, where it told."""
+    counted = frame.assign(clean=frame["slip"] == "", table=range(len(frame)))
+    of = counted.groupby(["family", "clean"]).size()
+    told = counted.explode("rules").dropna(subset="rules")
+    told[["rule", "sure"]] = told["rules"].to_list()
+    every = told.assign(rule=ANY_RULE).drop_duplicates(["table", "sure"])
+    rows = []
+    keys = ["rule", "sure", "family"]
+    for key, group in pd.concat([every, told]).groupby(keys):
+        for clean in (True, False):
+            key += (int(of[key[2], clean]), int((group["clean"] == clean).sum()))
+        rows.append(key)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def cases(tables: int, seed: int) -> Iterator[tuple[Made, str, int]]:
@@ -277,25 +332,34 @@ def main() -> None:
     parser.add_argument("--tables", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after that")
+    parser.add_argument("--only", choices=("stated", "not stated", "others", *DRAWN),
+                        default="")  # fmt: skip
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--of", type=Path, nargs="+", metavar="JSON", default=())
+    parser.add_argument("--rates", type=Path, metavar="CSV")
     parser.add_argument("--paper", type=int, default=0, help="a paper of so many tables, timed")
     arguments = parser.parse_args()
+    tables, seed, only = arguments.tables, arguments.seed, arguments.only
     if arguments.paper:
-        paper(arguments.paper, arguments.seed)
+        paper(arguments.paper, seed)
         return
-    until = time.monotonic() + arguments.seconds
-    made = takewhile(lambda _: time.monotonic() < until, cases(arguments.tables, arguments.seed))
-    frame = pd.DataFrame([judged(*case) for case in made])
-    for by in ("stated", "slip", "printed", "average", "shape"):
-        columns = ["stated"] if by == "stated" else ["stated", by]
-        if by != "shape" or arguments.json:
-            print(rates(frame, columns).to_string(), "\n")
-    rules = frame.explode("rules").dropna(subset="rules")
-    told = rules.assign(clean=rules["slip"] == "").groupby(["rules", "clean"])["number"].nunique()
-    print(told.unstack(fill_value=0).rename(columns={True: "clean tables", False: "slipped"}))
-    print(f"\n{frame['seconds'].mean():.3f} s a table, at most {frame['seconds'].max():.2f} s")
+    made = (row for path in arguments.of for row in json.loads(path.read_text()))
+    if not arguments.of:
+        each = chain.from_iterable(others(number, seed, only) for number in range(tables))
+        each = each if only in ("others", *DRAWN) else shares(tables, seed, only)
+        until = time.monotonic() + arguments.seconds
+        made = takewhile(lambda _: time.monotonic() < until, each)
+    whole = pd.DataFrame(made)
+    frame = whole[whole["family"].isin([STATED, NOT_STATED])]
+    for by in ("stated", "slip", "printed", "average", "shape") if len(frame) else ():
+        print(rates(frame, ["stated"] if by == "stated" else ["stated", by]).to_string(), "\n")
+    rules = by_rule(whole)
+    print(rules.to_string(index=False))
+    if arguments.rates:
+        arguments.rates.write_text(rules.to_csv(index=False, lineterminator="\n"))
+    print(f"\n{whole['seconds'].mean():.3f} s a table, at most {whole['seconds'].max():.2f} s")
     if arguments.json:
-        arguments.json.write_text(json.dumps(frame.to_dict("records"), indent=0))
+        arguments.json.write_text(json.dumps(whole.to_dict("records"), indent=0))
 
 
 if __name__ == "__main__":

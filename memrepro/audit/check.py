@@ -8,6 +8,7 @@ import pandas as pd
 
 from memrepro.audit.consistency import findings
 from memrepro.audit.finding import FAILS, HOLDS, SURE, TELLS, Finding
+from memrepro.audit.rates import Rate, rate
 from memrepro.audit.read.files import Read, tables_of
 from memrepro.audit.read.grid import Unread
 from memrepro.audit.rules import statistics
@@ -31,6 +32,10 @@ class Report(NamedTuple):
         """What does not hold and is at least as sure as a level: 'certain', 'likely' or 'weak'."""
         kept = SURE[: SURE.index(level) + 1]
         return tuple(f for f in self.findings if f.words == FAILS and f.sure in kept)
+
+    def rate(self, finding: Finding) -> Rate | None:
+        """How often clean tables give such a finding, over all tables of the report."""
+        return rate(finding, len(self.tables))
 
     def frame(self) -> pd.DataFrame:
         """The findings as a table, columns as in `Finding`."""

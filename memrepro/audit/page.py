@@ -8,7 +8,7 @@ import jinja2
 
 from memrepro.audit.check import Report
 from memrepro.audit.consistency import cell_of
-from memrepro.audit.finding import HOLDS, TELLS
+from memrepro.audit.finding import FAILS, HOLDS, TELLS
 from memrepro.files.atomic import read_yaml
 
 _HERE = Path(__file__).parent
@@ -29,7 +29,13 @@ def page(report: Report, name: str) -> str:
         table = at[0] if at else next((t for t in report.tables if t.name == one.table), None)
         cell = at[1:] if at else None
         failing.append(
-            {"finding": one, "table": table, "cell": cell, "rule": rules().get(one.rule)}
+            {
+                "finding": one,
+                "table": table,
+                "cell": cell,
+                "rule": rules().get(one.rule),
+                "rate": report.rate(one),
+            }
         )
     template = environment.from_string((_HERE / "page.html").read_text(encoding="utf-8"))
     return template.render(
@@ -41,8 +47,13 @@ def page(report: Report, name: str) -> str:
 
 def as_json(report: Report) -> dict[str, Any]:
     """The same as values for `json.dump`."""
+    found = []
+    for one in report.findings:
+        rate = report.rate(one) if one.words == FAILS else None
+        told = {**rate._asdict(), "bound": rate.bound, "chance": rate.chance} if rate else None
+        found.append({**one._asdict(), **rules().get(one.rule, {}), "without a slip": told})
     return {
-        "findings": [{**one._asdict(), **rules().get(one.rule, {})} for one in report.findings],
+        "findings": found,
         "tables": [{"name": t.name, "source": t.source} for t in report.tables],
         "unread": [one._asdict() for one in report.unread],
     }

@@ -7,7 +7,9 @@ from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, parse
 from memrepro.audit.tables import PROSE, Table
 
-_COUNTED = re.compile(r"\bacc\b|accuracy|recall|\bR@|\bhits?\b|success|\bEM\b|exact match", re.I)
+_COUNTED = re.compile(
+    r"\bacc\b|accuracy|recall|\bR@|\bhits?\b|success|\bpass@|\bEM\b|exact match", re.I
+)
 _NO_LEVEL = re.compile(
     r"Δ|[↑↓]|\bdrop|\bgain|\bchange|improve|token|time|cost|latenc|memory|\(ms\)|#", re.I
 )

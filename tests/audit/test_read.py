@@ -1,8 +1,12 @@
 """One made-up table in seven formats gives one reading, and what cannot be read is listed."""
 
+import json
+
 import pytest
 
+from memrepro.audit.__main__ import parser, run
 from memrepro.audit.check import audit_file
+from memrepro.audit.finding import FAILS, LIKELY
 from memrepro.audit.page import as_json, page, rules
 from memrepro.audit.read.files import tables_of, write_entries
 from memrepro.errors import MemreproError
@@ -125,6 +129,38 @@ def test_a_table_as_papers_set_it(tmp_path):
     assert (again.rows, again.reading["n"]) == (read.tables[0].rows, entry["n"])
     said = {f.rule: f for f in audit_file(path).failing("likely")}
     assert {"p of its statistic", "change in words"} <= set(said)
+
+
+def test_what_a_person_corrects_in_the_yaml_is_what_is_audited(tmp_path):
+    pytest.importorskip("pylatexenc")
+    path, read = tmp_path / "main.tex", tmp_path / "read.yaml"
+    heads = ["Model", "Acc Easy ($n=80$)", "Acc Hard ($n=40$)"]
+    body = r" \\ ".join(" & ".join(line) for line in (heads, *(row[:3] for row in ROWS)))
+    path.write_text(rf"\begin{{tabular}}{{lcc}}{body}\end{{tabular}}")
+    write_entries(read, tables_of(path))
+    assert {f.printed for f in audit_file(read).failing("certain")} == {"45.21"}
+    read.write_text(read.read_text().replace("45.21", "45.00").replace(": 40", ": 20"))
+    (table,) = tables_of(read).tables
+    assert list(table.rows["Ours"].values()) == ["57.50", "45.00"]
+    # Of 40 questions, but not of 20.
+    assert {f.printed for f in audit_file(read).failing("certain")} == {"27.50"}
+
+
+@pytest.mark.parametrize(
+    ("level", "status"), [("certain", 0), ("likely", 1), ("weak", 1), ("never", 0)]
+)
+def test_the_exit_status_is_by_level(tmp_path, capsys, level, status):
+    path, shown = tmp_path / "paper.md", tmp_path / "page.html"
+    path.write_text(
+        "| Model | P | R | F1 |\n|---|---|---|---|\n| a | 0.50 | 0.40 | 0.44 |\n"
+        "| b | 0.60 | 0.40 | 0.48 |\n| c | 0.55 | 0.45 | 0.50 |\n| d | 0.70 | 0.40 | 0.59 |\n"
+    )
+    arguments = [str(path), "--level", level, "--page", str(shown), "--json"]
+    assert run(parser().parse_args(arguments)) == status
+    (found,) = [f for f in json.loads(capsys.readouterr().out)["findings"]
+                if f["words"] == FAILS]  # fmt: skip
+    assert (found["rule"], found["where"], found["sure"]) == ("F1 of P and R", "d, F1", LIKELY)
+    assert "<mark>0.59</mark>" in shown.read_text()
 
 
 @pytest.mark.parametrize(

@@ -90,5 +90,21 @@ def test_a_plain_mean_of_parts_is_no_slip():
     }
 
 
+def test_few_digits_and_many_questions_are_no_slip():
+    # 2 digits of 56, 170 and 171 questions: more questions than a share has strings.
+    sizes = dict(zip(SIZES, (56, 170, 171), strict=True))
+    counts = {"a": [47, 49, 84], "b": [39, 26, 67], "c": [23, 19, 38], "d": [52, 53, 121],
+              "e": [33, 14, 46], "f": [35, 12, 27]}  # fmt: skip
+    assert not failing(table(counts, sizes, digits=2, n=None))
+
+
+def test_the_search_says_where_it_stopped(monkeypatch):
+    monkeypatch.setattr("memrepro.audit.sizes.inferred._SEARCHED", 1)
+    tables = [table(ROWS, SIZES, n=None, name=name) for name in ("first", "second", "third")]
+    told = [f for f in audit_tables(tables).findings if f.rule == "inferred sizes"]
+    assert [f.table for f in told] == ["first", "second, third"]
+    assert "not searched" in told[1].found
+
+
 def test_every_rule_that_fails_says_how_to_check_it():
     assert {f.rule for f in of_documents() if f.words == FAILS} <= set(rules())

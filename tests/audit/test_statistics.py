@@ -3,7 +3,8 @@
 import pytest
 
 from memrepro.audit import audit_tables
-from memrepro.audit.rules.statistics import changes_in_words, p_values
+from memrepro.audit.finding import TELLS
+from memrepro.audit.rules.statistics import changes_in_words, p_values, shares_in_words
 
 
 def failing(columns, rows, **reading):
@@ -112,3 +113,88 @@ def test_p_values_follow_from_their_statistics(text, sure):
 )
 def test_changes_in_words(text, wrong):
     assert bool(list(changes_in_words("d", "t", text))) is wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("It answers 34 of 40 questions (85\\%).", False),
+        ("It answers 25 of 30 questions (83.3%), and", False),
+        ("It answers 25 out of the 30 hard questions (83%).", False),
+        ("It answers 34 of 40 questions (87.5%).", True),
+        ("a rate of 92.5% (37/41)", True),
+        ("0.34 of 40 (12%)", False),
+    ],
+)
+def test_shares_in_words(text, wrong):
+    assert bool(list(shares_in_words("d", "t", text))) is wrong
+
+
+def test_sums_of_counts_by_row_and_by_column():
+    rows = {
+        "A": ["800", "100", "120", "1,020"],
+        "B": ["5,000", "500", "600", "6,100"],
+        "C": ["10", "20", "30", "60"],
+        "Total": ["5,810", "620", "750", "7,180"],
+    }
+    columns = ["Train", "Dev", "Test", "Total"]
+    assert not failing(columns, rows)
+    rows["B"][3] = "6,010"
+    assert failing(columns, rows) == [
+        ("sum of rows", "Total, Total"), ("sum of columns", "B, Total"),
+    ]  # fmt: skip
+    # What adds up in no row is another total.
+    assert not failing(columns, {r: [*c[:3], "9,999"] for r, c in rows.items() if r != "Total"})
+
+
+def test_an_average_of_scores_is_believed_where_most_rows_follow():
+    rows = {
+        "a": ["23.4", "30.0", "26.7"],
+        "b": ["10.0", "20.0", "15.0"],
+        "c": ["5.0", "9.0", "7.7"],
+    }
+    assert failing(["BLEU de", "BLEU fr", "Average"], rows) == [("mean of columns", "c, Average")]
+    rows["b"][2] = "17.2"
+    assert not failing(["BLEU de", "BLEU fr", "Average"], rows)
+
+
+def test_a_change_is_of_the_column_before_it():
+    rows = {"a": ["23.4", "-"], "b": ["25.0", "+1.6"], "c": ["20.0", "-3.4"], "d": ["24.4", "+2.0"]}
+    assert failing(["BLEU", "Δ"], rows) == [("change in a column", "d, Δ")]
+
+
+def test_hits_do_not_fall_with_k():
+    rows = {"a": ["0.41", "0.37", "0.36"], "b": ["0.51", "0.57", "0.56"]}
+    found = failing(["Hit@1", "Hit@5", "MRR@10"], rows)
+    assert found == [("rises with k", "a, Hit@5")]
+
+
+def test_mixed_digits_are_a_question_where_zeros_are_printed():
+    rows = {"a": ["0.412"], "b": ["0.51"], "c": ["0.630"], "d": ["0.123"]}
+    assert failing(["BLEU"], rows) == [("mixed digits", "b, BLEU")]
+    rows["c"] = ["0.631"]
+    assert not failing(["BLEU"], rows)
+    told = audit_tables({"t": {"columns": ["BLEU"], "rows": rows}}).findings
+    assert ("mixed digits", TELLS) in {(f.rule, f.words) for f in told}
+    # A row of another source is short throughout.
+    two = {"a": ["0.412", "0.310"], "b": ["0.51", "0.42"], "c": ["0.630", "0.220"],
+           "d": ["0.123", "0.450"]}  # fmt: skip
+    assert not failing(["BLEU", "chrF"], two)
+
+
+def test_a_row_of_two_tables_is_the_same_in_both():
+    columns = ["Single", "Multi", "Temporal"]
+    main = {"BM25": ["0.412", "0.275", "0.366"], "Ours": ["0.512", "0.475", "0.566"]}
+    other = {"BM25": ["0.412", "0.257", "0.366"], "without": ["0.511", "0.375", "0.466"]}
+    tables = {name: {"columns": columns, "rows": rows}
+              for name, rows in (("main", main), ("ablation", other))}  # fmt: skip
+    (found,) = audit_tables(tables).failing("likely")
+    assert found.rule == "printed twice"
+    assert "multi: 0.275 and 0.257" in found.found
+
+
+def test_a_share_that_is_cut_off_where_others_are_rounded():
+    rows = {f"r{k}": [f"{k / 66:.3f}"] for k in range(5, 65, 4)}
+    assert not failing(["Accuracy"], rows, n=66)
+    rows["x"] = ["0.666"]  # 44 of 66, cut off
+    assert failing(["Accuracy"], rows, n=66) == [("rounded or cut off", "x, Accuracy")]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
 from memrepro.audit.printed import parse
@@ -12,6 +11,8 @@ from memrepro.audit.tables import Table
 _SIGNIFICANT = "marked significant"
 _P = r"(?:^|[ ,])p(?:[- ]?values?)?$"
 _CHANGE = r"Δ|(?i:\b(?:diff(?:erence)?|gain|change|improvement|delta)\b)"
+# What rounding may do to the strength of a number.
+_ROOM = 1.1
 _TELLING = 3  # columns whose marks agree, from which on a mark means the best
 
 
@@ -44,41 +45,51 @@ def significant(table: Table) -> Iterator[Finding]:
     """A mark of significance against what is printed with it, in a table where most agree.
 
     A change's interval is clear of 0 where it is marked, and a p is below 0.05. Only where both
-    marked and unmarked numbers stand does a mark say anything. That the mark, the interval and p
-    are of one level and one test is an assumption; a change that is not marked is weak.
+    marked and unmarked numbers stand does a mark say anything. As a mark may be of a stricter
+    level, one is missing only where a weaker number has it. That mark, interval and p are of one
+    test is an assumption.
     """
     starred: Mapping[str, Sequence[str]] = table.reading.get("starred", {})
     made = []
     for row, column, shown in table.cells():
-        clear = _clear(row, column, shown)
-        if clear is not None:
-            made.append((row, column, shown, column in starred.get(row, ()), clear))
-    good = sum(mark == clear for *_, mark, clear in made)
+        strong = _strength(row, column, shown)
+        if strong is not None:
+            made.append((row, column, shown, column in starred.get(row, ()), strong))
+    # The level of the marks: what the weakest number has that is marked and clear.
+    level = min((s for *_, mark, s in made if mark and s > 1), default=1.0) * _ROOM
+    agree = [s > 1 if mark else s <= level for *_, mark, s in made]
+    good = sum(agree)
     if len({mark for *_, mark, _ in made}) < 2 or 2 * good <= len(made) or len(made) < _TELLING:
         return
     why = "if the mark is of the printed test at its level"
     yield tally(table, _SIGNIFICANT, "all changes and p", "marked where clear of 0, or p < 0.05",
                 good, len(made), why)._replace(sure=LIKELY)  # fmt: skip
-    for row, column, shown, mark, clear in made:
-        if mark != clear:
-            expected = "a mark" if clear else "no mark: 0 is in the interval, or p is 0.05 or more"
+    for (row, column, shown, mark, _), holds in zip(made, agree, strict=True):
+        if not holds:
+            expected = "no mark: 0 is in the interval, or p is 0.05 or more" if mark else (
+                "a mark, as a weaker one has")  # fmt: skip
             yield Finding(
                 table.document, table.name, _SIGNIFICANT, f"{row}, {column}", shown, expected,
                 f"{shown}, {'' if mark else 'not '}marked", FAILS, LIKELY if mark else WEAK, why, 3,
             )  # fmt: skip
 
 
-def _clear(row: str, column: str, shown: str) -> bool | None:
-    """Whether a change's interval is clear of 0, or a p below 0.05; None for another cell."""
+def _strength(row: str, column: str, shown: str) -> float | None:
+    """How clear a change is of 0, or a p of 0.05: above 1 where it is; None for another cell.
+
+    None too where rounding leaves open on which side of 0 an end is.
+    """
     number = parse(shown)
     if number is None:
         return None
     if re.search(_P, column):
-        return number.high <= 0.05 or (number.bound == "less" and number.value <= Decimal("0.05"))
+        high = min(number.high, float(number.value)) if number.bound == "less" else number.high
+        return (1 + 1e-9) * 0.05 / max(high, 1e-12)
     if (ends := interval_of(shown)) and (
         number.signed or ends[1] < 0 or re.search(_CHANGE, f"{row}, {column}")
     ):
-        return not ends[1] <= 0 <= ends[2]
+        value, low, high = ends
+        return None if 0 in (low, high) else 2 * abs(value) / (high - low)
     return None
 
 

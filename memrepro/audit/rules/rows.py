@@ -1,40 +1,83 @@
-"""Rows that are a sum or a mean of other rows, as stated or by their names."""
+"""Rows and columns that are a sum or a mean of others, as stated or by their names."""
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from memrepro.audit.finding import CERTAIN, FAILS, Finding, tally
+from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK, Finding, tally
 from memrepro.audit.printed import Printed, parse
-from memrepro.audit.rules.wholes import NEAR, WHOLE
+from memrepro.audit.rules.wholes import NEAR, WHOLE, columns_of
 from memrepro.audit.tables import Table, matches
 
 _ADDED = re.compile(r"\b(total|sum)\b", re.I)
+_TELLING = 2  # sums that hold, from which on a name is believed
+
+
+class _Made(NamedTuple):
+    """A row or column, 'sum' or 'mean' of which others, and whether the table states that."""
+
+    name: str
+    how: str
+    parts: Sequence[str]
+    stated: bool
 
 
 def rows(table: Table) -> Iterator[Finding]:
     """Rows that are a sum or a mean of other rows, as stated or by their names; counts exactly."""
-    for row, (how, parts) in _row_wholes(table).items():
-        good, n = 0, 0
-        for column, shown in table.rows[row].items():
-            cells = [table.rows[part][column] for part in parts]
-            numbers = [number for cell in cells if (number := parse(cell))]
-            if not (target := parse(shown)) or len(numbers) < 2:
-                continue
-            share = len(numbers) if how == "mean" else 1
-            low, high = (sum(ends) / share for ends in zip(*map(_ends, numbers), strict=True))
-            holds = low <= target.high + NEAR and high >= target.low - NEAR
-            n, good = n + 1, good + holds
-            if not holds:
-                yield Finding(
-                    table.document, table.name, f"{how} of rows", f"{row}, {column}", shown,
-                    f"{(low + high) / 2:g}", shown, FAILS, CERTAIN, "arithmetic on the column", 1,
-                )  # fmt: skip
-        if n:
-            yield tally(
-                table, f"{how} of rows", row, f"the {how} of {len(parts)} rows", good, n,
-                "arithmetic on the column", " columns",
+    for made in _row_wholes(table):
+        cells = {
+            (made.name, column): ([table.rows[part][column] for part in made.parts], shown)
+            for column, shown in table.rows[made.name].items()
+        }
+        yield from _added(table, made, "rows", "columns", cells)
+
+
+def columns(table: Table) -> Iterator[Finding]:
+    """The same of columns of counts and scores; shares have rules of their own, see `wholes`."""
+    for column, parts in columns_of(table, {"count", "number"}).items():
+        if column in table.reading.get("whole", {}):
+            continue
+        made = _Made(column, "sum" if _ADDED.search(column) else "mean", parts, False)
+        cells = {(row, column): ([own[part] for part in parts], own[column])
+                 for row, own in table.rows.items()}  # fmt: skip
+        yield from _added(table, made, "columns", "rows", cells)
+
+
+def _added(
+    table: Table, made: _Made, of: str, along: str,
+    cells: Mapping[tuple[str, str], tuple[Sequence[str], str]],
+) -> Iterator[Finding]:  # fmt: skip
+    """A sum or mean at each place; by its name alone it is one only where most places agree."""
+    found = []
+    for (row, column), (parts, shown) in cells.items():
+        numbers = [number for cell in parts if (number := parse(cell))]
+        if not (target := parse(shown)) or len(numbers) < 2:
+            continue
+        share = len(numbers) if made.how == "mean" else 1
+        low, high = (sum(ends) / share for ends in zip(*map(_ends, numbers), strict=True))
+        holds = low <= target.high + NEAR and high >= target.low - NEAR
+        found.append((f"{row}, {column}", shown, f"{(low + high) / 2:g}", holds))
+    good, n = sum(holds for *_, holds in found), len(found)
+    sure = CERTAIN if made.stated else _sure(made.how, good, n)
+    if not n or (not sure and not good):
+        return
+    for where, shown, expected, holds in found:
+        if sure and not holds:
+            yield Finding(
+                table.document, table.name, f"{made.how} of {of}", where, shown, expected, shown,
+                FAILS, sure, f"arithmetic; {good} of {n} {along} follow", 1,
             )  # fmt: skip
+    yield tally(
+        table, f"{made.how} of {of}", made.name, f"the {made.how} of {len(made.parts)} {of}", good,
+        n, f"arithmetic on the {'column' if of == 'rows' else 'row'}", f" {along}",
+    )  # fmt: skip
+
+
+def _sure(how: str, good: int, n: int) -> str:
+    """How sure it is that a name means what it says, by the places where it does; '' where not."""
+    if good >= _TELLING and 2 * good > n:
+        return LIKELY
+    return WEAK if (good and 2 * good >= n) or (how == "sum" and n == 1) else ""
 
 
 def _ends(number: Printed) -> tuple[float, float]:
@@ -43,17 +86,15 @@ def _ends(number: Printed) -> tuple[float, float]:
     return (exact, exact) if number.step == 1 else (number.low, number.high)
 
 
-def _row_wholes(table: Table) -> dict[str, tuple[str, list[str]]]:
-    """Row → how it is made of which rows; by name where no size is stated for its cells."""
+def _row_wholes(table: Table) -> Iterator[_Made]:
+    """How rows are made of others; by name where no size is stated for their cells."""
     stated: Mapping[str, Any] = table.reading.get("whole_rows", {})
-    found = {}
     plain = [row for row in table.rows if not WHOLE.fullmatch(row) and row not in stated]
     for row in table.rows:
         if row in stated:
             if stated[row]:
                 how, patterns = stated[row]
-                found[row] = (how, [r for r in plain if any(matches(str(p), r) for p in patterns)])
+                parts = [r for r in plain if any(matches(str(p), r) for p in patterns)]
+                yield _Made(row, how, parts, True)
         elif WHOLE.fullmatch(row) and not any(table.size(row, c) for c in table.columns):
-            how = "sum" if _ADDED.fullmatch(row) else "mean"
-            found[row] = (how, plain)
-    return found
+            yield _Made(row, "sum" if _ADDED.fullmatch(row) else "mean", plain, False)

@@ -5,25 +5,32 @@ import math
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 from statistics import median
 
-from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, WEAK, Finding, tally
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
 from memrepro.audit.ledger import Entry, entries
-from memrepro.audit.printed import parse
-from memrepro.audit.tables import Table
+from memrepro.audit.printed import Printed, parse
+from memrepro.audit.rules.granularity import ways
+from memrepro.audit.tables import PROSE, Table
 
 _FAR = 2.5
 _HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5, "year": 8766.0}
 _ROUND = ("0.0000", "0.5000", "1.0000")
+# What cannot fall with k beside recall: whether something is found, and the first one's rank.
+_FOUND = re.compile(r"\b(?:hits?|hit rate|HR|success|pass|acc|MRR)@\d", re.I)
+_CELLS = 4  # of a column, from which on it has a number of digits
 
 
 def _by_depth(table: Table) -> Iterator[tuple[str, str, str, dict[int, Entry]]]:
     """Metric, row, both heads without k, and the line's entries by k, from the least on."""
     lines: dict[tuple[str, str, str], dict[int, Entry]] = {}
     for entry in entries([table]):
-        if entry.k and entry.kind == "share" and entry.metric in ("recall", "ndcg"):
-            head = re.sub(rf"(?:@|Top-){entry.k}\b", "@k", f"{entry.row} | {entry.column}")
-            lines.setdefault((entry.metric, entry.row, head), {})[int(entry.k)] = entry
+        heads = f"{entry.row} | {entry.column}"
+        metric = "found" if _FOUND.search(heads) else entry.metric
+        if entry.k and entry.kind == "share" and metric in ("recall", "found", "ndcg"):
+            head = re.sub(rf"(?:@|Top-){entry.k}\b", "@k", heads)
+            lines.setdefault((metric, entry.row, head), {})[int(entry.k)] = entry
     for (metric, row, head), line in lines.items():
         if len(line) > 1:
             yield metric, row, head, dict(sorted(line.items()))
@@ -42,12 +49,12 @@ def falling(table: Table) -> Iterator[Finding]:
         why, expected = "a longer list finds no less", "no recall and no NDCG falls"
         yield tally(table, "rises with k", "all", expected, good, n, why)
     for metric, low, high in failed:
-        recall = metric == "recall"
+        law = metric != "ndcg"
         yield Finding(
             table.document, table.name, "rises with k", f"{high.row}, {high.column}", high.printed,
             f"at least {low.printed}, as at k = {low.k}", high.printed, FAILS,
-            CERTAIN if recall else WEAK,
-            "a longer list finds no less" if recall else
+            CERTAIN if law else WEAK,
+            "a longer list finds no less" if law else
             "the best order's gain grows with k too, so that an NDCG may fall, which is seldom", 1,
         )  # fmt: skip
 
@@ -87,35 +94,44 @@ def _gain(line: dict[int, Entry], low: int, high: int) -> Decimal:
 
 
 def changes(table: Table) -> Iterator[Finding]:
-    """Columns 'Δ X' against column X less its value in the row where the change is 0."""
-    for column in table.columns:
+    """Columns 'Δ X' against column X less its value in the row where the change is 0 or a dash.
+
+    A 'Δ' by itself is of the column before it.
+    """
+    for at, column in enumerate(table.columns):
         if not column.startswith("Δ"):
             continue
         stem = column.removeprefix("Δ").strip()
+        before = table.columns[at - 1] if at else ""
         of = next((c for c in table.columns if c != column and c.startswith(stem)), "")
+        of = of if stem else before
         deltas = {row: parse(cells[column]) for row, cells in table.rows.items()}
+        none = [row for row, number in deltas.items() if number is None]
         base = next((row for row, number in deltas.items() if number and not number.value), "")
+        base = base or (none[0] if len(none) == 1 else "")
         if not of or not base:
             continue
         start = parse(table.rows[base][of])
-        n, good = 0, 0
+        made = []
         for row, delta in deltas.items():
             level = parse(table.rows[row][of])
             if delta is None or level is None or start is None or row == base:
                 continue
-            made = level.value - start.value
-            holds = abs(made - delta.value) <= delta.step
-            n, good = n + 1, good + holds
+            change = level.value - start.value
+            made.append((row, f"{change:+}", abs(change - delta.value) <= delta.step))
+        good, expected, why = sum(holds for *_, holds in made), f"{of} less that of {base}", (
+            "arithmetic on the table")  # fmt: skip
+        # Of which column a lone Δ is, its rows must tell.
+        if not made or (not stem and 2 * good <= len(made)):
+            continue
+        for row, change, holds in made:
             if not holds:
+                shown = table.rows[row][column]
                 yield Finding(
-                    table.document, table.name, "change in a column", f"{row}, {column}",
-                    table.rows[row][column], f"{made:+}, {of} less that of {base}",
-                    table.rows[row][column], FAILS, CERTAIN, "arithmetic on the table", 1,
+                    table.document, table.name, "change in a column", f"{row}, {column}", shown,
+                    f"{change}, {expected}", shown, FAILS, CERTAIN if stem else LIKELY, why, 1,
                 )  # fmt: skip
-        expected = f"{of} less that of {base}"
-        yield tally(
-            table, "change in a column", column, expected, good, n, "arithmetic on the table"
-        )
+        yield tally(table, "change in a column", column, expected, good, len(made), why)
 
 
 def same_in_row(table: Table) -> Iterator[Finding]:
@@ -127,12 +143,62 @@ def same_in_row(table: Table) -> Iterator[Finding]:
         other = seen.setdefault((entry.row, entry.printed), entry)
         both = bool(entry.n and other.n) and entry.n != other.n and entry.metric == other.metric
         if both and entry.printed.strip("*") not in _ROUND:
+            fraction = _fraction(entry, other)
             yield Finding(
                 table.document, table.name, "same number in a row",
                 f"{entry.row}, {other.column} and {entry.column}", entry.printed,
                 f"different shares of {other.n} and {entry.n} questions", "the same four digits",
-                FAILS, WEAK, "it may be chance, or a number copied over another", 2,
+                TELLS if fraction else FAILS, WEAK,
+                f"both are {fraction}, which chance gives" if fraction else
+                "it may be chance, or a number copied over another", 2,
             )  # fmt: skip
+
+
+def _fraction(one: Entry, other: Entry) -> str:
+    """The one fraction that both numbers of questions have and the string is, '' where none is."""
+    common = math.gcd(one.n, other.n)
+    made = [Fraction(k, common) for k in ways(one.printed.strip("*"), common).values()]
+    return str(made[0]) if made else ""
+
+
+def mixed(table: Table) -> Iterator[Finding]:
+    """Numbers with fewer digits than most of their column, and whether zeros were dropped.
+
+    A table that prints zeros at its numbers' ends dropped none, so that a shorter number is of
+    less precision; one that prints none may have dropped them all. A row that is short in most
+    columns is from another source, and a number is held against those of its size and above, as
+    some print three digits wherever the point is.
+    """
+    short: dict[str, list[tuple[str, int, int]]] = {}
+    for column in table.columns:
+        shown = {
+            row: number for row, cells in table.rows.items()
+            if (number := parse(cells[column])) and number.step < 1 and not number.bound
+        }  # fmt: skip
+        finest = min((number.step for number in shown.values()), default=None)
+        zeros = sum(int(x.value / x.step) % 10 == 0 for x in shown.values() if x.step == finest)
+        for row, own in shown.items():
+            beside = [x for x in shown.values() if _places(x) >= _places(own)]
+            finer = sum(x.step < own.step for x in beside)
+            if finer >= _CELLS - 1 and 2 * finer > len(beside):
+                short.setdefault(row, []).append((column, finer, zeros))
+    for row, found in short.items():
+        if table.columns == [PROSE] or (len(found) > 1 and 2 * len(found) >= len(table.columns)):
+            continue
+        for column, finer, zeros in found:
+            cell = table.rows[row][column]
+            yield Finding(
+                table.document, table.name, "mixed digits", f"{row}, {column}", cell,
+                f"more digits, as {finer} others of its size have", cell,
+                FAILS if zeros else TELLS, WEAK,
+                f"{zeros} others end in a zero that is printed" if zeros else
+                "no cell ends in a zero, so that zeros may have been dropped", finer + 1,
+            )  # fmt: skip
+
+
+def _places(number: Printed) -> int:
+    """How many digits stand before the point."""
+    return len(str(int(abs(number.value))))
 
 
 def half_lives(table: Table) -> Iterator[Finding]:

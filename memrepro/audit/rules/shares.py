@@ -13,6 +13,7 @@ from memrepro.audit.printed import parse
 from memrepro.audit.rules.granularity import (
     ANY,
     CHANCE,
+    CUT,
     WAYS,
     density,
     digits_of,
@@ -32,10 +33,11 @@ _FEW = 8
 # Metrics of which a question counts in part, so that no cell need be a share of questions.
 _GRADED = re.compile(
     r"\bF1|\bF-?score|BLEU|ROUGE|METEOR|\bMRR|\bM?AP\b|BERT|\bscore\b|perplex"
-    r"|\bprec(?:ision)?\b|\| P$",
+    r"|\bprec(?:ision)?\b|\| P$|\bSD\b|\bstd\b|\bdeviation\b",
     re.I,
 )
-_TELLING = 0.3  # of the shares would be possible by chance
+_MUST = 6  # shares that can be written in one way alone, for each that cannot
+TELLING = 0.3  # of the shares would be possible by chance
 
 
 class Share(NamedTuple):
@@ -82,6 +84,26 @@ def stated(table: Table) -> Iterator[Finding]:
             yield _exchanged(table, share, other)
         else:
             yield impossible(table, share)
+    yield from _other_way(table, known)
+
+
+def _other_way(table: Table, known: Sequence[Share]) -> Iterator[Finding]:
+    """The few shares that are cut off where many others must be rounded, or the reverse."""
+    written = [(share, ways(share.bare, share.steps)) for share in known]
+    cut = [share for share, found in written if set(found) == {CUT}]
+    rounded = [share for share, found in written if found and CUT not in found]
+    few, many = sorted((cut, rounded), key=len)
+    if len(many) < max(_MUST, _MUST * len(few)) or any(table.runs(s.entry.row) > 1 for s in few):
+        return
+    so, other = ("cut off", "rounded") if few is cut else ("rounded", "cut off")
+    for share in few:
+        right = min(ways(share.bare, share.steps).values())
+        yield Finding(
+            table.document, table.name, "rounded or cut off", place(share), share.entry.printed,
+            f"{other}, as {len(many)} others must be",
+            f"{right} of {share.steps}, which gives {share.bare} only if {so}", FAILS, LIKELY,
+            "if one table is written one way, and n is as stated", len(many) + 1,
+        )  # fmt: skip
 
 
 def _counted(table: Table, known: Sequence[Share], good: int) -> Finding:
@@ -184,7 +206,7 @@ def _parts_of(n: int, group: Sequence[Share]) -> Iterator[Finding]:
         return
     fit, chance = tried[0], tried[0].chance
     parts = fit.n // n
-    sure = LIKELY if fit.expected < _TELLING * fit.of else WEAK
+    sure = LIKELY if fit.expected < TELLING * fit.of else WEAK
     strange = [share for share in group if not possible(share.bare, fit.n)]
     where = f"all columns of {n} questions"
     why = f"by chance {fit.expected:.1f} of {fit.of} would be, p < {max(chance, 1e-12):.0e}"

@@ -22,7 +22,8 @@ _HEADS = {
 _HARMONIC = r"(?i:harmonic|\bh-?mean\b)|\bHM\b|(?:^|[ ,])H$"
 _ROWS = 3  # that must be there before a column's meaning is taken from them
 _INTERVAL = re.compile(
-    r"([-−+]?\d*\.?\d+)\s*%?\s*[\[(]\s*([-−]?\d*\.?\d+)\s*%?\s*[,;–-]\s*([-−]?\d*\.?\d+)\s*%?\s*[\])]"
+    r"([-−+]?\d*\.?\d+)\s*%?\s*[\[(]\s*([-−+]?\d*\.?\d+)\s*%?\s*[,;–-]\s*"
+    r"([-−+]?\d*\.?\d+)\s*%?\s*[\])]"
 )
 _TEST = re.compile(
     r"\b(?P<kind>[tFzr]|χ2|χ²|chi2|\\chi\^2)\s*(?:\(\s*(?P<one>\d+(?:\.\d+)?)\s*"
@@ -33,7 +34,12 @@ _CHANGE = re.compile(
     r"from\s+(?P<old>\d+(?:\.\d+)?)\s*(?P<u1>%?)\s+to\s+(?P<new>\d+(?:\.\d+)?)\s*(?P<u2>%?)[^.\d]{0,40}?"
     r"\(?\s*(?P<sign>[+−-])?\s*(?P<by>\d+(?:\.\d+)?)\s*(?P<unit>%|points?|pp)"
 )
-
+_SHARE = re.compile(
+    r"(?<![\d.,/])(?P<right>\d[\d,]*)\s*(?:/|of|out of)\s*(?:the\s+|all\s+)?(?P<all>\d[\d,]*)\b"
+    r"(?!\.\d)(?:\s+[A-Za-z-]+){0,3}\s*\(\s*(?P<part>\d+(?:\.\d+)?)\s*%\s*\)"
+    r"|(?<![\d.])(?P<part2>\d+(?:\.\d+)?)\s*%\s*\(\s*(?P<right2>\d[\d,]*)\s*(?:/|of|out of)\s*"
+    r"(?P<all2>\d[\d,]*)\b"
+)
 
 # Row, column, cell, the least and most that follow, and whether the cell lies between.
 _Held = tuple[str, str, str, float, float, bool]
@@ -94,7 +100,8 @@ def _told(
         if not holds and 2 * good > len(made):
             yield Finding(
                 table.document, table.name, rule, f"{row}, {column}", cell,
-                f"{(low + high) / 2:.4g} ({low:.4g} to {high:.4g})", cell, FAILS, LIKELY,
+                f"{(low + high) / 2:.4g} ({low:.4g} to {high:.4g})", cell, FAILS,
+                LIKELY if good >= max(_ROWS, 0.75 * len(made)) else WEAK,
                 f"{good} of {len(made)} rows follow {formula}", 3,
             )  # fmt: skip
 
@@ -115,23 +122,29 @@ def _harmonic(p: float, r: float) -> float:
 def grimmer(table: Table) -> Iterator[Finding]:
     """Means and deviations of n whole numbers: n · mean and the sum of squares are whole numbers.
 
-    Source: GRIM (Brown and Heathers, 2017) and GRIMMER (Anaya, 2016). Assumes whole-number answers
-    and the deviation with n − 1.
+    Source: GRIM (Brown and Heathers, 2017) and GRIMMER (Anaya, 2016). Assumes whole-number answers;
+    the deviations of a column are with n − 1, or with n where that explains more of them.
     """
     for column in table.columns:
         head = re.sub(r"\b(?:mean|M)\b", "", column).strip(" ,")
         sd = _beside(table, column, head, r"(?i:\bSD\b|\bstd\.?(?: dev\.?)?)")
         if not re.search(r"\b(?:mean|M)\b", column) or not sd:
             continue
+        made = []
         for row, cells in table.rows.items():
             mean, deviation, n = parse(cells[column]), parse(cells[sd]), table.size(row, column)
             if mean is None or deviation is None or not n or n * mean.step >= 1:
                 continue
             sums = range(math.ceil(mean.low * n - 1e-9), math.floor(mean.high * n + 1e-9) + 1)
-            if sums and any(_squares(one, n, deviation) for one in sums):
+            fits = [any(_squares(one, n, less, deviation) for one in sums) for less in (1, 0)]
+            made.append((row, n, bool(sums), fits))
+        less = max((0, 1), key=lambda place: sum(fits[place] for *_, fits in made))
+        for row, n, whole, fits in made:
+            if fits[less]:
                 continue
-            of, printed = (sd, cells[sd]) if sums else (column, cells[column])
-            expected = "a sum of squares that is whole" if sums else f"a whole number over {n}"
+            of, printed = (sd if whole else column), table.rows[row][sd if whole else column]
+            expected = "a sum of squares that is whole" if whole else f"a whole number over {n}"
+            cells = table.rows[row]
             yield Finding(
                 table.document, table.name, "mean and deviation", f"{row}, {of}", printed, expected,
                 f"{cells[column]} ± {cells[sd]} of {n}", FAILS, LIKELY,
@@ -139,9 +152,9 @@ def grimmer(table: Table) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _squares(total: int, n: int, deviation: Printed) -> bool:
-    """Whether a whole sum of squares of the sum's parity gives the deviation."""
-    ends = [(n - 1) * max(0.0, e) ** 2 + total**2 / n for e in (deviation.low, deviation.high)]
+def _squares(total: int, n: int, less: int, deviation: Printed) -> bool:
+    """Whether a whole sum of squares of the sum's parity gives the deviation with n − `less`."""
+    ends = [(n - less) * max(0.0, e) ** 2 + total**2 / n for e in (deviation.low, deviation.high)]
     low, high = math.ceil(ends[0] - 1e-9), math.floor(ends[1] + 1e-9)
     return any(one % 2 == total % 2 for one in range(low, min(high, low + 1) + 1))
 
@@ -253,4 +266,21 @@ def changes_in_words(document: str, name: str, text: str) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-OF_TEXT = (p_values, changes_in_words)
+def shares_in_words(document: str, name: str, text: str) -> Iterator[Finding]:
+    """'34 of 40 questions (85 %)' and '85 % (34/40)': the percentage, rounded or cut off."""
+    for found in _SHARE.finditer(text.replace(r"\%", "%").replace("$", "")):
+        part = parse(found["part"] or found["part2"])
+        right, every = (
+            int((found[key] or found[f"{key}2"]).replace(",", "")) for key in ("right", "all")
+        )
+        if part is None or not 0 < right <= every:
+            continue
+        made = 100 * right / every
+        if abs(made - float(part.value)) >= float(part.step) + 1e-9:
+            yield Finding(
+                document, name, "share in words", found[0][:80], found[0][:80], f"{made:.4g}%",
+                f"{part.value}%", FAILS, LIKELY, "arithmetic on the sentence", 2,
+            )  # fmt: skip
+
+
+OF_TEXT = (p_values, changes_in_words, shares_in_words)

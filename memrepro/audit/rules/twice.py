@@ -19,6 +19,7 @@ from memrepro.audit.tables import Table
 
 _LOOSE = 0.05  # for rows that are the same throughout
 _LEAST = 2
+_SAME = 0.005  # two cells of one table by chance at least: few questions have few shares
 _KINDS = ("share", "percent", "number", "time")
 
 
@@ -30,13 +31,18 @@ class Line(NamedTuple):
     cells: dict[str, str]
 
 
-def _lines(table: Table) -> list[Line]:
-    """The rows of a table whose cells are measured; settings and counts repeat by nature."""
+def _lines(table: Table, named: bool = True) -> list[Line]:
+    """The rows of a table whose cells are measured; settings and counts repeat by nature.
+
+    Where no metric is named, shares and percentages alone.
+    """
+    kinds = _KINDS if named else ("share", "percent")
     by_row: dict[str, dict[str, str]] = {}
     if table.reading.get("set"):
         return []
     for entry in entries([table]):
-        if entry.kind in _KINDS and entry.metric not in ("", "tokens", "time"):
+        known = entry.metric not in ("", "tokens", "time") if named else not entry.metric
+        if entry.kind in kinds and known:
             head = re.sub(r"[\s_-]+", " ", entry.column.lower())
             by_row.setdefault(entry.row, {})[head] = entry.printed.rstrip("*")
     return [Line(table.name, row, cells) for row, cells in by_row.items() if len(cells) >= _LEAST]
@@ -51,12 +57,25 @@ def _block(head: str, heads: Sequence[str]) -> str:
 def repeated(tables: Sequence[Table]) -> Iterator[Finding]:
     """Rows of a document that have the same numbers: all of them, or all but a few.
 
+    Where no metric is named, rows of one name in two tables alone.
+
     Args:
         tables: of one document.
     """
-    lines = [line for table in tables for line in _lines(table)]
-    pairs = len(lines) * (len(lines) - 1) // 2
-    for first, second in itertools.combinations(lines, 2):
+    for named in (True, False):
+        lines = [line for table in tables for line in _lines(table, named)]
+        pairs = [
+            (one, two) for one, two in itertools.combinations(lines, 2)
+            if named or (one.name == two.name and one.table != two.table)
+        ]  # fmt: skip
+        yield from _repeated(tables[0].document, lines, pairs)
+
+
+def _repeated(
+    document: str, lines: Sequence[Line], pairs: Sequence[tuple[Line, Line]]
+) -> Iterator[Finding]:
+    """The pairs of lines with more equal cells than chance gives over all pairs."""
+    for first, second in pairs:
         for one, two in _aligned(first, second):
             shared = [head for head in one if head in two]
             same = [head for head in shared if one[head] == two[head]]
@@ -65,11 +84,12 @@ def repeated(tables: Sequence[Table]) -> Iterator[Finding]:
             if not close and (len(same) < _LEAST or not _telling(first, second, shared, same)):
                 continue
             p = _of_equal(lines, [one[head] for head in shared])
+            p = max(p, _SAME) if first.table == second.table else p
             # Within one unit of the last digit are three strings.
             k, each = (len(near), min(1.0, 3 * p)) if close else (len(same), p)
-            chance = float(binom.sf(k - 1, len(shared), each)) * max(1, pairs)
+            chance = float(binom.sf(k - 1, len(shared), each)) * max(1, len(pairs))
             if chance <= (CHANCE if len(same) < len(shared) else _LOOSE):
-                yield _repeats(tables[0].document, first, second, one, two, shared, chance)
+                yield _repeats(document, first, second, one, two, shared, chance)
 
 
 def _near(one: str, two: str) -> bool:

@@ -17,7 +17,7 @@ from memrepro.audit.rules.granularity import (
     possible,
     sizes_of_parts,
 )
-from memrepro.audit.rules.shares import Share, impossible, nearest, place, shares_of
+from memrepro.audit.rules.shares import TELLING, Share, impossible, nearest, place, shares_of
 from memrepro.audit.tables import Table
 
 _MOST, _HALF = 0.95, 0.6  # of the shares: to name those that are none; to believe an n
@@ -112,7 +112,8 @@ def _explained(name: str, group: Sequence[Share], fit: Fit) -> Iterator[Finding]
         entry, expected = share.entry, f"a share of {fit.n}, as {tried.possible} of {fit.of}"
         yield Finding(
             entry.document, entry.table, "impossible share", place(share), entry.printed,
-            expected, f"no such share; {found}", FAILS, LIKELY, why, 1,
+            expected, f"no such share; {found}", FAILS,
+            LIKELY if fit.expected < TELLING * fit.of else WEAK, why, 1,
         )  # fmt: skip
 
 

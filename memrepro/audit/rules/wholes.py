@@ -3,7 +3,7 @@
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, Finding, tally
@@ -53,8 +53,10 @@ class Whole(NamedTuple):
         return f"{self.row}, {self.column}"
 
 
-def columns_of(table: Table) -> dict[str, list[str]]:
-    """Column of a whole → columns of its parts, as stated or by their names.
+def columns_of(
+    table: Table, kinds: Collection[str] = ("share", "percent")
+) -> dict[str, list[str]]:  # fmt: skip
+    """Column of a whole → columns of its parts, of some kinds, as stated or by their names.
 
     A whole by its name is one of 'overall', 'average', 'total' and so on; its parts are the columns
     that have the rest of its name.
@@ -68,7 +70,7 @@ def columns_of(table: Table) -> dict[str, list[str]]:
             rest = [w for w in _words(WHOLE.sub(" ", column)) if w.strip("()/-")]
             others = [c for c in table.columns if c != column and not WHOLE.search(c)]
             parts = [c for c in others if all(w in _words(c) for w in rest)]
-            parts = [c for c in parts if _kinds(table, c) <= {"share", "percent"}]
+            parts = [c for c in parts if _kinds(table, c) <= {*kinds}]
         else:
             continue
         if len(parts) > 1:
@@ -125,17 +127,17 @@ def _macro_or_micro(table: Table, found: Iterable[Whole]) -> Iterator[Whole]:
 
 
 def _one_way(wholes: list[Whole]) -> Iterator[Whole]:
-    """The wholes with how their numbers were written, where more of them hold that way."""
-    rounded, cut = (
-        sum(
-            _by_counts(one, list(one.parts.values()), way) is True
-            for one in wholes
-            if one.sizes and one.counted
-        )
-        for way in (False, True)
-    )
+    """The wholes with how their numbers were written, where more of them hold that way.
+
+    Or where fewer of their parts are no counts so; to be cut off is the rarer of the two.
+    """
+    counted = [one for one in wholes if one.sizes and one.counted]
+    told = [[_by_counts(one, list(one.parts.values()), way) for one in counted]
+            for way in (False, True)]  # fmt: skip
+    rounded, cut = ((one.count(True), -one.count(None)) for one in told)
+    way = False if rounded > cut else True if cut[0] > rounded[0] + 1 else None
     for whole in wholes:
-        yield whole if rounded == cut else whole._replace(cut=cut > rounded)
+        yield whole._replace(cut=way)
 
 
 def in_rows(table: Table) -> Iterator[Whole]:
@@ -260,7 +262,8 @@ def _ends(shown: str, cut: bool) -> tuple[float, float]:
     """What a printed number can stand for."""
     number = number_of(shown)
     if cut:
-        return float(number.value), float(number.value + number.step)
+        # Up to the next number, which is no more one that is cut off to this.
+        return float(number.value), float(number.value + number.step) - 2 * NEAR
     return number.low, number.high
 
 

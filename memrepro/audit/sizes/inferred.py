@@ -19,9 +19,12 @@ from memrepro.audit.sizes.block import MISSING, Block, blocks
 from memrepro.audit.sizes.joint import FREE, MICRO, Explained, Ints, explain
 from memrepro.audit.tables import Table
 
-RATE_LIKELY, RATE_WEAK = 0.01, 0.05
+# A fifth of what 'likely' means, as which sizes and wholes to expect is a guess: of 688 clean made
+# tables 1.7 % had a bound of 1 %.
+RATE_LIKELY, RATE_WEAK = 0.002, 0.05
 _SLIP = 0.5  # a cell that is rather one than not
-_DRAWN = 40  # clean tables for a block, of which twice as many for a document
+_DRAWN = 20  # clean tables for a block, of which twice as many for a document
+_SEARCHED = 100  # blocks of a document, about half a minute
 
 
 def inferred(tables: Sequence[Table]) -> Iterator[Finding]:
@@ -32,7 +35,9 @@ def inferred(tables: Sequence[Table]) -> Iterator[Finding]:
     """
     open_ = [b for table in tables for b in blocks(table) if not all(b.stated)]
     left = 2 * _DRAWN
-    for block in open_:
+    if len(open_) > _SEARCHED:
+        yield _stopped(open_[_SEARCHED:])
+    for block in open_[:_SEARCHED]:
         found = explain(block.units, block.whole, block.digits, block.stated)
         if any(found.sizes):
             yield _sizes(block, found)
@@ -40,6 +45,16 @@ def inferred(tables: Sequence[Table]) -> Iterator[Finding]:
             drawn = min(left, _DRAWN)
             left -= drawn
             yield from _slips(block, found, len(open_), drawn)
+
+
+def _stopped(left: Sequence[Block]) -> Finding:
+    """Which tables the search has left out."""
+    names = ", ".join(dict.fromkeys(block.table.name for block in left))
+    return Finding(
+        left[0].table.document, names, "inferred sizes", f"{len(left)} blocks", "", "",
+        f"not searched: the search stops after {_SEARCHED} blocks of columns in a document", TELLS,
+        WEAK, "the search is bounded; audit these tables by themselves", len(left),
+    )  # fmt: skip
 
 
 def _sizes(block: Block, found: Explained) -> Finding:

@@ -94,7 +94,7 @@ def counts(units: Ints, scale: int, n: Ints, way: str) -> tuple[Ints, Ints]:
 
 
 def _column(units: Ints, scale: int, stated: int, way: str) -> _Column:
-    n = np.array([stated]) if stated else np.arange(1, min(LARGEST, scale) + 1)
+    n = np.array([stated]) if stated else np.arange(1, LARGEST + 1)
     low, high = counts(units, scale, n, way)
     # Where both ways of writing are open, each is as likely.
     ends = [counts(units, scale, n, one) for one in ((ROUNDED, CUT) if way == ANY else (way,))]
@@ -245,7 +245,9 @@ def _weights(units: Ints, whole: Ints, scale: int) -> Floats | None:
 def _apart(columns: Sequence[_Column], lines: int, scale: int) -> list[tuple[Ints, Floats, Floats]]:
     """Each column alone: its sizes, 0 for none, and log weights with slips and without."""
     made = []
-    for column in columns:
+    for whole in columns:
+        # From as many questions on as there are strings, all are possible: that tells nothing.
+        column = whole if len(whole.n) == 1 else _Column(*(one[:scale] for one in whole))
         with np.errstate(divide="ignore"):
             clean = np.log(column.clean * (1 - SLIP)).sum(axis=1) + _prior(column)
         mixed = np.log(column.mixed).sum(axis=1) + _prior(column)
