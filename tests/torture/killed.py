@@ -10,23 +10,32 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+
+import lancedb  # noqa: F401  (before a fork, which its threads do not survive)
+import sklearn.feature_extraction.text  # noqa: F401
 
 from memrepro.data import fetch
 from memrepro.data.registry import RemoteFile
 from memrepro.encode.encoder import HashEncoder
+from memrepro.encode.models import cache_folder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.files.atomic import root, sha256
+from memrepro.memory import control
 from memrepro.rehearse.server import DATA, Content, Fault
 from memrepro.rehearse.server import serving as hosting
 from tests.encode import test_vectors as vectors
 from tests.forked import forked
 from tests.llm import test_records as records
 from tests.llm.server import serving
-from tests.torture.campaign import Case
+from tests.memory import test_level as level
+from tests.memory.store_made import DAY, chat, opened
+from tests.torture.campaign import ACCEPTED, Case, Child, tried
 
 KILLED = "killed, whole"
+_MESSAGES = 24
 
 
 def _life(work: Callable[..., None], *arguments: object, moment: float) -> bool:
@@ -133,7 +142,52 @@ def memory(folder: Path, chance: Random) -> Iterator[Case]:
         shutil.rmtree(at)
 
 
+def _changed(root: Path, encoder: HashEncoder) -> None:
+    with opened(root, encoder=encoder) as memory:
+        level.check_vectors(memory)
+        items = memory.search("what fruit do I like?", level.NOW).items
+        assert len(items) > 0, "nothing is found"
+        assert len(control.messages(memory)) == 2 * _MESSAGES, "messages are lost"
+
+
+def _filled(root: Path) -> None:
+    with opened(root) as memory:
+        memory.add(chat(_MESSAGES, text="I like fruit{i}"))
+        later = chat(_MESSAGES, first=_MESSAGES, text="I like fruit{i}")
+        memory.add([replace(one, at=one.at + 8 * DAY) for one in later])
+        memory.maintain(level.NOW)
+
+
+def encoders(folder: Path, chance: Random) -> Iterator[Case]:
+    """The tiered store while its vectors are made anew by another encoder, to and fro."""
+    name, root, known = (
+        "tiered store, change of encoder",
+        folder / "m",
+        (HashEncoder(), level.Other()),
+    )
+    filling = forked(_filled, root)
+    filling.join()
+    if filling.exitcode:
+        raise SystemExit("a memory cannot be filled")
+    turn = 0
+    while True:
+        turn += 1
+        kills = 0
+        while _life(_changed, root, known[turn % 2], moment=chance.uniform(0, 0.35)):
+            kills += 1
+            # By the one that it was to be, or back by the one that it was.
+            one = known[chance.randrange(2)]
+            case = Child(lambda one=one: tried(name, lambda: _changed(root, one))).case(name)
+            yield Case(
+                name, KILLED, case.broken or ("" if case.outcome == ACCEPTED else case.outcome)
+            )
+        if kills:
+            yield Case(name, "at its end whole")
+
+
 COMMANDS = {"dvc repro of the sample": "memrepro repro sample", "the site": "memrepro.site sample"}
+# Kept while the stages are run again: what is encoded once is killed as the embedding store.
+_KEPT = ("embeddings.sqlite*", "models", "wheels")
 
 
 def commands(folder: Path, chance: Random) -> Iterator[Case]:
@@ -144,8 +198,13 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
     clone = folder / "clone"
     subprocess.run(["git", "clone", "--quiet", str(root()), str(clone)], check=True)
     made = (clone / "results/sample", clone / "build/site")
+    for path in (one for name in _KEPT for one in cache_folder().glob(name)):
+        (clone / ".cache").mkdir(exist_ok=True)
+        copied = shutil.copytree if path.is_dir() else shutil.copy2
+        copied(path, clone / ".cache" / path.name)
     environment = dict(os.environ, PYTHONPATH=str(clone), PYTHONHASHSEED="0")
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    for name in ("PYTHONDONTWRITEBYTECODE", "MEMREPRO_CACHE"):
+        environment.pop(name, None)
 
     def life(words: str, seconds: float | None = None) -> int | None:
         """The exit status of a command, or None where it was killed with all its children."""
@@ -177,7 +236,8 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
         (clone / "dvc.lock").unlink(missing_ok=True)
         # Latencies are measured by a command of their own; the stages read them.
         outputs = [one for one in made[0].iterdir() if one.name != "latency"]
-        for one in (*outputs, clone / "build"):
+        # DVC's own memory of stages that were run would give back the vectors.
+        for one in (*outputs, clone / "build", clone / ".dvc/cache/runs"):
             if one.is_dir():
                 shutil.rmtree(one, ignore_errors=True)
             else:
