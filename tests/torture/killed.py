@@ -193,10 +193,12 @@ _KEPT = ("embeddings.sqlite*", "models", "wheels")
 def commands(folder: Path, chance: Random) -> Iterator[Case]:
     """`dvc repro` of the sample, reports among its stages, and the site, in a clone.
 
-    After each kill each file that is there has the bytes of an undisturbed run.
+    What some stages gave is deleted, drawn anew for each turn. After each kill each file that is
+    there has the bytes of an undisturbed run, and at a turn's end all are there again.
     """
     clone = folder / "clone"
-    subprocess.run(["git", "clone", "--quiet", str(root()), str(clone)], check=True)
+    if not clone.is_dir():
+        subprocess.run(["git", "clone", "--quiet", str(root()), str(clone)], check=True)
     made = (clone / "results/sample", clone / "build/site")
     for path in (one for name in _KEPT for one in cache_folder().glob(name)):
         (clone / ".cache").mkdir(exist_ok=True)
@@ -232,18 +234,18 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
             if path.is_file() and not path.name.startswith(".")
         }
 
-    def clear() -> None:
-        (clone / "dvc.lock").unlink(missing_ok=True)
+    def clear(every: bool = False) -> None:
         # Latencies are measured by a command of their own; the stages read them.
-        outputs = [one for one in made[0].iterdir() if one.name != "latency"]
+        outputs = [*made[0].glob("runs/*"), *(one for one in made[0].iterdir() if one.is_dir())]
+        outputs = [one for one in outputs if one.name not in ("latency", "runs")]
+        outputs += [clone / "data/vectors", clone / "data/prepared", clone / "data/metrics"]
+        for one in outputs if every else chance.sample(outputs, 3):
+            shutil.rmtree(one, ignore_errors=True)
         # DVC's own memory of stages that were run would give back the vectors.
-        for one in (*outputs, clone / "build", clone / ".dvc/cache/runs"):
-            if one.is_dir():
-                shutil.rmtree(one, ignore_errors=True)
-            else:
-                one.unlink(missing_ok=True)
+        for one in (clone / ".dvc/cache/runs", clone / "build/site"):
+            shutil.rmtree(one, ignore_errors=True)
 
-    clear()
+    clear(every=not (clone / "build").is_dir())
     for words in COMMANDS.values():
         if life(words):
             raise SystemExit(
@@ -253,7 +255,9 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
     while True:
         clear()
         for target, words in COMMANDS.items():
-            while (status := life(words, chance.uniform(2, 60))) is None:
+            longest = 45.0  # and longer each time, for what must begin anew
+            while (status := life(words, chance.uniform(2, longest))) is None:
+                longest *= 1.2
                 half = [name for name, digest in found().items() if wanted.get(name) != digest]
                 yield Case(target, KILLED, f"{half[0]} is half-written" if half else "")
             told = "" if status == 0 else f"it ends with {status} after kills"
