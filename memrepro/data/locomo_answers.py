@@ -82,7 +82,8 @@ def stream(folder: Path, locomo: Path) -> Iterator[Answer]:
             label = WRONG_ANSWER if query_id in wrong_answers else GOOD
             label = label or (WRONG_EVIDENCE if query_id in wrong_evidence else GOOD)
             yield Answer(
-                reader, planted, query_id, asked[query_id].kind, str(entry["golden_answer"]),
+                reader, planted, query_id, asked[query_id].kind,
+                str(value_of(entry, "golden_answer", object, f"{path}: {said}")),
                 value_of(entry, "generated_answer", str, f"{path}: {said}"),
                 tuple(value_of(judged, f"judgment_{n}", bool, f"{path}: {said}")
                       for n in range(1, ROUNDS + 1)),
@@ -93,7 +94,7 @@ def stream(folder: Path, locomo: Path) -> Iterator[Answer]:
 
 def _entries(whole: Any, where: str) -> list[Any]:
     groups = value_of(whole, "detailed_results", dict, where)
-    return [entry for group in groups.values() for entry in group]
+    return [entry for group in groups for entry in value_of(groups, group, list, where)]
 
 
 def _query_id(said: str, samples: list[str]) -> str:

@@ -172,8 +172,11 @@ def _without_addresses(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return output
 
 
+# Markdown may hold markup, and what it names may be a data set's: nothing runs or is loaded.
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'"
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width">
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto }}
@@ -190,7 +193,7 @@ a.anchor-link {{ visibility: hidden }}
 
 
 def to_page(executed: Path, page: Path) -> Path:
-    """Render an executed notebook as one HTML file, without its code; it loads nothing."""
+    """Render an executed notebook as one HTML file, without its code; it loads and runs nothing."""
     from nbconvert import HTMLExporter  # half a second, and few stages have a page
 
     exporter = HTMLExporter(
@@ -199,5 +202,5 @@ def to_page(executed: Path, page: Path) -> Path:
     )  # fmt: skip
     body, _ = exporter.from_notebook_node(nbformat.read(executed, as_version=4))
     body = re.sub(r' id="cell-id=[^"]*"', "", body)  # random, and nothing links to them
-    write_text(page, _PAGE.format(title=page.stem, body=body))
+    write_text(page, _PAGE.format(title=page.stem, policy=_POLICY, body=body))
     return page

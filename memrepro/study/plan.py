@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import Field, PositiveInt, dataclasses
 
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.files import paths
 from memrepro.files.checked import STRICT
 from memrepro.read.plan import ReadingStudy
@@ -273,7 +273,7 @@ class Plan:
         """Refuse a report that is not planned."""
         if paper not in self.reports.get(profile, ()):
             planned = ((one, p) for p, papers in self.reports.items() for one in papers)
-            known = ", ".join(f"{one} on {p}" for one, p in planned)
+            known = cut(", ".join(f"{one} on {p}" for one, p in planned), 160)
             raise MemreproError(
                 f"no report {paper!r} on the profile {profile!r}: known are {known}"
             )

@@ -21,7 +21,10 @@ _FLAGS = (
 
 
 class Browser:
-    """One tab; `problems` are its errors and warnings, `asked` the addresses that it loaded."""
+    """One tab; `problems` are its errors and warnings, `asked` the addresses that it loaded.
+
+    What a page's own policy kept it from loading is not among them.
+    """
 
     def __init__(self) -> None:
         self._home = TemporaryDirectory(ignore_cleanup_errors=True)
@@ -40,6 +43,7 @@ class Browser:
         self._session = ""
         self.problems: list[str] = []
         self.asked: list[str] = []
+        self._requests: dict[str, str] = {}
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         found = self._call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = found["sessionId"]
@@ -82,6 +86,9 @@ class Browser:
             self.problems.append(values["entry"]["text"] + " " + values["entry"].get("url", ""))
         elif name == "Network.requestWillBeSent":
             self.asked.append(values["request"]["url"])
+            self._requests[values["requestId"]] = self.asked[-1]
+        elif name == "Network.loadingFailed" and values.get("blockedReason") == "csp":
+            self.asked.remove(self._requests[values["requestId"]])
 
     def open(self, address: str, width: int = 1300, height: int = 900, dark: bool = False) -> None:
         """Open an address and wait until it has loaded."""

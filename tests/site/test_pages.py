@@ -1,12 +1,14 @@
 """The pages of a small project: well-formed, whole, without the network, and nothing runs."""
 
 import json
+import pickle
 import re
 import shutil
 import zlib
 from base64 import b64decode
 from importlib.resources import files
 from itertools import pairwise
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -133,6 +135,16 @@ def test_a_computed_number_links_to_its_provenance(site, pages):
     assert cell["rival"]["row"] == "sample-dense-user"
 
 
+class Runs:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def __reduce__(self):
+        return Path.touch, (self._path,)
+
+
 def test_pages_of_what_did_not_change_are_not_made_again(project, tmp_path, monkeypatch, capsys):
     """A second build makes nothing; an edited table, its document alone; a ranking, all of it."""
     for name in ("params.yaml", "dvc.yaml", "results", "data"):
@@ -162,8 +174,13 @@ def test_pages_of_what_did_not_change_are_not_made_again(project, tmp_path, monk
     write_table(run, read_table(run).assign(score=0.5))
     again = made_of()
     assert {"memrepro: questions of sample", "memrepro: leaderboard"} <= set(again)
-    (last / ".state").write_bytes(b"half")
+    # A state that would make a file, were it unpickled as any other.
+    hostile = pickle.dumps({"a": Runs(tmp_path / "ran")})
+    pickle.loads(hostile)
+    (tmp_path / "ran").unlink()
+    (last / ".state").write_bytes(hostile)
     assert len(made_of()) == len(first)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_profile_without_results_and_an_unknown_one_are_refused(project, monkeypatch):

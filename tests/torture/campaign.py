@@ -1,18 +1,21 @@
 """The engine: parts are generators of cases, drawn until there are enough and the time is used."""
 
 import math
+import multiprocessing
 import signal
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memrepro.errors import MemreproError
 
 LONGEST, SLOWEST = 400, 5  # characters of a sentence, seconds of a case
+_PATIENCE = 60  # seconds for a child
 ACCEPTED, REFUSED = "accepted", "refused"
 
 
@@ -73,6 +76,37 @@ def tried(target: str, use: Callable[[], object]) -> Case:
         where = f"{Path(last.filename).name}:{last.lineno}"
         return Case(target, "traceback", f"{type(error).__name__} in {where}: {str(error)[:160]!a}")
     return Case(target, ACCEPTED)
+
+
+def _tell(pipe: Any, work: Callable[[], Case]) -> None:
+    pipe.send(work())
+
+
+class Child:
+    """A fork at work, and the case that it comes to."""
+
+    def __init__(self, work: Callable[[], Case]) -> None:
+        context = multiprocessing.get_context("fork")
+        self._pipe, theirs = context.Pipe(False)
+        self._process = context.Process(target=_tell, args=(theirs, work))
+        with warnings.catch_warnings():
+            # LanceDB is imported here and opened in children alone.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            self._process.start()
+        theirs.close()
+
+    def case(self, target: str) -> Case:
+        try:
+            if not self._pipe.poll(_PATIENCE):
+                self._process.kill()
+                return Case(target, "hung", f"more than {_PATIENCE} seconds")
+            found: Case = self._pipe.recv()
+            return found
+        except EOFError:
+            self._process.join()
+            return Case(target, "died", f"its status is {self._process.exitcode}")
+        finally:
+            self._process.join(_PATIENCE)
 
 
 def run(part: Part, folder: Path, seconds: float, seed: int) -> list[Case]:

@@ -1,13 +1,11 @@
 """Faults of the file system and the clock: refused in one sentence, nothing is lost, it goes on."""
 
 import hashlib
-import multiprocessing
 import os
 import resource
 import shutil
 import subprocess
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -29,9 +27,8 @@ from memrepro.llm.model import Answer, Message, Prompt
 from memrepro.llm.records import AnswerStore, Record
 from memrepro.memory import control
 from tests.memory.store_made import OLD, chat, check_whole, opened
-from tests.torture.campaign import ACCEPTED, REFUSED, Case, tried
+from tests.torture.campaign import ACCEPTED, REFUSED, Case, Child, tried
 
-_PATIENCE = 60  # seconds for a child
 _NOBODY = 65534
 
 
@@ -239,37 +236,6 @@ TWO = "two at once"
 FAULTS = (*AROUND, *WITHIN, *INSTEAD, TWO)
 
 
-def _tell(pipe: Any, work: Callable[[], Case]) -> None:
-    pipe.send(work())
-
-
-class _Child:
-    """A fork at work, and the case that it comes to."""
-
-    def __init__(self, work: Callable[[], Case]) -> None:
-        context = multiprocessing.get_context("fork")
-        self._pipe, theirs = context.Pipe(False)
-        self._process = context.Process(target=_tell, args=(theirs, work))
-        with warnings.catch_warnings():
-            # LanceDB is imported here and opened in children alone.
-            warnings.simplefilter("ignore", RuntimeWarning)
-            self._process.start()
-        theirs.close()
-
-    def case(self, target: str) -> Case:
-        try:
-            if not self._pipe.poll(_PATIENCE):
-                self._process.kill()
-                return Case(target, "hung", f"more than {_PATIENCE} seconds")
-            found: Case = self._pipe.recv()
-            return found
-        except EOFError:
-            self._process.join()
-            return Case(target, "died", f"its status is {self._process.exitcode}")
-        finally:
-            self._process.join(_PATIENCE)
-
-
 def _worked(target: Target, name: str, folder: Path, fault: str, seed: int) -> Case:
     """The second step, under a fault that lies within the process."""
 
@@ -294,7 +260,7 @@ def _one(target: Target, fault: str, folder: Path, seed: int) -> Case:
     if fault in AROUND:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "t", str(disk)], check=True)
     try:
-        first = _Child(lambda: tried(name, lambda: target.work(disk, 0))).case(name)
+        first = Child(lambda: tried(name, lambda: target.work(disk, 0))).case(name)
         if first.outcome != ACCEPTED:
             return first._replace(broken=f"undisturbed: {first.outcome} {first.broken}")
         around: Any = nullcontext()
@@ -304,7 +270,7 @@ def _one(target: Target, fault: str, folder: Path, seed: int) -> Case:
             around = _instead(INSTEAD[fault], target.file, disk)
         with around:
             both = [
-                _Child(partial(_worked, target, name, disk, fault, seed))
+                Child(partial(_worked, target, name, disk, fault, seed))
                 for _ in range(2 if fault == TWO else 1)
             ]
             cases = [child.case(name) for child in both]
@@ -317,16 +283,16 @@ def _one(target: Target, fault: str, folder: Path, seed: int) -> Case:
             return case
         # What a file's stand-in took is gone with it.
         steps = 2 if taken and fault not in INSTEAD else 1
-        look = _Child(partial(_checked, target, name, disk, steps)).case(name)
+        look = Child(partial(_checked, target, name, disk, steps)).case(name)
         if look.broken and case.outcome == REFUSED:
             # What was refused may be there as a whole: the refusal can be of what came after.
-            look = _Child(partial(_checked, target, name, disk, 2)).case(name)
+            look = Child(partial(_checked, target, name, disk, 2)).case(name)
         if look.broken:
             return case._replace(broken=f"{case.outcome}, then: {look.broken}")
-        again = _Child(lambda: tried(name, lambda: target.work(disk, 1))).case(name)
+        again = Child(lambda: tried(name, lambda: target.work(disk, 1))).case(name)
         if again.outcome != ACCEPTED:
             return case._replace(broken=f"without the fault: {again.outcome} {again.broken}")
-        end = _Child(partial(_checked, target, name, disk, 2)).case(name)
+        end = Child(partial(_checked, target, name, disk, 2)).case(name)
         return case._replace(broken=f"at its end: {end.broken}" if end.broken else "")
     finally:
         if fault in AROUND:

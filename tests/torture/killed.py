@@ -10,23 +10,32 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+
+import lancedb  # noqa: F401  (before a fork, which its threads do not survive)
+import sklearn.feature_extraction.text  # noqa: F401
 
 from memrepro.data import fetch
 from memrepro.data.registry import RemoteFile
 from memrepro.encode.encoder import HashEncoder
+from memrepro.encode.models import cache_folder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.files.atomic import root, sha256
+from memrepro.memory import control
 from memrepro.rehearse.server import DATA, Content, Fault
 from memrepro.rehearse.server import serving as hosting
 from tests.encode import test_vectors as vectors
 from tests.forked import forked
 from tests.llm import test_records as records
 from tests.llm.server import serving
-from tests.torture.campaign import Case
+from tests.memory import test_level as level
+from tests.memory.store_made import DAY, chat, opened
+from tests.torture.campaign import ACCEPTED, Case, Child, tried
 
 KILLED = "killed, whole"
+_MESSAGES = 24
 
 
 def _life(work: Callable[..., None], *arguments: object, moment: float) -> bool:
@@ -133,19 +142,71 @@ def memory(folder: Path, chance: Random) -> Iterator[Case]:
         shutil.rmtree(at)
 
 
+def _changed(root: Path, encoder: HashEncoder) -> None:
+    with opened(root, encoder=encoder) as memory:
+        level.check_vectors(memory)
+        items = memory.search("what fruit do I like?", level.NOW).items
+        assert len(items) > 0, "nothing is found"
+        assert len(control.messages(memory)) == 2 * _MESSAGES, "messages are lost"
+
+
+def _filled(root: Path) -> None:
+    with opened(root) as memory:
+        memory.add(chat(_MESSAGES, text="I like fruit{i}"))
+        later = chat(_MESSAGES, first=_MESSAGES, text="I like fruit{i}")
+        memory.add([replace(one, at=one.at + 8 * DAY) for one in later])
+        memory.maintain(level.NOW)
+
+
+def encoders(folder: Path, chance: Random) -> Iterator[Case]:
+    """The tiered store while its vectors are made anew by another encoder, to and fro."""
+    name, root, known = (
+        "tiered store, change of encoder",
+        folder / "m",
+        (HashEncoder(), level.Other()),
+    )
+    filling = forked(_filled, root)
+    filling.join()
+    if filling.exitcode:
+        raise SystemExit("a memory cannot be filled")
+    turn = 0
+    while True:
+        turn += 1
+        kills = 0
+        while _life(_changed, root, known[turn % 2], moment=chance.uniform(0, 0.35)):
+            kills += 1
+            # By the one that it was to be, or back by the one that it was.
+            one = known[chance.randrange(2)]
+            case = Child(lambda one=one: tried(name, lambda: _changed(root, one))).case(name)
+            yield Case(
+                name, KILLED, case.broken or ("" if case.outcome == ACCEPTED else case.outcome)
+            )
+        if kills:
+            yield Case(name, "at its end whole")
+
+
 COMMANDS = {"dvc repro of the sample": "memrepro repro sample", "the site": "memrepro.site sample"}
+# Kept while the stages are run again: what is encoded once is killed as the embedding store.
+_KEPT = ("embeddings.sqlite*", "models", "wheels")
 
 
 def commands(folder: Path, chance: Random) -> Iterator[Case]:
     """`dvc repro` of the sample, reports among its stages, and the site, in a clone.
 
-    After each kill each file that is there has the bytes of an undisturbed run.
+    What some stages gave is deleted, drawn anew for each turn. After each kill each file that is
+    there has the bytes of an undisturbed run, and at a turn's end all are there again.
     """
     clone = folder / "clone"
-    subprocess.run(["git", "clone", "--quiet", str(root()), str(clone)], check=True)
+    if not clone.is_dir():
+        subprocess.run(["git", "clone", "--quiet", str(root()), str(clone)], check=True)
     made = (clone / "results/sample", clone / "build/site")
+    for path in (one for name in _KEPT for one in cache_folder().glob(name)):
+        (clone / ".cache").mkdir(exist_ok=True)
+        copied = shutil.copytree if path.is_dir() else shutil.copy2
+        copied(path, clone / ".cache" / path.name)
     environment = dict(os.environ, PYTHONPATH=str(clone), PYTHONHASHSEED="0")
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    for name in ("PYTHONDONTWRITEBYTECODE", "MEMREPRO_CACHE"):
+        environment.pop(name, None)
 
     def life(words: str, seconds: float | None = None) -> int | None:
         """The exit status of a command, or None where it was killed with all its children."""
@@ -173,17 +234,18 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
             if path.is_file() and not path.name.startswith(".")
         }
 
-    def clear() -> None:
-        (clone / "dvc.lock").unlink(missing_ok=True)
+    def clear(every: bool = False) -> None:
         # Latencies are measured by a command of their own; the stages read them.
-        outputs = [one for one in made[0].iterdir() if one.name != "latency"]
-        for one in (*outputs, clone / "build"):
-            if one.is_dir():
-                shutil.rmtree(one, ignore_errors=True)
-            else:
-                one.unlink(missing_ok=True)
+        outputs = [*made[0].glob("runs/*"), *(one for one in made[0].iterdir() if one.is_dir())]
+        outputs = [one for one in outputs if one.name not in ("latency", "runs")]
+        outputs += [clone / "data/vectors", clone / "data/prepared", clone / "data/metrics"]
+        for one in outputs if every else chance.sample(outputs, 3):
+            shutil.rmtree(one, ignore_errors=True)
+        # DVC's own memory of stages that were run would give back the vectors.
+        for one in (clone / ".dvc/cache/runs", clone / "build/site"):
+            shutil.rmtree(one, ignore_errors=True)
 
-    clear()
+    clear(every=not (clone / "build").is_dir())
     for words in COMMANDS.values():
         if life(words):
             raise SystemExit(
@@ -193,7 +255,9 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
     while True:
         clear()
         for target, words in COMMANDS.items():
-            while (status := life(words, chance.uniform(2, 60))) is None:
+            longest = 45.0  # and longer each time, for what must begin anew
+            while (status := life(words, chance.uniform(2, longest))) is None:
+                longest *= 1.2
                 half = [name for name, digest in found().items() if wanted.get(name) != digest]
                 yield Case(target, KILLED, f"{half[0]} is half-written" if half else "")
             told = "" if status == 0 else f"it ends with {status} after kills"

@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from memrepro.audit import documents
 from memrepro.audit.check import audit_file
 from memrepro.core.prepared import save
-from memrepro.data import read_pieces
+from memrepro.data import locomo_answers, read_pieces
 from memrepro.data.fetch import mirror_folder
 from memrepro.data.personabench import ROOT as PERSONS
 from memrepro.data.sample import compile_files
@@ -28,16 +28,19 @@ from memrepro.outside.runs import questions_of
 from memrepro.read.labels import read_labels
 from memrepro.read.shipping import import_hypotheses
 from memrepro.rehearse.contexts import write_contexts
+from memrepro.rehearse.haystacks import write_haystacks
 from memrepro.rehearse.persons import write_persons
 from memrepro.study import params
 from tests.audit import test_read as papers
 from tests.memory.store_made import SETTINGS, chat
 from tests.torture.campaign import ACCEPTED, Case, tried
+from tests.torture.parameters import notebooks
 
 ODD: tuple[Any, ...] = (
     None, True, -1, 0, 10**400, 1e308, float("nan"), "", " ", "0" * 400, "\ud800",
     "\x1b[31mred\x1b[0m", "\u202egnp.exe", "../../etc/passwd", "=1+1", "a" * 10_000,
-    [], {}, [[]], {"a": {"b": []}}, "2023-13-45",
+    [], {}, [[]], {"a": {"b": []}}, "2023-13-45", "many words of it " * 100, "\u200b\ufeff",
+    "<script>alert(1)</script>", "\\input{/etc/passwd}", "q0\nq1", "'" * 200, '"' * 200,
 )  # fmt: skip
 INSERTED = (
     b"\0",
@@ -117,8 +120,14 @@ def datasets(folder: Path) -> Iterator[tuple[str, Callable[[Path], object]]]:
     compile_files(folder / "sample", {"seed": 13, "questions": 24, "sessions": 6})
     write_persons(folder / "personabench" / PERSONS, 1 / 250, 17)
     write_contexts(folder / "personamem/personamem", 1 / 250, 17)
+    (folder / "haystacks").mkdir(parents=True)
+    write_haystacks(folder / "haystacks", 1 / 250, 17)
+    (oracle,) = (folder / "haystacks").rglob("*oracle*.json")
+    (folder / "longmemeval").mkdir()
+    oracle.rename(folder / "longmemeval" / oracle.name)
     for module, name in (
         ("sample", "sample"),
+        ("longmemeval", "longmemeval-oracle"),
         ("personabench", "personabench-n00"),
         ("personamem", "personamem-32k"),
     ):
@@ -129,6 +138,19 @@ def datasets(folder: Path) -> Iterator[tuple[str, Callable[[Path], object]]]:
         at.parent.mkdir(parents=True)
         at.write_text(json.dumps(json.loads(found.read_bytes())[:1]))
         yield "locomo", partial(prepared, "locomo", "locomo")
+        yield "locomo answers", published(folder / "locomo answers", mirror, at)
+
+
+def published(folder: Path, mirror: Path, conversations: Path) -> Callable[[Path], object]:
+    """Published answers to one conversation, each file's first ten, and how they are read."""
+    for name, _ in locomo_answers.READERS.values():
+        path = folder / "locomo_audit" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole = json.loads((mirror / "locomo_audit" / name).read_bytes())
+        groups = whole["detailed_results"].values()
+        entries = [e for group in groups for e in group if "locomo_0_" in e["question_id"]]
+        path.write_text(json.dumps({"detailed_results": {"0": entries[:10]}}))
+    return lambda at: list(locomo_answers.stream(at, conversations.parents[1]))
 
 
 def files(folder: Path) -> Iterator[tuple[str, Callable[[Path], object]]]:
@@ -232,6 +254,7 @@ def cases(folder: Path, chance: Random) -> Iterator[Case]:
     """Each target in turn, one file of it damaged."""
     whole, work = folder / "whole", folder / "work"
     targets = [*datasets(whole), *files(whole)]
+    asked = cycle(notebooks(folder))
     for name, use in targets:
         shutil.copytree(whole / name, work)
         if (case := tried(name, lambda use=use: use(work))).outcome != ACCEPTED:
@@ -244,3 +267,4 @@ def cases(folder: Path, chance: Random) -> Iterator[Case]:
             injured(chance.choice(found), chance)
             yield tried(name, lambda use=use: use(work))
             shutil.rmtree(work)
+        yield tried("notebooks' parameters", partial(next(asked), chance))

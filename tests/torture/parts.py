@@ -11,6 +11,7 @@ PARTS = (
     Part("flipped bits", flipped.cases, 500),
     Part("faults of files and clock", faulted.cases, 60),
     Part("kills: tiered store", killed.memory, 240),
+    Part("kills: change of encoder", killed.encoders, 60),
     Part("kills: embedding", killed.embedding, 150),
     Part("kills: answers", killed.answers, 80),
     Part("kills: download", killed.download, 60),

@@ -8,6 +8,7 @@ from memrepro.data.registry import registration
 from memrepro.evaluate.answers import contains, locomo_f1, matches
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
+from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 
 
@@ -15,8 +16,10 @@ def run(profile: str) -> StageResult:
     """Fetch the answers and write their scores: ids, verdicts and numbers, and no text.
 
     Raises:
-        MemreproError: if a file cannot be had, was changed, or is malformed.
+        MemreproError: for an unknown profile, or if a file cannot be had, was changed, or is
+            malformed.
     """
+    load_plan().check_profile(profile)
     folder, locomo = paths.raw(locomo_answers.DATASET), paths.raw("locomo")
     fetch_all(registration(locomo_answers.DATASET), folder)
     check_before_use(registration("locomo"), locomo)

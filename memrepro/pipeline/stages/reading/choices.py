@@ -7,6 +7,7 @@ from memrepro.data.fetch import check_before_use
 from memrepro.data.registry import registration
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
+from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 
 
@@ -17,8 +18,9 @@ def run(profile: str) -> StageResult:
     the registry.
 
     Raises:
-        MemreproError: if a file is not the registered one.
+        MemreproError: for an unknown profile, or if a file is not the registered one.
     """
+    load_plan().check_profile(profile)
     questions, target = paths.raw(source.QUESTIONS), paths.choices(profile)
     check_before_use(registration(source.QUESTIONS), questions)
     scored = source.choices(paths.raw(source.DATASET), questions)
