@@ -97,7 +97,9 @@ class OfProducts(Branches):
         length = np.maximum(np.sqrt(np.einsum("bn,bn->b", held, sums)), 1e-12)
         # Of the centroid with the parent's query, the original, and itself.
         of_parent, of_original = self.products[parent], self.shared.originals[query]
-        beside = np.einsum("bn,bn->b", held, np.where(held > 0, of_parent, 0)) / length
+        padded = of_parent == -np.inf  # beyond the memory's last doc; an alpha of 0 makes it NaN
+        of_parent[padded] = 0
+        beside = np.einsum("bn,bn->b", held, of_parent) / length
         first = np.einsum("bn,bn->b", held, of_original) / length
         centred = np.einsum("bn,bn->b", held, sums) / length**2
         squared = (
@@ -108,6 +110,7 @@ class OfProducts(Branches):
         norm = np.maximum(np.sqrt(np.maximum(squared, 0)), 1e-12)
         mixed = alpha * of_parent + ((1 - alpha) / length)[:, None] * sums + of_original
         mixed /= norm[:, None]
+        mixed[padded] = -np.inf
         own_squared = self.shared.squared[query]
         along = (alpha * self.along[parent] + (1 - alpha) * first + own_squared) / norm
         return OfProducts(self.corpus, query, self.shared, mixed, squared / norm**2, along)

@@ -101,7 +101,10 @@ def test_the_order_of_the_memory_changes_nothing(variant):
     )
 
 
-@pytest.mark.parametrize("changed", [{}, {"k": 5, "fanout": 1, "alpha": 0.9}, {"beam_width": 1}])
+@pytest.mark.parametrize(
+    "changed",
+    [{}, {"alpha": 0.0}, {"k": 5, "fanout": 1, "alpha": 0.9}, {"alpha": 1.0}, {"beam_width": 1}],
+)
 def test_products_alone_find_what_vectors_find(changed, monkeypatch):
     asked = [ask(n, n_queries=20, seed=n) for n in (60, 9, 1)]
     asked[0].docs[:20] = asked[0].docs[40:]  # equal docs, by whose ties alone they differ
