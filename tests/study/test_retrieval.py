@@ -84,6 +84,31 @@ def test_one_changed_run_leaves_the_bytes_of_the_others(toy, monkeypatch):
     assert {p.stem for p in first if first[p] != second[p]} == {"familiarity"}
 
 
+@pytest.mark.parametrize(
+    ("changed", "kept"),
+    [
+        ({}, True),
+        ({"score": [0.5000004, float("nan"), 0.0999996]}, True),
+        ({"score": [0.5001, float("nan"), 0.1]}, False),
+        ({"score": [0.5, 0.2, 0.1]}, False),
+        ({"doc_id": ["b", "a", "c"]}, False),
+        ({"rank": [1, 2, 4]}, False),
+        ({"setting": "0.1"}, False),
+    ],
+)
+def test_float_noise_alone_changes_no_file(tmp_path, changed, kept):
+    path, scores = tmp_path / "run.parquet", [0.5, float("nan"), 0.1]
+    table = pd.DataFrame({"doc_id": ["a", "b", "c"], "rank": [1, 2, 3], "score": scores})
+    path.write_bytes(b"damaged")
+    retrieval.write_small(path, table)
+    before, again = path.read_bytes(), table.assign(**changed)
+    retrieval.write_small(path, again)
+    assert (path.read_bytes() == before) is kept
+    pd.testing.assert_frame_equal(read_table(path), table if kept else again)
+    retrieval.write_small(path, table[:2])
+    assert len(read_table(path)) == 2
+
+
 def test_a_sweep_over_keys_is_shortened_and_one_over_a_parameter_is_not(toy, monkeypatch):
     swept = {
         "by-keys": sweep("key_scheme", ("concat",)),
