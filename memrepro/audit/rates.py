@@ -41,6 +41,8 @@ class Rate(NamedTuple):
     @property
     def least(self) -> float:
         """The least rate that fits them."""
+        if not self.flagged:
+            return 0.0
         return float(stats.beta.ppf(0.05, self.flagged, self.of - self.flagged + 1))
 
     @property

@@ -138,7 +138,9 @@ def fits(
         # Of several precisions, the mean stands for all.
         expected = np.sum([by_digits[d] for d in digits], axis=0)
         tails = binom.sf(counts - 1, len(parsed), np.minimum(1.0, expected / len(parsed)))
-        rivals = {int(count): int((counts == count).sum()) for count in counts}
+        rivals = dict(
+            zip(*(one.tolist() for one in np.unique(counts, return_counts=True)), strict=True)
+        )
         corrected = np.minimum(1.0, tails * len(tried) * len(n))
         found += [
             Fit(int(one), way, int(count), len(parsed), float(by_chance), float(chance),

@@ -117,8 +117,8 @@ def changes(table: Table) -> Iterator[Finding]:
             level = parse(table.rows[row][of])
             if delta is None or level is None or start is None or row == base:
                 continue
-            change = level.value - start.value
-            made.append((row, f"{change:+}", abs(change - delta.value) <= delta.step))
+            by = level.value - start.value
+            made.append((row, f"{by:+}", abs(by - delta.value) <= delta.step))
         good, expected, why = sum(holds for *_, holds in made), f"{of} less that of {base}", (
             "arithmetic on the table")  # fmt: skip
         # Of which column a lone Δ is, its rows must tell.

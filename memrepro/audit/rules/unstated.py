@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from scipy.stats import binom
+
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, TELLS, WEAK, Finding
 from memrepro.audit.rules.granularity import (
     ANY,
@@ -20,6 +22,7 @@ from memrepro.audit.rules.granularity import (
 from memrepro.audit.rules.shares import TELLING, Share, impossible, nearest, place, shares_of
 from memrepro.audit.tables import Table
 
+_CHANCE = 0.01  # that so many columns look slipped
 _MOST, _HALF = 0.95, 0.6  # of the shares: to name those that are none; to believe an n
 
 
@@ -139,11 +142,12 @@ def slipped(tables: Sequence[Table]) -> Iterator[Finding]:
         if crossed:
             shown = "; ".join(f"{place(r)} {r.bare} ({o.bare})" for r, o in crossed)
             missing = sum(not possible(share.bare, fit.n) for share in recalls)
+            chance = float(binom.sf(len(crossed) - 1, missing, p))
             yield Finding(
                 table.document, table.name, "slipped columns", "Recall and NDCG", "",
                 f"recalls are shares of {fit.n} questions, as {fit.possible} of {fit.of} are",
                 f"{len(crossed)} are none, and the NDCG beside them is one: {shown}", FAILS,
-                LIKELY if p < 0.25 and len(crossed) > 1 else WEAK,
+                LIKELY if chance <= _CHANCE else WEAK,
                 f"of the {missing} recalls that are no share, {p * missing:.1f} would have a share "
                 "beside them by chance", len(crossed),
             )  # fmt: skip

@@ -247,7 +247,10 @@ def _apart(columns: Sequence[_Column], lines: int, scale: int) -> list[tuple[Int
     made = []
     for whole in columns:
         # From as many questions on as there are strings, all are possible: that tells nothing.
-        column = whole if len(whole.n) == 1 else _Column(*(one[:scale] for one in whole))
+        column = whole if len(whole.n) == 1 else _Column(
+            whole.n[:scale], whole.low[:scale], whole.high[:scale], whole.clean[:scale],
+            whole.mixed[:scale],
+        )  # fmt: skip
         with np.errstate(divide="ignore"):
             clean = np.log(column.clean * (1 - SLIP)).sum(axis=1) + _prior(column)
         mixed = np.log(column.mixed).sum(axis=1) + _prior(column)
