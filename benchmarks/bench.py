@@ -1,7 +1,7 @@
 """Every comparison in one run: ours and a peer alternating, on one core, and this machine's limits.
 
     make bench                                  # all, into results/bench.{json,md,svg}
-    python benchmarks/bench.py [--only NAME …] [--turns 5] [--output FOLDER]
+    python benchmarks/bench.py [--only NAME …] [--turns 5] [--output FOLDER] [--go-on]
 
 Each comparison (`compared.py`) at each size is a process of its own, pinned to one core with one
 thread. What both give is compared before anything is timed. A turn times both, the first of them
@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
+from io import StringIO
 from multiprocessing import get_context
 from pathlib import Path
 from types import MappingProxyType
@@ -90,16 +91,19 @@ def limits() -> dict[str, float]:
     big = np.ones(1 << 25)
     found["memory copied, GB/s"] = 2e-9 * big.nbytes / best(big.copy)
     with tempfile.TemporaryDirectory() as folder:
-        found["disk written and synced, MB/s"] = 64e-6 * (1 << 20) / best(lambda: write(folder))
+        found["disk written and synced, MB/s"] = (
+            64e-6 * (1 << 20) / best(lambda: write(folder), time.perf_counter)
+        )
     return {name: round(rate, 1) for name, rate in found.items()}
 
 
-def best(action: Callable[[], Any]) -> float:
+def best(action: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    """The least seconds of three."""
     taken = []
     for _ in range(3):
-        began = time.perf_counter()
+        began = clock()
         action()
-        taken.append(time.perf_counter() - began)
+        taken.append(clock() - began)
     return min(taken)
 
 
@@ -205,6 +209,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", help="comparisons whose names hold this")
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--output", type=Path, default=ROOT / "results")
+    parser.add_argument("--go-on", action="store_true", help="keep what the last run has measured")
     arguments = parser.parse_args()
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     from importlib.util import find_spec
@@ -213,11 +218,18 @@ def main() -> int:
 
     rows: list[dict[str, Any]] = []
     left: list[str] = []
+    table = earlier = pd.DataFrame(columns=["comparison", "peer"])
+    if arguments.go_on:
+        made = json.loads((arguments.output / "bench.json").read_text())
+        table = earlier = pd.read_json(StringIO(json.dumps(made["rows"])), precise_float=True)
+    known = set(zip(earlier["comparison"], earlier["peer"], strict=True))
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
         rates = pool.submit(limits).result()
         print(rates, flush=True)
         for place, one in enumerate(COMPARISONS):
             if arguments.only and not any(part in one.name for part in arguments.only):
+                continue
+            if (one.name, one.peer) in known:
                 continue
             if missing := [name for name in one.needs if not find_spec(name)]:
                 left.append(f"{one.name} ÷ {one.peer}: {missing[0]} is not installed")
@@ -227,17 +239,15 @@ def main() -> int:
                 shown = {k: rows[-1][k] for k in ("comparison", "size", "ours ms", "ratio")}
                 print(shown, flush=True)
             # What was measured is kept, should a later one fail.
-            table = write_all(arguments.output, rows, rates, left)
+            table = pd.concat([earlier, table_of(rows, rates)], ignore_index=True)
+            write_all(arguments.output, table, rates, left)
     print(said(table))
     # What is compared must be equal, where it is the same work.
     return int((table["difference"] > 0).any())
 
 
-def write_all(
-    folder: Path, rows: list[dict[str, Any]], rates: dict[str, float], left: list[str]
-) -> pd.DataFrame:
+def write_all(folder: Path, table: pd.DataFrame, rates: dict[str, float], left: list[str]) -> None:
     """Write the table as JSON, Markdown and a plot."""
-    table = table_of(rows, rates)
     about = f"{platform.machine()}, {os.cpu_count()} cores of which one is used, memrepro "
     about += f"{version('memrepro')}, numpy {np.__version__}"
     text = [said(table), about, ", ".join(f"{k}: {v}" for k, v in rates.items()), *left]
@@ -246,10 +256,10 @@ def write_all(
     )
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "bench.md").write_text("# Speed\n\n" + "\n\n".join([*text, shown]) + "\n")
-    made = {"machine": about, "limits": rates, "left out": left, "rows": table.to_dict("records")}
-    (folder / "bench.json").write_text(json.dumps(made, indent=1, default=float) + "\n")
+    records = json.loads(table.to_json(orient="records"))  # what is not a number is null
+    made = {"machine": about, "limits": rates, "left out": left, "rows": records}
+    (folder / "bench.json").write_text(json.dumps(made, indent=1) + "\n")
     draw(table, folder / "bench.svg")
-    return table
 
 
 if __name__ == "__main__":

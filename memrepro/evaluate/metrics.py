@@ -71,10 +71,11 @@ def ranks_of(run: pd.DataFrame) -> Ranks:
     (queries, query_ids), (docs, doc_ids) = (_coded(run[name]) for name in ("query_id", "doc_id"))
     pairs, n_pairs = queries * len(doc_ids) + docs, len(query_ids) * len(doc_ids)
     ranks, index = run["rank"].to_numpy(np.int64), None
-    if small := n_pairs <= _SPARSE * len(run) and (ranks > 0).all() and (pairs >= 0).all():
+    small = n_pairs <= _SPARSE * len(run) and bool((ranks > 0).all() and (pairs >= 0).all())
+    if small:
         table = np.zeros(n_pairs, np.int64)
         table[pairs] = ranks
-        twice = np.count_nonzero(table) < len(pairs)
+        twice = bool(np.count_nonzero(table) < len(pairs))
     else:
         index = pd.Index(pairs)
         twice = not index.is_unique

@@ -79,7 +79,7 @@ def _settled(
             if ranks.ndim == 1:
                 return moved[None]
             found[going[settled]] = ranks[:, settled].T
-            going, ranks, wanted = (one[..., ~settled] for one in (going, ranks, wanted))
+            going, ranks, wanted = going[~settled], ranks[:, ~settled], wanted[:, ~settled]
             if not len(going):
                 return found
     raise MemreproError(
