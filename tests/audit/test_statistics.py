@@ -3,7 +3,7 @@
 import pytest
 
 from memrepro.audit import audit_tables
-from memrepro.audit.rules.statistics import changes_in_words, p_values
+from memrepro.audit.rules.statistics import changes_in_words, interval_of, p_values
 
 
 def failing(columns, rows, **reading):
@@ -112,3 +112,8 @@ def test_p_values_follow_from_their_statistics(text, sure):
 )
 def test_changes_in_words(text, wrong):
     assert bool(list(changes_in_words("d", "t", text))) is wrong
+
+
+def test_a_cell_of_endless_digits_is_read_at_once():
+    assert interval_of("9" * 10**6) is None
+    assert interval_of("-0.5% [.1%, 0.9%]") == (-0.5, 0.1, 0.9)

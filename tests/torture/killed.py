@@ -245,7 +245,8 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
         for one in (clone / ".dvc/cache/runs", clone / "build/site"):
             shutil.rmtree(one, ignore_errors=True)
 
-    clear(every=not (clone / "build").is_dir())
+    if not (clone / "build").is_dir():
+        clear(every=True)
     for words in COMMANDS.values():
         if life(words):
             raise SystemExit(
