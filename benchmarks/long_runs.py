@@ -16,11 +16,13 @@ from typing import Any
 import pandas as pd
 import psutil
 
+from memrepro.encode.encoder import Encoder, HashEncoder
 from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, fill
 from memrepro.papers.tiered.scale import APART, opened, questions, segments
 
 TENTHS = 10
+HASH = "hash"  # the store and the loop without a model: vectors of as many numbers, at once
 
 
 def row(done: int, began: float, folder: Path) -> dict[str, Any]:
@@ -35,7 +37,8 @@ def row(done: int, began: float, folder: Path) -> dict[str, Any]:
 
 def embedded(number: int, name: str, folder: Path) -> list[dict[str, Any]]:
     """Texts of about 36 words, by the encoder, into a store of vectors."""
-    encoder, found = load_encoder(name), []
+    encoder: Encoder = HashEncoder(384) if name == HASH else load_encoder(name)
+    found = []
     messages = (one for some in segments(0, number) for segment in some for one in segment)
     texts = (message.text for message in messages)
     began = time.monotonic()
@@ -67,7 +70,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--texts", type=int, default=100_000)
     parser.add_argument("--segments", type=int, default=1_000_000)
-    parser.add_argument("--encoder", default="all-minilm-l6-v2")
+    parser.add_argument("--encoder", default="all-minilm-l6-v2", help=f"or {HASH}")
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
         tables = [

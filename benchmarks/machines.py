@@ -5,11 +5,11 @@ told by environment variables what instructions it may use, and by its affinity 
 What comes out is compared with what this machine made before, and that with the committed
 rankings of another, by the digests of their values:
 
-    python benchmarks/machines.py --folder CLONE [--setting NAME …] [--questions N] [--output FILE]
+    python benchmarks/machines.py --folder CLONE [--setting NAME …] [--sample N M] [--output FILE]
 
 CLONE is a clone of this repository in which `memrepro repro sample` has run; models are taken from
-MEMREPRO_CACHE, or its .cache. With `--questions`, each setting and the one that they are compared
-with search a sample of so many questions, compiled anew in the clone.
+MEMREPRO_CACHE, or its .cache. With `--sample`, each setting and the one that they are compared with
+search a sample of N questions over M sessions each, compiled anew in the clone.
 """
 
 import argparse
@@ -141,7 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--folder", type=Path, required=True, help="the clone")
     parser.add_argument("--setting", action="append", choices=list(SETTINGS))
-    parser.add_argument("--questions", type=int)
+    parser.add_argument("--sample", type=int, nargs=2, metavar=("N", "M"))
     parser.add_argument("--output", type=Path)
     parser.add_argument("--child", type=int, nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -154,8 +154,8 @@ def main() -> None:
         rows: list[dict[str, Any]] = [{"setting": "this machine, by the committed", "s": 0}]
         rows[0] |= compare(clone, committed(clone, Path(scratch)))
         print(json.dumps(rows[0]), flush=True)
-        if arguments.questions:
-            compile_fewer(clone, arguments.questions)
+        if arguments.sample:
+            compile_fewer(clone, *arguments.sample)
             run(clone, SETTINGS["as it is"])
         before, base = read_vectors(clone), Path(scratch, "before")
         shutil.copytree(clone / RUNS, base)
@@ -172,11 +172,12 @@ def main() -> None:
         arguments.output.write_text(json.dumps(rows, indent=1))
 
 
-def compile_fewer(clone: Path, questions: int) -> None:
-    """Another sample in the clone, of the first so many questions."""
+def compile_fewer(clone: Path, questions: int, sessions: int) -> None:
+    """Another sample in the clone: the first so many questions, over so many sessions each."""
     params = clone / "params.yaml"
-    params.write_text(re.sub(r"questions: \d+, sessions", f"questions: {questions}, sessions",
-                             params.read_text()))  # fmt: skip
+    size = f"questions: {questions}, sessions: {sessions}"
+    text = re.sub(r"questions: \d+, sessions: \d+", size, params.read_text())
+    params.write_text(text)
     words = "-m memrepro notebook prepare -p dataset=sample --output build/prepare.ipynb"
     environment = os.environ | {"PYTHONPATH": str(clone)}
     subprocess.run([sys.executable, *words.split()], cwd=clone, env=environment, check=True)

@@ -98,9 +98,20 @@ def runs(study: StudyEntry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
             chosen.pop(str(said.get("vary", own.get("vary", ""))), None)
             made = base | own | chosen | said
             if made.get("vary") == "key_scheme":
-                values = (f"{made['key_scheme']}{v}" if v[:1] == "+" else v for v in made["values"])
-                made["values"] = tuple(values)
+                made["values"] = tuple(_schemes(made, at))
             yield template.format(**dict(zip(names, labels, strict=True))), made
+
+
+def _schemes(made: Mapping[str, Any], at: str) -> Iterator[str]:
+    """The key schemes of a sweep, those that begin with + added to the run's own."""
+    if not made.get("values"):
+        raise MemreproError(f"params.yaml: {at} varies key_scheme and gives no values of it")
+    for value in map(str, made["values"]):
+        if value.startswith("+") and "key_scheme" not in made:
+            raise MemreproError(
+                f"params.yaml: {at} adds {value!r} to a key_scheme that is not given"
+            )
+        yield f"{made['key_scheme']}{value}" if value.startswith("+") else value
 
 
 def _without_sets(text: object) -> str:

@@ -7,6 +7,7 @@ instruction and the options among them (in all 464.6 and 24657.8 for Table 1's f
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -24,6 +25,8 @@ VALUES = ("fact", "summary")  # the kinds of extraction that may be given to a r
 QUERY = "query"
 # A level of more docs in all memories is left out: LongMemEval-M has 250,000 sessions.
 MOST_DOCS = 50_000
+_PART = 1000
+_RUNS = re.compile(r"(\S{5000,}|\s{5000,})")
 
 
 class Length(NamedTuple):
@@ -54,8 +57,18 @@ def _tokeniser() -> Any:
 
 
 def count_tokens(text: str) -> int:
-    """The number of tokens of a text, however long."""
-    return len(_tokeniser().encode_ordinary(text))
+    """The number of tokens of a text, however long.
+
+    Merging takes the square of a word's length: where 5,000 characters or more stand without a
+    blank, or blank, they are counted a thousand at a time.
+    """
+    encode = _tokeniser().encode_ordinary
+    count = 0
+    # Every second part is a long run.
+    for place, part in enumerate(_RUNS.split(text)):
+        step = _PART if place % 2 else max(len(part), 1)
+        count += sum(len(encode(part[at : at + step])) for at in range(0, len(part), step))
+    return count
 
 
 def _counts(text: str, known: dict[bytes, tuple[int, int, int]]) -> tuple[int, int, int]:

@@ -4,7 +4,12 @@ import pytest
 
 from memrepro.audit import audit_tables
 from memrepro.audit.finding import TELLS
-from memrepro.audit.rules.statistics import changes_in_words, p_values, shares_in_words
+from memrepro.audit.rules.statistics import (
+    changes_in_words,
+    interval_of,
+    p_values,
+    shares_in_words,
+)
 
 
 def failing(columns, rows, **reading):
@@ -198,3 +203,8 @@ def test_a_share_that_is_cut_off_where_others_are_rounded():
     assert not failing(["Accuracy"], rows, n=66)
     rows["x"] = ["0.666"]  # 44 of 66, cut off
     assert failing(["Accuracy"], rows, n=66) == [("rounded or cut off", "x, Accuracy")]
+
+
+def test_a_cell_of_endless_digits_is_read_at_once():
+    assert interval_of("9" * 10**6) is None
+    assert interval_of("-0.5% [.1%, 0.9%]") == (-0.5, 0.1, 0.9)

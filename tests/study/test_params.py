@@ -98,6 +98,7 @@ SWEEP = ("studies", "personabench-rfmem", "runs", "rfmem-{encoder}-recollection-
         (DENSE, "values=1,2", "needs a parameter and at least one value"),
         (DENSE, "traced=true", "is traced, and dense.dense leaves no trace"),
         ((*STUDY, "runs", "x-{size}"), "", "has the axis 'size': known are"),
+        ((*STUDY, "runs", "x"), "vary=key_scheme", "x varies key_scheme and gives no values"),
         ((*STUDY, "runs", "sample-associa"), "", "two experiments are called 'sample-associa'"),
         ((*TIMED, "experiments"), ["x"], "latency.sample-minilm names the unknown experiment 'x'"),
         (

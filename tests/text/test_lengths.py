@@ -118,3 +118,10 @@ def test_facts_and_summaries_are_docs_of_their_own(tmp_path, monkeypatch):
     monkeypatch.setattr(lengths, "MOST_DOCS", 3)
     save_extracted_lengths(data, Extractions.of(said), path)
     assert set(read_table(path)["level"]) == {"by-summary"}
+
+
+def test_a_word_of_a_hundred_thousand_characters_is_counted_at_once():
+    assert count_tokens("[" * 99_999) < 99_999
+    assert count_tokens("a " + " " * 99_999) < 99_999
+    text = "I like tea, and so does Ann. " * 400
+    assert count_tokens(text) == len(lengths._tokeniser().encode_ordinary(text))

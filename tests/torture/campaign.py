@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from memrepro.errors import MemreproError
 
-LONGEST, SLOWEST = 400, 5  # characters of a sentence, seconds of a case
-_PATIENCE = 60  # seconds for a child
+LONGEST, SLOWEST = 400, 5  # characters of a sentence, processor seconds of a case
+_PATIENCE = 60  # seconds by the clock for a case or a child
 ACCEPTED, REFUSED = "accepted", "refused"
 
 
@@ -45,18 +45,28 @@ class Hung(BaseException):
 
 @contextmanager
 def limited(seconds: float = SLOWEST) -> Iterator[None]:
-    """Raise `Hung` in the block after so many seconds."""
+    """Raise `Hung` in the block after so many seconds of the processor, or a minute by the clock.
+
+    Whatever else a machine does, a case takes the same seconds of its processor.
+    """
 
     def stop(*_: object) -> None:
         raise Hung
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    limits = {
+        signal.ITIMER_PROF: (signal.SIGPROF, seconds),
+        signal.ITIMER_REAL: (signal.SIGALRM, _PATIENCE),
+    }
+    before = {number: signal.signal(number, stop) for number, _ in limits.values()}
+    for timer, (_, most) in limits.items():
+        signal.setitimer(timer, most)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer in limits:
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def tried(target: str, use: Callable[[], object]) -> Case:

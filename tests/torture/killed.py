@@ -115,6 +115,7 @@ def download(folder: Path, chance: Random) -> Iterator[Case]:
     whole.write_bytes(chance.randbytes(6_000_000))
     with hosting(Content(folder / "host")) as server:
         file = RemoteFile("file.bin", f"{server.address}{DATA}file.bin", sha256(whole), 6_000_000)
+        _fetched(file, folder / "undisturbed")  # what it imports takes longer than a life
         while True:
             there = folder / "here"
             server.faults[DATA + "file.bin"] += [Fault(rate=8_000_000) for _ in range(200)]
@@ -205,6 +206,7 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
         copied = shutil.copytree if path.is_dir() else shutil.copy2
         copied(path, clone / ".cache" / path.name)
     environment = dict(os.environ, PYTHONPATH=str(clone), PYTHONHASHSEED="0")
+    environment["SOURCE_DATE_EPOCH"] = "0"  # pages say when they were made
     for name in ("PYTHONDONTWRITEBYTECODE", "MEMREPRO_CACHE"):
         environment.pop(name, None)
 
@@ -245,7 +247,8 @@ def commands(folder: Path, chance: Random) -> Iterator[Case]:
         for one in (clone / ".dvc/cache/runs", clone / "build/site"):
             shutil.rmtree(one, ignore_errors=True)
 
-    clear(every=not (clone / "build").is_dir())
+    if not (clone / "build").is_dir():
+        clear(every=True)
     for words in COMMANDS.values():
         if life(words):
             raise SystemExit(

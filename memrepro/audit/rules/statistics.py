@@ -21,13 +21,14 @@ _HEADS = {
 }
 _HARMONIC = r"(?i:harmonic|\bh-?mean\b)|\bHM\b|(?:^|[ ,])H$"
 _ROWS = 3  # that must be there before a column's meaning is taken from them
+_PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"  # read in one way alone, however many digits there are
 _INTERVAL = re.compile(
-    r"([-−+]?\d*\.?\d+)\s*%?\s*[\[(]\s*([-−+]?\d*\.?\d+)\s*%?\s*[,;–-]\s*"
-    r"([-−+]?\d*\.?\d+)\s*%?\s*[\])]"
+    rf"([-−+]?{_PLAIN})\s*%?\s*[\[(]\s*([-−+]?{_PLAIN})\s*%?\s*[,;–-]\s*"
+    rf"([-−+]?{_PLAIN})\s*%?\s*[\])]"
 )
 _TEST = re.compile(
     r"\b(?P<kind>[tFzr]|χ2|χ²|chi2|\\chi\^2)\s*(?:\(\s*(?P<one>\d+(?:\.\d+)?)\s*"
-    r"(?:,\s*(?P<two>\d+(?:\.\d+)?|[nN]\s*=\s*\d+)\s*)?\))?\s*=\s*(?P<value>[-−]?\d*\.?\d+)"
+    rf"(?:,\s*(?P<two>\d+(?:\.\d+)?|[nN]\s*=\s*\d+)\s*)?\))?\s*=\s*(?P<value>[-−]?{_PLAIN})"
     r"\s*[,;]\s*p\s*(?P<sign>[<>=])\s*(?P<p>0?\.\d+)"
 )
 _CHANGE = re.compile(
