@@ -251,9 +251,7 @@ def write_all(folder: Path, table: pd.DataFrame, rates: dict[str, float], left: 
     about = f"{platform.machine()}, {os.cpu_count()} cores of which one is used, memrepro "
     about += f"{version('memrepro')}, numpy {np.__version__}"
     text = [said(table), about, ", ".join(f"{k}: {v}" for k, v in rates.items()), *left]
-    shown = table.round({"ours ms": 2, "peer ms": 2, "peak MB": 0}).to_markdown(
-        index=False, floatfmt=".4g"
-    )
+    shown = table.astype(object).where(table.notna(), "").to_markdown(index=False, floatfmt=".4g")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "bench.md").write_text("# Speed\n\n" + "\n\n".join([*text, shown]) + "\n")
     records = json.loads(table.to_json(orient="records"))  # what is not a number is null
