@@ -8,6 +8,7 @@ the query's best; a query that is missing from the run scores 0.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -20,8 +21,6 @@ from memrepro.errors import MemreproError
 
 Floats = NDArray[np.float64]
 MOST_COMBINATIONS = 100_000
-
-
 # Of pairs of a query and a doc a table is held where it has at most so many places a row of a run.
 _SPARSE = 16
 
@@ -33,15 +32,34 @@ class Ranks:
     Attributes:
         queries: the ids of its queries, with their numbers.
         docs: the ids of its docs, likewise.
-        pairs: of each row, the number of its query times the number of docs, plus that of its doc;
-            None where `ranks` are of all pairs.
-        ranks: of each row, from 1; or of each pair, 0 where the run does not have it.
+        pairs: of each row, the number of its query times the number of docs, plus that of its doc.
+        ranks: of each row, from 1.
     """
 
     queries: Mapping[str, int]
     docs: Mapping[str, int]
-    pairs: pd.Index | None
+    pairs: NDArray[np.int64]
     ranks: NDArray[np.int64]
+
+    @cached_property
+    def of_pairs(self) -> NDArray[np.int64] | None:
+        """The rank of each pair, 0 where the run does not have it; None where that is too much."""
+        n_pairs = len(self.queries) * len(self.docs)
+        if n_pairs > _SPARSE * len(self.pairs) or (self.ranks < 1).any() or (self.pairs < 0).any():
+            return None
+        table = np.zeros(n_pairs, np.int64)
+        table[self.pairs] = self.ranks
+        return table
+
+    @cached_property
+    def rows(self) -> pd.Index:
+        """The pairs, to find their rows by."""
+        return pd.Index(self.pairs)
+
+    def are_distinct(self) -> bool:
+        """Whether each pair stands once."""
+        table = self.of_pairs
+        return self.rows.is_unique if table is None else np.count_nonzero(table) == len(self.pairs)
 
     def of(self, judged: "Judged") -> Floats:
         """The rank of each gold doc, infinity where it was not retrieved, shape (n_gold,)."""
@@ -50,16 +68,13 @@ class Ranks:
             for known, ids in ((self.queries, judged.query_ids), (self.docs, judged.docs))
         )
         queries = np.repeat(queries, judged.gold_of_queries())
-        found = (queries >= 0) & (docs >= 0)
-        rows = np.where(found, queries * len(self.docs) + docs, 0)
-        if self.pairs is not None:
-            rows = self.pairs.get_indexer(pd.Index(rows))
-            found &= rows >= 0
-        ranks = np.full(len(rows), np.inf)
-        ranks[found] = self.ranks[rows[found]]
-        if self.pairs is None:
-            ranks[ranks == 0] = np.inf
-        return ranks
+        pairs = np.where((queries >= 0) & (docs >= 0), queries * len(self.docs) + docs, -1)
+        if (table := self.of_pairs) is None:
+            places = self.rows.get_indexer(pd.Index(pairs))
+            found = np.append(self.ranks, 0)[np.where(pairs < 0, -1, places)]
+        else:
+            found = np.append(table, 0)[pairs]
+        return np.where(found == 0, np.inf, found)
 
 
 def ranks_of(run: pd.DataFrame) -> Ranks:
@@ -69,23 +84,15 @@ def ranks_of(run: pd.DataFrame) -> Ranks:
         MemreproError: if the run names a doc twice for a query.
     """
     (queries, query_ids), (docs, doc_ids) = (_coded(run[name]) for name in ("query_id", "doc_id"))
-    pairs, n_pairs = queries * len(doc_ids) + docs, len(query_ids) * len(doc_ids)
-    ranks, index = run["rank"].to_numpy(np.int64), None
-    small = n_pairs <= _SPARSE * len(run) and bool((ranks > 0).all() and (pairs >= 0).all())
-    if small:
-        table = np.zeros(n_pairs, np.int64)
-        table[pairs] = ranks
-        twice = bool(np.count_nonzero(table) < len(pairs))
-    else:
-        index = pd.Index(pairs)
-        twice = not index.is_unique
-    if twice:
-        row = run[pd.Index(pairs).duplicated()].iloc[0]
+    ranks = run["rank"].to_numpy(np.int64)
+    found = Ranks(query_ids, doc_ids, queries * len(doc_ids) + docs, ranks)
+    if not found.are_distinct():
+        row = run[found.rows.duplicated()].iloc[0]
         raise MemreproError(
             f"the run names doc {row['doc_id']!r} twice for query {row['query_id']!r}: "
             "each doc must stand once"
         )
-    return Ranks(query_ids, doc_ids, index, table if small else ranks)
+    return found
 
 
 def _coded(ids: pd.Series) -> tuple[NDArray[np.int64], dict[str, int]]:
