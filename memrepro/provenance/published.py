@@ -17,6 +17,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_yaml, root, sha256
 from memrepro.provenance.verify import committed, git, values_digest
 from memrepro.study.causes import maker
+from memrepro.study.plan import PROFILES
 
 COLUMNS = ["file", "state", "stage"]
 
@@ -25,7 +26,7 @@ def differences(profile: str) -> pd.DataFrame:
     """Each file that is not what was published.
 
     Args:
-        profile: whose results are looked at, besides all that git holds outside `results/`.
+        profile: whose results are looked at, besides all that git holds but for other profiles'.
 
     Returns:
         `file`, from the repository's root; `state`: 'changed', 'same values' (other bytes, no
@@ -59,14 +60,15 @@ def _manifest(profile: str) -> dict[str, dict[str, str]]:
 
 
 def _tracked(profile: str) -> dict[str, str] | None:
-    """Path → git's hash, of what the last commit holds of the profile and outside results/."""
+    """Path → git's hash, of what the last commit holds but for other profiles' results."""
     listed = git("ls-tree", "-r", "-z", "--full-tree", "HEAD")
     if listed is None:
         return None
-    own = paths.results(profile).relative_to(root()).as_posix() + "/"
+    folders = (paths.results(one).relative_to(root()) for one in PROFILES if one != profile)
+    others = tuple(f"{folder.as_posix()}/" for folder in folders)
     entries = (line.partition("\t") for line in listed.decode().split("\0") if line)
     blobs = {name: head.split()[2] for head, _, name in entries if head.split()[1] == "blob"}
-    return {n: h for n, h in blobs.items() if n.startswith(own) or not n.startswith("results/")}
+    return {name: blob for name, blob in blobs.items() if not name.startswith(others)}
 
 
 def _against_manifest(
