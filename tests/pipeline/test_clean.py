@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from memrepro.files import atomic
 from memrepro.pipeline import cli
 
 
@@ -35,8 +34,8 @@ def checkout(tmp_path, monkeypatch):
     (tmp_path / "elsewhere/mine.txt").write_text("mine")
     (folder / "build/link").symlink_to(tmp_path / "elsewhere")
     (folder / "dvc.yaml").write_text("stages: {}\n")
-    monkeypatch.setattr(atomic, "root", lambda: folder)
-    monkeypatch.setattr("memrepro.pipeline.commands_clean.root", lambda: folder)
+    (folder / "params.yaml").touch()
+    monkeypatch.chdir(folder)
     monkeypatch.setenv("MEMREPRO_CACHE", str(folder / "cache"))
     return folder
 
@@ -73,7 +72,6 @@ def test_of_dvc_s_cache_goes_what_no_line_names(checkout, capsys):
     def dvc(*words):
         subprocess.run(["python", "-m", "dvc", *words], cwd=checkout, check=True)
 
-    (checkout / "dvc.yaml").unlink()
     dvc("init", "--no-scm", "-q")
     (checkout / "table.csv").write_text("old")
     dvc("add", "-q", "table.csv")
