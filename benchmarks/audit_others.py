@@ -65,13 +65,19 @@ def harmonic(rng: Rng, slip: bool) -> Table:
 
 
 def deviations(rng: Rng, slip: bool) -> Table:
-    """Means and deviations of ratings from 1 to 5; one time in ten the deviation is over n."""
+    """Means and deviations of ratings from 1 to 5; one time in ten the deviation is over n.
+
+    Every second table prints both in one cell.
+    """
     n, rows, over = int(rng.integers(8, 60)), {}, int(rng.random() >= 0.1)
     for name in _names(rng):
         rated = rng.integers(1, 6, n)
         rows[name] = [f"{rated.mean():.2f}", f"{rated.std(ddof=over):.2f}"]
     if slip:
         _digit(rng, rows, [0, 1])
+    if rng.random() < 0.5:
+        both = {name: [" ± ".join(cells)] for name, cells in rows.items()}
+        return _table(["Rating, mean ± SD"], both, n=n)
     return _table(["Rating mean", "Rating SD"], rows, n=n)
 
 

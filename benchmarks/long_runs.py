@@ -1,6 +1,7 @@
 """Whether memory stays flat: 100,000 texts embedded, a million segments taken in and searched.
 
     python benchmarks/long_runs.py [--texts 100000] [--segments 1000000] [--encoder NAME]
+                                    [--messages 3]
 
 The resident memory of this process after each tenth, and what the files take. Texts and segments
 are those of `tiered_scale`: drawn words, a drawn vector a segment, the texts by the real encoder.
@@ -35,8 +36,8 @@ def row(done: int, began: float, folder: Path) -> dict[str, Any]:
     }
 
 
-def embedded(number: int, name: str, folder: Path) -> list[dict[str, Any]]:
-    """Texts of about 36 words, by the encoder, into a store of vectors."""
+def embedded(number: int, name: str, length: int, folder: Path) -> list[dict[str, Any]]:
+    """Texts of so many messages each, by the encoder, into a store of vectors."""
     encoder: Encoder = HashEncoder(384) if name == HASH else load_encoder(name)
     found = []
     messages = (one for some in segments(0, number) for segment in some for one in segment)
@@ -44,7 +45,7 @@ def embedded(number: int, name: str, folder: Path) -> list[dict[str, Any]]:
     began = time.monotonic()
     with VectorStore(folder / "e.sqlite") as store:
         for tenth in range(1, TENTHS + 1):
-            some = [" ".join(islice(texts, 3)) for _ in range(number // TENTHS)]
+            some = [" ".join(islice(texts, length)) for _ in range(number // TENTHS)]
             fill(some, encoder, "document", store, progress=False)
             found.append(row(tenth * number // TENTHS, began, folder))
             print(found[-1], flush=True)
@@ -69,12 +70,14 @@ def stored(number: int, folder: Path) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--texts", type=int, default=100_000)
+    parser.add_argument("--messages", type=int, default=3, help="of a text, about 12 words each")
     parser.add_argument("--segments", type=int, default=1_000_000)
     parser.add_argument("--encoder", default="all-minilm-l6-v2", help=f"or {HASH}")
     arguments = parser.parse_args()
+    texts = (arguments.texts, arguments.encoder, arguments.messages)
     with TemporaryDirectory() as folder:
         tables = [
-            embedded(arguments.texts, arguments.encoder, Path(folder)) if arguments.texts else [],
+            embedded(*texts, Path(folder)) if arguments.texts else [],
             stored(arguments.segments, Path(folder) / "memories") if arguments.segments else [],
         ]
     for table in filter(None, tables):

@@ -84,6 +84,12 @@ def test_deviations_of_whole_numbers():
     assert failing(["mean", "SD"], rows, n=4) == [
         ("mean and deviation", "mean, mean"), ("mean and deviation", "deviation, SD"),
     ]  # fmt: skip
+    both = {row: [" ± ".join(cells)] for row, cells in rows.items()}
+    assert failing(["Rating, M ± SD"], both, n=4) == [
+        ("mean and deviation", f"{row}, Rating, M ± SD") for row in ("mean", "deviation")
+    ]
+    # Of runs, as far as a head tells.
+    assert not failing(["Rating"], both, n=4)
 
 
 def test_intervals_hold_their_value_and_fit_their_n():

@@ -28,13 +28,13 @@ def main() -> int:
     parser.add_argument("--output", type=Path, help="write the table there")
     arguments = parser.parse_args()
     chosen = [i for i, part in enumerate(PARTS) if part.name in (arguments.part or [part.name])]
-    found = []
+    found, whole = [], sum(PARTS[place].weight for place in chosen)
     # Each part in a process of its own: some fork, and threads that others start do not survive it.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context, max_tasks_per_child=1) as pool:
         for place in chosen:
             began, name = time.monotonic(), PARTS[place].name
-            share = 60 * arguments.minutes / len(chosen)
+            share = 60 * arguments.minutes * PARTS[place].weight / whole
             cases = pool.submit(run_part, place, share, arguments.seed).result()
             broken = [f"{n}, {c.target}: {c.broken}" for n, c in enumerate(cases, 1) if c.broken]
             took = f"{len(broken)} broken, {time.monotonic() - began:.0f} s"

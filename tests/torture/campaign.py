@@ -32,11 +32,12 @@ class Case(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A kind of fault: its cases without end, and how many there must be."""
+    """A kind of fault: its cases without end, how many there must be, and its part of the time."""
 
     name: str
     cases: Callable[[Path, Random], Iterator[Case]]
     at_least: int
+    weight: int = 1
 
 
 class Hung(BaseException):

@@ -15,8 +15,8 @@ PARTS = (
     Part("kills: embedding", killed.embedding, 150),
     Part("kills: answers", killed.answers, 80),
     Part("kills: download", killed.download, 60),
-    Part("load of many users", load.users, 5000),
-    Part("kills: pipeline and site", killed.commands, 12),
+    Part("load of many users", load.users, 5000, weight=5),
+    Part("kills: pipeline and site", killed.commands, 12, weight=4),
 )
 
 

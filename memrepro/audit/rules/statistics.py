@@ -20,6 +20,8 @@ _HEADS = {
     "f": r"\bF-?1?\b",
 }
 _HARMONIC = r"(?i:harmonic|\bh-?mean\b)|\bHM\b|(?:^|[ ,])H$"
+_MEAN, _SD = r"\b(?:mean|M)\b", r"(?i:\bSD\b|\bstd\.?(?: dev\.?)?)"
+_MEAN_AND_SD = rf"{_MEAN}\s*(?:±|\(±?)\s*{_SD}"
 _ROWS = 3  # that must be there before a column's meaning is taken from them
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"  # read in one way alone, however many digits there are
 _INTERVAL = re.compile(
@@ -126,14 +128,11 @@ def grimmer(table: Table) -> Iterator[Finding]:
     Source: GRIM (Brown and Heathers, 2017) and GRIMMER (Anaya, 2016). Assumes whole-number answers;
     the deviations of a column are with n − 1, or with n where that explains more of them.
     """
-    for column in table.columns:
-        head = re.sub(r"\b(?:mean|M)\b", "", column).strip(" ,")
-        sd = _beside(table, column, head, r"(?i:\bSD\b|\bstd\.?(?: dev\.?)?)")
-        if not re.search(r"\b(?:mean|M)\b", column) or not sd:
-            continue
+    for column, sd, printed in _deviations(table):
         made = []
-        for row, cells in table.rows.items():
-            mean, deviation, n = parse(cells[column]), parse(cells[sd]), table.size(row, column)
+        for row, texts in printed.items():
+            mean, deviation = map(parse, texts)
+            n = table.size(row, column)
             if mean is None or deviation is None or not n or n * mean.step >= 1:
                 continue
             sums = range(math.ceil(mean.low * n - 1e-9), math.floor(mean.high * n + 1e-9) + 1)
@@ -143,14 +142,28 @@ def grimmer(table: Table) -> Iterator[Finding]:
         for row, n, whole, fits in made:
             if fits[less]:
                 continue
-            of, printed = (sd if whole else column), table.rows[row][sd if whole else column]
+            of, told = (sd if whole else column), printed[row][whole]
             expected = "a sum of squares that is whole" if whole else f"a whole number over {n}"
-            cells = table.rows[row]
             yield Finding(
-                table.document, table.name, "mean and deviation", f"{row}, {of}", printed, expected,
-                f"{cells[column]} ± {cells[sd]} of {n}", FAILS, LIKELY,
+                table.document, table.name, "mean and deviation", f"{row}, {of}", told, expected,
+                f"{' ± '.join(printed[row])} of {n}", FAILS, LIKELY,
                 "if each answer is a whole number (GRIM, GRIMMER)", 2,
             )  # fmt: skip
+
+
+def _deviations(table: Table) -> Iterator[tuple[str, str, dict[str, tuple[str, str]]]]:
+    """A column of means, its deviations' column, and row → both as printed.
+
+    One column may print both, if its head says so ('M ± SD'): a ± alone is mostly over runs.
+    """
+    for column in table.columns:
+        if re.search(_MEAN_AND_SD, column):
+            pairs = {row: cells[column].partition("±") for row, cells in table.rows.items()}
+            yield column, column, {r: (m.strip(), d.strip()) for r, (m, _, d) in pairs.items()}
+        elif re.search(_MEAN, column):
+            sd = _beside(table, column, re.sub(_MEAN, "", column).strip(" ,"), _SD)
+            if sd:
+                yield column, sd, {row: (c[column], c[sd]) for row, c in table.rows.items()}
 
 
 def _squares(total: int, n: int, less: int, deviation: Printed) -> bool:
