@@ -92,6 +92,15 @@ def test_deviations_of_whole_numbers():
     assert not failing(["Rating"], both, n=4)
 
 
+def test_a_cell_s_own_ratio_may_be_above_1_and_of_nothing():
+    good = ["0.90 (27/30)", "0.33 (1/3)", "0.66 (2/3)", "1.40 (14/10)", "75 (34+41)"]
+    bad = ["0.80 (27/30)", "1.40 (14/20)", "0.50 (0/0)", "75 (34+40)"]
+    rows = {str(n): [shown] for n, shown in enumerate([*bad, *good])}
+    assert failing(["of all"], rows) == [
+        ("ratio in a cell", f"{n}, of all") for n in range(len(bad))
+    ]
+
+
 def test_intervals_hold_their_value_and_fit_their_n():
     rows = {"a": ["0.80 [0.72, 0.88]"], "b": ["0.80 [0.82, 0.88]"], "c": ["0.80 [0.79, 0.81]"]}
     found = failing(["Score"], rows, n=100)

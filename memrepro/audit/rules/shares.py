@@ -5,6 +5,7 @@ Where a number of questions is not stated, see `unstated`.
 
 import re
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
@@ -14,13 +15,13 @@ from memrepro.audit.rules.granularity import (
     ANY,
     CHANCE,
     CUT,
-    WAYS,
     density,
     digits_of,
     fits,
     near_misses,
     possible,
     ways,
+    written,
 )
 from memrepro.audit.tables import PROSE, Table
 
@@ -89,9 +90,9 @@ def stated(table: Table) -> Iterator[Finding]:
 
 def _other_way(table: Table, known: Sequence[Share]) -> Iterator[Finding]:
     """The few shares that are cut off where many others must be rounded, or the reverse."""
-    written = [(share, ways(share.bare, share.steps)) for share in known]
-    cut = [share for share, found in written if set(found) == {CUT}]
-    rounded = [share for share, found in written if found and CUT not in found]
+    found_ways = [(share, ways(share.bare, share.steps)) for share in known]
+    cut = [share for share, found in found_ways if set(found) == {CUT}]
+    rounded = [share for share, found in found_ways if found and CUT not in found]
     few, many = sorted((cut, rounded), key=len)
     if len(many) < max(_MUST, _MUST * len(few)) or any(table.runs(s.entry.row) > 1 for s in few):
         return
@@ -107,9 +108,9 @@ def _other_way(table: Table, known: Sequence[Share]) -> Iterator[Finding]:
 
 
 def _counted(table: Table, known: Sequence[Share], good: int) -> Finding:
-    written = [set(ways(s.bare, s.steps)) for s in known]
-    rounded = sum("rounded" in found for found in written)
-    cut = sum("cut off" in found for found in written)
+    found_ways = [set(ways(s.bare, s.steps)) for s in known]
+    rounded = sum("rounded" in found for found in found_ways)
+    cut = sum("cut off" in found for found in found_ways)
     p = sum(density(s.steps, digits_of(s.bare)[1], ANY) for s in known)
     source = table.reading.get("n_source", "stated")
     return Finding(
@@ -231,11 +232,11 @@ def ratios(table: Table) -> Iterator[Finding]:
     for row, column, shown in table.cells():
         if found := _RATIO.fullmatch(shown.strip()):
             right, every = int(found["right"]), int(found["all"])
-            digits = len(found["rate"].partition(".")[2])
-            said = f"{right / every:.{digits}f}" if every else "nothing"
-            holds = every > 0 and bool({*WAYS} & ways(found["rate"], every).keys()) and (
-                abs(right / every - float(found["rate"])) < 10.0**-digits
-            )  # fmt: skip
+            after = found["rate"].partition(".")[2]
+            said = f"{right / every:.{len(after)}f}" if every else "nothing"
+            # Of more than there are, a ratio is above 1.
+            units = int(Decimal(found["rate"]).scaleb(len(after)))
+            holds = every > 0 and units in written(right, every, len(after)).values()
         elif found := _SUM.fullmatch(shown.strip()):
             added = sum(map(int, found["parts"].split("+")))
             said, holds = str(added), added == int(found["whole"])
