@@ -14,6 +14,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -40,7 +41,11 @@ def root() -> Path:
     Raises:
         MemreproError: if there is none.
     """
-    here = Path.cwd()
+    return _root_above(Path.cwd())
+
+
+@lru_cache(maxsize=8)
+def _root_above(here: Path) -> Path:
     for folder in (here, *here.parents):
         if (folder / "params.yaml").is_file() and (folder / "dvc.yaml").is_file():
             return folder

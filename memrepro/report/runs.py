@@ -1,6 +1,7 @@
 """The runs of a profile as tables and claims ask for them: values, or why there are none."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from memrepro.report.profile import EVIDENCE, Metrics, evidence_fields, of_kind
 from memrepro.report.sources import FileSource, RunSource
 from memrepro.study.params import Experiment, Plan
 
+_REMEMBERED = 512  # values of places
+
 
 class Runs:
     """The evaluated runs of one profile, or of several, the first that has a run first."""
@@ -23,7 +26,9 @@ class Runs:
         self.planned: Mapping[str, Experiment] = {**plan.experiments, **plan.sweeps}
         self._home = {name: entry.profile for name, entry in plan.datasets.items()}
         self._tables: dict[str, pd.DataFrame] = {}
-        self._sizes: dict[Path, pd.DataFrame] = {}
+        self._sizes: dict[Path, list[dict[Any, Any]]] = {}
+        # A cell asks several times, and its row's other cells ask for the same.
+        self.values = lru_cache(maxsize=_REMEMBERED)(self._values)
 
     def _of(self, run: str) -> tuple[str, Metrics]:
         found = [(n, m) for n, m in self._profiles.items() if run in m.experiments]
@@ -41,17 +46,19 @@ class Runs:
             return f"{' '.join([run, setting]).strip()} has not been run"
         return ""
 
-    def values(self, place: RunSource) -> pd.DataFrame | None:
-        """`query_id, kind, value`; None where the run was not evaluated so.
+    def _values(self, place: RunSource) -> pd.DataFrame | None:
+        """`query_id, kind, value`, to be read alone; None where the run was not evaluated so.
 
         Evaluation leaves cut-offs out that are beyond a run's list.
         """
         run, setting, level, metric, k, kind = place
+        if kind:
+            found = self.values(place._replace(kind=""))
+            return None if found is None else of_kind(found, kind, lambda: self.qrels(run))
         try:
-            found = self._of(run)[1].values(run, level, metric, k, setting)
+            return self._of(run)[1].values(run, level, metric, k, setting)
         except MemreproError:
             return None
-        return of_kind(found, kind, lambda: self.qrels(run))
 
     def kinds(self, place: RunSource, each: str) -> list[str]:
         """The kinds of question that a run's values have: by 'kind', or by their 'evidence'."""
@@ -94,16 +101,11 @@ class Runs:
         profile = self._of(run)[0]
         path = paths.key_sizes(profile, one.study)
         if path not in self._sizes and path.is_file():
-            self._sizes[path] = read_table(path)
-        if path not in self._sizes:
-            return None
-        table = self._sizes[path]
-        for name, value in one.searched.items():
-            table = table[table[name] == value]
-        if table.empty:
-            return None
-        source = FileSource(path.relative_to(paths.results(profile)).as_posix())
-        return table.to_dict("records")[0], source
+            self._sizes[path] = read_table(path).to_dict("records")
+        for row in self._sizes.get(path, ()):
+            if all(row[name] == value for name, value in one.searched.items()):
+                return row, FileSource(path.relative_to(paths.results(profile)).as_posix())
+        return None
 
     def _path(self, run: str) -> Path:
         return paths.run(self._of(run)[0], run, self.planned[run].study)

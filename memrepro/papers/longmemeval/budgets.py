@@ -9,7 +9,6 @@ question's list does not reach is left out, unless the list is all that the memo
 is not a bad one.
 """
 
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from math import inf
 from pathlib import Path
@@ -84,33 +83,39 @@ def within(
         budgets: those that the list of each question reaches, or that is all of its memory, are
             yielded.
     """
-    held = tokens.groupby(level="memory_id").size()
     asked = ranking[ranking["query_id"].isin(gold.keys())]
+    query, queries = pd.factorize(asked["query_id"])
+    doc, docs = pd.factorize(asked["doc_id"])
+    parents, units = pd.factorize(np.array([parent_of(one) for one in docs], object))
     index = pd.MultiIndex.from_frame(asked[["memory_id", "doc_id"]])
-    queries, units = asked["query_id"].to_list(), asked["doc_id"].map(parent_of).to_list()
-    ends: dict[str, list[float]] = {query: [] for query in queries}
+    ends = tokens.reindex(index).groupby(query).cumsum().to_numpy()
     # The first time that a round or session is given: ends do not fall.
-    first: dict[str, dict[str, float]] = {query: {} for query in queries}
-    for query, unit, size in zip(queries, units, tokens.reindex(index).to_list(), strict=True):
-        own = ends[query]
-        own.append(size + (own[-1] if own else 0))
-        first[query].setdefault(unit, own[-1])
+    pairs, firsts = np.unique(query * len(units) + parents[doc], return_index=True)
+    first = dict(zip(pairs.tolist(), ends[firsts].tolist(), strict=True))
+    numbers = {unit: number for number, unit in enumerate(units)}
     # The tokens after which all evidence is given.
     needs = {
-        query: max(
-            min(given.get(unit, inf) for one in piece for unit in (one, places.get(one, "")))
-            for piece in gold[query]
+        name: max(
+            min(
+                first.get(place * len(units) + numbers[unit], inf) if unit in numbers else inf
+                for one in piece
+                for unit in (one, places.get(one, ""))
+            )
+            for piece in gold[name]
         )
-        for query, given in first.items()
+        for place, name in enumerate(queries)
     }
-    memories = dict(zip(queries, asked["memory_id"].to_list(), strict=True))
+    given = np.bincount(query, minlength=len(queries))
     # Where the lists end that could be longer.
-    short = [own[-1] for query, own in ends.items() if len(own) < held[memories[query]]]
+    held = tokens.groupby(level="memory_id").size()
+    last = len(query) - 1 - np.unique(query[::-1], return_index=True)[1]
+    longer = held.reindex(asked["memory_id"].iloc[last]).to_numpy() > given
+    shortest = min(ends[last][longer].tolist(), default=inf)
     for budget in budgets:
-        if any(end <= budget for end in short):
+        if shortest <= budget:
             continue
-        found = {query: float(need <= budget) for query, need in needs.items()}
-        yield budget, found, float(np.mean([bisect_right(own, budget) for own in ends.values()]))
+        found = {name: float(need <= budget) for name, need in needs.items()}
+        yield budget, found, float((ends <= budget).sum() / len(queries))
 
 
 def given(runs: Runs, study: Spec) -> dict[str, Given]:
