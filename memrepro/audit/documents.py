@@ -50,8 +50,15 @@ def tables(document: str, papers: Path = PAPERS) -> tuple[Table, ...]:
 
 
 def checks(document: str, papers: Path = PAPERS) -> Mapping[str, Any]:
-    """What a document's file has under `checks`; nothing where it has none."""
-    return dict(_whole_file(papers, document).get("checks") or {})
+    """What a document's file has under `checks`; nothing where it has none.
+
+    Raises:
+        MemreproError: if it maps no names there.
+    """
+    found = _whole_file(papers, document).get("checks") or {}
+    if not isinstance(found, dict):
+        raise MemreproError(f"{papers / document / _FILE}: checks maps no names: it is cut short")
+    return found
 
 
 def _entry(document: str, table: str, papers: Path) -> Mapping[str, Any]:

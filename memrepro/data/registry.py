@@ -129,9 +129,7 @@ def registration(key: str) -> Registration:
     """
     known = registrations()
     if key not in known:
-        raise MemreproError(
-            f"no data set {key!r} in the registry: choose one of {', '.join(known)}"
-        )
+        raise MemreproError(f"no data set {key[:30]!r}: choose one of {', '.join(known)}")
     return known[key]
 
 

@@ -124,7 +124,6 @@ def check_recomputed(profile: str) -> int:
         MemreproError: naming the first file that does not come out the same.
     """
     plan = load_plan()
-    plan.check_profile(profile)
     planned = {paths.run(profile, name, e.study) for name, e in plan.runs.items()}
     planned |= {
         paths.trace(profile, name, e.study) / f"{table}.parquet"
@@ -327,6 +326,7 @@ def _checked(
     profile: str, known: Mapping[str, Any] | None
 ) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
     """What `check` returns, and the manifest, made with the help of a known one."""
+    load_plan().check_profile(profile)  # before all that lies below results is read
     # Beside the processes that compute, which this one waits for.
     with ThreadPoolExecutor(1) as beside:
         made = beside.submit(manifest, profile, known)

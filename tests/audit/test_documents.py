@@ -53,6 +53,10 @@ def test_the_documents_are_the_folders_in_their_order(tmp_path):
     assert documents.documents(tmp_path) == ("first", "second")
     (table,) = documents.tables("second", tmp_path)
     assert (table.name, table.rows) == ("table1", {"ours": {"R@5": "0.5"}})
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut/printed.yaml").write_text("document: {order: 3}\nchecks: [formulas]\n")
+    with pytest.raises(MemreproError, match="checks maps no names"):
+        documents.checks("cut", tmp_path)
 
 
 @pytest.mark.parametrize("document", GOLDEN)

@@ -223,3 +223,4 @@ def test_a_share_that_is_cut_off_where_others_are_rounded():
 def test_a_cell_of_endless_digits_is_read_at_once():
     assert interval_of("9" * 10**6) is None
     assert interval_of("-0.5% [.1%, 0.9%]") == (-0.5, 0.1, 0.9)
+    assert not failing(["BLEU"], {"a": ["9" * 5000 + ".25"], "b": ["27.45"], "c": ["28.10"]})

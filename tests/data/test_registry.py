@@ -89,6 +89,9 @@ def test_the_identity_is_name_edition_and_hashes(tmp_path):
 def test_an_unknown_data_set_is_answered_with_the_known_ones():
     with pytest.raises(MemreproError, match=r"'personabench'.*personabench-n00.*sample"):
         registration("personabench")
+    with pytest.raises(MemreproError) as refused:
+        registration("s" * 300)
+    assert len(str(refused.value)) <= 400
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,15 @@ def test_states_of_files():
     assert states == {"same bytes": 1, "same values": 1, "changed": 1, "new": 1, "gone": 1}
 
 
+@pytest.mark.parametrize("profile", ["", ".", "open/../sample"])
+def test_a_profile_that_is_none_is_refused_before_anything_is_read(monkeypatch, profile):
+    read = []
+    monkeypatch.setattr(verify, "manifest", lambda *asked: read.append(asked))
+    with pytest.raises(MemreproError, match="unknown profile"):
+        verify.run(profile)
+    assert not read
+
+
 @pytest.fixture
 def copy(monkeypatch, tmp_path):
     """The sample profile's results and metrics, where a test may spoil them; one report of it."""

@@ -198,7 +198,7 @@ def mixed(table: Table) -> Iterator[Finding]:
 
 def _places(number: Printed) -> int:
     """How many digits stand before the point."""
-    return len(str(int(abs(number.value))))
+    return max(1, number.value.adjusted() + 1)
 
 
 def half_lives(table: Table) -> Iterator[Finding]:
