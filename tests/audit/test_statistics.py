@@ -84,10 +84,11 @@ def test_deviations_of_whole_numbers():
     assert failing(["mean", "SD"], rows, n=4) == [
         ("mean and deviation", "mean, mean"), ("mean and deviation", "deviation, SD"),
     ]  # fmt: skip
-    both = {row: [" ± ".join(cells)] for row, cells in rows.items()}
-    assert failing(["Rating, M ± SD"], both, n=4) == [
-        ("mean and deviation", f"{row}, Rating, M ± SD") for row in ("mean", "deviation")
-    ]
+    for head, form in {"Rating, M ± SD": "{} ± {}", "Rating, mean (SD)": "{} ({})"}.items():
+        both = {row: [form.format(*cells)] for row, cells in rows.items()}
+        assert failing([head], both, n=4) == [
+            ("mean and deviation", f"{row}, {head}") for row in ("mean", "deviation")
+        ]
     # Of runs, as far as a head tells.
     assert not failing(["Rating"], both, n=4)
 

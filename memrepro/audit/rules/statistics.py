@@ -154,12 +154,13 @@ def grimmer(table: Table) -> Iterator[Finding]:
 def _deviations(table: Table) -> Iterator[tuple[str, str, dict[str, tuple[str, str]]]]:
     """A column of means, its deviations' column, and row → both as printed.
 
-    One column may print both, if its head says so ('M ± SD'): a ± alone is mostly over runs.
+    One column may print both, if its head says so ('M ± SD', 'M (SD)'): a ± alone is mostly over
+    runs.
     """
     for column in table.columns:
         if re.search(_MEAN_AND_SD, column):
-            pairs = {row: cells[column].partition("±") for row, cells in table.rows.items()}
-            yield column, column, {r: (m.strip(), d.strip()) for r, (m, _, d) in pairs.items()}
+            parts = {row: re.split(r"\s*[±(]\s*", c[column]) for row, c in table.rows.items()}
+            yield column, column, {row: (p[0], p[1]) for row, p in parts.items() if len(p) == 2}
         elif re.search(_MEAN, column):
             sd = _beside(table, column, re.sub(_MEAN, "", column).strip(" ,"), _SD)
             if sd:
