@@ -92,6 +92,9 @@ class Journal:
                     self.connection.executescript(f"BEGIN;\n{schema}\nCOMMIT;")
                 else:
                     self.connection.execute("PRAGMA query_only=ON")
+                    # Its maker's first transaction is not yet over.
+                    if self.connection.execute("PRAGMA schema_version").fetchone() == (0,):
+                        raise MemreproError(being_made(path.parent))
                 self.connection.execute("SELECT count(*) FROM meta").fetchone()
             except BaseException:
                 self.connection.close()
@@ -378,6 +381,11 @@ class Journal:
             elif "full" in str(error):
                 remedy = "free some space; what was committed is kept"
             raise MemreproError(f"the memory {self._path} failed ({error}): {remedy}") from error
+
+
+def being_made(folder: Path) -> str:
+    """What is said of a memory that has nothing to read yet."""
+    return f"the memory in {folder} is only being made: read it a moment later"
 
 
 def any_word(query: str) -> str:

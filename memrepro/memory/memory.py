@@ -23,7 +23,7 @@ from memrepro.memory.folders import (
     user_folder,
 )
 from memrepro.memory.index import VectorIndex
-from memrepro.memory.journal import Journal
+from memrepro.memory.journal import Journal, being_made
 from memrepro.memory.language import conflicts
 from memrepro.memory.language import extract as extractors
 from memrepro.memory.language.fact import Change, Decide, Extract
@@ -113,9 +113,7 @@ class TieredMemory:
             if self._writes:
                 self._make_good()
             elif (wrote := self.journal.get("encoder")) is None:
-                raise MemreproError(
-                    f"the memory in {self.folder} is only being made: read it a moment later"
-                )
+                raise MemreproError(being_made(self.folder))
             elif wrote != asdict(encoder.identity):
                 raise MemreproError(
                     f"the vectors in {self.folder} are not of {encoder.identity.model!r} as it is "

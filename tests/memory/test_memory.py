@@ -334,6 +334,9 @@ def test_acknowledgments_alone_are_kept_and_found_by_no_search(tmp_path):
 def test_a_memory_that_is_only_being_made_is_no_other_encoders(tmp_path):
     folder = user_folder(tmp_path, "ann")
     folder.mkdir()
-    Journal(folder / "memory.sqlite", write=True).close()  # as a writer leaves it for a moment
-    with pytest.raises(MemreproError, match="is only being made: read it a moment later"):
-        opened(tmp_path, mode="read")
+    # As a writer leaves it for a moment: before its first transaction, and after it.
+    (folder / "memory.sqlite").touch()
+    for _ in range(2):
+        with pytest.raises(MemreproError, match="is only being made: read it a moment later"):
+            opened(tmp_path, mode="read")
+        Journal(folder / "memory.sqlite", write=True).close()
