@@ -23,6 +23,8 @@ sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
 
 # A picture that matplotlib put into an svg.
 _EMBEDDED = re.compile(rb"base64,\s*([A-Za-z0-9+/=\s]+)")
+# Ids of clippings and markers are digests of floats, whose last bits belong to the processor.
+_ID = re.compile(rb'(?:(?<=id=")|(?<=#))[mp][0-9a-f]{10}\b')
 _DATA_ONLY = ContextVar("data_only", default=False)
 
 
@@ -47,6 +49,13 @@ def _with_palette(found: re.Match[bytes]) -> bytes:
     return b"base64," + b64encode(small.getvalue())
 
 
+def _numbered(svg: bytes, name: str) -> bytes:
+    """An svg with such ids numbered as they come, after the figure's name."""
+    known = dict.fromkeys(_ID.findall(svg))
+    found = {one: f"{name}-{number}".encode() for number, one in enumerate(known, 1)}
+    return _ID.sub(lambda one: found[one[0]], svg)
+
+
 def save(draw: Callable[[], Figure], data: pd.DataFrame, folder: Path, name: str) -> list[Path]:
     """Write the drawn data as `<name>.csv`, then the figure as `.svg` and `.png`; return the paths.
 
@@ -64,7 +73,7 @@ def save(draw: Callable[[], Figure], data: pd.DataFrame, folder: Path, name: str
     # The dots per inch are those of clouds of points, the only thing here that is no vector.
     figure.savefig(vectors, format="svg", metadata={"Date": None}, dpi=80, bbox_inches="tight")
     with replacing(folder / f"{name}.svg") as temporary:
-        temporary.write_bytes(_EMBEDDED.sub(_with_palette, vectors.getvalue()))
+        temporary.write_bytes(_EMBEDDED.sub(_with_palette, _numbered(vectors.getvalue(), name)))
     drawn = BytesIO()
     figure.savefig(drawn, format="png", metadata={"Software": None}, dpi=110, bbox_inches="tight")
     with replacing(folder / f"{name}.png") as temporary:

@@ -4,6 +4,7 @@ import re
 from base64 import b64decode
 from io import BytesIO
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -34,6 +35,22 @@ def test_byte_stable_and_data_alone_are_the_same_with_nothing_drawn(tmp_path):
     assert [p.name for p in (tmp_path / "alone").iterdir()] == ["f.csv"]
     # After it, all is drawn again.
     assert first == {p.name: p.read_bytes() for p in save(draw, DATA, tmp_path / "two", "f")}
+
+
+def test_no_id_in_an_svg_is_a_digest_of_a_processor_s_floats(tmp_path):
+    def points():
+        figure = Figure()
+        figure.subplots().plot(DATA["x"], DATA["y"], marker="o")
+        return figure
+
+    for salt in ("one", "two"):  # gives other digests
+        with mpl.rc_context({"svg.hashsalt": salt}):
+            save(points, DATA, tmp_path / salt, "f")
+    svg = (tmp_path / "one/f.svg").read_bytes()
+    assert svg == (tmp_path / "two/f.svg").read_bytes()
+    asked = set(re.findall(rb"(?:href=\"|url\()#([^\")]+)", svg))
+    assert len(asked) == 2  # the clipping and the marker
+    assert asked <= set(re.findall(rb'id="([^"]+)"', svg))
 
 
 def test_data_are_written_as_they_were_before_drawing(tmp_path):
