@@ -25,7 +25,7 @@ repro: .venv/.installed
 
 test: .venv/.installed
 	$(BIN)/python -m pytest -m "not gpu and not network" --dist loadfile --no-loadscope-reorder \
-		-n $$($(BIN)/python -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+		-n $$($(BIN)/python -c 'import os; print(min(4, os.cpu_count() or 1))')
 
 # Without a PROFILE: of all profiles that have results.
 report: .venv/.installed
