@@ -102,10 +102,17 @@ class TieredMemory:
         self._limited, self._suspects = Limited(), False
         self._lock = lock(root, user_id) if self._writes else -1
         try:
-            if not self._writes and not (self.folder / "memory.sqlite").is_file():
+            journal, vectors = self.folder / "memory.sqlite", self.folder / "vectors.lance"
+            # Its first transaction fills the journal, before there are vectors.
+            if vectors.exists() and not (journal.is_file() and journal.stat().st_size):
+                raise MemreproError(
+                    f"{journal} is gone or empty, and its vectors are there: restore the file, or "
+                    "delete the folder and import an export"
+                )
+            if not self._writes and not journal.is_file():
                 raise MemreproError(f"there is no memory in {self.folder}: open it to write")
-            self.journal = Journal(self.folder / "memory.sqlite", write=self._writes)
-            self.index = VectorIndex(self.folder / "vectors.lance", encoder.dimension)
+            self.journal = Journal(journal, write=self._writes)
+            self.index = VectorIndex(vectors, encoder.dimension)
             self.hot: list[Message] = []
             self._chain = Chain(
                 self.journal, self.index, self.hot, encoder, self.settings, self._limited

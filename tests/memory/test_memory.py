@@ -1,6 +1,8 @@
 """The memory as its user sees it: what comes in, what is found and why, what time does to it."""
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -340,3 +342,14 @@ def test_a_memory_that_is_only_being_made_is_no_other_encoders(tmp_path):
         with pytest.raises(MemreproError, match="is only being made: read it a moment later"):
             opened(tmp_path, mode="read")
         Journal(folder / "memory.sqlite", write=True).close()
+
+
+@pytest.mark.parametrize("mode", ["read", "write"])
+@pytest.mark.parametrize("spoil", [Path.unlink, partial(Path.write_bytes, data=b"")])
+def test_a_journal_that_is_gone_or_emptied_is_no_new_memory(tmp_path, mode, spoil):
+    with opened(tmp_path) as memory:
+        memory.add(chat(12))
+        memory.maintain(memory.recent()[-1].at + 3e6)
+    spoil(memory.folder / "memory.sqlite")
+    with pytest.raises(MemreproError, match=r"memory\.sqlite is gone or empty.*restore the file"):
+        opened(tmp_path, mode=mode)
