@@ -1,7 +1,7 @@
 """Tiny random models of each encoder's true architecture, with every file that its entry names.
 
-A model has its real type, tokenizer class, pooling, head, end token and special tokens; its layers
-are two of 64 entries, and its tokenizer is trained on this project's own words. Stella's head gives
+A model has its real type, tokenizer class, pooling, head, end token and special tokens; its one
+layer has 64 entries, and its tokenizer is trained on this project's own words. Stella's head gives
 the true 1,024 entries; elsewhere `registry.rewritten` states the 64 (32 where vectors are cut).
 
 No encoder runs code from the hub (`encode/models.py`): the configurations here name remote code as
@@ -29,8 +29,8 @@ HIDDEN, VOCABULARY, MOST_PIECES = 64, 3000, 2500
 _SIZES = {
     "hidden_size": HIDDEN,
     "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
     "initializer_range": 0.3,  # so large that texts differ in every token's state
 }
 # What an encoder's name begins with → its architecture in transformers.
@@ -141,7 +141,7 @@ def _model(card: ModelCard, kind: str, tokenizer: dict[str, Any]) -> tuple[dict[
 
     sizes = _SIZES | {"vocab_size": VOCABULARY}
     if kind == "Qwen2":
-        sizes |= {"num_key_value_heads": 2}
+        sizes |= {"num_key_value_heads": 1}
     elif kind != "NomicBert":  # XLM-RoBERTa and MPNet count positions from 2
         sizes |= {"max_position_embeddings": card.maximum_length + 2}
     config = getattr(transformers, f"{kind}Config")(**sizes)
