@@ -1,16 +1,18 @@
 """What the notebooks of the line show of each step: ids, counts and distributions, never texts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from memrepro.core.similarity import Floats
 from memrepro.files import paths
-from memrepro.files.atomic import read_table
+from memrepro.files.atomic import open_table, read_table
 from memrepro.study.params import load_plan
 
 _QUERIES = 200  # of a data set, whose cosines are looked at
+_PART = 1 << 14  # vectors that are decoded at once
 _RUNS = 8  # that are held against each other
 _SIZES = ["count", "mean", "min", "50%", "max"]
 
@@ -74,13 +76,17 @@ def key_schemes(profile: str, dataset: str) -> pd.DataFrame:
 
 
 def vectors(written: Sequence[Path]) -> pd.DataFrame:
-    """How many vectors each file has by role, of what dimension and of what length."""
+    """How many vectors each file has by role, of what dimension and of what mean length."""
     rows = []
     for path in written:
-        for role, part in read_table(path).groupby("role"):
-            found = np.stack(list(part["vector"]))
-            length = round(float(np.linalg.norm(found, axis=1).mean()), 4)
-            rows.append((path.stem, role, *found.shape, length))
+        lengths: dict[str, list[Floats]] = {}
+        for role, block in _blocks(path):
+            dimension = block.shape[1]
+            lengths.setdefault(role, []).append(np.linalg.norm(block, axis=1))
+        for role, parts in lengths.items():
+            found = np.concatenate(parts)
+            length = round(float(found.mean(dtype=np.float64)), 4)
+            rows.append((path.stem, role, len(found), dimension, length))
     return pd.DataFrame(rows, columns=["encoder", "role", "texts", "dimension", "mean length"])
 
 
@@ -88,13 +94,26 @@ def cosines(written: Sequence[Path]) -> pd.DataFrame:
     """The cosine of a question with its best key and its middle one, over questions."""
     found = {}
     for path in written:
-        parts = read_table(path).groupby("role")["vector"]
-        asked, keys = (np.stack(list(parts.get_group(role))) for role in ("query", "document"))
-        products = asked[:_QUERIES] @ keys.T
-        best, middle = products.max(axis=1), np.median(products, axis=1)
-        spread = pd.DataFrame({"best key": best, "middle key": middle})
+        asked = np.concatenate([block for role, block in _blocks(path) if role == "query"])
+        asked = asked[:_QUERIES]
+        products = np.concatenate(
+            [asked @ block.T for role, block in _blocks(path) if role == "document"], axis=1
+        )
+        # Row by row, as a median of all copies them all.
+        middle = [np.median(row) for row in products]
+        spread = pd.DataFrame({"best key": products.max(axis=1), "middle key": middle})
         found[path.stem] = spread.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).round(3)
     return pd.concat(found, axis=1).rename_axis("quantile")
+
+
+def _blocks(path: Path) -> Iterator[tuple[str, Floats]]:
+    """Each role's vectors (n, d), part by part: all of a large corpus may be beyond memory."""
+    with open_table(path) as table:
+        for part in table.iter_batches(_PART, columns=["role", "vector"]):
+            roles = part["role"].to_numpy(zero_copy_only=False)
+            block = part["vector"].flatten().to_numpy().reshape(len(part), -1)
+            for role in dict.fromkeys(roles):
+                yield role, block[roles == role]
 
 
 def planned(study: str) -> pd.DataFrame:
