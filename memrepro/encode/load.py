@@ -1,10 +1,12 @@
 """An encoder of the registry, from its checked files, or its tokenizer alone."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from memrepro.encode.compiled import CompiledEncoder
 from memrepro.encode.encoder import Encoder
-from memrepro.encode.models import model_card, model_folder
-from memrepro.encode.placement import count_weights, found_gpus, placement
+from memrepro.encode.models import ModelCard, model_card, model_folder
+from memrepro.encode.placement import Placement, count_weights, found_gpus, placement
 from memrepro.encode.sentence_transformer import SentenceTransformerEncoder
 
 
@@ -29,6 +31,18 @@ def load_encoder(
     gpus = [] if device == "cpu" else found_gpus()
     weights = count_weights(card, folder) if gpus else 0
     placed = placement(card, weights, gpus, device=device, runtime=runtime, dtype=dtype)
+    return placed_encoder(card, folder, placed)
+
+
+def placed_encoder(card: ModelCard, folder: Path, placed: Placement) -> Encoder:
+    """The encoder of a checked folder, where it was decided to run.
+
+    Raises:
+        MemreproError: if the runtime cannot run this model, the model is not what the card says,
+            or a device fails.
+    """
+    if placed.runtime == "openvino":
+        return CompiledEncoder(card, folder, placed)
     return SentenceTransformerEncoder(card, folder, placed)
 
 

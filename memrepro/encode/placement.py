@@ -4,11 +4,15 @@ A CPU takes batches of 32 texts in float32. A GPU takes batches of so many token
 included, and each GPU that has room for the model holds a replica of it.
 """
 
+import runpy
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
 from math import prod
 from pathlib import Path
 
+from memrepro.encode.encoder import EncoderIdentity
 from memrepro.encode.models import ModelCard
 from memrepro.errors import MemreproError
 
@@ -48,6 +52,19 @@ class Placement:
     runtime: str = "torch"
     dtype: str = "float32"
     tokens: int | None = None
+
+    def identity(self, card: ModelCard) -> EncoderIdentity:
+        """Of an encoder that runs so."""
+        device = self.devices[0].partition(":")[0]
+        return EncoderIdentity(
+            model=card.name,
+            revision=card.revision,
+            maximum_length=card.maximum_length,
+            pooling=card.recipe,
+            normalise=card.normalise,
+            dtype=self.dtype,
+            runtime=f"{self.runtime} {version(self.runtime)} {device}",
+        )
 
 
 def placement(
@@ -123,6 +140,11 @@ def placement(
 
 def found_gpus() -> list[Gpu]:
     """What torch sees: `CUDA_VISIBLE_DEVICES` says which those are."""
+    # A build for CPUs alone sees none, and its import takes a second.
+    spec = find_spec("torch")
+    built = runpy.run_path(str(Path(str(spec and spec.origin)).with_name("version.py")))
+    if not built["cuda"] and not built["hip"]:
+        return []
     import torch
 
     return [

@@ -1,10 +1,9 @@
-"""The sentence-transformers encoder: a checked local folder, run by torch or OpenVINO."""
+"""The sentence-transformers encoder: a checked local folder, run by torch."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy as np
 
 from memrepro.cluster.spread import in_threads
 from memrepro.encode.encoder import (
-    EncoderIdentity,
     Role,
     Vectors,
     about_tokens,
@@ -20,22 +18,13 @@ from memrepro.encode.encoder import (
     encode_in_batches,
 )  # fmt: skip
 from memrepro.encode.models import ModelCard
-from memrepro.encode.placement import ONLY_POOLED, Placement
+from memrepro.encode.placement import Placement
 from memrepro.errors import MemreproError
 from memrepro.files.progress import quietly
 
-# What the openvino route knows of architectures.
-_COMPILED = ("bert", "mpnet", "xlm-roberta")
-
 
 class SentenceTransformerEncoder:
-    """A sentence-transformers model in a local folder, run by torch or, on a CPU, by OpenVINO.
-
-    OpenVINO is a CPU's default. Measured in one run, interleaved, 96 PersonaBench documents, 2
-    cores, texts a second: MiniLM torch 42-47, openvino 54, onnxruntime 31; mpnet torch 3.3,
-    openvino 5.3, onnxruntime 4.4. Its vectors differ from torch's by at most 5.5e-7 over 527
-    documents.
-    """
+    """A sentence-transformers model in a local folder, run by torch."""
 
     def __init__(self, card: ModelCard, folder: Path, placed: Placement) -> None:
         """Load the model, on each device once; no network is used.
@@ -46,29 +35,16 @@ class SentenceTransformerEncoder:
             placed: where it runs, from `placement.placement`.
 
         Raises:
-            MemreproError: if the runtime cannot run this model, the model is not what the card
-                says, or a device fails.
+            MemreproError: if the model is not what the card says, or a device fails.
         """
         self._models = []
         for device in placed.devices:
             with quietly(), _explained(card.name, device):
-                self._models.append(_load(card, folder, device, placed.dtype))
-        with quietly():
-            compiled = placed.runtime == "openvino"
-            self._hidden = _compile(card, self._models[0]) if compiled else None
+                self._models.append(load_model(card, folder, device, placed.dtype))
         self._placed, self.tokens = placed, placed.tokens
         self.dimension = card.dimension
         self.prompts = card.prompts
-        self.identity = EncoderIdentity(
-            model=card.name,
-            revision=card.revision,
-            maximum_length=card.maximum_length,
-            pooling=card.recipe,
-            normalise=card.normalise,
-            dtype=placed.dtype,
-            runtime=f"{placed.runtime} {version(placed.runtime)} "
-            f"{placed.devices[0].partition(':')[0]}",
-        )
+        self.identity = placed.identity(card)
 
     def encode(self, texts: Sequence[str], role: Role) -> Vectors:
         """Texts → (n, d) float32, in order.
@@ -99,8 +75,6 @@ class SentenceTransformerEncoder:
 
     def _batch(self, texts: list[str], place: int) -> Vectors:
         """The vectors of a batch by one device; where its memory is full, in halves."""
-        if self._hidden is not None:
-            return self._openvino(texts)
         import torch
 
         name, device = self.identity.model, self._placed.devices[place]
@@ -133,21 +107,6 @@ class SentenceTransformerEncoder:
         half = len(texts) // 2
         return np.vstack([self._batch(texts[:half], place), self._batch(texts[half:], place)])
 
-    def _openvino(self, texts: list[str]) -> Vectors:
-        assert self._hidden is not None
-        features = self._models[0].preprocess(texts)
-        mask = features["attention_mask"].numpy()
-        hidden = self._hidden(features["input_ids"].numpy(), mask)
-        if self.identity.pooling == "cls":
-            vectors = hidden[:, 0]
-        else:
-            # Padded tokens weigh 0; every text has at least its two special tokens.
-            weight = mask[:, :, None].astype(np.float32)
-            vectors = (hidden * weight).sum(1) / weight.sum(1)
-        if self.identity.normalise:
-            vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.asarray(vectors, np.float32)
-
 
 @contextmanager
 def _explained(name: str, device: str) -> Iterator[None]:
@@ -168,8 +127,12 @@ def _explained(name: str, device: str) -> Iterator[None]:
         ) from error
 
 
-def _load(card: ModelCard, folder: Path, device: str, dtype: str) -> Any:
-    """sentence-transformers' own layers in the card's order; what the folder says must agree."""
+def load_model(card: ModelCard, folder: Path, device: str, dtype: str) -> Any:
+    """sentence-transformers' own layers in the card's order; what the folder says must agree.
+
+    Raises:
+        MemreproError: naming what the folder has and what the card says.
+    """
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import (
@@ -303,42 +266,3 @@ def _head(card: ModelCard, folder: Path, hidden: int) -> Any:
             "and be linear"
         )
     return head
-
-
-def _compile(card: ModelCard, model: Any) -> Callable[[Any, Any], Vectors]:
-    """(ids, mask), both (n, t) → the last hidden states (n, t, d), by OpenVINO."""
-    import openvino
-    import torch
-
-    kind = model[0].auto_model.config.model_type
-    if kind not in _COMPILED or card.recipe not in ONLY_POOLED:
-        raise MemreproError(
-            f"encoder {card.name!r} is a {kind!r} with {card.recipe}, which the openvino route "
-            f"does not know ({', '.join(_COMPILED)}; {', '.join(ONLY_POOLED)}): use "
-            "runtime='torch'"
-        )
-
-    class Hidden(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = model[0].auto_model
-
-        def forward(self, input_ids: Any, attention_mask: Any) -> Any:
-            return self.inner(
-                input_ids=input_ids, attention_mask=attention_mask, return_dict=False
-            )[0]
-
-    # Two texts of unequal length, so that the trace sees padding.
-    features = model.preprocess(["hello there, world", "a"])
-    example = {name: features[name] for name in ("input_ids", "attention_mask")}
-    converted = openvino.convert_model(Hidden(), example_input=example)
-    # Where a CPU has AMX the default precision is bfloat16.
-    settings = {"INFERENCE_PRECISION_HINT": "f32"}
-    compiled = openvino.Core().compile_model(converted, "CPU", settings)
-    request = compiled.create_infer_request()
-
-    def run(ids: Any, mask: Any) -> Vectors:
-        result = request.infer({"input_ids": ids, "attention_mask": mask})
-        return np.asarray(result[compiled.output(0)], np.float32)
-
-    return run

@@ -53,8 +53,8 @@ PARTS = {
     ),
     "models": Part(
         "encoders and language models",
-        ("models/**/*", "wheels/**/*", "tuned/**/*", "tuning/**/*"),
-        "they are fetched again", cached=True,
+        ("models/**/*", "graphs/**/*", "wheels/**/*", "tuned/**/*", "tuning/**/*"),
+        "they are fetched or made again", cached=True,
     ),
 }  # fmt: skip
 FREELY = (LEFT, OBJECTS, "build")

@@ -87,7 +87,10 @@ def rehearse(
         _plan_faults(server, [one for one in stages if one.name not in _done(checkout)], downloads)
         # The largest data's chain takes longest: its stages go first.
         stages.sort(key=lambda stage: -_bytes_below(stage, stages, downloads))
-        at_once = 1 if scale > _ALONE else min(os.cpu_count() or 1, 4)
+        cores = os.cpu_count() or 1
+        at_once = 1 if scale > _ALONE else min(cores, 4)
+        # Threads of one stage that wait for cores which another holds take the processor meanwhile.
+        environment["OMP_NUM_THREADS"] = str(max(1, cores // at_once))
         for step in run_stages(stages, checkout, environment, folder / "log.txt", at_once):
             add(step)
         unmet = any(server.faults.values()) or server.mistakes

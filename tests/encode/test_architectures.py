@@ -26,9 +26,9 @@ from transformers import (
 )
 
 from memrepro.encode.encoder import EncoderIdentity
+from memrepro.encode.load import placed_encoder
 from memrepro.encode.models import model_card, registry
 from memrepro.encode.placement import Placement, placement
-from memrepro.encode.sentence_transformer import SentenceTransformerEncoder
 from memrepro.encode.vectors import vector_key
 from memrepro.errors import MemreproError
 
@@ -87,8 +87,9 @@ def make_tokenizer(folder, kind, end_token):
 
 
 @pytest.fixture
-def tiny(tmp_path):
+def tiny(tmp_path, monkeypatch):
     """Name → (the entry's card in tiny sizes, its folder)."""
+    monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "cache"))
 
     def make(name, **changes):
         card, kind = model_card(name), KIND_OF[name]
@@ -127,7 +128,7 @@ def make_head(folder, stated=HIDDEN, real=HIDDEN, activation="linear.Identity"):
 
 
 def load(card, folder, runtime="torch"):
-    return SentenceTransformerEncoder(card, folder, Placement(runtime=runtime))
+    return placed_encoder(card, folder, Placement(runtime=runtime))
 
 
 def token_ids(card, folder, text):

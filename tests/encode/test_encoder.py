@@ -95,6 +95,26 @@ print(load_encoder({NAME!r}, device="cpu").encode(["hello"], "query").shape)
     assert (run.stdout, run.stderr) == ("(1, 384)\n", "")
 
 
+def test_a_kept_graph_is_loaded_without_the_libraries_that_made_it(tmp_path, openvino, monkeypatch):
+    """Made once, loaded alone, and made again where a byte of it is another."""
+    monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path))
+    want = openvino.encode(TEXTS, "document")
+    np.testing.assert_array_equal(load_encoder(NAME, device="cpu").encode(TEXTS, "document"), want)
+    (weights,) = tmp_path.glob("graphs/*/graph.bin")
+    whole = weights.read_bytes()
+    code = f"""
+import sys
+from memrepro.encode.load import load_encoder
+load_encoder({NAME!r}, device="cpu")
+print({{"torch", "transformers", "sentence_transformers"}} & set(sys.modules))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "set()\n"
+    weights.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    np.testing.assert_array_equal(load_encoder(NAME, device="cpu").encode(TEXTS, "document"), want)
+    assert weights.read_bytes() == whole
+
+
 def test_import_is_light():
     heavy = "{'torch', 'openvino', 'sklearn'}"
     code = f"import sys, memrepro.encode.load; print({heavy} & set(sys.modules))"

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from memrepro.core.prepared import load
 from memrepro.encode.encoder import EncoderIdentity, Role
 from memrepro.encode.load import TokenCounter
 from memrepro.encode.models import model_card
-from memrepro.encode.placement import placement
+from memrepro.encode.placement import Placement, placement
 from memrepro.encode.vectors import VectorStore, vector_key
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -61,12 +60,8 @@ class Work:
 def identity(encoder: str, device: str) -> EncoderIdentity:
     """Under which an encoder's vectors are kept, without loading it."""
     card = model_card(encoder)
-    on_gpu = device == "cuda"
-    runtime = "torch" if on_gpu else placement(card, 0, []).runtime
-    return EncoderIdentity(
-        card.name, card.revision, card.maximum_length, card.recipe, card.normalise,
-        card.dtype if on_gpu else "float32", f"{runtime} {version(runtime)} {device}",
-    )  # fmt: skip
+    on_gpu = Placement((device,), "torch", card.dtype)
+    return (on_gpu if device == "cuda" else placement(card, 0, [])).identity(card)
 
 
 def works_of(
