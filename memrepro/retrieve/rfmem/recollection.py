@@ -171,7 +171,7 @@ def recollect(
     quick = isinstance(settings, Released) and pays(corpus)
     started = by_products(corpus) if quick else by_vectors(corpus)
     beam = _Beam(started, np.zeros(len(everyone)), none, none)
-    seen = np.zeros((len(everyone), int(np.diff(corpus.first).max())), np.bool_)
+    seen = np.zeros((len(everyone), corpus.width), np.bool_)
     count = np.zeros(len(everyone), np.int64)
     rounds = []
     for depth in range(settings.rounds):
@@ -192,7 +192,8 @@ def recollect(
         held = held[np.argsort(rank[held], kind="stable")]
         # A doc that two kept branches of a query found belongs to the first.
         ids = query[held] * seen.shape[1] + doc[held]
-        found = held[np.sort(np.unique(ids, return_index=True)[1])]
+        order = ids.argsort(kind="stable")
+        found = held[np.sort(order[within(ids[order]) == 0])]
         seen[query[found], doc[found]] = True
         count += np.bincount(query[found], minlength=len(count))
         position = within(beam.query)
@@ -206,8 +207,9 @@ def recollect(
         if not going.any():
             break
         held = held[going[rank[held]]]
+        number = np.cumsum(going) - 1
         beam = _Beam(
-            beam.branches.mix(settings.alpha, parent[going], rank[held], place[held]),
+            beam.branches.mix(settings.alpha, parent[going], number[rank[held]], place[held]),
             total[going],
             position[parent[going]],
             cluster[going],
@@ -326,12 +328,12 @@ def _select(
         for one that is not, shape (n_branches, B); and of the kept ones parent, cluster and score.
     """
     width = settings.beam_width
-    grown, place = np.unique(branch * width + label, return_inverse=True)
+    place = branch * width + label
+    grown = np.flatnonzero(np.bincount(place))
     parent, cluster = np.divmod(grown, width)
-    total = np.zeros(len(grown))
-    np.add.at(total, place, score)
+    total = np.bincount(place, score)[grown].astype(np.float64)
     if isinstance(settings, Released):
-        total += beam.score[parent]
+        total = total + beam.score[parent]
     order = np.lexsort((grown, -total, beam.query[parent]))
     order = order[within(beam.query[parent[order]]) < width]
     kept = np.full((len(beam.query), width), -1)
