@@ -66,9 +66,9 @@ class OfProducts(Branches):
         width = products.shape[1]
         if n < width:
             least = np.partition(products, width - n, axis=1)[:, width - n]
-            branch, doc = np.nonzero((products >= least[:, None]) & (products > -np.inf))
+            branch, doc = ((products >= least[:, None]) & (products > -np.inf)).nonzero()
         else:
-            branch, doc = np.nonzero(products > -np.inf)
+            branch, doc = (products > -np.inf).nonzero()
         similarity = products[branch, doc]
         order = np.lexsort((self.shared.ties[memory[branch], doc], -similarity, branch))
         order = order[within(branch) < n]
