@@ -232,12 +232,17 @@ def _ranked_together(block: Sequence[tuple[Request, Doubles]], k: int) -> Rankin
             scores[start : (start := start + len(own)), :n] = own
     docs, reached = top_rows(scores, ties, memory, k)
     found = reached > -np.inf
-    place = docs + (np.cumsum(docs_of) - docs_of)[memory][:, None]
+    ends = np.concatenate([[0], found.sum(axis=1).cumsum()])
+    hits, first = docs[found].tolist(), 0
+    doc_ids: list[str] = []
+    for one, last in zip(keys, ends[np.bincount(memory).cumsum()].tolist(), strict=True):
+        doc_ids += map(one.doc_ids.__getitem__, hits[first:last])
+        first = last
     return Rankings(
         [query_id for request, _ in block for query_id in request.query_ids],
-        np.array([doc_id for one in keys for doc_id in one.doc_ids], object)[place[found]],
+        np.array(doc_ids, object),
         reached[found].astype(np.float64),
-        np.cumsum([0, *found.sum(axis=1)]),
+        ends,
     )
 
 
