@@ -35,7 +35,7 @@ class Branches(ABC):
     def mix(self, alpha: float, parent: Ints, branch: Ints, place: Ints) -> "Branches":
         """New branches by Eq. 6.
 
-        Of each its parent is given; of each of their docs its new branch, a number from 0, ascending,
+        Of each its parent is given; of each of their docs its new branch, from 0 and ascending,
         and its place. Each new branch has a doc.
         """
 
