@@ -46,7 +46,7 @@ def drawn(n_keys: int, n_queries: int) -> Request:
 
 
 def by_product(request: Request) -> list:
-    return best_first(request, request.doc_scores(), K)
+    return best_first([(request, request.doc_scores())], K)
 
 
 def by_faiss(request: Request) -> list:

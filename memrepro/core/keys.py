@@ -1,17 +1,17 @@
 """Keys: what a memory is searched by, and the scores of docs through their keys."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memrepro.core.ranking import Ranking, top_rows
+from memrepro.core.ranking import Ranking, Rankings, top_rows
 from memrepro.core.similarity import Doubles, Floats, max_by_owner, products
 from memrepro.errors import MemreproError
 
 _BLOCK = 1 << 26  # scores held at once
+_RANKED = 1 << 16  # scores ranked at once: few enough for a processor's cache
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Keys:
         """
         vectors = self._vectors()
         if (self.rows[1:] > self.rows[:-1]).all():
-            return products(query_vectors, vectors[self.rows])
+            everything = len(self.rows) == len(vectors)
+            return products(query_vectors, vectors if everything else vectors[self.rows])
         rows, place = np.unique(self.rows, return_inverse=True)
         return products(query_vectors, vectors[rows])[:, place]
 
@@ -181,24 +182,68 @@ def blocks_of(
         yield block
 
 
-def best_first(
-    request: Request, scores: Doubles, k: int, ties: NDArray[np.integer] | None = None
-) -> list[Ranking]:
-    """The k best docs of each query of a request.
+def best_first(scored: Iterable[tuple[Request, Doubles]], k: int) -> Rankings:
+    """The k best docs of each query, in the order of the requests.
 
     Args:
-        request: whose queries and docs these are.
-        scores: shape (n_queries, n_docs).
+        scored: requests, each with the scores of its docs, shape (n_queries, n_docs).
         k: length of a ranking.
-        ties: what decides between docs of one score; those of the keys where it is None.
     """
-    docs, ends = top_rows(scores, request.keys.ties if ties is None else ties, k)
-    reached = scores[np.repeat(np.arange(len(scores)), np.diff(ends)), docs].tolist()
-    ids = list(map(request.keys.doc_ids.__getitem__, docs.tolist()))
-    return [
-        Ranking(query_id, tuple(ids[start:end]), tuple(reached[start:end]))
-        for query_id, (start, end) in zip(request.query_ids, pairwise(ends.tolist()), strict=True)
-    ]
+    parts = [_ranked_together(block, k) for block in _side_by_side(scored)]
+    sizes = [np.diff(part.ends) for part in parts]
+    return Rankings(
+        [query_id for part in parts for query_id in part.query_ids],
+        np.concatenate([np.zeros(0, object), *(part.doc_ids for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
+        np.concatenate([np.zeros(1, np.intp), *sizes]).cumsum(),
+    )
+
+
+def _side_by_side(
+    scored: Iterable[tuple[Request, Doubles]],
+) -> Iterator[list[tuple[Request, Doubles]]]:
+    """The requests in order, as many at once as a cache holds, each as wide as the widest."""
+    block: list[tuple[Request, Doubles]] = []
+    rows, width = 0, 0
+    for request, scores in scored:
+        rows, width = rows + len(scores), max(width, scores.shape[1])
+        if block and rows * width > _RANKED:
+            yield block
+            block, (rows, width) = [], scores.shape
+        block.append((request, scores))
+    if block:
+        yield block
+
+
+def _ranked_together(block: Sequence[tuple[Request, Doubles]], k: int) -> Rankings:
+    """As `best_first`; memories with fewer docs than another have −inf in their place."""
+    keys = [request.keys for request, _ in block]
+    docs_of = [len(one.doc_ids) for one in keys]
+    memory = np.repeat(np.arange(len(block)), [len(scores) for _, scores in block])
+    if len(block) == 1:
+        (((_, scores),), ties) = block, keys[0].ties[None]
+    else:
+        scores = np.full((len(memory), max(docs_of)), -np.inf)
+        ties = np.zeros((len(block), max(docs_of)), np.uint64)
+        start = 0
+        for number, (_, own) in enumerate(block):
+            n = docs_of[number]
+            ties[number, :n] = keys[number].ties
+            scores[start : (start := start + len(own)), :n] = own
+    docs, reached = top_rows(scores, ties, memory, k)
+    found = reached > -np.inf
+    ends = np.concatenate([[0], found.sum(axis=1).cumsum()])
+    hits, first = docs[found].tolist(), 0
+    doc_ids: list[str] = []
+    for one, last in zip(keys, ends[np.bincount(memory).cumsum()].tolist(), strict=True):
+        doc_ids += map(one.doc_ids.__getitem__, hits[first:last])
+        first = last
+    return Rankings(
+        [query_id for request, _ in block for query_id in request.query_ids],
+        np.array(doc_ids, object),
+        reached[found].astype(np.float64),
+        ends,
+    )
 
 
 def ranked(

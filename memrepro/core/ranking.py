@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from memrepro.errors import MemreproError
 
 COLUMNS = ["query_id", "doc_id", "rank", "score"]
+_SORTED = 256  # so many docs are sorted in less time than their best are picked out
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,51 @@ class Ranking:
                 f"{len(set(self.doc_ids))} of them distinct, and {len(self.scores)} scores: "
                 "each doc must stand once, with one score"
             )
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings(Sequence[Ranking]):
+    """The rankings of many queries as one table; a `Ranking` is made of it where one is asked for.
+
+    Attributes:
+        query_ids: shape (n_queries,).
+        doc_ids: of all rankings, one after the other, shape (n_hits,).
+        scores: that each doc was found by, shape (n_hits,).
+        ends: where each ranking begins and the last one ends, shape (n_queries + 1,).
+        recall: where the search was approximate, the share of the exact search's docs that these
+            hold, the least of any memory's; None where all are exact.
+    """
+
+    query_ids: Sequence[str]
+    doc_ids: NDArray[np.object_]
+    scores: NDArray[np.float64]
+    ends: NDArray[np.intp]
+    recall: float | None = None
+
+    @staticmethod
+    def of(rankings: Iterable[Ranking]) -> "Rankings":
+        """The rankings as a table."""
+        listed = list(rankings)
+        return Rankings(
+            [one.query_id for one in listed],
+            np.array(list(chain.from_iterable(one.doc_ids for one in listed)), object),
+            np.fromiter(chain.from_iterable(one.scores for one in listed), np.float64),
+            np.cumsum([0, *(len(one.doc_ids) for one in listed)]),
+        )
+
+    def __len__(self) -> int:
+        """The number of queries."""
+        return len(self.query_ids)
+
+    def __getitem__(self, at: Any) -> Any:
+        """One ranking, or a list of those of a slice."""
+        if isinstance(at, slice):
+            return [self[place] for place in range(len(self))[at]]
+        place = range(len(self))[at]
+        hits = slice(*self.ends[place : place + 2].tolist())
+        return Ranking(
+            self.query_ids[place], tuple(self.doc_ids[hits]), tuple(self.scores[hits].tolist())
+        )
 
 
 def tie_keys(doc_ids: Sequence[str]) -> NDArray[np.uint64]:
@@ -57,13 +104,7 @@ def top_k(scores: NDArray[np.floating], ties: NDArray[np.integer], k: int) -> ND
     Raises:
         MemreproError: if k < 1 or a score is NaN.
     """
-    if k < 1:
-        raise MemreproError(f"k is {k}: a ranking needs k of at least 1")
-    if np.isnan(scores).any():
-        raise MemreproError(
-            f"{int(np.isnan(scores).sum())} of {scores.size} scores are NaN: an embedding is "
-            "damaged; delete the embedding cache and run the embed stage again"
-        )
+    _check(scores, k)
     chosen = np.arange(scores.size)
     if k < scores.size:
         # Only docs that reach the k-th best score can stand among the k best, ties included.
@@ -72,44 +113,68 @@ def top_k(scores: NDArray[np.floating], ties: NDArray[np.integer], k: int) -> ND
     return order[scores[order] > -np.inf]
 
 
+def _check(scores: NDArray[np.floating], k: int) -> None:
+    """Refuse what cannot be ranked."""
+    if k < 1:
+        raise MemreproError(f"k is {k}: a ranking needs k of at least 1")
+    if np.isnan(scores).any():
+        raise MemreproError(
+            f"{int(np.isnan(scores).sum())} of {scores.size} scores are NaN: an embedding is "
+            "damaged; delete the embedding cache and run the embed stage again"
+        )
+
+
 def top_rows(
-    scores: NDArray[np.floating], ties: NDArray[np.integer], k: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """`top_k` of each row of scores, shape (n_rows, n_docs), in a few steps for all of them.
+    scores: NDArray[np.floating], ties: NDArray[np.integer], memory: NDArray[np.intp], k: int
+) -> tuple[NDArray[np.intp], NDArray[np.floating]]:
+    """`top_k` of each row of scores, in a few steps for all of them.
+
+    Args:
+        scores: shape (n_rows, n_docs).
+        ties: of each memory's docs, shape (n_memories, n_docs).
+        memory: of each row, shape (n_rows,).
+        k: at least 1.
 
     Returns:
-        The docs of all rows, one row after the other, and where each row's begin and the last one's
-        end, shape (n_rows + 1,).
+        The docs of each row, best first, and their scores, each of shape (n_rows, min(k, n_docs));
+        a row with fewer scores above −inf ends with others, which are not to be returned.
+
+    Raises:
+        MemreproError: as `top_k`.
     """
+    _check(scores, k)
     n_rows, n_docs = scores.shape
-    if n_rows < 2 or k < 1 or np.isnan(scores).any():
-        found = [top_k(row, ties, k) for row in scores]
-        ends = np.cumsum([0, *map(len, found)])
-        return np.concatenate([np.zeros(0, np.intp), *found]), ends
-    if k < n_docs:
-        least = np.partition(scores, n_docs - k, axis=1)[:, n_docs - k]
-        chosen = np.flatnonzero(scores >= least[:, None])
+    n = min(k, n_docs)
+    # One more than n, which shows whether the last one ties; few docs are sorted as they are.
+    if n_docs > max(_SORTED, 2 * n):
+        docs = np.argpartition(scores, n_docs - n - 1, axis=1)[:, n_docs - n - 1 :]
+        order = np.argsort(-np.take_along_axis(scores, docs, axis=1), axis=1)
+        docs = np.take_along_axis(docs, order, axis=1)
     else:
-        chosen = np.arange(scores.size)
-    row, doc = np.divmod(chosen, n_docs)
-    reached = scores.ravel()[chosen]
-    order = np.lexsort((ties[doc], -reached, row))
-    # Of the first k of each row, those that may be returned.
-    rank = np.arange(len(row)) - np.searchsorted(row, np.arange(n_rows))[row]
-    order = order[(rank < k) & (reached[order] > -np.inf)]
-    return doc[order], np.searchsorted(row[order], np.arange(n_rows + 1))
+        docs = np.argsort(-scores, axis=1)[:, : n + 1]
+    reached = scores.ravel()[docs + n_docs * np.arange(n_rows)[:, None]]
+    tied = (reached[:, 1:] == reached[:, :-1]) & (reached[:, 1:] > -np.inf)
+    docs, reached = docs[:, :n], reached[:, :n]
+    if len(rows := np.flatnonzero(tied.any(axis=1))):
+        # Only docs that reach the n-th best score can stand among the n best.
+        row, doc = np.nonzero(scores[rows] >= reached[rows, -1:])
+        own = scores[rows[row], doc]
+        order = np.lexsort((ties[memory[rows[row]], doc], -own, row))
+        order = order[np.searchsorted(row, np.arange(len(rows)))[:, None] + np.arange(n)]
+        docs[rows], reached[rows] = doc[order], own[order]
+    return docs, reached
 
 
 def to_frame(rankings: Iterable[Ranking]) -> pd.DataFrame:
     """A run: one row a (query, doc), in the order of the rankings, rank from 1."""
-    listed = list(rankings)
-    sizes = [len(ranking.doc_ids) for ranking in listed]
+    table = rankings if isinstance(rankings, Rankings) else Rankings.of(rankings)
+    sizes = np.diff(table.ends)
     frame = pd.DataFrame(
         {
-            "query_id": np.repeat(np.array([r.query_id for r in listed], object), sizes),
-            "doc_id": list(chain.from_iterable(r.doc_ids for r in listed)),
-            "rank": np.concatenate([np.zeros(0), *(np.arange(1, n + 1) for n in sizes)]),
-            "score": np.fromiter(chain.from_iterable(r.scores for r in listed), np.float64),
+            "query_id": np.repeat(np.array(table.query_ids, object), sizes),
+            "doc_id": table.doc_ids,
+            "rank": np.arange(1, len(table.doc_ids) + 1) - np.repeat(table.ends[:-1], sizes),
+            "score": table.scores,
         },
         columns=COLUMNS,
     )

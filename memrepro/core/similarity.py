@@ -33,11 +33,11 @@ def max_by_owner(scores: NDArray[F], owner: NDArray[np.int64], n_docs: int) -> N
     Returns:
         Shape (n_docs,) or (n_queries, n_docs).
     """
+    if len(owner) == n_docs and (owner == np.arange(n_docs)).all():
+        return scores
     if (owner[1:] < owner[:-1]).any():
         order = np.argsort(owner, kind="stable")
         scores, owner = scores[..., order], owner[order]
-    if len(owner) == n_docs and (owner == np.arange(n_docs)).all():
-        return scores
     best = np.full((*scores.shape[:-1], n_docs), -np.inf, scores.dtype)
     if len(owner):
         starts = np.flatnonzero(np.r_[True, owner[1:] != owner[:-1]])

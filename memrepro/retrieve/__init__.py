@@ -23,7 +23,7 @@ _LEAST = {"seed": 0, "margin": 0, "units": 0, "hot": 0}
 class Retriever(Protocol):
     """Searches many (memory, query) pairs at once."""
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
         ...
 

@@ -34,7 +34,7 @@ def drawn(n_docs, n_keys, n_texts, seed=0, n_queries=5, dimension=24):
 
 
 def by_product(request, k):
-    return to_frame(best_first(request, request.doc_scores(), k))
+    return to_frame(best_first([(request, request.doc_scores())], k))
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_what_only_the_order_of_a_sum_tells_apart_is_left_to_the_product(n_queri
     assert len({float(score) for score in request.doc_scores()[0]}) > 1
     found = index.search_memory(request, 10)
     assert [one.doc_ids for one in found] == [
-        one.doc_ids for one in best_first(request, request.doc_scores(), 10)
+        one.doc_ids for one in best_first([(request, request.doc_scores())], 10)
     ]
     assert asked_product == [n_queries]
 
@@ -164,7 +164,7 @@ def test_the_rule_says_which_memories_go_through_faiss_and_the_order_stays(monke
     )
     found = Dense(5).search(requests)
     assert searched == [60, 61]
-    expected = [one for r in requests for one in best_first(r, r.doc_scores(), 5)]
+    expected = best_first([(r, r.doc_scores()) for r in requests], 5)
     assert to_frame(found).equals(to_frame(expected))
 
 
@@ -175,7 +175,7 @@ def test_a_corpus_too_large_to_scan_is_looked_up_and_its_recall_is_measured(monk
     assert index.lists_of(10**9, 70) == 33
     monkeypatch.setattr(index, "lists_of", lambda n_queries, n_keys: 32)
     request = drawn(4000, 4000, 4000, n_queries=128)
-    scan = best_first(request, request.doc_scores(), 20)
+    scan = best_first([(request, request.doc_scores())], 20)
     found = index.search_memory(request, 20)
     shares = [len({*a.doc_ids} & {*b.doc_ids}) / 20 for a, b in zip(scan, found, strict=True)]
     assert found.recall == pytest.approx(np.mean(shares[::2]))  # of 64 of the queries

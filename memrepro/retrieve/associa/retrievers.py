@@ -60,7 +60,7 @@ class Associa(Settings):
                 f"merge_threshold is {self.merge_threshold}: it must be above 0, at most 1"
             )
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
         found = []
         for request in requests:
@@ -140,7 +140,7 @@ class DeliberatedAssocia(Associa):
             deliberator = EntryDeliberator(self.model, models[self.model])
         return Deliberating(**vars(self), embed=embed, deliberator=deliberator or Coverage())
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """Refuse: nothing says what is missing, or turns it into a vector."""
         raise MemreproError(
             "associa.deliberated has no encoder: it embeds queries that it makes itself; run it "
@@ -155,7 +155,7 @@ class Deliberating(DeliberatedAssocia):
     embed: Embed
     deliberator: Deliberator
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
         found = []
         for block in blocks_of(requests, _size, _BLOCK):
@@ -242,13 +242,15 @@ class WithoutAssociation:
 
     k: int
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
-        found = []
-        for request, key_scores in score_all(requests):
-            said = np.array([field == "utterance" for field in request.keys.fields])
-            found += best_first(request, request.keys.best(key_scores, said), self.k)
-        return found
+        return best_first(
+            (
+                (one, one.keys.best(scores, np.array(one.keys.fields) == "utterance"))
+                for one, scores in score_all(requests)
+            ),
+            self.k,
+        )
 
 
 RETRIEVERS = {

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -67,15 +67,12 @@ class BM25:
             if value not in known:
                 raise MemreproError(f"bm25: unknown value {value!r}: known are {', '.join(known)}")
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
-        found = []
-        for request in requests:
-            keys = request.keys
-            ties = keys.ties if self.ties == "id" else np.arange(len(keys.doc_ids))[::-1]
-            lexical = self.doc_scores(keys, request.query_texts)
-            found += best_first(request, lexical, self.k, ties)
-        return found
+        if self.ties == "reverse_input":
+            requests = [_last_first(request) for request in requests]
+        scored = ((one, self.doc_scores(one.keys, one.query_texts)) for one in requests)
+        return best_first(scored, self.k)
 
     def doc_scores(self, keys: Keys, queries: Sequence[str]) -> Doubles:
         """BM25 of each query with each doc's best key, shape (n_queries, n_docs)."""
@@ -89,6 +86,12 @@ class BM25:
         index = Postings(corpus, self.k1, self.b, self.epsilon)
         of_keys = np.array([index.scores(lexicon.numbers(text)) for text in queries])
         return max_by_owner(of_keys, keys.owner, len(keys.doc_ids))
+
+
+def _last_first(request: Request) -> Request:
+    """The request with ties that put the last doc of the memory first."""
+    ties = np.arange(len(request.keys.doc_ids), dtype=np.uint64)[::-1]
+    return replace(request, keys=replace(request.keys, ties=ties))
 
 
 @dataclass(frozen=True)
@@ -111,18 +114,20 @@ class Hybrid:
         if not 0 <= self.alpha <= 1:
             raise MemreproError(f"bm25.hybrid: alpha is {self.alpha}, and must lie in 0..1")
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
-        words, found = BM25(self.k), []
-        for request, key_scores in score_all(requests):
-            lexical = words.doc_scores(request.keys, request.query_texts)
-            best = lexical.max(axis=1, keepdims=True)
-            share = np.divide(lexical, best, out=np.zeros_like(lexical), where=best > 0)
-            dense = request.keys.best(key_scores)
-            with np.errstate(invalid="ignore"):  # 0 · −∞ of a doc without a key: not used below
-                mixed = self.alpha * dense + (1 - self.alpha) * share
-            found += best_first(request, np.where(np.isneginf(dense), dense, mixed), self.k)
-        return found
+        scored = score_all(requests)
+        return best_first(((one, self._mixed(one, scores)) for one, scores in scored), self.k)
+
+    def _mixed(self, request: Request, key_scores: Doubles) -> Doubles:
+        """The mixture of each query with each doc, shape (n_queries, n_docs)."""
+        lexical = BM25(self.k).doc_scores(request.keys, request.query_texts)
+        best = lexical.max(axis=1, keepdims=True)
+        share = np.divide(lexical, best, out=np.zeros_like(lexical), where=best > 0)
+        dense = request.keys.best(key_scores)
+        with np.errstate(invalid="ignore"):  # 0 · −∞ of a doc without a key: not used below
+            mixed = self.alpha * dense + (1 - self.alpha) * share
+        return np.where(np.isneginf(dense), dense, mixed)
 
 
 RETRIEVERS = {"bm25": BM25, "hybrid": Hybrid}

@@ -8,14 +8,16 @@ product is faster share it (`core.keys.score_all`).
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memrepro.core.keys import Request, best_first, ranked, score_all
-from memrepro.core.ranking import Ranking, top_k
+from memrepro.core.ranking import Ranking, Rankings, top_k
 from memrepro.core.similarity import Doubles, Floats, products
 
 Places = NDArray[np.intp]
@@ -32,16 +34,6 @@ _WIDER = 8  # times as many candidates, where so many do not suffice
 _MATRIX = 4  # queries from which a product of matrices is faster than pairs
 _BLOCK, _GPU_BLOCK = 1 << 13, 1 << 20  # vectors in an index at once
 _GPU_MOST = 2048  # candidates that faiss returns from a GPU
-
-
-class Rankings(list[Ranking]):
-    """Rankings, and how many of the exact search's docs they hold where one was approximate.
-
-    Attributes:
-        recall: the least of any memory's; None where all are exact.
-    """
-
-    recall: float | None = None
 
 
 def through_faiss(n_keys: int) -> bool:
@@ -63,16 +55,18 @@ def search(requests: Sequence[Request], k: int) -> Rankings:
     """The k best docs of each query, in the order of the requests."""
     large = [r.keys.vectors is not None and through_faiss(len(r.keys.rows)) for r in requests]
     scored = score_all([r for r, one in zip(requests, large, strict=True) if not one])
-    found, recalls = Rankings(), []
+    small = best_first(((request, request.keys.best(one)) for request, one in scored), k)
+    if not any(large):
+        return small
+    found, recalls, others = list[Ranking](), list[float](), iter(small)
     for request, one in zip(requests, large, strict=True):
         if one:
             rankings = search_memory(request, k)
             found += rankings
             recalls += [] if rankings.recall is None else [rankings.recall]
         else:
-            found += best_first(request, request.keys.best(next(scored)[1]), k)
-    found.recall = min(recalls, default=None)
-    return found
+            found += islice(others, len(request.query_ids))
+    return replace(Rankings.of(found), recall=min(recalls, default=None))
 
 
 def search_memory(request: Request, k: int) -> Rankings:
@@ -80,12 +74,12 @@ def search_memory(request: Request, k: int) -> Rankings:
     memory = _Memory(request, k)
     everyone = np.arange(len(request.query_ids))
     if lists := lists_of(len(everyone), len(memory.rows)):
-        found = Rankings(one for one, _ in memory.looked_up(lists))
+        found = [one for one, _ in memory.looked_up(lists)]
         sample = everyone[:: -(-len(everyone) // _SAMPLE)]
         exact = [set(one.doc_ids) for one in memory.product(sample)]
         held = [docs & set(found[i].doc_ids) for docs, i in zip(exact, sample, strict=True)]
-        found.recall = sum(map(len, held)) / max(1, sum(map(len, exact)))
-        return found
+        recall = sum(map(len, held)) / max(1, sum(map(len, exact)))
+        return replace(Rankings.of(found), recall=recall)
     rankings: dict[int, Ranking] = {}
     waiting = everyone
     for wanted in (memory.first, _WIDER * memory.first):
@@ -93,7 +87,7 @@ def search_memory(request: Request, k: int) -> Rankings:
         rankings |= {number: ranking for number, (ranking, certain) in tried if certain}
         waiting = np.array([i for i in everyone.tolist() if i not in rankings], np.intp)
     rankings |= zip(waiting.tolist(), memory.product(waiting), strict=True)
-    return Rankings(rankings[number] for number in everyone.tolist())
+    return Rankings.of(rankings[number] for number in everyone.tolist())
 
 
 class _Memory:

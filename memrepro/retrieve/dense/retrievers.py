@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from memrepro.core.key_schemes import EXPANSION
-from memrepro.core.keys import Request, best_first, ranked, score_all
+from memrepro.core.keys import Keys, Request, best_first, ranked, score_all
 from memrepro.core.ranking import Ranking, top_k
+from memrepro.core.similarity import Doubles
 from memrepro.retrieve.dense import index
 
 
@@ -17,7 +18,7 @@ class Dense:
 
     k: int
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests; all large memories through faiss."""
         return index.search(requests, self.k)
 
@@ -35,19 +36,21 @@ class Pooled:
 
     k: int
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
-        found = []
-        for request in requests:
-            keys, queries = request.keys, request.vectors_of_queries()
-            scores = np.full((len(queries), len(keys.doc_ids)), -np.inf)
-            owned, starts = np.unique(keys.owner, return_index=True)
-            # The mean's direction is the sum's; in double precision, as all scores.
-            sums = np.add.reduceat(keys.key_vectors().astype(np.float64), starts, axis=0)
-            sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
-            scores[:, owned] = queries.astype(np.float64) @ sums.T
-            found += best_first(request, scores, self.k)
-        return found
+        return best_first(((one, _pooled(one)) for one in requests), self.k)
+
+
+def _pooled(request: Request) -> Doubles:
+    """The similarity of each query with each doc, shape (n_queries, n_docs); −inf without a key."""
+    keys, queries = request.keys, request.vectors_of_queries()
+    scores = np.full((len(queries), len(keys.doc_ids)), -np.inf)
+    owned, starts = np.unique(keys.owner, return_index=True)
+    # The mean's direction is the sum's; in double precision, as all scores.
+    sums = np.add.reduceat(keys.key_vectors().astype(np.float64), starts, axis=0)
+    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+    scores[:, owned] = queries.astype(np.float64) @ sums.T
+    return scores
 
 
 @dataclass(frozen=True)
@@ -67,20 +70,18 @@ class Mixture:
     field: str
     alpha: float
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests; keys must be fielded."""
-        found = []
-        for request, key_scores in score_all(requests):
-            keys = request.keys
-            mine = np.array([field == self.field for field in keys.fields])
-            first, second = keys.best(key_scores, mine), keys.best(key_scores, ~mine)
-            with np.errstate(invalid="ignore"):  # 0 · −∞, where a field is missing: not used below
-                mixed = self.alpha * first + (1 - self.alpha) * second
-            scores = np.where(
-                np.isneginf(first), second, np.where(np.isneginf(second), first, mixed)
-            )
-            found += best_first(request, scores, self.k)
-        return found
+        scored = score_all(requests)
+        return best_first(((one, self._mixed(one.keys, scores)) for one, scores in scored), self.k)
+
+    def _mixed(self, keys: Keys, key_scores: Doubles) -> Doubles:
+        """The mixture of each query with each doc, shape (n_queries, n_docs)."""
+        mine = np.array([field == self.field for field in keys.fields])
+        first, second = keys.best(key_scores, mine), keys.best(key_scores, ~mine)
+        with np.errstate(invalid="ignore"):  # 0 · −∞, where a field is missing: not used below
+            mixed = self.alpha * first + (1 - self.alpha) * second
+        return np.where(np.isneginf(first), second, np.where(np.isneginf(second), first, mixed))
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class RankMerged:
 
     k: int
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
         found = []
         for request, key_scores in score_all(requests):

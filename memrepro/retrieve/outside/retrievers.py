@@ -46,7 +46,7 @@ class Published:
         """Refuse a name that is not there."""
         read_published(self.ranking)
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests; the score is 1/rank, no similarity.
 
         Raises:

@@ -35,7 +35,8 @@ class Branches(ABC):
     def mix(self, alpha: float, parent: Ints, branch: Ints, place: Ints) -> "Branches":
         """New branches by Eq. 6.
 
-        Of each its parent is given; of each of their docs its new branch, ascending, and its place.
+        Of each its parent is given; of each of their docs its new branch, from 0 and ascending,
+        and its place. Each new branch has a doc.
         """
 
     @abstractmethod
@@ -69,7 +70,7 @@ class OfVectors(Branches):
     def mix(self, alpha: float, parent: Ints, branch: Ints, place: Ints) -> "OfVectors":
         """As `Branches`."""
         docs = self.corpus.docs
-        sizes = np.unique(branch, return_counts=True)[1]
+        sizes = np.bincount(branch)
         starts = np.cumsum(sizes) - sizes
         vectors = np.empty((len(parent), docs.shape[1]))
         step = max(1, _BLOCK // docs.shape[1])

@@ -89,7 +89,7 @@ def cluster_products(
     if n_clusters == 1:
         return np.zeros((n_problems, n_points), np.int32), np.zeros(n_problems, np.bool_)
     real = np.arange(n_points) < sizes[:, None]
-    doubt = _DOUBT * np.einsum("pii->pi", products).max(axis=1)
+    doubt = _DOUBT * _diagonals(products).max(axis=1)
     means = products.sum(axis=2) / sizes[:, None]
     offset = means - (means.sum(axis=1) / (2 * sizes))[:, None]
     centred = products - offset[:, :, None] - offset[:, None, :]
@@ -102,9 +102,14 @@ def cluster_products(
     return labels, unsure | doubtful
 
 
+def _diagonals(products: Doubles) -> Doubles:
+    """Squared lengths of points, shape (n_problems, n_points)."""
+    return products.diagonal(axis1=1, axis2=2)
+
+
 def _distances(products: Doubles) -> Floats:
     """Squared distances of points, shape (n_problems, n_points, n_points), rounded to float32."""
-    norms = np.einsum("pii->pi", products)
+    norms = _diagonals(products)
     distances = -2 * products + norms[:, :, None] + norms[:, None, :]
     rounded: Floats = np.maximum(distances, 0).astype(np.float32)
     return rounded
@@ -171,39 +176,41 @@ def _lloyd(
     are the first centres, (n_problems, n_clusters), and sizes as of `cluster_products`.
     """
     n_problems, n_points, _ = products.shape
-    clusters = np.arange(centres.shape[1])[:, None]
-    real = np.arange(n_points) < sizes[:, None]
-    norms = np.einsum("pii->pi", products)
+    n_clusters = centres.shape[1]
+    clusters = np.arange(n_clusters)[:, None]
+    padded = np.arange(n_points) >= sizes[:, None]
+    norms = _diagonals(products)
     greatest = norms.max(axis=1)
-    doubt = _DOUBT * greatest
     # scikit-learn's tolerance is by the mean variance of a dimension; 1.01: rounding.
     still = 1.01 * _TOLERANCE * norms.sum(axis=1) / (sizes * dimension)
     labels = np.full((n_problems, n_points), -1, np.int32)
     doubtful = np.zeros(n_problems, np.bool_)
-    open_ = np.arange(n_problems)
-    # A centre as weights of the points, (n_open, n_clusters, n_points).
+    # Of the problems whose labels may still change; a centre as weights of the points.
+    open_, last = np.arange(n_problems), labels
     weights = (centres[:, :, None] == np.arange(n_points)).astype(np.float64)
     for _ in range(_ITERATIONS):
-        own = products[open_]
-        within = weights @ own
+        within = weights @ products
         distances = (within * weights).sum(axis=2, keepdims=True) - 2 * within
         new = distances.argmin(axis=1).astype(np.int32)
+        new[padded] = n_clusters  # of no cluster
         nearest = np.partition(distances, 1, axis=1)
-        apart = np.where(real[open_], nearest[:, 1] - nearest[:, 0], np.inf)
-        unsure = apart.min(axis=1) <= doubt[open_]
-        settled = ((new == labels[open_]) | ~real[open_]).all(axis=1)
-        labels[open_] = new
-        members = (new[:, None, :] == clusters) & real[open_][:, None, :]
+        apart = nearest[:, 1] - nearest[:, 0]
+        apart[padded] = np.inf
+        members = new[:, None, :] == clusters
         held = members.sum(axis=2, keepdims=True)
-        moved = members / np.maximum(held, 1) - weights
-        shift = ((moved @ own) * moved).sum(axis=(1, 2))
+        means = members / np.maximum(held, 1)
+        moved = means - weights
+        shift = ((moved @ products) * moved).sum(axis=(1, 2))
         # Centres that are points alone do not move, and the labels stay.
-        settled |= shift <= 1e-12 * greatest[open_]
-        unsure |= (held == 0).any(axis=(1, 2)) | (~settled & (shift <= still[open_]))
-        doubtful[open_[unsure]] = True
+        settled = (new == last).all(axis=1) | (shift <= 1e-12 * greatest)
+        unsure = apart.min(axis=1) <= _DOUBT * greatest
+        unsure |= (held == 0).any(axis=(1, 2)) | (~settled & (shift <= still))
+        labels[open_], doubtful[open_] = new, unsure
         go_on = ~(settled | unsure)
-        open_, weights = open_[go_on], (weights + moved)[go_on]
-        if not len(open_):
-            break
+        if not go_on.any():
+            return labels, doubtful
+        open_, last, weights, products, padded, greatest, still = (
+            one[go_on] for one in (open_, new, means, products, padded, greatest, still)
+        )
     doubtful[open_] = True
     return labels, doubtful

@@ -46,6 +46,11 @@ class Corpus:
     memory: Ints
     originals: Doubles
 
+    @property
+    def width(self) -> int:
+        """How many docs the largest memory has."""
+        return int((self.first[1:] - self.first[:-1]).max())
+
 
 def corpus_of(asked: Sequence[QueryBatch]) -> Corpus:
     """The memories as one corpus; at least one, all of one dimension."""
@@ -59,11 +64,8 @@ def corpus_of(asked: Sequence[QueryBatch]) -> Corpus:
 
 
 def within(groups: Ints) -> Ints:
-    """The place of each element in its group, from 0; equal groups stand together."""
-    index = np.arange(len(groups))
-    starts = np.zeros_like(index)
-    starts[1:] = index[1:] * (groups[1:] != groups[:-1])
-    return index - np.maximum.accumulate(starts)
+    """The place of each element in its group, from 0; groups ascend."""
+    return np.arange(len(groups)) - groups.searchsorted(groups)
 
 
 def nearest(queries: Doubles, memory: Ints, corpus: Corpus, n: int) -> tuple[Ints, Ints, Doubles]:

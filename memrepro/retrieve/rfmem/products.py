@@ -21,7 +21,7 @@ _SAME = 1e-9  # squared distance below which docs may be equal
 
 def pays(corpus: Corpus) -> bool:
     """Whether all products of the docs take less time than their vectors would."""
-    n_docs = int(np.diff(corpus.first).max(initial=0))
+    n_docs = corpus.width
     n_memories, n_queries = len(corpus.first) - 1, len(corpus.originals)
     most = max(_PRODUCTS_AT_LEAST, _PRODUCTS_A_QUERY * n_queries // n_memories)
     return n_docs**2 <= most and n_memories * n_docs**2 <= _HELD and n_docs * n_queries <= _HELD
@@ -66,9 +66,9 @@ class OfProducts(Branches):
         width = products.shape[1]
         if n < width:
             least = np.partition(products, width - n, axis=1)[:, width - n]
-            branch, doc = np.nonzero((products >= least[:, None]) & (products > -np.inf))
+            branch, doc = ((products >= least[:, None]) & (products > -np.inf)).nonzero()
         else:
-            branch, doc = np.nonzero(products > -np.inf)
+            branch, doc = (products > -np.inf).nonzero()
         similarity = products[branch, doc]
         order = np.lexsort((self.shared.ties[memory[branch], doc], -similarity, branch))
         order = order[within(branch) < n]
@@ -86,9 +86,7 @@ class OfProducts(Branches):
         query = self.query[parent]
         memory, own = self.corpus.memory[query], self._own(place)[1]
         held = np.zeros((len(parent), self.products.shape[1]))
-        # New branches are numbered from 0 in the order of `branch`.
-        number = np.cumsum(np.r_[False, branch[1:] != branch[:-1]])[: len(branch)]
-        held[number, own] = 1
+        held[branch, own] = 1
         sums = np.empty_like(held)
         ends = np.searchsorted(memory, np.arange(len(self.shared.docs) + 1))
         for one in np.flatnonzero(np.diff(ends)):
@@ -130,7 +128,7 @@ class OfProducts(Branches):
 def by_products(corpus: Corpus) -> OfProducts:
     """A branch for each query: the query itself."""
     counts = np.diff(corpus.first)
-    n_memories, width = len(counts), int(counts.max(initial=0))
+    n_memories, width = len(counts), corpus.width
     docs = np.zeros((n_memories, width, width))
     originals = np.zeros((len(corpus.originals), width))
     products = np.full_like(originals, -np.inf)

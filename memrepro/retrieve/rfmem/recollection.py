@@ -171,7 +171,7 @@ def recollect(
     quick = isinstance(settings, Released) and pays(corpus)
     started = by_products(corpus) if quick else by_vectors(corpus)
     beam = _Beam(started, np.zeros(len(everyone)), none, none)
-    seen = np.zeros((len(everyone), int(np.diff(corpus.first).max())), np.bool_)
+    seen = np.zeros((len(everyone), corpus.width), np.bool_)
     count = np.zeros(len(everyone), np.int64)
     rounds = []
     for depth in range(settings.rounds):
@@ -188,11 +188,12 @@ def recollect(
         kept, parent, cluster, total = _select(beam, settings, branch, label, score)
         # The docs of kept branches, branch after branch.
         rank = kept[branch, label]
-        held = np.flatnonzero(rank >= 0)
-        held = held[np.argsort(rank[held], kind="stable")]
+        held = (rank >= 0).nonzero()[0]
+        held = held[rank[held].argsort(kind="stable")]
         # A doc that two kept branches of a query found belongs to the first.
         ids = query[held] * seen.shape[1] + doc[held]
-        found = held[np.sort(np.unique(ids, return_index=True)[1])]
+        order = ids.argsort(kind="stable")
+        found = held[np.sort(order[within(ids[order]) == 0])]
         seen[query[found], doc[found]] = True
         count += np.bincount(query[found], minlength=len(count))
         position = within(beam.query)
@@ -206,8 +207,9 @@ def recollect(
         if not going.any():
             break
         held = held[going[rank[held]]]
+        number = going.cumsum() - 1
         beam = _Beam(
-            beam.branches.mix(settings.alpha, parent[going], rank[held], place[held]),
+            beam.branches.mix(settings.alpha, parent[going], number[rank[held]], place[held]),
             total[going],
             position[parent[going]],
             cluster[going],
@@ -234,13 +236,13 @@ def _grow(
     scores = np.zeros(len(branch))
     docs = branches.corpus.docs
     counts = np.bincount(branch, minlength=len(branches.query))
-    starts = np.cumsum(counts) - counts
+    starts = counts.cumsum() - counts
     clusters = np.minimum(counts, settings.beam_width)
     # A sum of more places may round otherwise, and printed scores of equal docs hang on that.
     groups = clusters if isinstance(settings, Released) else counts
     for group in set(groups.tolist()) - {0}:
-        alike = np.flatnonzero(groups == group)
-        alike = alike[np.argsort(counts[alike], kind="stable")]
+        alike = (groups == group).nonzero()[0]
+        alike = alike[counts[alike].argsort(kind="stable")]
         n_clusters = int(clusters[alike[0]])
         step = max(1, _BLOCK // (int(counts[alike[-1]]) * docs.shape[1]))
         for at in range(0, len(alike), step):
@@ -258,7 +260,8 @@ def _grow(
                 again = np.flatnonzero(unsure & (sizes == n))
                 points = docs[place[which[again, :n]]]
                 label[again, :n] = cluster_all(points, n_clusters, settings.seed)[0]
-            labels[which[real]] = label[real]
+            at_real = which[real]
+            labels[at_real] = label[real]
             if isinstance(settings, Released):
                 score = _relevance(between, both, similarity[which], settings.relevance_weight)
             else:
@@ -268,7 +271,7 @@ def _grow(
                 score = _by_new_query(
                     between, first, squared, together, similarity[which], settings.alpha
                 )
-            scores[which[real]] = score[real]
+            scores[at_real] = score[real]
     return labels, scores
 
 
@@ -279,10 +282,8 @@ def _relevance(
 
     Both are whether two places are of candidates; where there is but one, no other is similar.
     """
-    between = np.where(both, between, -np.inf)
-    diagonal = np.arange(between.shape[1])
-    between[:, diagonal, diagonal] = -np.inf
-    closest = between.max(axis=2)
+    others = both & ~np.eye(both.shape[1], dtype=np.bool_)
+    closest = between.max(axis=2, where=others, initial=-np.inf)
     closest[closest == -np.inf] = 0
     scores: Doubles = weight * similarity - (1 - weight) * closest
     return scores
@@ -326,12 +327,12 @@ def _select(
         for one that is not, shape (n_branches, B); and of the kept ones parent, cluster and score.
     """
     width = settings.beam_width
-    grown, place = np.unique(branch * width + label, return_inverse=True)
+    place = branch * width + label
+    grown = np.bincount(place).nonzero()[0]
     parent, cluster = np.divmod(grown, width)
-    total = np.zeros(len(grown))
-    np.add.at(total, place, score)
+    total = np.bincount(place, score)[grown].astype(np.float64)
     if isinstance(settings, Released):
-        total += beam.score[parent]
+        total = total + beam.score[parent]
     order = np.lexsort((grown, -total, beam.query[parent]))
     order = order[within(beam.query[parent[order]]) < width]
     kept = np.full((len(beam.query), width), -1)

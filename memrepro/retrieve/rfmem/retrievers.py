@@ -60,21 +60,18 @@ class Familiarity:
     k: int
     floor: float = 0.0
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
-        found = []
-        for request in requests:
-            scores = request.doc_scores()
-            kept = np.where(scores >= self.floor, scores, -np.inf)
-            found += best_first(request, kept, self.k)
-        return found
+        scored = ((one, one.doc_scores()) for one in requests)
+        above = ((one, np.where(s >= self.floor, s, -np.inf)) for one, s in scored)
+        return best_first(above, self.k)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Recollection(Settings):
     """Retrieve → cluster → α-mix → iterate (§2.3, Algorithm 3)."""
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
         return [
             ranking
@@ -127,13 +124,13 @@ class _Gated(_Recollection, ABC):
     def gate(self) -> Gate:
         """What decides between the two paths."""
 
-    def probe(self, requests: Sequence[Request], found: list[Ranking]) -> list[Ranking]:
+    def probe(self, requests: Sequence[Request], found: Sequence[Ranking]) -> Sequence[Ranking]:
         """What the gate judges by: familiarity's rankings."""
         return found
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests; only unfamiliar ones recollect."""
-        found = Familiarity(self.k, self.floor).search(requests)
+        found = list(Familiarity(self.k, self.floor).search(requests))
         unsure = _unfamiliar(self.gate(), self.probe(requests, found))
         deeper = super().search(_only(requests, unsure))
         for place, ranking in zip(np.flatnonzero(unsure), deeper, strict=True):
@@ -183,7 +180,7 @@ class ReleasedRFMem(Released, _Gated):
         """Refuse an unknown form of the entropy."""
         self.gate()
 
-    def probe(self, requests: Sequence[Request], found: list[Ranking]) -> list[Ranking]:
+    def probe(self, requests: Sequence[Request], found: Sequence[Ranking]) -> Sequence[Ranking]:
         """What the gate judges by: familiarity's rankings, under the floor of the probe."""
         if self.probe_floor in (None, self.floor):
             return found

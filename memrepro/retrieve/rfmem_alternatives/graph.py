@@ -41,7 +41,7 @@ class GraphSearch:
     neighbours: int = 3
     rounds: int = 10
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
         rankings = []
         for request in requests:

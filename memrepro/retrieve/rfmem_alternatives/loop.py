@@ -89,7 +89,7 @@ class Loop(ABC):
     def mix(self, query: Floats, centroid: Floats, original: Floats) -> Floats:
         """The next query, of length 1; each of shape (dimension,)."""
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
         rankings = []
         for request in requests:

@@ -86,7 +86,7 @@ class Tiered:
         if self.cold and not self.warm_days:
             raise MemreproError("tiered: cold needs warm_days, as COLD holds what is older")
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests.
 
         Raises:

@@ -26,7 +26,7 @@ class TimeFiltered:
     k: int
     margin: int = 2
 
-    def search(self, requests: Sequence[Request]) -> list[Ranking]:
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
         found = []
         for request, key_scores in score_all(requests):

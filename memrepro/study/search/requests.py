@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from memrepro.core.extractions import Extractions
 from memrepro.core.key_builder import KeyBuilder
 from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset, Memory, Query
@@ -89,16 +90,20 @@ def read_vectors(experiment: Experiment) -> TextVectors:
 
 
 def make_requests(
-    dataset: Dataset, experiment: Experiment, vectors: TextVectors | None
-) -> list[Request]:
-    """One request a memory, in the data set's order; with vectors if there is an encoder."""
+    dataset: Dataset, experiment: Experiment, vectors: TextVectors | None,
+    extractions: Extractions | None = None,
+) -> list[Request]:  # fmt: skip
+    """One request a memory, in the data set's order; with vectors if there is an encoder.
+
+    The data set's extractions are read unless they are given.
+    """
     asked: dict[str, list[Query]] = {}
     for query in _queries(dataset, experiment):
         asked.setdefault(query.memory_id, []).append(query)
-    extractions = load_extractions(paths.extracted(experiment.dataset))
     builder = key_builder_for(experiment.key_scheme)(
-        experiment.granularity, experiment.key_scheme, extractions
-    )
+        experiment.granularity, experiment.key_scheme,
+        extractions or load_extractions(paths.extracted(experiment.dataset)),
+    )  # fmt: skip
     memories = [dataset.memories[memory_id] for memory_id in asked]
     made = builder.make_all(memories)
     picked: list[Floats | None] = [None] * len(memories)

@@ -1,7 +1,7 @@
 """retrieve: the runs of a study, and the traces that some leave; sees no qrels."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from memrepro.core.extractions import parent_of
+from memrepro.core.extractions import Extractions, parent_of
 from memrepro.core.keys import Request
 from memrepro.core.memory import Dataset
-from memrepro.core.prepared import load
+from memrepro.core.prepared import load, load_extractions
 from memrepro.core.ranking import COLUMNS, to_frame
 from memrepro.core.similarity import Floats
 from memrepro.encode.encoder import Encoder
@@ -140,15 +140,20 @@ def _by_requests(
             searched = (one.granularity, one.key_scheme, one.ranges, one.dates, one.asked)
             shared = by_data.setdefault((one.dataset, one.encoder), {})
             shared.setdefault(searched, []).append((name, setting))
+
+    @lru_cache(maxsize=1)
+    def read(key: str) -> tuple[Dataset, Extractions]:
+        return load(paths.prepared(key), key), load_extractions(paths.extracted(key))
+
     for (key, encoder), groups in by_data.items():
-        dataset = load(paths.prepared(key), key)
+        dataset, extractions = read(key)
         first_name, first_setting = next(iter(groups.values()))[0]
         first = settings[first_name][first_setting]
         vectors = read_vectors(first) if encoder else None
         for asked in groups.values():
             name, setting = asked[0]
             one = settings[name][setting]
-            yield one, dataset, make_requests(dataset, one, vectors), asked
+            yield one, dataset, make_requests(dataset, one, vectors, extractions), asked
 
 
 def _search(
