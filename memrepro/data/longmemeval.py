@@ -16,7 +16,14 @@ import orjson
 
 from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.data.gold import Gold
-from memrepro.data.reading import Skipped, check_skipped, minute, not_too_deep, uncollected, whole_texts
+from memrepro.data.reading import (
+    Skipped,
+    check_skipped,
+    minute,
+    not_too_deep,
+    uncollected,
+    whole_texts,
+)
 from memrepro.errors import MemreproError
 
 DUPLICATES = ("first", "last")
@@ -196,7 +203,7 @@ def _parts(file: BinaryIO, path: Path) -> Iterator[memoryview]:
     as long as to parse it.
     """
     held = bytearray(file.read(_CHUNK))
-    if (first := held.lstrip()[:1]) not in (b"[", b""):
+    if (first := bytes(held.lstrip()[:1])) not in (b"[", b""):
         raise MemreproError(
             f"{path} begins with {first.decode(errors='replace')!r}: LongMemEval's files hold a "
             "list of instances; delete it and fetch it anew"
@@ -297,12 +304,13 @@ def _flagged(slots: Sequence[_Slot], sessions: Sequence[Session]) -> dict[str, l
     # Dicts as ordered sets: a session or round with two flagged turns is one doc.
     found: dict[str, dict[str, None]] = {level: {} for level in _FLAGGED}
     for slot, session in zip(slots, sessions, strict=True):
-        if not any([turn.get("has_answer") for turn in slot.turns]):
+        flags = [turn.get("has_answer") for turn in slot.turns]
+        if not any(flags):
             continue
-        turns = iter(slot.turns)
+        flagged = iter(flags)
         for r in session.rounds:
             for turn in r.turns:
-                if not next(turns).get("has_answer"):
+                if not next(flagged):
                     continue
                 found["round"][r.round_id] = found["turn"][turn.turn_id] = None
                 if turn.field == "user" and "answer" in session.session_id:

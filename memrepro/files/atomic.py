@@ -149,7 +149,10 @@ class TableWriter:
             self._flush()
 
     def extend(self, *columns: Iterable[Any]) -> None:
-        """Add rows, given as columns of one length, in the order of the schema."""
+        """Add rows, given as columns of one length, in the order of the schema.
+
+        A column of texts may be given as their UTF-8 bytes, which are not checked again.
+        """
         for held, new in zip(self._columns, columns, strict=True):
             held += new
         while len(self._columns[0]) >= _ROWS:
@@ -158,17 +161,19 @@ class TableWriter:
     def _flush(self) -> None:
         import pyarrow as pa
 
-        group = [column[:_ROWS] for column in self._columns]
+        arrays = []
         try:
-            arrays = [pa.array(c, f.type) for c, f in zip(group, self._schema, strict=True)]
+            for column, field in zip(self._columns, self._schema, strict=True):
+                as_bytes = bool(column) and isinstance(column[0], bytes)
+                array = pa.array(column[:_ROWS], pa.binary() if as_bytes else field.type)
+                arrays.append(array.view(field.type) if as_bytes else array)
+                del column[:_ROWS]
         except UnicodeEncodeError as error:
             raise MemreproError(
                 f"{self._name}: {error.object[:40]!a} is not valid Unicode ({error.reason}), so "
                 "that it cannot be kept: repair the file that it comes from"
             ) from error
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
-        for column in self._columns:
-            del column[:_ROWS]
 
     def close(self) -> None:
         """Write what is left."""
