@@ -64,13 +64,15 @@ class Session:
     @cached_property
     def key(self) -> str:
         """A digest of the ids and texts: sessions with the same content have the same key."""
-        parts = [self.session_id]
+        # Lengths first, so that no two lists of parts read the same. Text by text, as one that is
+        # not ASCII would make all of them slow to encode.
+        parts = [f"{len(self.session_id)}:{self.session_id}".encode()]
         for r in self.rounds:
-            parts.append(r.round_id)
-            parts += (part for turn in r.turns for part in turn)
-        # Lengths first, so that no two lists of parts read the same.
-        text = "".join(f"{len(part)}:{part}" for part in parts)
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
+            parts.append(f"{len(r.round_id)}:{r.round_id}".encode())
+            for turn_id, name, text in r.turns:
+                head = f"{len(turn_id)}:{turn_id}{len(name)}:{name}{len(text)}:"
+                parts += (head.encode(), text.encode())
+        return hashlib.sha256(b"".join(parts)).hexdigest()[:32]
 
 
 @dataclass(frozen=True)

@@ -73,14 +73,22 @@ def save(pieces: Iterable[Piece], folder: Path) -> Iterator[Piece]:
                 if session.key in sessions:
                     continue
                 sessions.add(session.key)
-                for r in session.rounds:
-                    for turn in r.turns:
-                        name = text_id(turn.text)
-                        ids = (session.key, session.session_id, r.round_id, turn.turn_id)
-                        out["turns"].add(*ids, turn.field, name)
-                        if (digest := bytes.fromhex(name)) not in texts:
-                            texts.add(digest)
-                            out["texts"].add(name, turn.text)
+                turns = [(r.round_id, turn) for r in session.rounds for turn in r.turns]
+                encoded = [turn.text.encode() for _, turn in turns]
+                digests = [hashlib.sha256(data).digest()[:16] for data in encoded]
+                names = [digest.hex() for digest in digests]
+                out["turns"].extend(
+                    [session.key] * len(turns),
+                    [session.session_id] * len(turns),
+                    [round_id for round_id, _ in turns],
+                    [turn.turn_id for _, turn in turns],
+                    [turn.field for _, turn in turns],
+                    names,
+                )
+                for digest, name, data in zip(digests, names, encoded, strict=True):
+                    if digest not in texts:
+                        texts.add(digest)
+                        out["texts"].add(name, data)
             for q in piece.queries:
                 out["queries"].add(q.query_id, q.memory_id, q.text, q.at, q.kind)
             yield piece
@@ -149,6 +157,8 @@ def _fields_of_docs(memory: Memory, wanted: set[str]) -> dict[tuple[str, str], s
     """(granularity, id) of the docs wanted → fields of their turns; an id may be of several."""
     found: dict[tuple[str, str], set[str]] = {}
     for session in memory.sessions:
+        if wanted.isdisjoint((session.session_id, *_docs_within(session))):
+            continue
         for r in session.rounds:
             for turn in r.turns:
                 ids = (session.session_id, r.round_id, turn.turn_id)
@@ -211,12 +221,11 @@ def save_places(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
                 if session.key in seen:
                     continue
                 seen.add(session.key)
-                # A round's id may be that of its first turn.
-                for doc_id in dict.fromkeys(_docs_within(session)):
-                    if doc_id not in places:
-                        places[doc_id] = session.session_id
-                        out.add(doc_id, session.session_id)
-                    elif places[doc_id] != session.session_id:
+                docs = _docs_within(session)
+                new = [doc_id for doc_id in docs if doc_id not in places]
+                out.extend(new, [session.session_id] * len(new))
+                for doc_id in docs:
+                    if places.setdefault(doc_id, session.session_id) != session.session_id:
                         raise MemreproError(
                             f"doc {doc_id!r} lies in the sessions {places[doc_id]!r} and "
                             f"{session.session_id!r}: ids must tell the session"
@@ -224,12 +233,15 @@ def save_places(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
             yield piece
 
 
-def _docs_within(session: Session) -> Iterator[str]:
-    """The ids of a session's rounds and turns, but its own where a round has the same."""
+def _docs_within(session: Session) -> dict[str, None]:
+    """The ids of a session's rounds and turns, each once, but its own where one has the same."""
+    docs: dict[str, None] = {}
     for r in session.rounds:
-        for doc_id in (r.round_id, *(turn.turn_id for turn in r.turns)):
-            if doc_id != session.session_id:
-                yield doc_id
+        docs[r.round_id] = None  # which may be that of its first turn
+        for turn in r.turns:
+            docs[turn[0]] = None
+    docs.pop(session.session_id, None)
+    return docs
 
 
 def load_places(path: Path) -> dict[str, str]:

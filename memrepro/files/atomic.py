@@ -12,7 +12,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -131,34 +131,49 @@ def _where_formula(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.Data
 
 
 class TableWriter:
-    """A parquet file written row by row, so that a table larger than memory can be made."""
+    """A parquet file written part by part, so that a table larger than memory can be made."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         import pyarrow.parquet as pq  # large, and of no use to who reads and writes text alone
 
         self._schema, self._name = schema, path.name
-        self._rows: list[tuple[Any, ...]] = []
+        # Columns and not rows: each row would be one more object to the garbage collector.
+        self._columns: list[list[Any]] = [[] for _ in schema]
         self._writer = pq.ParquetWriter(path, schema, compression="zstd")
 
     def add(self, *row: Any) -> None:
         """Add one row, its values in the order of the schema."""
-        self._rows.append(row)
-        if len(self._rows) == _ROWS:
+        for column, value in zip(self._columns, row, strict=True):
+            column.append(value)
+        if len(self._columns[0]) >= _ROWS:
+            self._flush()
+
+    def extend(self, *columns: Iterable[Any]) -> None:
+        """Add rows, given as columns of one length, in the order of the schema.
+
+        A column of texts may be given as their UTF-8 bytes, which are not checked again.
+        """
+        for held, new in zip(self._columns, columns, strict=True):
+            held += new
+        while len(self._columns[0]) >= _ROWS:
             self._flush()
 
     def _flush(self) -> None:
         import pyarrow as pa
 
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
+        arrays = []
         try:
-            arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
+            for column, field in zip(self._columns, self._schema, strict=True):
+                as_bytes = bool(column) and isinstance(column[0], bytes)
+                array = pa.array(column[:_ROWS], pa.binary() if as_bytes else field.type)
+                arrays.append(array.view(field.type) if as_bytes else array)
+                del column[:_ROWS]
         except UnicodeEncodeError as error:
             raise MemreproError(
                 f"{self._name}: {error.object[:40]!a} is not valid Unicode ({error.reason}), so "
                 "that it cannot be kept: repair the file that it comes from"
             ) from error
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
-        self._rows.clear()
 
     def close(self) -> None:
         """Write what is left."""

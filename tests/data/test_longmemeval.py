@@ -142,9 +142,11 @@ def test_a_date_that_cannot_be_read_is_left_out(instance, date):
     assert all(repr(date) in reason for _, reason in dataset.skipped)
 
 
-def test_half_a_surrogate_pair_is_replaced(instance):
+def test_half_a_surrogate_pair_is_replaced(tmp_path, instance):
     instance["haystack_sessions"][0][0]["content"] = "a\ud800é"
-    assert read(instance).memories["q1"].rounds[0].fields["user"] == "a?é"
+    (tmp_path / "a.json").write_text(json.dumps([*many(instance, 3)]))
+    for memory in load(tmp_path).memories.values():
+        assert memory.rounds[0].fields["user"] == "a?é"
 
 
 FAULTS = [
@@ -201,8 +203,13 @@ def test_the_folder_must_hold_one_file(tmp_path, instance):
         (b"", "is not whole JSON: .* after 0 whole instances, not behind byte 0 of 0"),
         (b"[1, 2", "not behind byte 5 of 5; it is truncated or damaged: delete it and run the"),
         (b'["\xff"]', "is not whole JSON"),
-        (b"[" * 99_999, "nests more than 100 levels deep"),
-        (b'[{"a":' + b'{"a":' * 99_999, "nests more than 100 levels deep"),
+        (b"[" * 99_999, "nests too deep"),
+        (b'[{"a":' + b'{"a":' * 99_999, "is not whole JSON: a comma is missing"),
+        (b'[{"a":' + b'{"b":' * 99_999, "nests too deep"),
+        (b'[{"a": [1, {"a": 2}]}]', "is not whole JSON"),
+        (b'[{"a": 1} {"a": 2}]', "is not whole JSON: a comma is missing after 0 whole instances"),
+        (b'[{"a": 1}, {"a": 2},]', "is not whole JSON: .* after 1 whole instances"),
+        (b'[{"a": 1}, {"a": 2}] 3', "is not whole JSON: .* after 1 whole instances"),
     ],
 )
 def test_a_file_that_is_no_json_list(tmp_path, text, said):

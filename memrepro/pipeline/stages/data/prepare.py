@@ -24,7 +24,7 @@ from memrepro.text.lengths import save_lengths
 def sizes(piece: Piece) -> dict[str, str | int]:
     """A memory's id, its number of queries, sessions and rounds, and of rounds with each field."""
     memory = piece.memory
-    fields = Counter(name for r in memory.rounds for name in r.fields)
+    fields = Counter(name for r in memory.rounds for name in {t.field for t in r.turns})
     return {
         "memory_id": memory.memory_id,
         "queries": len(piece.queries),
