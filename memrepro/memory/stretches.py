@@ -74,6 +74,8 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
 
 # Times that are looked around together, and segments that are looked through for each stretch.
 _TOGETHER, _FEW = 512, 64
+# Rows in one statement: SQLite takes 32,766 values.
+_ROWS = 4096
 Around = tuple[float, float, Sequence[Message], Sequence[tuple[str, float, float]]]
 
 
@@ -147,15 +149,19 @@ def keep(db: sqlite3.Connection, segments: Mapping[str, tuple[Sequence[Message],
             for message in messages
             for event in dated_events(message.text, day(message.at))
         ]
-    db.executemany(
-        "INSERT INTO segments (segment_id, tier, start, end, text, last_access)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        rows,
-    )
+    # Many rows in one statement, as FTS5 writes the words to the disk at the end of each.
+    for at in range(0, len(rows), _ROWS):
+        some = rows[at : at + _ROWS]
+        db.execute(
+            "INSERT INTO segments (segment_id, tier, start, end, text, last_access) VALUES "
+            + ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(some)),
+            [value for row in some for value in row],
+        )
     db.executemany("INSERT INTO segment_messages VALUES (?, ?, ?)", held)
     db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?)", days)
 
 
 def _drop(db: sqlite3.Connection, keys: Sequence[str]) -> None:
     for table in ("segments", "segment_messages", "events"):
-        db.executemany(f"DELETE FROM {table} WHERE segment_id = ?", [(key,) for key in keys])
+        which = "WHERE segment_id IN (SELECT value FROM json_each(?))"
+        db.execute(f"DELETE FROM {table} {which}", (json.dumps(keys),))
