@@ -105,10 +105,20 @@ class Journal:
         self.connection.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All that is written within is committed to the disk together, or not at all."""
-        with self._within("BEGIN IMMEDIATE"):
-            yield self.connection
+    def transaction(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
+        """All that is written within is committed to the disk together, or not at all.
+
+        Args:
+            waits: for the disk; else a power cut, but no kill, may take back what is written.
+        """
+        if not waits:
+            self.connection.execute("PRAGMA synchronous=NORMAL")
+        try:
+            with self._within("BEGIN IMMEDIATE"):
+                yield self.connection
+        finally:
+            if not waits:
+                self.connection.execute("PRAGMA synchronous=FULL")
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -258,8 +268,12 @@ class Journal:
 
     def texts(self, segment_ids: Sequence[str]) -> list[str]:
         """The segments' texts, in order."""
-        query = "SELECT text FROM segments WHERE segment_id = ?"
-        return [self.connection.execute(query, (key,)).fetchone()[0] for key in segment_ids]
+        rows = self.connection.execute(
+            "SELECT s.text FROM json_each(?) one JOIN segments s ON s.segment_id = one.value"
+            " ORDER BY one.key",
+            (json.dumps(segment_ids),),
+        )
+        return [text for (text,) in rows]
 
     def sources(self, segment_ids: Sequence[str]) -> tuple[str, ...]:
         """The ids of the messages of segments, each once, in order."""

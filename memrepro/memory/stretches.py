@@ -48,8 +48,10 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
     clock, newest = journal.get("clock"), journal.last(1)
     # What was the last stretch may be closed now, and what is the last may be open again.
     ends = [m.at for m in newest]
-    anchors = {*times, *ends, *(journal.get("newest") or ())}
-    journal.put("newest", ends)
+    anchors = {*times, *ends, *(noted := journal.get("newest") or ())}
+    # A transaction that writes nothing does not wait for the disk.
+    if noted != ends:
+        journal.put("newest", ends)
     came: dict[str, tuple[Sequence[Message], str]] = {}
     went: list[str] = []
     for first, done, messages, here in _around(journal, sorted(anchors), gap):
@@ -57,7 +59,7 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
         for stretch in _stretches(messages, gap):
             cuts = cut(stretch, rules)
             is_open = clock is None or clock - stretch[-1].at <= gap
-            if stretch[-1] == newest[-1] and is_open:
+            if stretch[-1].message_id == newest[-1].message_id and is_open:
                 cuts = final(cuts, len(stretch))
             for start, end in cuts:
                 text = segment_text(stretch[start:end])
