@@ -199,12 +199,12 @@ class Chain:
         return [_Found(item, cosine, cosine, vector, end, channel)]
 
     def _warm_found(
-        self, asked: _LimitedQuery, allowed: set[str] | None, near: _Nearest
+        self, asked: _LimitedQuery, allowed: dict[str, int] | None, near: _Nearest
     ) -> list[_Found]:
         # The writer may be ahead with one of its two files: what both have is right.
         here = self.journal.warm_of(near.ids) if allowed is None else allowed
         rows = {key: row for row, key in enumerate(near.ids) if key in here}
-        bm25 = self.journal.lexical(asked.query, rows)
+        bm25 = self.journal.lexical(asked.query, {key: here[key] for key in rows})
         similarity = self._hybrid(asked, rows, near.cosines, bm25)
         return [
             _Found(
@@ -316,7 +316,7 @@ class Chain:
             for m in self.hot[-self.settings.recent :]
         ]
 
-    def _allowed(self, tier: str, asked: _LimitedQuery) -> set[str] | None:
+    def _allowed(self, tier: str, asked: _LimitedQuery) -> dict[str, int] | None:
         if asked.limit is not None:
             return None
         return self.journal.within(tier, asked.span, self.settings.time_by, asked.channel)
@@ -324,7 +324,7 @@ class Chain:
     def _meant(self, facts: Sequence[Fact], asked: _LimitedQuery) -> list[Fact]:
         """Those of some facts that have a source within the query's limits."""
         allowed = self._allowed("cold", asked)
-        return [f for f in facts if allowed is None or not allowed.isdisjoint(f.sources)]
+        return [f for f in facts if allowed is None or not allowed.keys().isdisjoint(f.sources)]
 
     def _fact_item(self, fact: Fact, score: float) -> Item:
         ids = self.journal.sources(fact.sources)

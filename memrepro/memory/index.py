@@ -78,9 +78,11 @@ class VectorIndex:
             wanted: ids; an id stands for one text for ever.
             vectors_of: ids → (n, dimension) float32.
         """
-        if not (self._folder / f"{table}.lance").is_dir():
+        here: set[str] = set()
+        if (self._folder / f"{table}.lance").is_dir():
+            here = self.ids(table)
+        else:
             self._connect().create_table(table, schema=self._schema)
-        here = self.ids(table)
         stale, missing = sorted(here - set(wanted)), sorted(set(wanted) - here)
         self.change(table, missing, stale, vectors_of)
 
@@ -102,6 +104,8 @@ class VectorIndex:
             group = came[start : start + _GROUP]
             batches = [group[i : i + _BATCH] for i in range(0, len(group), _BATCH)]
             rows.add(self._rows(group, np.concatenate([vectors_of(some) for some in batches])))
+        # Nobody else writes, and what was read of the approximate index is as it was.
+        self._versions = self._now()
         stats = rows.stats()
         many = _FRAGMENTS + stats["num_rows"] // _ROWS_A_FRAGMENT
         if came and stats["fragment_stats"]["num_fragments"] > many:
@@ -180,10 +184,14 @@ class VectorIndex:
                 "may do so, and open the memory again"
             ) from error
 
+    def _now(self) -> list[tuple[int, int]]:
+        """What any write to the tables changes."""
+        folders = [self._folder / f"{table}.lance" / "_versions" for table in TABLES]
+        return [(s.st_ino, s.st_mtime_ns) for s in (f.stat() for f in folders if f.is_dir())]
+
     def _connect(self) -> Any:
         """One connection while the tables stay as they are: it holds what a search has read."""
-        folders = [self._folder / f"{table}.lance" / "_versions" for table in TABLES]
-        now = [(s.st_ino, s.st_mtime_ns) for s in (f.stat() for f in folders if f.is_dir())]
+        now = self._now()
         if self._connection is None or now != self._versions:
             import lancedb
 

@@ -21,7 +21,7 @@ from memrepro.text.dates import TimeRange
 # Milliseconds to wait for another process's lock: no longer than a search may take.
 _BUSY = 250
 _PATIENT = 5000
-_WITHIN = """SELECT segment_id FROM segments s WHERE tier = :tier
+_WITHIN = """SELECT segment_id, number FROM segments s WHERE tier = :tier
     AND (:channel IS NULL OR EXISTS (
         SELECT 1 FROM segment_messages p JOIN messages m USING (message_id)
         WHERE p.segment_id = s.segment_id AND m.channel = :channel))
@@ -105,10 +105,20 @@ class Journal:
         self.connection.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """All that is written within is committed to the disk together, or not at all."""
-        with self._within("BEGIN IMMEDIATE"):
-            yield self.connection
+    def transaction(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
+        """All that is written within is committed to the disk together, or not at all.
+
+        Args:
+            waits: for the disk; else a power cut, but no kill, may take back what is written.
+        """
+        if not waits:
+            self.connection.execute("PRAGMA synchronous=NORMAL")
+        try:
+            with self._within("BEGIN IMMEDIATE"):
+                yield self.connection
+        finally:
+            if not waits:
+                self.connection.execute("PRAGMA synchronous=FULL")
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -246,20 +256,24 @@ class Journal:
             {"first": first, "last": last},
         ).fetchall()
 
-    def warm_of(self, segment_ids: Sequence[str]) -> set[str]:
-        """Those of some ids that are of warm segments."""
+    def warm_of(self, segment_ids: Sequence[str]) -> dict[str, int]:
+        """Those of some ids that are of warm segments, and their numbers."""
         # The plus keeps SQLite from reading the index of all that is warm.
         rows = self.connection.execute(
-            "SELECT segment_id FROM segments WHERE +tier = 'warm'"
+            "SELECT segment_id, number FROM segments WHERE +tier = 'warm'"
             " AND segment_id IN (SELECT value FROM json_each(?))",
             (json.dumps(segment_ids),),
         )
-        return {key for (key,) in rows}
+        return dict(rows)
 
     def texts(self, segment_ids: Sequence[str]) -> list[str]:
         """The segments' texts, in order."""
-        query = "SELECT text FROM segments WHERE segment_id = ?"
-        return [self.connection.execute(query, (key,)).fetchone()[0] for key in segment_ids]
+        rows = self.connection.execute(
+            "SELECT s.text FROM json_each(?) one JOIN segments s ON s.segment_id = one.value"
+            " ORDER BY one.key",
+            (json.dumps(segment_ids),),
+        )
+        return [text for (text,) in rows]
 
     def sources(self, segment_ids: Sequence[str]) -> tuple[str, ...]:
         """The ids of the messages of segments, each once, in order."""
@@ -269,10 +283,12 @@ class Journal:
 
     def keys(self, tier: str) -> set[str]:
         """The ids of a tier's segments."""
-        return self.within(tier, None, "", None)
+        return set(self.within(tier, None, "", None))
 
-    def within(self, tier: str, days: TimeRange | None, by: str, channel: str | None) -> set[str]:
-        """The ids of a tier's segments that fall into days and have a message of a channel.
+    def within(
+        self, tier: str, days: TimeRange | None, by: str, channel: str | None
+    ) -> dict[str, int]:
+        """A tier's segments that fall into days and have a message of a channel: id → number.
 
         Args:
             tier: 'warm' or 'cold'.
@@ -287,36 +303,37 @@ class Journal:
             values |= {"first": days.start.isoformat(), "last": days.end.isoformat(),
                        "start": datetime.combine(days.start, time(), UTC).timestamp(),
                        "end": end.timestamp()}  # fmt: skip
-        return {key for (key,) in self.connection.execute(_WITHIN, values)}
+        return dict(self.connection.execute(_WITHIN, values))
 
     def lexical(
-        self, query: str, among: Collection[str] | None = None, best: int | None = None
+        self, query: str, among: Mapping[str, int] | None = None, best: int | None = None
     ) -> dict[str, float]:
         """BM25 of the warm segments that have a word of a query: segment id → score over 0.
 
         Args:
             query: any text.
-            among: of these segments alone; None for all.
+            among: of these segments alone, id → number; None for all.
             best: where all are asked: of so many, and those that are as good as the last of them.
         """
-        # Ids are looked up for few, as a common word is in very many.
-        scores: dict[int, float] = dict(
-            self.connection.execute(
-                "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?", (any_word(query),)
+        bm25 = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
+        if among is not None:
+            # Scores take five times as long as the rest; the plus keeps FTS5 from searching anew
+            # for each number.
+            rows = self.connection.execute(
+                f"{bm25} AND +rowid IN (SELECT value FROM json_each(?))",
+                (any_word(query), json.dumps(list(among.values()))),
             )
-        )
-        values: list[int] | list[str]
-        if among is None:
-            least = min(heapq.nlargest(best or len(scores), scores.values()), default=0.0)
-            column, values = "number", [n for n, score in scores.items() if score >= least]
-        else:
-            column, values = "segment_id", list(among)
+            ids = {number: key for key, number in among.items()}
+            return {ids[number]: score for number, score in rows}
+        scores: dict[int, float] = dict(self.connection.execute(bm25, (any_word(query),)))
+        # Ids are looked up for few, as a common word is in very many.
+        least = min(heapq.nlargest(best or len(scores), scores.values()), default=0.0)
         rows = self.connection.execute(
             "SELECT segment_id, number FROM segments"
-            f" WHERE {column} IN (SELECT value FROM json_each(?))",
-            (json.dumps(values),),
+            " WHERE number IN (SELECT value FROM json_each(?))",
+            (json.dumps([number for number, score in scores.items() if score >= least]),),
         )
-        return {key: scores[number] for key, number in rows if number in scores}
+        return {key: scores[number] for key, number in rows}
 
     def touch(self, segment_ids: Sequence[str], now: float) -> None:
         """Note that a search gave these segments."""
@@ -328,9 +345,10 @@ class Journal:
 
     def chill(self, segment_ids: Sequence[str]) -> None:
         """Take segments out of the WARM index; their rows stay, as COLD's provenance."""
-        self.connection.executemany(
-            "UPDATE segments SET tier = 'cold' WHERE segment_id = ?",
-            [(key,) for key in segment_ids],
+        # One statement, as FTS5 writes to the disk at the end of each.
+        self.connection.execute(
+            "UPDATE segments SET tier = 'cold' WHERE segment_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(segment_ids),),
         )
 
     def scrub(self) -> None:

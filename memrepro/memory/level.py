@@ -61,9 +61,11 @@ def bring_level(
 
 
 def note_level(journal: Journal, index: VectorIndex) -> None:
-    """Note what the vectors are like while they are level with the journal."""
+    """Note that the vectors are level with the journal, and what they are like."""
     state = index.state()
-    with journal.transaction():
+    # Where this note is lost, the vectors are compared at the next opening.
+    with journal.transaction(waits=False):
+        journal.put("behind", False)
         journal.put("level", state)
 
 

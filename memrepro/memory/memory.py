@@ -332,7 +332,7 @@ class TieredMemory:
 
     def _note(self, given: Sequence[str], now: float) -> None:
         counts = self._chain.counts.copy()
-        with self.journal.transaction():
+        with self.journal.transaction(waits=False):
             self.journal.touch(given, now)
             self.journal.count(counts)
         self._chain.counts.clear()
@@ -358,8 +358,6 @@ class TieredMemory:
                 # What follows from the journal is made anew rather than repaired.
                 self._clear()
                 bring_level(self.journal, self.index, self._encode, None)
-            with self.journal.transaction():
-                self.journal.put("behind", False)
             note_level(self.journal, self.index)
             self._suspects = False
         except Exception:
@@ -367,11 +365,13 @@ class TieredMemory:
 
     def _clear(self) -> None:
         """Remove all vectors; no search asks what is left of them, or not all there yet."""
-        with self.journal.transaction():
-            self.journal.put("void", True)
-            self.journal.put("behind", True)
+        if not (self.journal.get("void") and self.journal.get("behind")):
+            with self.journal.transaction():
+                self.journal.put("void", True)
+                self.journal.put("behind", True)
         self.index.clear()
-        with self.journal.transaction():
+        # Where this is lost, they are removed again.
+        with self.journal.transaction(waits=False):
             self.journal.put("void", False)
 
     def _encode(self, texts: Sequence[str]) -> Vectors:

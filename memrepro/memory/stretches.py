@@ -48,8 +48,10 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
     clock, newest = journal.get("clock"), journal.last(1)
     # What was the last stretch may be closed now, and what is the last may be open again.
     ends = [m.at for m in newest]
-    anchors = {*times, *ends, *(journal.get("newest") or ())}
-    journal.put("newest", ends)
+    anchors = {*times, *ends, *(noted := journal.get("newest") or ())}
+    # A transaction that writes nothing does not wait for the disk.
+    if noted != ends:
+        journal.put("newest", ends)
     came: dict[str, tuple[Sequence[Message], str]] = {}
     went: list[str] = []
     for first, done, messages, here in _around(journal, sorted(anchors), gap):
@@ -57,7 +59,7 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
         for stretch in _stretches(messages, gap):
             cuts = cut(stretch, rules)
             is_open = clock is None or clock - stretch[-1].at <= gap
-            if stretch[-1] == newest[-1] and is_open:
+            if stretch[-1].message_id == newest[-1].message_id and is_open:
                 cuts = final(cuts, len(stretch))
             for start, end in cuts:
                 text = segment_text(stretch[start:end])
@@ -74,6 +76,8 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
 
 # Times that are looked around together, and segments that are looked through for each stretch.
 _TOGETHER, _FEW = 512, 64
+# Rows in one statement: SQLite takes 32,766 values.
+_ROWS = 4096
 Around = tuple[float, float, Sequence[Message], Sequence[tuple[str, float, float]]]
 
 
@@ -147,15 +151,19 @@ def keep(db: sqlite3.Connection, segments: Mapping[str, tuple[Sequence[Message],
             for message in messages
             for event in dated_events(message.text, day(message.at))
         ]
-    db.executemany(
-        "INSERT INTO segments (segment_id, tier, start, end, text, last_access)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        rows,
-    )
+    # Many rows in one statement, as FTS5 writes the words to the disk at the end of each.
+    for at in range(0, len(rows), _ROWS):
+        some = rows[at : at + _ROWS]
+        db.execute(
+            "INSERT INTO segments (segment_id, tier, start, end, text, last_access) VALUES "
+            + ", ".join(["(?, ?, ?, ?, ?, ?)"] * len(some)),
+            [value for row in some for value in row],
+        )
     db.executemany("INSERT INTO segment_messages VALUES (?, ?, ?)", held)
     db.executemany("INSERT OR IGNORE INTO events VALUES (?, ?, ?)", days)
 
 
 def _drop(db: sqlite3.Connection, keys: Sequence[str]) -> None:
     for table in ("segments", "segment_messages", "events"):
-        db.executemany(f"DELETE FROM {table} WHERE segment_id = ?", [(key,) for key in keys])
+        which = "WHERE segment_id IN (SELECT value FROM json_each(?))"
+        db.execute(f"DELETE FROM {table} {which}", (json.dumps(keys),))
