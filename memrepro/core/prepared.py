@@ -8,6 +8,7 @@ can read them.
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -164,13 +165,20 @@ def load_qrels(path: Path, level: str) -> tuple[dict[str, str], dict[str, Parts]
     Returns:
         query id → kind (every query), and query id → parts (those with gold at the level).
     """
-    table = read_table(path)
+    table = _qrels(path, path.stat().st_mtime_ns if path.is_file() else 0)
     asked = table.drop_duplicates("query_id")
     kinds = dict(zip(asked["query_id"], asked["kind"], strict=True))
     gold: dict[str, dict[int, list[str]]] = {}
-    for row in _rows(table[table["level"] == level]):
-        gold.setdefault(row.query_id, {}).setdefault(int(row.part), []).append(row.doc_id)
+    rows = table.loc[table["level"] == level, ["query_id", "part", "doc_id"]]
+    for query_id, part, doc_id in zip(*(rows[name].tolist() for name in rows), strict=True):
+        gold.setdefault(query_id, {}).setdefault(part, []).append(doc_id)
     return kinds, {q: tuple(tuple(part) for part in parts.values()) for q, parts in gold.items()}
+
+
+@lru_cache(maxsize=8)
+def _qrels(path: Path, changed: int) -> pd.DataFrame:
+    """The table of a data set's gold, which is asked for level by level; another is read anew."""
+    return read_table(path, ["query_id", "kind", "level", "doc_id"])
 
 
 def load_evidence_fields(path: Path) -> dict[str, str]:

@@ -27,15 +27,20 @@ def roll_up(run: pd.DataFrame, level: str, places: Mapping[str, str]) -> pd.Data
     Returns:
         The same columns; None where a doc was taken from a session, and rounds are asked for.
     """
-    units = {}
-    for doc_id in run["doc_id"].unique():
-        parent = parent_of(doc_id)
-        if level == "round" and parent not in places:
+    docs, doc_ids = pd.factorize(run["doc_id"])
+    parents = [parent_of(doc_id) for doc_id in doc_ids]
+    if level == "round":
+        if not all(parent in places for parent in parents):
             return None
-        units[doc_id] = places.get(parent, parent) if level == "session" else parent
-    rolled = run.assign(doc_id=run["doc_id"].map(units))
-    rolled = rolled.drop_duplicates(["query_id", "doc_id"])
-    return rolled.assign(rank=rolled.groupby("query_id", sort=False).cumcount() + 1)
+    else:
+        parents = [places.get(parent, parent) for parent in parents]
+    unit_of_doc, units = pd.factorize(np.array(parents, object))
+    queries, found = pd.factorize(run["query_id"])[0].astype(np.int64), unit_of_doc[docs]
+    first = ~pd.Series(queries * len(units) + found).duplicated().to_numpy()
+    ranks = pd.Series(queries[first]).groupby(queries[first], sort=False).cumcount() + 1
+    return run[first].assign(
+        doc_id=pd.Categorical.from_codes(found[first], units), rank=ranks.to_numpy()
+    )
 
 
 OFFICIAL = ("recall_all", "recall_any", "ndcg_longmemeval")

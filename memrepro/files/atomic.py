@@ -239,12 +239,15 @@ def read_yaml(path: Path) -> Any:
         ) from error
 
 
-def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
+def read_table(
+    path: Path, categories: Sequence[str] = (), columns: Sequence[str] | None = None
+) -> pd.DataFrame:
     """Read a parquet or csv file (csv: every column as text, as written, an empty cell as '').
 
     Args:
         path: of the file.
         categories: columns of texts of a parquet file to be read as categories, which is fast.
+        columns: those of a parquet file that are wanted; all where None.
 
     Raises:
         MemreproError: if it is missing or damaged.
@@ -252,7 +255,8 @@ def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
     _existing(path)
     try:
         if path.suffix == ".parquet":
-            frame = pd.read_parquet(path, read_dictionary=list(categories))
+            wanted = None if columns is None else list(columns)
+            frame = pd.read_parquet(path, columns=wanted, read_dictionary=list(categories))
             # A file without rows has no texts to tell its columns by.
             return frame.astype({name: "category" for name in categories if name in frame})
         return csv_texts(path)
