@@ -32,6 +32,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROWS = 1 << 13
 _DEEPEST = 100  # levels of a YAML file
 # A cell that a spreadsheet runs; a sign before a number, a blank or nothing is none.
+_FORMULA_STARTS = frozenset("'=@\t\r+-")
 _FORMULA = re.compile(r"'*(?:[=@\t\r]|[+-](?![\d.\s]|$))")
 
 
@@ -121,7 +122,9 @@ def _where_formula(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.Data
     for place, column in enumerate(frame.dtypes):
         if column.kind != "O":
             continue
-        texts = frame.iloc[:, place]
+        texts = frame.iloc[:, place].tolist()
+        if _FORMULA_STARTS.isdisjoint({text[:1] for text in texts if isinstance(text, str)}):
+            continue  # most columns: no need to look at each text
         found = [isinstance(text, str) and bool(_FORMULA.match(text)) for text in texts]
         if any(found):
             frame = frame.copy(deep=False)
