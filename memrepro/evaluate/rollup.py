@@ -40,7 +40,7 @@ def roll_up(run: pd.DataFrame, level: str, places: Mapping[str, str]) -> pd.Data
     first = ~pd.Series(queries * len(units) + found).duplicated().to_numpy()
     ranks = pd.Series(queries[first]).groupby(queries[first], sort=False).cumcount() + 1
     return run[first].assign(
-        doc_id=pd.Categorical.from_codes(found[first], units), rank=ranks.to_numpy()
+        doc_id=pd.Categorical.from_codes(found[first], pd.Index(units)), rank=ranks.to_numpy()
     )
 
 

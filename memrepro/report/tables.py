@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -69,7 +69,8 @@ def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
 
 def wide(cells: pd.DataFrame) -> pd.DataFrame:
     """Rows by columns; a cell reads `reproduced (printed reported, verdict)`, or what it has."""
-    rows, columns = ({name: {} for name in cells[axis]} for axis in ("row", "column"))
+    rows: dict[str, dict[str, str]] = {name: {} for name in cells["row"]}
+    columns = list(dict.fromkeys(cells["column"]))
     said = [cells[name].tolist() for name in ("row", "column", "reproduced", "reported", "verdict")]
     shared = _shared_verdict(cells)
     for row, column, reproduced, reported, verdict in zip(*said, strict=True):
@@ -77,7 +78,7 @@ def wide(cells: pd.DataFrame) -> pd.DataFrame:
             raise ValueError(f"two cells of a table stand at {row!r}, {column!r}")
         rows[row][column] = _text(reproduced, reported, "" if shared else verdict)
     texts = [[row.get(column, "") for column in columns] for row in rows.values()]
-    return pd.DataFrame(texts, index=list(rows), columns=list(columns), dtype="str")
+    return pd.DataFrame(texts, index=list(rows), columns=columns, dtype="str")
 
 
 # In this order, after the backslashes: what stands for a sign holds others.
@@ -92,7 +93,7 @@ _NEXT, _END = "\1", "\2"  # between cells, and after each row
 
 def _latex(table: pd.DataFrame) -> str:
     """What pandas' `to_latex(escape=True)` writes of a table of texts, at a tenth of its cost."""
-    body = [table.columns.insert(0, ""), *table.itertuples()] if len(table.columns) else []
+    body: list[Any] = [("", *table.columns), *table.itertuples()] if len(table.columns) else []
     text = "".join(_NEXT.join(row) + _END for row in body)
     text = text.replace("\\", "\0").replace("\0 ", "\0\\space ")
     for sign, written in _LATEX.items():
