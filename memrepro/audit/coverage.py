@@ -5,6 +5,7 @@ from other printed numbers. Of several things that can be said of a number the f
 counts.
 """
 
+import csv
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -86,8 +87,12 @@ def cells(profile: str, document: str) -> list[Place]:
     """
     found = []
     for path in sorted((paths.results(profile) / document).glob("*.csv")):
-        frame = read_table(path)
-        if {"row", "column", "reported", "verdict"} <= set(frame.columns):
+        with path.open(
+            encoding="utf-8", errors="replace", newline=""
+        ) as file:  # data of figures may be large
+            names = next(csv.reader(file), [])
+        if {"row", "column", "reported", "verdict"} <= set(names):
+            frame = read_table(path)
             frame = frame[frame["reported"] != ""].assign(table=path.stem)
             frame = frame.reindex(columns=list(Place._fields), fill_value="")
             found += [Place(*map(str, cell)) for cell in frame.to_numpy()]

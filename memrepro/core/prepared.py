@@ -8,6 +8,7 @@ can read them.
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -174,13 +175,25 @@ def load_qrels(path: Path, level: str) -> tuple[dict[str, str], dict[str, Parts]
     Returns:
         query id → kind (every query), and query id → parts (those with gold at the level).
     """
-    table = read_table(path)
-    asked = table.drop_duplicates("query_id")
-    kinds = dict(zip(asked["query_id"], asked["kind"], strict=True))
-    gold: dict[str, dict[int, list[str]]] = {}
-    for row in _rows(table[table["level"] == level]):
-        gold.setdefault(row.query_id, {}).setdefault(int(row.part), []).append(row.doc_id)
-    return kinds, {q: tuple(tuple(part) for part in parts.values()) for q, parts in gold.items()}
+    kinds, gold = _qrels(path, path.stat().st_mtime_ns if path.is_file() else 0)
+    return dict(kinds), dict(gold.get(level, {}))
+
+
+@lru_cache(maxsize=8)
+def _qrels(path: Path, changed: int) -> tuple[dict[str, str], dict[str, dict[str, Parts]]]:
+    """The kinds and the gold by level, which is asked for level by level; another is read anew."""
+    table = read_table(path, ["query_id", "kind", "level", "doc_id"])
+    found: dict[str, dict[str, dict[int, list[str]]]] = {}
+    columns = (table[name].tolist() for name in ("level", "query_id", "part", "doc_id"))
+    for level, query_id, part, doc_id in zip(*columns, strict=True):
+        of_query = found.setdefault(level, {}).setdefault(query_id, {})
+        of_query.setdefault(part, []).append(doc_id)
+    asked = table[["query_id", "kind"]].drop_duplicates("query_id")
+    gold = {
+        level: {q: tuple(map(tuple, parts.values())) for q, parts in by_query.items()}
+        for level, by_query in found.items()
+    }
+    return dict(asked.itertuples(index=False)), gold
 
 
 def load_evidence_fields(path: Path) -> dict[str, str]:

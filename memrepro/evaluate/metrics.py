@@ -14,6 +14,8 @@ from math import prod
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from memrepro.core.memory import Parts
@@ -30,14 +32,14 @@ class Ranks:
     """The ranks of a run, to be looked up.
 
     Attributes:
-        queries: the ids of its queries, with their numbers.
+        queries: the ids of its queries, each in the place of its number.
         docs: the ids of its docs, likewise.
         pairs: of each row, the number of its query times the number of docs, plus that of its doc.
         ranks: of each row, from 1.
     """
 
-    queries: Mapping[str, int]
-    docs: Mapping[str, int]
+    queries: pa.Array
+    docs: pa.Array
     pairs: NDArray[np.int64]
     ranks: NDArray[np.int64]
 
@@ -64,8 +66,8 @@ class Ranks:
     def of(self, judged: "Judged") -> Floats:
         """The rank of each gold doc, infinity where it was not retrieved, shape (n_gold,)."""
         queries, docs = (
-            np.fromiter((known.get(key, -1) for key in ids), np.int64, len(ids))
-            for known, ids in ((self.queries, judged.query_ids), (self.docs, judged.docs))
+            pc.index_in(ids, known).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+            for ids, known in zip(judged.ids, (self.queries, self.docs), strict=True)
         )
         queries = np.repeat(queries, judged.gold_of_queries())
         pairs = np.where((queries >= 0) & (docs >= 0), queries * len(self.docs) + docs, -1)
@@ -95,13 +97,13 @@ def ranks_of(run: pd.DataFrame) -> Ranks:
     return found
 
 
-def _coded(ids: pd.Series) -> tuple[NDArray[np.int64], dict[str, int]]:
-    """A number for each id, and the ids with their numbers."""
+def _coded(ids: pd.Series) -> tuple[NDArray[np.int64], pa.Array]:
+    """A number for each id, and the ids in the places of their numbers."""
     if isinstance(ids.dtype, pd.CategoricalDtype):
         codes, found = ids.cat.codes.to_numpy(), ids.cat.categories
     else:
         codes, found = pd.factorize(ids)
-    return codes.astype(np.int64), {key: number for number, key in enumerate(found.tolist())}
+    return codes.astype(np.int64), pa.array(found, pa.large_string())
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,11 @@ class Judged:
     first_gold: NDArray[np.int64]
     sizes: NDArray[np.int64]
     docs: tuple[str, ...]
+
+    @cached_property
+    def ids(self) -> tuple[pa.Array, pa.Array]:
+        """`query_ids` and `docs`, to be looked up in many runs."""
+        return pa.array(self.query_ids, pa.large_string()), pa.array(self.docs, pa.large_string())
 
     def gold_of_queries(self) -> NDArray[np.int64]:
         """How many gold docs the combinations of each query have together, shape (n_queries,)."""

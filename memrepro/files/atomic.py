@@ -32,6 +32,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROWS = 1 << 13
 _DEEPEST = 100  # levels of a YAML file
 # A cell that a spreadsheet runs; a sign before a number, a blank or nothing is none.
+_FORMULA_STARTS = frozenset("'=@\t\r+-")
 _FORMULA = re.compile(r"'*(?:[=@\t\r]|[+-](?![\d.\s]|$))")
 
 
@@ -121,7 +122,9 @@ def _where_formula(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.Data
     for place, column in enumerate(frame.dtypes):
         if column.kind != "O":
             continue
-        texts = frame.iloc[:, place]
+        texts = frame.iloc[:, place].tolist()
+        if _FORMULA_STARTS.isdisjoint({text[:1] for text in texts if isinstance(text, str)}):
+            continue  # most columns: no need to look at each text
         found = [isinstance(text, str) and bool(_FORMULA.match(text)) for text in texts]
         if any(found):
             frame = frame.copy(deep=False)
@@ -254,12 +257,15 @@ def read_yaml(path: Path) -> Any:
         ) from error
 
 
-def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
+def read_table(
+    path: Path, categories: Sequence[str] = (), columns: Sequence[str] | None = None
+) -> pd.DataFrame:
     """Read a parquet or csv file (csv: every column as text, as written, an empty cell as '').
 
     Args:
         path: of the file.
         categories: columns of texts of a parquet file to be read as categories, which is fast.
+        columns: those of a parquet file that are wanted; all where None.
 
     Raises:
         MemreproError: if it is missing or damaged.
@@ -267,7 +273,8 @@ def read_table(path: Path, categories: Sequence[str] = ()) -> pd.DataFrame:
     _existing(path)
     try:
         if path.suffix == ".parquet":
-            frame = pd.read_parquet(path, read_dictionary=list(categories))
+            wanted = None if columns is None else list(columns)
+            frame = pd.read_parquet(path, columns=wanted, read_dictionary=list(categories))
             # A file without rows has no texts to tell its columns by.
             return frame.astype({name: "category" for name in categories if name in frame})
         return csv_texts(path)

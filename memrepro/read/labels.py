@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import cohen_kappa_score
 
 from memrepro.errors import MemreproError, cut
 from memrepro.evaluate.bootstrap import RESAMPLES, SEED, Interval, paired_difference
@@ -88,6 +87,8 @@ def kappa(first: pd.Series, second: pd.Series) -> float:
     """Cohen's κ of two lists of verdicts; 1 where both say the same one thing of all answers."""
     if first.nunique() == second.nunique() == 1:
         return float((first == second).all())
+    from sklearn.metrics import cohen_kappa_score  # half a second, for each command otherwise
+
     return float(cohen_kappa_score(first, second))
 
 

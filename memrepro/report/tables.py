@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -49,7 +49,8 @@ def verdict_cells(verdict: Cell, texts: Mapping[str, str]) -> Iterator[Cell]:
 
 def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
     """Write a table as `<name>.csv` (tidy), `.md` and `.tex` (wide); return the paths."""
-    frame = pd.DataFrame(cells, columns=list(Cell._fields)).astype(str)
+    texts = [[*map(str, cell)] for cell in cells]
+    frame = pd.DataFrame(texts, columns=list(Cell._fields), dtype="str")
     shown = wide(frame)
     write_table(folder / f"{name}.csv", frame)
     notes = sorted({n for n in frame["note"] if n})
@@ -62,20 +63,45 @@ def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
         + "\n" * bool(notes)
     )
     write_text(folder / f"{name}.md", text)
-    write_text(folder / f"{name}.tex", shown.to_latex(escape=True))
+    write_text(folder / f"{name}.tex", _latex(shown))
     return [folder / f"{name}.{suffix}" for suffix in ("csv", "md", "tex")]
 
 
 def wide(cells: pd.DataFrame) -> pd.DataFrame:
     """Rows by columns; a cell reads `reproduced (printed reported, verdict)`, or what it has."""
-    frame = cells.copy()
-    if _shared_verdict(frame):
-        frame["verdict"] = ""
-    frame["cell"] = [_text(*row) for row in frame[["reproduced", "reported", "verdict"]].values]
-    table = frame.pivot(index="row", columns="column", values="cell").fillna("")
-    return table.loc[frame["row"].unique(), frame["column"].unique()].rename_axis(
-        index=None, columns=None
-    )
+    rows: dict[str, dict[str, str]] = {name: {} for name in cells["row"]}
+    columns = list(dict.fromkeys(cells["column"]))
+    said = [cells[name].tolist() for name in ("row", "column", "reproduced", "reported", "verdict")]
+    shared = _shared_verdict(cells)
+    for row, column, reproduced, reported, verdict in zip(*said, strict=True):
+        if column in rows[row]:
+            raise ValueError(f"two cells of a table stand at {row!r}, {column!r}")
+        rows[row][column] = _text(reproduced, reported, "" if shared else verdict)
+    texts = [[row.get(column, "") for column in columns] for row in rows.values()]
+    return pd.DataFrame(texts, index=list(rows), columns=columns, dtype="str")
+
+
+# In this order, after the backslashes: what stands for a sign holds others.
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    **{"~ ": "~\\space ", "~": "\\textasciitilde "},
+    **{"^ ": "^\\space ", "^": "\\textasciicircum "},
+    "\0": "\\textbackslash ",
+}
+_NEXT, _END = "\1", "\2"  # between cells, and after each row
+
+
+def _latex(table: pd.DataFrame) -> str:
+    """What pandas' `to_latex(escape=True)` writes of a table of texts, at a tenth of its cost."""
+    body: list[Any] = [("", *table.columns), *table.itertuples()] if len(table.columns) else []
+    text = "".join(_NEXT.join(row) + _END for row in body)
+    text = text.replace("\\", "\0").replace("\0 ", "\0\\space ")
+    for sign, written in _LATEX.items():
+        text = text.replace(sign, written)
+    head, end, rows = text.replace(_NEXT, " & ").partition(_END)
+    text = f"\\toprule\n{head}{end}\\midrule\n{rows}\\bottomrule\n".replace(_END, " \\\\\n")
+    kinds = "l" * (1 + len(table.columns))
+    return f"\\begin{{tabular}}{{{kinds}}}\n{text}\\end{{tabular}}\n"
 
 
 def _shared_verdict(cells: pd.DataFrame) -> str:

@@ -8,6 +8,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import cache
 from typing import Any, Protocol, get_type_hints
 
 from memrepro.core.keys import Request
@@ -28,6 +29,10 @@ class Retriever(Protocol):
         ...
 
 
+# Hundreds of runs share a few retrievers.
+_types = cache(get_type_hints)
+
+
 def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retriever:
     """A retriever by family, name and parameters.
 
@@ -46,7 +51,7 @@ def make_retriever(family: str, name: str, parameters: dict[str, Any]) -> Retrie
             f"{', '.join(sorted(allowed))}"
         )
     for key, value in parameters.items():
-        wanted = get_type_hints(known[name])[key]
+        wanted = _types(known[name])[key]
         # A whole number will do for a fraction; True is no number.
         kinds = (int, float) if wanted in (float, float | None) else wanted
         if not isinstance(value, kinds) or (isinstance(value, bool) and wanted is not bool):

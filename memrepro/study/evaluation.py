@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,11 @@ class Gold:
     by_level: Mapping[str, Mapping[str, Parts]]
     places: Mapping[str, str]
     _judged: dict[tuple[str, str], Judged | None] = field(default_factory=dict)
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """The questions with gold at any level."""
+        return frozenset().union(*self.by_level.values())
 
     def judged(self, level: str, key: str, protocol: Protocol) -> Judged | None:
         """The gold that the protocol of this name counts at a level, laid out once; or None."""
@@ -173,12 +178,11 @@ def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Go
     Under a floor, or within a window of days or a range of dates, a question may find nothing, and
     is then missing from a whole run. One without evidence cannot be asked some days after it.
     """
-    asked = set(run["query_id"].unique())
-    odd = asked - set(gold.kinds)
+    asked = set(run["query_id"].drop_duplicates())
+    odd = asked - gold.kinds.keys()
     limits = (experiment.parameters.get(name, 0) > 0 for name in ("floor", "warm_days"))
     if not (experiment.ranges or any(limits)):
-        with_gold = set().union(*gold.by_level.values())
-        odd |= (with_gold if experiment.asked else set(gold.kinds)) - asked
+        odd |= (gold.asked if experiment.asked else gold.kinds.keys()) - asked
     if odd:
         raise MemreproError(
             f"the run {where} ranks docs for {len(asked)} questions, and {experiment.dataset} "
@@ -236,7 +240,8 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
             continue
         gold = gold_of(experiment.dataset)
         path = paths.run(profile, name, experiment.study)
-        run = read_table(path, ["setting", "query_id", "doc_id"])
+        names = [*(["setting"] if experiment.vary else []), "query_id", "doc_id"]
+        run = read_table(path, names, [*names, "rank"])
         counted = False
         for setting, level, key, values in evaluate_run(name, experiment, run, plan, gold):
             sums += [

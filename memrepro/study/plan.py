@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -231,12 +232,12 @@ class Plan:
     reading: Mapping[str, ReadingStudy] = field(default_factory=dict)
     cluster: str = ""
 
-    @property
+    @cached_property
     def runs(self) -> dict[str, Experiment]:
         """Experiments and sweeps by name."""
         return {**self.experiments, **self.sweeps}
 
-    @property
+    @cached_property
     def traced(self) -> frozenset[str]:
         """The experiments that leave a trace beside the run."""
         return frozenset(name for name, one in self.experiments.items() if one.traced)

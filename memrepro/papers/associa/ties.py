@@ -78,14 +78,22 @@ def all_orders(runs: Runs, spec: Spec) -> pd.DataFrame:
             f"{spec['metric']} by {spec['level']} has no mean over orders: known are "
             f"{', '.join(MEANS)} by {one.granularity}"
         )
+    path = paths.run(one.profile, spec["run"], one.study)
+    changed = path.stat().st_mtime_ns
+    return _all_orders(path, changed, one.dataset, spec["level"], spec["metric"], int(spec["k"]))
+
+
+@lru_cache(maxsize=64)
+def _all_orders(
+    path: Path, changed: int, dataset: str, level: str, metric: str, k: int
+) -> pd.DataFrame:
+    """The same of a run's file, which tables and claims ask for; another state is read anew."""
     plan = load_plan()
     name, protocol = next(iter(plan.evaluation.protocols.items()))
-    gold = read_gold(plan.dataset(one.dataset).profile, one.dataset, {name: protocol})
-    path = paths.run(one.profile, spec["run"], one.study)
-    ranked = _ranked(path, path.stat().st_mtime_ns)
-    k, mean = int(spec["k"]), MEANS[spec["metric"]]
+    gold = read_gold(plan.dataset(dataset).profile, dataset, {name: protocol})
+    ranked, mean = _ranked(path, changed), MEANS[metric]
     found = []
-    for query_id, parts in gold.wanted(spec["level"], protocol).items():
+    for query_id, parts in gold.wanted(level, protocol).items():
         if any(len(part) != 1 for part in parts):
             raise MemreproError(f"the evidence of {query_id} has alternatives: no mean over orders")
         ranks, first = ranked.get(query_id, ({}, 0))
@@ -100,11 +108,11 @@ def all_orders(runs: Runs, spec: Spec) -> pd.DataFrame:
 def _ranked(path: Path, changed: int) -> dict[str, tuple[dict[str, int], int]]:
     """Query id → ranks of its docs, and how many come first; another state is read anew."""
     table = read_table(path)
-    found: dict[str, tuple[dict[str, int], int]] = {}
-    for query_id, rows in table.groupby("query_id", sort=False):
-        ranks = dict(zip(rows["doc_id"], rows["rank"], strict=True))
-        found[str(query_id)] = (ranks, int(rows["score"].sum()))
-    return found
+    ranks: dict[str, dict[str, int]] = {}
+    for query_id, doc_id, rank in table[["query_id", "doc_id", "rank"]].itertuples(index=False):
+        ranks.setdefault(query_id, {})[doc_id] = rank
+    first = table.groupby("query_id")["score"].sum().astype(int).to_dict()
+    return {query_id: (of, first[query_id]) for query_id, of in ranks.items()}
 
 
 def ablation_cells(runs: Runs, table: Spec) -> Iterator[Cell]:

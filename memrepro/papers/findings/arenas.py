@@ -7,7 +7,7 @@ a budget has no more to give, and is counted as it is.
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from os.path import relpath
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -100,6 +100,9 @@ class Arena:
         self.in_tokens = f"{_METRIC} in {self.tokens} tokens"
         self.budgets = [*budgets, self.in_tokens]
         self._tables: dict[str, pd.DataFrame] = {}
+        # Several figures are taken from one ranking after the other, and many have one source.
+        self.ranking = lru_cache(maxsize=2)(self._ranking)
+        self._files: dict[tuple[Candidate, ...], tuple[Source, ...]] = {}
         self._known: dict[Candidate, dict[str, Doubles]] = {}  # a run stands in several methods
 
     @cached_property
@@ -201,13 +204,13 @@ class Arena:
             name: evaluate(ranks, self.judged, [metric], [k]).by[metric, k]
             for name, (metric, k) in self._at_docs.items()
         }
-        given = within_tokens(run, self.doc_tokens(run), self.tokens)
+        given = within_tokens(run, run["tokens"].to_numpy(), self.tokens)
         deep = int(run["rank"].max()) if len(run) else 1  # a floor may leave nothing at all
         by = evaluate(ranks_of(given), self.judged, [_METRIC], [deep]).by
         return {**found, self.in_tokens: by[_METRIC, deep]}
 
-    def ranking(self, one: Candidate) -> pd.DataFrame:
-        """`query_id, doc_id, rank, score` of a run, in order of rank for each question.
+    def _ranking(self, one: Candidate) -> pd.DataFrame:
+        """`query_id, doc_id, rank, score, tokens` of a run, in order of rank for each question.
 
         The ids are categories, in the order of their texts.
         """
@@ -219,13 +222,15 @@ class Arena:
                 table[name] = table[name].cat.set_categories(sorted(known))
             # By number, which is as stable as by text and much faster.
             order = np.lexsort((table["rank"], table["query_id"].cat.codes))
-            self._tables = {one.run: table.take(order)}  # one at a time: they are large
+            table = table.take(order)
+            # One at a time: they are large.
+            self._tables = {one.run: table.assign(tokens=self._doc_tokens(table))}
         table = self._tables[one.run]
         if one.setting and "setting" in table:
             table = table[table["setting"] == one.setting]
-        return table[["query_id", "doc_id", "rank", "score"]].reset_index(drop=True)
+        return table[["query_id", "doc_id", "rank", "score", "tokens"]].reset_index(drop=True)
 
-    def doc_tokens(self, run: pd.DataFrame) -> Any:
+    def _doc_tokens(self, run: pd.DataFrame) -> Any:
         """The tokens of each row's doc, shape (n_rows,)."""
         queries, docs = (run[name].cat for name in ("query_id", "doc_id"))
         memory_numbers, doc_numbers, tokens = self._tokens_of
@@ -237,7 +242,7 @@ class Arena:
     def too_short(self, one: Candidate) -> int:
         """How many questions have a list that ends before the budget of tokens does."""
         run = self.ranking(one)
-        spent = pd.Series(self.doc_tokens(run)).groupby(run["query_id"], observed=True).sum()
+        spent = run.groupby("query_id", observed=True)["tokens"].sum()
         return int((spent.reindex(self.query_ids).fillna(0) <= self.tokens).sum())
 
     def ties(self, one: Candidate) -> Ties | None:
@@ -272,11 +277,15 @@ class Arena:
 
     def files(self, candidates: Sequence[Candidate]) -> tuple[Source, ...]:
         """The files of runs, and of the gold and lengths that judge them."""
-        of_runs = {
-            paths.run(self.profile, one.run, self._plan.runs[one.run].study) for one in candidates
-        }
-        where = self._plan.dataset(self.dataset).profile
-        judging = [paths.qrels(where, self.dataset), paths.lengths(where, self.dataset)]
-        root = paths.results(self.profile)
-        # Gold may lie with another profile's data.
-        return tuple(FileSource(relpath(path, root)) for path in [*sorted(of_runs), *judging])
+        key = (*candidates,)
+        if key not in self._files:
+            runs = dict.fromkeys(one.run for one in candidates)
+            of_runs = sorted(
+                paths.run(self.profile, run, self._plan.runs[run].study) for run in runs
+            )
+            where = self._plan.dataset(self.dataset).profile
+            judging = [paths.qrels(where, self.dataset), paths.lengths(where, self.dataset)]
+            root = paths.results(self.profile)
+            # Gold may lie with another profile's data.
+            self._files[key] = tuple(FileSource(relpath(path, root)) for path in of_runs + judging)
+        return self._files[key]

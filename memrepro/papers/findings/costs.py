@@ -7,7 +7,7 @@ import pandas as pd
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.findings.arenas import Arena, Candidate, read_study
+from memrepro.papers.findings.arenas import read_study
 from memrepro.papers.findings.study import Outcome
 from memrepro.study.params import load_plan
 
@@ -55,7 +55,7 @@ def cost_of(one: Outcome) -> Cost:
         keys = float(counted["keys"]) / float(counted["docs"])
     elif not any(mark in planned.key_scheme for mark in _MANY):
         keys = 1.0
-    searches = _searches(arena, run)
+    searches = _searches(arena.profile, run.run)
     if searches is None and planned.method != "rfmem":  # whose searches depend on the query
         searches = float(needs.get("searches", 1))
     return Cost(
@@ -63,7 +63,7 @@ def cost_of(one: Outcome) -> Cost:
         searches,
         None if keys is None or searches is None else keys * searches * arena.docs,
         None if counted is None else float(counted["bytes"]) / 1e6,
-        _milliseconds(arena.profile, run.run),
+        _milliseconds(arena.profile).get(run.run),
         "BM25" if planned.retriever == "hybrid" and run.setting != "1.0" else needs.get("work", ""),
         needs.get("writes", ""),
     )
@@ -76,9 +76,10 @@ def _key_sizes(profile: str, study: str) -> pd.DataFrame:
     return read_table(path) if path.is_file() else pd.DataFrame()
 
 
-def _searches(arena: Arena, run: Candidate) -> float | None:
+@cache
+def _searches(profile: str, run: str) -> float | None:
     """Searches a query by the run's trace: one a branch, and one where none was followed."""
-    folder = paths.trace(arena.profile, run.run, load_plan().runs[run.run].study)
+    folder = paths.trace(profile, run, load_plan().runs[run].study)
     if not (folder / "branches.parquet").is_file():
         return None
     asked = read_table(folder / "queries.parquet", ["query_id"])["query_id"]
@@ -87,10 +88,12 @@ def _searches(arena: Arena, run: Candidate) -> float | None:
 
 
 @cache
-def _milliseconds(profile: str, run: str) -> float | None:
+def _milliseconds(profile: str) -> dict[str, float]:
+    """Run → the time of a search, by the first of the files that has it."""
+    found: dict[str, float] = {}
     for path in sorted((paths.results(profile) / "latency").glob("*.csv")):
         table = read_table(path)
-        found = table[(table["experiment"] == run) & (table["part"] == "search")]
-        if len(found):
-            return float(found["mean_ms"].iloc[0])
-    return None
+        searches = table[table["part"] == "search"]
+        for run, time in zip(searches["experiment"], searches["mean_ms"], strict=True):
+            found.setdefault(run, float(time))
+    return found

@@ -89,7 +89,7 @@ def _tokens(
 
 def _of_memories(one: Recorded) -> pd.Series:
     """Tokens of all that each question may search."""
-    whole = one.docs("round").groupby("memory_id")["tokens"].sum()
+    whole = one.lengths["round"].groupby("memory_id")["tokens"].sum()
     tokens: pd.Series = whole.reindex(one.asked["memory_id"]).set_axis(one.asked.index)
     return tokens
 
@@ -251,7 +251,7 @@ def contexts(runs: Runs, table: Spec) -> Iterator[Cell]:
                 if not one.is_counted:
                     yield missing(row, f"docs, {which}", "cost", _UNKNOWN)
                     continue
-                sizes = one.docs("round").groupby("memory_id").size()
+                sizes = one.lengths["round"].groupby("memory_id").size()
                 size = sizes.reindex(one.asked["memory_id"]).mean()
                 found = one.returned()
                 texts = {"docs in memory": f"{size:.1f}", **_amounts(found)}
@@ -270,7 +270,7 @@ def _later(row: str, asked: Recorded, whole: Recorded, note: str) -> Iterator[Ce
     before, after = asked.run(asked.k), whole.run(whole.k)
     own = asked.asked["memory_id"].reindex(after["query_id"]).to_numpy()
     pairs = after[["doc_id"]].assign(memory_id=own)
-    held = asked.docs("round")[["memory_id", "doc_id"]]
+    held = asked.lengths["round"][["memory_id", "doc_id"]]
     known = pairs.merge(held, how="left", indicator=True)["_merge"]
     keys = ["query_id", "doc_id"]
     texts = {

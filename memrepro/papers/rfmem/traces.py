@@ -32,6 +32,7 @@ class Recorded:
         self.is_gated = self.entry.retriever.startswith("gated")
         self._gold_profile = plan.dataset(self.entry.dataset).profile
         self._lengths = paths.lengths(self._gold_profile, self.entry.dataset)
+        self._returned: dict[int, pd.DataFrame] = {}
         self.measured: Source = file_of(self._lengths, self._gold_profile)
 
     def _part(self, part: str) -> Path:
@@ -138,37 +139,33 @@ class Recorded:
     def is_counted(self) -> bool:
         """Whether its run and the lengths of its docs are there."""
         there = run_path(self.name).is_file() and self._lengths.is_file()
-        return there and self.entry.granularity in set(self.lengths["level"])
+        return there and self.entry.granularity in self.lengths
 
-    @cached_property
-    def lengths(self) -> pd.DataFrame:
-        """`memory_id, doc_id, level, words, tokens`: docs and queries of its data set."""
-        return read_table(self._lengths)
+    @property
+    def lengths(self) -> Mapping[str, pd.DataFrame]:
+        """Level → `memory_id, doc_id, words, tokens`: docs and queries of its data set."""
+        return _lengths(self._lengths, self._lengths.stat().st_mtime_ns)
 
     @cached_property
     def asked(self) -> pd.DataFrame:
         """`memory_id, words, tokens` by query id: whose memory it asks, and its own length."""
-        return self.lengths[self.lengths["level"] == "query"].set_index("doc_id")
-
-    def docs(self, level: str) -> pd.DataFrame:
-        """`memory_id, doc_id, words, tokens` of its data set's docs at a level."""
-        columns = ["memory_id", "doc_id", "words", "tokens"]
-        return self.lengths.loc[self.lengths["level"] == level, columns]
+        return self.lengths["query"].set_index("doc_id")
 
     def run(self, k: int) -> pd.DataFrame:
-        """`query_id, doc_id, rank, score, memory_id`: its first k docs."""
-        run = read_table(run_path(self.name))
+        """`query_id, doc_id, rank, memory_id`: its first k docs."""
+        run = read_table(run_path(self.name), columns=["query_id", "doc_id", "rank"])
         run = run[run["rank"] <= k]
         return run.assign(memory_id=self.asked["memory_id"].reindex(run["query_id"]).to_numpy())
 
     def returned(self, k: int = 0) -> pd.DataFrame:
         """`docs, words, tokens` of its first k docs, by query id; 0 of a query that found none."""
-        docs = self.docs(self.entry.granularity)
-        known = self.run(k or self.k).merge(
-            docs, on=["memory_id", "doc_id"], how="left", validate="m:1"
-        )
-        sums = known.assign(docs=1).groupby("query_id")[["docs", "words", "tokens"]].sum()
-        return sums.reindex(self.asked.index, fill_value=0)
+        k = k or self.k
+        if k not in self._returned:  # several tables ask for it
+            docs, run = self.lengths[self.entry.granularity], self.run(k)
+            known = run.merge(docs, on=["memory_id", "doc_id"], how="left", validate="m:1")
+            sums = known.assign(docs=1).groupby("query_id")[["docs", "words", "tokens"]].sum()
+            self._returned[k] = sums.reindex(self.asked.index, fill_value=0)
+        return self._returned[k]
 
     def sources(self, *parts: str) -> list[Source]:
         """Tables of its trace, or 'qrels', as the sources of a number."""
@@ -194,6 +191,17 @@ class Recorded:
     def traced(self) -> list[Source]:
         """What says how often it searched, as the sources of a number."""
         return [ranking_of(self.name)] if self.why_not else self.sources("queries", "branches")
+
+
+@lru_cache(maxsize=4)
+def _lengths(path: Path, changed: int) -> Mapping[str, pd.DataFrame]:
+    """The lengths of a data set by level, which many experiments share; another is read anew."""
+    table = read_table(path, ["level"])
+    columns = ["memory_id", "doc_id", "words", "tokens"]
+    return {
+        str(level): table.loc[table["level"] == level, columns]
+        for level in table["level"].cat.categories
+    }
 
 
 class Family(NamedTuple):

@@ -54,9 +54,11 @@ def given_run(monkeypatch):
     gold = Given(gold={"q": (("d1",), ("d2",)), "lost": (("d9",),)}, kinds={"q": "a", "lost": "b"})
     monkeypatch.setattr(ties, "read_table", lambda path: run)
     monkeypatch.setattr(ties, "read_gold", lambda *_: gold)
-    ties._ranked.cache_clear()
+    for found in (ties._ranked, ties._all_orders):
+        found.cache_clear()
     yield gold
-    ties._ranked.cache_clear()  # the made-up ranking is under the real one's name
+    for found in (ties._ranked, ties._all_orders):
+        found.cache_clear()  # the made-up ranking is under the real one's name
 
 
 RUN = "locomo-minilm-associa-without-importance"
