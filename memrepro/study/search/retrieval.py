@@ -103,6 +103,8 @@ def run(study: str) -> StageResult:
                 found[name][setting] = table
                 outputs += traces
                 progress.update()
+            # Before the next are made: of a large corpus, both are beyond memory.
+            del requests
     profile = next(iter(runs.values())).profile
     for name, tables in found.items():
         path = paths.run(profile, name, study)
@@ -154,6 +156,7 @@ def _by_requests(
             name, setting = asked[0]
             one = settings[name][setting]
             yield one, dataset, make_requests(dataset, one, vectors, extractions), asked
+        del vectors
 
 
 def _search(
