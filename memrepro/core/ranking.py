@@ -172,7 +172,7 @@ def to_frame(rankings: Iterable[Ranking]) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "query_id": np.repeat(np.array(table.query_ids, object), sizes),
-            "doc_id": table.doc_ids,
+            "doc_id": table.doc_ids.tolist(),
             "rank": np.arange(1, len(table.doc_ids) + 1) - np.repeat(table.ends[:-1], sizes),
             "score": table.scores,
         },
