@@ -123,7 +123,10 @@ def _grouped(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], 
     starts = np.flatnonzero(begins)
     texts = [frame[name].iloc[starts].tolist() for name in [*keys, "k"]]
     rows = map(slice, starts.tolist(), [*starts[1:].tolist(), len(frame)])
-    return dict(zip(zip(*texts, strict=True), rows, strict=True)), names, frame["value"].to_numpy()
+    found = dict(zip(zip(*texts, strict=True), rows, strict=True))
+    if len(found) < len(starts):
+        raise MemreproError(f"{path}: rows of one metric lie apart: delete it, it is made anew")
+    return found, names, frame["value"].to_numpy()
 
 
 def paired_values(before: pd.DataFrame, now: pd.DataFrame) -> tuple[Doubles, Doubles]:

@@ -86,7 +86,9 @@ def _results():
             run_file(name),
             pd.DataFrame(run, columns=["query_id", "doc_id", "rank", "score"]),
         )
-    write_table(paths.metrics("sample"), pd.DataFrame(metrics, columns=METRIC_COLUMNS))
+    table = pd.DataFrame(metrics, columns=METRIC_COLUMNS)
+    table = table.sort_values(["experiment", "metric", "k"], kind="stable")
+    write_table(paths.metrics("sample"), table)
     columns = ["dataset", "level", "protocol", "query_id", "reason"]
     write_table(paths.exclusions("sample"), pd.DataFrame(columns=columns))
     columns = ["experiment", "setting", "level", "protocol", "metric", "k", "n", "value"]
