@@ -6,7 +6,7 @@ The journal is the truth; the vectors follow from it.
 import heapq
 import json
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -21,6 +21,7 @@ from memrepro.text.dates import TimeRange
 # Milliseconds to wait for another process's lock: no longer than a search may take.
 _BUSY = 250
 _PATIENT = 5000
+_IN = "IN (SELECT value FROM json_each(?))"
 _WITHIN = """SELECT segment_id, number FROM segments s WHERE tier = :tier
     AND (:channel IS NULL OR EXISTS (
         SELECT 1 FROM segment_messages p JOIN messages m USING (message_id)
@@ -108,17 +109,11 @@ class Journal:
     def transaction(self, *, waits: bool = True) -> Iterator[sqlite3.Connection]:
         """All that is written within is committed to the disk together, or not at all.
 
-        Args:
-            waits: for the disk; else a power cut, but no kill, may take back what is written.
+        Where it does not wait for the disk, a power cut may take it back, but no kill.
         """
-        if not waits:
-            self.connection.execute("PRAGMA synchronous=NORMAL")
-        try:
-            with self._within("BEGIN IMMEDIATE"):
-                yield self.connection
-        finally:
-            if not waits:
-                self.connection.execute("PRAGMA synchronous=FULL")
+        self.connection.execute(f"PRAGMA synchronous={'FULL' if waits else 'NORMAL'}")
+        with self._within("BEGIN IMMEDIATE"):
+            yield self.connection
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -180,8 +175,7 @@ class Journal:
     def _known(self, column: str, values: Sequence[str]) -> set[str]:
         """Those of some values that a message has in a column that is unique."""
         rows = self.connection.execute(
-            f"SELECT {column} FROM messages WHERE {column} IN (SELECT value FROM json_each(?))",
-            (json.dumps(values),),
+            f"SELECT {column} FROM messages WHERE {column} {_IN}", (json.dumps(values),)
         )
         return {value for (value,) in rows}
 
@@ -235,9 +229,7 @@ class Journal:
 
     def segments_of(self, segment_ids: Sequence[str]) -> list[Segment]:
         """Those segments, in order of time."""
-        return self.segments(
-            "WHERE s.segment_id IN (SELECT value FROM json_each(?))", (json.dumps(segment_ids),)
-        )
+        return self.segments(f"WHERE s.segment_id {_IN}", (json.dumps(segment_ids),))
 
     def due(self, end: float, n: int) -> list[Segment]:
         """The n warm segments that ended first, of those that ended before a time."""
@@ -260,20 +252,15 @@ class Journal:
         """Those of some ids that are of warm segments, and their numbers."""
         # The plus keeps SQLite from reading the index of all that is warm.
         rows = self.connection.execute(
-            "SELECT segment_id, number FROM segments WHERE +tier = 'warm'"
-            " AND segment_id IN (SELECT value FROM json_each(?))",
+            f"SELECT segment_id, number FROM segments WHERE +tier = 'warm' AND segment_id {_IN}",
             (json.dumps(segment_ids),),
         )
         return dict(rows)
 
     def texts(self, segment_ids: Sequence[str]) -> list[str]:
         """The segments' texts, in order."""
-        rows = self.connection.execute(
-            "SELECT s.text FROM json_each(?) one JOIN segments s ON s.segment_id = one.value"
-            " ORDER BY one.key",
-            (json.dumps(segment_ids),),
-        )
-        return [text for (text,) in rows]
+        query = "SELECT text FROM json_each(?) JOIN segments ON segment_id = value ORDER BY key"
+        return [text for (text,) in self.connection.execute(query, (json.dumps(segment_ids),))]
 
     def sources(self, segment_ids: Sequence[str]) -> tuple[str, ...]:
         """The ids of the messages of segments, each once, in order."""
@@ -315,22 +302,18 @@ class Journal:
             among: of these segments alone, id → number; None for all.
             best: where all are asked: of so many, and those that are as good as the last of them.
         """
+        scores: dict[int, float]
         bm25 = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
         if among is not None:
-            # Scores take five times as long as the rest; the plus keeps FTS5 from searching anew
-            # for each number.
-            rows = self.connection.execute(
-                f"{bm25} AND +rowid IN (SELECT value FROM json_each(?))",
-                (any_word(query), json.dumps(list(among.values()))),
-            )
-            ids = {number: key for key, number in among.items()}
-            return {ids[number]: score for number, score in rows}
-        scores: dict[int, float] = dict(self.connection.execute(bm25, (any_word(query),)))
+            # Scoring is most of the work; the plus keeps FTS5 from searching once a number.
+            values = any_word(query), json.dumps(list(among.values()))
+            scores = dict(self.connection.execute(f"{bm25} AND +rowid {_IN}", values))
+            return {key: scores[number] for key, number in among.items() if number in scores}
+        scores = dict(self.connection.execute(bm25, (any_word(query),)))
         # Ids are looked up for few, as a common word is in very many.
         least = min(heapq.nlargest(best or len(scores), scores.values()), default=0.0)
         rows = self.connection.execute(
-            "SELECT segment_id, number FROM segments"
-            " WHERE number IN (SELECT value FROM json_each(?))",
+            f"SELECT segment_id, number FROM segments WHERE number {_IN}",
             (json.dumps([number for number, score in scores.items() if score >= least]),),
         )
         return {key: scores[number] for key, number in rows}
@@ -346,10 +329,8 @@ class Journal:
     def chill(self, segment_ids: Sequence[str]) -> None:
         """Take segments out of the WARM index; their rows stay, as COLD's provenance."""
         # One statement, as FTS5 writes to the disk at the end of each.
-        self.connection.execute(
-            "UPDATE segments SET tier = 'cold' WHERE segment_id IN (SELECT value FROM json_each(?))",
-            (json.dumps(segment_ids),),
-        )
+        query = f"UPDATE segments SET tier = 'cold' WHERE segment_id {_IN}"
+        self.connection.execute(query, (json.dumps(segment_ids),))
 
     def scrub(self) -> None:
         """Leave no byte in the file of what was deleted.
