@@ -107,6 +107,9 @@ def test_float_noise_alone_changes_no_file(tmp_path, changed, kept):
     pd.testing.assert_frame_equal(read_table(path), table if kept else again)
     retrieval.write_small(path, table[:2])
     assert len(read_table(path)) == 2
+    retrieval.write_small(path, table[:2].assign(score=None))
+    retrieval.write_small(path, table[:2])
+    pd.testing.assert_frame_equal(read_table(path), table[:2])
 
 
 def test_a_sweep_over_keys_is_shortened_and_one_over_a_parameter_is_not(toy, monkeypatch):

@@ -222,10 +222,12 @@ def _is_there(path: Path, table: pd.DataFrame) -> bool:
         return False
     for name in table:
         mine, theirs = table[name].to_numpy(), kept[name].to_numpy()
-        if mine.dtype.kind != "f":
+        if "f" not in (mine.dtype.kind, theirs.dtype.kind):
             same = bool((mine == theirs).all())
         else:
-            same = np.allclose(mine, theirs, rtol=0, atol=_NOISE, equal_nan=True)
+            # What has no value in any row is kept without a type.
+            alike = mine.dtype.kind == theirs.dtype.kind
+            same = alike and np.allclose(mine, theirs, rtol=0, atol=_NOISE, equal_nan=True)
         if not same:
             return False
     return True
