@@ -7,7 +7,15 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 from bench import Comparison, Work
-from compared_programs import DIMENSION, NAN, encoding, preparing, stored, words
+from compared_programs import (
+    DIMENSION,
+    NAN,
+    encoding,
+    half_precision,
+    preparing,
+    stored,
+    words,
+)  # fmt: skip
 
 from memrepro.core.key_builder import PlainKeyBuilder
 from memrepro.core.keys import Keys, Request
@@ -297,6 +305,7 @@ COMPARISONS = (
     Comparison("Steiner trees", "pcst_fast alone", "nodes", (1600, 12_800), steiner_trees),
     Comparison("preparing", "json.loads alone", "questions", (1, 8), preparing),
     Comparison("encoding of long texts", "sentence-transformers", "texts", (4, 16), encoding),
+    Comparison("encoding in bfloat16", "in float32", "texts", (4, 16), half_precision, 1.8),
     Comparison("adding to the memory", "LanceDB", "segments", (250, 2000),
                partial(stored, "add"), 1 / 3),
     Comparison("search of the memory", "LanceDB", "segments", (1000, 64_000),

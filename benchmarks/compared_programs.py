@@ -78,6 +78,17 @@ def encoding(size: int) -> Work:
     )  # fmt: skip
 
 
+def half_precision(size: int) -> Work:
+    """Long texts through mpnet in bfloat16, and in float32; `embedding.py` has what it moves."""
+    from memrepro.encode.load import load_encoder
+
+    half, full = (load_encoder("all-mpnet-base-v2", device="cpu", dtype=dtype)
+                  for dtype in ("bfloat16", "float32"))  # fmt: skip
+    texts = [" ".join(one) for one in words(size, 220, 3)]
+    return Work(lambda: half.encode(texts, "document"), lambda: full.encode(texts, "document"),
+                lambda *_: NAN)  # fmt: skip
+
+
 def stored(step: str, size: int) -> Work:
     """The tiered memory beside one LanceDB table of turns: segments added, or questions asked."""
     import lancedb

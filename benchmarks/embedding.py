@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from memrepro.data.longmemeval import pieces_of
 from memrepro.data.sample import compile_benchmark
 from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
+from memrepro.errors import MemreproError
 
 ENCODER = "all-minilm-l6-v2"
 SCALES = (1, 2, 4, 8)
@@ -70,12 +72,17 @@ def measure_loop(memories: Haystacks) -> dict[str, float]:
 
 
 def measure_runtimes(memories: Haystacks, model: str = ENCODER) -> dict[str, dict[str, float]]:
-    """Torch and OpenVINO alternating, three times, on 128 session texts and on 32 of six joined."""
+    """Torch, and OpenVINO in both precisions, alternating three times.
+
+    On 128 session texts and on 32 of six joined; a processor without bfloat16 has two.
+    """
     distinct = list(dict.fromkeys(text for memory in memories for text in memory))
     joined = [" ".join(distinct[i : i + 6]) for i in range(0, 192, 6)]
     encoders = {
         name: load_encoder(model, device="cpu", runtime=name) for name in ("torch", "openvino")
     }
+    with suppress(MemreproError):
+        encoders["bfloat16"] = load_encoder(model, device="cpu", dtype="bfloat16")
     rows = {}
     for length, texts in (("short", distinct[:128]), ("long", joined)):
         speeds: dict[str, list[float]] = {name: [] for name in encoders}

@@ -27,6 +27,8 @@ from memrepro.files.progress import quietly
 _ARCHITECTURES = ("bert", "mpnet", "xlm-roberta")
 # What decides a graph and the ids that go into it, besides the model.
 _MAKERS = ("openvino", "sentence-transformers", "tokenizers", "torch", "transformers")
+# dtype → OpenVINO's name of it. Left to itself it takes bfloat16 where a CPU has it.
+_PRECISIONS = {"float32": "f32", "bfloat16": "bf16"}
 _GRAPH, _TOKENIZER, _SUMS = "graph.xml", "tokenizer.json", "sha256.json"
 
 
@@ -36,7 +38,7 @@ class CompiledEncoder:
     OpenVINO is a CPU's default. Measured in one run, interleaved, 96 PersonaBench documents, 2
     cores, texts a second: MiniLM torch 42-47, openvino 54, onnxruntime 31; mpnet torch 3.3,
     openvino 5.3, onnxruntime 4.4. Its vectors differ from torch's by at most 5.5e-7 over 527
-    documents.
+    documents. In bfloat16 it takes about half the time (`benchmarks/README.md`).
     """
 
     def __init__(self, card: ModelCard, folder: Path, placed: Placement) -> None:
@@ -48,17 +50,23 @@ class CompiledEncoder:
             placed: where it runs, from `placement.placement`.
 
         Raises:
-            MemreproError: if OpenVINO cannot run this model, the model is not what the card says,
-                or the graph cannot be written.
+            MemreproError: if OpenVINO cannot run this model, the processor does not compute in its
+                dtype, the model is not what the card says, or the graph cannot be written.
         """
         import openvino
         from tokenizers import Tokenizer
 
         kept = _kept(card, folder)
         self._tokenizer = Tokenizer.from_file(str(kept / _TOKENIZER))
-        # Where a CPU has AMX the default precision is bfloat16.
-        settings = {"INFERENCE_PRECISION_HINT": "f32"}
-        compiled = openvino.Core().compile_model(str(kept / _GRAPH), "CPU", settings)
+        core = openvino.Core()
+        if placed.dtype == "bfloat16" and "BF16" not in _capabilities(core):
+            # OpenVINO would take float32 without a word.
+            raise MemreproError(
+                f"encoder {card.name!r}: this processor does not compute in bfloat16: write dtype: "
+                "float32 into encoders.yaml"
+            )
+        settings = {"INFERENCE_PRECISION_HINT": _PRECISIONS[placed.dtype]}
+        compiled = core.compile_model(str(kept / _GRAPH), "CPU", settings)
         self._request, self._hidden = compiled.create_infer_request(), compiled.output(0)
         self.dimension = card.dimension
         self.prompts = card.prompts
@@ -103,6 +111,12 @@ class CompiledEncoder:
         if self.identity.normalise:
             vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors, np.float32)
+
+
+def _capabilities(core: Any) -> list[str]:
+    """What the processor computes in, by OpenVINO's names."""
+    found: list[str] = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    return found
 
 
 def _kept(card: ModelCard, folder: Path) -> Path:

@@ -19,7 +19,7 @@ def load_encoder(
         name: a key of `encoders.yaml`.
         device: 'cpu' or 'cuda'; all GPUs that torch sees where there are any, if it is None.
         runtime: 'openvino' on a CPU for models that only pool, else 'torch'.
-        dtype: 'float32', 'bfloat16' or 'float16'; the entry's on a GPU, if it is None. Half
+        dtype: 'float32', 'bfloat16' or 'float16'; the entry's, if it is None. Half
             precision moves the vectors of PersonaBench's 527 docs by up to 1.5e-3, and with them
             4 of the 20 cells that otherwise equal RF-Mem's Table 2 (measured with torch on a CPU).
 

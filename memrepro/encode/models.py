@@ -57,7 +57,7 @@ class ModelCard:
         bidirectional: whether a causal architecture looks both ways, as its weights were trained.
         end_token: whether the tokenizer's end token closes every text.
         padding_side: where shorter texts of a batch are filled.
-        dtype: of the weights on a GPU; a CPU computes in float32.
+        dtype: what the model computes in.
     """
 
     name: str

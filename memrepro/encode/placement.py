@@ -1,7 +1,7 @@
 """Where an encoder runs and how much at once: one decision, from the model and what GPUs there are.
 
-A CPU takes batches of 32 texts in float32. A GPU takes batches of so many tokens, padding
-included, and each GPU that has room for the model holds a replica of it.
+A CPU takes batches of 32 texts. A GPU takes batches of so many tokens, padding included, and each
+GPU that has room for the model holds a replica of it.
 """
 
 import runpy
@@ -79,13 +79,13 @@ def placement(
     """Decide; what is asked for is taken or refused, never replaced.
 
     Args:
-        card: the model; its `dtype` holds on GPUs.
+        card: the model.
         weights: how many numbers its weights are.
         gpus: all that this process may use.
         device: 'cpu' or 'cuda'; GPUs where there are any, if it is None.
-        runtime: 'openvino' (CPU and float32 only) or 'torch'; on a CPU openvino for models that
+        runtime: 'openvino' (on a CPU, not in float16) or 'torch'; on a CPU openvino for models that
             only pool, if it is None.
-        dtype: one of `BYTES_OF`; None for the card's on a GPU, float32 on a CPU.
+        dtype: one of `BYTES_OF`; the card's, if it is None.
 
     Returns:
         On GPUs: those that hold the weights and one longest text, and the tokens that the one with
@@ -95,18 +95,18 @@ def placement(
         MemreproError: if the model cannot run so.
     """
     device = device or ("cuda" if gpus else "cpu")
-    dtype = dtype or (card.dtype if device == "cuda" else "float32")
+    dtype = dtype or card.dtype
     if runtime is None:
-        plain = card.recipe in ONLY_POOLED and dtype == "float32"
+        plain = card.recipe in ONLY_POOLED and dtype != "float16"
         runtime = "openvino" if device == "cpu" and plain else "torch"
     if runtime not in {"openvino", "torch"} or dtype not in BYTES_OF:
         raise MemreproError(
             f"encoder {card.name!r} was asked for runtime {runtime!r} with {dtype!r}: the "
             f"runtimes are openvino and torch, the dtypes {', '.join(BYTES_OF)}"
         )
-    if runtime == "openvino" and (device != "cpu" or dtype != "float32"):
+    if runtime == "openvino" and (device != "cpu" or dtype == "float16"):
         raise MemreproError(
-            f"encoder {card.name!r}: openvino runs here on a CPU in float32, not on "
+            f"encoder {card.name!r}: openvino runs here on a CPU in float32 or bfloat16, not on "
             f"{device!r} in {dtype}; use runtime='torch'"
         )
     if device == "cpu":

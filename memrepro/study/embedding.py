@@ -129,7 +129,7 @@ def _embed(
             _write_vectors(temporary, wanted, encoder, cache)
         if (dtype := encoder.identity.dtype) != "float32":
             # Against the CPU's: where half precision is asked for, float32 may have no room.
-            full = load_encoder(name, device="cpu")
+            full = load_encoder(name, device="cpu", dtype="float32")
             moved = {"dtype": dtype, **drift(encoder, full, documents, queries, cache)}
     summary = {
         "encoder": name,

@@ -1,13 +1,16 @@
 """Where an encoder runs: decided from described GPUs, and driven by models that fail like GPUs."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import openvino
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memrepro.encode import compiled
 from memrepro.encode.drift import drift
 from memrepro.encode.encoder import HashEncoder, about_tokens, batches_of
 from memrepro.encode.load import load_encoder
@@ -19,7 +22,7 @@ from memrepro.encode.placement import (
     placement,
 )
 from memrepro.encode.sentence_transformer import SentenceTransformerEncoder
-from memrepro.encode.vectors import VectorStore, embed
+from memrepro.encode.vectors import VectorStore, embed, vector_key
 from memrepro.errors import MemreproError
 
 NAME = "all-minilm-l6-v2"
@@ -36,11 +39,12 @@ def gpu(n, free=80 * GB, bfloat16=True):
     return Gpu(f"cuda:{n}", free, bfloat16)
 
 
-def test_a_cpu_keeps_its_batches_whatever_the_entry_asks_of_a_gpu():
-    half = replace(CARD, dtype="bfloat16")
-    for card in (CARD, half):
-        assert placement(card, 0, []) == Placement(("cpu",), "openvino", "float32", None)
+def test_a_cpu_keeps_its_batches_and_computes_in_what_the_entry_says():
+    half, other = (replace(CARD, dtype=dtype) for dtype in ("bfloat16", "float16"))
+    for card, runtime in ((CARD, "openvino"), (half, "openvino"), (other, "torch")):
+        assert placement(card, 0, []) == Placement(("cpu",), runtime, card.dtype, None)
         assert placement(card, 0, [gpu(0)], device="cpu") == placement(card, 0, [])
+    assert placement(half, 0, [], dtype="float32").dtype == "float32"
     assert placement(QWEN, 0, []).runtime == "torch"
     assert half.recipe == CARD.recipe  # the key has its own field
 
@@ -195,10 +199,11 @@ def test_replicas_share_the_batches_and_give_the_bytes_of_one(placed, store, tmp
 def test_the_drift_of_half_precision_is_measured(store):
     full = load_encoder(NAME, device="cpu")
     documents, queries = TEXTS[:50], TEXTS[50:]
-    found = {
-        dtype: drift(load_encoder(NAME, device="cpu", dtype=dtype), full, documents, queries, store)
+    halves = {
+        dtype: load_encoder(NAME, device="cpu", runtime="torch", dtype=dtype)
         for dtype in ("bfloat16", "float16")
     }
+    found = {dtype: drift(h, full, documents, queries, store) for dtype, h in halves.items()}
     print(found)
     for one in found.values():
         assert 0 < one["largest difference"] < 0.02
@@ -208,3 +213,22 @@ def test_the_drift_of_half_precision_is_measured(store):
     assert found["float16"]["largest difference"] < found["bfloat16"]["largest difference"] / 3
     same = drift(full, full, documents, queries, store)
     assert (same["largest difference"], same["top-10 agreement"]) == (0, 1)
+
+
+def test_a_processor_computes_in_bfloat16_or_says_that_it_does_not(store, monkeypatch):
+    half = partial(load_encoder, NAME, device="cpu", dtype="bfloat16")
+    if "BF16" in compiled._capabilities(openvino.Core()):
+        encoder, full = half(), load_encoder(NAME, device="cpu")
+        assert encoder.identity.runtime == full.identity.runtime
+        assert vector_key(encoder.identity, "query", "", "a") != vector_key(
+            full.identity, "query", "", "a"
+        )
+        found = drift(encoder, full, TEXTS[:50], TEXTS[50:], store)
+        assert 1e-4 < found["largest difference"] < 0.02
+        assert found["least cosine"] > 0.999
+        np.testing.assert_allclose(
+            np.linalg.norm(encoder.encode(TEXTS, "query"), axis=1), 1, atol=1e-6
+        )
+    monkeypatch.setattr(compiled, "_capabilities", lambda core: ["FP32"])
+    with pytest.raises(MemreproError, match="does not compute in bfloat16: write dtype: float32"):
+        half()
