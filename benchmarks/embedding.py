@@ -1,6 +1,8 @@
 """The embedding store against a loop that re-encodes each question's haystack.
 
     python benchmarks/embedding.py [--json] [--questions 120] [--loop-questions 8]
+    python benchmarks/embedding.py --runtimes all-mpnet-base-v2
+    python benchmarks/embedding.py --drift all-mpnet-base-v2   # needs PersonaBench, prepared
 
 Both use the same encoder (MiniLM), device and batch size, so what differs is that the store
 encodes each unique text once. Every measurement runs in its own process, for its peak memory.
@@ -21,13 +23,21 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from memrepro.core.key_builder import make_keys
+from memrepro.core.keys import Request
+from memrepro.core.memory import Query
+from memrepro.core.prepared import load, load_qrels
+from memrepro.core.ranking import to_frame
 from memrepro.data.longmemeval import pieces_of
 from memrepro.data.sample import compile_benchmark
 from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError
+from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
+from memrepro.files import paths
+from memrepro.retrieve import make_retriever
 
 ENCODER = "all-minilm-l6-v2"
 SCALES = (1, 2, 4, 8)
@@ -103,6 +113,38 @@ def measure_runtimes(memories: Haystacks, model: str = ENCODER) -> dict[str, dic
                 "difference": float(np.abs(vectors[name] - vectors["torch"]).max()),
             }
     return rows
+
+
+def measure_drift(model: str, dataset: str = "personabench-n00") -> dict[str, float]:
+    """What bfloat16 changes in rankings of sessions by similarity, and in their recall."""
+    data = load(paths.prepared(dataset), dataset)
+    kinds, gold = load_qrels(paths.qrels("open", dataset), "session")
+    # As in RF-Mem's Table 2.
+    gold = {query: parts for query, parts in gold.items() if kinds[query] != "Subjective"}
+    dense, judged = make_retriever("dense", "dense", {"k": 10}), lay_out(gold)
+    encoders = {
+        dtype: load_encoder(model, device="cpu", dtype=dtype) for dtype in ("float32", "bfloat16")
+    }
+    asked: dict[str, list[Query]] = {}
+    for query in data.queries:
+        asked.setdefault(query.memory_id, []).append(query)
+    runs = {}
+    for dtype, encoder in encoders.items():
+        requests = []
+        for memory_id, queries in asked.items():
+            keys = make_keys(data.memories[memory_id], "concat", "session")
+            keys = keys.with_vectors(encoder.encode(keys.unique, "document"))
+            ids, texts = [q.query_id for q in queries], [q.text for q in queries]
+            requests.append(Request(keys, ids, texts, encoder.encode(texts, "query")))
+        runs[dtype] = to_frame(dense.search(requests))
+    lists = [run.groupby("query_id", observed=True)["doc_id"].agg(list) for run in runs.values()]
+    shared = [len({*a} & {*b}) / len(a) for a, b in zip(*lists, strict=True)]
+    found = {"queries": len(shared), "top-10 agreement": statistics.mean(shared)}
+    found["equal rankings"] = statistics.mean(a == b for a, b in zip(*lists, strict=True))
+    for dtype, run in runs.items():
+        values = evaluate(ranks_of(run), judged, ["recall"], (5, 10)).by
+        found |= {f"recall@{k}, {dtype}": float(of.mean()) for (_, k), of in values.items()}
+    return found
 
 
 MEASURES = {"store": measure_store, "loop": measure_loop, "runtimes": measure_runtimes}
@@ -190,12 +232,17 @@ def main() -> None:
         "--loop-questions", type=int, default=8, help="the loop's most; the rest is extrapolated"
     )
     parser.add_argument("--runtimes", metavar="ENCODER", help="only compare runtimes, with ENCODER")
+    parser.add_argument("--drift", metavar="ENCODER", help="only compare rankings, with ENCODER")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--child", choices=list(MEASURES), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.runtimes:
         found = measure_runtimes(haystacks(given.questions), given.runtimes)
         print(json.dumps(found, indent=1) if given.json else runtimes_markdown(found))
+        return
+    if given.drift:
+        drifted = measure_drift(given.drift)
+        print(json.dumps(drifted, indent=1) if given.json else pd.Series(drifted).to_markdown())
         return
     if given.child:
         result = MEASURES[given.child](haystacks(given.questions))
