@@ -169,10 +169,11 @@ def to_frame(rankings: Iterable[Ranking]) -> pd.DataFrame:
     """A run: one row a (query, doc), in the order of the rankings, rank from 1."""
     table = rankings if isinstance(rankings, Rankings) else Rankings.of(rankings)
     sizes = np.diff(table.ends)
+    # Named, as a table without a row has no values to tell the type by.
     frame = pd.DataFrame(
         {
-            "query_id": np.repeat(np.array(table.query_ids, object), sizes),
-            "doc_id": table.doc_ids.tolist(),
+            "query_id": pd.array(np.repeat(np.array(table.query_ids, object), sizes), "str"),
+            "doc_id": pd.array(table.doc_ids.tolist(), "str"),
             "rank": np.arange(1, len(table.doc_ids) + 1) - np.repeat(table.ends[:-1], sizes),
             "score": table.scores,
         },

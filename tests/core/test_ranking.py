@@ -57,3 +57,4 @@ def test_a_run_has_ranks_from_one():
     frame = to_frame([Ranking("q1", ("b", "a"), (0.9, 0.1)), Ranking("q2", ("c",), (0.3,))])
     assert list(frame.columns) == ["query_id", "doc_id", "rank", "score"]
     assert list(frame["rank"]) == [1, 2, 1]
+    assert to_frame([]).dtypes.to_dict() == frame.dtypes.to_dict()
