@@ -30,8 +30,10 @@ class Rounded(HashEncoder):
 def test_the_summary_has_the_drift_of_half_precision(encoder, tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     monkeypatch.setenv("MEMREPRO_CACHE", str(tmp_path / "cache"))
-    loaded = {None: encoder, "cpu": HashEncoder()}
-    monkeypatch.setattr(embedding, "load_encoder", lambda name, device=None: loaded[device])
+    loaded = {None: encoder, "float32": HashEncoder()}
+    monkeypatch.setattr(
+        embedding, "load_encoder", lambda name, device=None, dtype=None: loaded[dtype]
+    )
     summary, output = embedding._embed("sample", prepare(), "hash-64", {"round": "concat"})
     half = encoder.identity.dtype == "bfloat16"
     assert ("dtype" in summary, "least cosine" in summary) == (half, half)
