@@ -211,7 +211,7 @@ def changes(table: pd.DataFrame, before: pd.DataFrame) -> pd.DataFrame:
     """Cells of a tidy table whose value or verdict differs from before, and whether it is worse.
 
     Worse is: a judged verdict that fell, a number that vanished, or one that moved by more than
-    two questions would move it (2/n), which is more than a machine's last bits do.
+    two questions would move it (2/n, or 2 of a count), which is more than a machine's last bits do.
     """
     both = before.merge(table, on=_KEY, how="outer", suffixes=(" before", " now")).fillna("")
     differs = (both["reproduced before"] != both["reproduced now"]) | (
@@ -232,8 +232,10 @@ def _is_worse(then: str, now: str, verdict_then: str, verdict_now: str, n: str) 
 
 
 def _moved(then: str, now: str, n: str) -> bool:
+    whole = then.isdecimal() and now.isdecimal()  # a count of questions
     try:
-        return abs(float(now) - float(then)) > 2 / max(int(n), 1) + 10.0**-DIGITS
+        allowed = 2 if whole else 2 / max(int(n), 1) + 10.0**-DIGITS
+        return abs(float(now) - float(then)) > allowed
     except ValueError:  # not a number: a count of wins, an interval
         return False
 

@@ -38,6 +38,9 @@ def test_a_better_and_a_worse_verdict():
         (("0.7876", "not comparable"), ("0.0000", "not comparable"), True),
         # 0.01 is less than 2 of 10 questions.
         (("0.5000", "not in the paper"), ("0.4900", "not in the paper"), False),
+        # Two questions of a count.
+        (("13", "not comparable"), ("11", "not comparable"), False),
+        (("13", "not comparable"), ("10", "not comparable"), True),
         (("", "not run"), ("0.5000", "not in the paper"), False),
         (("0.5000", "not in the paper"), ("", "not run"), True),
     ],
