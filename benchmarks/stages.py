@@ -121,6 +121,9 @@ def measure(profile: str, folder: Path) -> dict:
     stages: dict[str, dict[str, float]] = {}
     by_kind: dict[str, dict[str, float]] = {"encoded": {}, "answered": {}}
     for name, seconds, peak, meanwhile, parts in took:
+        # An answer that several conditions share has its time in each of them.
+        fits = min(1.0, seconds / (sum(part[2] for part in parts) or 1.0))
+        parts = [(kind, model, some * fits) for kind, model, some in parts]
         own = (seconds - sum(part[2] for part in parts)) * meanwhile.python / whole.python
         stages[name] = {"seconds": round(own, 1), "memory": round(peak / 1e6)}
         for kind, model, some in parts:
