@@ -30,6 +30,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from memrepro.errors import MemreproError
+from memrepro.pipeline.plan.machine import matrix_rate
 
 ROOT = Path(__file__).parents[1]
 # After the environment's own packages, of which none is to be another.
@@ -45,7 +46,8 @@ class Work(NamedTuple):
         ours, peer: do it, and give what `apart` compares.
         apart: the largest difference between what both give; nan where only the work is the same.
         part: how much of the work the peer does, whose time is scaled by it.
-        flops: of the matrix product that the work needs, 0 for none; `kind` is its precision.
+        flops: of the matrix product that the work needs, 0 for none.
+        kind: of that product, as `limits` names it: NumPy's by its precision, or OpenVINO's.
         clock: of the processor, or of the wall where a disk is waited for.
     """
 
@@ -91,6 +93,8 @@ def limits() -> dict[str, float]:
     for kind in (np.float32, np.float64):
         a = np.random.default_rng(0).random((1536, 1536)).astype(kind)
         found[f"{np.dtype(kind).name} product, GFLOP/s"] = 2e-9 * 1536**3 / best(lambda a=a: a @ a)
+    # NumPy's library may know fewer of the processor's instructions.
+    found["OpenVINO float32 product, GFLOP/s"] = 1e-9 * matrix_rate("cpu", 1.0)
     big = np.ones(1 << 25)
     found["memory copied, GB/s"] = 2e-9 * big.nbytes / best(big.copy)
     with tempfile.TemporaryDirectory() as folder:

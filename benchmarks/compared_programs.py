@@ -74,7 +74,7 @@ def encoding(size: int) -> Work:
     return Work(
         lambda: encoder.encode(texts, "document"),
         lambda: model.encode(texts, normalize_embeddings=True, show_progress_bar=False),
-        apart, flops=flops, kind="float32",
+        apart, flops=flops, kind="OpenVINO float32",
     )  # fmt: skip
 
 
