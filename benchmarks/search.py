@@ -12,12 +12,13 @@ shows the recall of the lists (IVF) at these sizes instead.
 
 import argparse
 import os
-import resource
 import time
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
+from bench import peak
 
 from memrepro.core.keys import Keys, Request, best_first
 from memrepro.core.ranking import to_frame
@@ -53,29 +54,32 @@ def by_faiss(request: Request) -> list:
     return index.search_memory(request, K)
 
 
-def _grown(action, request, send) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    action(request)
-    send.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+def _grown(way: str, n_keys: int, n_queries: int) -> float:
+    request = drawn(n_keys, n_queries)
+    before = peak(afresh=True)
+    WAYS[way](request)
+    return peak() - before
 
 
-def memory(action, request: Request) -> float:
-    """MiB that a child needs for it, beyond the memory's texts and vectors."""
-    receive, send = get_context("fork").Pipe(duplex=False)
-    child = get_context("fork").Process(target=_grown, args=(action, request, send))
-    child.start()
-    grown = receive.recv() / 1024
-    child.join()
-    return grown
+def memory(way: str, n_keys: int, n_queries: int) -> float:
+    """MiB that it needs beyond the memory's texts and vectors.
+
+    In a process that is begun anew: one that is forked waits for its parent's threads for ever.
+    """
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(_grown, way, n_keys, n_queries).result()
+
+
+WAYS = {"product": by_product, "faiss": by_faiss}
 
 
 def measure(request: Request) -> dict[str, float]:
     n_keys, n_queries = len(request.keys.rows), len(request.query_ids)
-    actions = {"product": by_product, "faiss": by_faiss}
+    actions = dict(WAYS)
     if n_keys * n_queries * 8 > MOST:
         del actions["product"]
     row: dict[str, float] = {"keys": n_keys, "queries": n_queries}
-    row |= {f"{name} MiB": memory(action, request) for name, action in actions.items()}
+    row |= {f"{name} MiB": memory(name, n_keys, n_queries) for name in actions}
     best, found = dict.fromkeys(actions, np.inf), {}
     for _ in range(TURNS):
         for name, action in actions.items():
