@@ -15,7 +15,7 @@ from compared_programs import (
     preparing,
     stored,
     words,
-)  # fmt: skip
+)
 
 from memrepro.core.key_builder import PlainKeyBuilder
 from memrepro.core.keys import Keys, Request
