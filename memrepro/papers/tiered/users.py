@@ -106,7 +106,7 @@ def measure(
             for number in numbers:
                 _forget(root, number)
         rows.append((step, *_timed(numbers, work)))
-    before, files = _resident_mb(), _open_files()
+    before = _resident_mb()
     memories = {n: scale.opened(root, user=_name(n), mode="read") for n in kept}
 
     def again(number: int) -> None:
@@ -114,7 +114,7 @@ def measure(
 
     rows.append((f"first search of {len(kept)} that are open", *_timed(kept, again)))
     weighs = (_resident_mb() - before) / max(1, len(kept))
-    held = (_open_files() - files) / max(1, len(kept))
+    held = _open_files(root) / max(1, len(kept))
     rows.append((f"search of {len(kept)} that are open", *_timed(kept, again)))
     for memory in memories.values():
         memory.close()
@@ -136,8 +136,11 @@ def _resident_mb() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def _open_files() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
+def _open_files(root: Path) -> int:
+    """The files under a folder that this process holds open."""
+    inside = f"{root.resolve()}/"
+    held = Path("/proc/self/fd")
+    return sum(os.path.realpath(number).startswith(inside) for number in held.iterdir())
 
 
 def run(name: str) -> StageResult:
