@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[1]
 # After the environment's own packages, of which none is to be another.
 sys.path.append(str(ROOT / "build/peers"))
 TURNS = 5
+NAN = float("nan")
 SHORTEST = 0.02  # seconds of one measurement: what takes less is done again until it has
 
 
@@ -43,7 +44,7 @@ class Work(NamedTuple):
     """What is timed at one size.
 
     Attributes:
-        ours, peer: do it, and give what `apart` compares.
+        ours, peer: do it, and give what `apart` compares; no peer where only a limit is asked.
         apart: the largest difference between what both give; nan where only the work is the same.
         part: how much of the work the peer does, whose time is scaled by it.
         flops: of the matrix product that the work needs, 0 for none.
@@ -52,8 +53,8 @@ class Work(NamedTuple):
     """
 
     ours: Callable[[], Any]
-    peer: Callable[[], Any]
-    apart: Callable[[Any, Any], float]
+    peer: Callable[[], Any] | None = None
+    apart: Callable[[Any, Any], float] = lambda *_: NAN
     part: float = 1.0
     flops: float = 0.0
     kind: str = "float64"
@@ -68,6 +69,9 @@ class Comparison(NamedTuple):
         target: how many times as fast ours is to be; 0 for no target.
         needs: packages that may be missing.
         within: size → milliseconds that ours may take.
+        share: of the matrix product's rate that ours is to reach; 0 for no target.
+        turns: where more are needed than are asked for.
+        quantile: of the turns' times, that is ours.
     """
 
     name: str
@@ -78,6 +82,9 @@ class Comparison(NamedTuple):
     target: float = 0.0
     needs: tuple[str, ...] = ()
     within: Mapping[int, float] = MappingProxyType({})
+    share: float = 0.0
+    turns: int = 0
+    quantile: float = 0.5
 
 
 def pin() -> None:
@@ -127,26 +134,28 @@ def timed(place: int, size: int, turns: int) -> dict[str, Any]:
 
     pin()
     one = COMPARISONS[place]
-    work = one.make(size)
+    work, turns = one.make(size), max(turns, one.turns)
     before = peak(afresh=True)
     ours = work.ours()
     grown = peak() - before
-    apart = work.apart(ours, work.peer())
+    apart = work.apart(ours, work.peer()) if work.peer else NAN
     del ours
-    taken: dict[str, list[float]] = {"ours": [], "peer": []}
+    mine, theirs = np.empty(turns), np.full(turns, NAN)
     for turn in range(turns):
-        for who in ("ours", "peer") if turn % 2 else ("peer", "ours"):
-            taken[who].append(once(work.ours if who == "ours" else work.peer, work.clock))
-    mine = np.array(taken["ours"])
-    ratios = np.array(taken["peer"]) / work.part / mine
+        for peers_turn in (turn % 2 == 0, turn % 2 == 1):
+            if not peers_turn:
+                mine[turn] = once(work.ours, work.clock)
+            elif work.peer:
+                theirs[turn] = once(work.peer, work.clock) / work.part
+    ratios = theirs / mine
     return {
         "comparison": one.name, "peer": one.peer, "size": size, "unit": one.unit,
-        "ours ms": 1000 * float(np.median(mine)),
-        "peer ms": 1000 * float(np.median(taken["peer"])) / work.part,
+        "ours ms": 1000 * float(np.quantile(mine, one.quantile)),
+        "peer ms": 1000 * float(np.median(theirs)),
         "ratio": float(np.median(ratios)), "least": float(ratios.min()),
         "most": float(ratios.max()), "target": one.target,
-        "within ms": one.within.get(size, float("nan")), "difference": apart, "turns": turns,
-        "peak MB": grown, "flops": work.flops, "kind": work.kind,
+        "within ms": one.within.get(size, NAN), "difference": apart, "turns": turns,
+        "peak MB": grown, "flops": work.flops, "kind": work.kind, "share asked": one.share,
     }  # fmt: skip
 
 
@@ -180,6 +189,7 @@ def table_of(rows: list[dict[str, Any]], rates: dict[str, float]) -> pd.DataFram
     rate = table["kind"].map(lambda kind: rates[f"{kind} product, GFLOP/s"])
     needed = 1e-6 * table["flops"] / rate
     table["share of the product"] = (needed / table["ours ms"]).where(table["flops"] > 0)
+    table["share asked"] = table.pop("share asked")  # beside it
     for _, own in table.groupby(["comparison", "peer"]):
         table.loc[own.index, "growth"] = growth(own)
     return table.drop(columns=["flops", "kind"])
@@ -189,6 +199,7 @@ def draw(table: pd.DataFrame, path: Path) -> None:
     """The ratios with their least and most, and the targets."""
     from matplotlib.figure import Figure
 
+    table = table[table["ratio"].notna()]
     names = [f"{r['comparison']} ÷ {r['peer']}, {r['size']:,}" for _, r in table.iterrows()]
     figure = Figure(figsize=(9, 0.3 * len(table) + 1), layout="constrained")
     axis, places = figure.subplots(), np.arange(len(table))[::-1]
@@ -205,15 +216,18 @@ def draw(table: pd.DataFrame, path: Path) -> None:
 
 def said(table: pd.DataFrame) -> str:
     """The outcome in a sentence."""
+    compared, slower = table[table["ratio"].notna()], table[table["ratio"] < 1]
     aimed = table[table["target"] > 0]
     good = aimed[aimed["ratio"] >= aimed["target"]]
-    slower = table[table["ratio"] < 1]
     limited = table[table["within ms"] > 0]
     kept = limited[limited["ours ms"] <= limited["within ms"]]
+    shared = table[table["share asked"] > 0]
+    reached = shared[shared["share of the product"] >= shared["share asked"]]
     return (
-        f"Of {len(table)} comparisons ours is the faster one in {len(table) - len(slower)}; "
-        f"{len(good)} of the {len(aimed)} with a target reach it, and {len(kept)} of the "
-        f"{len(limited)} with a limit in milliseconds keep it."
+        f"Of {len(compared)} comparisons ours is the faster one in {len(compared) - len(slower)}; "
+        f"{len(good)} of the {len(aimed)} with a target reach it, {len(kept)} of the "
+        f"{len(limited)} with a limit in milliseconds keep it, and {len(reached)} of the "
+        f"{len(shared)} with a share of the product's rate have it."
     )
 
 
@@ -236,7 +250,11 @@ def main() -> int:
         made = json.loads((arguments.output / "bench.json").read_text())
         table = earlier = pd.read_json(StringIO(json.dumps(made["rows"])), precise_float=True)
     known = set(zip(earlier["comparison"], earlier["peer"], strict=True))
-    with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool,
+    ):
+        os.environ["BENCH_FOLDER"] = folder  # before the first process is made
         rates = pool.submit(limits).result()
         print(rates, flush=True)
         for place, one in enumerate(COMPARISONS):

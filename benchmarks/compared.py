@@ -6,14 +6,17 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-from bench import Comparison, Work
+from bench import NAN, Comparison, Work
 from compared_programs import (
     DIMENSION,
-    NAN,
     encoding,
     half_precision,
+    one_search,
+    opening,
     preparing,
+    stage,
     stored,
+    verifying,
     words,
 )
 
@@ -298,21 +301,28 @@ COMPARISONS = (
     Comparison("BM25 with its index", "bm25s", "texts", (1000, 8000, 64_000),
                partial(bm25, "bm25s", True), 1, ("bm25s",)),
     Comparison("search of small memories", "faiss, an index a memory", "memories", (10, 80, 640),
-               small_memories, 10),
+               small_memories, 10, share=1 / 2),
     Comparison("keys of fielded sessions", "loop over questions", "questions", (8, 64, 512),
-               partial(key_scheme, "session", "fielded")),
+               partial(key_scheme, "session", "fielded"), share=2 / 3),
     Comparison("keys of rounds", "loop over questions", "questions", (8, 64, 512),
-               partial(key_scheme, "round", "user_only")),
+               partial(key_scheme, "round", "user_only"), share=2 / 3),
     Comparison("PageRank of ten queries", "networkx", "nodes", (1600, 12_800, 102_400), page_ranks,
                5, within={102_400: 1500.0}),
     Comparison("Steiner trees of 20 queries", "pcst_fast alone", "nodes", (1600, 12_800, 102_400),
                steiner_trees, within={102_400: 3000.0}),
-    Comparison("preparing", "json.loads alone", "questions", (1, 8, 64), preparing),
+    Comparison("preparing", "json.loads alone", "questions", (1, 8, 64), preparing,
+               within={size: 56.0 * size for size in (1, 8, 64)}),  # 100 MB/s
     Comparison("encoding of long texts", "sentence-transformers", "texts", (2, 16, 128),
-               encoding),
+               encoding, share=0.8),
     Comparison("encoding in bfloat16", "in float32", "texts", (4, 16), half_precision, 1.8),
     Comparison("adding to the memory", "LanceDB", "segments", (250, 2000, 16_000),
                partial(stored, "add"), 1 / 3),
     Comparison("search of the memory", "LanceDB", "segments", (1000, 64_000),
                partial(stored, "search"), 1),
+    Comparison("search of the memory, 95th percentile", "", "segments", (1_000_000,), one_search,
+               within={1_000_000: 250.0}, turns=200, quantile=0.95),
+    Comparison("opening the memory, a first answer", "", "segments", (1_000_000,), opening,
+               within={1_000_000: 1000.0}),
+    Comparison("a stage's overhead", "papermill alone", "stages", (1,), stage, within={1: 2000.0}),
+    Comparison("verify open", "", "profiles", (1,), verifying, within={1: 15_000.0}),
 )  # fmt: skip

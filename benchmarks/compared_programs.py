@@ -1,18 +1,22 @@
 """What `bench.py` compares of whole programs: a reader, an encoder, a store."""
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
-from itertools import count
+from functools import cache
+from itertools import count, cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from bench import Work
+from bench import NAN, ROOT, Work
 
 Texts = list[list[str]]
 DIMENSION = 384
-NAN = float("nan")
 
 
 def words(number: int, length: int, seed: int) -> Texts:
@@ -25,8 +29,6 @@ def words(number: int, length: int, seed: int) -> Texts:
 
 def preparing(size: int) -> Work:
     """A file in LongMemEval's schema, 5.6 MB a question: to its tables, or its JSON alone."""
-    import json
-
     import prepare
 
     from memrepro.core.prepared import save, save_places, save_qrels
@@ -139,3 +141,87 @@ def stored(step: str, size: int) -> Work:
             table.add(pa.table({"id": ids, "text": texts, "vector": column}, schema=schema))
 
     return Work(add, add_to_lancedb, lambda *_: NAN, clock=time.perf_counter)
+
+
+@cache
+def million(size: int) -> Path:
+    """A memory of so many segments, kept as long as the whole run."""
+    from memrepro.papers.tiered import scale
+
+    folder = Path(os.environ["BENCH_FOLDER"]) / str(size)
+    if not folder.exists():
+        scale.alone(scale.fill_tiered, folder, size)
+    return folder
+
+
+def opening(size: int) -> Work:
+    """The memory opened, until its first answer."""
+    from memrepro.papers.tiered import scale
+
+    folder, (question, *_) = million(size), scale.questions(1, 11)
+
+    def ours() -> None:
+        with scale.opened(folder, mode="read") as memory:
+            memory.search(question, size * scale.APART)
+
+    return Work(ours, clock=time.perf_counter)
+
+
+def one_search(size: int) -> Work:
+    """One question after the other, none twice."""
+    from memrepro.papers.tiered import scale
+
+    search = scale.open_tiered(million(size), size)["WARM, dense and BM25"]
+    asked = cycle(scale.questions(1000, 11))
+    return Work(lambda: search(next(asked)), clock=time.perf_counter)
+
+
+def program(*arguments: str, folder: Path = ROOT) -> None:
+    """Run a Python program on all cores.
+
+    Raises:
+        CalledProcessError: if it does not end well.
+    """
+    command = [sys.executable, "-m", *arguments]
+    cores = range(os.cpu_count() or 1)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True,
+                   preexec_fn=lambda: os.sched_setaffinity(0, cores))  # fmt: skip
+
+
+def verifying(size: int) -> Work:
+    """`memrepro verify open`, its metrics made beforehand."""
+    return Work(lambda: program("memrepro", "verify", "open"), clock=time.perf_counter)
+
+
+def stage(size: int) -> Work:
+    """A stage whose notebook does nothing: as a stage of DVC runs it, and by papermill alone."""
+    import nbformat
+
+    folder = TemporaryDirectory()
+    root = Path(folder.name)
+    (root / "notebooks").mkdir()
+    (root / "memrepro").symlink_to(ROOT / "memrepro")
+    for name in ("params.yaml", "dvc.yaml"):
+        (root / name).write_text("{}\n")
+    cells = [nbformat.v4.new_code_cell(source) for source in (
+        'profile = "sample"',
+        "import pandas as pd\n\nfrom memrepro.pipeline import views\n"
+        "from memrepro.study.result import StageResult",
+        'StageResult(f"nothing {profile}", pd.DataFrame(), [], []).footer()',
+    )]  # fmt: skip
+    cells[0].metadata["tags"] = ["parameters"]
+    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=cells, metadata=kernel), root / "notebooks/a.ipynb"
+    )
+
+    def ours() -> None:
+        program(
+            "memrepro", "notebook", "a", "-p", "profile=open", "--output", "b.ipynb", folder=root
+        )
+
+    def peer() -> None:
+        assert folder.name  # which lasts as long as this
+        program("papermill", "notebooks/a.ipynb", "c.ipynb", "-p", "profile", "open", folder=root)
+
+    return Work(ours, peer, clock=time.perf_counter)
