@@ -17,8 +17,9 @@ settings.load_profile("tests")
 @pytest.fixture(scope="session")
 def metrics_of_rfmem(tmp_path_factory):
     """Metrics of RF-Mem's committed runs by mpnet; those of all runs take a minute to make."""
-    from memrepro.files.atomic import write_table
-    from memrepro.study.evaluation import as_texts, evaluate_profile
+    from pyarrow.parquet import write_table
+
+    from memrepro.study.evaluation import evaluate_profile
     from memrepro.study.params import load_plan
 
     def chosen(runs):
@@ -27,7 +28,7 @@ def metrics_of_rfmem(tmp_path_factory):
     plan = load_plan()
     plan = replace(plan, experiments=chosen(plan.experiments), sweeps=chosen(plan.sweeps))
     path = tmp_path_factory.mktemp("metrics") / "open.parquet"
-    write_table(path, as_texts(evaluate_profile("open", plan)["metrics"]))
+    write_table(evaluate_profile("open", plan).metrics, path)
     return path
 
 

@@ -14,7 +14,6 @@ from memrepro.papers.rfmem.grid import GATES, KINDS, grids_of, routings
 from memrepro.papers.rfmem.thresholds import closest
 from memrepro.report.profile import Metrics
 from memrepro.study.evaluation import (
-    as_texts,
     evaluate_profile,
     evaluate_run,
     read_gold,
@@ -73,11 +72,11 @@ def test_twenty_cells_equal_the_paper(plan, row, k):
 def test_the_committed_protocols_follow_from_the_rankings(plan):
     """Of Table 2's runs; `verify` does it for all, and for the metrics a question."""
     runs = {name: plan.experiment(name) for name in EXPERIMENTS.values()}
-    again = evaluate_profile("open", replace(plan, experiments=runs, sweeps={}))["protocols"]
+    again = evaluate_profile("open", replace(plan, experiments=runs, sweeps={})).protocols
     kept = read_table(paths.protocols("open"))
     kept = kept[kept["experiment"].isin(runs)].reset_index(drop=True)
     assert len(kept) > 50
-    pd.testing.assert_frame_equal(as_texts(again), kept)
+    pd.testing.assert_frame_equal(again, kept)
 
 
 def mpnet():

@@ -50,24 +50,23 @@ class Clusters:
         return [np.flatnonzero(codes == name) for name in dict.fromkeys(self.groups)]
 
     @cached_property
-    def counts(self) -> list[NDArray[np.uint16]]:
+    def counts(self) -> list[Doubles]:
         """How often each resample has each question of a group, each (resamples, n_members).
 
-        A group that is drawn m times has m times as many questions, drawn from all of its own.
+        In double precision, as they are multiplied with values. A group that is drawn m times has
+        m times as many questions, drawn from all of its own.
         """
         generator, n = np.random.default_rng(SEED), len(self.members)
         drawn = generator.multinomial(n, np.full(n, 1 / n), size=self.resamples)
         return [
-            generator.multinomial(times * len(own), np.full(len(own), 1 / len(own))).astype(
-                np.uint16
-            )
+            generator.multinomial(times * len(own), np.full(len(own), 1 / len(own))).astype(float)
             for times, own in zip(drawn.T, self.members, strict=True)
         ]
 
     @cached_property
     def sizes(self) -> Doubles:
         """The questions of each resample, shape (resamples,)."""
-        drawn = [one.sum(axis=1, dtype=np.float64) for one in self.counts]
+        drawn = [one.sum(axis=1) for one in self.counts]
         return np.asarray(np.sum(drawn, axis=0))
 
     def choose(self, values: Doubles) -> NDArray[np.intp]:
@@ -97,19 +96,13 @@ class Clusters:
             drawn: what else is chance, such as the seed or the order of ties: how far each of its
                 outcomes moves a question, shape (n, n_outcomes); a resample draws one.
         """
-        parts = [
-            own.astype(np.float64) @ values[who]
-            for own, who in zip(self.counts, self.members, strict=True)
-        ]
+        parts = [own @ values[who] for own, who in zip(self.counts, self.members, strict=True)]
         sums = np.stack(parts, axis=1)  # (resamples, n_groups, n_settings)
         chosen = _best(sums.sum(axis=1, keepdims=True) - sums)
         total = np.take_along_axis(sums, chosen[..., None], axis=2)[..., 0].sum(axis=1)
         if drawn is not None:
             moved = np.sum(
-                [
-                    own.astype(np.float64) @ drawn[who]
-                    for own, who in zip(self.counts, self.members, strict=True)
-                ],
+                [own @ drawn[who] for own, who in zip(self.counts, self.members, strict=True)],
                 axis=0,
             )
             which = np.random.default_rng(SEED).integers(0, drawn.shape[1], self.resamples)

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from memrepro.core.prepared import load_evidence_fields
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
-from memrepro.files.atomic import read_table
+from memrepro.files.atomic import open_table, read_table
 from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell
 from memrepro.study.evaluation import metrics_file
@@ -78,9 +81,9 @@ class Metrics:
     def questions(self, experiment: str, setting: str, level: str) -> frozenset[str]:
         """The questions of an experiment that were evaluated by a level; none if it was not."""
         names, codes = self._names["query_id"]
-        for key, rows in self._places.items():
+        for key, (asked, _) in self._places.items():
             if key[:3] == (experiment, setting, level):
-                return frozenset(names.take(codes[rows]))
+                return frozenset(names.take(codes[asked]))
         return frozenset()
 
     def evaluated(self, experiment: str) -> list[tuple[str, str, str, int]]:
@@ -100,33 +103,54 @@ class Metrics:
             raise MemreproError(
                 f"no {metric}@{k} of {experiment!r} {setting!r} by {level}: run `dvc repro`"
             )
-        rows = self._places[key]
-        found = {name: names.take(codes[rows]) for name, (names, codes) in self._names.items()}
+        asked, rows = self._places[key]
+        found = {name: names.take(codes[asked]) for name, (names, codes) in self._names.items()}
         return pd.DataFrame({**found, "value": self._values[rows]})
 
 
 @lru_cache(maxsize=2)
 def _grouped(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], Any]:
-    """A metrics file: the rows of each key, names and codes of `query_id` and `kind`, the values.
+    """A metrics file: the places of each row's questions and values, by its key; what lies there.
 
     Args:
-        path: of the file, the rows of a key one after the other.
+        path: of the file, see `study.evaluation.metrics_table`.
         changed: when; another state of the file is read anew.
+
+    Returns:
+        `experiment, setting, level, metric, k` → slices of the questions and of the values;
+        `query_id` and `kind` → texts and the number of each question's; the values.
     """
-    keys, named = ["experiment", "setting", "level", "metric"], ["query_id", "kind"]
-    frame = read_table(path, [*keys, *named])
-    parts = {name: frame[name].cat for name in [*keys, *named]}
-    names = {name: (parts[name].categories.array, parts[name].codes.to_numpy()) for name in named}
-    columns = [*(parts[name].codes.to_numpy() for name in keys), frame["k"].to_numpy()]
-    begins = np.ones(len(frame), bool)
-    begins[1:] = np.logical_or.reduce([one[1:] != one[:-1] for one in columns])
-    starts = np.flatnonzero(begins)
-    texts = [frame[name].iloc[starts].tolist() for name in [*keys, "k"]]
-    rows = map(slice, starts.tolist(), [*starts[1:].tolist(), len(frame)])
-    found = dict(zip(zip(*texts, strict=True), rows, strict=True))
-    if len(found) < len(starts):
-        raise MemreproError(f"{path}: rows of one metric lie apart: delete it, it is made anew")
-    return found, names, frame["value"].to_numpy()
+    keys, named = ["experiment", "setting", "level", "metric", "k"], ["query_id", "kind"]
+    with open_table(path) as file:
+        table = file.read()
+    *lists, values = (table[name].combine_chunks() for name in [*named, "value"])
+    ends, last = _ends(lists[0]), _ends(values)
+    # Where there are none they are those of the row above.
+    row = np.maximum.accumulate(np.where(lists[0].is_valid(), np.arange(len(table)), 0))
+    places = [
+        (slice(*asked), slice(*held))
+        for asked, held in zip(
+            np.stack([ends[row], ends[row + 1]], 1).tolist(),
+            np.stack([last[:-1], last[1:]], 1).tolist(),
+            strict=True,
+        )
+    ]
+    texts = zip(*(table[name].to_pylist() for name in keys), strict=True)
+    found = dict(zip(texts, places, strict=True))
+    if len(found) < len(table):
+        raise MemreproError(f"{path} has two rows of one metric: delete it, it is made anew")
+    names = {}
+    for name, one in zip(named, lists, strict=True):
+        coded = one.flatten().dictionary_encode()
+        known = pd.array(coded.dictionary.to_pylist(), "str")
+        names[name] = (known, coded.indices.to_numpy(zero_copy_only=False))
+    return found, names, values.flatten().to_numpy()
+
+
+def _ends(lists: pa.LargeListArray) -> NDArray[np.int64]:
+    """Where each list begins and the last one ends, shape (n_lists + 1,); a null is empty."""
+    lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    return np.concatenate([[0], np.cumsum(lengths)])
 
 
 def paired_values(before: pd.DataFrame, now: pd.DataFrame) -> tuple[Doubles, Doubles]:

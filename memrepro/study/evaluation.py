@@ -5,16 +5,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from memrepro.core.key_schemes import is_extraction
 from memrepro.core.memory import GRANULARITIES, Parts
 from memrepro.core.prepared import load_faults, load_places, load_qrels
+from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import Judged, Values, evaluate, lay_out, ranks_of
 from memrepro.evaluate.rollup import evaluate_official, roll_up
@@ -24,7 +25,7 @@ from memrepro.study.params import Experiment, Plan, Protocol, load_plan
 from memrepro.study.result import StageResult
 
 METRIC_COLUMNS = [
-    "experiment", "setting", "level", "query_id", "kind", "metric", "k", "value",
+    "experiment", "setting", "level", "metric", "k", "query_id", "kind", "value",
 ]  # fmt: skip
 PROTOCOL_COLUMNS = [
     "experiment", "setting", "level", "protocol", "metric", "k", "n", "value",
@@ -191,41 +192,59 @@ def _check_whole(where: str, experiment: Experiment, run: pd.DataFrame, gold: Go
         )
 
 
-def _long(
-    values: Values, kinds: Sequence[str], experiment: str, setting: str, level: str
-) -> pa.Table:
-    """`METRIC_COLUMNS`, one metric and k after the other; texts as codes, for there are millions.
+class Measured(NamedTuple):
+    """What is kept of one metric at one cut-off, the last three by question."""
 
-    The kinds are those of the values' queries, in order.
+    experiment: str
+    setting: str
+    level: str
+    metric: str
+    k: int
+    query_ids: tuple[str, ...]
+    kinds: tuple[str, ...]
+    values: Doubles
+
+
+def metrics_table(measured: Sequence[Measured]) -> pa.Table:
+    """`METRIC_COLUMNS`: a row a metric and cut-off; its questions, their kinds and values as lists.
+
+    Questions and kinds are null where they are those of the row above, as values are millions.
     """
-    n, n_metrics = len(values.query_ids), len(values.by)
-    same = np.zeros(n * n_metrics, np.int32)
-    one_by_one = np.tile(np.arange(n, dtype=np.int32), n_metrics)
-    columns = {
-        "experiment": _coded([experiment], same),
-        "setting": _coded([setting], same),
-        "level": _coded([level], same),
-        "query_id": _coded(values.query_ids, one_by_one),
-        "kind": _coded(kinds, one_by_one),
-        "metric": _coded([name for name, _ in values.by], np.repeat(np.arange(n_metrics), n)),
-        "k": np.repeat(np.array([k for _, k in values.by], np.int64), n),
-        "value": np.concatenate(list(values.by.values())),
+    columns: dict[str, Any] = {
+        name: [one[place] for one in measured] for place, name in enumerate(METRIC_COLUMNS[:5])
     }
-    return pa.table({name: columns[name] for name in METRIC_COLUMNS})
-
-
-def _coded(texts: Sequence[str], codes: NDArray[np.integer]) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(
-        pa.array(codes, pa.int32()), pa.array(texts, pa.large_string())
+    above = [None, *measured]
+    new = [
+        before is None or one.query_ids is not before.query_ids or one.kinds is not before.kinds
+        for one, before in zip(measured, above, strict=False)
+    ]
+    for name, place in (("query_id", 5), ("kind", 6)):
+        lists = [one[place] if first else None for one, first in zip(measured, new, strict=True)]
+        columns[name] = pa.array(lists, pa.large_list(pa.string()))
+    columns["value"] = pa.LargeListArray.from_arrays(
+        np.cumsum([0, *(len(one.values) for one in measured)]),
+        np.concatenate([np.zeros(0), *(one.values for one in measured)]),
     )
+    return pa.table(columns)
 
 
-def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
-    """`metrics` a question (texts as categories), `protocols` summed up, and the `exclusions`.
+class EvaluatedProfile(NamedTuple):
+    """What evaluation gives of a profile.
 
-    From the runs and the qrels of a profile alone.
+    Attributes:
+        metrics: by question, see `metrics_table`.
+        protocols: summed up, `PROTOCOL_COLUMNS`.
+        exclusions: `LEDGER_COLUMNS`.
     """
-    tables: list[pa.Table] = []
+
+    metrics: pa.Table
+    protocols: pd.DataFrame
+    exclusions: pd.DataFrame
+
+
+def evaluate_profile(profile: str, plan: Plan) -> EvaluatedProfile:
+    """Evaluate all runs of a profile, from them and the qrels alone."""
+    measured: list[Measured] = []
     sums: list[tuple[str, str, str, str, str, int, int, float]] = []
     ledger: dict[tuple[str, str, str], dict[str, str]] = {}
     protocols = plan.evaluation.protocols
@@ -234,6 +253,11 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
     @cache
     def gold_of(dataset: str) -> Gold:
         return read_gold(plan.dataset(dataset).profile, dataset, protocols)
+
+    @cache
+    def kinds_of(dataset: str, query_ids: tuple[str, ...]) -> tuple[str, ...]:
+        kinds = gold_of(dataset).kinds
+        return tuple(kinds[query_id] for query_id in query_ids)
 
     for name, experiment in plan.runs.items():
         if experiment.profile != profile:
@@ -249,8 +273,11 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
                 for (metric, k), column in values.by.items()
             ]
             if key == first:
-                kinds = [gold.kinds[query_id] for query_id in values.query_ids]
-                tables.append(_long(values, kinds, name, setting, level))
+                asked = (values.query_ids, kinds_of(experiment.dataset, values.query_ids))
+                measured += [
+                    Measured(name, setting, level, metric, k, *asked, column)
+                    for (metric, k), column in values.by.items()
+                ]
             where = (experiment.dataset, level, key)
             if where not in ledger:
                 ledger[where] = gold.left_out(level, protocols[key])
@@ -258,19 +285,14 @@ def evaluate_profile(profile: str, plan: Plan) -> dict[str, pd.DataFrame]:
         if not counted:  # a data set without gold
             where = (experiment.dataset, experiment.granularity, first)
             ledger[where] = gold.left_out(experiment.granularity, protocols[first])
-    return {
-        "metrics": pa.concat_tables(tables).unify_dictionaries().to_pandas(),
-        "protocols": pd.DataFrame(sums, columns=PROTOCOL_COLUMNS),
-        "exclusions": pd.DataFrame(
+    return EvaluatedProfile(
+        metrics_table(measured),
+        pd.DataFrame(sums, columns=PROTOCOL_COLUMNS),
+        pd.DataFrame(
             [(*where, *pair) for where, reasons in ledger.items() for pair in reasons.items()],
             columns=LEDGER_COLUMNS,
         ),
-    }
-
-
-def as_texts(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with its categories as texts, as it is written."""
-    return table.astype(dict.fromkeys(table.select_dtypes("category"), "str"))
+    )
 
 
 def metrics_file(profile: str) -> Path:
@@ -284,7 +306,7 @@ def metrics_file(profile: str) -> Path:
     """
     if not has_metrics(profile):
         plan = load_plan()
-        write_metrics(profile, plan, evaluate_profile(profile, plan)["metrics"])
+        write_metrics(profile, plan, evaluate_profile(profile, plan).metrics)
     return paths.metrics(profile)
 
 
@@ -300,12 +322,11 @@ def _is_current(profile: str, path: Path, changed: int) -> bool:
     return _made_of(path) == _state(profile, load_plan())
 
 
-def write_metrics(profile: str, plan: Plan, metrics: pd.DataFrame) -> Path:
+def write_metrics(profile: str, plan: Plan, metrics: pa.Table) -> Path:
     """Write the per-question metrics, and what they were made from."""
-    table = pa.Table.from_pandas(as_texts(metrics), preserve_index=False)
-    known = table.schema.metadata | {_MADE_OF: _state(profile, plan)}
+    made = metrics.replace_schema_metadata({_MADE_OF: _state(profile, plan)})
     with replacing(paths.metrics(profile)) as temporary:
-        pq.write_table(table.replace_schema_metadata(known), temporary, compression="zstd")
+        pq.write_table(made, temporary, compression="zstd")
     return paths.metrics(profile)
 
 
@@ -321,13 +342,13 @@ def _made_of(path: Path) -> bytes:
 
 
 def _state(profile: str, plan: Plan) -> bytes:
-    """The digest of all that a profile's metrics follow from."""
+    """The digest of all that a profile's metrics follow from, and of how they are laid out."""
     runs = {name: one for name, one in plan.runs.items() if one.profile == profile}
     files = [paths.run(profile, name, one.study) for name, one in runs.items()]
     for dataset in dict.fromkeys(one.dataset for one in runs.values()):
         where = plan.dataset(dataset).profile
         files += [paths.qrels(where, dataset), paths.places(where, dataset)]
-    digest = hashlib.sha256(repr((plan.evaluation, runs)).encode())
+    digest = hashlib.sha256(repr((METRIC_COLUMNS, plan.evaluation, runs)).encode())
     for path in files:
         digest.update(sha256(path).encode())
     return digest.hexdigest().encode()
@@ -339,13 +360,14 @@ def run(profile: str) -> StageResult:
     plan.check_profile(profile)
     found = evaluate_profile(profile, plan)
     outputs = paths.evaluated(profile)
-    metrics = found["metrics"]
-    write_metrics(profile, plan, metrics)
-    for name in ("protocols", "exclusions"):
-        write_table(outputs[name], found[name])
-    plain = metrics[(metrics["setting"] == "") & (metrics["metric"].isin(["recall_all", "ndcg"]))]
+    write_metrics(profile, plan, found.metrics)
+    write_table(outputs["protocols"], found.protocols)
+    write_table(outputs["exclusions"], found.exclusions)
+    first, shown = next(iter(plan.evaluation.protocols)), ["recall_all", "ndcg"]
+    sums = found.protocols[found.protocols["protocol"] == first]
+    plain = sums[(sums["setting"] == "") & sums["metric"].isin(shown)]
     summary = plain.pivot_table(
-        index=["experiment", "level"], columns=["metric", "k"], values="value", observed=True
+        index=["experiment", "level"], columns=["metric", "k"], values="value"
     )
     inputs = [
         paths.run(profile, name, e.study) for name, e in plan.runs.items() if e.profile == profile

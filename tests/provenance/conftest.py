@@ -14,7 +14,6 @@ from memrepro.report.profile import Metrics, difference
 from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.study import evaluation
-from memrepro.study.evaluation import evaluate_profile
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan, Protocol
 
 DOCS = ("d1", "d2", "d3", "d4")
@@ -153,9 +152,7 @@ def toy(tmp_path, monkeypatch):
         write_table(paths.run("sample", name, "all"), ranking(name))
     swept = [ranking("0.5", setting=setting) for setting in ("0.5", "0.9")]
     write_table(paths.run("sample", "toy-swept", "all"), pd.concat(swept))
-    found = evaluate_profile("sample", PLAN)
-    for name, path in paths.evaluated("sample").items():
-        write_table(path, found[name])
+    evaluation.run("sample")
     build("sample", paths.results("sample") / "toyreport")
     yield tmp_path
     forget()

@@ -16,8 +16,9 @@ from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
 from memrepro.report.sources import RunSource, read_sources
 from memrepro.report.specs import as_specs, fill, loops, spell
-from memrepro.study.evaluation import LEDGER_COLUMNS, METRIC_COLUMNS, PROTOCOL_COLUMNS
+from memrepro.study.evaluation import LEDGER_COLUMNS, PROTOCOL_COLUMNS
 from memrepro.study.plan import DatasetEntry, Evaluation, Experiment, Plan
+from tests.measured import write_metrics
 
 N = 40
 # Run and setting → the share of questions that it gets right, the first ones.
@@ -145,7 +146,7 @@ def write_toy(tmp_path, monkeypatch):
         for (run, setting), share in RIGHT.items()
         for i in range(N)
     ]  # fmt: skip
-    write_table(paths.metrics("sample"), pd.DataFrame(rows, columns=METRIC_COLUMNS))
+    write_metrics(paths.metrics("sample"), rows)
     sums = [("toy-plain", "", "session", "stated", "recall_all", 5, N, 0.5)]
     write_table(paths.protocols("sample"), pd.DataFrame(sums, columns=PROTOCOL_COLUMNS))
     ledger = [("toy", "session", "stated", "q99", "no evidence")]

@@ -21,7 +21,7 @@ from memrepro.report.figures import save as save_figure
 from memrepro.report.profile import Metrics
 from memrepro.report.sources import FileSource, RunSource
 from memrepro.report.tables import Cell, number, write_cells
-from memrepro.study.evaluation import METRIC_COLUMNS
+from tests.measured import write_metrics
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",
@@ -86,9 +86,7 @@ def _results():
             run_file(name),
             pd.DataFrame(run, columns=["query_id", "doc_id", "rank", "score"]),
         )
-    table = pd.DataFrame(metrics, columns=METRIC_COLUMNS)
-    table = table.sort_values(["experiment", "metric", "k"], kind="stable")
-    write_table(paths.metrics("sample"), table)
+    write_metrics(paths.metrics("sample"), metrics)
     columns = ["dataset", "level", "protocol", "query_id", "reason"]
     write_table(paths.exclusions("sample"), pd.DataFrame(columns=columns))
     columns = ["experiment", "setting", "level", "protocol", "metric", "k", "n", "value"]

@@ -4,6 +4,7 @@ from dataclasses import replace
 from math import log2
 
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from memrepro.core.memory import Memory, Piece, Query, Round
@@ -22,6 +23,7 @@ from memrepro.study.evaluation import (
     read_gold,
 )
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan, Protocol
+from tests.measured import long
 
 MEMORY = Memory.of(
     "m",
@@ -192,8 +194,8 @@ def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
     made = plan(plain=experiment(), unjudged=replace(experiment(), dataset="bare"))
     made = replace(made, datasets={**made.datasets, "bare": made.dataset("toy")})
     found = evaluate_profile("sample", made)
-    assert set(found["metrics"]["experiment"]) == {"plain"}
-    ledger = found["exclusions"][found["exclusions"]["dataset"] == "bare"]
+    assert set(found.metrics["experiment"].to_pylist()) == {"plain"}
+    ledger = found.exclusions[found.exclusions["dataset"] == "bare"]
     assert sorted(ledger["query_id"]) == sorted(KINDS)
     assert set(ledger["level"]) == {"round"}
     assert set(ledger["protocol"]) == {"stated"}
@@ -208,14 +210,14 @@ def test_a_profile_as_tables():
     other = Experiment("open", "all", "toy", "round", "concat", "bm25", "bm25", {"k": 4})
     made = plan({"keys": sweep}, plain=experiment(), whole=experiment("session"), other=other)
     found = evaluate_profile("sample", made)
-    metrics, sums, ledger = (found[name] for name in ("metrics", "protocols", "exclusions"))
+    metrics, sums, ledger = long(found.metrics), found.protocols, found.exclusions
 
-    assert list(metrics.columns) == METRIC_COLUMNS
+    assert found.metrics.column_names == METRIC_COLUMNS
     assert list(sums.columns) == PROTOCOL_COLUMNS
     assert list(ledger.columns) == LEDGER_COLUMNS
     assert set(metrics["experiment"]) == set(sums["experiment"]) == {"plain", "whole", "keys"}
     assert set(metrics["kind"]) == {"fact"}
-    assert not metrics.duplicated(METRIC_COLUMNS[:-1]).any()
+    assert not metrics.duplicated(METRIC_COLUMNS[:6]).any()
     assert not sums.duplicated(PROTOCOL_COLUMNS[:-2]).any()
 
     # What is summed up is the mean over the questions, and n their number.
@@ -244,7 +246,7 @@ def test_a_profile_as_tables():
 
 def test_the_ledger_names_each_question_left_out_once_with_its_reason():
     write_table(paths.run("sample", "plain", "all"), run_of(ROUNDS))
-    ledger = evaluate_profile("sample", plan(plain=experiment()))["exclusions"]
+    ledger = evaluate_profile("sample", plan(plain=experiment())).exclusions
     assert not ledger.duplicated(LEDGER_COLUMNS[:-1]).any()
     reasons = {
         place: dict(zip(part["query_id"], part["reason"], strict=True))
@@ -279,7 +281,7 @@ def test_metrics_are_made_where_they_are_absent_or_older_than_the_runs(monkeypat
 
     def first():
         """q1's recall at 1 by session."""
-        found = read_table(metrics_file("sample"))
+        found = long(pq.read_table(metrics_file("sample")))
         one = (found["level"] == "session") & (found["query_id"] == "q1") & (found["k"] == 1)
         return found.loc[one & (found["metric"] == "recall"), "value"].item()
 

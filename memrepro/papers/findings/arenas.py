@@ -71,6 +71,12 @@ def arenas(profile: str, plan: Plan) -> Iterator["Arena"]:
                 yield arena
 
 
+@lru_cache(maxsize=1)
+def _clusters(groups: tuple[str, ...]) -> Clusters:
+    """Of the questions of these groups, which one encoder after the other answers."""
+    return Clusters(groups)
+
+
 class Arena:
     """A data set's docs at one level, and the runs over them under one encoder.
 
@@ -148,7 +154,7 @@ class Arena:
     def clusters(self) -> Clusters:
         """The users or conversations of the questions."""
         memories = self.memories.reindex(self.query_ids).fillna("").tolist()
-        return Clusters(groups_of(self.query_ids, memories))
+        return _clusters(groups_of(self.query_ids, memories))
 
     @cached_property
     def docs(self) -> float:

@@ -136,9 +136,10 @@ def discordant_pairs(first: Doubles, second: Doubles) -> float:
     Returns:
         The share, of signals of shape (n_queries,); NaN where no pair is told apart by both.
     """
-    order = np.sign(first[:, None] - first) * np.sign(second[:, None] - second)
-    told = (order != 0).sum()
-    return float((order < 0).sum() / told) if told else float("nan")
+    below = first[:, None] < first  # each pair once
+    told = np.count_nonzero(below & (second[:, None] != second))
+    against = np.count_nonzero(below & (second[:, None] > second))
+    return against / told if told else float("nan")
 
 
 def concentration(scores: Doubles, mean_low: float, mean_high: float) -> pd.DataFrame:

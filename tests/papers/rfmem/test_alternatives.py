@@ -13,7 +13,7 @@ from memrepro.papers.rfmem.analysis import DOCUMENT
 from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.grid import CUTOFFS, ENCODERS, GATE, GATES, KINDS, grids_of
 from memrepro.papers.rfmem.thresholds import routing_table
-from memrepro.study.evaluation import METRIC_COLUMNS
+from tests.measured import write_metrics
 from tests.papers.rfmem import toy
 
 TABLES = DOCUMENT.tables
@@ -66,7 +66,7 @@ def rows(folder):
             columns=["query_id", "doc_id", "rank", "score"],
         )
         write_table(run_path(f"{stem}-familiarity"), run)
-    write_table(paths.metrics("open"), pd.DataFrame(lines, columns=METRIC_COLUMNS))
+    write_metrics(paths.metrics("open"), lines)
     return grids_of("open")
 
 

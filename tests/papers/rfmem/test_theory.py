@@ -13,7 +13,7 @@ from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.theory import Lists, lists_of, signals_figures
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource
-from memrepro.study.evaluation import METRIC_COLUMNS
+from tests.measured import write_metrics
 from tests.papers.rfmem import toy
 
 RUN = "rfmem-mpnet-familiarity"
@@ -33,7 +33,7 @@ def few(folder, monkeypatch):
     # d has no relevant doc; the error of the surest list.
     rows = [(RUN, "", "session", q, "kind", "recall_all", 2, v)
             for q, v in (("a", 0.0), ("b", 1.0), ("c", 1.0))]  # fmt: skip
-    write_table(paths.metrics("open"), pd.DataFrame(rows, columns=METRIC_COLUMNS))
+    write_metrics(paths.metrics("open"), rows)
     runs = Runs(["open"], toy.plan())
 
     def table(of):

@@ -15,8 +15,8 @@ from memrepro.report.document import Document
 from memrepro.report.engine import Tables
 from memrepro.report.runs import Runs
 from memrepro.retrieve import make_retriever
-from memrepro.study.evaluation import METRIC_COLUMNS
 from memrepro.study.params import load_plan
+from tests import measured
 
 KINDS = ("Basic information", "Social", "Preference easy", "Preference hard")
 N_QUERIES, N_DOCS = 12, 30
@@ -88,7 +88,7 @@ def write_metrics(profile, level, recalls, cutoffs=(5, 10)):
         for k in cutoffs
         for i, (query_id, value) in enumerate(by_query.items())
     ]
-    write_table(paths.metrics(profile), pd.DataFrame(rows, columns=METRIC_COLUMNS))
+    measured.write_metrics(paths.metrics(profile), rows)
 
 
 def write_lengths(dataset, level, asked, tokens_of_doc):
