@@ -53,20 +53,21 @@ class Recording:
         Raises:
             MemreproError: if the backend cannot answer all; what it did answer is recorded.
         """
-        key_of = {prompt: prompt_key(self.identity, prompt) for prompt in dict.fromkeys(prompts)}
-        wanted = set(self._store.missing(list(key_of.values())))
-        todo = sorted(
-            (prompt for prompt, key in key_of.items() if key in wanted),
-            key=lambda prompt: (-prompt.size, key_of[prompt]),
-        )
+        # Prompts may be made as they are looked at: a whole history is long, and none is kept.
+        keys, first = [], dict[bytes, tuple[int, int]]()  # the size and place of each unique one
+        for place, prompt in enumerate(prompts):
+            keys.append(key := prompt_key(self.identity, prompt))
+            first.setdefault(key, (prompt.size, place))
+        missing = set(self._store.missing(list(first)))
+        todo = sorted((-size, key, place) for key, (size, place) in first.items() if key in missing)
         asked, tokens, began = 0, 0, time.perf_counter()
         with bar(len(todo), self.identity.model, " answers", show=self._progress) as shown:
 
             def still_missing() -> Iterator[Prompt]:
-                for prompt in todo:
+                for _, key, place in todo:
                     # Another process may have recorded it since.
-                    if self._store.missing([key_of[prompt]]):
-                        yield prompt
+                    if self._store.missing([key]):
+                        yield prompts[place]
                     else:
                         shown.update()
 
@@ -77,8 +78,8 @@ class Recording:
                 shown.update()
         if self._progress and todo and not sys.stderr.isatty():
             print(
-                f"{self.identity.model}: {len(key_of) - asked} answers found, {asked} asked for "
+                f"{self.identity.model}: {len(first) - asked} answers found, {asked} asked for "
                 f"in {time.perf_counter() - began:.1f} s ({tokens} tokens)",
                 file=sys.stderr,
             )
-        return self._store.read([key_of[prompt] for prompt in prompts])
+        return self._store.read(keys)

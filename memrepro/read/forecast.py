@@ -12,7 +12,7 @@ from memrepro.llm.prices import Price
 from memrepro.llm.records import AnswerStore
 from memrepro.read.judge import judge_prompt
 from memrepro.read.plan import ReadingStudy
-from memrepro.read.reader import Case, Entries, cases_of, rubrics_of
+from memrepro.read.reader import Case, Entries, cases_of, rubrics_of, tokens_of
 
 _BY = ["condition", "step", "model"]
 COUNTS = ["too_long", "calls", "recorded", "left", "prompt_tokens", "answer_tokens"]
@@ -54,7 +54,7 @@ def forecast(
         call = (identity(model, entries[model]), prompt)
         key = (one.condition, step, call[0].model)
         calls = asked.setdefault(key, [])
-        if not one.fits(prompt):
+        if not _fits(one, prompt):
             too_long[key] += 1
         elif call not in seen:
             calls.append(call)
@@ -79,15 +79,19 @@ def forecast(
 def _calls(cases: Sequence[Case], entries: Entries) -> Iterator[tuple[Case, str, str, Prompt]]:
     """Each prompt of the cases: whose, for which step, and of which model."""
     for one in cases:
-        notes = one.note_prompts()
+        notes = [one.note_prompt(item) for item in one.noting]
         for prompt in notes:
             yield one, "notes", one.settings.model, prompt
         last = one.noted([_longest(one, prompt) for prompt in notes])
         yield one, "answers", one.settings.model, last
-        if one.settings.judge and one.fits(last):
+        if one.settings.judge and _fits(one, last):
             said = _longest(one, last).text
             judge = judge_prompt(one.gold, said, rubrics_of(one.settings, entries))
             yield one, "judgements", one.settings.judge, judge
+
+
+def _fits(case: Case, prompt: Prompt) -> bool:
+    return not case.settings.room or case.fits(tokens_of(prompt))  # counted where it matters
 
 
 def _longest(case: Case, prompt: Prompt) -> Answer:

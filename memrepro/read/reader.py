@@ -5,10 +5,10 @@ Rows hold ids, numbers and names of outcomes; the texts stay with the models' re
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -23,7 +23,6 @@ from memrepro.llm.model import (
     TOO_LONG,
     Answer,
     LanguageModel,
-    ModelIdentity,
     Prompt,
     prompt_key,
 )  # fmt: skip
@@ -78,9 +77,9 @@ class Case:
     shown: Shown
     order: tuple[int, ...]
 
-    def fits(self, prompt: Prompt) -> bool:
+    def fits(self, tokens: int) -> bool:
         """Whether a prompt has room in the model's context, as far as the condition says."""
-        return not self.settings.room or tokens_of(prompt) <= self.settings.room
+        return not self.settings.room or tokens <= self.settings.room
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -100,11 +99,14 @@ class Case:
             settings.answer == "options",
         )
 
-    def note_prompts(self) -> list[Prompt]:
-        """Where a note is taken of each item: the prompts of the notes, in the items' order."""
-        if self.settings.notes != "each":
-            return []
-        return [self.prompt([item], "note") for item in self.shown.items]
+    @property
+    def noting(self) -> tuple[Item, ...]:
+        """The items of each of which a note is taken."""
+        return self.shown.items if self.settings.notes == "each" else ()
+
+    def note_prompt(self, item: Item) -> Prompt:
+        """What the model is asked for a note of an item."""
+        return self.prompt([item], "note")
 
     def noted(self, notes: Iterable[Answer]) -> Prompt:
         """The prompt for the answer, from the notes where they were taken."""
@@ -180,32 +182,33 @@ def read(study: ReadingStudy, model_of: ModelOf, entries: Entries) -> tuple[pd.D
         MemreproError: as of `cases_of`, or if a model cannot answer; what was answered is kept.
     """
     cases = cases_of(study)
-    notes = [(one, prompt) for one in cases for prompt in one.note_prompts()]
-    told = iter(_answers(model_of, [(one.settings.model, prompt) for one, prompt in notes]))
-    taken = [[next(told) for _ in one.note_prompts()] for one in cases]
-    asked = [(one.settings.model, one.noted(own)) for one, own in zip(cases, taken, strict=True)]
-    fits = [one.fits(prompt) for one, (_, prompt) in zip(cases, asked, strict=True)]
-    made = iter(_answers(model_of, list(compress(asked, fits))))
-    answers = [
-        next(made) if fit else _too_long(model_of(model))
-        for fit, (model, _) in zip(fits, asked, strict=True)
+    notes = [
+        (one.settings.model, partial(one.note_prompt, item)) for one in cases for item in one.noting
     ]
-    to_judge = [
-        (place, (one.settings.judge, judge_prompt(one.gold, answer.text, rubrics)))
+    told = iter(_answers(model_of, notes))
+    taken = [[next(told) for _ in one.noting] for one in cases]
+    making = [partial(one.noted, own) for one, own in zip(cases, taken, strict=True)]
+    asked = [
+        _asked(make(), model_of(one.settings.model))
+        for one, make in zip(cases, making, strict=True)
+    ]
+    fits = [one.fits(what.tokens) for one, what in zip(cases, asked, strict=True)]
+    whom = [(one.settings.model, make) for one, make in zip(cases, making, strict=True)]
+    made = iter(_answers(model_of, list(compress(whom, fits))))
+    answers = [
+        next(made) if fit else _too_long(model_of(one.settings.model))
+        for fit, one in zip(fits, cases, strict=True)
+    ]
+    to_judge = {
+        place: (one.settings.judge, partial(judge_prompt, one.gold, answer.text, rubrics))
         for place, (one, answer) in enumerate(zip(cases, answers, strict=True))
         if one.settings.judge and answer.text.strip()
         for rubrics in [rubrics_of(one.settings, entries)]
-    ]
-    verdicts = dict(
-        zip(
-            (place for place, _ in to_judge),
-            _answers(model_of, [prompt for _, prompt in to_judge]),
-            strict=True,
-        )
-    )
+    }
+    verdicts = dict(zip(to_judge, _answers(model_of, list(to_judge.values())), strict=True))
     rows = [
-        _row(study.name, one, prompt, answer, own, verdicts.get(place), model_of(model).identity)
-        for place, (one, (model, prompt), answer, own) in enumerate(
+        _row(study.name, one, what, answer, own, verdicts.get(place))
+        for place, (one, what, answer, own) in enumerate(
             zip(cases, asked, answers, taken, strict=True)
         )
     ]
@@ -213,10 +216,37 @@ def read(study: ReadingStudy, model_of: ModelOf, entries: Entries) -> tuple[pd.D
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS), sum(a.seconds for a in every)
 
 
-def _answers(model_of: ModelOf, asked: Sequence[tuple[str, Prompt]]) -> list[Answer]:
+class _Asked(NamedTuple):
+    """What is kept of a prompt: its model, the first digits of its key, its tokens and options."""
+
+    model: str
+    key: str
+    tokens: int
+    options: tuple[str, ...]
+
+
+def _asked(prompt: Prompt, model: LanguageModel) -> _Asked:
+    key = prompt_key(model.identity, prompt).hex()[:16]
+    return _Asked(model.identity.model, key, tokens_of(prompt), prompt.parameters.options)
+
+
+@dataclass(frozen=True)
+class _Made(Sequence[Prompt]):
+    """Prompts that are made when they are looked at: thousands hold a whole history each."""
+
+    makers: Sequence[Callable[[], Prompt]]
+
+    def __len__(self) -> int:
+        return len(self.makers)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.makers[place]()
+
+
+def _answers(model_of: ModelOf, asked: Sequence[tuple[str, Callable[[], Prompt]]]) -> list[Answer]:
     """The answers to prompts of several models, in order; each model is given all of its own."""
     by_model: dict[str, Iterator[Answer]] = {
-        name: iter(model_of(name).answer([prompt for model, prompt in asked if model == name]))
+        name: iter(model_of(name).answer(_Made([make for model, make in asked if model == name])))
         for name in dict.fromkeys(model for model, _ in asked)
     }
     return [next(by_model[model]) for model, _ in asked]
@@ -230,11 +260,10 @@ def _too_long(model: LanguageModel) -> Answer:
 def _row(
     study: str,
     case: Case,
-    prompt: Prompt,
+    asked: _Asked,
     answer: Answer,
     notes: Sequence[Answer],
     judgement: Answer | None,
-    identity: ModelIdentity,
 ) -> dict[str, Any]:
     outcome, chosen = outcome_of(answer), -1
     answered = not answer.finish_reason.startswith(REFUSED)
@@ -243,7 +272,7 @@ def _row(
         if answered:
             row |= by_rule(case.gold, answer.text)._asdict()
     elif answered:
-        place = _place(case, prompt, answer)
+        place = _place(case, asked, answer)
         outcome = NO_OPTION if place < 0 and outcome != DECLINED else outcome
         chosen = case.order[place] if place >= 0 else -1
     if any(note.finish_reason.startswith(REFUSED) for note in notes):
@@ -253,10 +282,10 @@ def _row(
     return row | {
         "study": study,
         "condition": case.condition,
-        "model": identity.model,
+        "model": asked.model,
         "query_id": case.query.query_id,
         "kind": case.query.kind,
-        "prompt": prompt_key(identity, prompt).hex()[:16],
+        "prompt": asked.key,
         "outcome": outcome,
         "chosen": chosen,
         "right": None if case.settings.answer in IN_WORDS else chosen == case.gold.correct,
@@ -266,14 +295,14 @@ def _row(
         "dropped": case.shown.dropped,
         "prompt_tokens": _sum(one.prompt_tokens for one in every),
         "answer_tokens": _sum(one.answer_tokens for one in every),
-        "o200k": tokens_of(prompt) + sum(map(tokens_of, case.note_prompts())),
+        "o200k": asked.tokens + sum(map(tokens_of, map(case.note_prompt, case.noting))),
     }
 
 
-def _place(case: Case, prompt: Prompt, answer: Answer) -> int:
+def _place(case: Case, asked: _Asked, answer: Answer) -> int:
     """The place of the option that an answer names, or −1."""
-    if prompt.parameters.options:
-        return prompt.parameters.options.index(answer.text)
+    if asked.options:
+        return asked.options.index(answer.text)
     return parse_option(answer.text, case.options)
 
 

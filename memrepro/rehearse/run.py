@@ -76,6 +76,7 @@ def rehearse(
             write()
             add(Step(f"generate {what}", PASSED, time.perf_counter() - began))
     with serving(Content(data, (), reply, scratch.SECRET), port=port) as server:
+        server.keeps = False
         environment = scratch.environment(folder, server.address)
         if not port:
             scratch.rewire(checkout, data, models, server.address, encoders)

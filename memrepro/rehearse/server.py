@@ -119,6 +119,7 @@ class Loopback(ThreadingHTTPServer):
         always: what every request meets that has no fault of its own.
         seconds: that each prompt takes.
         fetched: method, path and Range header of each request for a file.
+        keeps: whether prompts are kept, which are gigabytes where whole histories are asked about.
         asked: the body of each prompt; `heads` its headers, `times` when it came.
         most: how many prompts ran at once.
         mistakes: errors of its own.
@@ -143,6 +144,7 @@ class Loopback(ThreadingHTTPServer):
         self.faults: defaultdict[str, list[Fault]] = defaultdict(list)
         self.always = Fault()
         self.fetched: list[tuple[str, str, str]] = []
+        self.keeps = True
         self.asked: list[dict[str, Any]] = []
         self.heads: list[dict[str, str]] = []
         self.times: list[float] = []
@@ -209,9 +211,10 @@ class _Handler(BaseHTTPRequestHandler):
             raise ConnectionError("the client went away")
         body = json.loads(data)
         with server.lock:
-            server.asked.append(body)
-            server.times.append(time.monotonic())
-            server.heads.append(dict(self.headers))
+            if server.keeps:
+                server.asked.append(body)
+                server.times.append(time.monotonic())
+                server.heads.append(dict(self.headers))
             server.running += 1
             server.most = max(server.most, server.running)
         fault = server.fault(body["messages"][-1]["content"])

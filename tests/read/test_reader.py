@@ -191,14 +191,15 @@ def test_a_note_is_taken_of_each_doc_and_empty_ones_are_left_out(dataset, tmp_pa
     assert all("mpty" not in p.messages[-1].content for p in finals)
     first = next(c for c in cases_of(study) if c.condition == "each")
     assert each["o200k"].iloc[0] == tokens_of(finals_of(first, says)) + sum(
-        map(tokens_of, first.note_prompts())
+        map(tokens_of, map(first.note_prompt, first.noting))
     )
-    assert len(notes) == len({p for c in cases_of(study) for p in c.note_prompts()})
+    assert len(notes) == len({c.note_prompt(n) for c in cases_of(study) for n in c.noting})
 
 
 def finals_of(case, says):
     return case.noted(
-        Answer(says(p), 1, 1, 0.0, "said", "r", "stop", "") for p in case.note_prompts()
+        Answer(says(case.note_prompt(item)), 1, 1, 0.0, "said", "r", "stop", "")
+        for item in case.noting
     )
 
 
