@@ -3,6 +3,7 @@
 Rows hold ids, numbers and names of outcomes; the texts stay with the models' records.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -313,4 +314,15 @@ def _sum(counts: Iterable[int | None]) -> int | None:
 
 def tokens_of(prompt: Prompt) -> int:
     """A prompt's tokens by o200k_base, without what a chat's frame adds."""
-    return sum(count_tokens(message.content) for message in prompt.messages)
+    return sum(_tokens(message.content) for message in prompt.messages)
+
+
+def _tokens(text: str) -> int:
+    # Many readers are asked the same: a whole history is counted once, and known by its digest.
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    if digest not in _counted:
+        _counted[digest] = count_tokens(text)
+    return _counted[digest]
+
+
+_counted: dict[bytes, int] = {}
