@@ -34,7 +34,7 @@ class Shown:
 
 @dataclass
 class Histories:
-    """The docs of memories as items, each memory read once.
+    """The docs of memories as items; those of the last memory are kept.
 
     Attributes:
         granularity: what a doc is: one of `GRANULARITIES`, or an extraction's name.
@@ -51,18 +51,18 @@ class Histories:
     names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Keep what was read."""
-        self._items: dict[str, dict[str, Item]] = {}
+        """Nothing is read yet."""
+        self._last: tuple[str, dict[str, Item]] = ("", {})
 
     def items(self, memory: Memory) -> Mapping[str, Item]:
         """Doc id → item, in the history's order."""
-        if memory.memory_id not in self._items:
+        if memory.memory_id != self._last[0]:
             found: dict[str, Item] = {}
             for session, at in zip(memory.sessions, memory.times, strict=True):
                 for doc, said in self._docs(session, self.names.get(memory.memory_id, {})):
                     found[doc.round_id] = Item(at, len(found), said)
-            self._items[memory.memory_id] = found
-        return self._items[memory.memory_id]
+            self._last = (memory.memory_id, found)
+        return self._last[1]
 
     def _docs(
         self, session: Session, names: Mapping[str, str]

@@ -137,11 +137,22 @@ def cases_of(study: ReadingStudy) -> list[Case]:
     extractions = Extractions({})
     if any(one.facts or "-" in one.granularity for one in study.conditions.values()):
         extractions = load_extractions(paths.extracted(shared.dataset))
-    made = []
-    for name, one in study.conditions.items():
-        wanted = found(one, study)
-        histories = Histories(one.granularity, extractions, one.facts, one.facts_only, names)
-        for query in queries:
+    # Conditions share what they show of a memory, which is let go with its last question.
+    histories: dict[tuple[str, str, bool], Histories] = {}
+    shown_by = {
+        name: (
+            one,
+            found(one, study),
+            histories.setdefault(
+                (one.granularity, one.facts, one.facts_only),
+                Histories(one.granularity, extractions, one.facts, one.facts_only, names),
+            ),
+        )
+        for name, one in study.conditions.items()
+    }
+    made: dict[str, list[Case]] = {name: [] for name in study.conditions}
+    for query in queries:
+        for name, (one, wanted, history) in shown_by.items():
             gold, what = golds[query.query_id], Shown((), 0)
             if one.answer in ("letter", "options") and not gold.options:
                 raise MemreproError(
@@ -149,13 +160,13 @@ def cases_of(study: ReadingStudy) -> list[Case]:
                     f"{query.query_id} of {one.dataset}, which has none: let it answer in words"
                 )
             if one.memory != "none":
-                items = histories.items(dataset.memories[query.memory_id])
+                items = history.items(dataset.memories[query.memory_id])
                 what = shown_of(one, items, wanted.get(query.query_id, ()), query.query_id)
             # Asked for words, a reader is shown no options.
             count = 0 if one.answer in IN_WORDS else len(gold.options)
             order = permutation(count, query.query_id, one.seed)
-            made.append(Case(name, one, query, gold, what, tuple(order)))
-    return made
+            made[name].append(Case(name, one, query, gold, what, tuple(order)))
+    return [case for own in made.values() for case in own]
 
 
 def rubrics_of(settings: Condition, entries: Entries) -> Rubrics:
