@@ -222,6 +222,6 @@ def stage(size: int) -> Work:
 
     def peer() -> None:
         assert folder.name  # which lasts as long as this
-        program("papermill", "notebooks/a.ipynb", "c.ipynb", "-p", "profile", "open", folder=root)
+        program("papermill", str(source), "c.ipynb", "-p", "profile", "open", folder=root)
 
     return Work(ours, peer, clock=time.perf_counter)
