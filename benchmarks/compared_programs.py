@@ -203,7 +203,7 @@ def stage(size: int) -> Work:
     (root / "memrepro").symlink_to(ROOT / "memrepro")
     for name in ("params.yaml", "dvc.yaml"):
         (root / name).write_text("{}\n")
-    cells = [nbformat.v4.new_code_cell(source) for source in (
+    cells = [nbformat.v4.new_code_cell(code) for code in (
         'profile = "sample"',
         "import pandas as pd\n\nfrom memrepro.pipeline import views\n"
         "from memrepro.study.result import StageResult",
@@ -211,9 +211,8 @@ def stage(size: int) -> Work:
     )]  # fmt: skip
     cells[0].metadata["tags"] = ["parameters"]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    nbformat.write(
-        nbformat.v4.new_notebook(cells=cells, metadata=kernel), root / "notebooks/a.ipynb"
-    )
+    source = root / "notebooks" / "a.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=kernel), source)
 
     def ours() -> None:
         program(
