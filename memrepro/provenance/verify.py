@@ -136,7 +136,9 @@ def check_recomputed(profile: str) -> int:
     # Each part is computed from files alone, so that they can run side by side, the longest first.
     papers = sorted(
         plan.reports.get(profile, ()),
-        key=lambda paper: -len(list((paths.results(profile) / paper).glob("*.csv"))),
+        key=lambda paper: (
+            -sum(table.stat().st_size for table in (paths.results(profile) / paper).glob("*.csv"))
+        ),
     )
     parts, compared = [partial(_check_report, profile, paper) for paper in papers], 0
     if has_metrics(profile):
