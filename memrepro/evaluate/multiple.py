@@ -32,17 +32,17 @@ def sign_flip(differences: Doubles) -> float:
     sums, some = np.zeros(RESAMPLES), np.empty(RESAMPLES)
     drawn = _drawn(1 << (len(eights) - 1).bit_length())
     for known, which in zip(eights @ _FLIPS.T, drawn, strict=False):
-        sums += known.take(which, out=some, mode="clip")  # unlike "raise" it needs no copy
+        # "clip" as nothing is to be checked, which needs a copy.
+        sums += known.take(which.astype(np.intp), out=some, mode="clip")
     # Sums that are equal but for rounding count as reached.
     least = np.abs(moved.sum()) - 1e-9 * np.abs(moved).sum()
     return (int((np.abs(sums) >= least).sum()) + 1) / (RESAMPLES + 1)
 
 
 @lru_cache(maxsize=4)
-def _drawn(n_bytes: int) -> NDArray[np.intp]:
-    """Random bytes as places, (n_bytes, RESAMPLES): fewer are the first of more."""
-    generator = np.random.default_rng(SEED)
-    return generator.integers(0, 256, (n_bytes, RESAMPLES), np.uint8).astype(np.intp)
+def _drawn(n_bytes: int) -> NDArray[np.uint8]:
+    """Random bytes, (n_bytes, RESAMPLES): fewer are the first of more."""
+    return np.random.default_rng(SEED).integers(0, 256, (n_bytes, RESAMPLES), np.uint8)
 
 
 def holm(p: Sequence[float]) -> list[float]:

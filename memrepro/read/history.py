@@ -52,7 +52,7 @@ class Histories:
 
     def __post_init__(self) -> None:
         """Nothing is read yet."""
-        self._last: tuple[str, dict[str, Item]] = ("", {})
+        self._last: tuple[str | None, dict[str, Item]] = (None, {})
 
     def items(self, memory: Memory) -> Mapping[str, Item]:
         """Doc id → item, in the history's order."""

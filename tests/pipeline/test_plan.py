@@ -239,6 +239,8 @@ def test_the_command_names_what_full_lacks(capsys, monkeypatch):
     (stella,) = (row for row in found["embedding"] if row["encoder"] == "stella-en-1.5b-v5")
     assert stella["source"] == "estimated"
     assert stella["texts"] > 1e6
+    prompts = sum(row["prompt_tokens"] for row in found["language models"])
+    assert found["total"]["disk"] > 8 * prompts > 1e9  # whose records hold them
     assert found["total"]["hours"] > found["total"]["hours by"]["encoders"] > 0
     assert found["total"]["stages to run"] == 1
     assert cli.main(["plan", "full", "--quick"]) == 1

@@ -138,3 +138,8 @@ def hours(calls: pd.DataFrame, here: Rates | None) -> float:
             scale = entry["matrix"] / here.matrix if here else 1.0
             total += row["seconds"] * left / tokens * scale / 3600
     return total
+
+
+def recorded_bytes(calls: pd.DataFrame) -> int:
+    """What the records of the calls that are left take on disk, prompts and answers."""
+    return round(facts()["recorded"] * float(calls["prompt_tokens"].sum()))
