@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from bench import NAN, ROOT, Work
 
+from memrepro.errors import MemreproError
+
 Texts = list[list[str]]
 DIMENSION = 384
 
@@ -180,12 +182,15 @@ def program(*arguments: str, folder: Path = ROOT) -> None:
     """Run a Python program on all cores.
 
     Raises:
-        CalledProcessError: if it does not end well.
+        MemreproError: if it does not end well, with its last line.
     """
     command = [sys.executable, "-m", *arguments]
     cores = range(os.cpu_count() or 1)
-    subprocess.run(command, cwd=folder, check=True, capture_output=True,
-                   preexec_fn=lambda: os.sched_setaffinity(0, cores))  # fmt: skip
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True,
+                          preexec_fn=lambda: os.sched_setaffinity(0, cores))  # fmt: skip
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["nothing"]
+        raise MemreproError(f"{' '.join(arguments)} ended with {done.returncode}: {said[-1]}")
 
 
 def verifying(size: int) -> Work:
