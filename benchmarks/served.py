@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +70,15 @@ def folders(root: Path, users: int, n_segments: int) -> dict[str, Step]:
     return {"nearest vectors": nearest, "all of a search": search, "addition": add}
 
 
-def postgres(root: Path, users: int, n_segments: int, *, partitions: bool) -> dict[str, Step]:
+def postgres(
+    root: Path, users: int, n_segments: int, ends: ExitStack, *, partitions: bool
+) -> dict[str, Step]:
     import pgserver
     import psycopg
 
     server = pgserver.get_server(root)
-    link = psycopg.connect(server.get_uri(), autocommit=True)
+    ends.callback(server.cleanup)
+    link = ends.enter_context(psycopg.connect(server.get_uri(), autocommit=True))
     run = link.execute
     run("CREATE EXTENSION vector")
     columns = f"(place int, text text, vector vector({scale._DIMENSION}))"
@@ -166,13 +170,14 @@ def main() -> None:
     parser.add_argument("--segments", type=int, default=1000)
     given = parser.parse_args()
     users, n_segments = given.users, given.segments
+    ends = ExitStack()  # before the folder goes
     made = {
         "a folder a user": folders,
-        "Postgres, one table": lambda *of: postgres(*of, partitions=False),
-        "Postgres, a partition a user": lambda *of: postgres(*of, partitions=True),
+        "Postgres, one table": lambda *of: postgres(*of, ends, partitions=False),
+        "Postgres, a partition a user": lambda *of: postgres(*of, ends, partitions=True),
         "LanceDB, one table": lance,
     }
-    with tempfile.TemporaryDirectory(dir=ROOT / "build") as name:
+    with tempfile.TemporaryDirectory(dir=ROOT / "build") as name, ends:
         stores: dict[str, dict[str, Step]] = {}
         size: dict[str, float] = {}
         for store, make in made.items():
