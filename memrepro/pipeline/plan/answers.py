@@ -142,4 +142,4 @@ def hours(calls: pd.DataFrame, here: Rates | None) -> float:
 
 def recorded_bytes(calls: pd.DataFrame) -> int:
     """What the records of the calls that are left take on disk, prompts and answers."""
-    return round(facts()["recorded"] * float(calls["prompt_tokens"].sum()))
+    return int(facts()["recorded"] * calls["prompt_tokens"].sum())
