@@ -246,8 +246,10 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     left: list[str] = []
     table = earlier = pd.DataFrame(columns=["comparison", "peer"])
+    rates: dict[str, float] = {}
     if arguments.go_on:
         made = json.loads((arguments.output / "bench.json").read_text())
+        rates = made["limits"]  # by which its shares are
         table = earlier = pd.read_json(StringIO(json.dumps(made["rows"])), precise_float=True)
     known = set(zip(earlier["comparison"], earlier["peer"], strict=True))
     with (
@@ -255,7 +257,7 @@ def main() -> int:
         ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool,
     ):
         os.environ["BENCH_FOLDER"] = folder  # before the first process is made
-        rates = pool.submit(limits).result()
+        rates = rates or pool.submit(limits).result()
         print(rates, flush=True)
         for place, one in enumerate(COMPARISONS):
             if arguments.only and not any(part in one.name for part in arguments.only):
