@@ -7,7 +7,7 @@ question stands for itself both are of questions.
 
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,19 @@ class Groups:
         return len(self.labels) if self.unit == QUESTION else len(set(self.labels))
 
     def __str__(self) -> str:
-        return f"{self.n:,} {self.unit}{'s' * (self.n != 1)}"
+        return units(self.n, self.unit)
+
+
+def units(n: int, unit: str) -> str:
+    """A number of units, such as '10 conversations'."""
+    return f"{n:,} {unit}{'s' * (n != 1)}"
+
+
+def signed_ends(interval: Interval) -> str:
+    """An interval's ends with their signs; one group has none."""
+    if isnan(interval.low):
+        return "[no interval]"
+    return f"[{interval.low:+.4f}, {interval.high:+.4f}]"
 
 
 def questions(n: int) -> Groups:
@@ -94,18 +106,29 @@ class Comparison:
         return int(self.low > 0) - int(self.high < 0)
 
     @property
+    def effect(self) -> str:
+        """'a gain', 'a loss' or 'no clear change', by interval and test."""
+        return ("a loss", "no clear change", "a gain")[self.sign() + 1]
+
+    @property
     def unit_text(self) -> str:
         """What was resampled, such as '10 conversations'."""
-        return f"{self.groups:,} {self.unit}{'s' * (self.groups != 1)}"
+        return units(self.groups, self.unit)
+
+    @property
+    def ends(self) -> str:
+        """The interval's ends, such as '[+0.0123, +0.0456]'."""
+        return signed_ends(self.interval)
 
     def __str__(self) -> str:
-        ends = f"[{self.low:+.4f}, {self.high:+.4f}]"
         moved = f"won {self.won}, lost {self.lost}"
-        return f"{self.difference:+.4f} {ends}, {moved}, by {self.unit_text}"
+        return f"{self.difference:+.4f} {self.ends}, {moved}, by {self.unit_text}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, numbers to six digits."""
-        return {k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(self).items()}
+        """For JSON and tables, numbers to six digits; None for the ends of no interval."""
+        plain = asdict(self)
+        numbers = {k: round(v, 6) + 0.0 for k, v in plain.items() if isinstance(v, float)}
+        return plain | {name: None if isnan(value) else value for name, value in numbers.items()}
 
 
 def compare(first: Doubles, second: Doubles, groups: Groups) -> Comparison:
