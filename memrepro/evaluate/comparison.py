@@ -11,11 +11,12 @@ from math import isnan, nan
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import Interval, paired_difference
-from memrepro.evaluate.clustered import Clusters, interval
+from memrepro.evaluate.bootstrap import SEED, Interval, paired_difference, unpaired_difference
+from memrepro.evaluate.clustered import RESAMPLES, Clusters, interval
 from memrepro.evaluate.multiple import sign_flip
 
 QUESTION = "question"
@@ -40,6 +41,10 @@ class Groups:
     def n(self) -> int:
         """How many units there are."""
         return len(self.labels) if self.unit == QUESTION else len(set(self.labels))
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Groups":
+        """The same of some questions, `chosen` of shape (n,)."""
+        return Groups(self.unit, tuple(np.array(self.labels, object)[chosen].tolist()))
 
     def __str__(self) -> str:
         return units(self.n, self.unit)
@@ -164,6 +169,36 @@ def mean_interval(values: Doubles, groups: Groups) -> Interval:
     clusters = _clusters(groups.labels)
     # Float sums may differ in the last bits by machine: what is told apart is not.
     return interval(mean, np.round(clusters.means(np.asarray(values, float)[:, None]), _DIGITS))
+
+
+def gap_interval(values: Doubles, chosen: NDArray[np.bool_], groups: Groups) -> Interval:
+    """The mean of the chosen questions − that of the others, with its 95 % interval by group.
+
+    Args:
+        values: of n questions, shape (n,).
+        chosen: shape (n,), at least one true and one false.
+        groups: of all n.
+    """
+    others = ~chosen
+    if groups.unit == QUESTION:
+        return unpaired_difference(values[others], values[chosen])
+    mean = float(values[chosen].mean() - values[others].mean())
+    if groups.n < 2:
+        return Interval(mean, nan, nan)
+    columns = [values * chosen, chosen, values * others, others]
+    of_chosen, n_chosen, of_others, n_others = resampled_sums(np.stack(columns, 1), groups).T
+    drawn = (n_chosen > 0) & (n_others > 0)
+    gaps = of_chosen[drawn] / n_chosen[drawn] - of_others[drawn] / n_others[drawn]
+    return interval(mean, np.round(gaps, _DIGITS))
+
+
+def resampled_sums(columns: Doubles, groups: Groups) -> Doubles:
+    """The sum of each column, shape (n, k), in each resample by group, shape (resamples, k)."""
+    if groups.unit == QUESTION:
+        n = len(columns)
+        drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+        return np.asarray(drawn @ columns)
+    return _clusters(groups.labels).sums(np.asarray(columns, float))
 
 
 @lru_cache(maxsize=16)

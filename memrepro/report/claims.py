@@ -262,7 +262,8 @@ class Claims:
             f"{metric} {one.found}" + (f" ({one.better} \u2212 {one.worse})" if several else "")
             for metric, one in _least(found).items()
         )
-        sure = f"{_counts(found)} comparisons for, open and against, after Holm's correction within the claim"
+        counts = f"{_counts(found)} comparisons for, open and against"
+        sure = f"{counts}, after Holm's correction within the claim"
         about = fill(claim.get("about", ""), self.study)
         return {
             "expected": "; ".join(f"{pair.name} above 0" for pair in pairs),
@@ -286,9 +287,7 @@ def _counts(found: Sequence[Compared]) -> str:
     return ", ".join(str(known.count(sign)) for sign in (1, 0, -1))
 
 
-def _by_metric(
-    claim: Mapping[str, Any], found: Sequence[Compared]
-) -> dict[str, str | Comparison]:
+def _by_metric(claim: Mapping[str, Any], found: Sequence[Compared]) -> dict[str, str | Comparison]:
     """A column a metric, with the comparison that supports the claim least."""
     least = _least(found)
     texts = {} if claim.get("equal") else {"for, open, against": _counts(found)}

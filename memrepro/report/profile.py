@@ -177,9 +177,7 @@ def paired_values(before: pd.DataFrame, now: pd.DataFrame) -> tuple[Doubles, Dou
     return before["value"].to_numpy(), now["value"].to_numpy()[second.get_indexer(first)]
 
 
-def compare_values(
-    before: pd.DataFrame, now: pd.DataFrame, dataset: str, plan: Plan
-) -> Comparison:
+def compare_values(before: pd.DataFrame, now: pd.DataFrame, dataset: str, plan: Plan) -> Comparison:
     """The change of a metric, by the data set's unit.
 
     Args:

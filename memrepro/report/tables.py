@@ -104,7 +104,9 @@ def cell_frame(cells: Iterable[Cell]) -> pd.DataFrame:
     if not any(cell.comparison for cell in made):
         return frame
     numbers = [cell.comparison.as_dict() if cell.comparison else {} for cell in made]
-    texts = [["" if (v := one.get(name)) is None else str(v) for name in COMPARED] for one in numbers]
+    texts = [
+        ["" if (v := one.get(name)) is None else str(v) for name in COMPARED] for one in numbers
+    ]
     return frame.join(pd.DataFrame(texts, columns=list(COMPARED), dtype="str"))
 
 
