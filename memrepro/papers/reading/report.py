@@ -14,7 +14,8 @@ from memrepro.report.tables import Cell, write_cells
 
 _PLACES = (
     f"{IN_BRACKETS}; which place of the options as shown was chosen; a reader that does "
-    "not choose by place takes each as often as the right option stands there (where options are shuffled: equally often)"
+    "not choose by place takes each as often as the right option stands there (where options are "
+    "shuffled: equally often)"
 )
 
 
