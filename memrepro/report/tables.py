@@ -122,15 +122,14 @@ def read_cells(path: Path) -> list[Cell]:
 
 def cell_of(line: Mapping[Any, Any]) -> Cell:
     """A line of a table's csv as a cell; columns that it lacks are ''."""
-    texts = {name: str(line.get(name, "")) for name in COLUMNS}
-    n = int(texts["n"]) if texts["n"] else 0
-    compared = None
+    texts: dict[str, Any] = {name: str(line.get(name, "")) for name in COLUMNS}
+    n, compared = int(texts.pop("n") or 0), None
     if line.get("unit"):
         found = {name: line[name] for name in COMPARED}
         found |= {name: float(found[name] or nan) for name in ("difference", "low", "high", "p")}
         found |= {name: int(found[name]) for name in _COUNTS}
         compared = Comparison(n=n, **found)
-    return Cell(**{**texts, "n": n}, comparison=compared)
+    return Cell(**texts, n=n, comparison=compared)
 
 
 def wide(cells: pd.DataFrame) -> pd.DataFrame:

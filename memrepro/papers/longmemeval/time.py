@@ -7,6 +7,7 @@ import pandas as pd
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.prepared import load_dates, load_qrels, load_ranges
+from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.runs import Runs
@@ -99,7 +100,7 @@ def of_those_with_a_range(runs: Runs, table: Spec) -> Iterator[Cell]:
                 old, new = (one[one["query_id"].isin(asked)] for one in (old, new))
                 if new.empty:
                     continue
-                shown = {
+                shown: dict[str, tuple[str | Comparison, list[RunSource]]] = {
                     column: (number(float(old["value"].mean())), [before]),
                     f"{column}, filtered by nlp and said": (
                         number(float(new["value"].mean())),

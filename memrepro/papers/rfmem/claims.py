@@ -83,7 +83,7 @@ def comparisons(_: Runs, __: Spec) -> Iterator[Cell]:
         encoder, recall = one.name.split()
         row = f"{encoder} {one.path} \u2212 {one.rival}, {recall} {one.column}"
         metric = f"recall@{recall.removeprefix('R@')}"
-        told = {"difference": one.found, "p": f"{one.found.p:.4f}"}
+        told: dict[str, str | Comparison] = {"difference": one.found, "p": f"{one.found.p:.4f}"}
         yield from row_cells(row, metric, told, one.found.n, note, one.sources)
 
 

@@ -206,7 +206,7 @@ def chosen_fairly(_: Runs, table: Spec) -> Iterator[Cell]:
     row = f"mean gain of these {len(gained[_BEST])} rows"
     # The rows are of the same questions, which are resampled whole.
     means = {
-        f"{way}: gain": grid.compare(np.zeros(n), np.mean(differences, axis=0))
+        way: grid.compare(np.zeros(n), np.mean(differences, axis=0))
         for way, differences in gained.items()
     }
     every = [one for grid in grids_of(OPEN) for one in _over_alpha(grid)]
