@@ -101,7 +101,7 @@ def evidence_cells(choices: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
             "right where not": by.mean(lost[RETRIEVED]),
             "gap": by.gap(lost[RETRIEVED], found[RETRIEVED]),
             "gap without memory": by.gap(lost[NO_MEMORY], found[NO_MEMORY]),
-            "gain where found less gain where not": by.gap(*gains),
+            "gain where found \u2212 gain where not": by.gap(*gains),
         }
         note = f"{_NOTE}; {_EVIDENCE}"
         yield from share_cells(f"{reader}; {kind}", "accuracy", texts, len(one), note, _PATH,
