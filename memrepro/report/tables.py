@@ -20,7 +20,8 @@ class Cell(NamedTuple):
 
     `reported` is the string as printed and `reproduced` has four digits; each is '' where there
     is none, never 0. `term` is what decided the verdict, `note` what a reader must know besides,
-    `sources` what the number was computed from (`report.sources`).
+    `sources` what the number was computed from (`report.sources`), `printed` where the document
+    prints `reported` (`audit.tables.reference`): several cells where it follows from them.
     """
 
     row: str
@@ -33,6 +34,10 @@ class Cell(NamedTuple):
     term: str = ""
     note: str = ""
     sources: str = ""
+    printed: str = ""
+
+
+COLUMNS = [name for name in Cell._fields if name != "printed"]  # the columns of every csv
 
 
 def number(value: float) -> str:
@@ -43,16 +48,20 @@ def number(value: float) -> str:
 def verdict_cells(verdict: Cell, texts: Mapping[str, str]) -> Iterator[Cell]:
     """A verdict, and what it rests on in further columns: of one row, metric, n and note."""
     yield verdict
+    further = verdict._replace(reported="", verdict="", term="", printed="")
     for column, text in texts.items():
-        yield verdict._replace(column=column, reported="", reproduced=text, verdict="", term="")
+        yield further._replace(column=column, reproduced=text)
 
 
 def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
-    """Write a table as `<name>.csv` (tidy), `.md` and `.tex` (wide); return the paths."""
+    """Write a table as `<name>.csv` (tidy), `.md` and `.tex` (wide); return the paths.
+
+    The csv has a column `printed` only where a cell of the table is printed.
+    """
     texts = [[*map(str, cell)] for cell in cells]
     frame = pd.DataFrame(texts, columns=list(Cell._fields), dtype="str")
     shown = wide(frame)
-    write_table(folder / f"{name}.csv", frame)
+    write_table(folder / f"{name}.csv", frame if any(frame["printed"]) else frame[COLUMNS])
     notes = sorted({n for n in frame["note"] if n})
     if shared := _shared_verdict(frame):
         notes.append(f"every number: {shared}")

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER
+from memrepro.audit.verdicts import (
+    DIRECTION,
+    EXACT,
+    NOT_COMPARABLE,
+    NOT_IN_PAPER,
+    NOT_REPRODUCED,
+    UNDECIDED,
+)
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.bootstrap import Interval, paired_difference
 from memrepro.evaluate.multiple import holm, sign_flip
@@ -30,16 +37,16 @@ _COMPARED = [
     "name", "path", "rival", "column", "n", "mean", "low", "high", "won", "lost", "p", "sources",
 ]  # fmt: skip
 WORDS = {
-    "exact": "holds here",
-    "direction only": "in this direction only: not all are significant",
-    "not reproduced": "does not hold here",
+    EXACT: "holds here",
+    DIRECTION: "in this direction only: not all are significant",
+    UNDECIDED: "undecided: the signs are mixed, and none is significant",
+    NOT_REPRODUCED: "does not hold here",
 }
 _ROBUST_WORDS = {
-    "exact": "holds here",
-    "direction only": "in this direction only: never below, but settings move it by more",
-    "not reproduced": "does not hold here: the gain's sign depends on the setting",
+    EXACT: "holds here",
+    DIRECTION: "in this direction only: never below, but settings move it by more",
+    NOT_REPRODUCED: "does not hold here: the gain's sign depends on the setting",
 }
-_MIXED = "undecided: the signs are mixed, and none is significant"
 
 
 def compared(rows: Iterable[Row]) -> pd.DataFrame:
@@ -115,7 +122,9 @@ def of_path(every: pd.DataFrame, claim: Spec) -> Iterator[Cell]:
     right = int((means > (-_HAIR if claim.get("ties") else _HAIR)).sum())
     sure, against = int((known & (means > 0)).sum()), int((known & (means < 0)).sum())
     clear = (found["low"] > 0 if sign > 0 else found["high"] < 0).sum()
-    label = "exact" if sure == count else "direction only" if right == count else "not reproduced"
+    label = EXACT if sure == count else DIRECTION if right == count else NOT_REPRODUCED
+    if label == NOT_REPRODUCED and not sure and not against:
+        label = UNDECIDED
     raw = found["p"].tolist()
     least = (min(values) for values in (raw, holm(raw), found["corrected"]))
     texts = {
@@ -133,9 +142,8 @@ def of_path(every: pd.DataFrame, claim: Spec) -> Iterator[Cell]:
             f"won {one.won}, lost {one.lost}, n {one.n}" for one in _rows(found)
         ),
     }  # fmt: skip
-    mixed = label == "not reproduced" and not sure and not against
     sources = [source for own in found["sources"] for source in own]
-    yield from _row(claim, label, int(found["n"].min()), texts, sources, _MIXED if mixed else "")
+    yield from _row(claim, label, int(found["n"].min()), texts, sources)
 
 
 def _settings(grid: Grid, claim: Spec) -> Doubles:
@@ -171,7 +179,7 @@ def robust(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
             f"{grid.encoder.name} R@{grid.k}: {up} of {len(over)} above, {down} below, "
             f"{signed(over.min())} to {signed(over.max())}, at Table 2's setting {signed(gain)}"
         )
-    label = "not reproduced" if below else "exact" if small else "direction only"
+    label = NOT_REPRODUCED if below else EXACT if small else DIRECTION
     yield from _untested(claim, grids, label, f"{total} settings", f"{above} of {total}, {below} "
                          "against", texts, _ROBUST_WORDS[label])  # fmt: skip
 
@@ -214,7 +222,7 @@ def best_between(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
             for name, found in values.items()
         )
         texts.append(f"{grid.encoder.name} R@{grid.k}: best at {at}")
-    label = "exact" if all(inside) else "not reproduced"
+    label = EXACT if all(inside) else NOT_REPRODUCED
     yield from _untested(claim, grids, label, f"{len(inside)} grids",
                          f"{sum(inside)} of {len(inside)}", texts)  # fmt: skip
 
@@ -227,7 +235,7 @@ def all_familiar(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
         first = f"from τ = {most.min():.2f}" if len(most) else "at no τ tried"
         late.append(bool(grid.familiar(claim["tau"]).all()))
         texts.append(f"{grid.encoder.name} R@{grid.k}: all questions take familiarity {first}")
-    label = "exact" if all(late) else "not reproduced"
+    label = EXACT if all(late) else NOT_REPRODUCED
     yield from _untested(claim, grids, label, f"{len(late)} grids", f"{sum(late)} of {len(late)}",
                          texts)  # fmt: skip
 
@@ -246,7 +254,7 @@ def moves(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
         right, total = right + own, total + len(steps)
         texts.append(f"{grid.encoder.name} R@{k}: {own} of {len(steps)} steps "
                      f"{'rise' if sign > 0 else 'fall'}, {signed(steps.sum())} in all")  # fmt: skip
-    yield from _untested(claim, grids, "exact" if right == total else "not reproduced",
+    yield from _untested(claim, grids, EXACT if right == total else NOT_REPRODUCED,
                          f"{total} steps", f"{right} of {total}", texts,
                          further=sources)  # fmt: skip
 
@@ -267,7 +275,7 @@ def above_at_every_k(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
         above, total = above + sum(own), total + len(own)
         told = f", and from K = {same[0]} every question is familiar" if same else ""
         texts.append(f"{grid.encoder.name}: above both at {sum(own)} of {len(own)} K{told}")
-    yield from _untested(claim, grids, "exact" if above == total else "not reproduced",
+    yield from _untested(claim, grids, EXACT if above == total else NOT_REPRODUCED,
                          f"{total} K", f"{above} of {total}", texts,
                          further=sources)  # fmt: skip
 
