@@ -140,14 +140,17 @@ def covered(profile: str) -> pd.DataFrame:
             said = known.of(entry)
             if outcome := followed.get((document, entry.table, where)):
                 said.insert(0, Match("", outcome, "recomputed by a formula"))
-            best = min(said, key=_rank, default=None)
-            found.append((*entry, *(best or Match("", NOT_CHECKABLE, _NOWHERE))))
+            found.append((*entry, *first(said)))
     return pd.DataFrame(found, columns=[*Entry._fields, *Match._fields])
 
 
-def _rank(match: Match) -> int:
-    """What counts first; runs alike, since the first of them does."""
-    return 0 if match.outcome in BY_RUN else OUTCOMES.index(match.outcome)
+def first(said: Iterable[Match]) -> Match:
+    """What counts of all that is said of a printed number: the first run, if there is one."""
+
+    def rank(match: Match) -> int:
+        return 0 if match.outcome in BY_RUN else OUTCOMES.index(match.outcome)
+
+    return min(said, key=rank, default=Match("", NOT_CHECKABLE, _NOWHERE))
 
 
 def _recomputed() -> dict[tuple[str, str, str], str]:
