@@ -289,11 +289,11 @@ def read_narrative(paper: str, profile: str) -> Narrative:
     return Narrative(
         entries["question"], entries["method"], sentences("found"), pictures,
         sentences("differs"), sentences("cite"), sentences("not_cite"),
-        _not_made(entries.get("figures", {})),
+        not_made(entries.get("figures", {})),
     )  # fmt: skip
 
 
-def _not_made(figures: Mapping[int, Mapping[str, Any]]) -> list[str]:
+def not_made(figures: Mapping[int, Mapping[str, Any]]) -> list[str]:
     """The document's figures that have no counterpart here, those of one reason together."""
     numbers: dict[str, list[str]] = {}
     for number, entry in figures.items():
