@@ -48,8 +48,8 @@ NOT_SO = "(Not so on these values.)"  # behind a sentence whose conditions do no
 class Shown(NamedTuple):
     """A table or figure of a report by its files' name, and the sentence on what it shows.
 
-    Of a table the report prints `rows` and `columns`, of a list the lines that have the texts of
-    `where` in these fields; all where they are empty.
+    The report prints `rows` and `columns` of a table, and of a table or list the lines that have the
+    texts of `where` in these fields, or with '!=' before a text have not; all where that is empty.
     """
 
     name: str
@@ -353,7 +353,7 @@ def shown_table(paper: str, profile: str, one: Shown) -> pd.DataFrame:
     """
     frame = read_table(paths.results(profile) / paper / f"{one.name}.csv").astype(str)
     for field, text in one.where.items():
-        frame = frame[_matches(frame[field], text)]
+        frame = frame[_matches(frame[field], text.removeprefix("!=")) != text.startswith("!=")]
     if {"document", "outcome", "n"} <= set(frame.columns):
         table = frame.pivot(index="document", columns="outcome", values="n").fillna("0")
         table = table.loc[frame["document"].unique(), frame["outcome"].unique()]

@@ -132,7 +132,7 @@ def test_every_figure_of_a_document_is_made_or_has_a_reason(paper):
     figures = narrative.read_entries(paper).get("figures", {})
     assert list(figures) == list(range(1, FIGURES[paper] + 1))
     for entry in figures.values():
-        (kind, text) = next(iter(entry.items()))
+        ((kind, text),) = entry.items()
         made = paths.results("open") / paper / f"{text}.csv"
         assert kind == "why" or made.is_file()
     told = " ".join(narrative.not_made(figures))
@@ -149,6 +149,8 @@ def test_a_table_is_shown_in_part_and_never_whole_when_it_is_long(toy):
         narrative.shown_table("toy", "open", Shown("long", ""))
     few = narrative.shown_table("toy", "open", Shown("long", "", where={"a": "7"}))
     assert few["a"].tolist() == ["7"]
+    others = narrative.shown_table("toy", "open", Shown("one", "", where={"row": "!=a…"}))
+    assert list(others.index) == ["c", "d"]
 
 
 def entries_of(paper):
