@@ -48,8 +48,8 @@ NOT_SO = "(Not so on these values.)"  # behind a sentence whose conditions do no
 class Shown(NamedTuple):
     """A table or figure of a report by its files' name, and the sentence on what it shows.
 
-    The report prints `rows` and `columns` of a table, and of a table or list the lines that have the
-    texts of `where` in these fields, or with '!=' before a text have not; all where that is empty.
+    The report prints `rows` and `columns` of a table, and of tables and lists the lines that have
+    the texts of `where` in these fields, or with '!=' before a text have not; all if it is empty.
     """
 
     name: str
