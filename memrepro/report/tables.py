@@ -190,6 +190,25 @@ def _text(reproduced: str, reported: str, verdict: str) -> str:
     return f"{reproduced} ({remark})" if reproduced and remark else reproduced or remark
 
 
+def by_place(frame: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """Row → column → what stands there, of a written table, or of a figure's data.
+
+    A row of data is named by its first columns, as many as tell rows apart.
+    """
+    if {"row", "column", "reproduced"} <= set(frame.columns):
+        rows: dict[str, dict[str, str]] = {name: {} for name in frame["row"]}
+        for row, column, value in frame[["row", "column", "reproduced"]].to_numpy():
+            rows[row][column] = value
+        return rows
+    columns = list(frame.columns)
+    keys = next(k for k in range(1, len(columns) + 1) if not frame.duplicated(columns[:k]).any())
+    values = columns[keys:]
+    return {
+        ", ".join(line[:keys]): dict(zip(values, line[keys:], strict=True))
+        for line in frame.to_numpy().tolist()
+    }
+
+
 def show(folder: Path, name: str) -> pd.DataFrame:
     """A written table, wide, for a notebook."""
     return wide(read_table(folder / f"{name}.csv"))
