@@ -190,19 +190,27 @@ def _own(source: str | Path | Rows, questions: str | Path | Rows | None) -> Conv
 def _registered(name: str) -> tuple[Iterable[Piece], str]:
     """The pieces of a registered data set, its files fetched and checked, and its unit."""
     registered = registration(name)
-    folder, parameters = _files(name), dataset_parameters(name)
+    folder, parameters = files_of(name), dataset_parameters(name)
     if registered.compiled:
-        if not any(folder.glob("*.json")):
+        if not is_here(name):
             import_module(f"memrepro.data.{registered.module}").compile_files(folder, parameters)
     else:
-        if not all((folder / file.path).is_file() for file in registered.files):
+        if not is_here(name):
             fetch_all(registered, folder)
         check_before_use(registered, folder)
     pieces = read_pieces(registered.module, folder, name, parameters)
     return pieces, unit_of(registered.module)
 
 
-def _files(name: str) -> Path:
+def is_here(name: str) -> bool:
+    """Whether the files of a registered data set are on this machine."""
+    registered, folder = registration(name), files_of(name)
+    if registered.compiled:
+        return any(folder.glob("*.json"))
+    return all((folder / file.path).is_file() for file in registered.files)
+
+
+def files_of(name: str) -> Path:
     """The folder of a data set's files: the repository's where they are there, or the cache's."""
     try:
         root()

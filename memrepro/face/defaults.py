@@ -48,3 +48,9 @@ def method_defaults(method: str) -> dict[str, Any]:
 def methods() -> tuple[str, ...]:
     """All methods, `family.retriever`."""
     return tuple(_defaults()["methods"])
+
+
+def tried() -> Mapping[str, Mapping[str, Any]]:
+    """Name → `method` and what else `search` is asked with, of what `try_methods` compares."""
+    found: Mapping[str, Mapping[str, Any]] = _defaults()["tried"]
+    return found
