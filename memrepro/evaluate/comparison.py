@@ -162,4 +162,4 @@ def least_detectable(differences: Doubles, groups: Groups) -> float:
         error = float(np.std(differences, ddof=1)) / np.sqrt(len(differences))
     else:
         error = float(np.std(_clusters(groups.labels).means(differences[:, None]), ddof=1))
-    return 2.8 * error
+    return float(2.8 * error)
