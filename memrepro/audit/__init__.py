@@ -20,7 +20,7 @@ class _CallableAudit(ModuleType):
     """The package, whose name is that of what it does."""
 
     def __call__(self, file: str | Path) -> "Report":
-        """Check the printed numbers of a paper's tables against each other; no run is needed.
+        r"""Check the printed numbers of a paper's tables against each other; no run is needed.
 
         Args:
             file: LaTeX, HTML, Markdown, csv, xlsx, docx, pdf or YAML, or a folder of these.
@@ -34,8 +34,15 @@ class _CallableAudit(ModuleType):
 
         Example:
             >>> import memrepro as mr
-            >>> report = mr.audit("shared/example.csv")  # doctest: +SKIP
-            >>> report.frame()[["where", "printed", "found"]]  # doctest: +SKIP
+            >>> from pathlib import Path
+            >>> from tempfile import mkdtemp
+            >>> paper = Path(mkdtemp(), "paper.md")
+            >>> _ = paper.write_text("| Model | Acc (n=40) |\n| --- | --- |\n| Ours | 0.4521 |")
+            >>> [finding] = mr.audit(paper).failing()
+            >>> finding.where, finding.printed
+            ('Ours, Acc (n=40)', '0.4521')
+            >>> print(finding.found)
+            no number of right ones gives 0.4521; nearest: 0.4500 (18) and 0.4750 (19)
         """
         from memrepro.audit.check import audit_file
 

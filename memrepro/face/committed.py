@@ -1,4 +1,4 @@
-"""What needs the committed results: found in a clone of the repository, missed with one sentence."""
+"""The committed results: found in a clone of the repository, else missed in one sentence."""
 
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import root

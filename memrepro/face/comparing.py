@@ -33,9 +33,9 @@ def compare(a: pd.Series, b: pd.Series, by: str | None = None) -> Comparison:
         >>> dense = mr.run("locomo-minilm-rounds").values("recall_all@10")
         >>> found = mr.compare(dense, hybrid)
         >>> print(found)
-        x
-        >>> found.p < 0.05
-        True
+        +0.2031 [+0.1420, +0.2640], won 481, lost 79, by 10 conversations
+        >>> print(f"{found.p:.3f}")
+        0.002
     """
     for one in (a, b):
         if not isinstance(one, pd.Series) or "query_id" not in one.index.names:

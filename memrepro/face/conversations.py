@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from memrepro.core.memory import GRANULARITIES, Dataset, Parts, Piece
+from memrepro.core.memory import GRANULARITIES, Dataset, Memory, Parts, Piece, Query
 from memrepro.data import read_pieces
 from memrepro.data.fetch import check_before_use, fetch_all
 from memrepro.data.registry import registration, registrations
@@ -22,6 +22,7 @@ from memrepro.face.own_files import read_own
 from memrepro.files import paths
 from memrepro.files.atomic import root
 from memrepro.study.evaluation import Gold
+
 
 @dataclass(frozen=True)
 class Conversations:
@@ -134,9 +135,9 @@ Rows = Iterable[Mapping[str, Any]]
 def load(source: str | Path | Rows, questions: str | Path | Rows | None = None) -> Conversations:
     """The conversations, questions and gold of a registered data set, or of one's own files.
 
-    A registered data set's files are read where they are: in the repository's `data/raw`, or, fetched
-    first and checked against their SHA-256, in the cache (`$MEMREPRO_MIRROR` is tried before the
-    network). `sample` is compiled by the package and needs no network.
+    A registered data set's files are read where they are: in the repository's `data/raw`, or in the
+    cache, to which they are fetched first (`$MEMREPRO_MIRROR` is tried before the network); each is
+    checked against its SHA-256. `sample` is compiled by the package and needs no network.
 
     One's own conversations are JSON Lines (or mappings), one message each: `text`; where there are
     several, `conversation`; and if they are known `session`, `speaker`, `time` (ISO 8601) and `id`.
@@ -154,7 +155,7 @@ def load(source: str | Path | Rows, questions: str | Path | Rows | None = None) 
     Example:
         >>> import memrepro as mr
         >>> mr.load("sample")
-        <Conversations sample: 120 memories, 1,260 sessions, 120 questions>
+        <Conversations sample: 120 memories, 833 sessions, 120 questions>
         >>> own = mr.load(
         ...     [{"id": "m1", "speaker": "user", "text": "I moved to Bern."},
         ...      {"id": "m2", "speaker": "assistant", "text": "How do you like it?"}],
@@ -223,7 +224,8 @@ def files_of(name: str) -> Path:
 
 
 def _of_pieces(name: str, pieces: Iterable[Piece], unit: str) -> Conversations:
-    memories, queries = {}, []
+    memories: dict[str, Memory] = {}
+    queries: list[Query] = []
     labels: dict[str, dict[str, Parts]] = {}
     faults: dict[str, str] = {}
     for piece in pieces:

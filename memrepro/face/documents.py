@@ -49,8 +49,8 @@ def table(document: str, name: str, profile: str = "open", *, tidy: bool = False
         >>> table = mr.table("rfmem", "table2", tidy=True)
         >>> recollection = table[table["row"] == "mpnet Recol."]
         >>> recollection[["column", "reported", "reproduced", "verdict"]].tail(1)
-                   column reported reproduced verdict
-        19  R@10 Overall   0.5527     0.5527   exact
+                  column reported reproduced verdict
+        59  R@10 Overall   0.5527     0.5527   exact
     """
     cells = read_table(_committed(document, name, profile, "csv", "table"))
     if missing := {"row", "column", "reproduced"} - set(cells):
@@ -78,7 +78,7 @@ def figure(document: str, name: str, profile: str = "open") -> Drawing:
         >>> sweep.file.name
         'alpha_sweep.svg'
         >>> list(sweep.data)
-        []
+        ['k', 'curve', 'α', 'overall recall']
     """
     file = _committed(document, name, profile, "svg", "figure")
     return Drawing(read_table(file.with_suffix(".csv")), file)

@@ -60,7 +60,9 @@ def _pieces(memories: Mapping[str, Memory], rows: _Numbered, several: bool) -> l
             raise MemreproError(f"{where} has the id {query_id!r} of another: ids must be unique")
         seen.add(query_id)
         asked[conversation].append(
-            Query(query_id, conversation, row["question"], _time(where, row), str(row.get("kind", "")))
+            Query(
+                query_id, conversation, row["question"], _time(where, row), str(row.get("kind", ""))
+            )
         )
         levels = _gold(where, row, memories[conversation], several)
         for level, docs in levels.items():
@@ -136,7 +138,9 @@ def _rows(
         numbered = [(f"{what} {n}", row) for n, row in enumerate(source, start=1)]
     for where, row in numbered:
         if not isinstance(row, Mapping):
-            raise MemreproError(f"{where} is a {type(row).__name__}: write an object with {needed!r}")
+            raise MemreproError(
+                f"{where} is a {type(row).__name__}: write an object with {needed!r}"
+            )
         if unknown := [key for key in row if key not in known]:
             raise MemreproError(
                 f"{where} has the unknown field {unknown[0]!r}: known are {', '.join(known)}"

@@ -65,6 +65,9 @@ def question(
         >>> asked.kind, asked.gold.query("level == 'round'")["doc_id"].tolist()
         ('temporal', ['D1:3'])
         >>> asked.found.query("gold")[["run", "rank"]]
+                            run  rank
+        0  locomo-minilm-rounds     1
+        3     locomo-bm25-words     1
     """
     plan = committed_plan(f"question({query_id!r})")
     name = dataset or _dataset_of(query_id, plan)
@@ -93,7 +96,10 @@ _loaded = lru_cache(maxsize=1)(load)
 def _dataset_of(query_id: str, plan: Plan) -> str:
     for name, entry in plan.datasets.items():
         path = paths.qrels(entry.profile, name)
-        if path.is_file() and (read_table(path, columns=["query_id"])["query_id"] == query_id).any():
+        if (
+            path.is_file()
+            and (read_table(path, columns=["query_id"])["query_id"] == query_id).any()
+        ):
             return name
     raise MemreproError(
         f"no data set has the question {query_id!r}: run(NAME).values().index lists a run's ids"
@@ -135,7 +141,9 @@ def _found(
         for setting, variant in one.variants().items():
             ranking = table[table["setting"] == setting] if setting else table
             for level in levels_of(variant.granularity):
-                wanted = {d for part in gold.by_level.get(level, {}).get(query_id, ()) for d in part}
+                wanted = {
+                    d for part in gold.by_level.get(level, {}).get(query_id, ()) for d in part
+                }
                 own = level == variant.granularity
                 rolled = ranking if own else roll_up(ranking, level, gold.places)
                 if rolled is not None and (wanted or own):

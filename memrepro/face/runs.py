@@ -23,6 +23,10 @@ from memrepro.study.evaluation import Gold, each_protocol, read_gold
 from memrepro.study.groups import groups_of_questions
 from memrepro.study.plan import Plan, Protocol
 
+_RUN_COLUMNS = [
+    "dataset", "level", "method", "key_scheme", "encoder", "profile", "vary", "settings",
+]  # fmt: skip
+
 
 class Trace(NamedTuple):
     """How a run answered each query: the tables of `retrieve.rfmem.retrievers.Trace`."""
@@ -86,7 +90,7 @@ class Run:
         Raises:
             MemreproError: for an unknown metric or protocol, or a level at which nothing is marked.
         """
-        name, k = _metric(metric)
+        name, k = read_metric(metric)
         known = self.judging.protocols
         chosen = protocol or next(iter(known))
         if chosen not in known:
@@ -145,7 +149,9 @@ class Sweep:
     vary: str
     runs: Mapping[str, Run] = field(repr=False)
 
-    def values(self, metric: str = "recall@10", level: str = "", protocol: str = "") -> pd.DataFrame:
+    def values(
+        self, metric: str = "recall@10", level: str = "", protocol: str = ""
+    ) -> pd.DataFrame:
         """`Run.values` of each setting, a column a setting; `.mean()` is the curve."""
         found = {key: one.values(metric, level, protocol) for key, one in self.runs.items()}
         return pd.DataFrame(found).rename_axis(columns=self.vary)
@@ -163,7 +169,7 @@ def run(
     Args:
         source: an experiment of params.yaml (`memrepro experiments` lists them), or a table with
             `query_id`, `doc_id`, and `rank` or `score`; with neither, the order of its rows counts.
-        dataset: of one's own ranking, by name (its gold is in the repository) or as `load` gives it.
+        dataset: of one's own ranking, by name (the repository has its gold) or as `load` gives it.
         setting: of a sweep.
         level: of one's own docs; by default the level that knows most of them.
         questions: of one's own ranking, the ids of those that count; all by default.
@@ -176,9 +182,10 @@ def run(
         >>> import memrepro as mr
         >>> run = mr.run("rfmem-mpnet-familiarity")
         >>> run.ranking.columns.tolist(), run.ranking["query_id"].nunique()
-        (['query_id', 'doc_id', 'rank', 'score'], 230)
-        >>> round(run.values("recall@10").mean(), 4)
-        np.float64(0.5333)
+        (['query_id', 'doc_id', 'rank', 'score'], 263)
+        >>> values = run.values("recall@10")
+        >>> print(f"{values.mean():.4f} of {len(values)} questions that count")
+        0.5333 of 230 questions that count
     """
     if isinstance(source, pd.DataFrame):
         return _own(source, dataset, level, questions)
@@ -197,6 +204,44 @@ def run(
     return _committed(source, plan)[setting]
 
 
+def runs(dataset: str = "", level: str = "") -> pd.DataFrame:
+    """The committed runs: a row an experiment, by its name.
+
+    Args:
+        dataset: those on one data set; by default all.
+        level: those whose docs are 'session', 'round' or 'turn'; by default all.
+
+    Returns:
+        `dataset, level, method, key_scheme, encoder, profile, vary, settings`: what the first of a
+        sweep's settings has, what it varies ('' for one run), and how many settings it has.
+
+    Raises:
+        MemreproError: for a data set that no run is on, or outside a repository.
+
+    Example:
+        >>> import memrepro as mr
+        >>> mr.runs("locomo").loc["locomo-minilm-rounds", ["level", "method", "encoder"]].tolist()
+        ['round', 'dense.dense', 'all-minilm-l6-v2']
+    """
+    plan = committed_plan("runs()")
+    rows = {}
+    for name, one in plan.runs.items():
+        if paths.run(one.profile, name, one.study).is_file():
+            first = next(iter(one.variants().values()))
+            method = f"{one.method}.{one.retriever}"
+            rows[name] = (
+                one.dataset, first.granularity, method, first.key_scheme, one.encoder, one.profile,
+                one.vary, len(one.variants()),
+            )  # fmt: skip
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=_RUN_COLUMNS).rename_axis("run")
+    if dataset and dataset not in set(table["dataset"]):
+        known = ", ".join(sorted(set(table["dataset"])))
+        raise MemreproError(f"no committed run is on {dataset!r}: there are runs on {known}")
+    for column, wanted in (("dataset", dataset), ("level", level)):
+        table = table[table[column] == wanted] if wanted else table
+    return table
+
+
 def sweep(name: str) -> Sweep:
     """A committed run under all settings of what it varies.
 
@@ -209,8 +254,8 @@ def sweep(name: str) -> Sweep:
     Example:
         >>> import memrepro as mr
         >>> curve = mr.sweep("locomo-minilm-round-hybrid").values("recall_all@10").mean()
-        >>> curve.idxmax(), round(curve.max(), 4)
-        ('0.5', np.float64(0.6635))
+        >>> print(f"alpha {curve.idxmax()}: {curve.max():.4f}")
+        alpha 0.5: 0.6705
     """
     plan = committed_plan(f"sweep({name!r})")
     if not (vary := plan.experiment(name).vary):
@@ -287,7 +332,7 @@ def _docs(conversations: Conversations) -> Docs:
     return Docs(memory_of, held, ())
 
 
-def _metric(written: str) -> tuple[str, int]:
+def read_metric(written: str) -> tuple[str, int]:
     """The name and cut-off of a metric such as 'recall@10'."""
     name, _, k = written.partition("@")
     if name not in METRICS or not k.isdecimal() or int(k) < 1:

@@ -182,8 +182,8 @@ def _by_id(given: Any, what: str) -> dict[str, Any]:
     """Id → text, each text a string or, of texts, a mapping of fields."""
     if isinstance(given, str) or not isinstance(given, Sequence | Mapping | pd.Series):
         raise MemreproError(
-            f"the {what} argument is a {type(given).__name__}: give a list of {what}s, or a mapping "
-            f"or Series from id to {what}"
+            f"the {what} argument is a {type(given).__name__}: give a list of {what}s, or a "
+            f"mapping or Series from id to {what}"
         )
     pairs = given.items() if isinstance(given, Mapping | pd.Series) else enumerate(given)
     found: dict[str, Any] = {}
@@ -241,8 +241,8 @@ def _by_source(source: str, data: Dataset) -> Extracted:
         if {text.source for text in found.texts} <= {source}:
             return found
     raise MemreproError(
-        f"{data.name} has no extractions {source!r}: write a key scheme with 'nlp' or 'store', which "
-        "extract by rules" + (", or those that its authors recorded" if registered else "")
+        f"{data.name} has no extractions {source!r}: write a key scheme with 'nlp' or 'store', "
+        "which extract by rules" + (", or those that its authors recorded" if registered else "")
     )
 
 

@@ -10,7 +10,7 @@ from memrepro.errors import MemreproError
 from memrepro.face.comparing import compare
 from memrepro.face.conversations import Conversations, Rows, load
 from memrepro.face.defaults import tried
-from memrepro.face.runs import run
+from memrepro.face.runs import read_metric, run
 from memrepro.face.searching import search
 
 _BASELINE = "plain hybrid"
@@ -56,19 +56,26 @@ def try_methods(
         ... ]
         >>> asked = [{"question": "What is my cat called?", "gold": ["c"]},
         ...          {"question": "What was late?", "gold": ["d"]}]
-        >>> found = mr.try_methods(talk, asked, ["BM25", "plain hybrid"], metric="recall@1")
+        >>> chosen = ["BM25", "plain hybrid", "segments, hybrid"]
+        >>> found = mr.try_methods(talk, asked, chosen, metric="recall@1")
         >>> found[["recall@1", "n", "difference", "won", "lost"]]
+                          recall@1  n  difference  won  lost
+        method
+        segments, hybrid       1.0  2         0.5    1     0
+        plain hybrid           0.5  2         0.0    0     0
+        BM25                   0.5  2         0.0    0     0
     """
+    _, k = read_metric(metric)
     chosen = _chosen(methods)
-    data = conversations if isinstance(conversations, Conversations) else None
-    data = data or load(conversations, questions)  # type: ignore[arg-type]
-    k = int(metric.partition("@")[2] or 0)
-    found = {
-        name: run(
-            search(data, **{"level": level, "encoder": encoder, "k": k, **asked}), data, level=level
-        ).values(metric)
-        for name, asked in ({_BASELINE: tried()[_BASELINE]} | chosen).items()
-    }
+    if isinstance(conversations, Conversations):
+        data = conversations
+    else:
+        data = load(conversations, questions)
+    found = {}
+    for name, asked in {_BASELINE: tried()[_BASELINE], **chosen}.items():
+        settings = {"level": level, "encoder": encoder, **asked, "k": k}
+        ranking = search(data, **settings)
+        found[name] = run(ranking, data, level=settings["level"]).values(metric)
     rows = {
         name: {metric: values.mean(), "n": len(values), **_against(found[_BASELINE], values)}
         for name, values in found.items()
