@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import memrepro as mr
+from memrepro.encode.models import cache_folder
 from memrepro.face.conversations import is_here
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +60,7 @@ def test_the_page_prints_what_it_says(heading, monkeypatch, tmp_path):
         if not is_here(dataset):
             pytest.skip(f"the texts of {dataset} are not on this machine")
     if files := FILE.findall(text):
-        monkeypatch.setenv("MEMREPRO_CACHE", str(mr.face.searching.cache_folder()))
+        monkeypatch.setenv("MEMREPRO_CACHE", str(cache_folder()))
         monkeypatch.chdir(tmp_path)
         for name, lines in files:
             Path(name).write_text(lines, encoding="utf-8")
