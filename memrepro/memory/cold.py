@@ -44,6 +44,19 @@ def facts_of(connection: sqlite3.Connection, fact_ids: Sequence[str]) -> list[Fa
     return [fact for fact in found if fact.status == "active"]
 
 
+def in_other_words(connection: sqlite3.Connection) -> set[str]:
+    """The ids of the active facts whose words no segment that says them has."""
+    said = (
+        "CASE instr(f.text, ': ') WHEN 0 THEN f.text ELSE substr(f.text, instr(f.text, ': ')+2) END"
+    )
+    rows = connection.execute(
+        "SELECT fact_id FROM facts f WHERE status = 'active' AND NOT EXISTS (SELECT 1 FROM"
+        " fact_sources x JOIN segments s ON s.segment_id = x.source WHERE x.fact_id = f.fact_id"
+        f" AND instr(s.text, {said}))"
+    )
+    return {fact_id for (fact_id,) in rows}
+
+
 def lexical(connection: sqlite3.Connection, terms: str) -> dict[str, float]:
     """BM25 of the active facts that match FTS5's terms: fact id → score over 0."""
     rows = connection.execute(
