@@ -72,6 +72,28 @@ def history(connection: sqlite3.Connection, fact_id: str) -> list[Change]:
     return tables.changes_of(connection, tables.LINE, fact_id)
 
 
+def validity(connection: sqlite3.Connection) -> list[tuple[Fact, float, float | None]]:
+    """Each fact but merged ones, since when it was said, and until when if it no longer holds.
+
+    It ends when its successor was said, or when it was denied. One that came 'late' was over when
+    what stands was first said.
+    """
+    ends = dict(
+        connection.execute(
+            "SELECT f.fact_id, coalesce("
+            " (SELECT min(at) FROM fact_history h WHERE h.operation = 'update'"
+            "  AND h.old_id = f.fact_id),"
+            " (SELECT min(at) FROM fact_history h WHERE h.operation = 'delete'"
+            "  AND h.fact_id = f.fact_id),"
+            " (SELECT s.created_at FROM facts s WHERE s.fact_id = f.successor))"
+            " FROM facts f WHERE status IN ('superseded', 'deleted')"
+        )
+    )
+    found = [fact for status in ("active", "superseded", "deleted")
+             for fact in facts(connection, status)]  # fmt: skip
+    return [(fact, fact.created_at, ends.get(fact.fact_id)) for fact in found]
+
+
 def conflicts(connection: sqlite3.Connection) -> dict[str, int]:
     """Segment id → of how many facts that were contradicted later it is a source, if of any.
 

@@ -26,8 +26,10 @@ _FORMAT = "memrepro tiered memory 1"
 # All but what follows from these and from the encoder.
 _TABLES = (
     "messages", "segments", "segment_messages", "events", "facts", "fact_sources", "fact_history",
-    "counters",
+    "counters", "metadata", "facts_made",
 )  # fmt: skip
+# Which exports of earlier versions do not have.
+_LATER = ("metadata", "facts_made")
 _NOTES = ("clock", "newest", "rules", "paused")
 _TYPES: dict[str, type | tuple[type, ...]] = {"TEXT": str, "INTEGER": int, "REAL": (int, float)}
 
@@ -54,6 +56,12 @@ def history(memory: TieredMemory, fact_id: str) -> list[Change]:
     """What led to a fact."""
     with memory.journal.snapshot() as connection:
         return cold.history(connection, fact_id)
+
+
+def validity(memory: TieredMemory) -> list[tuple[Fact, float, float | None]]:
+    """Every fact that was ever held, since when, and until when if it no longer holds."""
+    with memory.journal.snapshot() as connection:
+        return cold.validity(connection)
 
 
 def mark(memory: TieredMemory, message_id: str, importance: float) -> None:
@@ -182,7 +190,8 @@ def import_(memory: TieredMemory, path: Path) -> None:
             for name in ("counters", *_TABLES):
                 change.db.execute(f"DELETE FROM {name}")
             for name in _TABLES:
-                _insert(change.db, name, content["tables"][name])
+                tables = content["tables"]
+                _insert(change.db, name, tables.get(name, []) if name in _LATER else tables[name])
             notes = content["notes"]
             for at in (notes["clock"], *(notes["newest"] or ())):
                 if at is not None:
@@ -191,13 +200,17 @@ def import_(memory: TieredMemory, path: Path) -> None:
                 memory.journal.put(name, notes[name])
             for message in memory.journal.messages():
                 check_message(message)
+            memory.follow_rules(change)
     # At the end too, where tables do not fit each other; nothing of it is kept.
     except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise MemreproError(f"{path} is damaged ({cut(repr(error))}): export anew") from error
+        raise MemreproError(
+            f"{path} is damaged ({cut(repr(error))}): nothing was imported"
+        ) from error
 
 
 def _rows(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
-    found = db.execute(f"SELECT * FROM {table} ORDER BY 1, 2")
+    columns = len(db.execute(f"PRAGMA table_info({table})").fetchall())
+    found = db.execute(f"SELECT * FROM {table} ORDER BY {'1, 2' if columns > 1 else '1'}")
     names = [column[0] for column in found.description]
     return [dict(zip(names, row, strict=True)) for row in found]
 

@@ -21,8 +21,8 @@ from memrepro.encode.encoder import Encoder, Vectors
 from memrepro.errors import MemreproError
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
+from memrepro.memory.language.words import any_of, content_words, indexed
 from memrepro.memory.settings import Asked, Item, Settings, calibrated
-from memrepro.memory.words import any_of, content_words, indexed
 from memrepro.retrieve.bm25.scripts import words_and_pairs
 
 # Shares of the neighbours, one and two messages away, in the cosine and in BM25; what a message of
@@ -198,7 +198,7 @@ class Everything:
             segment = segments[held.ids[row]]
             cosine = float(cosines[row]) if cosines is not None else None
             certain = (cosine or 0.0) >= least or bool(in_time[row])
-            certain = certain or _covers(found, segment.text)
+            certain = certain or covers(found, segment.text)
             items.append(
                 Item(
                     "warm", segment.segment_id, segment.text, float(scores[row]), segment.end,
@@ -305,7 +305,7 @@ def _with_near(scores: Doubles, near: Sequence[NDArray[np.bool_]], shares: Seque
     return found
 
 
-def _covers(query: Sequence[str], text: str) -> bool:
+def covers(query: Sequence[str], text: str) -> bool:
     """Whether a text has most of a query's words, whatever their endings."""
     said = set(words_and_pairs(indexed(text)))
     stems = {word[: max(4, len(word) - 3)] for word in said}

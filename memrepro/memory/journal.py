@@ -15,7 +15,7 @@ from typing import Any
 
 from memrepro.errors import MemreproError
 from memrepro.memory.folders import being_made
-from memrepro.memory.words import indexed
+from memrepro.memory.language.words import indexed
 from memrepro.retrieve.tiered.keys.lexical import words
 from memrepro.retrieve.tiered.keys.segments import Message, content_hash
 from memrepro.text.dates import TimeRange

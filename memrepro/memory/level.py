@@ -12,10 +12,10 @@ from memrepro.memory import cold
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
 from memrepro.memory.language.fact import Similar
+from memrepro.memory.language.words import spoken
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import Settings
 from memrepro.memory.stretches import Recut
-from memrepro.memory.words import spoken
 
 
 @dataclass

@@ -30,6 +30,7 @@ from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
 from memrepro.memory.language import extract as extractors
 from memrepro.memory.language.fact import Change, Decide, Extract
+from memrepro.memory.language.words import index_words
 from memrepro.memory.level import (
     Changing,
     Follower,
@@ -40,7 +41,6 @@ from memrepro.memory.level import (
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import EVERYTHING, Added, Answer, Asked, Maintained, Settings
 from memrepro.memory.stretches import recut
-from memrepro.memory.words import index_words
 from memrepro.retrieve.tiered.keys.segments import Message
 
 Metadata = Mapping[str, Mapping[str, object]]

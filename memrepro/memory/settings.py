@@ -43,7 +43,8 @@ class Settings:
         formula: 'combined', `computeMemoryScore`, or 'memory_bank'.
         gamma: what a conflict costs in 'memory_bank'; the document names none.
         alpha: the share of the cosine in the hybrid similarity; BM25 has the rest.
-        threshold: the least cosine of what is given; of 'everything', of a certain answer.
+        threshold: the least cosine of what is given; of 'everything', of a certain answer, and 0
+            for `calibrated`.
         mmr_weight: MMR's lambda.
         time_by: what a time in a query is compared with: 'event', the days that a segment's words
             name, or else when it was said; or 'dialogue', when it was said.
@@ -141,8 +142,8 @@ NAMED: Mapping[str, Settings] = {"everything": EVERYTHING, "as printed": AS_PRIN
 
 
 def calibrated(encoder: str) -> float:
-    """The least cosine of a certain answer, by an encoder's name; 0 for one not measured."""
-    return _THRESHOLDS.get(encoder, 0.0)
+    """The least cosine of a certain answer, by an encoder's name; 0.3 for one not measured."""
+    return _THRESHOLDS.get(encoder, 0.3)
 
 
 @dataclass(frozen=True)

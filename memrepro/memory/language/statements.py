@@ -26,6 +26,7 @@ from memrepro.text.facts import MAX_CHARACTERS
 
 # The user, whoever tells it.
 USER = "user"
+ANYTHING = ("*",)
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Item:
     """One thing that a value names.
 
     Attributes:
-        words: stemmed, without articles.
+        words: stemmed, without articles; `ANYTHING` where a name alone is told.
         name: as in "a dog named Rex", or ''.
         count: of "two cats", or None where it says none.
         more: "another", "a second".
@@ -103,6 +104,15 @@ def _clause(text: str, speaker: str) -> Statement | None:
         said = written.sub(instead, said)
     if match := english.LEAD.match(said):
         said = said[match.end() :]
+    if match := english.DIED.match(text):
+        item = Item(ANYTHING, match[1].casefold(), 1)
+        return Statement(speaker, "have", frozenset([item]), denied=True, once=True)
+    for attribute, pattern in english.THINGS.items():
+        # Of what one has one of, the rules below read more.
+        if (match := pattern.match(said)) and match["thing"] not in SINGLE:
+            value, _ = _trimmed(match["value"])
+            words = tuple(stem(word) for word in re.findall(r"[\w.:]+", value))
+            return Statement(f"{speaker}'s {match['thing']}", attribute, frozenset([Item(words)]))
     said = re.sub(r"^(?:the )?user's ", "my ", said)
     said = re.sub(r"^(?:the )?user ", "i ", said)
     ended = bool(english.ENDED.search(said))
@@ -192,6 +202,8 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
     for attribute, negative, pattern in english.PHRASES:
         if match := pattern.match(f"{rest} "):
             value = rest[match.end() :]
+            # "I can't stand it any more" denies no dislike: it is one.
+            denied = denied and not (match[0].startswith("c") and negative)
             return _finish(subject, attribute, value, negative=negative, denied=denied, ended=ended)
     head, _, tail = rest.partition(" ")
     if head in VERBS:
