@@ -224,6 +224,14 @@ def _import(arguments: argparse.Namespace) -> Result:
     return [{"imported": f"{n} messages", "from": form}]
 
 
+def serve(arguments: argparse.Namespace) -> None:
+    """Serve a memory to agents until its input ends."""
+    from memrepro.memory.exchange.serve import server
+
+    with _opened(arguments, create=True) as memory:
+        server(memory).run("stdio")
+
+
 def _maintain(arguments: argparse.Namespace) -> Result:
     now = _now(arguments)
     with _opened(arguments) as memory:

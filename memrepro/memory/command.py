@@ -99,6 +99,8 @@ def add_commands(subparsers: Any) -> None:
     one = add("import", "take in an export, or chats of other programs")
     one.add_argument("file", type=Path)
     one.add_argument("--format", choices=FORMS, help="default: what the file looks like")
+    one = add("serve", "serve a memory to agents over stdio (Model Context Protocol)")
+    one.add_argument("--mcp", action="store_true", required=True, help="the protocol")
     now(add("maintain", "close segments, make facts of old ones, merge facts"))
     add("metrics", "what has been counted")
 
@@ -109,7 +111,10 @@ def _folder(name: str) -> Path:
 
 def _run(arguments: argparse.Namespace) -> int:
     # Imported here because it takes seconds, and `--help` needs none of it.
-    from memrepro.memory.actions import ACTIONS, show
+    from memrepro.memory.actions import ACTIONS, serve, show
 
+    if arguments.command == "serve":
+        serve(arguments)
+        return 0
     show(ACTIONS[arguments.command](arguments), arguments.json)
     return 0

@@ -20,10 +20,11 @@ from memrepro.core.similarity import Doubles, normalise
 from memrepro.encode.encoder import Encoder, Vectors
 from memrepro.errors import MemreproError
 from memrepro.memory.index import VectorIndex
-from memrepro.memory.journal import Journal
+from memrepro.memory.journal import Journal, day
 from memrepro.memory.language.words import any_of, content_words, indexed
 from memrepro.memory.settings import Asked, Item, Settings, calibrated
 from memrepro.retrieve.bm25.scripts import words_and_pairs
+from memrepro.text.temporal import time_range
 
 # Shares of the neighbours, one and two messages away, in the cosine and in BM25; what a message of
 # the days that a query names, and one marked as important, gets beside; recency breaks near ties.
@@ -181,13 +182,8 @@ class Everything:
             allowed &= scores > 0
         scores += _IMPORTANT * held.importance
         scores += _RECENT * 0.5 ** (np.maximum(asked.now - held.ends, 0) / _DAY / _HALF_LIFE_DAYS)
-        in_time = np.zeros(len(scores), bool)
-        if asked.span:
-            meant = self.journal.within(
-                "warm", asked.span, self.settings.time_by, None, self.settings.zone
-            )
-            in_time = np.isin(held.numbers, list(meant.values()))
-            scores += _IN_TIME * in_time
+        in_time = self._in_time(asked, held)
+        scores += _IN_TIME * in_time
         rows = np.flatnonzero(allowed)
         rows = rows[np.argsort(-scores[rows], kind="stable")][: asked.k or _USUAL]
         least = self._least(asked)
@@ -206,6 +202,22 @@ class Everything:
                 )
             )  # fmt: skip
         return self._newest_first(items)[: asked.k or _USUAL]
+
+    def _in_time(self, asked: Asked, held: _Held) -> NDArray[np.bool_]:
+        """Which segments are of the days that a query names.
+
+        Where nothing is, "in June" may be meant as it was when something was last said.
+        """
+        found = np.zeros(len(held.ids), bool)
+        if not asked.span or not held.ids:
+            return found
+        zone = self.settings.zone
+        last = time_range(asked.query, day(float(held.ends.max()), zone))
+        for span in (asked.span, last):
+            if span and not found.any():
+                meant = self.journal.within("warm", span, self.settings.time_by, None, zone)
+                found = np.isin(held.numbers, list(meant.values()))
+        return found
 
     def _words(self, held: _Held, found: list[str]) -> Doubles:
         """BM25 of each segment as a share of the best."""

@@ -25,6 +25,7 @@ class Changing:
     Attributes:
         db: in the transaction.
         facts: whether facts may have changed.
+        whole: whether anything may have, beside the segments that are cut.
         times: of messages that come, go or change, Unix seconds; to be appended to.
         chilled: ids of segments that became facts; to be appended to.
         cut: what became of the segments, afterwards.
@@ -32,6 +33,7 @@ class Changing:
 
     db: sqlite3.Connection
     facts: bool
+    whole: bool = False
     times: list[float] = field(default_factory=list)
     chilled: list[str] = field(default_factory=list)
     cut: Recut = field(default_factory=Recut)

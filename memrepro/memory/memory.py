@@ -288,6 +288,7 @@ class TieredMemory:
             )  # fmt: skip
             for segment_id in change.cut.went:
                 change.facts |= bool(cold.forget_source(connection, segment_id))
+            was_level = was_level and not change.whole
             if change.facts or whole or purge or change.cut.came or change.cut.went:
                 self.journal.put("behind", True)
             if purge:
@@ -360,9 +361,14 @@ class TieredMemory:
         if before == rules:
             return
         if self.settings.keeps_all or (before or {}).get("search"):
-            # What became facts and left the index comes back, and what is to leave it has to.
-            change.db.execute("DELETE FROM segments WHERE tier = 'cold'")
+            # What became facts and left the index comes back.
+            cold_ones = "SELECT segment_id FROM segments WHERE tier = 'cold'"
+            change.db.execute("DELETE FROM facts_made")
+            if self.settings.keeps_all:
+                change.db.execute(f"INSERT INTO facts_made {cold_ones}")
+            change.db.execute("UPDATE segments SET tier = 'warm' WHERE tier = 'cold'")
             index_words(change.db, stems=self.settings.keeps_all)
+            change.whole = True
         change.times += [message.at for message in self.journal.messages()]
         self.journal.put("rules", rules)
 

@@ -243,6 +243,10 @@ class Memory:
                 if since <= at and (until is None or at < until)
             ]
 
+    def day(self, at: float) -> str:
+        """The day of a time in Unix seconds, in the memory's zone."""
+        return self._when(at).date().isoformat()
+
     def export(self, path: str | Path) -> None:
         """Write all of it into one JSON file."""
         with self._open() as tiers:

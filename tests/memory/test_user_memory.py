@@ -246,7 +246,7 @@ print(json.dumps([m.search("tea").step, m.search("tea")[0].text]))
     away = {**os.environ, "MEMREPRO_CACHE": ""}
     run = subprocess.run(
         [sys.executable, "-c", program, str(tmp_path / "mem")], cwd=tmp_path, env=away,
-        capture_output=True, text=True, timeout=120,
+        capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert (run.returncode, run.stderr) == (0, "")
     assert json.loads(run.stdout) == ["lexical", "I like tea"]

@@ -171,18 +171,26 @@ def _denies(mine: Statement, its: Statement) -> bool:
 
     def covered(item: Item) -> bool:
         return any(
-            # "I sold the Clio" is of a Renault Clio; of Rex the name is enough.
-            (
-                item.words == gone.words
-                or (gone.words == ANYTHING and gone.name == item.name)
-                or (mine.once and item.words[-len(gone.words) :] == gone.words)
-            )
+            _same_thing(item.words, gone.words, mine.once, item.name == gone.name)
             and (not gone.name or not item.name or gone.name == item.name)
             and not (mine.once and (item.count or 1) > 1)
             for gone in mine.value
         )
 
     return all(covered(item) for item in its.value)
+
+
+def _same_thing(held: tuple[str, ...], gone: tuple[str, ...], once: bool, same_name: bool) -> bool:
+    """Whether what is gone is what was held.
+
+    "I sold the Clio" is of a Renault Clio, of Rex the name is enough, and coffee is coffee every
+    morning.
+    """
+    if gone == ANYTHING:
+        return same_name
+    if "every" in held[1:]:
+        held = held[: held.index("every")]
+    return held == gone or (once and held[-len(gone) :] == gone)
 
 
 def _replaces(mine: Statement, its: Statement) -> str:

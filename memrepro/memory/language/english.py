@@ -28,9 +28,9 @@ LEAD, TAIL, ADVERBS, PARTLY, OTHER_MOOD, HEDGE, TASTE, PAST, KIN, TIES = map(_pa
     "lead", "tail", "adverbs", "partly", "other_mood", "hedge", "taste", "past", "kin", "ties",
 ))  # fmt: skip
 # Pairs of what is written and what is read instead, in this order.
-CONTRACTIONS, PERFECTS = (
+CONTRACTIONS, CHANGES, PERFECTS = (
     [(re.compile(written), instead) for written, instead in _LISTS[name]]
-    for name in ("contractions", "perfects")
+    for name in ("contractions", "changes", "perfects")
 )
 RESULTS = tuple((name, re.compile(pattern)) for name, pattern in _LISTS["results"])
 PHRASES = tuple((name, dislike, re.compile(p)) for name, dislike, p in _LISTS["phrases"])

@@ -1,7 +1,7 @@
 """Words of scripts that write none apart: Chinese, Japanese, Korean and Thai as pairs of signs.
 
-An index over words finds "成语接龙" in "今天玩成语接龙游戏" only where both are cut alike. Neighbouring
-signs, two by two, are what Lucene's `CJKAnalyzer` indexes; they need no dictionary.
+An index over words finds "成语接龙" in "今天玩成语接龙游戏" only where both are cut alike.
+Neighbouring signs, two by two, are what Lucene's `CJKAnalyzer` indexes; they need no dictionary.
 """
 
 import re
