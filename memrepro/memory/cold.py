@@ -127,7 +127,7 @@ def apply(
     """
     for candidate in candidates:
         _check(candidate)
-    active = {fact.fact_id: fact for fact in facts(connection)}
+    active = {fact.fact_id: fact for fact in facts(connection)} if candidates else {}
     changes = []
     for given in sorted(candidates, key=lambda one: one.at):
         candidate = given._replace(sources=tuple(sorted(set(given.sources))))

@@ -4,6 +4,7 @@ What is deleted or corrected is gone from every tier, index and file when a func
 kill interrupts is finished at the next opening.
 """
 
+import json
 import os
 import shutil
 import sqlite3
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError, cut
-from memrepro.files.atomic import read_json, write_json
+from memrepro.files.atomic import write_json
 from memrepro.memory import cold
 from memrepro.memory.folders import DELETED, check_message, check_time, lock, user_folder
 from memrepro.memory.journal import Segment
@@ -178,7 +179,13 @@ def import_(memory: TieredMemory, path: Path) -> None:
     Raises:
         MemreproError: if the memory is not empty, or the file is not an export of this version.
     """
-    content = read_json(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        # It may be the person's only copy: nothing is said to be done to it.
+        raise MemreproError(
+            f"{path} cannot be read as an export ({cut(str(error))}): nothing was imported"
+        ) from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise MemreproError(f"{path} is not a {_FORMAT!r}: it must be an export of this version")
     try:

@@ -46,7 +46,7 @@ from memrepro.retrieve.tiered.keys.segments import Message
 Metadata = Mapping[str, Mapping[str, object]]
 Mode = Literal["write", "read"]
 _DAY = 86400.0
-# Segments whose facts are committed together.
+# Segments whose facts are committed together; of single messages more.
 _AT_ONCE = 16
 
 
@@ -232,7 +232,8 @@ class TieredMemory:
         """Turn segments that are old enough into facts: how many, and changes of facts."""
         migrated = changes = 0
         end = now - self.settings.warm_days * _DAY
-        while due := self.journal.due(end, _AT_ONCE):
+        n = _AT_ONCE * 32 if self.settings.keeps_all else _AT_ONCE
+        while due := self.journal.due(end, n):
             ids = [segment.segment_id for segment in due]
             candidates = self._extract([(s.segment_id, s.text, s.end) for s in due])
             with self.changing() as change:
