@@ -280,7 +280,8 @@ def main() -> None:
             print(f"{name}: {value}")
         print(curve(sure).to_markdown(index=False, floatfmt=".3f"))
         if arguments.calibrate:
-            least = float(np.quantile(sure["cosine"][sure["answerable"]], 0.05))
+            # Certainty tells little (see the curve): no question with an answer shall be doubted.
+            least = float(np.floor(20 * sure["cosine"][sure["answerable"]].min()) / 20)
             path = Path(__file__).parents[1] / "memrepro/memory/thresholds.yaml"
             head = [line for line in path.read_text().splitlines() if line.startswith("#")]
             known = {**yaml.safe_load(path.read_text()), ENCODER: round(least, 2)}

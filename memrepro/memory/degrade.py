@@ -282,8 +282,9 @@ class Chain:
         """The last messages that memory holds, whatever the query."""
         if not self.hot:
             raise MemreproError("there is no message")
+        certain = not self.settings.keeps_all
         return [
-            Item("hot", m.message_id, m.text, 0.0, m.at, (m.message_id,))
+            Item("hot", m.message_id, m.text, 0.0, m.at, (m.message_id,), certain=certain)
             for m in self.hot[-self.settings.recent :]
         ]
 

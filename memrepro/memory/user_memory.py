@@ -31,7 +31,7 @@ from memrepro.memory.language.words import content_words
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import EVERYTHING, NAMED, Settings
 from memrepro.memory.times import seconds
-from memrepro.retrieve.tiered.keys.segments import Message
+from memrepro.retrieve.tiered.keys.segments import Message, one_line
 
 Given = str | Mapping[str, Any]
 ENCODER = "all-minilm-l6-v2"
@@ -171,7 +171,8 @@ class Memory:
                     continue
                 head = f"{message.speaker}: "
                 _, _, window = item.text.partition(head)
-                whole = len(item.message_ids) > 1 or item.tier != "warm" or not window
+                # A segment has each run of white space as one; a long message has several segments.
+                whole = len(item.message_ids) > 1 or window in ("", one_line(message.text))
                 hits[message_id] = Hit(
                     message_id, message.speaker, message.text if whole else window,
                     datetime.fromtimestamp(message.at, tiers.settings.zone), item.score,

@@ -69,6 +69,8 @@ def test_a_message_is_found_by_what_stands_beside_it_and_a_late_word_of_a_long_o
             {"content": "filler words " * 330 + " and the safe opens with 4711", "id": "long"},
         ])  # fmt: skip
         assert [hit.id for hit in memory.search("concert Verona", 2)] == ["asked", "said"]
+        memory.add({"content": "two\n\nlines of a poem", "id": "poem"})
+        assert memory.search("lines of a poem", 1)[0].text == "two\n\nlines of a poem"
         (hit,) = memory.search("what opens the safe?", 1)
         assert hit.id == "long"
         assert hit.text.endswith("4711")
