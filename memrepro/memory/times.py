@@ -28,7 +28,8 @@ def seconds(when: object, zone: tzinfo = UTC) -> float:
     text = str(when).strip()
     try:
         if match := _DAY.fullmatch(text):
-            return datetime(*map(int, match.groups()), tzinfo=zone).timestamp()  # type: ignore[misc]
+            year, month, day = map(int, match.groups())
+            return datetime(year, month, day, tzinfo=zone).timestamp()
         if _YEAR.fullmatch(text):
             return datetime(int(text), 1, 1, tzinfo=zone).timestamp()
     except ValueError as error:

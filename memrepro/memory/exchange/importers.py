@@ -95,7 +95,7 @@ def _chatgpt(chat: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         parts = (message.get("content") or {}).get("parts") or []
         text = "\n".join(part for part in parts if isinstance(part, str)).strip()
         if role in ("user", "assistant") and text:
-            at = message.get("create_time") or chat.get("create_time")
+            at = message.get("create_time") or chat["create_time"]
             yield {"id": message["id"], "role": role, "content": text, "at": float(at),
                    "channel": "chatgpt", "title": chat.get("title") or ""}  # fmt: skip
 

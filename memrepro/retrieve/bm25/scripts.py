@@ -32,7 +32,7 @@ def sign_pairs(text: str) -> str:
 
 def words_and_pairs(text: str) -> list[str]:
     """The words of a text in lower case; of the scripts above, pairs of signs."""
-    found = []
+    found: list[str] = []
     for word in _WORD.findall(text.lower()):
         found += _pairs(word) if _RUN.fullmatch(word) else [word]
     return found
