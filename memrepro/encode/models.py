@@ -140,7 +140,10 @@ def model_card(name: str) -> ModelCard:
 
 
 def cache_folder() -> Path:
-    """`$MEMREPRO_CACHE`, or `.cache` in the repository, or else the user's: safe to delete."""
+    """`$MEMREPRO_CACHE`, or `.cache` in the repository, or outside one the user's own cache.
+
+    It is outside DVC, and safe to delete.
+    """
     if named := os.environ.get("MEMREPRO_CACHE"):
         return Path(named)
     try:
