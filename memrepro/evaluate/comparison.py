@@ -1,0 +1,165 @@
+"""Two rankings on the same questions: the one type of a paired difference, made in one place.
+
+Questions of one conversation or person are no independent draws. An interval draws groups, then
+questions within each (`clustered.Clusters`); a p-value flips the signs of whole groups. Where each
+question stands for itself both are of questions.
+"""
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from memrepro.core.similarity import Doubles
+from memrepro.errors import MemreproError
+from memrepro.evaluate.bootstrap import Interval, paired_difference
+from memrepro.evaluate.clustered import Clusters, interval
+from memrepro.evaluate.multiple import sign_flip
+
+QUESTION = "question"
+LEVEL = 0.05
+# Sums of fractions depend on their order in the last bits.
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What is resampled, and of each question which one it belongs to.
+
+    Attributes:
+        unit: 'question' where each stands for itself, else such as 'conversation' or 'person'.
+        labels: of each question, shape (n,); not read where the unit is the question.
+    """
+
+    unit: str
+    labels: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        """How many units there are."""
+        return len(self.labels) if self.unit == QUESTION else len(set(self.labels))
+
+    def __str__(self) -> str:
+        return f"{self.n:,} {self.unit}{'s' * (self.n != 1)}"
+
+
+def questions(n: int) -> Groups:
+    """Of n questions that each stand for themselves."""
+    return Groups(QUESTION, ("",) * n)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The second of two rankings against the first, on the same questions, by one metric.
+
+    Attributes:
+        difference: the mean of second − first over the questions.
+        low: lower end of its 95 % interval; NaN, as `high`, where only one group is there.
+        high: upper end.
+        p: two-sided, by flipping the signs of units; at least 2 / 2^groups.
+        won: questions on which the second is better.
+        lost: questions on which the first is better.
+        tied: the others.
+        n: questions.
+        groups: units that were resampled.
+        unit: what one is, such as 'conversation'.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    won: int
+    lost: int
+    tied: int
+    n: int
+    groups: int
+    unit: str
+
+    @property
+    def interval(self) -> Interval:
+        """The difference with its interval."""
+        return Interval(self.difference, self.low, self.high)
+
+    def sign(self, p: float | None = None) -> int:
+        """1 or −1 where the interval leaves out 0 and p is below 0.05, else 0.
+
+        Args:
+            p: after a correction; without it, its own.
+        """
+        if not (self.p if p is None else p) < LEVEL:
+            return 0
+        return int(self.low > 0) - int(self.high < 0)
+
+    @property
+    def unit_text(self) -> str:
+        """What was resampled, such as '10 conversations'."""
+        return f"{self.groups:,} {self.unit}{'s' * (self.groups != 1)}"
+
+    def __str__(self) -> str:
+        ends = f"[{self.low:+.4f}, {self.high:+.4f}]"
+        moved = f"won {self.won}, lost {self.lost}"
+        return f"{self.difference:+.4f} {ends}, {moved}, by {self.unit_text}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, numbers to six digits."""
+        return {k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(self).items()}
+
+
+def compare(first: Doubles, second: Doubles, groups: Groups) -> Comparison:
+    """The paired difference second − first of the same questions, each shape (n,).
+
+    Raises:
+        MemreproError: if there is no question, or the three are not of the same number.
+    """
+    n = len(first)
+    if not n or not n == len(second) == len(groups.labels):
+        raise MemreproError(
+            f"{n} values before, {len(second)} now and {len(groups.labels)} groups: a paired "
+            "difference needs the same questions, at least one"
+        )
+    differences = np.asarray(second, float) - np.asarray(first, float)
+    found = mean_interval(differences, groups)
+    if groups.unit == QUESTION:
+        p = sign_flip(differences)
+    else:
+        places = np.unique(np.array(groups.labels), return_inverse=True)[1]
+        p = sign_flip(np.round(np.bincount(places, differences), _DIGITS))
+    won, lost = int((differences > 0).sum()), int((differences < 0).sum())
+    return Comparison(*found, p, won, lost, n - won - lost, n, groups.n, groups.unit)
+
+
+def mean_interval(values: Doubles, groups: Groups) -> Interval:
+    """The mean of values, shape (n,), n at least 1, with its 95 % interval by group."""
+    if groups.unit == QUESTION:
+        return paired_difference(np.zeros(len(values)), np.asarray(values, float))
+    mean = float(np.mean(values))
+    if groups.n < 2:
+        return Interval(mean, nan, nan)
+    clusters = _clusters(groups.labels)
+    # Float sums may differ in the last bits by machine: what is told apart is not.
+    return interval(mean, np.round(clusters.means(np.asarray(values, float)[:, None]), _DIGITS))
+
+
+@lru_cache(maxsize=16)
+def _clusters(labels: tuple[str, ...]) -> Clusters:
+    """Of these groups, whose draws many comparisons share."""
+    return Clusters(labels)
+
+
+def least_detectable(differences: Doubles, groups: Groups) -> float:
+    """The least mean difference that a two-sided test at 5 % would find with a power of 80 %.
+
+    2.8 standard errors of the mean by group (1.96 for the level and 0.84 for the power), from the
+    spread that the given differences have, shape (n,). Never below what sign flips of so few
+    groups can show: infinite where 2 / 2^groups is not below 0.05.
+    """
+    if groups.unit != QUESTION and 2.0 ** (1 - groups.n) >= LEVEL:
+        return float("inf")
+    if groups.unit == QUESTION:
+        error = float(np.std(differences, ddof=1)) / np.sqrt(len(differences))
+    else:
+        error = float(np.std(_clusters(groups.labels).means(differences[:, None]), ddof=1))
+    return float(2.8 * error)
