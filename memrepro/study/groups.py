@@ -1,4 +1,4 @@
-"""Which questions of a data set belong together: the unit that every interval and test resamples."""
+"""Which questions of a data set belong together: what every interval and test resamples."""
 
 from collections.abc import Sequence
 from functools import lru_cache

@@ -37,7 +37,7 @@ def _experiment(**more):
 
 
 PLAN = Plan(
-    {"toy": DatasetEntry("sample", "toy", {})},
+    {"toy": DatasetEntry("sample", "toy", "question", {})},
     {"toy-a": _experiment(), "toy-b": _experiment(ranges="")},
     {"toy-swept": _experiment(vary="b", values=(0.5, 0.9))},
     {},

@@ -156,7 +156,7 @@ def write_toy(tmp_path, monkeypatch):
     gold = [(f"q{i:02}", "session", "user" if i < 10 else "assistant") for i in range(30)]
     qrels = pd.DataFrame(gold, columns=["query_id", "level", "field"])
     write_table(paths.qrels("sample", "toy"), qrels)
-    data = {"toy": DatasetEntry("sample", "toy", {})}
+    data = {"toy": DatasetEntry("sample", "toy", "question", {})}
     plan = Plan(data, {n: experiment(n) for n in names}, {}, {}, Evaluation((), (), (), (), {}))
     monkeypatch.setattr(build, "load_plan", lambda: plan)
     return Document(folder)
