@@ -182,4 +182,4 @@ def least_detectable(differences: Doubles, groups: Groups, tests: int = 1) -> fl
         error = float(np.std(differences, ddof=1)) / np.sqrt(len(differences))
     else:
         error = float(np.std(_clusters(groups.labels).means(differences[:, None]), ddof=1))
-    return float(t.ppf([1 - level / 2, 0.8], groups.n - 1).sum()) * error
+    return float(t.ppf([1 - level / 2, 0.8], groups.n - 1).sum() * error)
