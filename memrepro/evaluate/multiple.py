@@ -24,26 +24,18 @@ def sign_flip(differences: Doubles) -> float:
     moved = differences[differences != 0]  # zeros stay zero whatever their sign
     if len(moved) < 2:
         return 1.0
+    # Sums that are equal but for rounding count as reached.
+    least = np.abs(moved.sum()) - 1e-9 * np.abs(moved).sum()
     if 2 ** len(moved) <= RESAMPLES:
-        return float((np.abs(_every_flip(len(moved)) @ moved) >= _least(moved)).mean())
+        ways = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
+        return float((np.abs((1.0 - 2.0 * ways) @ moved) >= least).mean())
     eights = np.pad(moved, (0, -len(moved) % 8)).reshape(-1, 8)
     sums, some = np.zeros(RESAMPLES), np.empty(RESAMPLES)
     drawn = _drawn(1 << (len(eights) - 1).bit_length())
     for known, which in zip(eights @ _FLIPS.T, drawn, strict=False):
         # "clip" as nothing is to be checked, which needs a copy.
         sums += known.take(which.astype(np.intp), out=some, mode="clip")
-    return (int((np.abs(sums) >= _least(moved)).sum()) + 1) / (RESAMPLES + 1)
-
-
-def _least(moved: Doubles) -> float:
-    """The sum that is to be reached; one that is equal but for rounding counts as such."""
-    return float(np.abs(moved.sum()) - 1e-9 * np.abs(moved).sum())
-
-
-@lru_cache(maxsize=16)
-def _every_flip(n: int) -> Doubles:
-    """Every way of giving n values a sign, shape (2^n, n)."""
-    return 1.0 - 2.0 * (np.arange(2**n)[:, None] >> np.arange(n) & 1)
+    return (int((np.abs(sums) >= least).sum()) + 1) / (RESAMPLES + 1)
 
 
 @lru_cache(maxsize=4)

@@ -38,7 +38,7 @@ def cell(profile: str, paper: str, table: str, row: str, column: str) -> dict[st
     found, name = link(one), tables.Name(profile, paper, table, row, column)
     return {
         "name": str(name),
-        "profile": profile, "paper": paper, "table": table, **one._asdict(),
+        "profile": profile, "paper": paper, "table": table, **one.as_dict(),
         "link": {"relation": found.relation, "text": found.text},
         "definition": definition(found), "would_run": _would_run(name, one),
         "places": [place._asdict() | run(place) for place in found.places],

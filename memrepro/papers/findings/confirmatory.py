@@ -88,7 +88,7 @@ def family_cells(found: Sequence[Tested]) -> Iterator[Cell]:
     for one in found:
         budget, name = one.outcome.arena.main, one.reference
         texts = {
-            f"less {name}": str(one.comparison),
+            f"less {name}": "",
             f"p, {name}": number(one.comparison.p),
             f"p after Holm, {name}": number(one.p),
             f"against {name}": one.verdict,
@@ -97,6 +97,7 @@ def family_cells(found: Sequence[Tested]) -> Iterator[Cell]:
             yield Cell(
                 one.outcome.row, column, budget, "", text, one.comparison.n, NOT_COMPARABLE,
                 note=note, sources=write_sources(one.outcome.sources_against(name, budget)),
+                comparison=None if text else one.comparison,
             )  # fmt: skip
             note = ""
 

@@ -35,9 +35,8 @@ def _cell(
 
 
 def _against(one: Outcome, column: str, reference: str, budget: str) -> Cell:
-    text = str(one.against[reference][budget])
-    sources = one.sources_against(reference, budget)
-    return _cell(one, column, text, sources)._replace(metric=budget)
+    cell = _cell(one, column, "", one.sources_against(reference, budget))
+    return cell._replace(metric=budget, comparison=one.against[reference][budget])
 
 
 def study_cells(study: Study) -> Iterator[Cell]:
