@@ -56,17 +56,21 @@ def test_everything_that_runs_has_a_reference():
     assert set(registry()) == set(known["encoders"])
     assert {one.method for one in plan().runs.values()} - {"dense"} == set(known["methods"])
     assert all({"type", "title", "author"} <= set(entry) for entry in known["entries"].values())
+    unnamed = {key for key, entry in known["entries"].items() if "not named" in entry["author"]}
+    assert unnamed == {"tieredmemory"}  # whose copy names nobody
 
 
 def test_a_table_cites_what_its_cells_name(capsys):
     table = ("open", "rfmem", "table2")
     document, data, encoder = "rfmem2026", "tan2025personabench", "reimers2019sbert"
     assert cite.used_by(*table)[:3] == [document, data, encoder]
+    assert cite.used_by(*table)[-1] == cite.PROJECT
     assert "robertson2009bm25" in cite.used_by(*table)
     assert "robertson2009bm25" not in cite.used_by(*table, "mpnet Recol.")
     assert main(["cite", "rfmem:table2:mpnet Recol."]) == 0
     printed = capsys.readouterr().out
-    assert re.findall(r"@\w+\{(\w+),", printed) == [document, data, encoder]
+    assert re.findall(r"@\w+\{(\w+),", printed) == [document, data, encoder, cite.PROJECT]
+    assert "Zhang, Yingyi and Li, Junyi" in printed
     assert main(["cite", "rfmem"]) == 1
 
 

@@ -30,7 +30,7 @@ from memrepro.core.memory import Memory, Piece, Query, Round, Turn
 from memrepro.data.gold import Gold
 from memrepro.data.reading import Skipped, check_skipped, damaged, whole_texts
 from memrepro.data.registry import registration
-from memrepro.errors import cut
+from memrepro.errors import MemreproError, cut
 from memrepro.files import atomic
 from memrepro.text.lengths import count_tokens
 
@@ -190,6 +190,20 @@ def topics(folder: Path, name: str) -> dict[str, int]:
         MemreproError: if the file is missing or has no such column.
     """
     return dict(Counter(_table(_questions(folder, name), ("topic",))["topic"]))
+
+
+def persons(folder: Path, name: str) -> dict[str, str]:
+    """Shared context → the person whose chats it holds: several contexts are of one person.
+
+    Raises:
+        MemreproError: if the file is missing or lacks a column, or a context is of two persons.
+    """
+    path, columns = _questions(folder, name), ["shared_context_id", "persona_id"]
+    pairs = _table(path, columns)[columns].drop_duplicates()
+    found = dict(pairs.astype(str).itertuples(index=False, name=None))
+    if len(found) < len(pairs):
+        raise MemreproError(f"{path}: a shared context is of two persons")
+    return found
 
 
 def evidence(folder: Path, name: str) -> dict[str, tuple[int, int]]:

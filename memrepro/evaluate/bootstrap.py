@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# What still draws: choices made anew on each resample, sign flips, the leaderboard.
+# What still draws: choices made anew on each resample, and sign flips.
 RESAMPLES = 9999
 SEED = 0
 # Sums lie on a grid of so many steps, 32 standard deviations wide: what lies outside wraps around.

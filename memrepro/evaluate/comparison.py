@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
@@ -136,8 +137,17 @@ class Comparison:
         return plain | {name: None if isnan(value) else value for name, value in numbers.items()}
 
 
-def compare(first: Doubles, second: Doubles, groups: Groups) -> Comparison:
+def compare(
+    first: Doubles, second: Doubles, groups: Groups, resampled: Doubles | None = None
+) -> Comparison:
     """The paired difference second − first of the same questions, each shape (n,).
+
+    Args:
+        first: of each question.
+        second: of each question.
+        groups: which of them belong together.
+        resampled: the mean difference of each resample, shape (resamples,), where more than the
+            questions is drawn again, such as a choice of settings: the interval is of these.
 
     Raises:
         MemreproError: if there is no question, or the three are not of the same number.
@@ -149,7 +159,10 @@ def compare(first: Doubles, second: Doubles, groups: Groups) -> Comparison:
             "difference needs the same questions, at least one"
         )
     differences = np.asarray(second, float) - np.asarray(first, float)
-    found = mean_interval(differences, groups)
+    if resampled is None:
+        found = mean_interval(differences, groups)
+    else:
+        found = interval(float(differences.mean()), np.round(resampled, _DIGITS))
     if groups.unit == QUESTION:
         p = sign_flip(differences)
     else:
@@ -207,17 +220,24 @@ def _clusters(labels: tuple[str, ...]) -> Clusters:
     return Clusters(labels)
 
 
-def least_detectable(differences: Doubles, groups: Groups) -> float:
+def least_detectable(differences: Doubles, groups: Groups, tests: int = 1) -> float:
     """The least mean difference that a two-sided test at 5 % would find with a power of 80 %.
 
-    2.8 standard errors of the mean by group (1.96 for the level and 0.84 for the power), from the
-    spread that the given differences have, shape (n,). Never below what sign flips of so few
-    groups can show: infinite where 2 / 2^groups is not below 0.05.
+    Some 2.8 standard errors of the mean by group (1.96 for the level and 0.84 for the power; by
+    Student's t, more where groups are few), from the spread that the given differences have, shape
+    (n,). Never below what sign flips of so few groups can show: infinite where 2 / 2^groups is not
+    below the level.
+
+    Args:
+        differences: of each question.
+        groups: which of them belong together.
+        tests: of so many that are corrected together by Holm's method, the one of the least p.
     """
-    if groups.unit != QUESTION and 2.0 ** (1 - groups.n) >= LEVEL:
+    level = LEVEL / tests
+    if groups.unit != QUESTION and 2.0 ** (1 - groups.n) >= level:
         return float("inf")
     if groups.unit == QUESTION:
         error = float(np.std(differences, ddof=1)) / np.sqrt(len(differences))
     else:
         error = float(np.std(_clusters(groups.labels).means(differences[:, None]), ddof=1))
-    return float(2.8 * error)
+    return float(t.ppf([1 - level / 2, 0.8], groups.n - 1).sum() * error)

@@ -42,6 +42,7 @@ qrels = _of_dataset("qrels.parquet")  # ids and kinds
 statistics = _of_dataset("statistics.csv")  # queries, sessions and rounds of each memory
 topics = _of_dataset("topics.csv")  # the number of questions on each topic
 types = _of_dataset("types.csv")  # the question types of questions whose kind says another
+persons = _of_dataset("persons.csv")  # whose chats a shared context holds
 evidence = _of_dataset("evidence.csv")  # how well evidence that is inferred fits the data
 lengths = _of_dataset("lengths.parquet")  # how long docs and queries are
 extracted_lengths = _of_dataset("extracted_lengths.parquet")  # how long facts and summaries are

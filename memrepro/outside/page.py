@@ -1,12 +1,14 @@
 """What scoring found, as sentences, tables and one page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
+from memrepro.evaluate.comparison import LEVEL, QUESTION
 from memrepro.files.atomic import write_table, write_text
 from memrepro.outside.runs import PROBLEMS, OutsideRun
 from memrepro.outside.score import Scored
@@ -21,17 +23,14 @@ def sentences(scored: Scored) -> Iterator[str]:
     if scored.beside.empty:
         for one in scored.runs:
             own = scored.mean(one.name, one.level)
-            yield (
-                f"{one.name}, by {scored.basis}: {what} {own['value']:.4f} "
-                f"[{own['low']:.4f}, {own['high']:.4f}] (n = {own['n']:,} questions)."
-            )
+            yield f"{one.name}, by {scored.basis}: {what} {_value(own)}."
     outside = {run.name for run in scored.runs}
     for (run, level), rows in scored.beside.groupby(["run", "level"], sort=False):
         own = scored.mean(str(run), str(level))
         place, of = scored.place(str(run), str(level))
         yield (
-            f"{run}, by {level}: {what} {own['value']:.4f} [{own['low']:.4f}, {own['high']:.4f}] "
-            f"(n = {own['n']:,} questions), place {place} of {of} with the committed runs."
+            f"{run}, by {level}: {what} {_value(own)}, place {place} of {of} with the committed "
+            "runs."
         )
         committed = rows[~rows["beside"].isin(outside)]
         if len(committed):
@@ -42,8 +41,21 @@ def sentences(scored: Scored) -> Iterator[str]:
                 f"({best['value_beside']:.4f}): "
                 f"{best['difference']:+.4f} [{best['low']:+.4f}, {best['high']:+.4f}], "
                 f"{best['won']:,} questions won and {best['lost']:,} lost "
-                f"(Holm over {len(rows)} comparisons: p = {best['p_holm']:.4f})."
+                f"(p = {best['p']:.4f}, signs of {best['unit']}s flipped; Holm over {len(rows)} "
+                f"comparisons: {best['p_holm']:.4f})."
             )
+            least = 2.0 ** (1 - best["groups"]) * len(rows)
+            if best["unit"] != QUESTION and least >= LEVEL:
+                yield (
+                    f"With {best['groups']} {best['unit']}s no difference of {len(rows)} "
+                    "comparisons can be significant after that correction."
+                )
+
+
+def _value(own: Mapping[str, Any]) -> str:
+    ends = f"[{own['low']:.4f}, {own['high']:.4f}]"
+    by = f", by {own['by']}" if not own["by"].endswith("questions") else ""
+    return f"{own['value']:.4f} {ends} (n = {own['n']:,} questions{by})"
 
 
 def _named(row: pd.Series) -> str:

@@ -151,7 +151,7 @@ def read_against(path: Path, known: Docs, called: str, level: str = "") -> Outsi
         level: what the docs are; by default the level that knows most of them.
 
     Raises:
-        MemreproError: if the file is missing, no run file, or names no known question.
+        MemreproError: if the file is missing, no run file, or names no known question or doc.
     """
     rows = pd.DataFrame(_rows(path), columns=list(Row._fields))
     level, frame, problems = check_rows(rows, known, called, str(path), level)
@@ -197,6 +197,12 @@ def check_rows(
             for doc, memory in zip(own, memories, strict=True)
         ],
     )
+    if not rows["known"].any():
+        raise MemreproError(
+            f"{where} ranks no doc of {called}: its docs are such as {rows['doc_id'].iloc[0]!r}, "
+            f"and those of the {level}s of {called} such as "
+            f"{min(known.held.get((level, memories.iloc[0]), frozenset()), default='none')!r}"
+        )
     rows = _ordered(rows)
     found["score that is no number"] = _items(rows[rows["unordered"]])
     twice = rows.duplicated(["query_id", "doc_id"])

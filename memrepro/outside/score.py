@@ -4,7 +4,7 @@ Where the data set's gold is not here, a qrels file or a rule on ids stands for 
 is then that gold, and there is no committed run to compare with.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,22 +13,27 @@ import numpy as np
 import pandas as pd
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.comparison import Comparison, Groups, compare, mean_interval
+from memrepro.evaluate.comparison import questions as single_questions
 from memrepro.evaluate.metrics import METRICS, Values
-from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.evaluate.multiple import holm
 from memrepro.files import paths
 from memrepro.files.atomic import read_yaml
-from memrepro.outside.qrels import gold_by_rule, read_qrels, rule_of
+from memrepro.outside.qrels import NOT_LISTED, gold_by_rule, read_qrels, rule_of
 from memrepro.outside.runs import LEVELS, Docs, OutsideRun, questions_of, read_against, read_run
+from memrepro.provenance.places import is_evaluated
 from memrepro.report.profile import Metrics
 from memrepro.study.evaluation import Gold, each_protocol, read_gold
+from memrepro.study.groups import groups_of_questions
 from memrepro.study.params import Plan, Protocol
 
-VALUE_COLUMNS = ["run", "level", "protocol", "metric", "k", "n", "value", "low", "high"]
+VALUE_COLUMNS = ["run", "level", "protocol", "metric", "k", "n", "value", "low", "high", "by"]
 BESIDE_COLUMNS = [
     "run", "level", "beside", "setting", "n", "value", "value_beside", "difference", "low", "high",
-    "p_holm", "won", "lost", "tied",
+    "p", "p_holm", "won", "lost", "tied", "groups", "unit",
 ]  # fmt: skip
+# The ids of questions → which of them belong together.
+Grouped = Callable[[Sequence[str]], Groups]
 QUESTION_COLUMNS = ["run", "level", "beside", "query_id", "kind", "value", "value_beside", "change"]
 
 
@@ -40,10 +45,10 @@ class Scored:
         dataset: by its name in params.yaml.
         metric, k: what runs are compared by.
         runs: as they were read.
-        values: `VALUE_COLUMNS`: every protocol, metric and cut-off, means with 95 % bootstrap
-            intervals over the questions.
+        values: `VALUE_COLUMNS`: every protocol, metric and cut-off, means with 95 % intervals;
+            `by` is what was resampled, such as '10 conversations'.
         beside: `BESIDE_COLUMNS`: each run beside every committed run of the same level, and every
-            other outside run; the best first. Differences are run − beside.
+            other outside run; the best first. Differences are run − beside, by the data set's unit.
         questions: `QUESTION_COLUMNS`: those won from and lost to the best committed run.
         basis: whose gold it is, in words.
     """
@@ -58,12 +63,12 @@ class Scored:
     basis: str = "the data set's own"
 
     def mean(self, name: str, level: str) -> dict[str, Any]:
-        """`n, value, low, high` of a run at a level, under the stated protocol."""
+        """`n, value, low, high, by` of a run at a level, under the stated protocol."""
         rows = self.values[
             (self.values[["run", "level", "metric", "k"]] == [name, level, self.metric, self.k])
             .all(axis=1)
         ]  # fmt: skip
-        return {name: rows.iloc[0][name] for name in ("n", "value", "low", "high")}
+        return {name: rows.iloc[0][name] for name in ("n", "value", "low", "high", "by")}
 
     def place(self, name: str, level: str) -> tuple[int, int]:
         """A run's place by its mean among the committed runs and itself, and how many they are."""
@@ -97,7 +102,7 @@ def score(
         raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
     gold = gold_of(dataset, plan)
     runs = _told_apart([read_run(path, dataset, plan, level) for path in files])
-    values, kept = values_of(runs, gold, plan, metric, k)
+    values, kept = values_of(runs, gold, plan, metric, k, _groups(dataset, plan))
     if not kept:
         raise MemreproError(f"{dataset} marks no evidence at the level of {files[0]}")
     beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k)
@@ -133,6 +138,11 @@ def score_by(
     tables = []
     for run in runs:
         told = gold or gold_by_rule(rule, run.frame)
+        if all(parts == ((NOT_LISTED,),) for parts in told.values()):
+            raise MemreproError(
+                f"{run.path} is of no question of {dataset}: none of its docs has an id that fits "
+                f"{rule!r}, such as its first, {run.frame['doc_id'].iloc[0]!r}"
+            )
         own = Gold(dict.fromkeys(told, ""), {}, {run.level: told}, {})
         tables.append(_values([run], own, plan, protocols, k)[0])
     none = pd.DataFrame(columns=BESIDE_COLUMNS), pd.DataFrame(columns=QUESTION_COLUMNS)
@@ -169,23 +179,26 @@ def gold_of(dataset: str, plan: Plan) -> Gold:
 
 
 def values_of(
-    runs: Sequence[OutsideRun], gold: Gold, plan: Plan, metric: str, k: int
-) -> tuple[pd.DataFrame, dict[tuple[str, str], pd.Series]]:
+    runs: Sequence[OutsideRun], gold: Gold, plan: Plan, metric: str, k: int,
+    grouped: Grouped | None = None,
+) -> tuple[pd.DataFrame, dict[tuple[str, str], pd.Series]]:  # fmt: skip
     """`VALUE_COLUMNS` of runs, and by run and level each question's value of the one metric at k.
 
-    The latter under the first protocol, of which every committed run's questions are kept.
+    The latter under the first protocol, of which every committed run's questions are kept. Which
+    questions belong together `grouped` tells; without it each stands for itself.
     """
     protocols = {**plan.evaluation.protocols, **every_question(plan)}
-    return _values(runs, gold, plan, protocols, k, metric, set(every_question(plan)))
+    filled = set(every_question(plan))
+    return _values(runs, gold, plan, protocols, k, metric, filled, grouped)
 
 
 def _values(
     runs: Sequence[OutsideRun], gold: Gold, plan: Plan, protocols: Mapping[str, Protocol], k: int,
-    metric: str = "", filled: Collection[str] = (),
+    metric: str = "", filled: Collection[str] = (), grouped: Grouped | None = None,
 ) -> tuple[pd.DataFrame, dict[tuple[str, str], pd.Series]]:  # fmt: skip
     """As `values_of`, under any protocols; under those `filled`, what has no gold is found."""
     first = next(iter(protocols))
-    rows: list[tuple[str, str, str, str, int, int, float, float, float]] = []
+    rows: list[tuple[str, str, str, str, int, int, float, float, float, str]] = []
     kept: dict[tuple[str, str], pd.Series] = {}
     for run in runs:
         # At the cut-offs that the run's lists reach, and at k.
@@ -195,31 +208,41 @@ def _values(
             if name == first and metric:
                 kept[run.name, level] = pd.Series(values.by[metric, k], list(values.query_ids))
             if name in filled:
-                values = _every(values, len(gold.kinds))
-            rows += [(run.name, level, name, *row) for row in _means(values)]
+                values = _every(values, gold.kinds)
+            ids = values.query_ids
+            groups = grouped(ids) if grouped else single_questions(len(ids))
+            rows += [(run.name, level, name, *row) for row in _means(values, groups)]
     return pd.DataFrame(rows, columns=VALUE_COLUMNS), kept
 
 
-def _every(values: Values, n: int) -> Values:
-    """The same with the questions that have no gold, of n in all, counted as found."""
-    without = n - len(values.query_ids)
+def _every(values: Values, asked: Collection[str]) -> Values:
+    """The same with those of all questions that have no gold counted as found."""
+    known = set(values.query_ids)
+    without = [query_id for query_id in asked if query_id not in known]
     return Values(
-        (*values.query_ids, *[""] * without),
-        {key: np.append(column, np.ones(without)) for key, column in values.by.items()},
+        (*values.query_ids, *without),
+        {key: np.append(column, np.ones(len(without))) for key, column in values.by.items()},
     )
 
 
-def _means(values: Values) -> Iterator[tuple[str, int, int, float, float, float]]:
+def _groups(dataset: str, plan: Plan) -> Grouped:
+    """Which questions of a data set belong together."""
+    return lambda query_ids: groups_of_questions(dataset, query_ids, plan)
+
+
+def _means(
+    values: Values, groups: Groups
+) -> Iterator[tuple[str, int, int, float, float, float, str]]:
     for (metric, k), column in values.by.items():
-        interval = paired_difference(np.zeros(len(column)), column)
-        yield metric, k, len(column), *interval
+        yield metric, k, len(column), *mean_interval(column, groups), str(groups)
 
 
 def _compare(
     kept: Mapping[tuple[str, str], pd.Series], dataset: str, plan: Plan, kinds: Mapping[str, str],
     metric: str, k: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
-    profiles = sorted({one.profile for one in plan.runs.values() if one.dataset == dataset})
+    planned = {one.profile for one in plan.runs.values() if one.dataset == dataset}
+    profiles = sorted(filter(is_evaluated, planned))
     committed: dict[tuple[str, str, str], pd.Series] = {}
     for profile in profiles:
         metrics = Metrics(profile)
@@ -235,23 +258,24 @@ def _compare(
     for (run, level), values in kept.items():
         others = {(n, s): v for (n, s, at), v in committed.items() if at == level}
         others |= {(n, ""): v for (n, at), v in kept.items() if at == level and n != run}
-        mine = []
+        groups = groups_of_questions(dataset, [*values.index], plan)
+        mine: list[tuple[str, str, float, Comparison]] = []
         for (name, setting), theirs in others.items():
             if set(theirs.index) != set(values.index):  # of another edition or protocol
                 continue
             theirs = theirs.reindex(values.index)
-            moved = values.to_numpy() - theirs.to_numpy()
-            interval = paired_difference(theirs.to_numpy(), values.to_numpy())
-            won, lost = int((moved > 0).sum()), int((moved < 0).sum())
-            mine.append((
-                run, level, name, setting, len(values), float(values.mean()), float(theirs.mean()),
-                *interval, sign_flip(moved), won, lost, len(values) - won - lost,
-            ))  # fmt: skip
-        corrected = holm([row[10] for row in mine])
-        mine = [(*row[:10], p, *row[11:]) for row, p in zip(mine, corrected, strict=True)]
-        mine.sort(key=lambda row: (-row[6], row[2], row[3]))
-        rows += mine
-        if best := next(((r[2], r[3]) for r in mine if (*r[2:4], level) in committed), None):
+            found = compare(theirs.to_numpy(), values.to_numpy(), groups)
+            mine.append((name, setting, float(theirs.mean()), found))
+        mean = float(values.mean())
+        corrected = holm([found.p for *_, found in mine])
+        told = [
+            (run, level, name, setting, found.n, mean, other, *found.interval, found.p, p,
+             found.won, found.lost, found.tied, found.groups, found.unit)
+            for (name, setting, other, found), p in zip(mine, corrected, strict=True)
+        ]  # fmt: skip
+        told.sort(key=lambda row: (-row[6], row[2], row[3]))
+        rows += told
+        if best := next(((r[2], r[3]) for r in told if (*r[2:4], level) in committed), None):
             theirs = committed[(*best, level)].reindex(values.index)
             name = " ".join(best).strip()
             questions += [

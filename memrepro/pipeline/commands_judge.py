@@ -10,7 +10,7 @@ import pandas as pd
 
 from memrepro.data.gold import Gold, gold_answers
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.comparison import mean_interval
 from memrepro.pipeline.printing import Add, print_json, print_table
 from memrepro.read import shipping
 from memrepro.read.judge import by_rule
@@ -30,8 +30,9 @@ def add_to(add: Add) -> None:
         more="FILE is JSON Lines of question_id and hypothesis, with autoeval_label where it was "
         "judged, as evaluate_qa.py reads and writes them; with --predictions LoCoMo's samples with "
         "the answers in them. People's labels are csv or .jsonl of question_id and label (yes or "
-        "no). Means are over the answers that are there, with 95 % bootstrap intervals. What is "
-        "wrong with a file is named and counted, and the exit status is then 1.",
+        "no). Means are over the answers that are there, with 95 % intervals by the data set's "
+        "unit, such as the conversation. What is wrong with a file is named and counted, and the "
+        "exit status is then 1.",
     )  # fmt: skip
     judge.add_argument("answers", metavar="FILE", type=Path)
     judge.add_argument("--dataset", required=True, help="as `memrepro datasets` lists them")
@@ -94,7 +95,7 @@ def _judge(arguments: argparse.Namespace) -> int:
     if arguments.model:
         verdicts = _verdicts(found.answers, gold, arguments.model, arguments.rubrics)
     problems = dict(found.problems)
-    tables = {"scores": _means(_scored(found, gold, verdicts))}
+    tables = {"scores": _means(_scored(found, gold, verdicts), arguments.dataset)}
     if arguments.labels:
         if not verdicts:
             raise MemreproError(
@@ -153,20 +154,26 @@ def _scored(found: Imported, gold: Mapping[str, Gold], verdicts: Verdicts) -> pd
         else:
             row |= by_rule(one, said.text)._asdict()
         row["judged"] = verdicts.get(query_id, (None, ""))[0]
-        rows.append({"kind": one.kind, **row})
-    return pd.DataFrame(rows, columns=["kind", *_SCORES]).astype(dict.fromkeys(_SCORES, float))
+        rows.append({"query_id": query_id, "kind": one.kind, **row})
+    return pd.DataFrame(rows, columns=["query_id", "kind", *_SCORES]).astype(
+        dict.fromkeys(_SCORES, float)
+    )
 
 
-def _means(scored: pd.DataFrame) -> pd.DataFrame:
-    """Each score that there is, by kind and over all: n, mean and its interval."""
-    rows = []
+def _means(scored: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """Each score that there is, by kind and over all: n, mean, its interval and what that is of."""
+    from memrepro.study.groups import groups_of_questions
+    from memrepro.study.params import load_plan
+
+    rows, plan = [], load_plan()
     for kind, part in [*scored.groupby("kind", sort=False), (ALL, scored)]:
         for name in _SCORES:
-            values = part[name].dropna().to_numpy(np.float64)
-            if len(values):
-                mean = paired_difference(np.zeros_like(values), values)
-                rows.append((kind, name, len(values), *mean))
-    return pd.DataFrame(rows, columns=["kind", "score", "n", "mean", "low", "high"])
+            there = part.dropna(subset=[name])
+            if len(there):
+                groups = groups_of_questions(dataset, there["query_id"].tolist(), plan)
+                mean = mean_interval(there[name].to_numpy(np.float64), groups)
+                rows.append((kind, name, len(there), *mean, str(groups)))
+    return pd.DataFrame(rows, columns=["kind", "score", "n", "mean", "low", "high", "by"])
 
 
 def _beside_printed(table: pd.DataFrame) -> pd.DataFrame:

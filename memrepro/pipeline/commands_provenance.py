@@ -1,6 +1,7 @@
 """The commands that go from a number to its questions: why, cite, explain, diff, attest, audit."""
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ def add_to(add: Add) -> None:
     diff = add(
         "diff", _diff, "compare two experiments, question by question",
         more="'Won' is the second's. Both must be of the same questions. `memrepro experiments` "
-        "lists the names; a sweep needs a setting.",
+        "lists the names; a sweep needs a setting: NAME[SETTING], or --setting-a and --setting-b. "
+        "Interval and p are by the data set's unit, such as the conversation.",
     )  # fmt: skip
     diff.add_argument("first", metavar="EXPERIMENT_A")
     diff.add_argument("second", metavar="EXPERIMENT_B")
@@ -111,7 +113,9 @@ def _print_provenance(told: dict[str, Any], every: bool) -> None:
     print(f"here      {value}" + (f", n = {told['n']}" if told["n"] else ""))
     print(f"reported  {told['reported'] or '-'}")
     print(f"verdict   {told['verdict'] or '-'}   {told['term']}".rstrip())
-    for what, text in (("note", told["note"]), ("from", told["link"]["text"])):
+    lines = {"note": told["note"], "from": told["link"]["text"], "run by": told["would_run"],
+             "metric": told["definition"]}  # fmt: skip
+    for what, text in lines.items():
         if text and not (what == "from" and text == told["note"]):
             print(f"{what:<9} {text}")
     for place in told["places"][:_SHOWN]:
@@ -170,15 +174,25 @@ def _print_questions(told: dict[str, Any], every: bool) -> None:
         print("\nmost influential questions (shift: what leaving one out changes of the value)\n")
         print_table(_shown(told["most_influential"]))
     if rival := told["rival"]:
-        one = rival["difference"]
-        print(f"\nagainst {rival['row']}: {one['difference']:+.4f} [{one['low']:+.4f}, "
-              f"{one['high']:+.4f}], p = {one['p']:.4f}, won {one['won']}, lost {one['lost']}, "
-              f"tied {one['tied']}\n")  # fmt: skip
+        print(f"\nagainst {rival['row']}: {_compared(rival['difference'])}\n")
         print_table(pd.DataFrame(rival["most_influential"]))
+    if plain := told["similarity"]:
+        print(f"\nagainst plain similarity ({plain['place']['experiment']}): "
+              f"{_compared(plain['difference'])}")  # fmt: skip
     print(f"\nall {len(rows)} questions\n")
     print_table(_shown(rows if every else rows[:_SHOWN]))
     if not every:
         _more(len(rows), "questions: --all lists them")
+
+
+def _compared(one: Mapping[str, Any]) -> str:
+    """A comparison for people: difference, interval and p by its unit, questions."""
+    unit = "each question" if one["unit"] == "question" else f"whole {one['unit']}s"
+    return (
+        f"{one['difference']:+.4f} [{one['low']:+.4f}, {one['high']:+.4f}] (95 %), p = "
+        f"{one['p']:.4f} (signs of {unit} flipped, {one['groups']:,} in all), n = {one['n']:,}: "
+        f"won {one['won']}, lost {one['lost']}, tied {one['tied']}"
+    )
 
 
 def _shown(rows: list[dict[str, Any]]) -> pd.DataFrame:
@@ -249,9 +263,7 @@ def _diff(arguments: argparse.Namespace) -> int:
         print_json(answer | ({"texts": texts} if arguments.texts else {}))
         return 0
     print(f"first   {one}: {found.mean_first:.4f}\nsecond  {other}: {found.mean_second:.4f}")
-    print(f"second − first: {found.difference:+.4f} [{found.low:+.4f}, {found.high:+.4f}] (95 %, "
-          f"paired bootstrap), p = {found.p:.4f} (signs flipped), n = {found.n}: won {found.won}, "
-          f"lost {found.lost}, tied {found.tied}\n")  # fmt: skip
+    print(f"second − first: {_compared(found.comparison.as_dict())}\n")
     print_table(shown.fillna("-"))
     if len(shown) < len(rows):
         _more(len(rows), "won or lost: --all lists them")

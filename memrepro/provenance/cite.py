@@ -1,4 +1,4 @@
-"""What to cite for a table: its document, and the data sets, encoders and methods of its cells."""
+"""What to cite for a table: its document, its data sets, encoders and methods, and this project."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,6 +13,7 @@ from memrepro.provenance import tables
 from memrepro.provenance.places import plan
 from memrepro.report.sources import FileSource, Source, read_sources
 
+PROJECT = "memrepro"  # whose numbers they are
 REFERENCES = Path(__file__).with_name("references.yaml")
 
 
@@ -32,6 +33,8 @@ def key_of_dataset(dataset: str) -> str:
 def used_by(profile: str, paper: str, table: str, row: str = "", column: str = "") -> list[str]:
     """The keys of what a table used, each once: document, then data sets, encoders and methods.
 
+    This project stands last, unless a table is of its own data.
+
     Args:
         profile: whose results.
         paper: the report.
@@ -47,7 +50,7 @@ def used_by(profile: str, paper: str, table: str, row: str = "", column: str = "
     found = list(_used(profile, paper, table, row, column, set()))
     order = ("document", "dataset", "encoders", "methods")
     keys = [key for kind in order for one, key in found if one == kind]
-    return list(dict.fromkeys([*([own] if own else []), *keys]))
+    return list(dict.fromkeys([*([own] if own else []), *keys, PROJECT]))
 
 
 def _used(

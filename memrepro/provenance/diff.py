@@ -8,37 +8,30 @@ import pandas as pd
 
 from memrepro.core.prepared import load
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import paired_difference
-from memrepro.evaluate.multiple import sign_flip
+from memrepro.evaluate import comparison
+from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.provenance.places import Place, entry, plan, stated, values, variant
 from memrepro.provenance.questions import gold_ranks
+from memrepro.study.groups import groups_of_questions
 
 
 class Difference(NamedTuple):
-    """Two places on the same n questions; 'won' is the second's.
-
-    `difference` is the mean of second − first, with its 95 % paired bootstrap interval from `low`
-    to `high`; `p` is two-sided, by flipping signs.
-    """
+    """Two places on the same questions: their means, and the second against the first."""
 
     first: Place
     second: Place
-    n: int
     mean_first: float
     mean_second: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    won: int
-    lost: int
-    tied: int
+    comparison: Comparison
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, numbers to six digits."""
-        plain = {k: round(v, 6) if isinstance(v, float) else v for k, v in self._asdict().items()}
-        return plain | {"first": self.first._asdict(), "second": self.second._asdict()}
+        """For JSON, numbers to six digits; the comparison's beside the others."""
+        return {
+            "first": self.first._asdict(), "second": self.second._asdict(),
+            "mean_first": round(self.mean_first, 6), "mean_second": round(self.mean_second, 6),
+            **self.comparison.as_dict(),
+        }  # fmt: skip
 
 
 def place(
@@ -46,10 +39,20 @@ def place(
 ) -> Place:
     """A place from what a person names; the level is the docs' own if it is ''.
 
+    Args:
+        experiment: its name, or that of a sweep with a setting, `name[setting]`.
+        setting: of a sweep, where the name has none.
+        level: what is found.
+        metric: by its name.
+        k: the cut-off.
+        protocol: '' for the stated one.
+
     Raises:
         MemreproError: for an unknown experiment, setting or protocol, listing the known ones, or a
             cut-off beyond the length of the lists.
     """
+    experiment, bracket, named = experiment.partition("[")
+    setting = named.removesuffix("]") if bracket else setting
     known = entry(experiment).variants()
     if setting not in known:
         what = "is no sweep: leave the setting out" if "" in known else (
@@ -66,18 +69,16 @@ def place(
 
 
 def compare(first: Place, second: Place) -> Difference:
-    """The paired difference of two places.
+    """The paired difference of two places, by the data set's unit.
 
     Raises:
         MemreproError: if they are not of the same questions.
     """
     both = paired(first, second)
     old, new = both["first"].to_numpy(float), both["second"].to_numpy(float)
-    won, lost = int((new > old).sum()), int((new < old).sum())
-    return Difference(
-        first, second, len(both), float(old.mean()), float(new.mean()),
-        *paired_difference(old, new), sign_flip(new - old), won, lost, len(both) - won - lost,
-    )  # fmt: skip
+    groups = groups_of_questions(variant(first).dataset, both["query_id"].tolist(), plan())
+    found = comparison.compare(old, new, groups)
+    return Difference(first, second, float(old.mean()), float(new.mean()), found)
 
 
 def paired(first: Place, second: Place) -> pd.DataFrame:

@@ -7,6 +7,7 @@ many tries some land by chance, so that their number is given with what landed, 
 found after the fact.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
@@ -27,6 +28,8 @@ from memrepro.report.tables import Cell
 from memrepro.study.plan import Experiment
 
 AFTER = "found after the fact"
+# How a switch names an interval of its values.
+_INTERVAL = re.compile(r"(?P<name>.+) in \((?P<low>[\w.]+), (?P<high>[\w.]+)\]")
 MOST = 3  # switches at once: with more, some mean or other equals any number
 _NOT_SWITCHES = (
     "profile", "encoder", "method", "vary", "values", "group", "study", "traced", "parameters",
@@ -111,7 +114,7 @@ def explain(profile: str, paper: str, table: str, cell: Cell) -> Explanation:
         for place, printed in others
         for key in {one.key for one in _landing(_tries(profile, place), printed)}
     )
-    landed = [one._replace(also=also[one.key]) for one in _landing(tries, cell.reported)]
+    landed = _merged(one._replace(also=also[one.key]) for one in _landing(tries, cell.reported))
     landed.sort(key=lambda one: (-one.also, len(one.switches), one.switches))
     digits = _digits(cell.reported) or 0
     shown = [round(one.value, digits) for one in tries]
@@ -135,6 +138,21 @@ def _landing(tries: Iterable[Try], printed: str) -> list[Try]:
     """The tries that give a printed value at its digits."""
     digits = _digits(printed)
     return [one for one in tries if round(one.value, digits) == float(printed)]
+
+
+def _merged(landed: Iterable[Try]) -> list[Try]:
+    """Tries in their order, those of neighbouring intervals that give the same as one interval."""
+    kept: list[Try] = []
+    for one in landed:
+        before = kept[-1] if kept else one
+        spans = [_INTERVAL.fullmatch(each.switches[-1]) for each in (before, one)]
+        same = before[1:] == one[1:] and before.switches[:-1] == one.switches[:-1]
+        if kept and same and spans[0] and spans[1] and spans[0]["high"] == spans[1]["low"]:
+            text = f"{spans[0]['name']} in ({spans[0]['low']}, {spans[1]['high']}]"
+            kept[-1] = before._replace(switches=(*before.switches[:-1], text))
+        else:
+            kept.append(one)
+    return kept
 
 
 def _others(

@@ -13,10 +13,11 @@ from typing import Any
 
 from memrepro.encode.models import registry
 from memrepro.files import paths
-from memrepro.files.atomic import read_yaml, root
+from memrepro.files.atomic import read_json, read_yaml, root, sha256
 from memrepro.provenance.cached import until_changed
 from memrepro.provenance.places import Place, entry, profiles_of, run_file, variant
 from memrepro.study import causes
+from memrepro.study.plan import PROFILES
 
 Stage = Mapping[str, Any]
 # Where a dependency lies → what it is.
@@ -174,7 +175,8 @@ def model(encoder: str) -> dict[str, Any]:
 def state(path: str) -> str:
     """How a file stands to dvc.lock: 'as recorded', 'changed since', 'missing' or 'not recorded'.
 
-    Where DVC recorded the folder that holds it, the folder is compared.
+    DVC records a folder as a whole. Where it has changed, the digest of the file alone decides, as
+    the manifest of `verify` has it.
     """
     stage = maker(path)
     if not stage:
@@ -183,9 +185,30 @@ def state(path: str) -> str:
     found = root() / out["path"]
     if not (root() / path).is_file():
         return "missing"
-    files = [found] if found.is_file() else sorted(p for p in found.rglob("*") if p.is_file())
+    files = [found] if found.is_file() else sorted(filter(_counts, found.rglob("*")))
     known = tuple((file, file.stat().st_mtime_ns) for file in files)
-    return "as recorded" if _digest(found, known) == out["md5"] else "changed since"
+    same = _digest(found, known) == out["md5"] or (
+        found.is_dir() and _is_in_manifest(root() / path)
+    )
+    return "as recorded" if same else "changed since"
+
+
+def _is_in_manifest(path: Path) -> bool:
+    """Whether a result file has the bytes that its profile's manifest lists."""
+    for profile in PROFILES:
+        folder, listed = paths.results(profile), paths.manifest(profile)
+        if path.is_relative_to(folder) and listed.is_file():
+            entry = _manifest(listed).get(path.relative_to(folder).as_posix(), {})
+            return bool(entry) and entry["bytes"] == sha256(path)
+    return False
+
+
+_manifest = until_changed(4)(read_json)
+
+
+def _counts(path: Path) -> bool:
+    """Whether DVC counts a file of a folder: not what JupyterLab leaves where it opens one."""
+    return path.is_file() and ".ipynb_checkpoints" not in path.parts
 
 
 @lru_cache(maxsize=256)

@@ -86,8 +86,8 @@ def manifest(profile: str, known: Mapping[str, Any] | None = None) -> dict[str, 
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p != paths.manifest(profile))
     found = {}
     for path in files:
-        if path.name.startswith("."):
-            continue
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue  # such as .ipynb_checkpoints, which JupyterLab leaves
         name, state = path.relative_to(folder).as_posix(), {"bytes": sha256(path)}
         then = (known or {}).get(name, {})
         if then.get("bytes") == state["bytes"]:

@@ -3,14 +3,23 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from memrepro.audit.verdicts import NOT_RUN
 from memrepro.errors import MemreproError
+from memrepro.evaluate.metrics import METRICS
 from memrepro.provenance import environment, lineage, questions, tables
 from memrepro.provenance.diff import compare, paired
 from memrepro.provenance.links import DIFFERENCE, MEAN, Link, link
-from memrepro.provenance.places import Place, entry, variant
+from memrepro.provenance.places import Place, entry, metrics_of, plan, stated, variant
+from memrepro.provenance.unrun import would_run
 from memrepro.report.tables import Cell
 
-_NO_QUESTIONS: dict[str, Any] = {"questions": [], "most_influential": [], "rival": None}
+_NO_QUESTIONS: dict[str, Any] = {
+    "questions": [], "most_influential": [], "rival": None, "similarity": None,
+}  # fmt: skip
+# Of `METRICS`: those that score a combination of alternatives and keep the best.
+_BEST = "; where docs are alternatives to each other, that of the best combination of them"
+_SAME = ("profile", "dataset", "encoder", "granularity", "key_scheme", "method")
+_SIMILARITY = ("dense", "familiarity")  # retrievers that rank by plain similarity
 
 
 def cell(profile: str, paper: str, table: str, row: str, column: str) -> dict[str, Any]:
@@ -26,15 +35,29 @@ def cell(profile: str, paper: str, table: str, row: str, column: str) -> dict[st
         tables.parse(f"{paper}:{table}:{row}:{column}", profile)
         raise MemreproError(f"no cell {row!r}, {column!r} in {paper}:{table}")
     one = known[row, column]
-    found = link(one)
+    found, name = link(one), tables.Name(profile, paper, table, row, column)
     return {
-        "name": str(tables.Name(profile, paper, table, row, column)),
+        "name": str(name),
         "profile": profile, "paper": paper, "table": table, **one.as_dict(),
         "link": {"relation": found.relation, "text": found.text},
+        "definition": definition(found), "would_run": _would_run(name, one),
         "places": [place._asdict() | run(place) for place in found.places],
         "files": [lineage.recorded_file(profile, path) for path in found.files],
         **_lineage(profile, paper, table, found), **of_questions(known.values(), one, found),
     }  # fmt: skip
+
+
+def definition(found: Link) -> str:
+    """What the metric of a cell's runs counts, in words; '' without a run."""
+    if not found.places:
+        return ""
+    name = found.places[0].metric
+    return f"{name}: {(METRICS[name].__doc__ or '').splitlines()[0].rstrip('.')}{_BEST}"
+
+
+def _would_run(name: tables.Name, one: Cell) -> str:
+    """Of a cell that was not run, what would run it; '' of any other."""
+    return would_run(name, one.note) if one.verdict == NOT_RUN and not one.reproduced else ""
 
 
 def run(place: Place) -> dict[str, Any]:
@@ -116,7 +139,28 @@ def of_questions(known: Iterable[Cell], one: Cell, found: Link) -> dict[str, Any
     answer = _NO_QUESTIONS | {"questions": rows, "most_influential": most}
     if rival := _rival(known, one, place):
         answer["rival"] = _against(rival[1], place, rival[0])["rival"]
+    if plain := similarity(place):
+        answer["similarity"] = _against(plain, place, plain.experiment)["rival"]
     return answer
+
+
+def similarity(place: Place) -> Place | None:
+    """The same place of the run by plain similarity over the same keys; None where there is none.
+
+    Keys, encoder and docs are the run's own. It is not compared with itself.
+    """
+    own = variant(place)
+    if own.retriever in _SIMILARITY or place.protocol != stated():
+        return None
+    for name, one in plan().experiments.items():
+        same = all(getattr(one, field) == getattr(own, field) for field in _SAME)
+        if not same or one.retriever not in _SIMILARITY or one.ranges or one.dates:
+            continue
+        found = place._replace(experiment=name, setting="")
+        metrics = metrics_of(one.profile)
+        if ("", place.level, place.metric, place.k) in metrics.evaluated(name):
+            return found
+    return None
 
 
 def _against(other: Place, place: Place, name: str) -> dict[str, Any]:

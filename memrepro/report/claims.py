@@ -34,14 +34,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from memrepro.audit.tables import PROSE, reference
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN, UNDECIDED
 from memrepro.evaluate.comparison import Comparison
 from memrepro.report.checks import checked_rows
 from memrepro.report.compared import (
     FAILS,
     HOLDS,
     TESTED,
-    UNDECIDED,
     Compared,
     signs,
     verdict,

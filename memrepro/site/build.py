@@ -10,7 +10,6 @@ from typing import Any
 import yaml
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import RESAMPLES, SEED
 from memrepro.files import paths
 from memrepro.files.atomic import root
 from memrepro.provenance import lineage
@@ -214,8 +213,6 @@ def _write_leaderboard(site: Site, profiles: list[str], plan: Plan) -> None:
         levels=list(dict.fromkeys(e.level for e in entries)),
         encoders=sorted({e.encoder for e in entries}),
         methods=sorted({e.method for e in entries}),
-        resamples=RESAMPLES,
-        seed=SEED,
     )
 
 

@@ -1,19 +1,18 @@
-"""All experiments over all data sets and encoders, each mean with its 95 % bootstrap interval."""
+"""All experiments over all data sets and encoders, each mean with the interval of the tables."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from memrepro.evaluate.bootstrap import RESAMPLES, SEED
+from memrepro.evaluate.comparison import Groups, mean_interval
 from memrepro.provenance.places import is_evaluated, metrics_of
+from memrepro.study.groups import groups_of_questions
 from memrepro.study.params import Plan
 
 COLUMNS = (("recall_all", 5), ("recall_all", 10), ("ndcg", 5), ("ndcg", 10))
 _NO_ENCODER = {"outside": "not ours"}  # what published rankings were made with, is theirs to say
-_CHUNK = 500  # resamples at a time: their weights are this many by the questions
 
 
 class Score(NamedTuple):
@@ -21,7 +20,7 @@ class Score(NamedTuple):
 
     Attributes:
         mean: of the metric.
-        low: the lower end of its 95 % bootstrap interval.
+        low: the lower end of its 95 % interval, by the data set's unit.
         high: the upper end.
         standing: 'best' of its data set and level, 'close' where the paired interval of its
             distance to the best holds 0, '' where it does not.
@@ -36,7 +35,8 @@ class Score(NamedTuple):
 class Entry(NamedTuple):
     """A line of the leaderboard.
 
-    `scores` has one for each of `COLUMNS`, None where it was not evaluated.
+    `scores` has one for each of `COLUMNS`, None where it was not evaluated; `resampled` is what
+    their intervals are of, such as '10 conversations'.
     """
 
     profile: str
@@ -47,16 +47,16 @@ class Entry(NamedTuple):
     method: str
     encoder: str
     n: int
+    resampled: str
     scores: tuple[Score | None, ...]
 
 
 def leaderboard(profile: str, plan: Plan) -> list[Entry]:
     """Every experiment and every setting of a sweep at each level at which it was evaluated.
 
-    The best is the highest mean on a data set at a level, and the distance to it is resampled with
-    the same questions: 'close' is what does not differ significantly from the best at 95 %, with
-    no correction for how many are compared. Runs that ask at times that follow from the evidence
-    are left out.
+    The best is the highest mean on a data set at a level: 'close' is where the 95 % interval of the
+    paired distance to it holds 0, with no correction for how many are compared. Runs that ask at
+    times that follow from the evidence are left out.
     """
     if not is_evaluated(profile):
         return []
@@ -74,10 +74,11 @@ def leaderboard(profile: str, plan: Plan) -> list[Entry]:
             runs.setdefault(frozenset(ids), []).append(run)
         for questions, names in runs.items():
             same = part.set_index(keys).loc[names].reset_index()
+            groups = groups_of_questions(str(dataset), sorted(questions), plan)
             place = (profile, str(dataset), str(level))
             found += [
-                _entry(place, name, setting, len(questions), scores, plan)
-                for (name, setting), scores in _scored(same).items()
+                _entry(place, name, setting, groups, scores, plan)
+                for (name, setting), scores in _scored(same, groups).items()
             ]
     return sorted(found, key=_order)
 
@@ -103,7 +104,7 @@ def _order(entry: Entry) -> tuple[str, str, list[float]]:
 
 
 def _entry(
-    place: tuple[str, str, str], name: str, setting: str, n: int,
+    place: tuple[str, str, str], name: str, setting: str, groups: Groups,
     scores: Mapping[tuple[str, int], Score], plan: Plan,
 ) -> Entry:  # fmt: skip
     experiment = plan.experiment(name)
@@ -113,54 +114,31 @@ def _entry(
     varied = f"{experiment.vary} {setting}" if setting else ""
     encoder = experiment.encoder or _NO_ENCODER.get(experiment.method, "none (lexical)")
     return Entry(
-        *place, name, varied, method, encoder, n,
+        *place, name, varied, method, encoder, len(groups.labels), str(groups),
         tuple(scores.get(column) for column in COLUMNS),
     )  # fmt: skip
 
 
-def _scored(part: pd.DataFrame) -> dict[tuple[str, str], dict[tuple[str, int], Score]]:
-    """Experiment and setting → scores; `part` is of one data set, level and set of questions."""
+def _scored(
+    part: pd.DataFrame, groups: Groups
+) -> dict[tuple[str, str], dict[tuple[str, int], Score]]:
+    """Experiment and setting → scores; `part` is of one data set, level and set of questions.
+
+    The groups are of the questions in the order of their ids.
+    """
     series = ["metric", "k", "experiment", "setting"]
     wide = part.set_index(["query_id", *series])["value"].unstack(series).sort_index()
     values = wide.to_numpy(np.float64)
-    drawn = resampled_means(values)
-    low, high = np.percentile(drawn, [2.5, 97.5], axis=0).tolist()
     columns: list[Any] = list(wide.columns)  # (metric, k, experiment, setting)
-    means = values.mean(axis=0).tolist()
-    standing = [""] * len(columns)
+    found: dict[tuple[str, str], dict[tuple[str, int], Score]] = {}
     for metric, k in COLUMNS:
         of = [i for i, column in enumerate(columns) if column[:2] == (metric, k)]
-        if not of:
-            continue
-        best = max(of, key=means.__getitem__)
-        least, most = np.percentile(drawn[:, of] - drawn[:, [best]], [2.5, 97.5], axis=0).tolist()
-        for i, a, b in zip(of, least, most, strict=True):
-            standing[i] = "best" if means[i] == means[best] else "close" if a <= 0 <= b else ""
-    found: dict[tuple[str, str], dict[tuple[str, int], Score]] = {}
-    for i, (metric, k, name, setting) in enumerate(columns):
-        score = Score(means[i], low[i], high[i], standing[i])
-        found.setdefault((name, setting), {})[metric, k] = score
+        intervals = {i: mean_interval(values[:, i], groups) for i in of}
+        best = max(of, key=lambda i: intervals[i].mean, default=0)
+        for i, (mean, low, high) in intervals.items():
+            away = mean_interval(values[:, i] - values[:, best], groups)
+            same = mean == intervals[best].mean
+            standing = "best" if same else "" if away.high < 0 else "close"
+            score = Score(mean, low, high, standing)
+            found.setdefault(columns[i][2:], {})[metric, k] = score
     return found
-
-
-def resampled_means(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bootstrap means of several series over the same questions.
-
-    Every series sees the same resamples of the questions, so that a difference of two columns is a
-    paired resample of their distance; of one column this is what `numerics.bootstrap` draws.
-
-    Args:
-        values: shape (n_questions, n_series).
-
-    Returns:
-        Shape (RESAMPLES, n_series).
-    """
-    n = len(values)
-    random = np.random.default_rng(SEED)
-    drawn = []
-    for start in range(0, RESAMPLES, _CHUNK):
-        rows = min(_CHUNK, RESAMPLES - start)
-        picked = random.integers(n, size=(rows, n)) + n * np.arange(rows)[:, None]
-        counts = np.bincount(picked.ravel(), minlength=rows * n).reshape(rows, n)
-        drawn.append(counts.astype(np.float64) @ values / n)
-    return np.concatenate(drawn)

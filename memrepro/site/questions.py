@@ -49,11 +49,11 @@ def browsable(profile: str, plan: Plan) -> dict[str, list[str]]:
     """Data set → the experiments of a profile on it that were run, of those that have qrels.
 
     Sweeps over a parameter of a retriever are left to the leaderboard: hundreds of near copies
-    would hide the methods.
+    would hide the methods. That of the plain hybrid is shown, as all methods are compared with it.
     """
     found: dict[str, list[str]] = {}
     for name, one in {**plan.experiments, **plan.sweeps}.items():
-        method = one.vary in ("", "key_scheme", "granularity")
+        method = one.vary in ("", "key_scheme", "granularity") or one.retriever == "hybrid"
         labelled = paths.qrels(plan.datasets[one.dataset].profile, one.dataset).is_file()
         if one.profile == profile and method and labelled and run_file(name).is_file():
             found.setdefault(one.dataset, []).append(name)

@@ -102,15 +102,13 @@ def _read_gold(files: tuple[Path, Path], changed: tuple[int, ...], levels: tuple
     return Gold(kinds, load_faults(path), by_level, load_places(places))
 
 
-def cutoffs(experiment: Experiment, plan: Plan, alone: bool = False) -> list[int]:
+def cutoffs(experiment: Experiment, plan: Plan) -> list[int]:
     """The cut-offs of an experiment, or of a setting of a sweep.
 
     One beyond a ranking's length would call a short list a bad one, so that those above the
-    retriever's k are left out. In a sweep over a retriever's parameter a setting is evaluated at
-    its k alone.
+    retriever's k are left out.
     """
-    depth = experiment.parameters["k"]
-    return [depth] if alone else [k for k in plan.evaluation.ks if k <= depth]
+    return [k for k in plan.evaluation.ks if k <= experiment.parameters["k"]]
 
 
 Evaluated = Callable[[Sequence[str], Sequence[int]], Values]
@@ -158,9 +156,8 @@ def evaluate_run(
 ) -> Iterator[tuple[str, str, str, Values]]:
     """Per-question metrics of one experiment or sweep: setting, level, protocol, values."""
     first = next(iter(plan.evaluation.protocols))
-    alone = bool(experiment.vary) and not experiment.varies_keys
     for setting, variant in experiment.variants().items():
-        ks = cutoffs(variant, plan, alone)
+        ks = cutoffs(variant, plan)
         few = [k for k in plan.evaluation.protocol_ks if k in ks]
         part = run[run["setting"] == setting] if setting else run
         _check_whole(f"{name} {setting}".strip(), variant, part, gold)
@@ -348,7 +345,8 @@ def _state(profile: str, plan: Plan) -> bytes:
     for dataset in dict.fromkeys(one.dataset for one in runs.values()):
         where = plan.dataset(dataset).profile
         files += [paths.qrels(where, dataset), paths.places(where, dataset)]
-    digest = hashlib.sha256(repr((METRIC_COLUMNS, plan.evaluation, runs)).encode())
+    ks = {name: [cutoffs(v, plan) for v in one.variants().values()] for name, one in runs.items()}
+    digest = hashlib.sha256(repr((METRIC_COLUMNS, plan.evaluation, runs, ks)).encode())
     for path in files:
         digest.update(sha256(path).encode())
     return digest.hexdigest().encode()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from memrepro.errors import MemreproError
 from memrepro.evaluate.clustered import groups_of
 from memrepro.evaluate.comparison import QUESTION, Groups
 from memrepro.files import paths
@@ -21,8 +22,22 @@ def groups_of_questions(dataset: str, query_ids: Sequence[str], plan: Plan) -> G
     if entry.unit == QUESTION:
         return Groups(QUESTION, ("",) * len(query_ids))
     path = paths.lengths(entry.profile, dataset)
+    if not path.is_file():
+        raise MemreproError(
+            f"which {entry.unit} a question of {dataset} belongs to is not known here: {path} is "
+            f"missing; run `make repro PROFILE={entry.profile}` first"
+        )
     memories = _memories(path, path.stat().st_mtime_ns)
-    return Groups(entry.unit, groups_of(query_ids, [memories.get(q, "") for q in query_ids]))
+    labels = groups_of(query_ids, [memories.get(q, "") for q in query_ids])
+    persons = _persons(paths.persons(entry.profile, dataset))
+    return Groups(entry.unit, tuple(persons.get(label, label) for label in labels))
+
+
+def _persons(path: Path) -> dict[str, str]:
+    """Shared context → its person; {} where no person has several."""
+    if not path.is_file():
+        return {}
+    return dict(read_table(path)[["context", "person"]].itertuples(index=False, name=None))
 
 
 @lru_cache(maxsize=8)

@@ -9,7 +9,7 @@ import pytest
 from memrepro.audit import claims, coverage, finding, verdicts
 from memrepro.audit.glossary import word_of, words
 from memrepro.errors import MemreproError
-from memrepro.papers.findings import study
+from memrepro.papers.findings import confirmatory, study
 from memrepro.report import compared
 from memrepro.report.claims import UNCHECKED
 
@@ -43,7 +43,8 @@ def test_every_word_that_code_can_write_is_in_the_glossary():
         *verdicts.JUDGED, verdicts.NOT_RUN, verdicts.NOT_COMPARABLE, verdicts.NOT_IN_PAPER,
         verdicts.AGREES, verdicts.DIFFERS, verdicts.BY_READING, *coverage.OUTCOMES,
         finding.HOLDS, finding.FAILS, finding.TELLS, compared.HOLDS, compared.FAILS,
-        compared.UNDECIDED, UNCHECKED, *claims.CLASSES, study.HELPS, study.HARMS, study.OPEN,
+        verdicts.UNDECIDED, UNCHECKED, *claims.CLASSES, confirmatory.HELPS, confirmatory.HARMS,
+        confirmatory.OPEN, study.ABOVE, study.BELOW, study.UNCLEAR,
     }  # fmt: skip
     assert written <= set(words())
 

@@ -15,8 +15,10 @@ import pytest
 from memrepro.core.prepared import load_qrels, save_qrels
 from memrepro.data import locomo
 from memrepro.errors import MemreproError
+from memrepro.evaluate.comparison import Groups
 from memrepro.files import paths
 from memrepro.outside import page
+from memrepro.outside import score as score_module
 from memrepro.outside.qrels import read_qrels
 from memrepro.outside.runs import read_run
 from memrepro.outside.score import every_question, score, score_by, values_of
@@ -149,6 +151,43 @@ def test_what_cannot_be_read_is_refused_with_its_line(plan, tmp_path, name, text
     (tmp_path / name).write_text(text)
     with pytest.raises(MemreproError, match=sentence):
         read_run(tmp_path / name, "sample", plan)
+
+
+def test_profiles_without_results_are_left_out(ours, tmp_path, monkeypatch):
+    """The sample's runs stand in two profiles, as PersonaBench's do."""
+    whole = load_plan()
+    own = {OURS: whole.experiment(OURS)}
+    elsewhere = {"nowhere": replace(whole.experiment(OURS), profile="full")}
+    monkeypatch.setattr(score_module, "is_evaluated", lambda profile: profile == "sample")
+    both = replace(whole, experiments={**own, **elsewhere}, sweeps={})
+    found = score([as_trec(ours, tmp_path / "mine")], "sample", both)
+    assert set(found.beside["beside"]) == {OURS}
+    assert (found.beside["unit"] == "question").all()
+
+
+def test_intervals_and_p_values_are_by_the_data_sets_unit(plan, ours, tmp_path, monkeypatch):
+    """The sample's questions as if they were of four persons: nothing could be found."""
+    monkeypatch.setattr(
+        score_module, "groups_of_questions",
+        lambda dataset, ids, plan: Groups("person", tuple(f"p{n % 4}" for n, _ in enumerate(ids))),
+    )  # fmt: skip
+    scored = score([as_trec(ours, tmp_path / "mine")], "sample", plan)
+    assert set(scored.beside["unit"]) == {"person"}
+    assert set(scored.beside["groups"]) == {4}
+    assert scored.beside["p"].min() >= 2 / 2**4
+    assert set(scored.values["by"]) == {"4 persons"}
+    said = " ".join(page.sentences(scored))
+    assert "by 4 persons" in said
+    assert "With 4 persons no difference of" in said
+
+
+def test_a_run_of_another_data_set_is_refused(plan, ours, tmp_path):
+    known = ours["query_id"].iloc[0]
+    (tmp_path / "a.run").write_text(f"{known} Q0 elsewhere-1 1 0.5 tag\n")
+    with pytest.raises(MemreproError, match="ranks no doc of sample: its docs are such as 'elsewh"):
+        read_run(tmp_path / "a.run", "sample", plan)
+    with pytest.raises(MemreproError, match=r"is of no question of longmemeval-s: .*'answer_"):
+        score_by([tmp_path / "a.run"], "longmemeval-s", plan, None)
 
 
 def test_the_page_loads_nothing_and_escapes_ids(plan, ours, tmp_path):

@@ -24,7 +24,8 @@ def test_why_of_a_paper_a_table_a_row_and_a_cell(toy, capsys):
         "here      0.4000, n = 5", "reported  0.600", "verdict   not reproduced",
         "run       toy-a, recall_all@1 by session", "excluded  1: was never said",
         "made again by: dvc repro retrieve@toy-a && dvc repro --single-item evaluate@sample",
-        "against row toy-b: -0.2000",
+        "against row toy-b: -0.2000", "metric    recall_all: 1 where every gold doc",
+        "the best combination of them", "(signs of each question flipped, 5 in all)",
     ):  # fmt: skip
         assert text in out
     assert json.loads(run(capsys, "why", "toyreport:main:row toy-a:all", "--json")[1])["n"] == 5
@@ -35,6 +36,7 @@ def test_why_of_a_cell_that_was_not_run(toy, capsys):
     assert status == 0
     assert "here      nothing" in out
     assert "note      needs a hub" in out
+    assert "run by    nothing here: it needs a hub" in out
 
 
 def test_an_unknown_name_is_status_one(toy, capsys):
@@ -57,6 +59,10 @@ def test_diff(toy, capsys):
     status, out, _ = run(capsys, "diff", "toy-a", "toy-b", "--k", "1")
     assert status == 0
     assert "won 2, lost 1, tied 2" in out
+    assert "signs of each question flipped, 5 in all" in out
+    swept = run(capsys, "diff", "toy-a", "toy-swept[0.5]", "--k", "1")
+    assert swept == run(capsys, "diff", "toy-a", "toy-swept", "--k", "1", "--setting-b", "0.5")
+    assert swept[0] == 0
     assert "where is" not in out
     found = json.loads(run(capsys, "diff", "toy-a", "toy-b", "--k", "1", "--json")[1])
     assert [row["gap_first"] for row in found["questions"]] == [None, 0.2, 0.2]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.comparison import Groups
 from memrepro.evaluate.multiple import sign_flip
 from memrepro.provenance import diff, questions
 
@@ -17,14 +18,35 @@ def at(experiment, k=1, setting="", protocol=""):
 
 def test_won_lost_tied_interval_and_p(toy):
     found = diff.compare(at("toy-a"), at("toy-b"))
-    assert (found.n, found.won, found.lost, found.tied) == (5, 2, 1, 2)
+    one = found.comparison
+    assert (one.n, one.won, one.lost, one.tied) == (5, 2, 1, 2)
+    assert one.unit_text == "5 questions"
     assert (found.mean_first, found.mean_second) == (0.4, 0.6)
     old, new = np.array([1, 1, 0, 0, 0.0]), np.array([1, 0, 1, 1, 0.0])
-    assert (found.difference, found.low, found.high) == paired_difference(old, new)
-    assert found.p == sign_flip(new - old) == 1.0
-    back = diff.compare(at("toy-b"), at("toy-a"))
-    assert (back.won, back.lost) == (found.lost, found.won)
-    assert back.difference == -found.difference
+    assert one.interval == paired_difference(old, new)
+    assert one.p == sign_flip(new - old) == 1.0
+    back = diff.compare(at("toy-b"), at("toy-a")).comparison
+    assert (back.won, back.lost) == (one.lost, one.won)
+    assert back.difference == -one.difference
+    told = found.as_dict()
+    assert (told["difference"], told["unit"], told["first"]["experiment"]) == (
+        0.2, "question", "toy-a",
+    )  # fmt: skip
+
+
+def test_a_comparison_is_by_the_data_sets_unit(toy, monkeypatch):
+    groups = Groups("conversation", tuple("aabbb"))
+    monkeypatch.setattr(diff, "groups_of_questions", lambda *given: groups)
+    found = diff.compare(at("toy-a"), at("toy-b")).comparison
+    # Of two conversations one loses and one gains twice as much.
+    assert (found.unit_text, found.p) == ("2 conversations", 1.0)
+    assert str(found).endswith("won 2, lost 1, by 2 conversations")
+
+
+def test_a_setting_may_stand_behind_its_sweep(toy):
+    assert at("toy-swept[0.5]") == at("toy-swept", setting="0.5")
+    with pytest.raises(MemreproError, match=r"no setting '0\.7': it is a sweep: .* 0\.5, 0\.9"):
+        at("toy-swept[0.7]")
 
 
 def test_the_questions_won_and_lost_with_ranks_and_gaps(toy):

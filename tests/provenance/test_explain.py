@@ -3,7 +3,7 @@
 import pytest
 
 from memrepro.errors import MemreproError
-from memrepro.provenance import explain, tables
+from memrepro.provenance import explain, places, tables
 from memrepro.report.tables import Cell
 
 
@@ -22,6 +22,22 @@ def test_a_switch_that_gives_the_printed_value_is_named(toy):
     assert max(found.by_switches) <= explain.MOST
     assert 0 < found.chance <= 1
     assert found.as_dict()["mark"] == "found after the fact"
+
+
+def test_neighbouring_intervals_of_one_value_are_one(toy):
+    place = places.Place("toy-a", "", "session", "stated", "recall_all", 1)
+
+    def tried(low, high, value, also=0):
+        return explain.Try((f"a: τ in ({low}, {high}]",), place, value, 5, also)
+
+    found = explain._merged(
+        [tried(0.1, 0.2, 0.6), tried(0.2, 0.3, 0.6), tried(0.3, "inf", 0.6, 1),
+         tried(0.5, 0.6, 0.4), tried(0.7, 0.8, 0.4), explain.Try(("k: 1 → 2",), place, 0.4, 5)]
+    )  # fmt: skip
+    assert [one.switches[0] for one in found] == [
+        "a: τ in (0.1, 0.3]", "a: τ in (0.3, inf]", "a: τ in (0.5, 0.6]", "a: τ in (0.7, 0.8]",
+        "k: 1 → 2",
+    ]  # fmt: skip
 
 
 def test_the_denominator_is_a_switch(toy):

@@ -7,8 +7,10 @@ import pytest
 import yaml
 
 from memrepro.errors import MemreproError
-from memrepro.provenance import links, places, tables
-from memrepro.provenance.why import cell
+from memrepro.files.atomic import sha256, write_json
+from memrepro.provenance import lineage, links, places, tables
+from memrepro.provenance.unrun import would_run
+from memrepro.provenance.why import cell, similarity
 
 
 def linked(row, column, table="main"):
@@ -134,3 +136,47 @@ def test_a_run_without_a_stage_says_so(toy):
     assert place["run_as_recorded"] == "not recorded"
     assert place["parameters_as_recorded"] is None
     assert told["command"] == "dvc repro --single-item evaluate@sample report@toy"
+
+
+def test_a_file_counts_by_itself_and_not_by_what_jupyterlab_leaves(toy, monkeypatch):
+    table, other = (f"results/sample/toyreport/{name}.csv" for name in ("main", "other"))
+    folder = (toy / table).parent
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    known = tuple((path, path.stat().st_mtime_ns) for path in files)
+    out = {"path": "results/sample/toyreport", "md5": lineage._digest(folder, known)}
+    monkeypatch.setattr(lineage, "maker", lambda path: "report@toy")
+    monkeypatch.setattr(lineage, "stages", lambda: {"report@toy": {"outs": [out]}})
+    assert lineage.state(table) == "as recorded"
+    left = folder / ".ipynb_checkpoints"
+    left.mkdir()
+    (left / "main-checkpoint.csv").write_text("a")
+    assert lineage.state(table) == "as recorded"
+    # Another table of the folder is edited: by the manifest this one is what it was.
+    manifest = {
+        path.relative_to(folder.parent).as_posix(): {"bytes": sha256(path)} for path in files
+    }
+    write_json(toy / "results" / "sample" / "manifest.json", manifest)
+    (toy / other).write_text("edited")
+    assert lineage.state(other) == "changed since"
+    assert lineage.state(table) == "as recorded"
+
+
+def test_a_method_is_compared_with_plain_similarity_over_the_same_keys():
+    found = similarity(
+        places.Place("rfmem-mpnet-recollection-k10", "", "session", "stated", "recall", 10)
+    )
+    assert found is not None
+    assert found.experiment == "rfmem-mpnet-familiarity"
+    assert similarity(found) is None
+
+
+def test_what_would_run_a_cell_follows_from_its_reason(toy):
+    name = tables.Name("sample", "toyreport", "other", "hub", "all")
+    for reason, answer in {
+        "profile full: the encoder comes from a model hub": "`make repro PROFILE=full`",
+        "no latency of it has been measured": "`memrepro measure`",
+        "toy-x is not in params.yaml": "an entry of that name in params.yaml, then `make repro "
+        "PROFILE=sample`",
+        "needs GPT-4o as the judge": "nothing here: it needs GPT-4o as the judge",
+    }.items():
+        assert would_run(name, reason) == answer

@@ -5,14 +5,14 @@ import textwrap
 import pandas as pd
 import pytest
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.report import build, figures
-from memrepro.report.compared import FAILS, HOLDS, UNDECIDED, verdict
+from memrepro.report.compared import FAILS, HOLDS, verdict
 from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
 from memrepro.report.sources import RunSource, read_sources

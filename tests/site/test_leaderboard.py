@@ -4,26 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from memrepro.evaluate.bootstrap import RESAMPLES, paired_difference
+from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.comparison import Groups, mean_interval
+from memrepro.files import paths
 from memrepro.site import leaderboard as board
-from memrepro.site.leaderboard import COLUMNS, resampled_means
+from memrepro.site import questions
+from memrepro.site.leaderboard import COLUMNS
 from memrepro.study.params import load_plan
-
-
-def test_resamples_are_those_of_the_bootstrap_and_shared_between_series():
-    rng = np.random.default_rng(1)
-    first = rng.integers(0, 2, 200).astype(float)
-    second = np.clip(first + rng.integers(-1, 2, 200), 0, 1)
-    drawn = resampled_means(np.stack([first, second, first], axis=1))
-    assert drawn.shape == (RESAMPLES, 3)
-    assert (drawn[:, 0] == drawn[:, 2]).all()
-    assert drawn.mean(axis=0) == pytest.approx(
-        [first.mean(), second.mean(), first.mean()], abs=2e-3
-    )
-    assert drawn[:, 0].std() == pytest.approx(first.std() / 200**0.5, rel=0.03)
-    there = paired_difference(first, second)
-    low, high = np.percentile(drawn[:, 1] - drawn[:, 0], [2.5, 97.5])
-    assert (low, high) == pytest.approx((there.low, there.high), abs=6e-3)
 
 
 def test_the_best_the_close_and_the_rest(monkeypatch):
@@ -52,13 +39,56 @@ def test_the_best_the_close_and_the_rest(monkeypatch):
     score = {name: entry.scores[COLUMNS.index(("recall_all", 5))] for name, entry in found.items()}
     assert score["sample-dense-user"].standing == "best"
     assert score["sample-dense-user"].mean == pytest.approx(0.9)
-    assert score["sample-dense-user"].low < 0.9 < score["sample-dense-user"].high
+    # The interval is that of the tables.
+    there = paired_difference(np.zeros(n), best)
+    assert (score["sample-dense-user"].low, score["sample-dense-user"].high) == there[1:]
+    assert found["sample-dense-user"].resampled == "200 questions"
     assert score["sample-dense-concat"].standing == "close"
     assert score["sample-bm25-user"].standing == ""
     assert score["sample-dense-fielded"].standing == "best"
     assert found["sample-dense-fielded"].n == 9
     assert found["sample-bm25-user"].encoder == "none (lexical)"
     assert found["sample-bm25-user"].scores[1] is None  # never evaluated at 10
+
+
+def test_what_stands_together_is_resampled_together(monkeypatch):
+    """Half of the persons gain all, half lose nearly as much: the two are not told apart."""
+    n = 200
+    persons = tuple(f"p{i % 4}" for i in range(n))
+    first = np.tile([1.0, 0.0, 1.0, 0.0], n // 4)
+    second = np.tile([0.0, 1.0, 0.0, 1.0], n // 4)
+    second[0] = 1
+    rows = [
+        (name, "", "session", f"q{i:03}", "", "recall_all", 5, value)
+        for name, values in (("sample-bm25-user", first), ("sample-dense-user", second))
+        for i, value in enumerate(values)
+    ]
+    names = ["experiment", "setting", "level", "query_id", "kind", "metric", "k", "value"]
+    groups = Groups("person", persons)
+    monkeypatch.setattr(board, "is_evaluated", lambda profile: True)
+    monkeypatch.setattr(board, "_values", lambda profile, plan: pd.DataFrame(rows, columns=names))
+    monkeypatch.setattr(board, "groups_of_questions", lambda *given: groups)
+    found = {entry.experiment: entry for entry in board.leaderboard("sample", load_plan())}
+    score = {name: entry.scores[0] for name, entry in found.items()}
+    assert (score["sample-dense-user"].standing, score["sample-bm25-user"].standing) == (
+        "best", "close",
+    )  # fmt: skip
+    assert score["sample-bm25-user"][:3] == mean_interval(first, groups)
+    assert found["sample-bm25-user"].resampled == "4 persons"
+
+
+def test_the_plain_hybrids_stand_beside_all_methods():
+    """At every cut-off of the leaderboard, and in the question browser."""
+    plan = load_plan()
+    hybrids = {name for name, one in plan.sweeps.items() if one.retriever == "hybrid"}
+    runs = {name: paths.run("open", name, plan.sweeps[name].study) for name in hybrids}
+    here = {name for name, path in runs.items() if path.is_file()}
+    assert {f"locomo-minilm-{level}-hybrid" for level in ("round", "session")} <= here
+    browsed = {name for names in questions.browsable("open", plan).values() for name in names}
+    assert here <= browsed
+    entries = [e for e in board.leaderboard("sample", plan) if e.experiment in hybrids]
+    assert {e.setting for e in entries} >= {"alpha 0.0", "alpha 0.5", "alpha 1.0"}
+    assert all(None not in e.scores for e in entries)
 
 
 def test_runs_that_know_when_the_evidence_was_are_left_out():

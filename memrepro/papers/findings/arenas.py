@@ -17,12 +17,14 @@ import pandas as pd
 
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.budgets import tie_orders, tied_at, within_tokens
-from memrepro.evaluate.clustered import Clusters, groups_of
+from memrepro.evaluate.clustered import Clusters
+from memrepro.evaluate.comparison import QUESTION, Groups
 from memrepro.evaluate.metrics import Judged, evaluate, ranks_of
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, read_yaml
 from memrepro.report.sources import FileSource, RunSource, Source
 from memrepro.study.evaluation import Gold, cutoffs, read_gold
+from memrepro.study.groups import groups_of_questions
 from memrepro.study.params import Plan
 
 _FILE = Path(__file__).with_name("study.yaml")
@@ -72,9 +74,9 @@ def arenas(profile: str, plan: Plan) -> Iterator["Arena"]:
 
 
 @lru_cache(maxsize=1)
-def _clusters(groups: tuple[str, ...]) -> Clusters:
+def _clusters(labels: tuple[str, ...]) -> Clusters:
     """Of the questions of these groups, which one encoder after the other answers."""
-    return Clusters(groups)
+    return Clusters(labels)
 
 
 class Arena:
@@ -151,10 +153,15 @@ class Arena:
         return asked.set_index("doc_id")["memory_id"].astype(str)
 
     @cached_property
+    def groups(self) -> Groups:
+        """The conversation or person of each question, by the data set's unit."""
+        return groups_of_questions(self.dataset, self.query_ids, self._plan)
+
+    @cached_property
     def clusters(self) -> Clusters:
-        """The users or conversations of the questions."""
-        memories = self.memories.reindex(self.query_ids).fillna("").tolist()
-        return _clusters(groups_of(self.query_ids, memories))
+        """Settings are chosen for each of these on all others; a question by itself is one."""
+        alone = self.groups.unit == QUESTION
+        return _clusters(self.query_ids if alone else self.groups.labels)
 
     @cached_property
     def docs(self) -> float:

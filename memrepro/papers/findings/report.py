@@ -4,7 +4,7 @@ from pathlib import Path
 
 from memrepro.audit.claims import read_claims
 from memrepro.files import paths
-from memrepro.papers.findings import sample, study_figures, study_tables
+from memrepro.papers.findings import confirmatory, sample, study_figures, study_tables
 from memrepro.papers.findings.claims import class_cells, fallen_cells
 from memrepro.papers.findings.study import run_study
 from memrepro.report.tables import write_cells
@@ -17,6 +17,8 @@ def build(profile: str, folder: Path) -> list[Path]:
     """
     study, claims = run_study(profile), read_claims(paths.results(profile))
     tables = {
+        "confirmatory": confirmatory.family_cells(confirmatory.run_family(study)),
+        "least_detectable": confirmatory.detectable_cells(study),
         "study": study_tables.study_cells(study),
         "study_ideas": study_tables.idea_cells(study),
         "study_counted": study_tables.count_cells(study),

@@ -1,12 +1,13 @@
 """Every document's method as printed and as tuned fairly, on the same docs, questions and budgets.
 
-'As tuned' answers each user's or conversation's questions under the setting with the best mean over
-all others. Intervals are of resamples of those groups, then of questions, in each of which the
-choice is made again, and the seed or the order of ties is drawn where it is chance.
+'As tuned' answers each person's or conversation's questions under the setting with the best mean
+over all others. Intervals are of resamples of those groups, then of questions, in each of which the
+choice is made again, and the seed or the order of ties is drawn where it is chance. What an
+interval says is exploratory; what is tested is named in `study.yaml` (`confirmatory`).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -16,7 +17,7 @@ import numpy as np
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.bootstrap import Interval
 from memrepro.evaluate.clustered import interval
-from memrepro.evaluate.multiple import sign_flip
+from memrepro.evaluate.comparison import Comparison, compare
 from memrepro.papers.findings.arenas import (
     BM25,
     DENSE,
@@ -26,16 +27,14 @@ from memrepro.papers.findings.arenas import (
     Ties,
     arenas,
 )
-from memrepro.report.compared import Compared, correct
 from memrepro.report.sources import Source
 from memrepro.study.params import load_plan
 
 PRINTED, TUNED = "as printed", "as tuned"
 REFERENCES = (DENSE, BM25, HYBRID)
 EVEN = (HYBRID, PRINTED)  # which nobody has printed: both halves weigh alike
-TESTED = (DENSE, HYBRID)  # of the main budget; one family with Holm's correction
-HELPS, HARMS, OPEN = "helps", "harms", "not significant"
-_WORDS = {1: HELPS, 0: OPEN, -1: HARMS}
+BASELINES = (DENSE, HYBRID)
+ABOVE, BELOW, UNCLEAR = "above", "below", "no clear difference"
 _NO_SEED = "42"
 
 
@@ -56,6 +55,7 @@ class Outcome:
             choice on the questions themselves would say.
         ties: of the run as printed.
         short: questions whose list ends before the budget of tokens.
+        references: the plain ones that it is compared with, by their methods.
         against: reference → budget → the difference.
     """
 
@@ -70,7 +70,8 @@ class Outcome:
     best: tuple[Candidate, float]
     ties: Ties | None = None
     short: int = 0
-    against: dict[str, dict[str, Compared]] = field(default_factory=dict)
+    references: dict[str, "Outcome"] = field(default_factory=dict)
+    against: dict[str, dict[str, Comparison]] = field(default_factory=dict)
 
     @property
     def row(self) -> str:
@@ -91,10 +92,14 @@ class Outcome:
             return self.arena.source(self.candidates[0], budget)
         return self.arena.files(self.candidates)
 
-    def verdict(self, reference: str) -> str:
-        """One of `HELPS`, `HARMS` and `OPEN` at the main budget; '' against itself."""
-        found = self.against.get(reference, {}).get(self.arena.main)
-        return _WORDS[found.sign] if found is not None else ""
+    def sources_against(self, reference: str, budget: str) -> tuple[Source, ...]:
+        """Of a difference: the reference's, then its own."""
+        return (*self.references[reference].sources(budget), *self.sources(budget))
+
+    def side(self, reference: str) -> str:
+        """One of `ABOVE`, `BELOW` and `UNCLEAR` by the interval at the main budget, no test."""
+        found = self.against[reference][self.arena.main]
+        return ABOVE if found.low > 0 else BELOW if found.high < 0 else UNCLEAR
 
 
 class NotRun(NamedTuple):
@@ -138,7 +143,7 @@ class Study(NamedTuple):
 
 @lru_cache(maxsize=2)
 def run_study(profile: str) -> Study:
-    """Everything that a profile has run, its differences corrected together."""
+    """Everything that a profile has run."""
     outcomes: list[Outcome] = []
     missing: list[NotRun] = []
     for arena in arenas(profile, load_plan()):
@@ -152,7 +157,6 @@ def run_study(profile: str) -> Study:
                     found.append(_outcome(arena, method, variant, run, candidates, seeds))
         _compare(found)
         outcomes += found
-    _correct(outcomes)
     return Study(outcomes, missing)
 
 
@@ -195,32 +199,12 @@ def _compare(found: Sequence[Outcome]) -> None:
     """The differences of an arena's outcomes from the plain ones, on all budgets."""
     plain = {one.method: one for one in found if one.method in REFERENCES}  # the hybrid as tuned
     for one in found:
-        for name, reference in plain.items():
-            if one is not reference:
-                one.against[name] = {b: _difference(one, reference, b) for b in one.values}
-
-
-def _difference(one: Outcome, reference: Outcome, budget: str) -> Compared:
-    new, old = one.values[budget], reference.values[budget]
-    mean = float((new - old).mean())
-    found = interval(mean, one.resampled[budget] - reference.resampled[budget])
-    won, lost = int((new > old).sum()), int((new < old).sum())
-    shown = f"{mean:+.4f} [{found.low:+.4f}, {found.high:+.4f}], won {won}, lost {lost}"
-    p = sign_flip(new - old) if budget == one.arena.main else float("nan")
-    sources = (*reference.sources(budget), *one.sources(budget))
-    return Compared(one.row, reference.row, "", budget, shown, found, len(new), p, sources=sources)
-
-
-def tested(outcomes: Sequence[Outcome]) -> Iterator[tuple[Outcome, str]]:
-    """The comparisons that are one family, an outcome and a reference each."""
-    for one in outcomes:
-        for name in TESTED:
-            if name in one.against:
-                yield one, name
-
-
-def _correct(outcomes: Sequence[Outcome]) -> None:
-    family = list(tested(outcomes))
-    before = [one.against[name][one.arena.main] for one, name in family]
-    for (one, name), now in zip(family, correct(before), strict=True):
-        one.against[name][one.arena.main] = now
+        one.references = {n: reference for n, reference in plain.items() if reference is not one}
+        for name, reference in one.references.items():
+            one.against[name] = {
+                budget: compare(
+                    reference.values[budget], values, one.arena.groups,
+                    one.resampled[budget] - reference.resampled[budget],
+                )
+                for budget, values in one.values.items()
+            }  # fmt: skip

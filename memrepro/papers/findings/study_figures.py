@@ -10,10 +10,10 @@ from matplotlib.figure import Figure
 
 from memrepro.papers.findings.arenas import HYBRID
 from memrepro.papers.findings.costs import cost_of
-from memrepro.papers.findings.study import HARMS, HELPS, OPEN, TESTED, Study
+from memrepro.papers.findings.study import ABOVE, BASELINES, BELOW, UNCLEAR, Study
 from memrepro.report import figures
 
-_SIGNS = {HELPS: "▲", OPEN: "", HARMS: "▼"}
+_SIGNS = {ABOVE: "▲", UNCLEAR: "", BELOW: "▼"}
 
 
 def draw(study: Study, folder: Path) -> list[Path]:
@@ -35,26 +35,26 @@ def _differences(study: Study, folder: Path) -> list[Path]:
             name,
             one.method,
             arena.name,
-            one.against[name][arena.main].interval.mean,
-            one.verdict(name),
+            one.against[name][arena.main].difference,
+            one.side(name),
         )
         for arena in study.arenas
         for one in study.best_variants(arena)
-        for name in TESTED
+        for name in BASELINES
         if name in one.against
     ]
-    columns = ["less", "method", "arena", "difference", "verdict"]
+    columns = ["less", "method", "arena", "difference", "side"]
     data = pd.DataFrame(rows, columns=columns)
 
     def picture() -> Figure:
         methods, places = data["method"].unique(), data["arena"].unique()
         figure = Figure(figsize=(16, 0.38 * len(methods) + 3.4), layout="constrained")
         axes = figure.subplots(1, 2, sharey=True)
-        for axis, name in zip(axes, TESTED, strict=True):
+        for axis, name in zip(axes, BASELINES, strict=True):
             part = data[data["less"] == name]
             grid = part.pivot(index="method", columns="arena", values="difference")
             grid = grid.reindex(index=methods, columns=places)
-            words = part.pivot(index="method", columns="arena", values="verdict")
+            words = part.pivot(index="method", columns="arena", values="side")
             words = words.reindex(index=methods, columns=places)
             shown = [
                 ["" if np.isnan(v) else f"{v:+.2f}{_SIGNS[w]}" for v, w in zip(a, b, strict=True)]
@@ -69,7 +69,8 @@ def _differences(study: Study, folder: Path) -> list[Path]:
             axis.tick_params(axis="x", labelsize=8, rotation=60)
             axis.tick_params(axis="y", labelsize=9)
         figure.suptitle(
-            "recall_all at ten docs; ▲ helps, ▼ harms after Holm's correction", fontsize=12
+            "recall_all at ten docs; ▲ above, ▼ below 0 by the 95 % interval: exploratory, no test",
+            fontsize=12,
         )
         return figure
 
@@ -80,12 +81,12 @@ def _forest(study: Study, folder: Path) -> list[Path]:
     """Each difference from the plain hybrid with its interval, a panel an arena."""
     rows = [
         (f"{arena.name}, n = {len(arena.query_ids)}", one.method,
-         *one.against[HYBRID][arena.main].interval, one.verdict(HYBRID))
+         *one.against[HYBRID][arena.main].interval, one.side(HYBRID))
         for arena in study.arenas
         for one in study.best_variants(arena)
         if HYBRID in one.against
     ]  # fmt: skip
-    data = pd.DataFrame(rows, columns=["panel", "method", "difference", "low", "high", "verdict"])
+    data = pd.DataFrame(rows, columns=["panel", "method", "difference", "low", "high", "side"])
     return figures.save(lambda: _panels(data), data, folder, "study_drawn")
 
 
@@ -95,12 +96,12 @@ def _panels(data: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(9, 0.25 * sum(heights) + 1), layout="constrained")
     axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     _, _, green, red, *_ = sns.color_palette("colorblind")
-    # Shapes tell the verdicts apart without colour.
-    marks = {HELPS: ("o", green), OPEN: ("s", "0.45"), HARMS: ("D", red)}
+    # Shapes tell the sides apart without colour.
+    marks = {ABOVE: ("o", green), UNCLEAR: ("s", "0.45"), BELOW: ("D", red)}
     for axis, panel in zip(axes, panels, strict=True):
         part = data[data["panel"] == panel].reset_index(drop=True)
         for place, row in enumerate(part.itertuples(index=False)):
-            mark, colour = marks[str(row.verdict)]
+            mark, colour = marks[str(row.side)]
             axis.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5)
             axis.plot([row.difference], [place], mark, color=colour, markersize=5)
         axis.axvline(0, color="0.3", linestyle="--", linewidth=1)
@@ -109,8 +110,7 @@ def _panels(data: pd.DataFrame) -> Figure:
         axis.set_title(panel, fontsize=9, loc="left")
         axis.grid(axis="y", visible=False)
     axes[-1].set_xlabel(
-        f"difference from the {HYBRID} as tuned, 95 % interval over users, choices included",
-        fontsize=10,
+        f"difference from the {HYBRID} as tuned; 95 % interval by each data set's unit", fontsize=10
     )
     for word, (mark, colour) in marks.items():
         axes[0].plot([], [], mark, color=colour, label=word)

@@ -7,22 +7,22 @@ from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.papers.findings.arenas import HYBRID, read_study
 from memrepro.papers.findings.costs import Cost, cost_of
 from memrepro.papers.findings.study import (
-    HARMS,
-    HELPS,
-    OPEN,
+    ABOVE,
+    BASELINES,
+    BELOW,
     PRINTED,
     REFERENCES,
-    TESTED,
     TUNED,
+    UNCLEAR,
     Outcome,
     Study,
-    tested,
 )
 from memrepro.report.sources import FileSource, Source, write_sources
 from memrepro.report.tables import Cell, number
 
-_OURS = (*REFERENCES, "No document's")
-_GENERATED = "all five, on the generated sample"
+_SIDES = (ABOVE, UNCLEAR, BELOW)
+_ALL = "all five"
+_GENERATED = f"{_ALL}, on the generated sample"
 
 
 def _cell(
@@ -34,17 +34,19 @@ def _cell(
     )  # fmt: skip
 
 
+def _against(one: Outcome, column: str, reference: str, budget: str) -> Cell:
+    cell = _cell(one, column, "", one.sources_against(reference, budget))
+    return cell._replace(metric=budget, comparison=one.against[reference][budget])
+
+
 def study_cells(study: Study) -> Iterator[Cell]:
     """Every method on every arena: its value, and how it stands to the plain ones."""
-    count = len(list(tested(study.outcomes)))
     note = (
-        "as printed: the document's own setting, or the released code's; as tuned: each user's or "
-        "conversation's questions under the setting that is best on all others; intervals: 95 %, "
-        "users or conversations resampled, then their questions, the choice made again in each "
-        "resample, the seed or the order of ties drawn; p: paired sign flips over questions, "
-        f"two-sided, Holm's correction over all {count} comparisons with dense similarity and with "
-        "the plain hybrid as tuned; helps or harms: the interval leaves out 0 and the corrected p "
-        "is below 0.05"
+        "as printed: the document's own setting, or the released code's; as tuned: each person's "
+        "or conversation's questions under the setting best on all others; intervals: 95 %, "
+        "persons or conversations resampled, then their questions, the choice made again in each "
+        "resample, the seed or the order of ties drawn; above or below: the interval leaves out 0, "
+        "which is exploratory and no test; what is tested is the table confirmatory"
     )
     for one in study.outcomes:
         budget, own = one.arena.main, one.sources(one.arena.main)
@@ -52,16 +54,12 @@ def study_cells(study: Study) -> Iterator[Cell]:
         shown = f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
         yield _cell(one, "value", shown, own, note)
         note = ""
-        for name in REFERENCES:
+        for name in one.against:
+            yield _against(one, f"less {name}", name, budget)
+        for name in BASELINES:
             if name in one.against:
-                compared = one.against[name][budget]
-                yield _cell(one, f"less {name}", compared.shown, compared.sources)
-        for name in TESTED:
-            if name in one.against:
-                compared = one.against[name][budget]
-                p, word = number(compared.corrected), one.verdict(name)
-                yield _cell(one, f"p, {name}", p, compared.sources)
-                yield _cell(one, f"against {name}", word, compared.sources)
+                sources = one.sources_against(name, budget)
+                yield _cell(one, f"against {name}", one.side(name), sources)
     for lost in study.missing:
         n = len(lost.arena.query_ids)
         yield Cell(lost.row, "value", lost.arena.main, "", "", n, NOT_RUN, note=lost.why)
@@ -81,10 +79,7 @@ def budget_cells(study: Study) -> Iterator[Cell]:
                 yield _cell(one, name, text, one.sources(budget), note)._replace(metric=budget)
                 note = ""
                 if HYBRID in one.against:
-                    compared = one.against[HYBRID][budget]
-                    yield _cell(
-                        one, f"{name}, less {HYBRID}", compared.shown, compared.sources
-                    )._replace(metric=budget)
+                    yield _against(one, f"{name}, less {HYBRID}", HYBRID, budget)
             short = str(one.short)
             files = arena.files(one.candidates[:1])
             yield _cell(one, "lists shorter than T tokens", short, files)._replace(
@@ -167,7 +162,8 @@ def idea_cells(study: Study) -> Iterator[Cell]:
     """Which idea helps where, by how much, at what cost: a row a method, all arenas together."""
     note = (
         "each method as tuned, where it has settings to choose from, else as printed; differences "
-        "in recall_all at ten docs; a method stands on the arenas where its run can be made"
+        "in recall_all at ten docs; above or below by the interval, exploratory; a method stands "
+        "on the arenas where its run can be made"
     )
     for method in (*REFERENCES, *read_study()["methods"]):
         found = [
@@ -180,19 +176,19 @@ def idea_cells(study: Study) -> Iterator[Cell]:
         if not found:
             continue
         texts = {"arenas": str(len(found))}
-        for name in TESTED:
+        for name in BASELINES:
             compared = [one for one in found if name in one.against]
             if not compared:
                 texts |= dict.fromkeys(
                     (f"against {name}", f"least, less {name}", f"most, less {name}"), "itself"
                 )
                 continue
-            words = Counter(one.verdict(name) for one in compared)
+            words = Counter(one.side(name) for one in compared)
             texts[f"against {name}"] = ", ".join(
-                f"{word} {words[word]}" for word in (HELPS, OPEN, HARMS) if words[word]
+                f"{word} {words[word]}" for word in _SIDES if words[word]
             )
             low, *_, high = sorted(
-                (one.against[name][one.arena.main].interval.mean, one.arena.name)
+                (one.against[name][one.arena.main].difference, one.arena.name)
                 for one in [*compared, *compared]
             )
             texts[f"least, less {name}"] = f"{low[0]:+.4f} ({low[1]})"
@@ -219,24 +215,26 @@ def idea_cells(study: Study) -> Iterator[Cell]:
 
 
 def count_cells(study: Study) -> Iterator[Cell]:
-    """How many comparisons of each document's methods help, harm, or are not significant.
+    """How many comparisons of each document's methods lie above, below, or show nothing clear.
 
-    Those on texts of this project's own making have a row by themselves.
+    Those on texts of this project's own making have a row by themselves; methods of no document
+    and published runs of others have none.
     """
-    for name in TESTED:
+    documents = read_study()["documents"]
+    note = "exploratory: by the 95 % interval of each comparison, no test"
+    for name in BASELINES:
         counted: Counter[tuple[str, str]] = Counter()
         for arena in study.arenas:
             for one in study.best_variants(arena):
                 owner = one.method.partition(":")[0]
-                if owner in _OURS or name not in one.against:
-                    continue
-                rows = (_GENERATED,) if arena.generated else (owner, "all five")
-                counted.update((row, one.verdict(name)) for row in rows)
+                if owner in documents and name in one.against:
+                    rows = (_GENERATED,) if arena.generated else (owner, _ALL)
+                    counted.update((row, one.side(name)) for row in rows)
         for owner in dict.fromkeys(owner for owner, _ in counted):
-            n = sum(counted[owner, word] for word in (HELPS, OPEN, HARMS))
-            for word in (HELPS, OPEN, HARMS):
+            n = sum(counted[owner, word] for word in _SIDES)
+            for word in _SIDES:
                 shown = str(counted[owner, word])
                 yield Cell(
                     owner, f"{name}: {word}", "comparisons", "", shown, n, NOT_COMPARABLE,
-                    sources=str(FileSource("findings/study.csv")),
+                    note=note, sources=str(FileSource("findings/study.csv")),
                 )  # fmt: skip

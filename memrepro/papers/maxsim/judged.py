@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
+from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, UNDECIDED
 from memrepro.evaluate.comparison import LEVEL, Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.maxsim import selection
 from memrepro.papers.maxsim.decoded import printed_changes
-from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
+from memrepro.report.compared import FAILS, HOLDS
 from memrepro.report.document import Document
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, Source, write_sources

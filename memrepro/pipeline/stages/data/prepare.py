@@ -53,6 +53,12 @@ def evidence(module: str, folder: Path, dataset: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["check", "met", "of"])
 
 
+def persons(module: str, folder: Path, dataset: str) -> pd.DataFrame:
+    """`context, person`: empty where each memory is a person's or a conversation of its own."""
+    found = _by_module(module, "persons", folder, dataset)
+    return pd.DataFrame(found.items(), columns=["context", "person"])
+
+
 def run(dataset: str) -> StageResult:
     """Read a data set through its module and write it as tables, one memory at a time.
 
@@ -96,6 +102,9 @@ def run(dataset: str) -> StageResult:
     if len(checked := evidence(entry.module, folder, dataset)):
         outputs.append(paths.evidence(entry.profile, dataset))
         write_table(outputs[-1], checked)
+    if len(of_persons := persons(entry.module, folder, dataset)):
+        outputs.append(paths.persons(entry.profile, dataset))
+        write_table(outputs[-1], of_persons)
     summary = pd.DataFrame(
         [(kind, n, with_gold[kind]) for kind, n in kinds.items()],
         columns=["kind", "queries", "with gold"],
