@@ -8,6 +8,7 @@ A placeholder stands in braces and names a cell by its table, row and column:
     {count: claims | column=verdict | reproduced=holds here | row!=not in the paper…}
     {rows: claims | column=verdict | reproduced=…}     the names of their rows
     {outcomes: rfmem}                                  what became of a document's printed numbers
+    {claims: rfmem}                                    and of its claims, without questions of ours
 
 `folder/table` is a table of another report of the profile, and a text that ends in '…' matches what
 begins so. A placeholder that names no cell is an error that names it.
@@ -28,6 +29,7 @@ import pandas as pd
 import yaml
 from IPython.display import Image, Markdown, display
 
+from memrepro.audit.claims import claims_in_words, read_claims
 from memrepro.audit.counts import counts_in_words
 from memrepro.audit.rules.formulas import evaluate
 from memrepro.audit.tables import Table
@@ -156,11 +158,14 @@ class Values:
             return "; ".join(lines["row"]) or "none"
         if command == "outcomes":
             return counts_in_words(self._table("audit/counts"), rest.strip())
+        if command == "claims":
+            return claims_in_words(read_claims(self._results), rest.strip())
         parts = [part.strip() for part in place.split("|")]
         if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3] not in PARTS):
             raise MemreproError(
                 f"{{{place}}}: a placeholder reads 'table | row | column', then one of "
-                f"{', '.join(PARTS)}; or 'count: table | field=text', or 'outcomes: document'"
+                f"{', '.join(PARTS)}; or 'count: table | field=text', 'outcomes: document' or "
+                "'claims: document'"
             )
         found = PARTS[parts[3] if len(parts) == 4 else "value"](self.cell(*parts[:3]))
         if not found:
