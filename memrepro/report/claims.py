@@ -61,6 +61,7 @@ from memrepro.report.specs import (
 from memrepro.report.tables import Cell, verdict_cells
 
 UNCHECKED = "cannot be checked here"
+CONTRARY = f"{UNDECIDED}: its readings contradict each other"
 
 
 class Side(NamedTuple):
@@ -245,7 +246,8 @@ class Claims:
                 yield Cell(row, "how sure", "claim", "", why, 0, "")
             return
         answers = {verdict([one.found for one in reading]) for reading in decide}
-        answer = answers.pop() if len(answers) == 1 else UNDECIDED
+        contrary = {HOLDS, FAILS} <= answers
+        answer = answers.pop() if len(answers) == 1 else CONTRARY if contrary else UNDECIDED
         if claim.get("equal"):
             answer = _same(found)
         sources = write_sources(source for one in found for source in one.sources)

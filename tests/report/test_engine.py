@@ -12,6 +12,7 @@ from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.report import build, figures
+from memrepro.report.claims import CONTRARY
 from memrepro.report.compared import FAILS, HOLDS, verdict
 from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
@@ -257,7 +258,7 @@ def test_claims_get_a_verdict_or_the_reason_why_not(tables):
     verdicts = {row: cell for (row, col), cell in tables["toy_claims"].items() if col == "verdict"}
     assert {row: cell["reproduced"] for row, cell in verdicts.items()} == {
         "ours wins": HOLDS, "plain wins": FAILS, "plain is plain": HOLDS, "lost wins": "",
-        "the sweep's end wins": UNDECIDED, "both ways": UNDECIDED,
+        "the sweep's end wins": UNDECIDED, "both ways": CONTRARY,
         "no one knows": "cannot be checked here", "ours wins by another metric": "",
     }  # fmt: skip
     assert verdicts["ours wins"]["reported"] == "ours is better"
