@@ -424,16 +424,19 @@ def test_the_oracle_is_what_was_counted(released):
 def test_s_is_what_was_counted_less_one_question(released):
     parameters = load_plan().dataset("longmemeval-s").parameters
     (left_out,) = parameters["left_out"]
-    sizes, sessions, evidence, most, skipped = {}, set(), 0, 0, []
+    sizes, sessions, evidence, noans, most, skipped = {}, set(), 0, 0, 0, []
     for piece in released("longmemeval-s", **parameters):  # one at a time: all take a gigabyte
         sizes[piece.memory.memory_id] = slots(piece)
         sessions |= {session.key for session in piece.memory.sessions}
         evidence += with_evidence([piece])
+        stated, official = (piece.qrels[f"session{kind}"] for kind in ("", "_official"))
+        noans += stated != official
         most = max([most, *map(len, piece.qrels["session"].values())])
         skipped += piece.skipped
     expected = counted()["s_cleaned"]
     assert expected.sum() == 23_867
     assert sizes == expected.drop(left_out).to_dict()
     assert (len(sizes), len(sessions), evidence, most) == (499, 19_167, 418, 6)
+    assert noans == 113
     assert skipped[0] == (f"question {left_out!r}", parameters["left_out"][left_out])
     assert sum("stands twice" in reason for _, reason in skipped) == 13
