@@ -56,6 +56,8 @@ def _checks(profile: str, paper: str, text: str, values: Values) -> Iterator[tup
         of_table = checks.setdefault(table, {})
         if kind == "outcomes":
             of_table[f"results/{profile}/audit/counts.csv"] = ""
+        elif kind == "claims":
+            of_table[f"results/{profile}/findings/claims_counted.csv"] = ""
         elif kind == "count":
             of_table[f"results/{profile}/{folder or paper}/{stem}.csv"] = ""
         else:
