@@ -115,7 +115,7 @@ OF_VERDICT = {
     EXACT: coverage.RUN_EXACT, PICKED: coverage.RUN_PICKED, NOT_REPRODUCED: coverage.RUN_DIFFERS,
 }  # fmt: skip
 SAID = {
-    "claims,": "all", "hold": claims.HOLDS, "holds": claims.HOLDS, "do": claims.FALLS,
+    "claims": "all", "hold": claims.HOLDS, "holds": claims.HOLDS, "do": claims.FALLS,
     "does": claims.FALLS, "are": claims.UNDECIDED, "is": claims.UNDECIDED,
     "cannot": claims.UNCHECKED,
 }  # fmt: skip
@@ -124,7 +124,7 @@ SAID = {
 def counts_told(text):
     """What a sentence on claims says, by class."""
     text = text.replace("hold in their direction", "direction")
-    return {SAID.get(word, word): int(n) for n, word in re.findall(r"(\d+) (\S+)", text)}
+    return {SAID.get(word, word): int(n) for n, word in re.findall(r"(\d+) (\w+)", text)}
 
 
 def recounted(profile, document):
