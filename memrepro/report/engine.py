@@ -49,7 +49,7 @@ from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
-from memrepro.report.profile import difference, exclusion_cells
+from memrepro.report.profile import exclusion_cells
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.specs import (
@@ -220,17 +220,16 @@ class Tables:
         own, *others = [place_of(one) for one in self._sides(spec)]
         now = self._values(own)
         note = self._note(spec, cell.row)
-        if spec.get("before"):
-            text, sources = difference(self._values(others[0]), now), [others[0], own]
-        else:
-            value = float(now["value"].mean())
-            if others:
-                value -= float(self._values(others[0])["value"].mean())
-            text, sources = number(value), [own, *others]
         cell = cell._replace(
-            reproduced=text, n=len(now), verdict=str(spec.get("verdict", NOT_COMPARABLE)),
-            note=note, sources=write_sources(sources),
-        )  # fmt: skip
+            n=len(now), verdict=str(spec.get("verdict", NOT_COMPARABLE)), note=note
+        )
+        if spec.get("before"):
+            found = self.runs.compare(own.run, self._values(others[0]), now)
+            return cell._replace(comparison=found, sources=write_sources([others[0], own]))
+        value = float(now["value"].mean())
+        if others:
+            value -= float(self._values(others[0])["value"].mean())
+        cell = cell._replace(reproduced=number(value), sources=write_sources([own, *others]))
         if cell.reported and "verdict" not in spec:
             verdict = judge(cell.reported, value, bool(spec.get("picked")))
             cell = cell._replace(verdict=verdict.label, term=verdict.term)

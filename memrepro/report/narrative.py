@@ -29,11 +29,9 @@ from memrepro.audit.counts import counts_in_words
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.tables import Cell, wide
+from memrepro.report.tables import Cell, cell_of, wide
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
-_INTERVAL = re.compile(r"([+-]\d+\.\d+) \[([+-]\d+\.\d+), ([+-]\d+\.\d+)\]")
-_MOVED = re.compile(r", won (\d+), lost (\d+)")
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 _PACKAGES = {"audit": "memrepro.audit"}  # the one report that is of no document
 MOST_ROWS = 40  # of a table in a report: what is longer is a file to open
@@ -108,8 +106,7 @@ class Values:
             raise MemreproError(
                 f"{{{place}}} names {len(found) or 'no'} cells: the row's columns are {known}"
             )
-        values = found.iloc[0].to_dict()
-        return Cell(**{name: values.get(name, "") for name in Cell._fields})
+        return cell_of(found.iloc[0].to_dict())
 
     def _table(self, name: str) -> pd.DataFrame:
         if name not in self._tables:
@@ -168,33 +165,25 @@ def _typeset(text: str) -> str:
 
 
 def _difference(cell: Cell) -> str:
-    found = _INTERVAL.search(cell.reproduced)
-    return _typeset(found[0]) if found else ""
+    """A difference with its interval and what was resampled."""
+    if (found := cell.comparison) is None:
+        return ""
+    return _typeset(f"{found.difference:+.4f} {found.ends[:-1]} by {found.unit_text}]")
 
 
 def _effect(cell: Cell) -> str:
-    """A difference in words: which way it points, if its interval leaves out 0."""
-    found = _INTERVAL.search(cell.reproduced)
-    if not found:
-        return ""
-    _, low, high = map(float, found.groups())
-    words = "a gain" if low > 0 else "a loss" if high < 0 else "no clear change"
-    return f"{words}, {_typeset(found[0])}"
-
-
-def _moved(cell: Cell, place: int) -> str:
-    found = _MOVED.search(cell.reproduced)
-    return found[place] if found else ""
+    """The same after the word for it: 'a gain', 'a loss' or 'no clear change'."""
+    return f"{cell.comparison.effect}, {_difference(cell)}" if cell.comparison else ""
 
 
 # What a placeholder may ask of a cell.
 PARTS: Mapping[str, Callable[[Cell], str]] = {
-    "value": lambda cell: _typeset(_MOVED.sub("", cell.reproduced)),
+    "value": lambda cell: _difference(cell) or _typeset(cell.reproduced),
     "percent": lambda cell: f"{100 * float(cell.reproduced):.0f} %" if cell.reproduced else "",
     "difference": _difference,
     "effect": _effect,
-    "won": lambda cell: _moved(cell, 1),
-    "lost": lambda cell: _moved(cell, 2),
+    "won": lambda cell: str(cell.comparison.won) if cell.comparison else "",
+    "lost": lambda cell: str(cell.comparison.lost) if cell.comparison else "",
     "n": lambda cell: f"{int(cell.n):,}",
     "verdict": lambda cell: cell.verdict,
     "term": lambda cell: _typeset(cell.term),

@@ -43,7 +43,7 @@ def test_every_word_that_code_can_write_is_in_the_glossary():
         *verdicts.JUDGED, verdicts.NOT_RUN, verdicts.NOT_COMPARABLE, verdicts.NOT_IN_PAPER,
         verdicts.AGREES, verdicts.DIFFERS, verdicts.BY_READING, *coverage.OUTCOMES,
         finding.HOLDS, finding.FAILS, finding.TELLS, compared.HOLDS, compared.FAILS,
-        compared.UNDECIDED, UNCHECKED, *claims.CLASSES, study.HELPS, study.HARMS, study.OPEN,
+        verdicts.UNDECIDED, UNCHECKED, *claims.CLASSES, study.HELPS, study.HARMS, study.OPEN,
     }  # fmt: skip
     assert written <= set(words())
 

@@ -75,7 +75,7 @@ def test_what_is_refused(dataset, source, options, module, said):
 
 
 def plan(**sources):
-    entry = DatasetEntry("sample", "sample", {}, sources)
+    entry = DatasetEntry("sample", "sample", "question", {}, sources)
     return Plan({"toy": entry}, {}, {}, {}, Evaluation((), (), (), (), {}))
 
 

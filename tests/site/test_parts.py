@@ -3,13 +3,12 @@
 import json
 from collections import Counter
 
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.audit import coverage
-from memrepro.report.tables import Cell
+from memrepro.report.tables import Cell, cell_frame
 from memrepro.site.grid import grid
 from memrepro.site.items import titled
 from memrepro.site.marks import shares
@@ -25,7 +24,7 @@ def test_shares_count_every_number(outcomes):
 
 
 def frame(*cells):
-    return pd.DataFrame(cells, columns=list(Cell._fields)).astype(str)
+    return cell_frame(cells)
 
 
 def test_a_grid_has_every_cell_at_its_place():
