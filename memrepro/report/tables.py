@@ -41,8 +41,8 @@ class Cell(NamedTuple):
     term: str = ""
     note: str = ""
     sources: str = ""
-    comparison: Comparison | None = None
     printed: str = ""
+    comparison: Comparison | None = None
 
     @property
     def text(self) -> str:
@@ -61,12 +61,11 @@ class Cell(NamedTuple):
         return {**self._asdict(), "comparison": compared}
 
 
-# Of a csv: those of every table, and further ones of a table with comparisons; then `PRINTED`, of
-# one that has printed cells.
+# Of a csv: those of every table, one of a table with printed numbers, and of one with comparisons.
 COLUMNS = Cell._fields[:-2]
+PRINTED = "printed"
 _COUNTS = ("won", "lost", "tied", "groups")
 COMPARED = ("difference", "low", "high", "p", *_COUNTS, "unit")
-PRINTED = "printed"
 
 
 def number(value: float) -> str:
@@ -102,28 +101,27 @@ def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
 
 
 def cell_frame(cells: Iterable[Cell]) -> pd.DataFrame:
-    """Cells as a csv has them, all texts: `COLUMNS`, then `COMPARED` if one is a comparison.
+    """Cells as a csv has them, all texts.
 
-    The last is `PRINTED` if one stands beside a printed cell.
+    `COLUMNS`, then `PRINTED` if one has a place there, then `COMPARED` if one is a comparison.
     """
     made = list(cells)
-    texts = [[*map(str, cell._replace(reproduced=cell.text)[: len(COLUMNS)])] for cell in made]
-    frame = pd.DataFrame(texts, columns=list(COLUMNS), dtype="str")
-    if any(cell.comparison for cell in made):
-        numbers = [cell.comparison.as_dict() if cell.comparison else {} for cell in made]
-        texts = [
-            ["" if (v := one.get(name)) is None else str(v) for name in COMPARED] for one in numbers
-        ]
-        frame = frame.join(pd.DataFrame(texts, columns=list(COMPARED), dtype="str"))
-    if any(cell.printed for cell in made):
-        frame[PRINTED] = [cell.printed for cell in made]
-    return frame
+    texts = [[*map(str, cell._replace(reproduced=cell.text)[:-1])] for cell in made]
+    frame = pd.DataFrame(texts, columns=[*COLUMNS, PRINTED], dtype="str")
+    if not any(cell.printed for cell in made):
+        frame = frame[[*COLUMNS]]
+    if not any(cell.comparison for cell in made):
+        return frame
+    numbers = [cell.comparison.as_dict() if cell.comparison else {} for cell in made]
+    texts = [
+        ["" if (v := one.get(name)) is None else str(v) for name in COMPARED] for one in numbers
+    ]
+    return frame.join(pd.DataFrame(texts, columns=list(COMPARED), dtype="str"))
 
 
 def has_cells(columns: Iterable[str]) -> bool:
     """Whether a csv with these columns is a table of cells."""
-    own = tuple(name for name in columns if name != PRINTED)
-    return own in (COLUMNS, (*COLUMNS, *COMPARED))
+    return {*COLUMNS} <= {*columns}
 
 
 def read_cells(path: Path) -> list[Cell]:
@@ -133,14 +131,14 @@ def read_cells(path: Path) -> list[Cell]:
 
 def cell_of(line: Mapping[Any, Any]) -> Cell:
     """A line of a table's csv as a cell; columns that it lacks are ''."""
-    texts: dict[str, Any] = {name: str(line.get(name, "")) for name in COLUMNS}
+    texts: dict[str, Any] = {name: str(line.get(name, "")) for name in (*COLUMNS, PRINTED)}
     n, compared = int(texts.pop("n") or 0), None
     if line.get("unit"):
         found = {name: line[name] for name in COMPARED}
         found |= {name: float(found[name] or nan) for name in ("difference", "low", "high", "p")}
         found |= {name: int(found[name]) for name in _COUNTS}
         compared = Comparison(n=n, **found)
-    return Cell(**texts, n=n, comparison=compared, printed=str(line.get(PRINTED, "")))
+    return Cell(**texts, n=n, comparison=compared)
 
 
 def wide(cells: pd.DataFrame) -> pd.DataFrame:
@@ -190,6 +188,25 @@ def _text(reproduced: str, reported: str, verdict: str) -> str:
     printed = f"printed {reported}" if reported else ""
     remark = ", ".join(part for part in (printed, verdict) if part)
     return f"{reproduced} ({remark})" if reproduced and remark else reproduced or remark
+
+
+def by_place(frame: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """Row → column → what stands there, of a written table, or of a figure's data.
+
+    A row of data is named by its first columns, as many as tell rows apart.
+    """
+    if {"row", "column", "reproduced"} <= set(frame.columns):
+        rows: dict[str, dict[str, str]] = {name: {} for name in frame["row"]}
+        for row, column, value in frame[["row", "column", "reproduced"]].to_numpy():
+            rows[row][column] = value
+        return rows
+    columns = list(frame.columns)
+    keys = next(k for k in range(1, len(columns) + 1) if not frame.duplicated(columns[:k]).any())
+    values = columns[keys:]
+    return {
+        ", ".join(line[:keys]): dict(zip(values, line[keys:], strict=True))
+        for line in frame.to_numpy().tolist()
+    }
 
 
 def show(folder: Path, name: str) -> pd.DataFrame:

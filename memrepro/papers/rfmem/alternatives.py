@@ -70,7 +70,7 @@ def claims(_: Runs, table: Spec) -> Iterator[Cell]:
                 yield Cell(
                     text, f"{grid.encoder.short} R@{k}", "difference", f"{high - low:+.4f}", "",
                     len(now), NOT_COMPARABLE, "", table["note"], write_sources([*first, *second]),
-                    comparison=grid.compare(before, now), printed=place,
+                    place, grid.compare(before, now),
                 )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, verdict_cells
 
 _HAIR = 1e-9  # equal recalls may differ by a last bit
-WORDS = {EXACT: HOLDS, NOT_REPRODUCED: FAILS}
+WORDS = {EXACT: HOLDS, UNDECIDED: UNDECIDED, NOT_REPRODUCED: FAILS}
 _ROBUST_WORDS = {
     EXACT: "holds here",
     DIRECTION: "in this direction only: never below, but settings move it by more",
