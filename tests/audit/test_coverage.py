@@ -7,7 +7,7 @@ from memrepro.audit import counts, coverage
 from memrepro.audit.ledger import Entry
 from memrepro.audit.verdicts import NOT_RUN
 from memrepro.errors import MemreproError
-from memrepro.report.tables import Cell
+from memrepro.report.tables import COLUMNS, PRINTED
 
 
 def place(table, printed, reported, verdict, metric="recall@5", term="", note=""):
@@ -74,7 +74,7 @@ def project(tmp_path, monkeypatch):
         ("Concat − User-Only", "KU R@10", "recall_all@10", "0.010", "0.0100", 9, "exact", "", "",
          "", "table1 | Concat | KU R@10 & table1 | User-Only | KU R@10"),
     ]  # fmt: skip
-    pd.DataFrame(rows, columns=list(Cell._fields)).to_csv(folder / "table1.csv", index=False)
+    pd.DataFrame(rows, columns=[*COLUMNS, PRINTED]).to_csv(folder / "table1.csv", index=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -76,7 +76,17 @@ def judged(
         label, term = judge(shown, value, picked)
     told = write_sources(sources)
     return Cell(
-        row, column, metric, shown, text, n, label, term, note, told, printed if shown else ""
+        row,
+        column,
+        metric,
+        shown,
+        text,
+        n,
+        label,
+        term,
+        note,
+        told,
+        printed=printed if shown else "",
     )
 
 
