@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from memrepro.audit.tables import PROSE
+from memrepro.audit.tables import PROSE, reference
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN
 from memrepro.evaluate.comparison import Comparison
 from memrepro.report.checks import checked_rows
@@ -176,7 +176,18 @@ class Claims:
         return [one for found in self.compared.values() for one in found]
 
     def cells(self) -> Iterator[Cell]:
-        """The claims, one a row: the verdict here, and what it rests on."""
+        """The claims, one a row: the verdict here, what it rests on, and where it is printed."""
+        told = ((claim, claim.get("said")) for claim in self.data["claims"])
+        places = {
+            claim.get("row", said[1]): reference(*said)
+            for claim, said in told
+            if isinstance(said, list)
+        }
+        for cell in self._cells():
+            place = cell.printed or places.get(cell.row, "")
+            yield cell._replace(printed=place) if cell.reported else cell
+
+    def _cells(self) -> Iterator[Cell]:
         for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
             row, said = self._said(claim)
             claim = {"row": row, **claim}

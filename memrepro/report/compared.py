@@ -16,14 +16,14 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.audit.verdicts import NOT_COMPARABLE
+from memrepro.audit.verdicts import NOT_COMPARABLE, UNDECIDED
 from memrepro.evaluate.comparison import QUESTION, Comparison
 from memrepro.evaluate.multiple import holm
 from memrepro.report import figures
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.tables import Cell
 
-HOLDS, FAILS, UNDECIDED = "holds here", "does not hold here", "undecided"
+HOLDS, FAILS = "holds here", "does not hold here"
 TESTED = (
     "'holds here': every comparison is above 0 by its 95 % interval and by sign flips of the data "
     "set's unit, after Holm's correction within this claim alone; 'does not hold here': one is "

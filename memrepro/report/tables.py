@@ -26,8 +26,9 @@ class Cell(NamedTuple):
 
     `reported` is the string as printed and `reproduced` has four digits; each is '' where there
     is none, never 0. `term` is what decided the verdict, `note` what a reader must know besides,
-    `sources` what the number was computed from (`report.sources`). A cell with a `comparison` is
-    made without `reproduced`, which is its text once the table is written.
+    `sources` what the number was computed from (`report.sources`), `printed` where the document
+    prints `reported` (`audit.tables.reference`): several cells where it follows from them. A cell
+    with a `comparison` is made without `reproduced`, which is its text once the table is written.
     """
 
     row: str
@@ -40,6 +41,7 @@ class Cell(NamedTuple):
     term: str = ""
     note: str = ""
     sources: str = ""
+    printed: str = ""
     comparison: Comparison | None = None
 
     @property
@@ -59,8 +61,9 @@ class Cell(NamedTuple):
         return {**self._asdict(), "comparison": compared}
 
 
-# Of a csv: those of every table, and further ones of a table with comparisons.
-COLUMNS = Cell._fields[:-1]
+# Of a csv: those of every table, one of a table with printed numbers, and of one with comparisons.
+COLUMNS = Cell._fields[:-2]
+PRINTED = "printed"
 _COUNTS = ("won", "lost", "tied", "groups")
 COMPARED = ("difference", "low", "high", "p", *_COUNTS, "unit")
 
@@ -73,8 +76,9 @@ def number(value: float) -> str:
 def verdict_cells(verdict: Cell, found: Mapping[str, str | Comparison]) -> Iterator[Cell]:
     """A verdict, and what it rests on in further columns: of one row, metric, n and note."""
     yield verdict
+    further = verdict._replace(reported="", verdict="", term="", printed="")
     for column, one in found.items():
-        yield verdict._replace(column=column, reported="", verdict="", term="").filled(one)
+        yield further._replace(column=column).filled(one)
 
 
 def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
@@ -97,10 +101,15 @@ def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
 
 
 def cell_frame(cells: Iterable[Cell]) -> pd.DataFrame:
-    """Cells as a csv has them, all texts: `COLUMNS`, then `COMPARED` if one is a comparison."""
+    """Cells as a csv has them, all texts.
+
+    `COLUMNS`, then `PRINTED` if one has a place there, then `COMPARED` if one is a comparison.
+    """
     made = list(cells)
     texts = [[*map(str, cell._replace(reproduced=cell.text)[:-1])] for cell in made]
-    frame = pd.DataFrame(texts, columns=list(COLUMNS), dtype="str")
+    frame = pd.DataFrame(texts, columns=[*COLUMNS, PRINTED], dtype="str")
+    if not any(cell.printed for cell in made):
+        frame = frame[[*COLUMNS]]
     if not any(cell.comparison for cell in made):
         return frame
     numbers = [cell.comparison.as_dict() if cell.comparison else {} for cell in made]
@@ -112,7 +121,7 @@ def cell_frame(cells: Iterable[Cell]) -> pd.DataFrame:
 
 def has_cells(columns: Iterable[str]) -> bool:
     """Whether a csv with these columns is a table of cells."""
-    return tuple(columns) in (COLUMNS, (*COLUMNS, *COMPARED))
+    return {*COLUMNS} <= {*columns}
 
 
 def read_cells(path: Path) -> list[Cell]:
@@ -122,7 +131,7 @@ def read_cells(path: Path) -> list[Cell]:
 
 def cell_of(line: Mapping[Any, Any]) -> Cell:
     """A line of a table's csv as a cell; columns that it lacks are ''."""
-    texts: dict[str, Any] = {name: str(line.get(name, "")) for name in COLUMNS}
+    texts: dict[str, Any] = {name: str(line.get(name, "")) for name in (*COLUMNS, PRINTED)}
     n, compared = int(texts.pop("n") or 0), None
     if line.get("unit"):
         found = {name: line[name] for name in COMPARED}
@@ -179,6 +188,25 @@ def _text(reproduced: str, reported: str, verdict: str) -> str:
     printed = f"printed {reported}" if reported else ""
     remark = ", ".join(part for part in (printed, verdict) if part)
     return f"{reproduced} ({remark})" if reproduced and remark else reproduced or remark
+
+
+def by_place(frame: pd.DataFrame) -> dict[str, dict[str, str]]:
+    """Row → column → what stands there, of a written table, or of a figure's data.
+
+    A row of data is named by its first columns, as many as tell rows apart.
+    """
+    if {"row", "column", "reproduced"} <= set(frame.columns):
+        rows: dict[str, dict[str, str]] = {name: {} for name in frame["row"]}
+        for row, column, value in frame[["row", "column", "reproduced"]].to_numpy():
+            rows[row][column] = value
+        return rows
+    columns = list(frame.columns)
+    keys = next(k for k in range(1, len(columns) + 1) if not frame.duplicated(columns[:k]).any())
+    values = columns[keys:]
+    return {
+        ", ".join(line[:keys]): dict(zip(values, line[keys:], strict=True))
+        for line in frame.to_numpy().tolist()
+    }
 
 
 def show(folder: Path, name: str) -> pd.DataFrame:

@@ -72,7 +72,7 @@ def numbers(found: Collection[Item]) -> pd.DataFrame:
     frames = [item.frame.assign(table=item.name) for item in found if item.kind == "table"]
     if not frames:
         return pd.DataFrame(columns=[*COLUMNS, "table"])
-    return pd.concat(frames, ignore_index=True)
+    return pd.concat(frames, ignore_index=True).fillna("")
 
 
 def folder(profile: str, paper: str) -> Path:

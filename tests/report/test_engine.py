@@ -52,7 +52,11 @@ FILES = {
             level: session
             k: 5
             notes: true
-            rows: {Plain: plain, Ours: better, Theirs: {why: nobody has it}}
+            rows:
+              Plain: plain
+              Ours: better
+              Theirs: {why: nobody has it}
+              'Plain, chosen': {as: plain, printed_row: Plain, picked: true}
             columns:
               R@5: {metric: recall_all}
               R@5 hard: {metric: recall_all, kind: hard}
@@ -185,6 +189,9 @@ def test_a_printed_cell_is_judged_and_names_its_run(tables):
     assert (cell["reported"], cell["reproduced"], cell["n"]) == ("0.50", "0.5000", str(N))
     assert (cell["verdict"], cell["note"]) == ("exact", "the second column is hard")
     assert read_sources(cell["sources"]) == [RunSource("toy-plain", "", "session", "recall_all", 5)]
+    assert cell["printed"] == "table1 | Plain | R@5"
+    chosen = tables["table1"]["Plain, chosen", "R@5"]
+    assert (chosen["verdict"], chosen["printed"]) == ("picked", cell["printed"])
     hard = tables["table1"]["Plain", "R@5 hard"]
     assert (hard["n"], hard["verdict"]) == (str(N // 2), "not reproduced")
     assert read_sources(hard["sources"])[0].kind == "hard"
@@ -254,6 +261,7 @@ def test_claims_get_a_verdict_or_the_reason_why_not(tables):
         "no one knows": "cannot be checked here", "ours wins by another metric": "",
     }  # fmt: skip
     assert verdicts["ours wins"]["reported"] == "ours is better"
+    assert verdicts["ours wins"]["printed"] == "prose | §1: ours wins | printed"
     assert verdicts["lost wins"]["verdict"] == NOT_RUN
     runs = [source.run for source in read_sources(verdicts["ours wins"]["sources"])]
     assert runs == ["toy-plain", "toy-better"]

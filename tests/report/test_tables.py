@@ -29,6 +29,9 @@ def test_the_csv_is_the_contract(tmp_path):
     assert list(table.columns)[:7] == contract
     assert table.loc[1, "reproduced"] == ""
     assert table.loc[1, "verdict"] == "not run"
+    assert "printed" not in table
+    write_cells([*CELLS[1:], CELLS[0]._replace(printed="t | a | b")], tmp_path, "t")
+    assert read_table(tmp_path / "t.csv")["printed"].tolist() == ["", "", "t | a | b"]
 
 
 def test_wide_keeps_the_order_and_shows_both_numbers(tmp_path):

@@ -6,6 +6,7 @@ all-mpnet-base-v2 and all-MiniLM-L6-v2, each held against familiarity.
 
 from collections.abc import Iterator
 
+from memrepro.audit.tables import join_references, reference
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.similarity import Doubles
 from memrepro.papers.rfmem.cells import printed_rows, row_cells
@@ -59,7 +60,9 @@ def claims(_: Runs, table: Spec) -> Iterator[Cell]:
     for text, (name, *pair) in table["claims"].items():
         shown, paths = printed_rows(name), table["paths"][name]
         for k in CUTOFFS:
-            high, low = (float(shown[", ".join(row)][f"R@{k} Overall"]) for row in pair)
+            column, rows = f"R@{k} Overall", [", ".join(row) for row in pair]
+            high, low = (float(shown[row][column]) for row in rows)
+            place = join_references(reference(name, row, column) for row in rows)
             for grid in (grid for grid in grids_of(OPEN) if grid.k == k):
                 (now, second), (before, first) = (
                     recall_in(grid, paths[block], row) for block, row in pair
@@ -67,7 +70,7 @@ def claims(_: Runs, table: Spec) -> Iterator[Cell]:
                 yield Cell(
                     text, f"{grid.encoder.short} R@{k}", "difference", f"{high - low:+.4f}", "",
                     len(now), NOT_COMPARABLE, "", table["note"], write_sources([*first, *second]),
-                    grid.compare(before, now),
+                    place, grid.compare(before, now),
                 )  # fmt: skip
 
 

@@ -65,16 +65,23 @@ def row_cells(
 
 def judged(
     row: str, column: str, metric: str, shown: str, text: str, value: float | None, n: int,
-    note: str = "", sources: Iterable[Source] = (),
+    note: str = "", sources: Iterable[Source] = (), printed: str = "", picked: bool = False,
 ) -> Cell:  # fmt: skip
-    """A cell judged by the printed string, '' for none; without a value it is not comparable."""
+    """A cell judged by the printed string, '' for none; without a value it is not comparable.
+
+    `printed` is where that string is printed, `picked` whether a setting was chosen to meet it.
+    """
     label, term = NOT_IN_PAPER if not shown else NOT_COMPARABLE, ""
     if shown and value is not None:
-        label, term = judge(shown, value)
+        label, term = judge(shown, value, picked)
     told = write_sources(sources)
-    return Cell(row, column, metric, shown, text, n, label, term, note, told)
+    return Cell(
+        row, column, metric, shown, text, n, label, term, note, told, printed if shown else ""
+    )
 
 
-def missing(row: str, column: str, metric: str, why: str, shown: str = "") -> Cell:
+def missing(
+    row: str, column: str, metric: str, why: str, shown: str = "", printed: str = ""
+) -> Cell:
     """A cell that was not run, and why."""
-    return Cell(row, column, metric, shown, "", 0, NOT_RUN, note=why)
+    return Cell(row, column, metric, shown, "", 0, NOT_RUN, note=why, printed=printed)

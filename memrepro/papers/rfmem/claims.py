@@ -12,25 +12,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER
+from memrepro.audit.verdicts import (
+    DIRECTION,
+    EXACT,
+    NOT_COMPARABLE,
+    NOT_IN_PAPER,
+    NOT_REPRODUCED,
+    UNDECIDED,
+)
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.comparison import LEVEL, Comparison
 from memrepro.evaluate.multiple import holm
 from memrepro.papers.rfmem.cells import ranking_of, row_cells, signed
 from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, GATE, OPEN, TAU, TAUS, Grid, grids_of
 from memrepro.papers.rfmem.sensitivity import RECOLLECTION, Row, rows_of
-from memrepro.report.compared import FAILS, HOLDS, UNDECIDED, signs
+from memrepro.report.compared import FAILS, HOLDS, signs
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, verdict_cells
 
 _HAIR = 1e-9  # equal recalls may differ by a last bit
-WORDS = {"exact": HOLDS, "not reproduced": FAILS}
+WORDS = {EXACT: HOLDS, UNDECIDED: UNDECIDED, NOT_REPRODUCED: FAILS}
 _ROBUST_WORDS = {
-    "exact": "holds here",
-    "direction only": "in this direction only: never below, but settings move it by more",
-    "not reproduced": "does not hold here: the gain's sign depends on the setting",
+    EXACT: "holds here",
+    DIRECTION: "in this direction only: never below, but settings move it by more",
+    NOT_REPRODUCED: "does not hold here: the gain's sign depends on the setting",
 }
 
 
@@ -111,9 +118,9 @@ def of_path(every: Sequence[PathComparison], claim: Spec) -> Iterator[Cell]:
     right = sum(sign * one.difference > hair for one in found)
     known = [sign * one for one in signs(found)]
     answer = FAILS if -1 in known else HOLDS if set(known) == {1} else UNDECIDED
-    label = {HOLDS: "exact", FAILS: "not reproduced"}.get(answer, NOT_COMPARABLE)
+    label = {HOLDS: EXACT, FAILS: NOT_REPRODUCED}.get(answer, UNDECIDED)
     if answer == UNDECIDED and right == count:
-        label = "direction only"
+        label = DIRECTION
     p = [one.p for one in found]
     clear = sum(one.low > 0 if sign > 0 else one.high < 0 for one in found)
     texts = {
@@ -167,7 +174,7 @@ def robust(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
             f"{grid.encoder.name} R@{grid.k}: {up} of {len(over)} above, {down} below, "
             f"{signed(over.min())} to {signed(over.max())}, at Table 2's setting {signed(gain)}"
         )
-    label = "not reproduced" if below else "exact" if small else "direction only"
+    label = NOT_REPRODUCED if below else EXACT if small else DIRECTION
     yield from _untested(claim, grids, label, f"{total} settings", f"{above} of {total}, {below} "
                          "against", texts, _ROBUST_WORDS[label])  # fmt: skip
 
@@ -210,7 +217,7 @@ def best_between(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
             for name, found in values.items()
         )
         texts.append(f"{grid.encoder.name} R@{grid.k}: best at {at}")
-    label = "exact" if all(inside) else "not reproduced"
+    label = EXACT if all(inside) else NOT_REPRODUCED
     yield from _untested(claim, grids, label, f"{len(inside)} grids",
                          f"{sum(inside)} of {len(inside)}", texts)  # fmt: skip
 
@@ -223,7 +230,7 @@ def all_familiar(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
         first = f"from τ = {most.min():.2f}" if len(most) else "at no τ tried"
         late.append(bool(grid.familiar(claim["tau"]).all()))
         texts.append(f"{grid.encoder.name} R@{grid.k}: all questions take familiarity {first}")
-    label = "exact" if all(late) else "not reproduced"
+    label = EXACT if all(late) else NOT_REPRODUCED
     yield from _untested(claim, grids, label, f"{len(late)} grids", f"{sum(late)} of {len(late)}",
                          texts)  # fmt: skip
 
@@ -242,7 +249,7 @@ def moves(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
         right, total = right + own, total + len(steps)
         texts.append(f"{grid.encoder.name} R@{k}: {own} of {len(steps)} steps "
                      f"{'rise' if sign > 0 else 'fall'}, {signed(steps.sum())} in all")  # fmt: skip
-    yield from _untested(claim, grids, "exact" if right == total else "not reproduced",
+    yield from _untested(claim, grids, EXACT if right == total else NOT_REPRODUCED,
                          f"{total} steps", f"{right} of {total}", texts,
                          further=sources)  # fmt: skip
 
@@ -263,7 +270,7 @@ def above_at_every_k(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
         above, total = above + sum(own), total + len(own)
         told = f", and from K = {same[0]} every question is familiar" if same else ""
         texts.append(f"{grid.encoder.name}: above both at {sum(own)} of {len(own)} K{told}")
-    yield from _untested(claim, grids, "exact" if above == total else "not reproduced",
+    yield from _untested(claim, grids, EXACT if above == total else NOT_REPRODUCED,
                          f"{total} K", f"{above} of {total}", texts,
                          further=sources)  # fmt: skip
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
+from memrepro.audit.tables import join_references, reference
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.comparison import Comparison
 from memrepro.papers.rfmem.cells import judged, printed_rows, row_cells, signed
@@ -63,12 +64,13 @@ def rows_of(grid: Grid) -> list[Row]:
     return rows
 
 
-def printed_gain(encoder: str, path: str, column: str) -> str:
-    """A printed number less familiarity's, at four digits; '' where the paper has none."""
-    printed, row = printed_rows("table2"), f"{encoder} {path.split(',')[0]}"
-    if row not in printed:
-        return ""
-    return signed(float(printed[row][column]) - float(printed[f"{encoder} Famili."][column]))
+def printed_gain(encoder: str, path: str, column: str) -> tuple[str, str]:
+    """A printed number less familiarity's, at four digits, and both places; '' without one."""
+    printed, base = printed_rows("table2"), f"{encoder} Famili."
+    if (row := f"{encoder} {path.split(',')[0]}") not in printed:
+        return "", ""
+    gain = signed(float(printed[row][column]) - float(printed[base][column]))
+    return gain, join_references(reference("table2", one, column) for one in (row, base))
 
 
 def gains(_: Runs, table: Spec) -> Iterator[Cell]:
@@ -77,11 +79,12 @@ def gains(_: Runs, table: Spec) -> Iterator[Cell]:
         grid, metric = row.grid, f"gain in recall@{row.grid.k}"
         for column, kind, mask in grid.columns():
             found, title = grid.compare(grid.familiarity, row.recall, mask), f"R@{grid.k} {column}"
-            shown = printed_gain(grid.encoder.name, row.path, title)
+            shown, place = printed_gain(grid.encoder.name, row.path, title)
             name = f"{grid.encoder.name} {row.path}, {title}"
             note, sources = table["after" if shown else "unprinted"], grid.sources(*BOTH, kind=kind)
             gain, base = found.difference, float(grid.familiarity[mask].mean())
-            yield judged(name, "gain", metric, shown, signed(gain), gain, found.n, note, sources)
+            yield judged(name, "gain", metric, shown, signed(gain), gain, found.n, note, sources,
+                         place, picked=row.path != GATED)  # fmt: skip
             tested = {"with its interval": found}
             yield from row_cells(name, metric, tested, found.n, table["note"], sources, "")
             for what, values in row.spreads.items():

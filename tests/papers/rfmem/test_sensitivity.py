@@ -184,7 +184,7 @@ def better_path(row, difference):
     [
         (np.full(40, 0.5), "exact"),
         (np.array([0.5] + [0.0] * 39), "direction only"),
-        (np.zeros(40), "not comparable"),
+        (np.zeros(40), "undecided"),
         (np.full(40, -0.5), "not reproduced"),
     ],
 )
