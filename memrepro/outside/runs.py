@@ -171,7 +171,7 @@ def check_rows(
         level: what the docs are; by default the level that knows most of them.
 
     Raises:
-        MemreproError: if they name no known question.
+        MemreproError: if they name no known question, or no known doc.
     """
     found: dict[str, list[str]] = {}
     asked = rows["query_id"].isin(list(known.memory_of))
@@ -199,7 +199,7 @@ def check_rows(
     )
     if not rows["known"].any():
         raise MemreproError(
-            f"{path} ranks no doc of {called}: its docs are such as {rows['doc_id'].iloc[0]!r}, "
+            f"{where} ranks no doc of {called}: its docs are such as {rows['doc_id'].iloc[0]!r}, "
             f"and those of the {level}s of {called} such as "
             f"{min(known.held.get((level, memories.iloc[0]), frozenset()), default='none')!r}"
         )
