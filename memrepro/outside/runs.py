@@ -171,7 +171,7 @@ def check_rows(
         level: what the docs are; by default the level that knows most of them.
 
     Raises:
-        MemreproError: if they name no known question.
+        MemreproError: if they name no known question, or no known doc.
     """
     found: dict[str, list[str]] = {}
     asked = rows["query_id"].isin(list(known.memory_of))
