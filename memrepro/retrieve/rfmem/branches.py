@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -48,13 +48,14 @@ class Branches(ABC):
 
     def taken(self, which: Ints) -> Self:
         """Some of the branches, in the order in which they are named."""
-        arrays = {name: getattr(self, name)[which] for name in self.of_branches}
+        arrays: dict[str, Any] = {name: getattr(self, name)[which] for name in self.of_branches}
         return replace(self, **arrays)
 
     def joined(self, others: Self) -> Self:
         """These branches, then others of the same corpus."""
-        pairs = {name: (getattr(self, name), getattr(others, name)) for name in self.of_branches}
-        return replace(self, **{name: np.concatenate(pair) for name, pair in pairs.items()})
+        pairs = ((name, getattr(self, name), getattr(others, name)) for name in self.of_branches)
+        arrays: dict[str, Any] = {name: np.concatenate(both) for name, *both in pairs}
+        return replace(self, **arrays)
 
 
 @dataclass(frozen=True)
