@@ -96,7 +96,12 @@ def test_faiss_is_of_one_version_for_a_cpu_and_for_a_gpu_and_never_both():
     assert f"torch=={PINS['torch']}" in EXTRAS["pipeline"]
 
 
-@pytest.mark.parametrize("name", [*sorted(PINS), "faiss-gpu"])
+def test_the_memory_wants_a_part_of_the_pipeline_and_no_other_version():
+    assert set(EXTRAS["memory"]) < set(EXTRAS["pipeline"])
+    assert EXTRAS["mcp"][0] == "memrepro[memory]"
+
+
+@pytest.mark.parametrize("name", [*sorted(PINS), "faiss-gpu", "mcp"])
 def test_every_direct_dependency_has_its_reason(name):
     reasons = (ROOT / "docs" / "dependencies.md").read_text()
     assert re.search(rf"^\| `{re.escape(name)}` \|", reasons, re.M)

@@ -140,9 +140,16 @@ def model_card(name: str) -> ModelCard:
 
 
 def cache_folder() -> Path:
-    """`$MEMREPRO_CACHE`, or `.cache` in the repository: outside DVC, safe to delete."""
-    named = os.environ.get("MEMREPRO_CACHE")
-    return Path(named) if named else atomic.root() / ".cache"
+    """`$MEMREPRO_CACHE`, or `.cache` in the repository, or outside one the user's own cache.
+
+    It is outside DVC, and safe to delete.
+    """
+    if named := os.environ.get("MEMREPRO_CACHE"):
+        return Path(named)
+    try:
+        return atomic.root() / ".cache"
+    except MemreproError:  # an installed package, outside a repository
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memrepro"
 
 
 def model_folder(name: str) -> Path:

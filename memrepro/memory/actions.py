@@ -5,62 +5,149 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pandas as pd
 
 from memrepro.encode.encoder import HashEncoder
-from memrepro.encode.load import load_encoder
 from memrepro.errors import MemreproError, printable
+from memrepro.files.atomic import read_yaml
 from memrepro.memory import control
+from memrepro.memory.exchange.importers import OWN, form_of, read_chats
 from memrepro.memory.folders import user_folder
-from memrepro.memory.memory import Mode, TieredMemory
-from memrepro.memory.settings import Settings
+from memrepro.memory.language.conflicts import by_shared_words
+from memrepro.memory.memory import Mode
+from memrepro.memory.settings import NAMED
+from memrepro.memory.times import seconds, shown
+from memrepro.memory.user_memory import Memory, users
 from memrepro.retrieve.tiered.keys.segments import Message
 
 _HASH = "hash-"
-_PATIENT_MS = 10_000.0
 
 Rows = list[dict[str, Any]]
 # Rows are a table for people; a text is for them alone, and one object for programs alone.
 Result = Rows | dict[str, Any] | str
 
 
-def _opened(arguments: argparse.Namespace, mode: Mode = "write") -> TieredMemory:
+def _opened(arguments: argparse.Namespace, mode: Mode = "write", *, create: bool = False) -> Memory:
     name = arguments.encoder
     # For tests: without a model.
     hashed = name.startswith(_HASH) and name.removeprefix(_HASH).isdecimal()
-    encoder = HashEncoder(int(name.removeprefix(_HASH))) if hashed else load_encoder(name)
-    # Each command's first search is its only one, and a model's first call is slow.
-    settings = Settings(dense_ms=_PATIENT_MS)
-    return TieredMemory(arguments.root, arguments.user, encoder, settings, mode=mode)
+    return Memory(
+        arguments.root, arguments.user, arguments.timezone, mode=mode, create=create,
+        encoder=HashEncoder(int(name.removeprefix(_HASH))) if hashed else name,
+        settings=arguments.settings, reencode=arguments.reencode, **_by_model(arguments),
+    )  # fmt: skip
+
+
+def _by_model(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What makes facts and decides on them, where a model is named."""
+    if not arguments.model:
+        return {}
+    from memrepro.llm.choose import language_model
+    from memrepro.llm.records import AnswerStore
+    from memrepro.memory.language.conflicts import ModelDecider
+    from memrepro.memory.language.extract import ModelExtractor
+
+    entry = read_yaml(arguments.model)
+    # Its answers quote messages: they lie where the memories do.
+    answers = AnswerStore(arguments.root / "answers.sqlite")
+    model = language_model(arguments.model.stem, entry, answers, "memory")
+    return {"extract": ModelExtractor(model), "decide": ModelDecider(model, by_shared_words)}
+
+
+def _zone(arguments: argparse.Namespace) -> ZoneInfo:
+    return ZoneInfo(arguments.timezone)
+
+
+def _now(arguments: argparse.Namespace) -> float:
+    return seconds(arguments.now, _zone(arguments)) if arguments.now else time.time()
 
 
 def _add(arguments: argparse.Namespace) -> Result:
-    messages = read_messages(arguments.file)
-    with _opened(arguments) as memory:
-        return [asdict(memory.add(messages))]
+    if arguments.text:
+        with _opened(arguments, create=True) as memory:
+            return [{"added": key} for key in memory.add(arguments.text)]
+    if not arguments.file:
+        raise MemreproError("there is nothing to add: name a file, or give --text")
+    messages = read_messages(arguments.file, _zone(arguments))
+    with _opened(arguments, create=True) as memory:
+        return [asdict(memory.tiers.add(messages))]
 
 
 def _search(arguments: argparse.Namespace) -> Result:
-    now = seconds(arguments.now or time.time())
     with _opened(arguments, "read" if arguments.read else "write") as memory:
-        answer = memory.search(arguments.query, now, arguments.channel)
+        found = memory.search(
+            arguments.query, arguments.k, channel=arguments.channel, now=_now(arguments),
+            where=_where(arguments), threshold=arguments.threshold,
+        )  # fmt: skip
     if arguments.json:
-        return asdict(answer)
-    for failure in answer.failures:
+        hits = [{**asdict(hit), "at": hit.at.isoformat()} for hit in found]
+        return {"step": found.step, "says": found.says, "failures": found.failures, "hits": hits}
+    for failure in found.failures:
         print(f"not by {failure}")
-    return answer.says or [
-        {"tier": item.tier, "score": f"{item.score:.3f}", "said": shown(item.at),
-         "text": item.text, "messages": ", ".join(item.message_ids)}
-        for item in answer.items
+    if found.says:
+        print(_line(found.says))
+    return [
+        {"score": f"{hit.score:.3f}", "said": hit.at.isoformat(timespec="seconds"),
+         "by": hit.role, "text": hit.text, "message": hit.id}
+        for hit in found
     ]  # fmt: skip
 
 
-def _list(arguments: argparse.Namespace) -> Result:
+def _where(arguments: argparse.Namespace) -> dict[str, object]:
+    pairs = [one.partition("=") for one in arguments.where]
+    if odd := next((name for name, sign, _ in pairs if not sign), None):
+        raise MemreproError(f"--where {odd}: it must be NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+def _context(arguments: argparse.Namespace) -> Result:
+    with _opened(arguments, "read" if arguments.read else "write") as memory:
+        text = memory.context(arguments.query, arguments.tokens, now=_now(arguments))
+    return {"context": text} if arguments.json else printed_lines(text)
+
+
+def _facts(arguments: argparse.Namespace) -> Result:
     with _opened(arguments, "read") as memory:
+        zone = _zone(arguments)
+        if arguments.history:
+            return [
+                {"said": shown(one.at, zone), "operation": one.operation, "text": one.text,
+                 "reason": one.reason}
+                for one in memory.history(arguments.history)
+            ]  # fmt: skip
+        held = memory.as_of(arguments.as_of or _now(arguments))
+        return [
+            {"fact_id": one.fact.fact_id, "category": one.fact.category, "text": one.fact.text,
+             "since": one.since.isoformat(), "until": one.until.isoformat() if one.until else ""}
+            for one in held
+        ]  # fmt: skip
+
+
+def _forget(arguments: argparse.Namespace) -> Result:
+    with _opened(arguments) as memory:
+        gone = memory.forget(arguments.what, dry_run=arguments.dry_run)
+    done = "would go" if arguments.dry_run else "gone"
+    return [{done: hit.id, "said": hit.at.isoformat(), "text": hit.text} for hit in gone]
+
+
+def _users(arguments: argparse.Namespace) -> Result:
+    return [{"user": user} for user in users(arguments.root)]
+
+
+def _settings(arguments: argparse.Namespace) -> Result:
+    rows = [{"settings": name, **asdict(one)} for name, one in NAMED.items()]
+    changed = {key for key in rows[0] if len({str(row[key]) for row in rows}) > 1}
+    return [{key: str(row[key]) for key in row if key in changed} for row in rows]
+
+
+def _list(arguments: argparse.Namespace) -> Result:
+    with _opened(arguments, "read") as opened:
+        memory = opened.tiers
         if arguments.what == "messages":
             return [{**asdict(one), "at": shown(one.at)} for one in control.messages(memory)]
         if arguments.what == "segments":
@@ -84,12 +171,15 @@ def _delete(arguments: argparse.Namespace) -> Result:
             raise MemreproError(f"{arguments.root} has no memory of {arguments.user!r}")
         control.delete_user(arguments.root, arguments.user)
         return [{"deleted": "everything"}]
-    with _opened(arguments) as memory:
+    with _opened(arguments) as opened:
+        memory = opened.tiers
         if arguments.fact:
             control.delete_fact(memory, arguments.fact)
             return [{"deleted": f"fact {arguments.fact}"}]
         if arguments.between:
-            n = control.delete_between(memory, *map(seconds, arguments.between))
+            n = control.delete_between(
+                memory, *(seconds(t, _zone(arguments)) for t in arguments.between)
+            )
         else:
             control.delete_messages(memory, arguments.message)
             n = len(arguments.message)
@@ -98,57 +188,71 @@ def _delete(arguments: argparse.Namespace) -> Result:
 
 def _edit(arguments: argparse.Namespace) -> Result:
     edit = control.edit_message if arguments.message else control.edit_fact
-    which, now = arguments.message or arguments.fact, seconds(arguments.now or time.time())
+    which, now = arguments.message or arguments.fact, _now(arguments)
     with _opened(arguments) as memory:
-        edit(memory, which, arguments.text, now)
+        edit(memory.tiers, which, arguments.text, now)
     return [{"edited": which}]
 
 
 def _pause(arguments: argparse.Namespace) -> Result:
     with _opened(arguments) as memory:
-        control.pause(memory)
+        control.pause(memory.tiers)
     return [{"memory": "paused"}]
 
 
 def _resume(arguments: argparse.Namespace) -> Result:
     with _opened(arguments) as memory:
-        control.resume(memory)
+        control.resume(memory.tiers)
     return [{"memory": "resumed"}]
 
 
 def _export(arguments: argparse.Namespace) -> Result:
     with _opened(arguments, "read") as memory:
-        control.export(memory, arguments.file)
+        memory.export(arguments.file)
     return [{"exported": str(arguments.file)}]
 
 
 def _import(arguments: argparse.Namespace) -> Result:
-    with _opened(arguments) as memory:
-        control.import_(memory, arguments.file)
-        n = len(control.messages(memory))
-    return [{"imported": f"{n} messages"}]
+    form = arguments.format or form_of(arguments.file)
+    chats = None if form == OWN else read_chats(arguments.file, form)
+    with _opened(arguments, create=True) as memory:
+        if chats is None:
+            memory.import_(arguments.file)
+            n = len(memory.messages())
+        else:
+            n = len(memory.add(chats))
+    return [{"imported": f"{n} messages", "from": form}]
+
+
+def serve(arguments: argparse.Namespace) -> None:
+    """Serve a memory to agents until its input ends."""
+    from memrepro.memory.exchange.serve import server
+
+    with _opened(arguments, create=True) as memory:
+        server(memory).run("stdio")
 
 
 def _maintain(arguments: argparse.Namespace) -> Result:
-    now = seconds(arguments.now or time.time())
+    now = _now(arguments)
     with _opened(arguments) as memory:
-        return [asdict(memory.maintain(now))]
+        return [asdict(memory.tiers.maintain(now))]
 
 
 def _metrics(arguments: argparse.Namespace) -> Result:
     # A reader knows its own counts alone.
     with _opened(arguments) as memory:
-        return [{"counter": name, "count": n} for name, n in memory.metrics().items()]
+        return [{"counter": name, "count": n} for name, n in memory.tiers.metrics().items()]
 
 
 ACTIONS: Mapping[str, Callable[[argparse.Namespace], Result]] = {
     "add": _add, "search": _search, "list": _list, "delete": _delete, "edit": _edit,
     "pause": _pause, "resume": _resume, "export": _export, "import": _import,
-    "maintain": _maintain, "metrics": _metrics,
+    "maintain": _maintain, "metrics": _metrics, "context": _context, "facts": _facts,
+    "forget": _forget, "users": _users, "settings": _settings,
 }  # fmt: skip
 
 
-def read_messages(path: Path) -> list[Message]:
+def read_messages(path: Path, zone: tzinfo = UTC) -> list[Message]:
     """The messages of a file, one JSON object a line; `channel` may be left out.
 
     Raises:
@@ -173,41 +277,21 @@ def read_messages(path: Path) -> list[Message]:
                 "text, may have channel, and nothing else"
             )
         try:
-            row["at"] = seconds(row["at"])
+            row["at"] = seconds(row["at"], zone)
         except MemreproError as error:
             raise MemreproError(f"line {number} of {path}: {error}") from error
         messages.append(Message(**row))
     return messages
 
 
-def seconds(when: object) -> float:
-    """Unix seconds of Unix seconds or ISO 8601, as text or number; without an offset it is UTC.
-
-    Raises:
-        MemreproError: if it is neither.
-    """
-    text = str(when)
-    try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        time_read = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise MemreproError(
-            f"{when!r} is no time: write ISO 8601, such as 2023-05-08T13:56, or Unix seconds"
-        ) from error
-    return (time_read if time_read.tzinfo else time_read.replace(tzinfo=UTC)).timestamp()
-
-
-def shown(at: float) -> str:
-    """A time in ISO 8601, UTC, to the second."""
-    return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-
-
 def _line(text: str) -> str:
     """A text on one line, without what a terminal would obey."""
     return printable(" / ".join(text.splitlines()))
+
+
+def printed_lines(text: str) -> str:
+    """A text of several lines, each without what a terminal would obey."""
+    return "\n".join(map(printable, text.splitlines()))
 
 
 def show(result: Result, as_json: bool) -> None:

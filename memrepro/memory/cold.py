@@ -44,6 +44,19 @@ def facts_of(connection: sqlite3.Connection, fact_ids: Sequence[str]) -> list[Fa
     return [fact for fact in found if fact.status == "active"]
 
 
+def in_other_words(connection: sqlite3.Connection) -> set[str]:
+    """The ids of the active facts whose words no segment that says them has."""
+    said = (
+        "CASE instr(f.text, ': ') WHEN 0 THEN f.text ELSE substr(f.text, instr(f.text, ': ')+2) END"
+    )
+    rows = connection.execute(
+        "SELECT fact_id FROM facts f WHERE status = 'active' AND NOT EXISTS (SELECT 1 FROM"
+        " fact_sources x JOIN segments s ON s.segment_id = x.source WHERE x.fact_id = f.fact_id"
+        f" AND instr(s.text, {said}))"
+    )
+    return {fact_id for (fact_id,) in rows}
+
+
 def lexical(connection: sqlite3.Connection, terms: str) -> dict[str, float]:
     """BM25 of the active facts that match FTS5's terms: fact id → score over 0."""
     rows = connection.execute(
@@ -57,6 +70,28 @@ def lexical(connection: sqlite3.Connection, terms: str) -> dict[str, float]:
 def history(connection: sqlite3.Connection, fact_id: str) -> list[Change]:
     """What led to a fact, in order: its own changes, and those of all facts that gave way to it."""
     return tables.changes_of(connection, tables.LINE, fact_id)
+
+
+def validity(connection: sqlite3.Connection) -> list[tuple[Fact, float, float | None]]:
+    """Each fact but merged ones, since when it was said, and until when if it no longer holds.
+
+    It ends when its successor was said, or when it was denied. One that came 'late' was over when
+    what stands was first said.
+    """
+    ends = dict(
+        connection.execute(
+            "SELECT f.fact_id, coalesce("
+            " (SELECT min(at) FROM fact_history h WHERE h.operation = 'update'"
+            "  AND h.old_id = f.fact_id),"
+            " (SELECT min(at) FROM fact_history h WHERE h.operation = 'delete'"
+            "  AND h.fact_id = f.fact_id),"
+            " (SELECT s.created_at FROM facts s WHERE s.fact_id = f.successor))"
+            " FROM facts f WHERE status IN ('superseded', 'deleted')"
+        )
+    )
+    found = [fact for status in ("active", "superseded", "deleted")
+             for fact in facts(connection, status)]  # fmt: skip
+    return [(fact, fact.created_at, ends.get(fact.fact_id)) for fact in found]
 
 
 def conflicts(connection: sqlite3.Connection) -> dict[str, int]:
@@ -92,7 +127,7 @@ def apply(
     """
     for candidate in candidates:
         _check(candidate)
-    active = {fact.fact_id: fact for fact in facts(connection)}
+    active = {fact.fact_id: fact for fact in facts(connection)} if candidates else {}
     changes = []
     for given in sorted(candidates, key=lambda one: one.at):
         candidate = given._replace(sources=tuple(sorted(set(given.sources))))

@@ -4,6 +4,7 @@ What is deleted or corrected is gone from every tier, index and file when a func
 kill interrupts is finished at the next opening.
 """
 
+import json
 import os
 import shutil
 import sqlite3
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError, cut
-from memrepro.files.atomic import read_json, write_json
+from memrepro.files.atomic import write_json
 from memrepro.memory import cold
 from memrepro.memory.folders import DELETED, check_message, check_time, lock, user_folder
 from memrepro.memory.journal import Segment
@@ -26,8 +27,10 @@ _FORMAT = "memrepro tiered memory 1"
 # All but what follows from these and from the encoder.
 _TABLES = (
     "messages", "segments", "segment_messages", "events", "facts", "fact_sources", "fact_history",
-    "counters",
+    "counters", "metadata", "facts_made",
 )  # fmt: skip
+# Which exports of earlier versions do not have.
+_LATER = ("metadata", "facts_made")
 _NOTES = ("clock", "newest", "rules", "paused")
 _TYPES: dict[str, type | tuple[type, ...]] = {"TEXT": str, "INTEGER": int, "REAL": (int, float)}
 
@@ -54,6 +57,12 @@ def history(memory: TieredMemory, fact_id: str) -> list[Change]:
     """What led to a fact."""
     with memory.journal.snapshot() as connection:
         return cold.history(connection, fact_id)
+
+
+def validity(memory: TieredMemory) -> list[tuple[Fact, float, float | None]]:
+    """Every fact that was ever held, since when, and until when if it no longer holds."""
+    with memory.journal.snapshot() as connection:
+        return cold.validity(connection)
 
 
 def mark(memory: TieredMemory, message_id: str, importance: float) -> None:
@@ -170,7 +179,13 @@ def import_(memory: TieredMemory, path: Path) -> None:
     Raises:
         MemreproError: if the memory is not empty, or the file is not an export of this version.
     """
-    content = read_json(path)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        # It may be the person's only copy: nothing is said to be done to it.
+        raise MemreproError(
+            f"{path} cannot be read as an export ({cut(str(error))}): nothing was imported"
+        ) from error
     if not isinstance(content, dict) or content.get("format") != _FORMAT:
         raise MemreproError(f"{path} is not a {_FORMAT!r}: it must be an export of this version")
     try:
@@ -182,7 +197,8 @@ def import_(memory: TieredMemory, path: Path) -> None:
             for name in ("counters", *_TABLES):
                 change.db.execute(f"DELETE FROM {name}")
             for name in _TABLES:
-                _insert(change.db, name, content["tables"][name])
+                tables = content["tables"]
+                _insert(change.db, name, tables.get(name, []) if name in _LATER else tables[name])
             notes = content["notes"]
             for at in (notes["clock"], *(notes["newest"] or ())):
                 if at is not None:
@@ -191,13 +207,17 @@ def import_(memory: TieredMemory, path: Path) -> None:
                 memory.journal.put(name, notes[name])
             for message in memory.journal.messages():
                 check_message(message)
+            memory.follow_rules(change)
     # At the end too, where tables do not fit each other; nothing of it is kept.
     except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise MemreproError(f"{path} is damaged ({cut(repr(error))}): export anew") from error
+        raise MemreproError(
+            f"{path} is damaged ({cut(repr(error))}): nothing was imported"
+        ) from error
 
 
 def _rows(db: sqlite3.Connection, table: str) -> list[dict[str, Any]]:
-    found = db.execute(f"SELECT * FROM {table} ORDER BY 1, 2")
+    columns = len(db.execute(f"PRAGMA table_info({table})").fetchall())
+    found = db.execute(f"SELECT * FROM {table} ORDER BY {'1, 2' if columns > 1 else '1'}")
     names = [column[0] for column in found.description]
     return [dict(zip(names, row, strict=True)) for row in found]
 

@@ -4,7 +4,7 @@
 on: an encoder that raises or hangs, a damaged folder of vectors, a damaged or locked journal.
 """
 
-import threading
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -16,10 +16,12 @@ from memrepro.core.similarity import Doubles, normalise, products
 from memrepro.encode.encoder import Encoder, Vectors
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
+from memrepro.memory.everything import Everything
 from memrepro.memory.index import Table, VectorIndex
 from memrepro.memory.journal import Journal, Segment, any_word, day
 from memrepro.memory.language.fact import Fact
-from memrepro.memory.settings import UNCERTAIN, Answer, Item, Settings, Step
+from memrepro.memory.limited import Limited
+from memrepro.memory.settings import UNCERTAIN, Answer, Asked, Item, Settings, Step, near_miss
 from memrepro.retrieve.tiered import scoring
 from memrepro.retrieve.tiered.keys.segments import Message, says_something, segment_text
 from memrepro.retrieve.tiered.selection import MOST, adaptive, mmr
@@ -30,54 +32,7 @@ _T = TypeVar("_T")
 _HOUR = 3600.0
 # Nearest segments that are scored; a week of WARM rarely has more, and a range in time takes all.
 _NEAREST = 1000
-
-
-class Limited:
-    """Runs one thing at a time, each no longer than it may take."""
-
-    _thread: threading.Thread | None = None
-
-    def run(self, work: Callable[[], _T], seconds: float) -> _T:
-        """What `work` returns.
-
-        Raises:
-            MemreproError: if it takes longer, fails, or one that took longer has not ended yet.
-        """
-        if self._thread and self._thread.is_alive():
-            raise MemreproError("an earlier call of the encoder or the index has not ended yet")
-        results: list[_T] = []
-        errors: list[BaseException] = []
-
-        def target() -> None:
-            try:
-                results.append(work())
-            except BaseException as error:
-                errors.append(error)
-
-        # A daemon, so that one that hangs for ever does not keep the process from ending.
-        self._thread = threading.Thread(target=target, daemon=True)
-        self._thread.start()
-        self._thread.join(seconds)
-        if results:
-            return results[0]
-        if errors:
-            raise MemreproError(f"{type(errors[0]).__name__}: {errors[0]}") from errors[0]
-        raise MemreproError(f"it took longer than {1000 * seconds:.0f} ms")
-
-
-@dataclass(frozen=True)
-class _LimitedQuery:
-    """A query, with what it is limited to."""
-
-    query: str
-    now: float
-    span: TimeRange | None
-    channel: str | None
-
-    @property
-    def limit(self) -> int | None:
-        """How many of the nearest are looked at; of a limited query all are."""
-        return _NEAREST if self.span is None and self.channel is None else None
+_MISTAKES = (sqlite3.ProgrammingError, TypeError, AttributeError, NameError)
 
 
 class _Nearest(NamedTuple):
@@ -121,30 +76,50 @@ class Chain:
     counts: Counter[str] = field(default_factory=Counter)
     # The text of the messages that are in no segment yet, and its vector.
     _tail: tuple[str, Vectors] = ("", np.zeros(0, np.float32))
+    _everything: Everything = field(init=False)
 
-    def answer(self, query: str, now: float, channel: str | None) -> Answer:
-        """Search, step by step."""
-        asked = _LimitedQuery(query, now, time_range(query, day(now)), channel)
+    def __post_init__(self) -> None:
+        self._everything = Everything(
+            self.journal, self.index, self.encoder, self.settings, self._in_time
+        )
+
+    def answer(self, asked: Asked) -> Answer:
+        """Search, step by step.
+
+        Raises:
+            sqlite3.ProgrammingError, TypeError, AttributeError, NameError: no step hides a mistake
+                in a program, such as a search of a memory that was closed.
+        """
+        span = time_range(asked.query, day(asked.now, self.settings.zone))
+        asked = replace(asked, span=span)
         failures: list[str] = []
         self.counts["searches"] += 1
-        steps: tuple[tuple[Step, Callable[[_LimitedQuery], list[Item]]], ...] = (
-            ("dense", self._dense), ("lexical", self._lexical), ("recent", self._recent)
-        )  # fmt: skip
+        by = self._everything if self.settings.keeps_all else None
+        steps: tuple[tuple[Step, Callable[[Asked], list[Item]]], ...] = (
+            ("dense", by.dense if by else self._dense),
+            ("lexical", by.lexical if by else self._lexical),
+            ("recent", self._recent),
+        )
         answered: Step = "nothing"
         items: list[Item] = []
         for name, step in steps:
             try:
                 answered, items = name, step(asked)
                 break
+            except _MISTAKES:
+                raise
             except Exception as error:
                 failures.append(f"{name}: {error}")
                 self.counts[f"{name}_failed"] += 1
         self.counts[f"answered_{answered}"] += 1
         self.counts["abstained"] += not items
         self.counts.update(f"given_{item.tier}" for item in items)
-        return Answer(answered, tuple(items), "" if items else UNCERTAIN, tuple(failures))
+        says = "" if items else UNCERTAIN
+        if items and not any(item.certain for item in items):
+            says = near_miss(items[0].text)
+        return Answer(answered, tuple(items), says, tuple(failures))
 
-    def _dense(self, asked: _LimitedQuery) -> list[Item]:
+    def _dense(self, asked: Asked) -> list[Item]:
         """WARM by the combined score, with COLD where WARM's best cosine is too low."""
         with self.journal.snapshot():
             if self.journal.get("behind"):
@@ -166,22 +141,18 @@ class Chain:
     def _in_time(self, work: Callable[[], _T]) -> _T:
         return self.limited.run(work, self.settings.dense_ms / 1000)
 
-    def _nearest(self, table: Table, query: Vectors, asked: _LimitedQuery) -> _Nearest:
-        ids, vectors = self.index.nearest(table, query, asked.limit)
+    def _nearest(self, table: Table, query: Vectors, asked: Asked) -> _Nearest:
+        ids, vectors = self.index.nearest(table, query, _limit(asked))
         return _Nearest(ids, products(query[None], vectors)[0], vectors)
 
-    def _encode_and_find(
-        self, asked: _LimitedQuery, tail: Sequence[Message]
-    ) -> tuple[Vectors, _Nearest]:
+    def _encode_and_find(self, asked: Asked, tail: Sequence[Message]) -> tuple[Vectors, _Nearest]:
         text = segment_text(tail)
         if tail and text != self._tail[0]:
             self._tail = text, normalise(self.encoder.encode([text], "document"))[0]
         query = normalise(self.encoder.encode([asked.query], "query"))[0]
         return query, self._nearest("segments", query, asked)
 
-    def _tail_found(
-        self, asked: _LimitedQuery, tail: Sequence[Message], query: Vectors
-    ) -> list[_Found]:
+    def _tail_found(self, asked: Asked, tail: Sequence[Message], query: Vectors) -> list[_Found]:
         """What no segment holds yet, as one; its words are not in the index, its cosine counts."""
         if not tail:
             return []
@@ -199,7 +170,7 @@ class Chain:
         return [_Found(item, cosine, cosine, vector, end, channel)]
 
     def _warm_found(
-        self, asked: _LimitedQuery, allowed: dict[str, int] | None, near: _Nearest
+        self, asked: Asked, allowed: dict[str, int] | None, near: _Nearest
     ) -> list[_Found]:
         # The writer may be ahead with one of its two files: what both have is right.
         here = self.journal.warm_of(near.ids) if allowed is None else allowed
@@ -220,14 +191,14 @@ class Chain:
             for segment in self.journal.segments_of(list(similarity))
         ]
 
-    def _cold_found(self, asked: _LimitedQuery, query: Vectors) -> list[_Found]:
+    def _cold_found(self, asked: Asked, query: Vectors) -> list[_Found]:
         """Facts, with the weight of a direct conversation and the time when they were last said."""
         near, db = (
             self._in_time(lambda: self._nearest("facts", query, asked)),
             self.journal.connection,
         )
         rows = {key.partition(".")[0]: row for row, key in enumerate(near.ids)}
-        if asked.limit is None:
+        if _limit(asked) is None:
             meant = self._meant(cold.facts_of(db, list(rows)), asked)
             rows = {fact.fact_id: rows[fact.fact_id] for fact in meant}
         bm25, conflicts = cold.lexical(db, any_word(asked.query)), cold.conflicts(db)
@@ -247,7 +218,7 @@ class Chain:
         ]
 
     def _hybrid(
-        self, asked: _LimitedQuery, row_of: Mapping[str, int], all_cosines: Doubles,
+        self, asked: Asked, row_of: Mapping[str, int], all_cosines: Doubles,
         bm25: Mapping[str, float],
     ) -> dict[str, float]:  # fmt: skip
         """Hybrid similarity by id; all of `row_of` are scored, and those near enough given."""
@@ -256,11 +227,11 @@ class Chain:
         scored = zip(row_of, cosines, scores, strict=True)
         return {key: score for key, cosine, score in scored if self._is_near(cosine, asked)}
 
-    def _is_near(self, cosine: float, asked: _LimitedQuery) -> bool:
+    def _is_near(self, cosine: float, asked: Asked) -> bool:
         """Whether it is similar enough; "what did we do last week" is like nothing in that week."""
         return asked.span is not None or cosine >= self.settings.threshold
 
-    def _select(self, pool: Sequence[_Found], asked: _LimitedQuery) -> list[Item]:
+    def _select(self, pool: Sequence[_Found], asked: Asked) -> list[Item]:
         if not pool:
             return []
         scores = self._scores(pool, asked.now)
@@ -289,7 +260,7 @@ class Chain:
             [found.accesses for found in pool],
         )
 
-    def _lexical(self, asked: _LimitedQuery) -> list[Item]:
+    def _lexical(self, asked: Asked) -> list[Item]:
         """WARM by BM25, and COLD where WARM has no word of the query."""
         with self.journal.snapshot():
             allowed = self._allowed("warm", asked)
@@ -298,7 +269,7 @@ class Chain:
             items = [_warm_item(segments[key], score) for key, score in best.items()]
             if not items:
                 scores = cold.lexical(self.journal.connection, any_word(asked.query))
-                likely = scores if asked.limit is None else _best(scores)
+                likely = scores if _limit(asked) is None else _best(scores)
                 matching = cold.facts_of(self.journal.connection, list(likely))
                 facts = {fact.fact_id: fact for fact in self._meant(matching, asked)}
                 over = _best({key: scores[key] for key in facts})
@@ -307,21 +278,22 @@ class Chain:
             raise MemreproError("no segment or fact has a word of the query")
         return items
 
-    def _recent(self, asked: _LimitedQuery) -> list[Item]:
+    def _recent(self, asked: Asked) -> list[Item]:
         """The last messages that memory holds, whatever the query."""
         if not self.hot:
             raise MemreproError("there is no message")
+        certain = not self.settings.keeps_all
         return [
-            Item("hot", m.message_id, m.text, 0.0, m.at, (m.message_id,))
+            Item("hot", m.message_id, m.text, 0.0, m.at, (m.message_id,), certain=certain)
             for m in self.hot[-self.settings.recent :]
         ]
 
-    def _allowed(self, tier: str, asked: _LimitedQuery) -> dict[str, int] | None:
-        if asked.limit is not None:
+    def _allowed(self, tier: str, asked: Asked) -> dict[str, int] | None:
+        if _limit(asked) is not None:
             return None
         return self.journal.within(tier, asked.span, self.settings.time_by, asked.channel)
 
-    def _meant(self, facts: Sequence[Fact], asked: _LimitedQuery) -> list[Fact]:
+    def _meant(self, facts: Sequence[Fact], asked: Asked) -> list[Fact]:
         """Those of some facts that have a source within the query's limits."""
         allowed = self._allowed("cold", asked)
         return [f for f in facts if allowed is None or not allowed.keys().isdisjoint(f.sources)]
@@ -329,6 +301,11 @@ class Chain:
     def _fact_item(self, fact: Fact, score: float) -> Item:
         ids = self.journal.sources(fact.sources)
         return Item("cold", fact.fact_id, fact.text, float(score), fact.last_validated_at, ids)
+
+
+def _limit(asked: Asked) -> int | None:
+    """How many of the nearest are looked at; of a limited query all are."""
+    return _NEAREST if asked.span is None and asked.channel is None else None
 
 
 def _warm_item(segment: Segment, score: float) -> Item:

@@ -79,6 +79,11 @@ def check_time(at: float, who: str) -> None:
         )
 
 
+def being_made(folder: Path) -> str:
+    """What is said of a memory that has nothing to read yet."""
+    return f"the memory in {folder} is only being made: read it a moment later"
+
+
 def is_unicode(text: str) -> bool:
     """Whether a text can be written as UTF-8: it has no lone surrogate."""
     return text.isascii() or text == text.encode("utf-8", "replace").decode()

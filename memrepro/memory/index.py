@@ -129,6 +129,12 @@ class VectorIndex:
         """All ids of a table, and their vectors of length one."""
         return self._read(self._open(table).to_arrow())
 
+    def some(self, table: Table, ids: Sequence[str]) -> tuple[list[str], Vectors]:
+        """Those of some ids that are there, in any order, and their vectors of length one."""
+        which = ", ".join(f"'{key}'" for key in ids)
+        found = self._open(table).search().where(f"id IN ({which})").limit(len(ids))
+        return self._read(found.select(["id", "vector"]).to_arrow())
+
     def rewrite(self) -> None:
         """Write the tables anew, so that no byte of a removed vector is left.
 

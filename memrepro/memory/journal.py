@@ -9,11 +9,13 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
+from memrepro.memory.folders import being_made
+from memrepro.memory.language.words import indexed
 from memrepro.retrieve.tiered.keys.lexical import words
 from memrepro.retrieve.tiered.keys.segments import Message, content_hash
 from memrepro.text.dates import TimeRange
@@ -80,8 +82,11 @@ class Journal:
                 f"{path.absolute().as_uri()}?mode={'rwc' if write else 'rw'}",
                 uri=True,
                 isolation_level=None,
+                # Who shares a memory between threads lets one at a time in (`user_memory.Memory`).
+                check_same_thread=False,
             )
             try:
+                self.connection.create_function("indexed", 1, indexed, deterministic=True)
                 self.connection.execute(f"PRAGMA busy_timeout={_BUSY}")
                 # Temporary files would hold texts outside the folder.
                 self.connection.execute("PRAGMA temp_store=MEMORY")
@@ -235,6 +240,7 @@ class Journal:
         """The n warm segments that ended first, of those that ended before a time."""
         return self.segments(
             "WHERE s.number IN (SELECT number FROM segments WHERE tier = 'warm' AND end < ?"
+            " AND segment_id NOT IN (SELECT segment_id FROM facts_made)"
             " ORDER BY end, number LIMIT ?)",
             (end, n),
         )
@@ -273,7 +279,7 @@ class Journal:
         return set(self.within(tier, None, "", None))
 
     def within(
-        self, tier: str, days: TimeRange | None, by: str, channel: str | None
+        self, tier: str, days: TimeRange | None, by: str, channel: str | None, zone: tzinfo = UTC
     ) -> dict[str, int]:
         """A tier's segments that fall into days and have a message of a channel: id → number.
 
@@ -282,13 +288,14 @@ class Journal:
             days: both ends included, or None for all.
             by: 'event' or 'dialogue', as `Settings.time_by`.
             channel: None for all.
+            zone: whose days they are.
         """
         values: dict[str, str | float | None] = {"tier": tier, "by": by, "channel": channel}
         values |= dict.fromkeys(("start", "end", "first", "last"))
         if days:
-            end = datetime.combine(days.end + timedelta(1), time(), UTC)
+            end = datetime.combine(days.end + timedelta(1), time(), zone)
             values |= {"first": days.start.isoformat(), "last": days.end.isoformat(),
-                       "start": datetime.combine(days.start, time(), UTC).timestamp(),
+                       "start": datetime.combine(days.start, time(), zone).timestamp(),
                        "end": end.timestamp()}  # fmt: skip
         return dict(self.connection.execute(_WITHIN, values))
 
@@ -382,17 +389,12 @@ class Journal:
             raise MemreproError(f"the memory {self._path} failed ({error}): {remedy}") from error
 
 
-def being_made(folder: Path) -> str:
-    """What is said of a memory that has nothing to read yet."""
-    return f"the memory in {folder} is only being made: read it a moment later"
-
-
 def any_word(query: str) -> str:
     """FTS5's terms for texts that have a word of a query."""
     # A phrase of no words matches nothing.
     return " OR ".join(f'"{word}"' for word in dict.fromkeys(words(query))) or '""'
 
 
-def day(at: float) -> date:
-    """The day of a time, UTC."""
-    return datetime.fromtimestamp(at, UTC).date()
+def day(at: float, zone: tzinfo = UTC) -> date:
+    """The day of a time."""
+    return datetime.fromtimestamp(at, zone).date()

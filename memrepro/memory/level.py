@@ -1,15 +1,20 @@
 """The vectors brought level with the journal: after a change what it changed, else all of them."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from memrepro.core.similarity import Doubles, products
-from memrepro.encode.encoder import Vectors
+from memrepro.encode.encoder import Encoder, Vectors, check_vectors
+from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
 from memrepro.memory.language.fact import Similar
+from memrepro.memory.language.words import spoken
+from memrepro.memory.limited import Limited
+from memrepro.memory.settings import Settings
 from memrepro.memory.stretches import Recut
 
 
@@ -20,6 +25,7 @@ class Changing:
     Attributes:
         db: in the transaction.
         facts: whether facts may have changed.
+        whole: whether anything may have, beside the segments that are cut.
         times: of messages that come, go or change, Unix seconds; to be appended to.
         chilled: ids of segments that became facts; to be appended to.
         cut: what became of the segments, afterwards.
@@ -27,37 +33,119 @@ class Changing:
 
     db: sqlite3.Connection
     facts: bool
+    whole: bool = False
     times: list[float] = field(default_factory=list)
     chilled: list[str] = field(default_factory=list)
     cut: Recut = field(default_factory=Recut)
 
 
-def bring_level(
-    journal: Journal,
-    index: VectorIndex,
-    encode: Callable[[Sequence[str]], Vectors],
-    change: Changing | None,
-) -> None:
-    """Give every warm segment and active fact its vector, and no other.
+@dataclass
+class Follower:
+    """Brings the vectors level with the journal, and says when they may not be.
 
-    Args:
+    Attributes:
         journal: the truth.
         index: what follows it.
-        encode: texts → (n, dimension) float32.
-        change: all in which they differ, facts apart; without it all ids are read.
+        encoder, settings, limited: what makes vectors, of which texts, and for how long.
+        counts: raised by what failed.
+        suspects: whether the two may differ in more than the next change.
     """
 
-    def of_segments(ids: Sequence[str]) -> Vectors:
-        return encode(journal.texts(ids))
+    journal: Journal
+    index: VectorIndex
+    encoder: Encoder
+    settings: Settings
+    limited: Limited
+    counts: Counter[str]
+    suspects: bool = False
 
-    if change:
-        came = sorted(journal.warm_of(change.cut.came))
-        index.change("segments", came, [*change.cut.went, *change.chilled], of_segments)
-    else:
-        index.level("segments", journal.keys("warm"), of_segments)
-    if not change or change.facts:
-        texts = {fact.vector_id: fact.text for fact in cold.facts(journal.connection)}
-        index.level("facts", texts, lambda ids: encode([texts[key] for key in ids]))
+    def follow(self, change: Changing | None = None) -> None:
+        """Bring the vectors level, or leave that to the next change.
+
+        Args:
+            change: all in which they differ, facts apart; None where that has to be looked for.
+        """
+        self.suspects = True
+        try:
+            try:
+                if self.journal.get("void"):
+                    self.clear()
+                elif not self.index.is_there():
+                    with self.journal.transaction():
+                        self.journal.put("behind", True)
+                self._bring_level(change)
+            except _EncoderFailed:
+                raise
+            except Exception:
+                # What follows from the journal is made anew rather than repaired.
+                self.clear()
+                self._bring_level(None)
+            note_level(self.journal, self.index)
+            self.suspects = False
+        except Exception:
+            self.counts["index_failed"] += 1
+
+    def purge(self) -> None:
+        """Bring the vectors level so that no byte of a removed one is left."""
+        self.follow()
+        if self.suspects:
+            self.clear()
+        else:
+            try:
+                self.index.rewrite()
+            except Exception:
+                self.clear()
+                self.follow()
+
+    def clear(self) -> None:
+        """Remove all vectors; no search asks what is left of them, or not all there yet."""
+        if not (self.journal.get("void") and self.journal.get("behind")):
+            with self.journal.transaction():
+                self.journal.put("void", True)
+                self.journal.put("behind", True)
+        self.index.clear()
+        # Where this is lost, they are removed again.
+        with self.journal.transaction(waits=False):
+            self.journal.put("void", False)
+
+    def _bring_level(self, change: Changing | None) -> None:
+        """Give every warm segment its vector, and every active fact that wants one; no other.
+
+        Where segments stay, a fact in the very words of one that says it wants none.
+        """
+        journal, index, keeps_all = self.journal, self.index, self.settings.keeps_all
+
+        def of_segments(ids: Sequence[str]) -> Vectors:
+            texts = journal.texts(ids)
+            return self._encode([spoken(text) for text in texts] if keeps_all else texts)
+
+        if change:
+            came = sorted(journal.warm_of(change.cut.came))
+            index.change("segments", came, [*change.cut.went, *change.chilled], of_segments)
+        else:
+            index.level("segments", journal.keys("warm"), of_segments)
+        if not change or change.facts:
+            found = cold.facts(journal.connection)
+            if keeps_all:
+                others = cold.in_other_words(journal.connection)
+                found = [fact for fact in found if fact.fact_id in others]
+            texts = {fact.vector_id: fact.text for fact in found}
+            index.level("facts", texts, lambda ids: self._encode([texts[key] for key in ids]))
+
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        encoder = self.encoder
+        try:
+            vectors = self.limited.run(
+                lambda: encoder.encode(texts, "document"), self.settings.index_seconds
+            )
+            check_vectors(vectors, texts, encoder.identity, encoder.dimension)
+        except MemreproError as error:
+            raise _EncoderFailed(str(error)) from error
+        return vectors
+
+
+class _EncoderFailed(MemreproError):
+    """New texts have no vectors yet."""
 
 
 def note_level(journal: Journal, index: VectorIndex) -> None:

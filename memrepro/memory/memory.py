@@ -1,21 +1,24 @@
 """One user's tiered memory, to be opened, added to, searched and maintained."""
 
+import json
+import math
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from memrepro.encode.encoder import Encoder, Vectors, check_vectors
+from memrepro.encode.encoder import Encoder
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.consolidate import consolidate
-from memrepro.memory.degrade import Chain, Limited
+from memrepro.memory.degrade import Chain
 from memrepro.memory.folders import (
     DELETED,
     LONGEST,
+    being_made,
     check_message,
     check_time,
     is_unicode,
@@ -23,37 +26,28 @@ from memrepro.memory.folders import (
     user_folder,
 )
 from memrepro.memory.index import VectorIndex
-from memrepro.memory.journal import Journal, being_made
+from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
 from memrepro.memory.language import extract as extractors
 from memrepro.memory.language.fact import Change, Decide, Extract
-from memrepro.memory.level import Changing, bring_level, cosines_of_facts, is_level, note_level
-from memrepro.memory.settings import Answer, Settings
+from memrepro.memory.language.words import index_words
+from memrepro.memory.level import (
+    Changing,
+    Follower,
+    cosines_of_facts,
+    is_level,
+    note_level,
+)
+from memrepro.memory.limited import Limited
+from memrepro.memory.settings import EVERYTHING, Added, Answer, Asked, Maintained, Settings
 from memrepro.memory.stretches import recut
 from memrepro.retrieve.tiered.keys.segments import Message
 
+Metadata = Mapping[str, Mapping[str, object]]
 Mode = Literal["write", "read"]
 _DAY = 86400.0
-# Segments whose facts are committed together.
+# Segments whose facts are committed together; of single messages more.
 _AT_ONCE = 16
-
-
-@dataclass(frozen=True)
-class Added:
-    """How many messages are new and on the disk, were there already, or came while paused."""
-
-    stored: int
-    duplicates: int
-    refused: int
-
-
-@dataclass(frozen=True)
-class Maintained:
-    """How many segments became final, how many became facts, and how many facts changed."""
-
-    closed: int
-    migrated: int
-    changes: int
 
 
 class TieredMemory:
@@ -79,6 +73,7 @@ class TieredMemory:
         mode: Mode = "write",
         extract: Extract = extractors.by_rules,
         decide: Decide = conflicts.by_rules,
+        reencode: bool = True,
     ) -> None:
         """Open a memory, make it, or finish what a kill has interrupted.
 
@@ -86,20 +81,21 @@ class TieredMemory:
             root: a folder on a local disk.
             user_id: any string; the folder's name is its SHA-256.
             encoder: of texts; with another one than before, all vectors are made anew.
-            settings: default the document's.
+            settings: such as `settings.AS_PRINTED`; default `settings.EVERYTHING`.
             mode: 'write' or 'read'.
             extract: makes facts of segments.
             decide: what a fact does to those that are there.
+            reencode: whether an encoder other than the one that wrote is taken.
 
         Raises:
-            MemreproError: if another process is writing, the journal is damaged, or there is
-                nothing to read.
+            MemreproError: if another process is writing, the journal is damaged, there is nothing
+                to read, or the encoder is not to be taken.
         """
-        self.settings = settings or Settings()
+        self.settings = settings or EVERYTHING
         self.folder = user_folder(root, user_id)
         self.encoder, self._extract, self._decide = encoder, extract, decide
-        self._writes = mode == "write"
-        self._limited, self._suspects = Limited(), False
+        self._writes, self._reencode, self._user = mode == "write", reencode, user_id
+        self._limited = Limited()
         self._lock = lock(root, user_id) if self._writes else -1
         try:
             journal, vectors = self.folder / "memory.sqlite", self.folder / "vectors.lance"
@@ -114,9 +110,9 @@ class TieredMemory:
             self.journal = Journal(journal, write=self._writes)
             self.index = VectorIndex(vectors, encoder.dimension)
             self.hot: list[Message] = []
-            self._chain = Chain(
-                self.journal, self.index, self.hot, encoder, self.settings, self._limited
-            )
+            parts = encoder, self.settings, self._limited
+            self._chain = Chain(self.journal, self.index, self.hot, *parts)
+            self._follower = Follower(self.journal, self.index, *parts, self._chain.counts)
             if self._writes:
                 self._make_good()
             elif (wrote := self.journal.get("encoder")) is None:
@@ -126,6 +122,13 @@ class TieredMemory:
                     f"the vectors in {self.folder} are not of {encoder.identity.model!r} as it is "
                     "here: read with the encoder that wrote, or open for writing once"
                 )
+            elif (self.journal.get("rules") or {}).get("search") != self.settings.rules().get(
+                "search"
+            ):
+                raise MemreproError(
+                    f"the memory in {self.folder} was written by other settings: name those, or "
+                    "open it for writing once"
+                )
             # Its first search has no time for that.
             self.index.load()
             self._reload()
@@ -133,8 +136,16 @@ class TieredMemory:
             self.close()
             raise
 
-    def add(self, messages: Sequence[Message]) -> Added:
+    def add(
+        self,
+        messages: Sequence[Message],
+        metadata: Mapping[str, Mapping[str, object]] | None = None,
+    ) -> Added:
         """Take messages in, of any channels and in any order; on the disk when this returns.
+
+        Args:
+            messages: each id once.
+            metadata: message id → names and values that JSON can hold; a search may ask for them.
 
         Raises:
             MemreproError: if one cannot be taken, and then none is.
@@ -150,19 +161,27 @@ class TieredMemory:
             change.times += [message.at for message in new]
             twice = len(messages) - len(new)
             self.journal.count({"stored": len(new), "duplicates": twice})
+            change.db.executemany(
+                "INSERT OR REPLACE INTO metadata VALUES (?, ?)",
+                [(m.message_id, json.dumps(metadata[m.message_id]))
+                 for m in new if metadata and metadata.get(m.message_id)],
+            )  # fmt: skip
+        if self.settings.keeps_all and self.settings.warm_days == 0 and new:
+            self.migrate(math.inf)
         return Added(len(new), twice, 0)
 
     def recent(self, n: int | None = None) -> list[Message]:
         """HOT: the last n messages, or all that it holds, in order of time."""
-        return self.hot[-n if n else 0 :]
+        return self.hot[:] if n is None else self.hot[max(len(self.hot) - n, 0) :]
 
-    def search(self, query: str, now: float, channel: str | None = None) -> Answer:
-        """What is remembered of a query; what is given counts as accessed.
+    def search(self, query: str, now: float, channel: str | None = None, **more: Any) -> Answer:
+        """What is remembered of a query; among tiers, what is given counts as accessed.
 
         Args:
             query: in words; "last week" and the like limit the answer to that time.
             now: Unix seconds.
             channel: of one channel alone.
+            more: the rest of `settings.Asked`, which a search of everything knows.
 
         Raises:
             MemreproError: if the query is empty or the time is none.
@@ -177,11 +196,13 @@ class TieredMemory:
         check_time(now, "a search")
         if not self._writes:
             self._try("read", self._reload)
-        answer = self._chain.answer(query, now, channel)
-        given = [item.item_id for item in answer.items if item.tier == "warm"]
+        answer = self._chain.answer(Asked(query, now, channel=channel, **more))
+        # Where everything stays, it does not matter what was asked for last.
+        everything = self.settings.keeps_all
+        given = [i.item_id for i in answer.items if i.tier == "warm" and not everything]
         # A damaged folder of vectors is made anew at the next change.
-        self._suspects |= answer.step != "dense"
-        if self._writes:
+        self._follower.suspects |= answer.step != "dense"
+        if self._writes and not everything:
             self._try("note", lambda: self._note(given, now))
         return answer
 
@@ -194,13 +215,13 @@ class TieredMemory:
             MemreproError: if the extractor fails; what it did before is kept.
         """
         check_time(now, "maintenance")
-        self._suspects = True
+        self._follower.suspects = True
         with self.changing() as change:
             self.journal.put("clock", max(now, self.journal.get("clock", now)))
         migrated, changes = self.migrate(now)
         merged: list[Change] = []
         # Without the facts' vectors, merging waits for the next time.
-        if not self._suspects:
+        if not (self._follower.suspects or self.settings.keeps_all):
             with self.changing(facts=True):
                 similar = cosines_of_facts(self.journal, self.index)
                 merged = consolidate(self.journal.connection, similar, self.settings.same, now)
@@ -210,7 +231,7 @@ class TieredMemory:
                 end.db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
         self._try("approximate", lambda: self.index.approximate(self.settings.index_rows))
         self._try("compact", self.index.compact)
-        if not self._suspects:
+        if not self._follower.suspects:
             self._try("note", lambda: note_level(self.journal, self.index))
         return Maintained(len(change.cut.came), migrated, changes + len(merged))
 
@@ -218,13 +239,22 @@ class TieredMemory:
         """Turn segments that are old enough into facts: how many, and changes of facts."""
         migrated = changes = 0
         end = now - self.settings.warm_days * _DAY
-        while due := self.journal.due(end, _AT_ONCE):
+        n = _AT_ONCE * 32 if self.settings.keeps_all else _AT_ONCE
+        while due := self.journal.due(end, n):
             ids = [segment.segment_id for segment in due]
             candidates = self._extract([(s.segment_id, s.text, s.end) for s in due])
-            with self.changing(facts=True) as change:
-                made = cold.apply(self.journal.connection, candidates, now, self._decide)
-                self.journal.chill(ids)
-                change.chilled += ids
+            with self.changing() as change:
+                # Of what comes in, the newest says when.
+                noted = now if math.isfinite(now) else max(segment.end for segment in due)
+                made = cold.apply(self.journal.connection, candidates, noted, self._decide)
+                if self.settings.keeps_all:
+                    change.db.executemany(
+                        "INSERT INTO facts_made VALUES (?)", [(key,) for key in ids]
+                    )
+                else:
+                    self.journal.chill(ids)
+                    change.chilled += ids
+                change.facts = bool(made) or not self.settings.keeps_all
                 self.journal.count({"migrated": len(ids), "fact_changes": len(made)})
             migrated += len(ids)
             changes += len(made)
@@ -255,12 +285,18 @@ class TieredMemory:
             raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
         with self.journal.transaction() as connection:
             # Where the vectors were level before, what has changed is all that is to be done.
-            was_level = not (self._suspects or whole or purge or self.journal.get("behind"))
+            was_level = not (
+                self._follower.suspects or whole or purge or self.journal.get("behind")
+            )
             change = Changing(connection, facts)
             yield change
-            change.cut = recut(self.journal, self.settings.segmentation, change.times)
+            change.cut = recut(
+                self.journal, self.settings.segmentation, change.times,
+                window=self.settings.window, zone=self.settings.zone,
+            )  # fmt: skip
             for segment_id in change.cut.went:
                 change.facts |= bool(cold.forget_source(connection, segment_id))
+            was_level = was_level and not change.whole
             if change.facts or whole or purge or change.cut.came or change.cut.went:
                 self.journal.put("behind", True)
             if purge:
@@ -268,8 +304,8 @@ class TieredMemory:
         self._reload()
         if purge:
             self.purge()
-        elif self._suspects or self.journal.get("behind"):
-            self._level(change if was_level else None)
+        elif self._follower.suspects or self.journal.get("behind"):
+            self._follower.follow(change if was_level else None)
 
     def purge(self) -> None:
         """Leave no byte on the disk of what was deleted; a kill is made good at the next opening.
@@ -277,19 +313,11 @@ class TieredMemory:
         Raises:
             MemreproError: if a reader holds an old state, or a file stays; call it again.
         """
-        self._level()
-        if self._suspects:
-            self._clear()
-        else:
-            try:
-                self.index.rewrite()
-            except Exception:
-                self._clear()
-                self._level()
+        self._follower.purge()
         self.journal.scrub()
         with self.journal.transaction():
             self.journal.put("purge", False)
-        if not self._suspects:
+        if not self._follower.suspects:
             self._try("note", lambda: note_level(self.journal, self.index))
 
     def close(self) -> None:
@@ -312,19 +340,45 @@ class TieredMemory:
         """Make what is not there, and finish what was interrupted."""
         for folder in self.folder.parent.glob(f"{DELETED}*"):
             shutil.rmtree(folder, ignore_errors=True)
-        identity, rules = asdict(self.encoder.identity), asdict(self.settings.segmentation)
+        identity = asdict(self.encoder.identity)
+        before = self.journal.get("encoder")
+        if before not in (None, identity) and not self._reencode:
+            raise MemreproError(
+                f"the vectors of {self._user!r} were made by the encoder {before['model']!r}, not "
+                f"by {identity['model']!r}: name that one, or ask for all to be encoded anew "
+                "(`reencode`)"
+            )
         with self.journal.transaction():
-            if self.journal.get("encoder") != identity:
+            if self.journal.get("user") != self._user:
+                self.journal.put("user", self._user)
+            if before != identity:
                 self.journal.put("encoder", identity)
                 # On the disk before a vector goes, and before one of this encoder comes.
                 self.journal.put("void", True)
                 self.journal.put("behind", True)
         # To compare all ids takes as long as there are many: only where the vectors were touched.
-        self._suspects = not is_level(self.journal, self.index)
+        self._follower.suspects = not is_level(self.journal, self.index)
         with self.changing(purge=self.journal.get("purge", False)) as change:
-            if self.journal.get("rules") != rules:
-                change.times += [message.at for message in self.journal.messages()]
-                self.journal.put("rules", rules)
+            self.follow_rules(change)
+        if self.settings.keeps_all and self.settings.warm_days == 0:
+            self.migrate(math.inf)
+
+    def follow_rules(self, change: Changing) -> None:
+        """Cut and index anew within a change what was cut by other rules."""
+        before, rules = self.journal.get("rules"), self.settings.rules()
+        if before == rules:
+            return
+        if self.settings.keeps_all or (before or {}).get("search"):
+            # What became facts and left the index comes back.
+            cold_ones = "SELECT segment_id FROM segments WHERE tier = 'cold'"
+            change.db.execute("DELETE FROM facts_made")
+            if self.settings.keeps_all:
+                change.db.execute(f"INSERT INTO facts_made {cold_ones}")
+            change.db.execute("UPDATE segments SET tier = 'warm' WHERE tier = 'cold'")
+            index_words(change.db, stems=self.settings.keeps_all)
+            change.whole = True
+        change.times += [message.at for message in self.journal.messages()]
+        self.journal.put("rules", rules)
 
     def _reload(self) -> None:
         with self.journal.snapshot():
@@ -337,61 +391,9 @@ class TieredMemory:
             self.journal.count(counts)
         self._chain.counts.clear()
 
-    def _level(self, change: Changing | None = None) -> None:
-        """Bring the vectors level with the journal, or leave that to the next change.
-
-        Args:
-            change: all in which they differ; None where that has to be looked for.
-        """
-        self._suspects = True
-        try:
-            try:
-                if self.journal.get("void"):
-                    self._clear()
-                elif not self.index.is_there():
-                    with self.journal.transaction():
-                        self.journal.put("behind", True)
-                bring_level(self.journal, self.index, self._encode, change)
-            except _EncoderFailed:
-                raise
-            except Exception:
-                # What follows from the journal is made anew rather than repaired.
-                self._clear()
-                bring_level(self.journal, self.index, self._encode, None)
-            note_level(self.journal, self.index)
-            self._suspects = False
-        except Exception:
-            self._chain.counts["index_failed"] += 1
-
-    def _clear(self) -> None:
-        """Remove all vectors; no search asks what is left of them, or not all there yet."""
-        if not (self.journal.get("void") and self.journal.get("behind")):
-            with self.journal.transaction():
-                self.journal.put("void", True)
-                self.journal.put("behind", True)
-        self.index.clear()
-        # Where this is lost, they are removed again.
-        with self.journal.transaction(waits=False):
-            self.journal.put("void", False)
-
-    def _encode(self, texts: Sequence[str]) -> Vectors:
-        encoder = self.encoder
-        try:
-            vectors = self._limited.run(
-                lambda: encoder.encode(texts, "document"), self.settings.index_seconds
-            )
-            check_vectors(vectors, texts, encoder.identity, encoder.dimension)
-        except MemreproError as error:
-            raise _EncoderFailed(str(error)) from error
-        return vectors
-
     def _try(self, name: str, work: Callable[[], None]) -> None:
         """Do what a search can do without."""
         try:
             work()
         except Exception:
             self._chain.counts[f"{name}_failed"] += 1
-
-
-class _EncoderFailed(MemreproError):
-    """New texts have no vectors yet."""

@@ -21,6 +21,14 @@ CREATE TABLE IF NOT EXISTS segment_messages (
 CREATE TABLE IF NOT EXISTS events (
     segment_id TEXT NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL,
     PRIMARY KEY (segment_id, first, last)) WITHOUT ROWID;
+-- What a caller keeps beside a message, and the segments whose facts are made and that stay warm.
+CREATE TABLE IF NOT EXISTS metadata (
+    message_id TEXT PRIMARY KEY, content TEXT NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS message_goes AFTER DELETE ON messages BEGIN
+    DELETE FROM metadata WHERE message_id = old.message_id; END;
+CREATE TABLE IF NOT EXISTS facts_made (segment_id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS read_segment_goes AFTER DELETE ON segments BEGIN
+    DELETE FROM facts_made WHERE segment_id = old.segment_id; END;
 
 -- The words of the warm segments, whatever changes these.
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(

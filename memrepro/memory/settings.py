@@ -1,26 +1,40 @@
-"""What the document names a value for, and what a search gives."""
+"""The settings of a memory, named, and what a search gives.
 
-from dataclasses import dataclass, field
+`AS_PRINTED` is the document's design. `EVERYTHING` is what people are given: every message stays
+where a search finds it. Its values were chosen on LoCoMo's conversations 1-4 (`docs/memory.md`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Literal
+from zoneinfo import ZoneInfo
 
 from memrepro.errors import MemreproError
+from memrepro.files.atomic import read_yaml
 from memrepro.retrieve.tiered.keys.segments import LOOKAHEAD, Segmentation
+from memrepro.text.dates import TimeRange
 
 Recency = Literal["additive", "buckets"]
 Formula = Literal["combined", "memory_bank"]
 TimeBy = Literal["event", "dialogue"]
+Search = Literal["tiers", "everything"]
 Tier = Literal["hot", "warm", "cold"]
 Step = Literal["dense", "lexical", "recent", "nothing"]
 
 # "Graceful degradation patterns", its last step.
 UNCERTAIN = "I don't have memory of that, could you remind me?"
+# Encoder → the least cosine of a certain answer, measured by `benchmarks/memory.py --calibrate`.
+_THRESHOLDS: Mapping[str, float] = read_yaml(Path(__file__).with_name("thresholds.yaml"))
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The document's parameters, each with its value there.
+    """The document's parameters, each with its value there, and how a search goes.
 
     Attributes:
+        search: 'tiers', WARM and where that is not sure COLD, what is older by its facts alone; or
+            'everything', all that was ever said, and the facts beside it (`everything.py`).
         hot: messages that HOT holds.
         recent: messages given where both searches fail.
         segmentation: how WARM's segments are cut.
@@ -29,7 +43,8 @@ class Settings:
         formula: 'combined', `computeMemoryScore`, or 'memory_bank'.
         gamma: what a conflict costs in 'memory_bank'; the document names none.
         alpha: the share of the cosine in the hybrid similarity; BM25 has the rest.
-        threshold: the least cosine of what is given.
+        threshold: the least cosine of what is given; of 'everything', of a certain answer, and 0
+            for `calibrated`.
         mmr_weight: MMR's lambda.
         time_by: what a time in a query is compared with: 'event', the days that a segment's words
             name, or else when it was said; or 'dialogue', when it was said.
@@ -40,8 +55,11 @@ class Settings:
         same: the cosine from which two facts are merged.
         index_rows: vectors of a tier from which on `maintain` builds an approximate index; below
             it a search reads all vectors, and is exact.
+        window: words of a segment; a longer message is several. 0 for whole messages.
+        timezone: whose days they are, an IANA name.
     """
 
+    search: Search = "tiers"
     hot: int = 20
     recent: int = 10
     segmentation: Segmentation = field(default_factory=Segmentation)
@@ -58,6 +76,25 @@ class Settings:
     index_seconds: float = 60.0
     same: float = 0.9
     index_rows: int = 50_000
+    window: int = 0
+    timezone: str = "UTC"
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone."""
+        return ZoneInfo(self.timezone)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether a segment stays searchable when its facts are made."""
+        return self.search == "everything"
+
+    def rules(self) -> dict[str, object]:
+        """All that decides how messages are cut and indexed."""
+        rules: dict[str, object] = asdict(self.segmentation)
+        if self.keeps_all:
+            rules |= {"window": self.window, "search": self.search, "timezone": self.timezone}
+        return rules
 
     def __post_init__(self) -> None:
         """Refuse what cannot be kept."""
@@ -69,7 +106,11 @@ class Settings:
             ("alpha", 0 <= self.alpha <= 1, "in 0..1"),
             ("mmr_weight", 0 <= self.mmr_weight <= 1, "in 0..1"),
             ("gamma", self.gamma >= 0, "0 or more"),
-            ("warm_days", self.warm_days * 24 > self.segmentation.gap_hours, "over gap_hours"),
+            ("warm_days", self.keeps_all or self.warm_days * 24 > self.segmentation.gap_hours,
+             "over gap_hours"),
+            ("search", self.search in ("tiers", "everything"), "tiers or everything"),
+            ("window", self.window >= 0, "0 or more"),
+            ("timezone", _is_zone(self.timezone), "an IANA name, such as Europe/Oslo"),
             ("dense_ms", self.dense_ms > 0, "over 0"),
             ("index_seconds", self.index_seconds > 0, "over 0"),
             ("index_rows", self.index_rows >= 256, "at least 256, of which partitions can be made"),
@@ -82,6 +123,54 @@ class Settings:
                 raise MemreproError(f"{name} is {getattr(self, name)!r}: it must be {rule}")
 
 
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
+
+
+AS_PRINTED = Settings()
+# A segment is one message, or a window of a long one, and final at once; its facts are made when
+# it comes.
+EVERYTHING = Settings(
+    search="everything", segmentation=Segmentation(1, 1, 0), alpha=0.5, threshold=0.0,
+    warm_days=0.0, dense_ms=10_000.0, window=160,
+)  # fmt: skip
+NAMED: Mapping[str, Settings] = {"everything": EVERYTHING, "as printed": AS_PRINTED}
+
+
+def calibrated(encoder: str) -> float:
+    """The least cosine of a certain answer, by an encoder's name; 0.3 for one not measured."""
+    return _THRESHOLDS.get(encoder, 0.3)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a search is asked for.
+
+    Attributes:
+        query: in words.
+        now: when, Unix seconds.
+        span: the days that the query names, or None.
+        channel: of one channel alone.
+        k: how many are given, if not as many as usual.
+        threshold: in place of the settings'.
+        where: metadata that a message must have.
+        until: nothing that was said later, Unix seconds.
+    """
+
+    query: str
+    now: float
+    span: TimeRange | None = None
+    channel: str | None = None
+    k: int | None = None
+    threshold: float | None = None
+    where: Mapping[str, object] = field(default_factory=dict)
+    until: float | None = None
+
+
 @dataclass(frozen=True)
 class Item:
     """Something remembered.
@@ -91,6 +180,9 @@ class Item:
         score: what it is ranked by; by which formula, `Answer.step` says.
         at: when it was said last, Unix seconds.
         message_ids: the messages that it stands on.
+        cosine: with the query, or None where it was not asked for.
+        facts: ids of the facts that it says.
+        certain: whether it is similar enough, or has most of the query's words.
     """
 
     tier: Tier
@@ -99,6 +191,9 @@ class Item:
     score: float
     at: float
     message_ids: tuple[str, ...]
+    cosine: float | None = None
+    facts: tuple[str, ...] = ()
+    certain: bool = True
 
 
 @dataclass(frozen=True)
@@ -109,7 +204,8 @@ class Answer:
         step: of the chain, that answered: 'dense', 'lexical' (scores are BM25), 'recent' (in order
             of time, scores 0) or 'nothing'.
         items: the best first; none where nothing is similar enough.
-        says: `UNCERTAIN` where there are no items, else ''.
+        says: `UNCERTAIN` where there are no items; `near_miss` where none is similar enough and
+            the nearest are given all the same ('everything'); else ''.
         failures: why the earlier steps did not answer.
     """
 
@@ -117,3 +213,27 @@ class Answer:
     items: tuple[Item, ...]
     says: str
     failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Added:
+    """How many messages are new and on the disk, were there already, or came while paused."""
+
+    stored: int
+    duplicates: int
+    refused: int
+
+
+@dataclass(frozen=True)
+class Maintained:
+    """How many segments became final, how many became facts, and how many facts changed."""
+
+    closed: int
+    migrated: int
+    changes: int
+
+
+def near_miss(text: str) -> str:
+    """What is said where nothing is certain, of the nearest text."""
+    words = " ".join(text.split())
+    return f"nothing certain; nearest: {words if len(words) <= 80 else words[:79] + '…'}"

@@ -12,9 +12,12 @@ import math
 import sqlite3
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 from memrepro.memory.journal import Journal, day
+from memrepro.retrieve.bm25.scripts import windows
 from memrepro.retrieve.tiered.keys.segments import (
     Message,
     Segmentation,
@@ -38,8 +41,18 @@ class Recut(NamedTuple):
     went: Sequence[str] = ()
 
 
-def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recut:
+def recut(
+    journal: Journal,
+    rules: Segmentation,
+    times: Iterable[float],
+    *,
+    window: int = 0,
+    zone: tzinfo = UTC,
+) -> Recut:
     """Cut the stretches around these times anew, after messages there came, went or changed.
+
+    A segment of one message has a part of `window` words of it, where that is not 0 and the
+    message has more. The days of `zone` are those of what messages tell.
 
     A segment is final, and kept, once no later message can change it: its stretch is followed by
     another, or was over when the clock was last given, or has gone on for `LOOKAHEAD` messages.
@@ -59,19 +72,30 @@ def recut(journal: Journal, rules: Segmentation, times: Iterable[float]) -> Recu
         for stretch in _stretches(messages, gap):
             cuts = cut(stretch, rules)
             is_open = clock is None or clock - stretch[-1].at <= gap
-            if stretch[-1].message_id == newest[-1].message_id and is_open:
+            # What comes later changes no segment of one message.
+            if rules.most > 1 and stretch[-1].message_id == newest[-1].message_id and is_open:
                 cuts = final(cuts, len(stretch))
             for start, end in cuts:
-                text = segment_text(stretch[start:end])
-                wanted[segment_id(stretch[start:end], text)] = stretch[start:end], text
+                for part in _windows(stretch[start:end], window):
+                    text = segment_text(part)
+                    wanted[segment_id(part, text)] = stretch[start:end], text
         # A segment that holds a deleted message may reach beyond the stretch that is left.
         overlap = {key for key, start, end in here if end >= first and start <= done}
         went += sorted(overlap - wanted.keys())
         came |= {key: one for key, one in wanted.items() if key not in overlap}
     went = list(dict.fromkeys(went))
     _drop(db, went)
-    keep(db, came)
+    keep(db, came, zone)
     return Recut(list(came), went)
+
+
+def _windows(messages: Sequence[Message], window: int) -> Iterator[Sequence[Message]]:
+    """The messages, or of a single long one its parts, each with a fifth of the one before."""
+    parts = windows(messages[0].text, window) if len(messages) == 1 else []
+    if len(parts) < 2:
+        yield messages
+    else:
+        yield from ([replace(messages[0], text=part)] for part in parts)
 
 
 # Times that are looked around together, and segments that are looked through for each stretch.
@@ -138,7 +162,11 @@ def segment_id(messages: Sequence[Message], text: str) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def keep(db: sqlite3.Connection, segments: Mapping[str, tuple[Sequence[Message], str]]) -> None:
+def keep(
+    db: sqlite3.Connection,
+    segments: Mapping[str, tuple[Sequence[Message], str]],
+    zone: tzinfo = UTC,
+) -> None:
     """Insert segments, id → messages and text, each silent if it says nothing, and their days."""
     rows, held, days = [], [], []
     for key, (messages, text) in segments.items():
@@ -149,7 +177,7 @@ def keep(db: sqlite3.Connection, segments: Mapping[str, tuple[Sequence[Message],
         days += [
             (key, event.date_start.isoformat(), event.date_end.isoformat())
             for message in messages
-            for event in dated_events(message.text, day(message.at))
+            for event in dated_events(message.text, day(message.at, zone))
         ]
     # Many rows in one statement, as FTS5 writes the words to the disk at the end of each.
     for at in range(0, len(rows), _ROWS):

@@ -29,12 +29,15 @@ class DatasetEntry:
     Attributes:
         profile: whose results folder its qrels lie in.
         module: the module of `memrepro.data` that loads it.
+        unit: what is resampled in every interval and test on it: each question by itself, or the
+            conversations or persons that questions are of, then their questions.
         parameters: the compiler's, or the loader's (such as an erratum's layer).
         extract: source of extractions → its options; see `memrepro.pipeline.stages.data.extract`.
     """
 
     profile: Profile
     module: str
+    unit: Literal["question", "conversation", "person"]
     parameters: Mapping[str, Any]
     extract: Mapping[str, Any] = field(default_factory=dict)
 

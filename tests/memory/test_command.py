@@ -26,8 +26,9 @@ def run(tmp_path, capsys):
     parser = argparse.ArgumentParser()
     add_commands(parser.add_subparsers(required=True))
 
-    def typed(command, *rest, user="ann"):
+    def typed(command, *rest, user="ann", settings="everything"):
         parts = ["--user", user, "--root", str(tmp_path / "root"), "--encoder", "hash-64"]
+        parts += ["--settings", settings]
         arguments = parser.parse_args(["memory", command, *parts, *rest])
         assert arguments.action(arguments) == 0
         out = capsys.readouterr().out
@@ -45,25 +46,43 @@ def filled(run, tmp_path):
 
 
 def test_messages_come_in_are_found_and_seen(filled):
-    found = filled("search", ASKED, "--now", NOW, "--json")
-    assert found["step"] == "dense"
-    assert found["items"][0]["message_ids"] == ["m1", "m2", "m3"]
-    shown = filled("search", ASKED, "--now", NOW, "--read")
-    assert "m1, m2, m3" in shown
+    found = filled("search", "where in Oslo", "--now", NOW, "--json")
+    assert (found["step"], found["says"]) == ("dense", "")
+    assert found["hits"][0]["id"] == "m1"
+    shown = filled("search", "jazz", "--now", NOW, "--read", "--timezone", "Europe/Oslo")
+    assert "2023-05-08T15:57:00+02:00" in shown
     assert "\x1b" not in shown
-    assert "could you remind me?" in filled("search", "zebra", "--now", NOW)
+    assert "nothing certain; nearest: " in filled("search", "zebra", "--now", NOW)
+    assert "Monday 2023-05-08\n- user: I live in Oslo [m1]" in filled("context", "Oslo")
     messages = filled("list", "messages", "--json")
     assert [m["message_id"] for m in messages] == ["m1", "m2", "m3", "m4"]
     assert messages[0]["at"] == "2023-05-08T13:56:00+00:00"
     assert messages[1]["text"] == LINES[1]["text"]
-    (segment,) = filled("list", "segments", "--json")
-    assert (segment["tier"], segment["accesses"]) == ("warm", 1)
+    segments = filled("list", "segments", "--json")
+    assert [segment["tier"] for segment in segments] == ["warm"] * 4
     counts = {row["counter"]: row["count"] for row in filled("metrics", "--json")}
-    assert (counts["stored"], counts["searches"]) == (4, 2)
+    assert counts["stored"] == 4
+
+
+def test_a_text_is_added_facts_change_and_are_forgotten(run):
+    run("add", "--text", "I live in Bergen")
+    with pytest.raises(MemreproError, match="has no memory of 'anm': it has those of ann"):
+        run("search", "home", user="anm")
+    run("add", "--text", "I moved to Oslo")
+    assert [fact["text"] for fact in run("facts", "--json")] == ["I moved to Oslo"]
+    history = run("facts", "--history", "I moved to Oslo", "--json")
+    assert [change["operation"] for change in history] == ["add", "update"]
+    assert run("users", "--json") == [{"user": "ann"}]
+    assert {row["settings"] for row in run("settings", "--json")} == {"everything", "as printed"}
+    assert "Oslo" in run("forget", "moved to Oslo", "--dry-run")
+    run("forget", "moved to Oslo")
+    assert "Oslo" not in run("list", "messages")
+    with pytest.raises(MemreproError, match="name a file, or give --text"):
+        run("add")
 
 
 def test_a_person_is_in_control(filled, tmp_path):
-    assert filled("maintain", "--now", "2023-06-01", "--json")[0]["migrated"] == 2
+    filled("maintain", "--now", "2023-06-01")
     facts = filled("list", "facts", "--json")
     oslo = next(fact for fact in facts if "Oslo" in fact["text"])
     filled("edit", "--fact", oslo["fact_id"], "I live in Rome")
@@ -73,7 +92,7 @@ def test_a_person_is_in_control(filled, tmp_path):
     filled("edit", "--message", "m3", "a cat called Miso", "--now", "2023-06-01")
     filled("export", str(tmp_path / "out.json"))
     assert filled("import", str(tmp_path / "out.json"), "--json", user="bob") == [
-        {"imported": "4 messages"}
+        {"imported": "4 messages", "from": "memrepro"}
     ]
     assert "Miso" in filled("list", "messages", user="bob")
     filled("pause")
@@ -90,7 +109,7 @@ def test_a_person_is_in_control(filled, tmp_path):
     assert not user_folder(tmp_path / "root", "ann").exists()
     with pytest.raises(MemreproError, match="no memory of 'ann'"):
         filled("delete", "--everything")
-    with pytest.raises(MemreproError, match="there is no memory in"):
+    with pytest.raises(MemreproError, match="no memory of 'ann'"):
         filled("list", "facts")
     assert user_folder(tmp_path / "root", "bob").exists()
 

@@ -66,7 +66,7 @@ def experiment(granularity="round", k=4, **swept):
 
 
 def plan(sweeps=None, **experiments):
-    entry = DatasetEntry("sample", "toy", {})
+    entry = DatasetEntry("sample", "toy", "question", {})
     return Plan({"toy": entry}, experiments, sweeps or {}, {}, EVALUATION)
 
 

@@ -7,7 +7,10 @@ from memrepro.study.params import load_plan
 from memrepro.study.plan import DatasetEntry, Experiment
 from memrepro.study.readings import reading_studies
 
-DATASETS = {"d": DatasetEntry("sample", "sample", {}), "e": DatasetEntry("open", "locomo", {})}
+DATASETS = {
+    "d": DatasetEntry("sample", "sample", "question", {}),
+    "e": DatasetEntry("open", "locomo", "question", {}),
+}
 RUNS = {
     "one": Experiment("open", "s", "d", "session", "concat", "dense", "dense", {}),
     "sweep": Experiment(

@@ -76,7 +76,8 @@ def experiment(retriever, traced=False, **parameters):
 def plan(experiments, repeats=2, sweeps=None):
     """A plan of the experiments, which an entry 'timed' of latency times."""
     return Plan(
-        {"toy": DatasetEntry("sample", "personamem", {})}, experiments, sweeps or {}, {},
+        {"toy": DatasetEntry("sample", "personamem", "question", {})},
+        experiments, sweeps or {}, {},
         Evaluation((), (), (2,), (), {}),
         {"timed": Latency("sample", "toy", "hash-64", tuple(experiments), repeats)},
     )  # fmt: skip

@@ -16,16 +16,17 @@ from functools import lru_cache
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from memrepro.core.similarity import Doubles
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import Refused, parse
 from memrepro.memory.language.english import SINGLE, STATES
 from memrepro.memory.language.fact import Candidate, Decision, Fact, Operation, Similar
 from memrepro.memory.language.prompts import prompt
-from memrepro.memory.language.statements import Item, Statement, read
+from memrepro.memory.language.statements import ANYTHING, Item, Statement, read
 
 NEAREST = 10  # facts that a model is shown
 # A fact about one of these has one value at a time.
-_EXCLUSIVE = SINGLE | {"residence", "employer", "occupation", "name", "drive"}
+_EXCLUSIVE = SINGLE | {"residence", "employer", "occupation", "name", "drive", "when", "amount"}
 # What is given up or changed to, without saying what one did with it.
 _HABITS = frozenset({"drink", "eat", "smoke", "play", "use", "drive", "like", "prefer", "read",
                      "have", "take", "study", "employer", "do"})  # fmt: skip
@@ -161,7 +162,8 @@ def _denies(mine: Statement, its: Statement) -> bool:
     if mine.subject != its.subject or its.denied or mine.negative != its.negative:
         return False
     if mine.attribute != its.attribute and not (
-        mine.attribute == "*" and its.attribute in _HABITS | {"residence"}
+        (mine.attribute == "*" and its.attribute in _HABITS | {"residence"})
+        or (mine.once and (mine.attribute, its.attribute) == ("have", "drive"))
     ):
         return False
     if mine.condition and mine.condition != its.condition:
@@ -169,13 +171,26 @@ def _denies(mine: Statement, its: Statement) -> bool:
 
     def covered(item: Item) -> bool:
         return any(
-            item.words == gone.words
+            _same_thing(item.words, gone.words, mine.once, item.name == gone.name)
             and (not gone.name or not item.name or gone.name == item.name)
             and not (mine.once and (item.count or 1) > 1)
             for gone in mine.value
         )
 
     return all(covered(item) for item in its.value)
+
+
+def _same_thing(held: tuple[str, ...], gone: tuple[str, ...], once: bool, same_name: bool) -> bool:
+    """Whether what is gone is what was held.
+
+    "I sold the Clio" is of a Renault Clio, of Rex the name is enough, and coffee is coffee every
+    morning.
+    """
+    if gone == ANYTHING:
+        return same_name
+    if "every" in held[1:]:
+        held = held[: held.index("every")]
+    return held == gone or (once and held[-len(gone) :] == gone)
 
 
 def _replaces(mine: Statement, its: Statement) -> str:
@@ -296,6 +311,13 @@ class ModelDecider:
         known = sorted(facts, key=lambda fact: fact.fact_id)
         alike = self.similar([candidate.text], [fact.text for fact in known])[0]
         return [known[place] for place in np.argsort(-alike, kind="stable")[: self.nearest]]
+
+
+def by_shared_words(texts: Sequence[str], others: Sequence[str]) -> Doubles:
+    """The share of common words of texts and others, [n, m]: similar, with no encoder."""
+    words = [[set(same_words(text)) for text in some] for some in (texts, others)]
+    rows = [[len(a & b) / max(1, len(a | b)) for b in words[1]] for a in words[0]]
+    return np.array(rows, np.float64).reshape(len(texts), len(others))
 
 
 def ask(candidate: Candidate, shown: Sequence[Fact]) -> Prompt:

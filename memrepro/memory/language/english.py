@@ -28,15 +28,25 @@ LEAD, TAIL, ADVERBS, PARTLY, OTHER_MOOD, HEDGE, TASTE, PAST, KIN, TIES = map(_pa
     "lead", "tail", "adverbs", "partly", "other_mood", "hedge", "taste", "past", "kin", "ties",
 ))  # fmt: skip
 # Pairs of what is written and what is read instead, in this order.
-CONTRACTIONS, PERFECTS = (
+CONTRACTIONS, CHANGES, PERFECTS = (
     [(re.compile(written), instead) for written, instead in _LISTS[name]]
-    for name in ("contractions", "perfects")
+    for name in ("contractions", "changes", "perfects")
 )
 RESULTS = tuple((name, re.compile(pattern)) for name, pattern in _LISTS["results"])
 PHRASES = tuple((name, dislike, re.compile(p)) for name, dislike, p in _LISTS["phrases"])
 
 SPEAKER = re.compile(r"(?!(?:[Ii]|[Mm]y|[Ww]e|[Oo]ur)\b)(\w[\w.' -]{0,40}): (?=\w)")
 CLAUSES = re.compile(r"(?:;|,? (?:and|but|so))\s+(?=(?:i|we|my|our|i'm|i've)\b)", re.IGNORECASE)
+# "The meeting is on Friday", "the rent went up to 950 euros": the thing, how, and its new value.
+_THINGS = _LISTS["things"]
+THINGS = {
+    attribute: re.compile(
+        rf"(?:the|my|our) (?P<thing>[\w' -]{{2,40}}?) (?:{_THINGS['is']}(?: {lead})?|"
+        rf"{_THINGS['changes']}) (?P<value>{_THINGS[attribute]})"
+    )
+    for attribute, lead in (("when", "(?:on|at)"), ("amount", ""))
+}
+DIED = re.compile(r"([A-Z]\w+) (?:has |just )*(?:died|passed away|was put down|ran away)\b")
 ENDED = re.compile(r"\b(?:any ?more|any longer|no longer)\b")
 # Not "but" or "that", which say that it holds in part only.
 REASON = re.compile(r"[\s,]+(?:because|so that|so|as i|as my|since i|since it)\b.*")

@@ -37,13 +37,15 @@ _LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d)\] ([^:\n]{1,80}): ")
 _MACHINES = frozenset(("assistant", "system", "tool", "bot"))
 
 
-def by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
+def by_rules(
+    segments: Sequence[tuple[str, str, float]], *, changes: bool = True
+) -> list[Candidate]:
     """Statements of people about their lives, each clause that can stand alone by itself.
 
     What states a fact is `text.facts.user_facts`, and such short sentences as `statements.read` can
     read. The assistant's words are left out. Who is not 'user' stands before
     their words. The confidence is 0.9, or 0.5 with a hedge ("I think", "maybe"); the category is
-    `category_of`'s. A line's own minute is when it was said.
+    `category_of`'s. A line's own minute is when it was said. `changes` is `statements.read`'s.
     """
     found: dict[Candidate, None] = {}
     for segment_id, text, at in segments:
@@ -51,7 +53,7 @@ def by_rules(segments: Sequence[tuple[str, str, float]]) -> list[Candidate]:
             if speaker.casefold() in _MACHINES:
                 continue
             who = "" if speaker.casefold() == USER else f"{speaker}: "
-            for fact in _statements(said):
+            for fact in _statements(said, changes):
                 confidence = HEDGED if english.HEDGE.search(fact.casefold()) else PLAIN
                 category = category_of(fact, minute)
                 found[Candidate(who + fact, category, confidence, (segment_id,), minute)] = None
@@ -73,7 +75,8 @@ def by_store(dataset: "Dataset") -> "Extracted":
         for session in dataset.sessions
         for r in session.rounds
         for fact in by_rules(
-            [(r.round_id, segment_text([Message(*t[:2], 0.0, t.text) for t in r.turns]), 0.0)]
+            [(r.round_id, segment_text([Message(*t[:2], 0.0, t.text) for t in r.turns]), 0.0)],
+            changes=False,  # published runs rest on these
         )
     ]
     return Extracted("memory.language.extract.by_rules", found, [], [], [])
@@ -123,19 +126,21 @@ def _stamp(written: str) -> float | None:
         return None
 
 
-def _statements(said: str) -> Iterator[str]:
+def _statements(said: str, changes: bool) -> Iterator[str]:
     """The statements in one message, each by itself where its clauses can stand alone."""
     for sentence in sentences(said):
         parts = clauses(sentence)
-        alone = [fact for part in parts for fact in _fact(part)]
-        yield from alone if len(parts) > 1 and len(alone) == len(parts) else _fact(sentence)
+        alone = [fact for part in parts for fact in _fact(part, changes)]
+        yield from (
+            alone if len(parts) > 1 and len(alone) == len(parts) else _fact(sentence, changes)
+        )
 
 
-def _fact(sentence: str) -> list[str]:
+def _fact(sentence: str, changes: bool) -> list[str]:
     if found := user_facts(sentence):
         return found
     # Too short for the extractor, as "I prefer tea." is.
-    told = read(sentence)
+    told = read(sentence, changes)
     short = bool(told) and all(
         one is not None
         and one.subject.startswith(USER)

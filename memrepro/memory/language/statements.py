@@ -26,6 +26,7 @@ from memrepro.text.facts import MAX_CHARACTERS
 
 # The user, whoever tells it.
 USER = "user"
+ANYTHING = ("*",)
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Item:
     """One thing that a value names.
 
     Attributes:
-        words: stemmed, without articles.
+        words: stemmed, without articles; `ANYTHING` where a name alone is told.
         name: as in "a dog named Rex", or ''.
         count: of "two cats", or None where it says none.
         more: "another", "a second".
@@ -84,31 +85,52 @@ def clauses(text: str) -> list[str]:
 
 
 @lru_cache(1 << 16)
-def read(text: str) -> tuple[Statement | None, ...]:
-    """What each clause of a text states; None for one that cannot be read, and for a long text."""
+def read(text: str, changes: bool = True) -> tuple[Statement | None, ...]:
+    """What each clause of a text states; None for one that cannot be read, and for a long text.
+
+    Args:
+        text: a sentence.
+        changes: whether to read wordings of change too ("the meeting moved to Friday").
+    """
     if len(text) > MAX_CHARACTERS:
         return (None,)
     match = english.SPEAKER.match(text)
     speaker = match[1].casefold() if match else USER
     said = text[match.end() if match else 0 :]
-    return tuple(_clause(clause, speaker) for clause in clauses(said))
+    return tuple(_clause(clause, speaker, changes) for clause in clauses(said))
 
 
-def _clause(text: str, speaker: str) -> Statement | None:
+def _clause(text: str, speaker: str, changes: bool) -> Statement | None:
     if text.rstrip("\"')” ").endswith("?") or '"' in text:
         return None
     named = frozenset(word.casefold() for word in re.findall(r"\b[A-Z]\w*", text))
     said = " ".join(text.replace("’", "'").casefold().rstrip(" .!…").split())
-    for written, instead in english.CONTRACTIONS:
+    for written, instead in english.CONTRACTIONS + english.CHANGES * changes:
         said = written.sub(instead, said)
     if match := english.LEAD.match(said):
         said = said[match.end() :]
+    if changes and (told := _changed(text, said, speaker)):
+        return told
     said = re.sub(r"^(?:the )?user's ", "my ", said)
     said = re.sub(r"^(?:the )?user ", "i ", said)
     ended = bool(english.ENDED.search(said))
     said = " ".join(english.ENDED.sub(" ", said).split())
     who = None if english.PARTLY.search(said) else _subject(said, speaker, text)
     return _predicate(*who, ended, named) if who else None
+
+
+def _changed(text: str, said: str, speaker: str) -> Statement | None:
+    """A named one's death, and when or how much a thing is or has become."""
+    if match := english.DIED.match(text):
+        item = Item(ANYTHING, match[1].casefold(), 1)
+        return Statement(speaker, "have", frozenset([item]), denied=True, once=True)
+    for attribute, pattern in english.THINGS.items():
+        # Of what one has one of, the rules below read more.
+        if (match := pattern.match(said)) and match["thing"] not in SINGLE:
+            value, _ = _trimmed(match["value"])
+            words = tuple(stem(word) for word in re.findall(r"[\w.:]+", value))
+            return Statement(f"{speaker}'s {match['thing']}", attribute, frozenset([Item(words)]))
+    return None
 
 
 def _subject(said: str, speaker: str, text: str) -> tuple[str, str] | None:
@@ -192,6 +214,8 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
     for attribute, negative, pattern in english.PHRASES:
         if match := pattern.match(f"{rest} "):
             value = rest[match.end() :]
+            # "I can't stand it any more" denies no dislike: it is one.
+            denied = denied and not (match[0].startswith("c") and negative)
             return _finish(subject, attribute, value, negative=negative, denied=denied, ended=ended)
     head, _, tail = rest.partition(" ")
     if head in VERBS:

@@ -12,11 +12,14 @@ from memrepro.core.ranking import Ranking
 from memrepro.core.similarity import Doubles, max_by_owner
 from memrepro.errors import MemreproError
 from memrepro.retrieve.bm25.postings import Lexicon, Postings
+from memrepro.retrieve.bm25.scripts import words_and_pairs
 
 TOKENISATIONS: Mapping[str, Callable[[str], list[str]]] = {
     # LongMemEval's released code: a single space splits, case and punctuation stay.
     "official": lambda text: text.split(" "),
     "words": lambda text: re.findall(r"\w+", text.lower()),
+    # The same, where a script that writes no blanks between words is cut into pairs of signs.
+    "pairs": words_and_pairs,
 }
 
 
@@ -43,7 +46,7 @@ class BM25:
 
     Attributes:
         k: length of a ranking.
-        tokenisation: 'official' or 'words'.
+        tokenisation: 'official', 'words', or 'pairs' for Chinese, Japanese, Korean and Thai too.
         ties: 'id' (this project's rule) or 'reverse_input', the last first: what the official
             argsort()[::-1] gives with a stable sort (its own is not, so ties can differ there).
         k1: term-frequency saturation.

@@ -1,0 +1,350 @@
+"""A person's memory, for programs: add, search, text for a prompt, forget, facts, history.
+
+    with Memory("~/mem", user="ann", timezone="Europe/Oslo") as m:
+        m.add([{"role": "user", "content": "I moved to Oslo"}])
+        m.search("where do I live?")
+
+It is `memory.TieredMemory` with its encoder, its clock and a lock, so that threads may share it.
+"""
+
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from memrepro.encode.encoder import Encoder
+from memrepro.errors import MemreproError, cut
+from memrepro.memory import cold, control
+from memrepro.memory.everything import covers
+from memrepro.memory.folders import user_folder
+from memrepro.memory.found import Found, Hit, Validity, as_text
+from memrepro.memory.journal import Journal
+from memrepro.memory.language import conflicts
+from memrepro.memory.language import extract as extractors
+from memrepro.memory.language.fact import Change, Decide, Extract, Fact
+from memrepro.memory.language.words import content_words
+from memrepro.memory.memory import TieredMemory
+from memrepro.memory.settings import EVERYTHING, NAMED, Settings
+from memrepro.memory.times import seconds
+from memrepro.retrieve.tiered.keys.segments import Message, one_line
+
+Given = str | Mapping[str, Any]
+ENCODER = "all-minilm-l6-v2"
+_CONTENT = ("content", "text")
+_ROLE = ("role", "speaker")
+_TIME = ("at", "time", "timestamp", "created_at")
+_ID = ("id", "message_id")
+
+
+class Memory:
+    """One user's memory in a folder.
+
+    Threads may share it: each call waits for the one before. In asyncio, call it by
+    `asyncio.to_thread`. One process may have a user's memory open to write, any number to read.
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        user: str = "me",
+        timezone: str = "UTC",
+        *,
+        encoder: str | Encoder = ENCODER,
+        settings: str | Settings = EVERYTHING,
+        mode: Literal["write", "read"] = "write",
+        create: bool = True,
+        reencode: bool = False,
+        extract: Extract = extractors.by_rules,
+        decide: Decide = conflicts.by_rules,
+    ) -> None:
+        """Open a user's memory, or make it.
+
+        Args:
+            folder: of all memories, on a local disk; `~` is the home.
+            user: whose, any string.
+            timezone: whose days "yesterday" and "in May" mean, an IANA name.
+            encoder: a name of `encoders.yaml`, or an encoder.
+            settings: a name of `settings.NAMED`, or settings.
+            mode: 'write' or 'read'.
+            create: whether a user without a memory gets one.
+            reencode: whether to make all vectors anew where another encoder wrote them.
+            extract: makes facts of messages: the rules, or `extract.ModelExtractor`.
+            decide: what a fact does to others: the rules, or `conflicts.ModelDecider`.
+
+        Raises:
+            MemreproError: if it cannot be opened.
+        """
+        root = Path(folder).expanduser().resolve()
+        if not create and not (user_folder(root, user) / "memory.sqlite").is_file():
+            known = ", ".join(users(root)) or "nobody"
+            raise MemreproError(f"{root} has no memory of {user!r}: it has those of {known}")
+        if isinstance(settings, str):
+            if settings not in NAMED:
+                raise MemreproError(
+                    f"there are no settings {settings!r}: known are {', '.join(NAMED)}"
+                )
+            settings = NAMED[settings]
+        if isinstance(encoder, str):
+            from memrepro.encode.load import load_encoder  # seconds
+
+            encoder = load_encoder(encoder)
+        self.user, self._mutex, self._closed = user, threading.RLock(), False
+        self.tiers = TieredMemory(
+            root, user, encoder, replace(settings, timezone=timezone), mode=mode,
+            extract=extract, decide=decide, reencode=reencode,
+        )  # fmt: skip
+
+    def add(
+        self, messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any] | str]
+    ) -> list[str]:
+        """Take messages in; on the disk when this returns.
+
+        Args:
+            messages: texts of the user, or objects with `content` (or `text`), and if you like
+                `role`, `at` (ISO 8601, a datetime or Unix seconds; default now), `id`, `channel`.
+                All else of an object is kept as its metadata.
+
+        Returns:
+            The messages' ids; one that was there already is not stored twice.
+
+        Raises:
+            MemreproError: if one cannot be taken, and then none is.
+        """
+        given = [messages] if isinstance(messages, str | Mapping) else list(messages)
+        now, read, metadata = time.time(), [], {}
+        for number, one in enumerate(given):
+            # Those that come together keep their order.
+            message, more = self._message(one, number, now + number / 1e3)
+            read.append(message)
+            metadata[message.message_id] = more
+        with self._open() as tiers:
+            added = tiers.add(read, metadata)
+        if added.refused:
+            raise MemreproError(f"the memory of {self.user!r} is paused: resume it to add")
+        return [message.message_id for message in read]
+
+    def search(
+        self,
+        query: str,
+        k: int = 5,
+        *,
+        channel: str | None = None,
+        where: Mapping[str, object] | None = None,
+        threshold: float | None = None,
+        now: object = None,
+    ) -> Found:
+        """The messages that answer a query best.
+
+        Args:
+            query: in words; days that it names ("last week") are preferred.
+            k: how many, 1 or more.
+            channel: of one channel alone.
+            where: metadata that a message must have, name → value.
+            threshold: the least cosine of a certain answer, in place of the encoder's.
+            now: when it is asked; default the clock.
+
+        Raises:
+            MemreproError: if the query is empty, or the memory closed.
+        """
+        if k < 1:
+            raise MemreproError(f"k is {k}: it must be 1 or more")
+        with self._open() as tiers:
+            answer = tiers.search(
+                query, self._now(now), channel, k=k, where=where or {}, threshold=threshold
+            )
+            ids = list(dict.fromkeys(i for item in answer.items for i in item.message_ids))
+            which = "WHERE message_id IN (SELECT value FROM json_each(?))"
+            db = tiers.journal.connection
+            said = {m.message_id: m for m in tiers.journal.messages(which, (json.dumps(ids),))}
+            notes = dict(db.execute(f"SELECT * FROM metadata {which}", (json.dumps(ids),)))
+            facts = {fact.fact_id: fact.text for item in answer.items for fact in
+                     cold.facts_of(db, item.facts)}  # fmt: skip
+        hits: dict[str, Hit] = {}
+        for item in answer.items:
+            for message_id in item.message_ids:
+                if not (message := said.get(message_id)) or message_id in hits:
+                    continue
+                head = f"{message.speaker}: "
+                _, _, window = item.text.partition(head)
+                # A segment has each run of white space as one; a long message has several segments.
+                whole = len(item.message_ids) > 1 or window in ("", one_line(message.text))
+                hits[message_id] = Hit(
+                    message_id, message.speaker, message.text if whole else window,
+                    datetime.fromtimestamp(message.at, tiers.settings.zone), item.score,
+                    item.certain, message.channel, tuple(facts[one] for one in item.facts),
+                    json.loads(notes.get(message_id, "{}")),
+                )  # fmt: skip
+        return Found(tuple(hits.values())[:k], answer.says, answer.step, answer.failures)
+
+    def context(self, query: str, tokens: int = 800, **more: Any) -> str:
+        """What is remembered of a query as text for a prompt: in order of time, by day, with ids.
+
+        Args:
+            query: in words.
+            tokens: at most so many, by the tokeniser of GPT-4o (o200k_base).
+            more: as for `search`, `k` too.
+        """
+        return as_text(self.search(query, **{"k": max(8, tokens // 8), **more}), tokens)
+
+    def forget(self, what: str, *, dry_run: bool = False, k: int = 5) -> list[Hit]:
+        """Delete what certainly answers a query, to the last byte, or one message by its id.
+
+        Args:
+            what: a message's id, or words such as "my wifi password".
+            dry_run: whether to say what would go, and leave it.
+            k: at most so many messages.
+
+        Returns:
+            What is gone, or would be.
+        """
+        with self._open() as tiers:
+            one = tiers.journal.messages("WHERE message_id = ?", (what,))
+            at = [datetime.fromtimestamp(m.at, tiers.settings.zone) for m in one]
+            hits = [Hit(m.message_id, m.speaker, m.text, t, 1.0, True, m.channel)
+                    for m, t in zip(one, at, strict=True)]  # fmt: skip
+            if not hits:
+                # Nothing goes by likeness alone: it must have the words that were named.
+                named = content_words(what)
+                hits = [hit for hit in self.search(what, k) if covers(named, hit.text)]
+            if hits and not dry_run:
+                control.delete_messages(tiers, [hit.id for hit in hits])
+        return hits
+
+    def messages(self) -> list[Message]:
+        """All messages, in order of time."""
+        with self._open() as tiers:
+            return control.messages(tiers)
+
+    def facts(self, status: str = "active") -> list[Fact]:
+        """The facts that hold, or those of another status."""
+        with self._open() as tiers:
+            return control.facts(tiers, status)
+
+    def history(self, fact: str | Fact) -> list[Change]:
+        """What led to a fact, the first statement first; a fact, its id, or its words."""
+        with self._open() as tiers:
+            key = fact.fact_id if isinstance(fact, Fact) else fact
+            for known in control.facts(tiers):
+                if known.text.casefold() == key.casefold():
+                    key = known.fact_id
+            return control.history(tiers, key)
+
+    def as_of(self, when: object) -> list[Validity]:
+        """The facts that held at a time, with when they did."""
+        at = seconds(when, self.tiers.settings.zone)
+        with self._open() as tiers:
+            return [
+                Validity(fact, self._when(since), self._when(until) if until else None)
+                for fact, since, until in control.validity(tiers)
+                if since <= at and (until is None or at < until)
+            ]
+
+    def day(self, at: float) -> str:
+        """The day of a time in Unix seconds, in the memory's zone."""
+        return self._when(at).date().isoformat()
+
+    def export(self, path: str | Path) -> None:
+        """Write all of it into one JSON file."""
+        with self._open() as tiers:
+            control.export(tiers, Path(path).expanduser())
+
+    def import_(self, path: str | Path) -> None:
+        """Take an export into this memory, which must be empty."""
+        with self._open() as tiers:
+            control.import_(tiers, Path(path).expanduser())
+
+    def maintain(self, now: object = None) -> None:
+        """Tidy up, from time to time; nothing that is found is lost."""
+        with self._open() as tiers:
+            tiers.maintain(self._now(now))
+
+    def close(self) -> None:
+        """Let another process write; what is called afterwards raises."""
+        with self._mutex:
+            if not self._closed:
+                self._closed = True
+                self.tiers.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self) -> "_Turn":
+        return _Turn(self)
+
+    def _now(self, now: object) -> float:
+        return time.time() if now is None else seconds(now, self.tiers.settings.zone)
+
+    def _when(self, at: float) -> datetime:
+        return datetime.fromtimestamp(at, self.tiers.settings.zone)
+
+    def _message(self, one: Mapping[str, Any] | str, number: int, now: float
+                 ) -> tuple[Message, dict[str, Any]]:  # fmt: skip
+        if isinstance(one, str):
+            one = {"content": one}
+        if not isinstance(one, Mapping):
+            raise MemreproError(
+                f"message {number} is {cut(repr(one), 60)}: it must be a text or an object"
+            )
+        rest = dict(one)
+        text = _taken(rest, _CONTENT)
+        if not isinstance(text, str):
+            raise MemreproError(
+                f"message {number} has the content {cut(repr(text), 60)}: it must be a text"
+            )
+        at = _taken(rest, _TIME)
+        try:
+            when = now if at is None else seconds(at, self.tiers.settings.zone)
+        except MemreproError as error:
+            raise MemreproError(f"message {number}: {error}") from error
+        key, role = _taken(rest, _ID), _taken(rest, _ROLE)
+        channel = str(rest.pop("channel", "") or "")
+        try:
+            json.dumps(rest)
+        except (TypeError, ValueError) as error:
+            raise MemreproError(f"message {number}: its metadata is no JSON ({error})") from error
+        made = str(key) if key is not None else uuid.uuid4().hex
+        return Message(made, str(role or "user"), when, text, channel), rest
+
+
+class _Turn:
+    """A thread's turn with the store."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def __enter__(self) -> TieredMemory:
+        self._memory._mutex.acquire()
+        if self._memory._closed:
+            self._memory._mutex.release()
+            raise MemreproError(f"the memory of {self._memory.user!r} is closed: open it again")
+        return self._memory.tiers
+
+    def __exit__(self, *_: object) -> None:
+        self._memory._mutex.release()
+
+
+def users(folder: str | Path) -> list[str]:
+    """Whose memories are in a folder; of those made by an early version, the folder's name."""
+    return sorted(_users(Path(folder).expanduser()))
+
+
+def _users(root: Path) -> Iterator[str]:
+    for path in root.glob("*/memory.sqlite"):
+        if path.parent.name.startswith("."):
+            continue
+        journal = Journal(path, write=False)
+        yield str(journal.get("user", path.parent.name))
+        journal.close()
+
+
+def _taken(rest: dict[str, Any], names: Sequence[str]) -> Any:
+    """The first of some names' values, which leaves the rest."""
+    return next((rest.pop(name) for name in names if rest.get(name) is not None), None)

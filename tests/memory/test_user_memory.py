@@ -1,0 +1,254 @@
+"""The memory as a program uses it: with its defaults it finds, keeps and forgets."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import pytest
+
+from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
+from memrepro.memory.settings import EVERYTHING, calibrated
+from memrepro.memory.times import seconds
+from memrepro.memory.user_memory import Memory, users
+from tests.memory.store_made import all_bytes
+
+ASKED = "2023-06-01"
+PATIENT = replace(EVERYTHING, dense_ms=60_000, index_seconds=600)
+
+
+def opened(root, user="ann", **more):
+    more = {"encoder": HashEncoder(64), "settings": PATIENT, **more}
+    return Memory(root, user, more.pop("timezone", "Europe/Oslo"), **more)
+
+
+def talk(n=200):
+    """A chat of an hour a day: of each 20 messages one names a thing that no other does."""
+    return [
+        {"id": f"m{i}", "role": ("user", "assistant")[i % 2], "at": 1683504000.0 + 4320 * i,
+         "content": f"our plan for thing{i}" if i % 20 == 3 else f"so the talk went on, {i} more"}
+        for i in range(n)
+    ]  # fmt: skip
+
+
+def found(memory, now=ASKED):
+    return [memory.search(f"which thing{i} was it?", now=now)[0].id for i in range(3, 200, 20)]
+
+
+def test_nothing_is_lost_by_upkeep_a_quiet_year_or_an_export(tmp_path):
+    expected = [f"m{i}" for i in range(3, 200, 20)]
+    with opened(tmp_path) as memory:
+        memory.add(talk())
+        assert found(memory) == expected
+        memory.maintain(ASKED)
+        assert found(memory) == expected
+        memory.maintain("2024-07-01")
+        assert found(memory, "2024-07-01") == expected
+        memory.export(tmp_path / "out.json")
+    with opened(tmp_path, "bob") as other:
+        other.import_(tmp_path / "out.json")
+        assert found(other) == expected
+    # A memory of the document's design gives its archive back.
+    with opened(tmp_path, "cay", settings="as printed") as printed:
+        printed.add(talk())
+        printed.maintain("2024-07-01")
+    with opened(tmp_path, "cay") as memory:
+        assert found(memory) == expected
+    assert users(tmp_path) == ["ann", "bob", "cay"]
+
+
+def test_a_message_is_found_by_what_stands_beside_it_and_a_late_word_of_a_long_one(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add([
+            {"content": "How did the concert in Verona go?", "id": "asked", "role": "Bo"},
+            {"content": "Wonderful, we danced all night", "id": "said", "role": "Cy"},
+            {"content": "filler words " * 330 + " and the safe opens with 4711", "id": "long"},
+        ])  # fmt: skip
+        assert [hit.id for hit in memory.search("concert Verona", 2)] == ["asked", "said"]
+        memory.add({"content": "two\n\nlines of a poem", "id": "poem"})
+        assert memory.search("lines of a poem", 1)[0].text == "two\n\nlines of a poem"
+        (hit,) = memory.search("what opens the safe?", 1)
+        assert hit.id == "long"
+        assert hit.text.endswith("4711")
+        assert len(hit.text.split()) <= 160
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("今天玩成语接龙游戏", "成语接龙"),
+        ("週末に京都でラーメンを食べた", "ラーメン"),
+        ("어제 부산에서 친구를 만났어요", "부산"),
+        ("ฉันชอบกินข้าวผัดที่ตลาด", "ข้าวผัด"),
+    ],
+)
+def test_words_without_blanks_between_them_are_found(tmp_path, said, asked):
+    with opened(tmp_path) as memory:
+        memory.add(
+            ["今晚去看电影吧", "明日は会議があります", "오늘은 날씨가 좋네요", "วันนี้อากาศดีมาก", said]
+        )
+        best = memory.search(asked)
+        assert best[0].text == said
+        assert best.certain
+
+
+def test_the_users_zone_decides_days(tmp_path):
+    with opened(tmp_path, timezone="Asia/Tokyo") as memory:
+        memory.add({"content": "we ate ramen", "at": "2023-05-09T00:30", "id": "late"})
+        memory.add({"content": "we ate sushi", "at": "2023-05-08T23:30", "id": "early"})
+        assert memory.search("what did we eat on May 9, 2023?", 1, now="2023-06-01")[0].id == "late"
+        assert "Tuesday 2023-05-09\n- user: we ate ramen" in memory.context("ramen")
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("20230508", 1683504000),
+        ("2023", 1672531200),
+        (20230508, 1683504000),
+        (1683504000, 1683504000),
+    ],
+)
+def test_a_bare_number_is_a_day_a_year_or_refused(written, day):
+    assert seconds(written) == day
+    for number in ("12345", 0, "99999999"):
+        with pytest.raises(MemreproError, match="may be Unix seconds or a date"):
+            seconds(number)
+
+
+def test_a_near_miss_is_told_and_the_threshold_may_be_set(tmp_path):
+    with opened(tmp_path) as memory:
+        assert memory.search("anything").says.startswith("I don't have memory")
+        memory.add("the boiler was repaired")
+        miss = memory.search("capital of Peru", threshold=0.9)
+        assert miss.says.startswith("nothing certain; nearest: ")
+        assert miss.says.endswith("user: the boiler was repaired")
+        assert not miss.certain
+        assert memory.search("capital of Peru", threshold=-1).says == ""
+        assert memory.search("boiler repaired", threshold=0.999).certain
+    assert 0 < calibrated("all-minilm-l6-v2") < 0.65
+
+
+def test_metadata_is_kept_filtered_carried_and_forgotten(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add([{"content": "the budget is 900", "project": "roof", "n": 3},
+                    {"content": "the budget is 400", "project": "garden"}])  # fmt: skip
+        (hit,) = memory.search("budget", where={"project": "roof"})
+        assert hit.metadata == {"project": "roof", "n": 3}
+        memory.export(tmp_path / "out.json")
+        would = memory.forget("the budget is 900", dry_run=True)
+        assert [one.id for one in would] == [hit.id]
+        assert len(memory.messages()) == 2
+        memory.forget(hit.id)
+        assert memory.forget("a wifi password") == []
+        assert b"roof" not in all_bytes(memory.tiers.folder)
+    with opened(tmp_path, "bob") as other:
+        other.import_(tmp_path / "out.json")
+        assert other.search("budget", where={"n": 3})[0].metadata["project"] == "roof"
+
+
+def test_what_changed_stands_before_what_it_replaced_and_both_stay(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add([{"content": "I live in Bergen", "at": "2023-01-05"},
+                    {"content": "I moved to Oslo", "at": "2024-03-01"}])  # fmt: skip
+        assert [hit.text for hit in memory.search("where do I live now?", 2)] == [
+            "I moved to Oslo", "I live in Bergen"
+        ]  # fmt: skip
+        (now,) = memory.as_of("2024-06-01")
+        (before,) = memory.as_of("2023-06-01")
+        assert (now.fact.text, now.until) == ("I moved to Oslo", None)
+        assert before.fact.text == "I live in Bergen"
+        assert (before.until.date().isoformat(), before.until) == ("2024-03-01", now.since)
+        assert [one.text for one in memory.history("I moved to Oslo")] == [
+            "I live in Bergen", "I moved to Oslo"
+        ]  # fmt: skip
+
+
+def test_threads_and_asyncio_share_a_memory_and_a_closed_one_says_so(tmp_path):
+    memory = opened(tmp_path)
+    failures = []
+
+    def work(number):
+        try:
+            memory.add({"content": f"note{number} is here", "id": f"n{number}"})
+            assert memory.search(f"note{number}")[0].id == f"n{number}"
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+    async def asked():
+        return await asyncio.gather(
+            *(asyncio.to_thread(memory.search, f"note{number}", 1) for number in range(8))
+        )
+
+    assert [hits[0].id for hits in asyncio.run(asked())] == [f"n{number}" for number in range(8)]
+    assert memory.tiers.recent(0) == []
+    tiers = memory.tiers
+    memory.close()
+    with pytest.raises(MemreproError, match="closed"):
+        memory.search("note1")
+    with pytest.raises(Exception, match="closed"):
+        tiers.search("note1", 1683504000.0)
+
+
+def test_another_encoder_or_a_mistyped_user_changes_nothing(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add("I like tea")
+    with pytest.raises(MemreproError, match="ask for all to be encoded anew"):
+        opened(tmp_path, encoder=HashEncoder(32))
+    with pytest.raises(MemreproError, match="no memory of 'anm': it has those of ann"):
+        opened(tmp_path, "anm", create=False)
+    assert users(tmp_path) == ["ann"]
+    with opened(tmp_path, encoder=HashEncoder(32), reencode=True) as memory:
+        assert memory.search("tea").step == "dense"
+
+
+def test_what_cannot_be_taken_is_named(tmp_path):
+    with opened(tmp_path) as memory:
+        for wrong, rule in [
+            ({"role": "user"}, "message 0 has the content None"),
+            ({"content": "a", "at": 12345}, "message 0: 12345 may be Unix seconds or a date"),
+            ({"content": "a", "tags": {1}}, "its metadata is no JSON"),
+        ]:
+            with pytest.raises(MemreproError, match=rule):
+                memory.add(wrong)
+        with pytest.raises(MemreproError, match="k is 0"):
+            memory.search("a", 0)
+    with pytest.raises(MemreproError, match="an IANA name"):
+        opened(tmp_path, timezone="Mars/Base")
+
+
+def test_it_works_from_any_folder_and_ends_while_the_encoder_is_busy(tmp_path):
+    """A thread in an encoder's own code at exit used to abort the process (134)."""
+    program = """
+import sys, time, json
+from memrepro.encode.encoder import HashEncoder
+from memrepro.memory.settings import EVERYTHING
+from memrepro.memory.user_memory import Memory
+from dataclasses import replace
+class Slow(HashEncoder):
+    def encode(self, texts, role):
+        if role == "query":
+            time.sleep(3)
+        return super().encode(texts, role)
+m = Memory(sys.argv[1], encoder=Slow(16), settings=replace(EVERYTHING, dense_ms=50))
+m.add("I like tea")
+print(json.dumps([m.search("tea").step, m.search("tea")[0].text]))
+"""
+    away = {**os.environ, "MEMREPRO_CACHE": ""}
+    run = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "mem")], cwd=tmp_path, env=away,
+        capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert (run.returncode, run.stderr) == (0, "")
+    assert json.loads(run.stdout) == ["lexical", "I like tea"]
