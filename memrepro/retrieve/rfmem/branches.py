@@ -53,9 +53,9 @@ class Branches(ABC):
 
     def joined(self, others: Self) -> Self:
         """These branches, then others of the same corpus."""
-        pairs = {name: (getattr(self, name), getattr(others, name)) for name in self.of_branches}
-        joined: dict[str, Any] = {name: np.concatenate(pair) for name, pair in pairs.items()}
-        return replace(self, **joined)
+        pairs = ((name, getattr(self, name), getattr(others, name)) for name in self.of_branches)
+        arrays: dict[str, Any] = {name: np.concatenate(both) for name, *both in pairs}
+        return replace(self, **arrays)
 
 
 @dataclass(frozen=True)
