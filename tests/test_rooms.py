@@ -38,6 +38,7 @@ ORDER = (
     "provenance",
     "outside",
     "memory",
+    "face",
     "papers",
     "site",
     "rehearse",
@@ -55,6 +56,7 @@ NAMED = {
     "memrepro.evaluate.rollup": ("ndcg_longmemeval", "that metric, over the official roll-up"),
     "memrepro.rehearse.replies": ("associa", "its prompts are answered as they ask"),
     "memrepro.rehearse.haystacks": ("longmemeval", "the data set whose files it writes"),
+    "memrepro.face.searching": ("rfmem", "the default method, where help() shows it"),
     "memrepro.memory": ("tiered|TieredMemory", "the store of that design, for people to use"),
 }
 

@@ -1,5 +1,11 @@
-"""Printed numbers checked against each other, and the ledger; it does not know retrieval."""
+"""Printed numbers checked against each other, and the ledger; it does not know retrieval.
 
+The package can be called: `mr.audit("paper.tex")` is `audit_file`.
+"""
+
+import sys
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -8,6 +14,42 @@ if TYPE_CHECKING:
     from memrepro.audit.tables import Table
 
 __all__ = ["Finding", "Report", "Table", "audit_file", "audit_tables"]
+
+
+class _CallableAudit(ModuleType):
+    """The package, whose name is that of what it does."""
+
+    def __call__(self, file: str | Path) -> "Report":
+        r"""Check the printed numbers of a paper's tables against each other; no run is needed.
+
+        Args:
+            file: LaTeX, HTML, Markdown, csv, xlsx, docx, pdf or YAML, or a folder of these.
+
+        Returns:
+            `Report`: its `frame()` has a row a finding, what does not hold first; `failing()` the
+            findings that do not hold; `unread` the tables that could not be read, and why.
+
+        Raises:
+            MemreproError: if the file is missing or of no known kind.
+
+        Example:
+            >>> import memrepro as mr
+            >>> from pathlib import Path
+            >>> from tempfile import mkdtemp
+            >>> paper = Path(mkdtemp(), "paper.md")
+            >>> _ = paper.write_text("| Model | Acc (n=40) |\n| --- | --- |\n| Ours | 0.4521 |")
+            >>> [finding] = mr.audit(paper).failing()
+            >>> finding.where, finding.printed
+            ('Ours, Acc (n=40)', '0.4521')
+            >>> print(finding.found)
+            no number of right ones gives 0.4521; nearest: 0.4500 (18) and 0.4750 (19)
+        """
+        from memrepro.audit.check import audit_file
+
+        return audit_file(Path(file).expanduser())
+
+
+sys.modules[__name__].__class__ = _CallableAudit
 
 
 def __getattr__(name: str) -> Any:

@@ -29,15 +29,18 @@ def counts_of(found: pd.DataFrame, document: str) -> dict[str, int]:
 def counts_in_words(found: pd.DataFrame, document: str) -> str:
     """A document's counts as in 'prints …'; outcomes that no number has are left out."""
     n = counts_of(found, document)
-    exact, within = n[coverage.RUN_EXACT], n[coverage.RUN_WITHIN]
+    exact, within, picked = (
+        n[one] for one in (coverage.RUN_EXACT, coverage.RUN_WITHIN, coverage.RUN_PICKED)
+    )
     agree, differ = n[coverage.ARITHMETIC_AGREES], n[coverage.ARITHMETIC_DIFFERS]
     parts = {
-        f"reproduced by a run ({exact:,} exact, {within:,} within tolerance)": exact + within,
+        f"reproduced by a run ({exact:,} exact, {within:,} within tolerance, {picked:,} at a "
+        "setting picked to match)": exact + within + picked,
         "run and different": n[coverage.RUN_DIFFERS],
         "statistics of a data set, counted again": n[coverage.DATASET],
         f"checked by arithmetic on printed numbers ({agree:,} agree, {differ:,} differ)": agree
         + differ,
-        **{name: n[name] for name in coverage.OUTCOMES[6:]},
+        **{name: n[name] for name in coverage.FURTHER},
     }
     told = "; ".join(f"{count:,} {words}" for words, count in parts.items() if count)
     return f"{sum(n.values()):,} numbers: {told}"

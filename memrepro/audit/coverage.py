@@ -1,8 +1,9 @@
 """Coverage: what became of each printed number, and why.
 
-The ledger is joined with the tables under `results/<profile>/<document>/` and with what follows
-from other printed numbers. Of several things that can be said of a number the first of `OUTCOMES`
-counts.
+The ledger is joined with the tables under `results/<profile>/<document>/`, whose column `printed`
+names the printed cell that stands beside a computed one, and with what follows from other printed
+numbers. Of several things that can be said of a number a run counts most: the first row of the
+number's own table, then those of other tables. Without a run it is the first of `OUTCOMES`.
 """
 
 import csv
@@ -16,40 +17,38 @@ from memrepro.audit.consistency import of_documents
 from memrepro.audit.documents import documents
 from memrepro.audit.finding import FAILS, HOLDS
 from memrepro.audit.ledger import Entry, printed_entries
-from memrepro.audit.tables import PROSE
+from memrepro.audit.tables import AND, PROSE, reference
 from memrepro.audit.verdicts import (
     AGREES,
     BY_READING,
     DIFFERS,
+    DIRECTION,
+    EXACT,
     JUDGED,
     NOT_COMPARABLE,
+    NOT_REPRODUCED,
     NOT_RUN,
+    PICKED,
+    WITHIN,
 )
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 
 RUN_EXACT = "reproduced by a run (exact)"
 RUN_WITHIN = "reproduced by a run (within tolerance)"
+RUN_PICKED = "reproduced by a run (picked)"
 RUN_DIFFERS = "run and different"
 DATASET = "dataset statistic"
 ARITHMETIC_AGREES = "arithmetic on printed numbers (agrees)"
 ARITHMETIC_DIFFERS = "arithmetic on printed numbers (differs)"
 NOT_CHECKABLE = "not checkable"
-OUTCOMES = (
-    RUN_EXACT,
-    RUN_WITHIN,
-    RUN_DIFFERS,
-    DATASET,
-    ARITHMETIC_AGREES,
-    ARITHMETIC_DIFFERS,
-    BY_READING,
-    NOT_COMPARABLE,
-    NOT_RUN,
-    NOT_CHECKABLE,
-)
+BY_RUN = (RUN_EXACT, RUN_WITHIN, RUN_PICKED, RUN_DIFFERS, DATASET)
+FURTHER = (BY_READING, NOT_COMPARABLE, NOT_RUN, NOT_CHECKABLE)
+OUTCOMES = (*BY_RUN, ARITHMETIC_AGREES, ARITHMETIC_DIFFERS, *FURTHER)
 _OF_VERDICT = {
-    JUDGED[0]: RUN_EXACT, JUDGED[1]: RUN_WITHIN, JUDGED[2]: RUN_DIFFERS, JUDGED[3]: RUN_DIFFERS,
-    AGREES: ARITHMETIC_AGREES, DIFFERS: ARITHMETIC_DIFFERS, BY_READING: BY_READING,
+    EXACT: RUN_EXACT, WITHIN: RUN_WITHIN, PICKED: RUN_PICKED, DIRECTION: RUN_DIFFERS,
+    NOT_REPRODUCED: RUN_DIFFERS, AGREES: ARITHMETIC_AGREES, DIFFERS: ARITHMETIC_DIFFERS,
+    BY_READING: BY_READING,
 }  # fmt: skip
 # The metrics of cells that count a data set's questions, docs or tokens.
 _OF_DATA = {"count", "questions"}
@@ -68,20 +67,19 @@ class Match(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A cell of a report; `table` is the stem of its file."""
+    """A cell of a report; `table` is the stem of its file, `printed` as in its csv."""
 
     table: str
-    row: str
-    column: str
     reported: str
     metric: str
     verdict: str
     term: str
     note: str
+    printed: str
 
 
 def cells(profile: str, document: str) -> list[Place]:
-    """The cells with a printed number of a document's report, file by file.
+    """The cells of a document's report that stand beside one printed cell, file by file.
 
     None where the profile has no report on it.
     """
@@ -91,9 +89,9 @@ def cells(profile: str, document: str) -> list[Place]:
             encoding="utf-8", errors="replace", newline=""
         ) as file:  # data of figures may be large
             names = next(csv.reader(file), [])
-        if {"row", "column", "reported", "verdict"} <= set(names):
-            frame = read_table(path)
-            frame = frame[frame["reported"] != ""].assign(table=path.stem)
+        if {"reported", "verdict", "printed"} <= set(names):
+            frame = read_table(path).assign(table=path.stem)
+            frame = frame[(frame["printed"] != "") & ~frame["printed"].str.contains(AND)]
             frame = frame.reindex(columns=list(Place._fields), fill_value="")
             found += [Place(*map(str, cell)) for cell in frame.to_numpy()]
     return found
@@ -103,18 +101,14 @@ class Cells:
     """The cells of a document's report, to be looked up by a printed number."""
 
     def __init__(self, places: Iterable[Place]) -> None:
-        self._by_place: dict[tuple[str, str, str], list[Place]] = {}
-        self._by_row: dict[tuple[str, str], list[Place]] = {}
+        self._by_printed: dict[str, list[Place]] = {}
         for one in places:
-            self._by_place.setdefault((one.table, one.row, one.column), []).append(one)
-            self._by_row.setdefault((one.row, one.reported), []).append(one)
+            self._by_printed.setdefault(one.printed, []).append(one)
 
     def of(self, entry: Entry) -> list[Match]:
-        """What the cells of a printed number say: of its table, and of prose those of its row."""
-        found = list(self._by_place.get((entry.table, entry.row, entry.column), ()))
-        if entry.column == PROSE:
-            found += self._by_row.get((entry.row, entry.printed), ())
-        return [_match(one) for one in found]
+        """What the cells beside a printed number say, those of its own table first."""
+        found = self._by_printed.get(reference(entry.table, entry.row, entry.column), ())
+        return [_match(one) for one in sorted(found, key=lambda one: one.table != entry.table)]
 
 
 def _match(cell: Place) -> Match:
@@ -146,9 +140,17 @@ def covered(profile: str) -> pd.DataFrame:
             said = known.of(entry)
             if outcome := followed.get((document, entry.table, where)):
                 said.insert(0, Match("", outcome, "recomputed by a formula"))
-            best = min(said, key=lambda one: OUTCOMES.index(one.outcome), default=None)
-            found.append((*entry, *(best or Match("", NOT_CHECKABLE, _NOWHERE))))
+            found.append((*entry, *first(said)))
     return pd.DataFrame(found, columns=[*Entry._fields, *Match._fields])
+
+
+def first(said: Iterable[Match]) -> Match:
+    """What counts of all that is said of a printed number: the first run, if there is one."""
+
+    def rank(match: Match) -> int:
+        return 0 if match.outcome in BY_RUN else OUTCOMES.index(match.outcome)
+
+    return min(said, key=rank, default=Match("", NOT_CHECKABLE, _NOWHERE))
 
 
 def _recomputed() -> dict[tuple[str, str, str], str]:

@@ -14,7 +14,7 @@ may say of itself is in `KEYS`.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -54,6 +54,7 @@ KEYS: Mapping[str, str] = {
 }
 NO_TABLES = ("document", "checks")  # keys of a file that are of no table, see `documents`
 PROSE = "printed"  # the column of a table of what prose says
+AND = " & "  # between the names of printed cells from which a number follows
 _NEEDED = ("columns", "rows")
 # Columns of a table of claims that say of what or where, and print no number of their own.
 _BESIDE = {"section", "unit", "table", "row", "less row", "column"}
@@ -131,6 +132,16 @@ def names(key: str, name: str) -> bool:
     )
 
 
+def reference(table: str, row: str, column: str = PROSE) -> str:
+    """A printed cell's name, as formulas and reports have it: 'table | row | column'."""
+    return f"{table} | {row} | {column}"
+
+
+def join_references(cells: Iterable[str]) -> str:
+    """The names of the printed cells that a number follows from, as one text."""
+    return AND.join(cells)
+
+
 def matches(pattern: str, name: str) -> bool:
     """Whether a name is a pattern's, in which '*' stands for anything."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
@@ -198,7 +209,7 @@ def _claimed(rows: Mapping[Any, list[str]], columns: list[str]) -> dict[str, lis
     found = {}
     for name, cells in rows.items():
         table, row, less, column = (cells[columns.index(part)] for part in _CLAIM)
-        others = [f"{table} | {one} | {column}" for one in (row, less) if one]
+        others = [reference(table, one, column) for one in (row, less) if one]
         found[str(name)] = ["a - b" if less else "a", *others]
     return found
 

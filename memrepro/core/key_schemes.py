@@ -68,7 +68,11 @@ def substitute(keys: Pairs, extracted: Sequence[str]) -> Pairs:
 
 
 def separate(keys: Pairs, extracted: Sequence[str]) -> Pairs:
-    """The extracted texts as further keys of the doc (released code's `separate`)."""
+    """The extracted texts as further keys of the doc, which stands by the best of its keys.
+
+    In LongMemEval's released code, which has the mode's name, each text takes a place of the
+    ranking: `retrieve.dense.retrievers.EachKey`.
+    """
     return [*keys, *((EXPANSION, text) for text in extracted)]
 
 

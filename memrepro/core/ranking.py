@@ -1,6 +1,7 @@
 """Rankings and runs: the one top-k rule and the one tie rule.
 
-A *run* is a table `query_id, doc_id, rank, score`, rank from 1. The rank is what counts: a
+A *run* is a table `query_id, doc_id, rank, score`, rank from 1. Ranks count 1, 2, 3 …, but for a
+list in which a doc takes several places: it has the first of them. The rank is what counts: a
 method that lists docs in order of discovery (RF-Mem's recollection) has scores that do not fall.
 """
 
@@ -22,11 +23,20 @@ _SORTED = 256  # so many docs are sorted in less time than their best are picked
 
 @dataclass(frozen=True)
 class Ranking:
-    """The docs found for one query, best first, with the score that each was found by."""
+    """The docs found for one query, best first, with the score that each was found by.
+
+    Attributes:
+        query_id: whose docs they are.
+        doc_ids: shape (n_docs,).
+        scores: shape (n_docs,).
+        ranks: shape (n_docs,), ascending; None for 1, 2, 3 …. A list whose places are taken by
+            keys, of which a doc may have several, leaves gaps.
+    """
 
     query_id: str
     doc_ids: tuple[str, ...]
     scores: tuple[float, ...]
+    ranks: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a doc that is named twice."""
@@ -47,6 +57,7 @@ class Rankings(Sequence[Ranking]):
         doc_ids: of all rankings, one after the other, shape (n_hits,).
         scores: that each doc was found by, shape (n_hits,).
         ends: where each ranking begins and the last one ends, shape (n_queries + 1,).
+        ranks: as of `Ranking`, shape (n_hits,); None where all count 1, 2, 3 ….
         recall: where the search was approximate, the share of the exact search's docs that these
             hold, the least of any memory's; None where all are exact.
     """
@@ -55,6 +66,7 @@ class Rankings(Sequence[Ranking]):
     doc_ids: NDArray[np.object_]
     scores: NDArray[np.float64]
     ends: NDArray[np.intp]
+    ranks: NDArray[np.int64] | None = None
     recall: float | None = None
 
     @staticmethod
@@ -66,6 +78,7 @@ class Rankings(Sequence[Ranking]):
             np.array(list(chain.from_iterable(one.doc_ids for one in listed)), object),
             np.fromiter(chain.from_iterable(one.scores for one in listed), np.float64),
             np.cumsum([0, *(len(one.doc_ids) for one in listed)]),
+            _ranks(listed),
         )
 
     def __len__(self) -> int:
@@ -79,8 +92,19 @@ class Rankings(Sequence[Ranking]):
         place = range(len(self))[at]
         hits = slice(*self.ends[place : place + 2].tolist())
         return Ranking(
-            self.query_ids[place], tuple(self.doc_ids[hits]), tuple(self.scores[hits].tolist())
+            self.query_ids[place],
+            tuple(self.doc_ids[hits]),
+            tuple(self.scores[hits].tolist()),
+            None if self.ranks is None else tuple(self.ranks[hits].tolist()),
         )
+
+
+def _ranks(listed: Sequence[Ranking]) -> NDArray[np.int64] | None:
+    """The ranks of all rankings, one after the other; None where none has its own."""
+    if all(one.ranks is None for one in listed):
+        return None
+    each = (one.ranks or range(1, len(one.doc_ids) + 1) for one in listed)
+    return np.fromiter(chain.from_iterable(each), np.int64)
 
 
 def tie_keys(doc_ids: Sequence[str]) -> NDArray[np.uint64]:
@@ -166,15 +190,17 @@ def top_rows(
 
 
 def to_frame(rankings: Iterable[Ranking]) -> pd.DataFrame:
-    """A run: one row a (query, doc), in the order of the rankings, rank from 1."""
+    """A run: one row a (query, doc), in the order of the rankings."""
     table = rankings if isinstance(rankings, Rankings) else Rankings.of(rankings)
-    sizes = np.diff(table.ends)
+    sizes, ranks = np.diff(table.ends), table.ranks
+    if ranks is None:
+        ranks = np.arange(1, len(table.doc_ids) + 1) - np.repeat(table.ends[:-1], sizes)
     # Named, as a table without a row has no values to tell the type by.
     frame = pd.DataFrame(
         {
             "query_id": pd.array(np.repeat(np.array(table.query_ids, object), sizes), "str"),
             "doc_id": pd.array(table.doc_ids.tolist(), "str"),
-            "rank": np.arange(1, len(table.doc_ids) + 1) - np.repeat(table.ends[:-1], sizes),
+            "rank": ranks,
             "score": table.scores,
         },
         columns=COLUMNS,

@@ -1,13 +1,21 @@
-"""Fetch a data set's files: from the mirror or the network, always checked against sha256."""
+"""Fetch a data set's files: from the mirror or the network, always checked against sha256.
 
+The mirror may hold a file packed, as `<path>.xz` or `<path>.gz`: it is unpacked once, and what
+comes out is checked.
+"""
+
+import gzip
 import hashlib
 import json
 import logging
+import lzma
 import os
 import re
-import shutil
 import time
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -23,6 +31,10 @@ PAUSE = 0.5  # seconds before the second try, doubled before each one after it
 CONNECT, TIMEOUT = 10.0, 30.0  # seconds
 _PASSING = {408, 425, 429, 500, 502, 503, 504}  # statuses that a later try may not meet
 
+# By what follows the path.
+_OPENERS: dict[str, Callable[..., Any]] = {"": Path.open, ".xz": lzma.open, ".gz": gzip.open}
+_BLOCK = 1 << 20
+
 _WORD = re.compile(r"[\w-]+")
 
 _log = logging.getLogger(__name__)
@@ -30,6 +42,10 @@ _log = logging.getLogger(__name__)
 
 class _Page(Exception):
     """A web page came where a file was asked for."""
+
+
+class _Unusable(Exception):
+    """A mirror's copy is not the file, or cannot be read."""
 
 
 def mirror_folder() -> Path | None:
@@ -79,7 +95,7 @@ def check_before_use(registration: Registration, folder: Path) -> None:
                 "which fetches it"
             )
         found = atomic.sha256(path)
-        if found != file.sha256:
+        if found not in file.accepted:
             raise MemreproError(
                 f"{path} of {registration.key} was changed after it was fetched: it "
                 f"{_wrong(file, found)}; delete it and run the same command again to fetch it anew"
@@ -133,7 +149,7 @@ def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) 
     except OSError as error:  # a folder or file that is another user's
         raise MemreproError(atomic.why_not_written(target, error)) from error
     if found:
-        if found == file.sha256:
+        if found in file.accepted:
             return "kept"
         _log.warning("%s %s; fetching it anew", target, _wrong(file, found))
     no_mirror = _from_mirror(file, target, mirror)
@@ -151,25 +167,54 @@ def fetch(file: RemoteFile, folder: Path, *, licence: str, mirror: Path | None) 
     )
 
 
+def mirror_copies(file: RemoteFile, mirror: Path) -> Iterator[tuple[RemoteFile, Path]]:
+    """What a mirror holds of a file, packed or not: which of those accepted, and where."""
+    for one in (file, *file.instead):
+        for suffix in _OPENERS:
+            if (copy := mirror / f"{one.path}{suffix}").is_file():
+                yield one, copy
+
+
 def _from_mirror(file: RemoteFile, target: Path, mirror: Path | None) -> str:
     """'' if the file came from the mirror, else why not."""
     if mirror is None:
         return f"no mirror folder is given ({MIRROR} is not set)"
-    copy = mirror / file.path
-    if not copy.is_file():
-        return f"the mirror {mirror} does not hold it"
+    why = f"the mirror {mirror} does not hold it"
+    for one, copy in mirror_copies(file, mirror):
+        try:
+            _copy(one, copy, target)
+        except _Unusable as error:
+            why = f"the mirror's {copy} {error}"
+            _log.warning("%s; trying the next place", why)
+            continue
+        _part(target).unlink(missing_ok=True)  # what an earlier try at the network may have left
+        return ""
+    return why
+
+
+def _copy(file: RemoteFile, copy: Path, target: Path) -> None:
+    """Copy or unpack a mirror's copy to `target` if the file is in it."""
+    packed = copy.name.removeprefix(Path(file.path).name)
+    digest, size = hashlib.sha256(), 0
+    with atomic.replacing(target) as temporary, temporary.open("wb") as out:
+        for block in _blocks(copy, packed):
+            size += len(block)
+            if packed and file.bytes is not None and size > file.bytes:
+                raise _Unusable(f"unpacks to more than {file.bytes} bytes")
+            digest.update(block)
+            out.write(block)
+        if (found := digest.hexdigest()) != file.sha256:
+            raise _Unusable(_wrong(file, found))
+
+
+def _blocks(copy: Path, packed: str) -> Iterator[bytes]:
+    """What a copy holds, unpacked."""
     try:
-        found = atomic.sha256(copy)
-        why = "" if found == file.sha256 else _wrong(file, found)
-    except OSError as error:
-        why = f"cannot be read ({error.strerror})"
-    if why:
-        _log.warning("the mirror's %s %s; trying the network", copy, why)
-        return f"the mirror's {copy} {why}"
-    with atomic.replacing(target) as temporary:
-        shutil.copyfile(copy, temporary)
-    _part(target).unlink(missing_ok=True)  # what an earlier try at the network may have left
-    return ""
+        with _OPENERS[packed](copy, "rb") as file:
+            while block := file.read(_BLOCK):
+                yield block
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise _Unusable(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
 
 
 def _from_network(file: RemoteFile, target: Path) -> str:

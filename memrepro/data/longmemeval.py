@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
 import orjson
@@ -50,6 +51,10 @@ _ABSTENTION = "abstention"
 _FLAGGED = ("session_official", "round", "round_official", "turn", "turn_official")
 
 
+_Reasons = Mapping[str, str]
+_NONE: _Reasons = MappingProxyType({})
+
+
 class _Slot(NamedTuple):
     """A session of a haystack as the file has it."""
 
@@ -58,7 +63,9 @@ class _Slot(NamedTuple):
     turns: Sequence[Mapping[str, Any]]
 
 
-def stream(folder: Path, name: str, *, duplicates: str = "first") -> Iterator[Piece]:
+def stream(
+    folder: Path, name: str, *, duplicates: str = "first", left_out: _Reasons = _NONE
+) -> Iterator[Piece]:
     """Read the one *.json file below a folder, one piece a question (see `pieces_of`).
 
     Raises:
@@ -67,7 +74,7 @@ def stream(folder: Path, name: str, *, duplicates: str = "first") -> Iterator[Pi
     """
     path = _only_file(folder)
     with not_too_deep(str(path)):
-        yield from uncollected(pieces_of(_instances(path), name, duplicates=duplicates))
+        yield from uncollected(pieces_of(_instances(path), name, duplicates, left_out))
 
 
 def gold(folder: Path, name: str) -> Iterator[Gold]:
@@ -112,7 +119,9 @@ def _kind(instance: Mapping[str, Any]) -> str:
     return _ABSTENTION if abstains else str(instance["question_type"])
 
 
-def pieces_of(instances: Iterable[Any], name: str, *, duplicates: str = "first") -> Iterator[Piece]:
+def pieces_of(
+    instances: Iterable[Any], name: str, duplicates: str = "first", left_out: _Reasons = _NONE
+) -> Iterator[Piece]:
     """Turn each instance into a memory, its query and what answers it.
 
     Rounds: a user turn and the assistant turns after it; an assistant turn at the start of a
@@ -140,6 +149,8 @@ def pieces_of(instances: Iterable[Any], name: str, *, duplicates: str = "first")
       flagged turns; an abstention may name none, without a fault.
     - An instance that does not follow the schema is skipped; its entry goes with the next piece.
 
+    A question of `left_out` (id → why) is skipped, and said to be, whether the file has it or not.
+
     Raises:
         MemreproError: if more than 1 % of the instances and more than 5 cannot be used, or none
             can; it names the first.
@@ -150,9 +161,11 @@ def pieces_of(instances: Iterable[Any], name: str, *, duplicates: str = "first")
         )
     held: Piece | None = None  # one piece is held back, so that the last can take what follows it
     unusable: Skipped = []
-    waiting: Skipped = []
+    waiting: Skipped = [(f"question {key!r}", why) for key, why in left_out.items()]
     number = 0
     for number, instance in enumerate(instances, start=1):
+        if _name(instance, number) in left_out:
+            continue
         if reason := _fault(instance):
             unusable.append((_name(instance, number), reason))
             waiting.append((f"question {unusable[-1][0]!r}", reason))

@@ -19,6 +19,7 @@ DOWNLOADS = Path(__file__).with_name("downloads.yaml")
 _TEXTS = ("name", "edition", "module", "licence", "citation", "homepage")
 _FILES = ("folder", "address", "files")
 _FILE = ("path", "sha256", "bytes")
+_INSTEAD = "instead"
 _UNHASHED = ("path", "url", "columns", "rows")
 
 
@@ -32,12 +33,20 @@ class RemoteFile:
         sha256: the hex SHA-256 of its bytes, or None where no public source confirms one: then the
             file is fetched, shown with its own, and refused.
         bytes: its size, or None where nobody has published it.
+        instead: files that only a mirror has, any of which may stand in this one's place, as it
+            gives the same tables.
     """
 
     path: str
     url: str
     sha256: str | None
     bytes: int | None
+    instead: tuple["RemoteFile", ...] = ()
+
+    @property
+    def accepted(self) -> dict[str, "RemoteFile"]:
+        """SHA-256 → the file that has it, for this one and those that may stand in its place."""
+        return {one.sha256: one for one in (self, *self.instead) if one.sha256}
 
     def __post_init__(self) -> None:
         """Refuse a path that could leave the data folder, or a hash that is none."""
@@ -166,13 +175,14 @@ def _registration(key: str, entry: Any) -> Registration:
 
 
 def _file(item: str, entry: Any, folder: str, address: str) -> RemoteFile:
-    _check_keys(f"a file of {item}", entry, _FILE)
+    _check_keys(f"a file of {item}", entry, _FILE, optional=(_INSTEAD,))
     path, sha256, size = (entry[name] for name in _FILE)
     if not (isinstance(path, str) and isinstance(sha256, str | None)):
         raise MemreproError(f"file {path!r} of {item}: write path and sha256 as text, in quotes")
     if size is not None and not isinstance(size, int):
         raise MemreproError(f"file {path!r} of {item} has bytes: {size!r}; write a whole number")
-    return RemoteFile(folder + path, address + path if address else "", sha256, size)
+    instead = tuple(_file(item, other, folder, "") for other in entry.get(_INSTEAD, ()))
+    return RemoteFile(folder + path, address + path if address else "", sha256, size, instead)
 
 
 def _check_keys(

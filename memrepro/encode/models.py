@@ -148,7 +148,7 @@ def cache_folder() -> Path:
         return Path(named)
     try:
         return atomic.root() / ".cache"
-    except MemreproError:
+    except MemreproError:  # an installed package, outside a repository
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "memrepro"
 
 

@@ -69,6 +69,15 @@ class Clusters:
         drawn = [one.sum(axis=1) for one in self.counts]
         return np.asarray(np.sum(drawn, axis=0))
 
+    def sums(self, values: Doubles) -> Doubles:
+        """The sum of each column in each resample, shape (resamples, n_columns).
+
+        Args:
+            values: shape (n, n_columns).
+        """
+        drawn = [own @ values[who] for own, who in zip(self.counts, self.members, strict=True)]
+        return np.asarray(np.sum(drawn, axis=0))
+
     def choose(self, values: Doubles) -> NDArray[np.intp]:
         """The setting under which each group is answered, shape (n_groups,); ties by their order.
 

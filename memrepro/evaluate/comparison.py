@@ -7,15 +7,16 @@ question stands for itself both are of questions.
 
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import Interval, paired_difference
-from memrepro.evaluate.clustered import Clusters, interval
+from memrepro.evaluate.bootstrap import SEED, Interval, paired_difference, unpaired_difference
+from memrepro.evaluate.clustered import RESAMPLES, Clusters, interval
 from memrepro.evaluate.multiple import sign_flip
 
 QUESTION = "question"
@@ -41,8 +42,24 @@ class Groups:
         """How many units there are."""
         return len(self.labels) if self.unit == QUESTION else len(set(self.labels))
 
+    def only(self, chosen: NDArray[np.bool_]) -> "Groups":
+        """The same of some questions, `chosen` of shape (n,)."""
+        return Groups(self.unit, tuple(np.array(self.labels, object)[chosen].tolist()))
+
     def __str__(self) -> str:
-        return f"{self.n:,} {self.unit}{'s' * (self.n != 1)}"
+        return units(self.n, self.unit)
+
+
+def units(n: int, unit: str) -> str:
+    """A number of units, such as '10 conversations'."""
+    return f"{n:,} {unit}{'s' * (n != 1)}"
+
+
+def signed_ends(interval: Interval) -> str:
+    """An interval's ends with their signs; one group has none."""
+    if isnan(interval.low):
+        return "[no interval]"
+    return f"[{interval.low:+.4f}, {interval.high:+.4f}]"
 
 
 def questions(n: int) -> Groups:
@@ -94,18 +111,29 @@ class Comparison:
         return int(self.low > 0) - int(self.high < 0)
 
     @property
+    def effect(self) -> str:
+        """'a gain', 'a loss' or 'no clear change', by interval and test."""
+        return ("a loss", "no clear change", "a gain")[self.sign() + 1]
+
+    @property
     def unit_text(self) -> str:
         """What was resampled, such as '10 conversations'."""
-        return f"{self.groups:,} {self.unit}{'s' * (self.groups != 1)}"
+        return units(self.groups, self.unit)
+
+    @property
+    def ends(self) -> str:
+        """The interval's ends, such as '[+0.0123, +0.0456]'."""
+        return signed_ends(self.interval)
 
     def __str__(self) -> str:
-        ends = f"[{self.low:+.4f}, {self.high:+.4f}]"
         moved = f"won {self.won}, lost {self.lost}"
-        return f"{self.difference:+.4f} {ends}, {moved}, by {self.unit_text}"
+        return f"{self.difference:+.4f} {self.ends}, {moved}, by {self.unit_text}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, numbers to six digits."""
-        return {k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(self).items()}
+        """For JSON and tables, numbers to six digits; None for the ends of no interval."""
+        plain = asdict(self)
+        numbers = {k: round(v, 6) + 0.0 for k, v in plain.items() if isinstance(v, float)}
+        return plain | {name: None if isnan(value) else value for name, value in numbers.items()}
 
 
 def compare(first: Doubles, second: Doubles, groups: Groups) -> Comparison:
@@ -141,6 +169,36 @@ def mean_interval(values: Doubles, groups: Groups) -> Interval:
     clusters = _clusters(groups.labels)
     # Float sums may differ in the last bits by machine: what is told apart is not.
     return interval(mean, np.round(clusters.means(np.asarray(values, float)[:, None]), _DIGITS))
+
+
+def gap_interval(values: Doubles, chosen: NDArray[np.bool_], groups: Groups) -> Interval:
+    """The mean of the chosen questions − that of the others, with its 95 % interval by group.
+
+    Args:
+        values: of n questions, shape (n,).
+        chosen: shape (n,), at least one true and one false.
+        groups: of all n.
+    """
+    others = ~chosen
+    if groups.unit == QUESTION:
+        return unpaired_difference(values[others], values[chosen])
+    mean = float(values[chosen].mean() - values[others].mean())
+    if groups.n < 2:
+        return Interval(mean, nan, nan)
+    columns = [values * chosen, chosen, values * others, others]
+    of_chosen, n_chosen, of_others, n_others = resampled_sums(np.stack(columns, 1), groups).T
+    drawn = (n_chosen > 0) & (n_others > 0)
+    gaps = of_chosen[drawn] / n_chosen[drawn] - of_others[drawn] / n_others[drawn]
+    return interval(mean, np.round(gaps, _DIGITS))
+
+
+def resampled_sums(columns: Doubles, groups: Groups) -> Doubles:
+    """The sum of each column, shape (n, k), in each resample by group, shape (resamples, k)."""
+    if groups.unit == QUESTION:
+        n = len(columns)
+        drawn = np.random.default_rng(SEED).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
+        return np.asarray(drawn @ columns)
+    return _clusters(groups.labels).sums(np.asarray(columns, float))
 
 
 @lru_cache(maxsize=16)

@@ -5,7 +5,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import permutation_test
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
@@ -25,17 +24,17 @@ def sign_flip(differences: Doubles) -> float:
     moved = differences[differences != 0]  # zeros stay zero whatever their sign
     if len(moved) < 2:
         return 1.0
+    # Sums that are equal but for rounding count as reached.
+    least = np.abs(moved.sum()) - 1e-9 * np.abs(moved).sum()
     if 2 ** len(moved) <= RESAMPLES:
-        result = permutation_test((moved,), np.sum, permutation_type="samples", n_resamples=np.inf)
-        return float(result.pvalue)
+        ways = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
+        return float((np.abs((1.0 - 2.0 * ways) @ moved) >= least).mean())
     eights = np.pad(moved, (0, -len(moved) % 8)).reshape(-1, 8)
     sums, some = np.zeros(RESAMPLES), np.empty(RESAMPLES)
     drawn = _drawn(1 << (len(eights) - 1).bit_length())
     for known, which in zip(eights @ _FLIPS.T, drawn, strict=False):
         # "clip" as nothing is to be checked, which needs a copy.
         sums += known.take(which.astype(np.intp), out=some, mode="clip")
-    # Sums that are equal but for rounding count as reached.
-    least = np.abs(moved.sum()) - 1e-9 * np.abs(moved).sum()
     return (int((np.abs(sums) >= least).sum()) + 1) / (RESAMPLES + 1)
 
 

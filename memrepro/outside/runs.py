@@ -154,13 +154,32 @@ def read_against(path: Path, known: Docs, called: str, level: str = "") -> Outsi
         MemreproError: if the file is missing, no run file, or names no known question.
     """
     rows = pd.DataFrame(_rows(path), columns=list(Row._fields))
+    level, frame, problems = check_rows(rows, known, called, str(path), level)
+    return OutsideRun(path.stem, path, level, frame, problems)
+
+
+def check_rows(
+    rows: pd.DataFrame, known: Docs, called: str, where: str, level: str = ""
+) -> tuple[str, pd.DataFrame, dict[str, tuple[str, ...]]]:
+    """The level, rankings and problems of an `OutsideRun`, from its rows.
+
+    Args:
+        rows: the columns of `Row`.
+        known: the docs and questions.
+        called: what they are of, for messages.
+        where: the rows are from, for messages.
+        level: what the docs are; by default the level that knows most of them.
+
+    Raises:
+        MemreproError: if they name no known question.
+    """
     found: dict[str, list[str]] = {}
     asked = rows["query_id"].isin(list(known.memory_of))
     found["unknown question"] = sorted(set(rows.loc[~asked, "query_id"]))
     rows = rows[asked]
     if rows.empty:
         raise MemreproError(
-            f"{path} names no question of {called}: its ids are such as "
+            f"{where} names no question of {called}: its ids are such as "
             f"{(found['unknown question'] or ['none'])[0]!r}, and those of {called} such as "
             f"{next(iter(known.memory_of))!r}"
         )
@@ -187,7 +206,7 @@ def read_against(path: Path, known: Docs, called: str, level: str = "") -> Outsi
     frame = rows[["query_id", "doc_id"]].reset_index(drop=True)
     frame["rank"] = frame.groupby("query_id", sort=False).cumcount() + 1
     problems = {kind: tuple(found[kind]) for kind in PROBLEMS if found.get(kind)}
-    return OutsideRun(path.stem, path, level, frame, problems)
+    return level, frame, problems
 
 
 def _likeliest(rows: pd.DataFrame, known: Docs) -> str:

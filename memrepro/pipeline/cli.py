@@ -65,13 +65,13 @@ def _notebook(arguments: argparse.Namespace) -> int:
 
 
 def _datasets(arguments: argparse.Namespace) -> int:
-    from memrepro.data.fetch import mirror_folder
+    from memrepro.data.fetch import mirror_copies, mirror_folder
     from memrepro.data.registry import registrations
 
     mirror = mirror_folder()
     rows = []
     for key, r in registrations().items():
-        there = sum((mirror / f.path).is_file() for f in r.files) if mirror else 0
+        there = sum(any(mirror_copies(f, mirror)) for f in r.files) if mirror else 0
         held = f"{there} of {len(r.files)}"
         held = "compiled here" if r.compiled else "put in place by hand" if r.unhashed else held
         rows.append((key, r.name, r.edition, r.licence, held, r.identity[:16]))

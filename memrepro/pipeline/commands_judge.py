@@ -80,6 +80,11 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _judge(arguments: argparse.Namespace) -> int:
+    from functools import partial
+
+    from memrepro.study.groups import groups_of_questions
+    from memrepro.study.params import load_plan
+
     gold = gold_answers(arguments.dataset)
     if arguments.predictions:
         found = shipping.import_predictions(arguments.answers, arguments.predictions, gold)
@@ -99,7 +104,8 @@ def _judge(arguments: argparse.Namespace) -> int:
         labels = read_labels(arguments.labels, said)
         problems |= labels.problems
         kinds = {query_id: one.kind for query_id, one in gold.items()}
-        tables["agreement"] = _beside_printed(agreement(labels.right, said, kinds))
+        groups_of = partial(groups_of_questions, arguments.dataset, plan=load_plan())
+        tables["agreement"] = _beside_printed(agreement(labels.right, said, kinds, groups_of))
     for query_id, (right, why) in verdicts.items():
         if right is None:
             problems[f"no verdict: {why}"] = (*problems.get(f"no verdict: {why}", ()), query_id)

@@ -96,9 +96,9 @@ def _why(arguments: argparse.Namespace) -> int:
         frame = pd.DataFrame({"table": [f"{name.paper}:{table}" for table in known]})
     else:
         cells = tables.cells(*name[:3]).values()
-        shown = [c._asdict() for c in cells if name.row in ("", c.row)]
+        shown = [c.as_dict() for c in cells if name.row in ("", c.row)]
         frame = pd.DataFrame(shown).drop(
-            columns=[] if arguments.json else ["term", "note", "sources"]
+            columns=[] if arguments.json else ["term", "note", "sources", "comparison"]
         )
     print_table(frame, arguments.json)
     return 0
@@ -206,7 +206,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     cell = tables.cells(*name[:3])[name.row, name.column]
     found = explain(*name[:3], cell)
     if arguments.json:
-        print_json({"name": str(name), **cell._asdict(), **found.as_dict()})
+        print_json({"name": str(name), **cell.as_dict(), **found.as_dict()})
         return 0
     print(f"{name}   ({name.profile})\n")
     print(f"printed {cell.reported}, here {cell.reproduced}: {cell.verdict}")

@@ -41,9 +41,10 @@ def claims(profile: str, paper: str) -> Iterator[Claim]:
     """What a report says was found, one claim a sentence of its narrative."""
     entries, values = read_entries(paper), Values(profile, paper)
     here = entries.get("profiles", {}).get(profile, {})
-    for number, text in enumerate((*entries.get("found", ()), *here.get("found", ())), start=1):
+    for number, one in enumerate((*entries.get("found", ()), *here.get("found", ())), start=1):
+        text = one if isinstance(one, str) else one["says"]
         checks = dict(_checks(profile, paper, text, values))
-        yield Claim(f"{paper} {number}", values.fill(text), checks)
+        yield Claim(f"{paper} {number}", values.sentence(one), checks)
 
 
 def _checks(profile: str, paper: str, text: str, values: Values) -> Iterator[tuple[str, str]]:
@@ -56,7 +57,9 @@ def _checks(profile: str, paper: str, text: str, values: Values) -> Iterator[tup
         of_table = checks.setdefault(table, {})
         if kind == "outcomes":
             of_table[f"results/{profile}/audit/counts.csv"] = ""
-        elif kind == "count":
+        elif kind == "claims":
+            of_table[f"results/{profile}/findings/claims_counted.csv"] = ""
+        elif kind in ("count", "rows"):
             of_table[f"results/{profile}/{folder or paper}/{stem}.csv"] = ""
         else:
             cell = values.cell(table, *parts[:2])

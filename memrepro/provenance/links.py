@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memrepro.errors import MemreproError
-from memrepro.provenance.places import Place, entry, mean_of, stated, values
-from memrepro.report.profile import difference
+from memrepro.provenance.places import Place, entry, mean_of, plan, stated, values
+from memrepro.report.profile import compare_values
 from memrepro.report.sources import FileSource, RunSource, read_sources
 from memrepro.report.tables import DIGITS, Cell
 
@@ -81,7 +81,7 @@ def _relation(cell: Cell, places: Sequence[Place]) -> tuple[str, str]:
     if len(places) == 2:
         (old, before), (new, after) = found
         same = before == after == cell.n and _equals(new - old, shown, digits)
-        if same and _tells(cell.reproduced, *places):
+        if same and _tells(cell, *places):
             return DIFFERENCE, _TEXTS[DIFFERENCE]
         return COMPUTED, _TEXTS[COMPUTED]
     ((mean, n),) = found
@@ -108,11 +108,13 @@ def _equals(value: float, shown: float, digits: int) -> bool:
     return abs(value - shown) <= 0.5 * 10.0**-digits + 1e-9
 
 
-def _tells(text: str, before: Place, after: Place) -> bool:
-    """Whether a text with interval and counts is that of two places; without them it is so."""
-    if "won" not in text:
-        return text[0] in "+-"
+def _tells(cell: Cell, before: Place, after: Place) -> bool:
+    """Whether a comparison is that of two places; a difference without interval is so."""
+    if cell.comparison is None:
+        return cell.reproduced[0] in "+-"
+    dataset = entry(before.experiment).dataset
     try:
-        return text == difference(values(before), values(after))
+        found = compare_values(values(before), values(after), dataset, plan())
     except MemreproError:  # not of the same questions
         return False
+    return cell.comparison.as_dict() == found.as_dict()

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_table
 from memrepro.provenance.cached import until_changed
-from memrepro.report.tables import Cell
+from memrepro.report.tables import Cell, has_cells, read_cells
 from memrepro.study.plan import PROFILES
 
 
@@ -129,10 +128,9 @@ def is_tidy(path: Path) -> bool:
     if path.suffix != ".csv" or not path.is_file():
         return False
     with path.open(encoding="utf-8") as file:
-        return tuple(file.readline().rstrip("\n").split(",")) == Cell._fields
+        return has_cells(file.readline().rstrip("\n").split(","))
 
 
 @until_changed(64)
 def _read(path: Path) -> dict[tuple[str, str], Cell]:
-    made = [Cell(*row) for row in read_table(path).itertuples(index=False)]
-    return {(c.row, c.column): c._replace(n=int(c.n)) for c in made}
+    return {(cell.row, cell.column): cell for cell in read_cells(path)}

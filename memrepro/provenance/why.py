@@ -29,7 +29,7 @@ def cell(profile: str, paper: str, table: str, row: str, column: str) -> dict[st
     found = link(one)
     return {
         "name": str(tables.Name(profile, paper, table, row, column)),
-        "profile": profile, "paper": paper, "table": table, **one._asdict(),
+        "profile": profile, "paper": paper, "table": table, **one.as_dict(),
         "link": {"relation": found.relation, "text": found.text},
         "places": [place._asdict() | run(place) for place in found.places],
         "files": [lineage.recorded_file(profile, path) for path in found.files],

@@ -1,10 +1,12 @@
 """People's labels of answers, and how far a judge agrees with them, by kind of question.
 
 The design is LongMemEval's Table 6 (A.4), the share of equal verdicts by kind; here with Cohen's κ
-and a 95 % bootstrap interval, since a judge that says yes to all often agrees about good answers.
+and a 95 % interval by the data set's unit, since a judge that says yes to all often agrees
+about good answers.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from memrepro.errors import MemreproError, cut
-from memrepro.evaluate.bootstrap import RESAMPLES, SEED, Interval, paired_difference
+from memrepro.evaluate.bootstrap import Interval
+from memrepro.evaluate.comparison import Groups, mean_interval, resampled_sums
 from memrepro.files.atomic import numbered_json_lines, read_table
 
 _SAID = {
@@ -92,16 +95,17 @@ def kappa(first: pd.Series, second: pd.Series) -> float:
     return float(cohen_kappa_score(first, second))
 
 
-def kappa_interval(first: pd.Series, second: pd.Series) -> Interval:
-    """κ of two lists of verdicts, with its 95 % bootstrap interval over answers.
+def kappa_interval(first: pd.Series, second: pd.Series, groups: Groups) -> Interval:
+    """κ of two lists of verdicts, with its 95 % bootstrap interval by group.
 
     A resample depends only on how often each pair of verdicts was drawn; where both sides say the
     same one thing of all of its answers, its κ is that of `kappa`.
     """
+    if groups.n < 2:
+        return Interval(kappa(first, second), nan, nan)
     pairs = 2 * first.to_numpy(np.int64) + second.to_numpy(np.int64)
-    shares = np.bincount(pairs, minlength=4) / len(pairs)
-    drawn = np.random.default_rng(SEED).multinomial(len(pairs), shares, size=RESAMPLES)
-    table = drawn.reshape(-1, 2, 2) / len(pairs)
+    drawn = resampled_sums(np.eye(4)[pairs], groups)
+    table = (drawn / drawn.sum(axis=1, keepdims=True)).reshape(-1, 2, 2)
     observed = np.trace(table, axis1=1, axis2=2)
     expected = (table.sum(axis=1) * table.sum(axis=2)).sum(axis=1)
     beyond, room = observed - expected, 1 - expected
@@ -111,23 +115,32 @@ def kappa_interval(first: pd.Series, second: pd.Series) -> Interval:
 
 
 def agreement(
-    labels: Mapping[str, bool], verdicts: Mapping[str, bool | None], kinds: Mapping[str, str]
+    labels: Mapping[str, bool],
+    verdicts: Mapping[str, bool | None],
+    kinds: Mapping[str, str],
+    groups_of: Callable[[Sequence[str]], Groups],
 ) -> pd.DataFrame:
     """How often judge and people say the same, by kind of question and over all.
 
     Columns: kind, n, equal (how many), share, low, high (95 % interval), kappa, and what each side
     calls right.
+
+    Args:
+        labels: question → what a person says.
+        verdicts: question → the judge's, None where it said neither.
+        kinds: question → its kind.
+        groups_of: what is resampled of some questions.
     """
     table = pd.DataFrame(
-        [(kinds[q], said, bool(verdicts[q])) for q, said in labels.items()],
-        columns=["kind", "people", "judge"],
+        [(q, kinds[q], said, bool(verdicts[q])) for q, said in labels.items()],
+        columns=["query_id", "kind", "people", "judge"],
     )
     rows = []
     for kind, part in [*table.groupby("kind", sort=False), (ALL, table)]:
         equal = (part["people"] == part["judge"]).to_numpy(np.float64)
         if not len(equal):
             continue
-        found = paired_difference(np.zeros_like(equal), equal)
+        found = mean_interval(equal, groups_of(part["query_id"].tolist()))
         beyond = kappa(part["people"], part["judge"])
         rows.append((kind, len(part), int(equal.sum()), *found, beyond,
                      int(part["people"].sum()), int(part["judge"].sum())))  # fmt: skip

@@ -63,8 +63,8 @@ def _claims(document: Document, runs: Runs, study: Spec, folder: Path) -> list[P
     name = str(document.claims.get("table", "claims"))
     differences: list[Path] = []
     if claims.metrics:
-        called, stem = document.claims["called"], f"{prefix}differences"
-        differences += write_cells(difference_cells(found, called), folder, stem)
+        stem = f"{prefix}differences"
+        differences += write_cells(difference_cells(found), folder, stem)
         differences += draw_differences(found, claims.metrics, title, folder, f"{stem}_drawn")
     return [
         *differences,

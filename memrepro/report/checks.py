@@ -40,8 +40,15 @@ from memrepro.audit.rules.formulas import (
 )
 from memrepro.audit.rules.shares import shares_of
 from memrepro.audit.rules.wholes import each_whole, is_whole
-from memrepro.audit.tables import PROSE, Table
-from memrepro.audit.verdicts import AGREES, BY_READING, DIFFERS, NOT_COMPARABLE, judge
+from memrepro.audit.tables import PROSE, Table, reference
+from memrepro.audit.verdicts import (
+    AGREES,
+    BY_READING,
+    DIFFERS,
+    NOT_COMPARABLE,
+    NOT_REPRODUCED,
+    judge,
+)
 from memrepro.files.atomic import write_table
 from memrepro.report.tables import Cell, number, verdict_cells, write_cells
 
@@ -72,8 +79,9 @@ def printed_cells(document: str, table: str) -> Iterator[Cell]:
         note = "; ".join(filter(None, reasons))
         for column, shown in cells.items():
             if shown:
-                label = told.get("columns", {}).get(column, told["verdict"])
-                yield Cell(row, column, "as printed", shown, "", 0, label, note=note)
+                label, place = told.get("columns", {}).get(column, told["verdict"]), (row, column)
+                yield Cell(*place, "as printed", shown, "", 0, label, note=note,
+                           printed=reference(table, *place))  # fmt: skip
         for column, texts in told.get("here", {}).items():
             yield Cell(row, column, "setting", "", texts[row], 0, "", note=note)
 
@@ -118,9 +126,9 @@ def printed_twice(document: str) -> pd.DataFrame:
     for entry in pairs:
         for names in _each(entry.get("each")):
             sides = []
-            for reference in entry["pair"]:
-                table = reference.split(" | ")[0]
-                cells = cells_of(tables, reference, names).cells
+            for side in entry["pair"]:
+                table = side.split(" | ")[0]
+                cells = cells_of(tables, side, names).cells
                 sides.append([(f"{table}: {row}, {column}", s) for row, column, s in cells])
             for first, second in zip(*sides, strict=True):
                 one, two = parse(first[1]), parse(second[1])
@@ -132,27 +140,28 @@ def printed_twice(document: str) -> pd.DataFrame:
 
 def _number_cell(
     row: str, column: str, metric: str, printed: str, value: float, n: int, agrees: bool | None,
-    term: str, note: str,
+    term: str, note: str, place: str = "",
 ) -> Cell:  # fmt: skip
-    """A printed number beside what follows from others."""
+    """A printed number, of that place in its document, beside what follows from others."""
     whole = value == int(value) and "." not in printed
     shown = str(int(value)) if whole else number(value)
-    return Cell(row, column, metric, printed, shown, n, _AGREES[agrees], term, note)
+    label = _AGREES[agrees]
+    return Cell(row, column, metric, printed, shown, n, label, term, note, printed=place)
 
 
 def _claim_cells(
     row: str, said: str, expected: str, found: str, words: str, n: int, sure: str = "",
-    label: str = "",
+    label: str = "", place: str = "",
 ) -> Iterator[Cell]:  # fmt: skip
     """A claim's verdict and reasons; where the claim says itself what is expected, its cases."""
     term, label = found.split(";")[0], label or _WORDS.get(words, NOT_COMPARABLE)
     if not expected:
         failed = found.partition("; not: ")[2]
-        yield Cell(row, "value", "cases", said, term, n, label, _ALL, failed)
+        yield Cell(row, "value", "cases", said, term, n, label, _ALL, failed, printed=place)
         return
     term = "" if label == BY_READING else term
     texts = {"expected": expected, "found": found, "how sure": sure}
-    verdict = Cell(row, "verdict", "claim", said, words, n, label, term)
+    verdict = Cell(row, "verdict", "claim", said, words, n, label, term, printed=place)
     yield from verdict_cells(verdict, {name: text for name, text in texts.items() if text})
 
 
@@ -169,8 +178,9 @@ def _by_formulas(names: Sequence[str], tables: Sequence[Table]) -> Iterator[Cell
                 row, column = one.row, "value"
             printed = one.table.rows[one.row][one.column]
             yield _number_cell(
-                row, column, _ARITHMETIC, printed, one.value, 1, one.agrees, one.why, one.source
-            )
+                row, column, _ARITHMETIC, printed, one.value, 1, one.agrees, one.why, one.source,
+                reference(one.table.name, one.row, one.column),
+            )  # fmt: skip
 
 
 def _by_rules(rules: Sequence[str], document: str) -> Iterator[Cell]:
@@ -208,7 +218,7 @@ def _shares(name: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Ite
             verdict = judge(bare, value)
             yield _number_cell(
                 f"{_label(table)}, {of.row}", of.column, "share", of.printed, value, of.n,
-                verdict.label != "not reproduced", verdict.term, entry.get("note", ""),
+                verdict.label != NOT_REPRODUCED, verdict.term, entry.get("note", ""),
             )  # fmt: skip
 
 
@@ -221,13 +231,16 @@ def _wholes(name: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Ite
         )  # fmt: skip
 
 
-def _said(row: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> str:
+def _said(row: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> tuple[str, str]:
+    """What is printed, and its place where the row is of it and does not only quote it."""
     said = str(entry.get("said", ""))
     if " | " in said:
         table, of, column = said.split(" | ")
-        return next(t.rows[of][column] for t in tables if t.name == table)
-    own = (t.rows[row][PROSE] for t in tables if PROSE in t.columns and row in t.rows)
-    return said or next(own, "")
+        return next(t.rows[of][column] for t in tables if t.name == table), ""
+    own = (t for t in tables if PROSE in t.columns and row in t.rows)
+    if said or not (table_of := next(own, None)):
+        return said, ""
+    return table_of.rows[row][PROSE], reference(table_of.name, row)
 
 
 def _each(each: Any) -> list[dict[str, str]]:
@@ -255,8 +268,10 @@ def _claim(row: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Itera
     found = f"{held} of {n}" + (f"; not: {'; '.join(failed)}" if failed else "")
     if "found" in entry:
         found = str(entry["found"]).format(held=held, n=n, **_values(row, entry, tables))
-    said, words = _said(row, entry, tables), FAILS if failed else HOLDS
-    yield from _claim_cells(row, said, entry.get("expected", ""), found, words, entry.get("n", n))
+    (said, place), words = _said(row, entry, tables), FAILS if failed else HOLDS
+    yield from _claim_cells(
+        row, said, entry.get("expected", ""), found, words, entry.get("n", n), place=place
+    )
 
 
 def _case(spans: Sequence[Span], i: int, n: int) -> str:
@@ -277,9 +292,10 @@ def _case(spans: Sequence[Span], i: int, n: int) -> str:
 def _reading(row: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Iterator[Cell]:
     values = _values(row, entry, tables)
     expected, found = (str(entry[key]).format(**values) for key in ("expected", "found"))
+    said, place = _said(row, entry, tables)
     yield from _claim_cells(
-        row, _said(row, entry, tables), expected, found, entry["words"], int(entry.get("n", 1)),
-        entry.get("sure", ""), BY_READING,
+        row, said, expected, found, entry["words"], int(entry.get("n", 1)), entry.get("sure", ""),
+        BY_READING, place,
     )  # fmt: skip
 
 

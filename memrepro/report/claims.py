@@ -14,11 +14,11 @@
         pairs: [[a, b], [c, d, kind]]  # or pair by pair, on all questions or those of a kind
         metrics: [ndcg@10]             # only these of the metrics decide; without it, all
         equal: true                    # the claim is that they are the same; not tested
-        family: paths                  # comparisons corrected together; all of a study without it
         readings: true                 # the pairs are readings of one: undecided unless all agree
 
-A claim without `row` and `said` only adds its comparisons to the family. What no comparison can
-test has one of these in their place:
+A claim's own comparisons are corrected together, and no others (`report.compared`). One without
+`row` and `said` only adds its comparisons to the table of differences. What no comparison can test
+has one of these in their place:
 
         unchecked: why not
         checked: name      # the check of that row in `checks` of printed.yaml, which has that name
@@ -29,21 +29,21 @@ What the document never claimed and this project asks has a row that begins 'not
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import nan
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from memrepro.audit.tables import PROSE
+from memrepro.audit.tables import PROSE, reference
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN
+from memrepro.evaluate.comparison import Comparison
 from memrepro.report.checks import checked_rows
 from memrepro.report.compared import (
     FAILS,
     HOLDS,
+    TESTED,
     UNDECIDED,
     Compared,
-    compare_rows,
-    correct,
+    signs,
     verdict,
 )
 from memrepro.report.document import Document
@@ -82,7 +82,7 @@ class Pair(NamedTuple):
     def name(self) -> str:
         """What tells it from others, for people too."""
         kind = f", {self.kind}" if self.kind else ""
-        return f"{self.better.name} less {self.worse.name}{kind}"
+        return f"{self.better.name} \u2212 {self.worse.name}{kind}"
 
 
 class ClaimCase(NamedTuple):
@@ -129,21 +129,9 @@ class Claims:
         return [(one, other) for one in sides[0] for other in sides[1]]
 
     def _compare(self) -> dict[str, list[Compared]]:
-        """Every comparison of rows that were run, by pair; those of equality are not tested."""
-        families: dict[str, dict[str, Pair]] = {}
-        same: dict[str, Pair] = {}
-        for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
-            of = same if claim.get("equal") else families.setdefault(claim.get("family", ""), {})
-            for pair in pairs:
-                of.setdefault(pair.name, pair)
-        result: dict[str, list[Compared]] = {}
-        for family in families.values():
-            found = [one for pair in family.values() for one in self._of_pair(pair)]
-            for one in correct(found):
-                result.setdefault(one.name, []).append(one)
-        for name, pair in same.items():
-            result[name] = [one._replace(p=nan) for one in self._of_pair(pair)]
-        return result
+        """Every comparison of rows that were run, by pair."""
+        pairs = {pair.name: pair for pairs in self._pairs for pair in pairs}
+        return {name: list(self._of_pair(pair)) for name, pair in pairs.items()}
 
     def _of_pair(self, pair: Pair) -> Iterator[Compared]:
         """Two rows by each metric that both have; nothing where one was not run."""
@@ -165,8 +153,9 @@ class Claims:
                 self.runs.file(spec["run"]) if spec.get("call") else place_of(spec)
                 for spec in specs
             )
+            found = self.runs.compare(pair.better.spec["run"], before, now)
             sides = (pair.better.name, pair.worse.name)
-            yield compare_rows(*sides, metric, now, before, pair.kind, sources)
+            yield Compared(*sides, pair.kind, metric, found, sources)
 
     def _values(self, spec: Spec) -> pd.DataFrame | None:
         """The values of a side: of its run, or by a function of the document's analysis."""
@@ -187,7 +176,18 @@ class Claims:
         return [one for found in self.compared.values() for one in found]
 
     def cells(self) -> Iterator[Cell]:
-        """The claims, one a row: the verdict here, and what it rests on."""
+        """The claims, one a row: the verdict here, what it rests on, and where it is printed."""
+        told = ((claim, claim.get("said")) for claim in self.data["claims"])
+        places = {
+            claim.get("row", said[1]): reference(*said)
+            for claim, said in told
+            if isinstance(said, list)
+        }
+        for cell in self._cells():
+            place = cell.printed or places.get(cell.row, "")
+            yield cell._replace(printed=place) if cell.reported else cell
+
+    def _cells(self) -> Iterator[Cell]:
         for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
             row, said = self._said(claim)
             claim = {"row": row, **claim}
@@ -231,7 +231,7 @@ class Claims:
 
     def _tested(self, claim: Mapping[str, Any], said: str, pairs: Sequence[Pair]) -> Iterator[Cell]:
         """A claim that runs check, or 'not run' with the reason."""
-        row, note = claim["row"], self.data["note"]
+        row, note = claim["row"], f"{self.data['note']}; {TESTED}"
         decide = self._read(claim, pairs)
         found = [one for reading in decide for one in reading]
         missing = dict.fromkeys(
@@ -245,12 +245,12 @@ class Claims:
             if words:
                 yield Cell(row, "how sure", "claim", "", why, 0, "")
             return
-        answers = {verdict(reading) for reading in decide}
+        answers = {verdict([one.found for one in reading]) for reading in decide}
         answer = answers.pop() if len(answers) == 1 else UNDECIDED
         if claim.get("equal"):
             answer = _same(found)
         sources = write_sources(source for one in found for source in one.sources)
-        n = max(one.n for one in found)
+        n = max(one.found.n for one in found)
         head = Cell(row, "verdict", "claim", said, answer, n, NOT_COMPARABLE, note=note,
                     sources=sources)  # fmt: skip
         texts = self._in_words(claim, pairs, found) if words else _by_metric(claim, found)
@@ -267,13 +267,14 @@ class Claims:
 
     def _in_words(
         self, claim: Mapping[str, Any], pairs: Sequence[Pair], found: Sequence[Compared]
-    ) -> dict[str, str]:
+    ) -> dict[str, str | Comparison]:
         several = len(pairs) > 1
         shown = "; ".join(
-            f"{metric} {one.shown}" + (f" ({one.better} less {one.worse})" if several else "")
+            f"{metric} {one.found}" + (f" ({one.better} \u2212 {one.worse})" if several else "")
             for metric, one in _least(found).items()
         )
-        sure = f"{_counts(found)} comparisons for, open and against, after Holm's correction"
+        counts = f"{_counts(found)} comparisons for, open and against"
+        sure = f"{counts}, after Holm's correction within the claim"
         about = fill(claim.get("about", ""), self.study)
         return {
             "expected": "; ".join(f"{pair.name} above 0" for pair in pairs),
@@ -286,31 +287,29 @@ def _least(found: Sequence[Compared]) -> dict[str, Compared]:
     """Metric → the comparison that supports the claim least."""
     return {
         metric: min(
-            (one for one in found if one.metric == metric), key=lambda one: one.interval.mean
+            (one for one in found if one.metric == metric), key=lambda one: one.found.difference
         )
         for metric in dict.fromkeys(one.metric for one in found)
     }
 
 
 def _counts(found: Sequence[Compared]) -> str:
-    signs = [one.sign for one in found]
-    return ", ".join(str(signs.count(sign)) for sign in (1, 0, -1))
+    known = signs([one.found for one in found])
+    return ", ".join(str(known.count(sign)) for sign in (1, 0, -1))
 
 
-def _by_metric(claim: Mapping[str, Any], found: Sequence[Compared]) -> dict[str, str]:
+def _by_metric(claim: Mapping[str, Any], found: Sequence[Compared]) -> dict[str, str | Comparison]:
     """A column a metric, with the comparison that supports the claim least."""
-    if claim.get("equal"):
-        return {one.metric: one.shown for one in found}
-    shown = {"for, open, against": _counts(found)}
-    for metric, least in _least(found).items():
-        several = sum(one.metric == metric for one in found) > 1
-        shown[metric] = least.shown + f" ({least.better} less {least.worse})" * several
-    return shown
+    least = _least(found)
+    texts = {} if claim.get("equal") else {"for, open, against": _counts(found)}
+    if len(found) > len(least):
+        texts["the least are"] = "; ".join(f"{of}: {one.name}" for of, one in least.items())
+    return {**texts, **{metric: one.found for metric, one in least.items()}}
 
 
 def _same(found: Sequence[Compared]) -> str:
     """The verdict on a claim of equality: no question's value differs."""
-    return FAILS if any(one.interval != (0, 0, 0) for one in found) else HOLDS
+    return FAILS if any(one.found.tied < one.found.n for one in found) else HOLDS
 
 
 def case_cells(

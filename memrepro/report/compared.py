@@ -1,12 +1,14 @@
-"""Two runs on the same questions: the difference, its p-value, and whether it is significant.
+"""Two runs on the same questions: the difference, its p-value, and what a claim on it is worth.
 
-Comparisons that are made together are one family: p-values are of paired sign flips, corrected by
-Holm's method. A claim of better 'holds here' where each comparison is above 0 by its interval and
+Intervals and p-values are by the unit of the data set (`evaluate.comparison`). A claim is tested by
+itself: its own comparisons are one family, corrected by Holm's method, and nothing corrects for how
+many claims a document makes. It 'holds here' where each comparison is above 0 by its interval and
 after the correction; it 'does not hold here' where one is below 0 so; otherwise it is 'undecided'.
+With g groups no p is below 2 / 2^g: ten conversations can decide a claim of 25 comparisons at
+most, six persons one of a single comparison.
 """
 
 from collections.abc import Iterator, Sequence
-from math import isnan, nan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,16 +16,19 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.evaluate.bootstrap import Interval, paired_difference
-from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.audit.verdicts import NOT_COMPARABLE, UNDECIDED
+from memrepro.evaluate.comparison import QUESTION, Comparison
+from memrepro.evaluate.multiple import holm
 from memrepro.report import figures
-from memrepro.report.profile import difference, paired_values
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.tables import Cell
 
-LEVEL = 0.05
-HOLDS, FAILS, UNDECIDED = "holds here", "does not hold here", "undecided"
+HOLDS, FAILS = "holds here", "does not hold here"
+TESTED = (
+    "'holds here': every comparison is above 0 by its 95 % interval and by sign flips of the data "
+    "set's unit, after Holm's correction within this claim alone; 'does not hold here': one is "
+    "below 0 so; else undecided, as with few groups it may have to be (p is at least 2 / 2^groups)"
+)
 
 
 class Compared(NamedTuple):
@@ -34,12 +39,7 @@ class Compared(NamedTuple):
         worse: the other.
         kind: of the questions; '' for all.
         metric: with its k.
-        shown: the difference, its interval and the questions won and lost.
-        interval: of the difference.
-        n: questions.
-        p: of paired sign flips, two-sided; NaN where the claim is of equality and not tested.
-        corrected: p after Holm's correction.
-        together: comparisons that were corrected together; 0 where it is not tested.
+        found: better − worse.
         sources: of the worse row, then of the better one.
     """
 
@@ -47,89 +47,57 @@ class Compared(NamedTuple):
     worse: str
     kind: str
     metric: str
-    shown: str
-    interval: Interval
-    n: int
-    p: float
-    corrected: float = nan
-    together: int = 0
+    found: Comparison
     sources: tuple[Source, ...] = ()
 
     @property
     def name(self) -> str:
         """For people."""
-        return f"{self.better} less {self.worse}" + (f", {self.kind}" if self.kind else "")
-
-    @property
-    def sign(self) -> int:
-        """1 or −1 where the difference is significant, else 0."""
-        if not self.corrected < LEVEL:
-            return 0
-        return int(self.interval.low > 0) - int(self.interval.high < 0)
+        return f"{self.better} \u2212 {self.worse}" + (f", {self.kind}" if self.kind else "")
 
 
-def compare_rows(
-    better: str,
-    worse: str,
-    metric: str,
-    now: pd.DataFrame,
-    before: pd.DataFrame,
-    kind: str = "",
-    sources: tuple[Source, ...] = (),
-) -> Compared:
-    """One comparison, before the correction; `query_id, kind, value` are `now` of the better row.
-
-    Raises:
-        MemreproError: if they are of different questions.
-    """
-    old, new = paired_values(before, now)
-    shown, interval = difference(before, now), paired_difference(old, new)
-    p = sign_flip(new - old)
-    return Compared(better, worse, kind, metric, shown, interval, len(old), p, sources=sources)
+def signs(found: Sequence[Comparison]) -> list[int]:
+    """Of the comparisons of one claim 1 or −1 where significant after Holm's correction, else 0."""
+    corrected = holm([one.p for one in found])
+    return [one.sign(p) for one, p in zip(found, corrected, strict=True)]
 
 
-def correct(family: Sequence[Compared]) -> list[Compared]:
-    """Comparisons that are made together, each with its p-value after Holm's correction."""
-    corrected = holm([one.p for one in family])
-    n = len(family)
-    return [one._replace(corrected=p, together=n) for one, p in zip(family, corrected, strict=True)]
+def verdict(found: Sequence[Comparison]) -> str:
+    """One of `HOLDS`, `FAILS` and `UNDECIDED`: whether each comparison of a claim is above 0."""
+    known = signs(found)
+    return FAILS if -1 in known else HOLDS if set(known) == {1} else UNDECIDED
 
 
-def verdict(found: Sequence[Compared]) -> str:
-    """One of `HOLDS`, `FAILS` and `UNDECIDED`: whether each better row does better."""
-    signs = [one.sign for one in found]
-    return FAILS if -1 in signs else HOLDS if set(signs) == {1} else UNDECIDED
+def by_unit(found: Sequence[Comparison]) -> str:
+    """What was resampled of these comparisons, such as 'by conversation, then question'."""
+    units = [one.unit for one in found]
+    return "by " + " or ".join(
+        unit if unit == QUESTION else f"{unit}, then {QUESTION}" for unit in dict.fromkeys(units)
+    )
 
 
-def difference_cells(found: Sequence[Compared], called: str) -> Iterator[Cell]:
-    """Each comparison: its difference, and its p-value before and after the correction.
-
-    Args:
-        found: the comparisons.
-        called: what the note calls those that have a p-value, such as 'tested'.
-    """
+def difference_cells(found: Sequence[Compared]) -> Iterator[Cell]:
+    """Each comparison: its difference, and its p-value, not corrected."""
     for one in found:
-        note = "p: paired sign flips, two-sided; Holm's correction over all "
-        note = f"{note}{one.together} that are {called}" if one.together else "not tested"
-        shown = {one.metric: one.shown}
-        if not isnan(one.p):
-            shown[f"{one.metric}, p → after Holm"] = f"{one.p:.4f} → {one.corrected:.4f}"
-        for column, words in shown.items():
-            yield Cell(
-                one.name, column, one.metric, "", words, one.n, NOT_COMPARABLE, note=note,
-                sources=write_sources(one.sources),
-            )  # fmt: skip
+        note = "p: sign flips of the data set's unit, two-sided, not corrected for their number"
+        cell = Cell(
+            one.name, one.metric, one.metric, "", "", one.found.n, NOT_COMPARABLE, note=note,
+            sources=write_sources(one.sources), comparison=one.found,
+        )  # fmt: skip
+        yield cell
+        yield cell._replace(column=f"{one.metric}, p").filled(f"{one.found.p:.4f}")
 
 
 def draw_differences(
     found: Sequence[Compared], panels: Sequence[str], title: str, folder: Path, name: str
 ) -> list[Path]:
     """Each comparison's difference with its interval, a panel a metric; nothing where none is."""
-    rows = [(one.name, one.metric, *one.interval, one.n) for one in found]
+    rows = [(one.name, one.metric, *one.found.interval, one.found.n) for one in found]
     columns = ["comparison", "metric", "difference", "low", "high", "n"]
     data = pd.DataFrame(rows, columns=columns)
     if data.empty:
         return []
+    unit = by_unit([one.found for one in found])
 
     def picture() -> Figure:
         names = list(dict.fromkeys(data["comparison"]))
@@ -146,7 +114,7 @@ def draw_differences(
             axis.grid(axis="y", visible=False)
         axes[0].set_yticks(range(len(names)), names, fontsize=9)
         axes[0].invert_yaxis()
-        figure.suptitle(f"{title}: differences with 95 % paired bootstrap intervals", fontsize=12)
+        figure.suptitle(f"{title}: differences with 95 % intervals, resampled {unit}", fontsize=12)
         return figure
 
     return figures.save(picture, data, folder, name)

@@ -24,6 +24,8 @@ A cell's spec is what its study, table, row and column say, later ones on top (`
                    cells that take the place of those of the same row and column, or follow them
     empty          the column of the one cell of a computed table for which nothing is planned
     printed_row    the printed row beside a row, where it is called otherwise
+    picked         true where a setting was chosen by looking at the printed numbers: what meets
+                   them is 'picked', not 'exact'
     each           'setting' of a row: one row a setting that was run (`{setting}`, `{spelled}`);
                    'kind' of a column: one column a kind of question (`{kind}`), 'evidence' of one:
                    one column for each field whose words the gold is
@@ -42,11 +44,12 @@ from typing import Any
 
 import pandas as pd
 
+from memrepro.audit.tables import reference
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
-from memrepro.report.profile import difference, exclusion_cells
+from memrepro.report.profile import exclusion_cells
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.specs import (
@@ -154,7 +157,11 @@ class Tables:
         spec = filled({**spec, "row": row}, self.runs.planned)
         metric = str(spec.get("metric") or AS_PRINTED)
         name = f"{metric}@{spec['k']}" if spec.get("k") and spec.get("metric") else metric
-        cell = Cell(row, column, str(spec.get("called_metric", name)), shown or "", "", 0, NOT_RUN)
+        called = str(spec.get("called_metric", name))
+        cell = Cell(row, column, called, shown or "", "", 0, NOT_RUN)
+        if cell.reported not in ("", ABSENT):
+            place = reference(spec["printed"], str(spec.get("printed_row", row)), column)
+            cell = cell._replace(printed=place)
         if spec.get("docs"):
             yield from self._docs(cell, spec)
         elif spec.get("size"):
@@ -213,19 +220,18 @@ class Tables:
         own, *others = [place_of(one) for one in self._sides(spec)]
         now = self._values(own)
         note = self._note(spec, cell.row)
-        if spec.get("before"):
-            text, sources = difference(self._values(others[0]), now), [others[0], own]
-        else:
-            value = float(now["value"].mean())
-            if others:
-                value -= float(self._values(others[0])["value"].mean())
-            text, sources = number(value), [own, *others]
         cell = cell._replace(
-            reproduced=text, n=len(now), verdict=str(spec.get("verdict", NOT_COMPARABLE)),
-            note=note, sources=write_sources(sources),
-        )  # fmt: skip
+            n=len(now), verdict=str(spec.get("verdict", NOT_COMPARABLE)), note=note
+        )
+        if spec.get("before"):
+            found = self.runs.compare(own.run, self._values(others[0]), now)
+            return cell._replace(comparison=found, sources=write_sources([others[0], own]))
+        value = float(now["value"].mean())
+        if others:
+            value -= float(self._values(others[0])["value"].mean())
+        cell = cell._replace(reproduced=number(value), sources=write_sources([own, *others]))
         if cell.reported and "verdict" not in spec:
-            verdict = judge(cell.reported, value)
+            verdict = judge(cell.reported, value, bool(spec.get("picked")))
             cell = cell._replace(verdict=verdict.label, term=verdict.term)
         return cell
 
@@ -293,7 +299,12 @@ class Tables:
 
 
 def put_in(cells: Iterable[Cell], computed: Iterable[Cell]) -> list[Cell]:
-    """Computed cells in the places of those of the same row and column, further ones after them."""
-    found = {(cell.row, cell.column): cell for cell in computed}
-    kept = [found.pop((cell.row, cell.column), cell) for cell in cells]
+    """Computed cells in the places of those of the same row and column, further ones after them.
+
+    One that does not say where its number is printed takes it from the cell whose place it takes.
+    """
+    found, kept = {(cell.row, cell.column): cell for cell in computed}, []
+    for cell in cells:
+        own = found.pop((cell.row, cell.column), cell)
+        kept.append(own if own.printed else own._replace(printed=cell.printed))
     return [*kept, *found.values()]

@@ -5,11 +5,17 @@ A placeholder stands in braces and names a cell by its table, row and column:
     {table2 | mpnet Recol. | R@5 Overall}              the value
     {table2 | mpnet Recol. | R@5 Overall | printed}    or one of `PARTS`
     {count: table2 | verdict=exact}                    how many lines of a csv have these texts
-    {count: claims | column=verdict | reproduced=holds here}
+    {count: claims | column=verdict | reproduced=holds here | row!=not in the paper…}
+    {rows: claims | column=verdict | reproduced=…}     the names of their rows
     {outcomes: rfmem}                                  what became of a document's printed numbers
+    {claims: rfmem}                                    and of its claims, without questions of ours
 
 `folder/table` is a table of another report of the profile, and a text that ends in '…' matches what
 begins so. A placeholder that names no cell is an error that names it.
+
+A sentence that states an order or a shape has what makes it true under `holds`, beside `says`:
+formulas over cells as in `printed.yaml` (`audit.rules.formulas`), each of which must hold in all
+its cells. A row of a figure's data is named by its first columns, as many as tell rows apart.
 """
 
 import re
@@ -23,25 +29,27 @@ import pandas as pd
 import yaml
 from IPython.display import Image, Markdown, display
 
+from memrepro.audit.claims import claims_in_words, read_claims
 from memrepro.audit.counts import counts_in_words
+from memrepro.audit.rules.formulas import evaluate
+from memrepro.audit.tables import Table
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.tables import Cell, wide
+from memrepro.report.tables import Cell, by_place, cell_of, wide
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
-_INTERVAL = re.compile(r"([+-]\d+\.\d+) \[([+-]\d+\.\d+), ([+-]\d+\.\d+)\]")
-_MOVED = re.compile(r", won (\d+), lost (\d+)")
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 _PACKAGES = {"audit": "memrepro.audit"}  # the one report that is of no document
 MOST_ROWS = 40  # of a table in a report: what is longer is a file to open
+NOT_SO = "(Not so on these values.)"  # behind a sentence whose conditions do not hold
 
 
 class Shown(NamedTuple):
     """A table or figure of a report by its files' name, and the sentence on what it shows.
 
-    Of a table the report prints `rows` and `columns`, of a list the lines that have the texts of
-    `where` in these fields; all where they are empty.
+    The report prints `rows` and `columns` of a table, and of tables and lists the lines that have
+    the texts of `where` in these fields, or with '!=' before a text have not; all if it is empty.
     """
 
     name: str
@@ -65,6 +73,7 @@ class Narrative(NamedTuple):
     differs: list[str]
     cite: list[str]
     not_cite: list[str]
+    not_made: list[str]
 
 
 class Values:
@@ -87,6 +96,29 @@ class Values:
         """
         return _PLACEHOLDER.sub(lambda found: self._filled(found[1]), text)
 
+    def sentence(self, entry: str | Mapping[str, Any]) -> str:
+        """A text, or what an entry `says`, filled; `NOT_SO` follows where its `holds` do not.
+
+        Raises:
+            MemreproError: if a placeholder or a condition names no cell.
+        """
+        if isinstance(entry, str):
+            return self.fill(entry)
+        text = self.fill(entry["says"])
+        held = all(self.holds(condition) for condition in entry.get("holds", ()))
+        return text if held else f"{text} {NOT_SO}"
+
+    def holds(self, condition: Sequence[str]) -> bool:
+        """Whether a comparison holds in all cells that its references name.
+
+        Raises:
+            MemreproError: if it is no formula, or a reference names no cell.
+        """
+        names = {reference.partition(" | ")[0] for reference in condition[1:]}
+        tables = [Table(self._paper, name, by_place(self._table(name))) for name in names]
+        where = f"the condition {condition[0]!r}"
+        return bool(evaluate(condition, tables, where, {}).at.all())
+
     def cell(self, table: str, row: str, column: str) -> Cell:
         """A cell of a table.
 
@@ -106,8 +138,7 @@ class Values:
             raise MemreproError(
                 f"{{{place}}} names {len(found) or 'no'} cells: the row's columns are {known}"
             )
-        values = found.iloc[0].to_dict()
-        return Cell(**{name: values.get(name, "") for name in Cell._fields})
+        return cell_of(found.iloc[0].to_dict())
 
     def _table(self, name: str) -> pd.DataFrame:
         if name not in self._tables:
@@ -120,30 +151,37 @@ class Values:
 
     def _filled(self, place: str) -> str:
         command, _, rest = place.partition(":")
-        if command == "count":
-            return self._counted(place, [part.strip() for part in rest.split("|")])
+        if command in ("count", "rows"):
+            lines = self._lines(place, [part.strip() for part in rest.split("|")])
+            if command == "count":
+                return f"{len(lines):,}"
+            return "; ".join(lines["row"]) or "none"
         if command == "outcomes":
             return counts_in_words(self._table("audit/counts"), rest.strip())
+        if command == "claims":
+            return claims_in_words(read_claims(self._results), rest.strip())
         parts = [part.strip() for part in place.split("|")]
         if len(parts) not in (3, 4) or (len(parts) == 4 and parts[3] not in PARTS):
             raise MemreproError(
                 f"{{{place}}}: a placeholder reads 'table | row | column', then one of "
-                f"{', '.join(PARTS)}; or 'count: table | field=text', or 'outcomes: document'"
+                f"{', '.join(PARTS)}; or 'count: table | field=text', 'outcomes: document' or "
+                "'claims: document'"
             )
         found = PARTS[parts[3] if len(parts) == 4 else "value"](self.cell(*parts[:3]))
         if not found:
             raise MemreproError(f"{{{place}}} names a cell that has nothing there")
         return found
 
-    def _counted(self, place: str, parts: list[str]) -> str:
+    def _lines(self, place: str, parts: list[str]) -> pd.DataFrame:
+        """The lines of a table that have, or with '!=' have not, these texts."""
         lines = self._table(parts[0])
         for part in parts[1:]:
-            field, _, wanted = part.partition("=")
+            field, sign, wanted = re.split("(!?=)", part, maxsplit=1)
             if field not in lines:
                 known = ", ".join(lines.columns)
                 raise MemreproError(f"{{{place}}}: the fields of the table are {known}")
-            lines = lines[_matches(lines[field], wanted)]
-        return f"{len(lines):,}"
+            lines = lines[_matches(lines[field], wanted) == (sign == "=")]
+        return lines
 
 
 def _minus(text: str) -> str:
@@ -163,33 +201,25 @@ def _typeset(text: str) -> str:
 
 
 def _difference(cell: Cell) -> str:
-    found = _INTERVAL.search(cell.reproduced)
-    return _typeset(found[0]) if found else ""
+    """A difference with its interval and what was resampled."""
+    if (found := cell.comparison) is None:
+        return ""
+    return _typeset(f"{found.difference:+.4f} {found.ends[:-1]} by {found.unit_text}]")
 
 
 def _effect(cell: Cell) -> str:
-    """A difference in words: which way it points, if its interval leaves out 0."""
-    found = _INTERVAL.search(cell.reproduced)
-    if not found:
-        return ""
-    _, low, high = map(float, found.groups())
-    words = "a gain" if low > 0 else "a loss" if high < 0 else "no clear change"
-    return f"{words}, {_typeset(found[0])}"
-
-
-def _moved(cell: Cell, place: int) -> str:
-    found = _MOVED.search(cell.reproduced)
-    return found[place] if found else ""
+    """The same after the word for it: 'a gain', 'a loss' or 'no clear change'."""
+    return f"{cell.comparison.effect}, {_difference(cell)}" if cell.comparison else ""
 
 
 # What a placeholder may ask of a cell.
 PARTS: Mapping[str, Callable[[Cell], str]] = {
-    "value": lambda cell: _typeset(_MOVED.sub("", cell.reproduced)),
+    "value": lambda cell: _difference(cell) or _typeset(cell.reproduced),
     "percent": lambda cell: f"{100 * float(cell.reproduced):.0f} %" if cell.reproduced else "",
     "difference": _difference,
     "effect": _effect,
-    "won": lambda cell: _moved(cell, 1),
-    "lost": lambda cell: _moved(cell, 2),
+    "won": lambda cell: str(cell.comparison.won) if cell.comparison else "",
+    "lost": lambda cell: str(cell.comparison.lost) if cell.comparison else "",
     "n": lambda cell: f"{int(cell.n):,}",
     "verdict": lambda cell: cell.verdict,
     "term": lambda cell: _typeset(cell.term),
@@ -244,15 +274,26 @@ def read_narrative(paper: str, profile: str) -> Narrative:
     values = Values(profile, paper)
 
     def sentences(name: str) -> list[str]:
-        return [values.fill(text) for text in (*entries.get(name, ()), *here.get(name, ()))]
+        return [values.sentence(one) for one in (*entries.get(name, ()), *here.get(name, ()))]
 
     pictures = [
-        Shown(**{**entry, "says": values.fill(entry["says"])}) for entry in here.get("shown", ())
+        Shown(**{k: v for k, v in entry.items() if k != "holds"} | {"says": values.sentence(entry)})
+        for entry in here.get("shown", ())
     ]
     return Narrative(
         entries["question"], entries["method"], sentences("found"), pictures,
         sentences("differs"), sentences("cite"), sentences("not_cite"),
+        not_made(entries.get("figures", {})),
     )  # fmt: skip
+
+
+def not_made(figures: Mapping[int, Mapping[str, Any]]) -> list[str]:
+    """The document's figures that have no counterpart here, those of one reason together."""
+    numbers: dict[str, list[str]] = {}
+    for number, entry in figures.items():
+        if "why" in entry:
+            numbers.setdefault(entry["why"], []).append(str(number))
+    return [f"Figure{'s' * (len(n) > 1)} {', '.join(n)}: {why}." for why, n in numbers.items()]
 
 
 def opening(paper: str, profile: str) -> Markdown:
@@ -283,6 +324,7 @@ def closing(paper: str, profile: str) -> Markdown:
         "Where we differ and why": told.differs,
         "What may be cited": told.cite,
         "What may not": told.not_cite,
+        "Figures of the document that are not made here": told.not_made,
     }
     return _markdown("\n\n".join(f"## {k}\n\n{_listed(v)}" for k, v in parts.items() if v))
 
@@ -305,7 +347,7 @@ def shown_table(paper: str, profile: str, one: Shown) -> pd.DataFrame:
     """
     frame = read_table(paths.results(profile) / paper / f"{one.name}.csv").astype(str)
     for field, text in one.where.items():
-        frame = frame[_matches(frame[field], text)]
+        frame = frame[_matches(frame[field], text.removeprefix("!=")) != text.startswith("!=")]
     if {"document", "outcome", "n"} <= set(frame.columns):
         table = frame.pivot(index="document", columns="outcome", values="n").fillna("0")
         table = table.loc[frame["document"].unique(), frame["outcome"].unique()]

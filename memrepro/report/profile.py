@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from memrepro.core.prepared import load_evidence_fields
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.comparison import Comparison, compare
 from memrepro.files import paths
 from memrepro.files.atomic import open_table, read_table
 from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell
 from memrepro.study.evaluation import metrics_file
+from memrepro.study.groups import groups_of_questions
+from memrepro.study.plan import Plan
 
 EVIDENCE = "evidence: "  # begins a kind that goes by whose words the gold is, not by the question
 
@@ -175,13 +177,17 @@ def paired_values(before: pd.DataFrame, now: pd.DataFrame) -> tuple[Doubles, Dou
     return before["value"].to_numpy(), now["value"].to_numpy()[second.get_indexer(first)]
 
 
-def difference(before: pd.DataFrame, now: pd.DataFrame) -> str:
-    """The mean change of a metric with its 95 % paired bootstrap interval, and questions moved.
+def compare_values(before: pd.DataFrame, now: pd.DataFrame, dataset: str, plan: Plan) -> Comparison:
+    """The change of a metric, by the data set's unit.
+
+    Args:
+        before: `query_id, kind, value`.
+        now: the same of the same questions.
+        dataset: whose they are.
+        plan: names the data set's unit.
 
     Raises:
         MemreproError: if they are of different questions.
     """
-    old, new = paired_values(before, now)
-    mean, low, high = paired_difference(old, new)
-    won, lost = int((new > old).sum()), int((new < old).sum())
-    return f"{mean:+.4f} [{low:+.4f}, {high:+.4f}], won {won}, lost {lost}"
+    groups = groups_of_questions(dataset, before["query_id"].tolist(), plan)
+    return compare(*paired_values(before, now), groups)

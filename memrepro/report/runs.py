@@ -8,10 +8,12 @@ from typing import Any
 import pandas as pd
 
 from memrepro.errors import MemreproError
+from memrepro.evaluate.comparison import Comparison, Groups
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.profile import EVIDENCE, Metrics, evidence_fields, of_kind
+from memrepro.report.profile import EVIDENCE, Metrics, compare_values, evidence_fields, of_kind
 from memrepro.report.sources import FileSource, RunSource
+from memrepro.study.groups import groups_of_questions
 from memrepro.study.params import Experiment, Plan
 
 _REMEMBERED = 512  # values of places
@@ -21,7 +23,7 @@ class Runs:
     """The evaluated runs of one profile, or of several, the first that has a run first."""
 
     def __init__(self, profiles: Sequence[str], plan: Plan) -> None:
-        self.profile = profiles[-1]
+        self.profile, self._plan = profiles[-1], plan
         self._profiles = {name: Metrics(name) for name in profiles}
         self.planned: Mapping[str, Experiment] = {**plan.experiments, **plan.sweeps}
         self._home = {name: entry.profile for name, entry in plan.datasets.items()}
@@ -59,6 +61,20 @@ class Runs:
             return self._of(run)[1].values(run, level, metric, k, setting)
         except MemreproError:
             return None
+
+    def compare(self, run: str, before: pd.DataFrame, now: pd.DataFrame) -> Comparison:
+        """Two lists of values of the questions of a run's data set, by its unit.
+
+        Args:
+            run: on the data set.
+            before: `query_id, kind, value`.
+            now: the same of the same questions.
+        """
+        return compare_values(before, now, self.planned[run].dataset, self._plan)
+
+    def groups(self, run: str, query_ids: Sequence[str]) -> Groups:
+        """What is resampled of these questions of a run's data set."""
+        return groups_of_questions(self.planned[run].dataset, query_ids, self._plan)
 
     def kinds(self, place: RunSource, each: str) -> list[str]:
         """The kinds of question that a run's values have: by 'kind', or by their 'evidence'."""

@@ -21,7 +21,7 @@ from memrepro.site import audit, documents, drawings, made, numbers, questions
 from memrepro.site.groups import Groups
 from memrepro.site.items import folder, items
 from memrepro.site.leaderboard import COLUMNS, leaderboard
-from memrepro.site.marks import MARKS
+from memrepro.site.marks import OUTCOMES
 from memrepro.site.narrative import html
 from memrepro.site.pages import Link, Site
 from memrepro.study.params import PROFILES, Plan, load_plan
@@ -93,6 +93,7 @@ def _build(profiles: list[str], plan: Plan) -> Path:
             inputs = [
                 *_of_profile(profile), folder(profile, paper), document_folder(paper),
                 paths.build(profile) / f"{paper}.html", paths.manifest(profile),
+                documents.ledger(profile),
             ]  # fmt: skip
             texts = (about[paper], browsed, lineage.recorded(folder(profile, paper)), here())
             name = f"{profile}/{paper}"
@@ -108,7 +109,7 @@ def _build(profiles: list[str], plan: Plan) -> Path:
         "State",
         opening=html(narrative.headlines(profiles)),
         facts=[*facts, ("Profiles", ", ".join(profiles))],
-        marks=MARKS.values(),
+        marks=OUTCOMES.values(),
         profiles=[
             {"name": p, "about": _PROFILES[p], "documents": written.get(p, [])} for p in profiles
         ],

@@ -9,26 +9,39 @@ import pandas as pd
 
 from memrepro.audit.verdicts import JUDGED, NOT_COMPARABLE, NOT_RUN
 from memrepro.files import paths
+from memrepro.files.atomic import read_table
 from memrepro.site import alt, made
 from memrepro.site.grid import grid
 from memrepro.site.items import Item, folder, items, numbers
-from memrepro.site.marks import MARKS, Share, mark, shares
+from memrepro.site.marks import MARKS, OUTCOMES, Share, mark, shares
 from memrepro.site.narrative import Step, footer, steps
 from memrepro.site.pages import Link, Site, relative
 
 _DIFFER = JUDGED[1:]
 
 
+class Printed(NamedTuple):
+    """The numbers that a document prints, by the audit's ledger; none where there is no ledger.
+
+    Attributes:
+        total: how many.
+        shares: what became of them.
+        unrun: the reasons of those that are not run, with how many have each.
+    """
+
+    total: int
+    shares: list[Share]
+    unrun: list[tuple[str, int]]
+
+
 class Document(NamedTuple):
-    """What the start page says of a document: its page, its numbers by verdict, what is missing."""
+    """What the start page says of a document: its page, tables and figures, its printed numbers."""
 
     path: str
     title: str
-    shares: list[Share]
-    total: int
     tables: int
     figures: int
-    unrun: list[tuple[str, int]]
+    printed: Printed
 
 
 def page_of(profile: str, paper: str) -> str:
@@ -39,6 +52,21 @@ def page_of(profile: str, paper: str) -> str:
 def provenance_of(profile: str, paper: str, table: str) -> str:
     """The address that shows the provenance of a table's numbers, but for the number's anchor."""
     return f"provenance.html#{profile}/{paper}/{table}"
+
+
+def ledger(profile: str) -> Path:
+    """Where the audit has written what became of each printed number."""
+    return paths.results(profile) / "audit" / "numbers.csv"
+
+
+def printed_numbers(profile: str, paper: str) -> Printed:
+    """What became of the numbers that a document prints."""
+    if not ledger(profile).is_file():
+        return Printed(0, [], [])
+    numbers = read_table(ledger(profile))
+    own = numbers[numbers["document"] == paper]
+    unrun = own.loc[own["outcome"] == NOT_RUN, "reason"]
+    return Printed(len(own), shares(Counter(own["outcome"])), Counter(unrun).most_common())
 
 
 def write(
@@ -70,8 +98,7 @@ def write(
     }
     pieces = steps(executed, shown) if found else []
     opening = _opening(pieces)
-    cells = numbers(found.values())
-    counted = shares(cells["verdict"])
+    cells, counted = numbers(found.values()), printed_numbers(profile, paper)
     page = paths.build(profile) / f"{paper}.html"
     site.page(
         here,
@@ -87,10 +114,10 @@ def write(
             *([Link("differ", "Numbers that differ or are missing")] if found else []),
             Link("provenance", "Provenance"),
         ],
-        shares=counted,
-        total=len(cells),
+        counted=counted,
+        cells=len(cells),
         tables=cells["table"].nunique(),
-        marks=MARKS.values(),
+        marks=(OUTCOMES | MARKS if counted.total else MARKS).values(),
         differences=_differences(cells, found, profile, paper, here),
         reasons=_reasons(cells),
         provenance=[f"{name}: {value}" for name, value in facts],
@@ -99,11 +126,7 @@ def write(
         executed=_executed(site, page, profile, paper, here),
     )
     figures = sum(item.kind == "figure" for item in found.values())
-    unrun = cells[cells["verdict"] == NOT_RUN]["note"].map(lambda note: note or "no reason given")
-    return Document(
-        here, about["title"], counted, len(cells), cells["table"].nunique(), figures,
-        Counter(unrun).most_common(),
-    )  # fmt: skip
+    return Document(here, about["title"], cells["table"].nunique(), figures, counted)
 
 
 def _opening(pieces: list[Step]) -> int:
@@ -173,7 +196,7 @@ def grid_anchor(cells: pd.DataFrame, row: str, column: str) -> str:
 
 
 def _reasons(cells: pd.DataFrame) -> list[tuple[str, str, str, str]]:
-    """How many printed numbers were not run or cannot be compared, by reason."""
+    """How many cells of tables were not run or cannot be compared, by reason."""
     missing = cells[cells["verdict"].isin([NOT_RUN, NOT_COMPARABLE]) & (cells["note"] != "")]
     found = []
     for (verdict, note), part in missing.groupby(["verdict", "note"], sort=False):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.tables import Cell
+from memrepro.report.tables import COLUMNS
 
 EXPORTS = ("csv", "md", "tex", "svg", "png")
 _NUMBERED = re.compile(r"(table|figure)(\d+)(?:_(.*))?")
@@ -71,8 +71,8 @@ def numbers(found: Collection[Item]) -> pd.DataFrame:
     """The cells of all tables of a report below each other, with `table`, the name of each."""
     frames = [item.frame.assign(table=item.name) for item in found if item.kind == "table"]
     if not frames:
-        return pd.DataFrame(columns=[*Cell._fields, "table"])
-    return pd.concat(frames, ignore_index=True)
+        return pd.DataFrame(columns=[*COLUMNS, "table"])
+    return pd.concat(frames, ignore_index=True).fillna("")
 
 
 def folder(profile: str, paper: str) -> Path:

@@ -1,17 +1,23 @@
 """A verdict as a shape and a word, so that it is told apart in grey and read aloud alike."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from memrepro.audit import coverage
 from memrepro.audit.glossary import words
 from memrepro.audit.verdicts import (
     AGREES,
     BY_READING,
     DIFFERS,
-    JUDGED,
+    DIRECTION,
+    EXACT,
     NOT_COMPARABLE,
     NOT_IN_PAPER,
+    NOT_REPRODUCED,
     NOT_RUN,
+    PICKED,
+    UNDECIDED,
+    WITHIN,
 )
 
 
@@ -24,21 +30,39 @@ class Mark(NamedTuple):
     meaning: str
 
 
-MARKS = {
-    word: Mark(word, shape, style, words()[word])
-    for word, shape, style in (
-        (JUDGED[0], "●", "exact"),
-        (JUDGED[1], "◐", "within"),
-        (JUDGED[2], "▲", "direction"),
-        (JUDGED[3], "✕", "not"),
-        (AGREES, "✓", "agrees"),
-        (DIFFERS, "≠", "differs"),
-        (BY_READING, "¶", "read"),
-        (NOT_COMPARABLE, "◇", "apart"),
-        (NOT_RUN, "○", "unrun"),
-        (NOT_IN_PAPER, "·", "own"),
-    )
-}  # fmt: skip
+def _marks(*marks: tuple[str, str, str]) -> dict[str, Mark]:
+    return {word: Mark(word, shape, style, words()[word]) for word, shape, style in marks}
+
+
+# Of a table's number or claim.
+MARKS = _marks(
+    (EXACT, "●", "exact"),
+    (WITHIN, "◐", "within"),
+    (PICKED, "◌", "picked"),
+    (DIRECTION, "▲", "direction"),
+    (NOT_REPRODUCED, "✕", "not"),
+    (UNDECIDED, "?", "read"),
+    (AGREES, "✓", "agrees"),
+    (DIFFERS, "≠", "differs"),
+    (BY_READING, "¶", "read"),
+    (NOT_COMPARABLE, "◇", "apart"),
+    (NOT_RUN, "○", "unrun"),
+    (NOT_IN_PAPER, "·", "own"),
+)
+# Of what became of a printed number.
+OUTCOMES = {
+    **_marks(
+        (coverage.RUN_EXACT, "●", "exact"),
+        (coverage.RUN_WITHIN, "◐", "within"),
+        (coverage.RUN_PICKED, "◌", "picked"),
+        (coverage.RUN_DIFFERS, "✕", "not"),
+        (coverage.DATASET, "#", "counted"),
+        (coverage.ARITHMETIC_AGREES, "✓", "agrees"),
+        (coverage.ARITHMETIC_DIFFERS, "≠", "differs"),
+    ),
+    **{word: MARKS[word] for word in (BY_READING, NOT_COMPARABLE, NOT_RUN)},
+    **_marks((coverage.NOT_CHECKABLE, "–", "plain")),
+}
 UNJUDGED = Mark("no verdict", "–", "plain", "a statement or a setting, which nothing judges")
 
 
@@ -50,20 +74,12 @@ def mark(verdict: str) -> Mark:
 
 
 class Share(NamedTuple):
-    """A verdict with how many numbers have it, and which part of all that is."""
+    """An outcome with how many printed numbers have it."""
 
     mark: Mark
     numbers: int
-    percent: float
 
 
-def shares(verdicts: Iterable[str]) -> list[Share]:
-    """How many numbers have each verdict, in the order of `MARKS`; those with none are last."""
-    found = list(verdicts)
-    order = [*MARKS, *sorted(set(found) - set(MARKS) - {""}), ""]
-    counts = {verdict: found.count(verdict) for verdict in order}
-    return [
-        Share(mark(verdict), count, 100 * count / len(found))
-        for verdict, count in counts.items()
-        if count
-    ]
+def shares(counts: Mapping[str, int]) -> list[Share]:
+    """How many numbers have each outcome, in the order of `coverage.OUTCOMES`, without zeros."""
+    return [Share(OUTCOMES[o], counts[o]) for o in coverage.OUTCOMES if counts.get(o)]

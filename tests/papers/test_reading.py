@@ -6,10 +6,14 @@ import pytest
 
 from memrepro.audit import documents
 from memrepro.audit.coverage import Place
+from memrepro.evaluate.comparison import questions
 from memrepro.files.atomic import read_yaml
 from memrepro.papers.reading import items
 from memrepro.papers.reading.published import judge_cells, label_cells, wrong_cells
+from memrepro.papers.reading.shares import ByUnit
 from memrepro.read.labels import kappa, kappa_interval
+
+BY = ByUnit(lambda query_ids: questions(len(query_ids)))
 
 
 def test_kappa_is_the_agreement_beyond_chance():
@@ -27,14 +31,14 @@ def test_the_interval_of_kappa_is_that_of_answers_drawn_one_by_one():
     generator = np.random.default_rng(2)
     first = pd.Series(generator.random(300) < 0.6)
     second = first ^ (generator.random(300) < 0.2)
-    found = kappa_interval(first, second)
+    found = kappa_interval(first, second, questions(300))
     assert found.mean == kappa(first, second)
     drawn = generator.integers(0, 300, (400, 300))
     each = [kappa(first[one], second[one]) for one in drawn]
     assert found[1:] == pytest.approx(np.percentile(each, [2.5, 97.5]), abs=0.02)
     same = pd.Series([True] * 4)
-    assert kappa_interval(same, same) == (1, 1, 1)
-    assert kappa_interval(same, ~same) == (0, 0, 0)
+    assert kappa_interval(same, same, questions(4)) == (1, 1, 1)
+    assert kappa_interval(same, ~same, questions(4)) == (0, 0, 0)
 
 
 def test_judge_against_judge_says_what_each_lets_pass():
@@ -42,7 +46,7 @@ def test_judge_against_judge_says_what_each_lets_pass():
     scored = pd.DataFrame(rows, columns=["judged_1", "judged_2", "judged_3"]).assign(
         reader="vague", planted=True, match=False, contains=[True] * 2 + [False] * 8, f1=0.0
     )
-    found = {(c.row, c.column): c.reproduced.split()[0] for c in judge_cells(scored)}
+    found = {(c.row, c.column): c.reproduced.split()[0] for c in judge_cells(scored, BY)}
     votes = "vague; lenient vote and strict vote"
     assert found[votes, "the first passes"] == "0.7000"
     assert found[votes, "the second passes"] == "0.4000"
@@ -87,12 +91,12 @@ def test_wrong_answers_that_pass_and_labels_that_are_wrong_are_counted():
         reader="vague", planted=True, kind="temporal", label=["", "", "answer", "evidence"],
         f1=[0.5, 0.0, 1.0, 0.1], match=False, contains=False, words=1,
     )  # fmt: skip
-    cells = {(c.row, c.column): c.reproduced for c in wrong_cells(scored)}
+    cells = {(c.row, c.column): c.reproduced for c in wrong_cells(scored, BY)}
     found = [cells["vague; all kinds", f"judged right {how}"].split()[0]
              for how in ("by two of three", "at least once", "three times")]  # fmt: skip
     assert found == ["0.5000", "0.7500", "0.2500"]
     assert cells["vague; temporal", "F1 ≥ 0.5"].startswith("0.5000")
-    labels = {(c.row, c.column): c.reproduced for c in label_cells(scored)}
+    labels = {(c.row, c.column): c.reproduced for c in label_cells(scored, BY)}
     row = "vague; judged right by two of three"
     # Without the one wrong answer label, one of three is judged right where it was two of four.
     assert labels[row, "change without wrong labels"] == f"{1 / 3 - 1 / 2:+.4f}"

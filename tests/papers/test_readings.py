@@ -7,11 +7,13 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+from memrepro.evaluate.comparison import questions
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.papers.reading import readings
 from memrepro.papers.reading.readings import Answers
 from memrepro.papers.reading.report import place_cells
+from memrepro.papers.reading.shares import ByUnit
 from memrepro.read.plan import Condition, ReadingStudy
 from memrepro.read.prompts import permutation
 
@@ -88,18 +90,20 @@ def made(tmp_path, monkeypatch):
         conditions = {"nothing": floor, "five": five}
         studies[name] = ReadingStudy(name, "open", "open", conditions)
     written(recall)
+    by_question = ByUnit(lambda query_ids: questions(len(query_ids)))
+    monkeypatch.setattr(ByUnit, "of", lambda dataset: by_question)
     return Answers(frame, studies), recall, right, lucky, f1, judged
 
 
 def texts(cells):
-    return {(cell.row, cell.column): cell.reproduced for cell in cells}
+    return {(cell.row, cell.column): cell.text for cell in cells}
 
 
 def mean(text):
     return float(text.split()[0])
 
 
-def test_chance_is_of_all_options_though_a_kind_never_chose_the_last():
+def test_chance_is_of_all_options_though_a_kind_never_chose_the_last(made):
     chosen = np.where(np.arange(len(IDS)) % 2, 3, 1)  # even: always the second of four
     table = rows("nothing", np.random.default_rng(0), chosen=chosen, right=False)
     condition = Condition(**COMMON, answer="options", memory="none")

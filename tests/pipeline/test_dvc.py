@@ -209,9 +209,9 @@ def test_what_is_imported_by_name_is_found():
 
 
 def test_the_line_is_short():
-    assert len(STAGES) <= 60
+    assert len(STAGES) <= 66
     assert len([s for s in STAGES.values() if profile_of(s) == "sample"]) <= 14
-    assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 260
+    assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 270
 
 
 def test_dvc_reads_the_parameters_as_we_do():

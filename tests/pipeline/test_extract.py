@@ -46,6 +46,14 @@ def test_each_source_by_its_name(dataset, tmp_path):
     ]
 
 
+def test_kinds_of_texts_are_those_of_all_beside_the_same_dates(dataset):
+    whole = by_nlp(dataset)
+    some = extract.extract("nlp", {"kinds": ["fact", "event"]}, dataset, "sample")
+    assert some.texts == [text for text in whole.texts if text.kind in ("fact", "event")]
+    assert {text.kind for text in some.texts} == {"fact", "event"}
+    assert (some.dates, some.ranges, some.skipped) == (whole.dates, whole.ranges, whole.skipped)
+
+
 def test_the_stores_rules_find_by_rounds_what_they_find_by_segments(dataset):
     found = extract.extract("store", {}, dataset, "sample").texts
     assert {text.name for text in found} == {"store-fact"}
@@ -64,6 +72,7 @@ def test_the_stores_rules_find_by_rounds_what_they_find_by_segments(dataset):
         ("llm", {}, "sample", "source of extractions 'llm' with the options {}: write nlp"),
         ("store", {"rules": 1}, "sample", "'store' with the options {'rules': 1}"),
         ("nlp", {"rules": 1}, "sample", "'nlp' with the options {'rules': 1}"),
+        ("nlp", {"kinds": ["mood"]}, "sample", "nlp with kinds of fact, keyphrase, summary, event"),
         ("recorded", {}, "sample", "'toy' brings no extractions 'recorded' itself"),
         ("llm", {"file": "none", "sha256": "0"}, "sample", "none is missing"),
     ],

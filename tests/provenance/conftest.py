@@ -10,7 +10,7 @@ from memrepro.core.prepared import save, save_places, save_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.provenance import environment, places
-from memrepro.report.profile import Metrics, difference
+from memrepro.report.profile import Metrics, compare_values
 from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.tables import Cell, number, write_cells
 from memrepro.study import evaluation
@@ -74,9 +74,10 @@ def build(profile, folder):
                 yield Cell(f"row {run}", kind or "all", "recall_all@1", "" if kind else "0.600",
                            number(value), len(part), *verdict,
                            sources=write_sources([source(run, kind)]))  # fmt: skip
-        yield Cell("row toy-b", "gain", "difference", "", difference(before, found), len(found),
-                   NOT_COMPARABLE,
-                   sources=write_sources([source("toy-a"), source("toy-b")]))  # fmt: skip
+        dataset = places.entry("toy-a").dataset
+        yield Cell("row toy-b", "gain", "difference", "", "", len(found), NOT_COMPARABLE,
+                   sources=write_sources([source("toy-a"), source("toy-b")]),
+                   comparison=compare_values(before, found, dataset, places.plan()))  # fmt: skip
 
     def others():
         both = write_sources([source("toy-a"), source("toy-b")])

@@ -11,7 +11,7 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.provenance import verify
-from memrepro.report.tables import Cell
+from memrepro.report.tables import Cell, cell_frame
 from memrepro.study.evaluation import metrics_file
 from memrepro.study.params import load_plan
 
@@ -21,7 +21,7 @@ def table(**verdicts):
         Cell(row, "c", "recall@5", "0.5000", value, 10, label)
         for row, (value, label) in verdicts.items()
     ]
-    return pd.DataFrame(rows, columns=list(Cell._fields)).astype(str)
+    return cell_frame(rows)
 
 
 def test_a_better_and_a_worse_verdict():

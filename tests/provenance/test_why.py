@@ -1,6 +1,7 @@
 """From a cell to its run and its questions, on the toy and on committed results."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import yaml
@@ -45,7 +46,7 @@ def test_a_difference_has_the_run_before_and_the_run_after(toy):
     assert found.relation == links.DIFFERENCE
     assert [place.experiment for place in found.places] == ["toy-a", "toy-b"]
     cell = tables.cells("sample", "toyreport", "main")["row toy-b", "gain"]
-    other = cell._replace(reproduced=cell.reproduced.replace("won 2", "won 3"))
+    other = cell._replace(comparison=replace(cell.comparison, won=3))
     assert links.link(other).relation == links.COMPUTED
 
 

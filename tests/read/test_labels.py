@@ -5,6 +5,7 @@ import json
 import pytest
 
 from memrepro.errors import MemreproError
+from memrepro.evaluate.comparison import questions
 from memrepro.read import labels
 from memrepro.read.labels import agreement, read_labels
 
@@ -30,18 +31,22 @@ def test_every_strange_label_is_named(tmp_path, form):
     }  # fmt: skip
 
 
+def by_question(query_ids):
+    return questions(len(query_ids))
+
+
 def test_agreement_is_by_kind_and_beyond_chance():
     right = {"a": True, "b": True, "c": True, "e": False, "f": False}
     kinds = {"a": "one", "b": "one", "c": "one", "e": "two", "f": "two"}
-    table = agreement(right, VERDICTS, kinds).set_index("kind")
+    table = agreement(right, VERDICTS, kinds, by_question).set_index("kind")
     assert table[["n", "equal"]].values.tolist() == [[3, 2], [2, 1], [5, 3]]
     # Over all: observed 3/5; people call 3/5 right, the judge 3/5, so by chance 9/25 + 4/25.
     assert table.loc[labels.ALL, "kappa"] == pytest.approx((3 / 5 - 13 / 25) / (1 - 13 / 25))
     assert (table["low"] <= table["share"]).all()
     assert (table["share"] <= table["high"]).all()
-    same = agreement({"a": True}, VERDICTS, kinds)
+    same = agreement({"a": True}, VERDICTS, kinds, by_question)
     assert same[["share", "kappa"]].values.tolist() == [[1, 1], [1, 1]]
-    assert agreement({}, VERDICTS, kinds).empty
+    assert agreement({}, VERDICTS, kinds, by_question).empty
 
 
 def test_a_file_without_labels_is_refused(tmp_path):

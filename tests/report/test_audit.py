@@ -6,7 +6,7 @@ import pytest
 from memrepro.audit import coverage
 from memrepro.report import audit
 from memrepro.report.figures import data_only
-from memrepro.report.tables import Cell, show
+from memrepro.report.tables import COLUMNS, show
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def test_every_file_is_there_and_tidy(built):
     for item in ("ledger", "coverage", "reasons", "unaccounted", "consistency"):
         assert {f"{item}.csv", f"{item}.md", f"{item}.tex"} <= names
         frame = pd.read_csv(built / f"{item}.csv")
-        assert tuple(frame.columns) == Cell._fields
+        assert tuple(frame.columns) == COLUMNS
         assert not frame.duplicated(["row", "column", "metric"]).any()
     assert {"verdicts.svg", "verdicts.png", "verdicts.csv", "numbers.csv"} <= names
     # `verify` takes a table with a column `verdict` for one of cells.

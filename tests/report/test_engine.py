@@ -8,10 +8,11 @@ import pytest
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.report import build, figures
-from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
+from memrepro.report.compared import FAILS, HOLDS, UNDECIDED, verdict
 from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
 from memrepro.report.sources import RunSource, read_sources
@@ -51,7 +52,11 @@ FILES = {
             level: session
             k: 5
             notes: true
-            rows: {Plain: plain, Ours: better, Theirs: {why: nobody has it}}
+            rows:
+              Plain: plain
+              Ours: better
+              Theirs: {why: nobody has it}
+              'Plain, chosen': {as: plain, printed_row: Plain, picked: true}
             columns:
               R@5: {metric: recall_all}
               R@5 hard: {metric: recall_all, kind: hard}
@@ -87,7 +92,6 @@ FILES = {
         """,
     "claims.yaml": """
         metrics: [recall_all@5]
-        called: tested
         note: a toy
         claims:
           - {row: ours wins, said: [prose, '§1: ours wins'], better: better, worse: [plain]}
@@ -104,7 +108,6 @@ FILES = {
                 - &one {run: toy-sweep, setting: '1', called: one}
               - [*one, *two]
             readings: true
-            family: ways
           - {row: no one knows, unchecked: no data}
         """,
     "analysis.py": '''
@@ -186,6 +189,9 @@ def test_a_printed_cell_is_judged_and_names_its_run(tables):
     assert (cell["reported"], cell["reproduced"], cell["n"]) == ("0.50", "0.5000", str(N))
     assert (cell["verdict"], cell["note"]) == ("exact", "the second column is hard")
     assert read_sources(cell["sources"]) == [RunSource("toy-plain", "", "session", "recall_all", 5)]
+    assert cell["printed"] == "table1 | Plain | R@5"
+    chosen = tables["table1"]["Plain, chosen", "R@5"]
+    assert (chosen["verdict"], chosen["printed"]) == ("picked", cell["printed"])
     hard = tables["table1"]["Plain", "R@5 hard"]
     assert (hard["n"], hard["verdict"]) == (str(N // 2), "not reproduced")
     assert read_sources(hard["sources"])[0].kind == "hard"
@@ -214,7 +220,13 @@ def test_differences_name_the_run_before_first(tables):
     cell = tables["toy_here"]["better − plain", "recall_all@5"]
     mean, low, high = paired_difference(*(pd.Series([float(i < s * N) for i in range(N)]).to_numpy()
                                           for s in (0.5, 1.0)))  # fmt: skip
-    assert cell["reproduced"] == f"{mean:+.4f} [{low:+.4f}, {high:+.4f}], won 20, lost 0"
+    assert cell["reproduced"] == (
+        f"{mean:+.4f} [{low:+.4f}, {high:+.4f}], won 20, lost 0, by {N} questions"
+    )
+    assert float(cell["low"]) == pytest.approx(low, abs=1e-6)
+    assert [cell[name] for name in ("won", "lost", "tied", "groups", "unit")] == [
+        "20", "0", str(N - 20), str(N), "question",
+    ]  # fmt: skip
     assert [source.run for source in read_sources(cell["sources"])] == ["toy-plain", "toy-better"]
     assert tables["toy_here"]["by how much", "recall_all@5"]["reproduced"] == "0.5000"
     assert cell["note"] == "better − plain: with more"
@@ -249,22 +261,27 @@ def test_claims_get_a_verdict_or_the_reason_why_not(tables):
         "no one knows": "cannot be checked here", "ours wins by another metric": "",
     }  # fmt: skip
     assert verdicts["ours wins"]["reported"] == "ours is better"
+    assert verdicts["ours wins"]["printed"] == "prose | §1: ours wins | printed"
     assert verdicts["lost wins"]["verdict"] == NOT_RUN
     runs = [source.run for source in read_sources(verdicts["ours wins"]["sources"])]
     assert runs == ["toy-plain", "toy-better"]
 
 
-def test_a_family_is_corrected_together(tables):
+def test_a_claim_is_corrected_by_its_own_comparisons_alone(tables):
     found = tables["toy_differences"]
-    tested = [cell for (_, column), cell in found.items() if column.endswith("after Holm")]
-    assert len(tested) == 6  # two claims of better, one on two kinds, and another family of two
-    assert {cell["note"][-21:] for cell in tested} == {
-        "all 4 that are tested",
-        "all 2 that are tested",
+    # Of two claims of better, one of equality, one on two kinds, and one of two readings.
+    assert len([column for _, column in found if column == "recall_all@5, p"]) == 7
+    assert {cell["unit"] for (_, column), cell in found.items() if column == "recall_all@5"} == {
+        "question"
     }
-    assert "over all 4 that are tested" in tested[0]["note"]
-    raw, corrected = map(float, tested[0]["reproduced"].split(" → "))
-    assert corrected == pytest.approx(4 * raw, abs=2e-4)
+    p = comparison(p=0.03)
+    assert (verdict([p]), verdict([p, p])) == (HOLDS, UNDECIDED)
+    against = comparison(p=0.001, low=-0.3, high=-0.1)
+    assert (verdict([p, against]), verdict([against])) == (FAILS, FAILS)
+
+
+def comparison(p, low=0.1, high=0.3):
+    return Comparison((low + high) / 2, low, high, p, 5, 1, 4, 10, 10, "conversation")
 
 
 def test_specs():

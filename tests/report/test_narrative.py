@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from memrepro.audit import coverage
+from memrepro.audit.documents import documents
 from memrepro.audit.verdicts import NOT_RUN
 from memrepro.errors import MemreproError
+from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_table
 from memrepro.report import narrative
@@ -33,7 +35,13 @@ PRINTED = re.compile(
 )
 
 
-_TWO = "2 reproduced by a run (2 exact, 0 within tolerance)"
+def gain(row, *numbers):
+    """A cell that is a comparison: difference, ends of its interval, p."""
+    found = Comparison(*numbers, 5, 4, 11, 20, 10, "conversation")
+    return Cell(row, "gain", "recall@5", "", "", 20, "", comparison=found)
+
+
+_TWO = "2 reproduced by a run (2 exact, 0 within tolerance, 0 at a setting picked to match)"
 
 
 @pytest.fixture
@@ -44,11 +52,10 @@ def toy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cells = [
         Cell("a less b", "R@5", "recall@5", "0.5", "0.4812", 1979, "not reproduced", "by 0.02"),
-        Cell(
-            "a less b", "gain", "recall@5", "", "+0.0100 [+0.0020, +0.0300], won 9, lost 4", 7, ""
-        ),
-        Cell("c", "gain", "recall@5", "", "-0.0100 [-0.0300, -0.0020], won 1, lost 4", 7, ""),
-        Cell("d", "gain", "recall@5", "", "0.39, -0.0001 [-0.0300, +0.0000]", 7, ""),
+        gain("a less b", 0.01, 0.002, 0.03, 0.002),
+        gain("c", -0.01, -0.03, -0.002, 0.031),
+        gain("d", -0.0001, -0.03, 0.0, 0.002),
+        gain("e", 0.0085, 0.0017, 0.017, 0.0625),
         Cell("d", "verdict", "claim", "", "does not hold here: it hangs", 7, ""),
     ]
     folder = paths.results("open") / "toy"
@@ -69,11 +76,22 @@ def toy(tmp_path, monkeypatch):
             "{one | a less b | R@5 | verdict}, {one | a less b | R@5 | term}",
             "not reproduced, by 0.02",
         ),
-        ("{one | a less b | gain | effect}", "a gain, +0.0100 [+0.0020, +0.0300]"),
-        ("{one | c | gain | effect}", "a loss, −0.0100 [−0.0300, −0.0020]"),
-        ("{one | d | gain | effect}", "no clear change, −0.0001 [−0.0300, +0.0000]"),
-        ("{one | c | gain | won} won, {one | c | gain | lost} lost", "1 won, 4 lost"),
+        (
+            "{one | a less b | gain | effect}",
+            "a gain, +0.0100 [+0.0020, +0.0300 by 10 conversations]",
+        ),
+        ("{one | c | gain | effect}", "a loss, −0.0100 [−0.0300, −0.0020 by 10 conversations]"),
+        ("{one | d | gain}", "−0.0001 [−0.0300, +0.0000 by 10 conversations]"),
+        # The interval leaves out 0, and the test does not bear it.
+        (
+            "{one | e | gain | effect}",
+            "no clear change, +0.0085 [+0.0017, +0.0170 by 10 conversations]",
+        ),
+        ("{one | c | gain | won} won, {one | c | gain | lost} lost", "5 won, 4 lost"),
         ("{count: one | column=verdict | reproduced=does not hold…}", "1"),
+        ("{count: one | column=gain | row!=a…}", "2"),
+        ("{rows: one | column=gain | row!=a…}", "c; d"),
+        ("{rows: one | column=mood}", "none"),
         ("{outcomes: toy}", f"5 numbers: {_TWO}; 3 not run"),
     ],
 )
@@ -98,6 +116,43 @@ def test_one_that_names_nothing_is_an_error_that_names_it(toy, text, words):
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("holds", "so"),
+    [
+        (["a > b", "one | a less b | R@5", "one | d | gain"], True),
+        (["a > b", "one | d | gain", "one | a less b | R@5"], False),
+        (["a < b", "curve | 0.1, x; 0.2, x | value", "curve | 0.2, x; 0.3, x | value"], False),
+        (["a > b", "curve | 0.1, x; 0.3, x | value", "curve | 0.2, x | value"], True),
+    ],
+)
+def test_a_sentence_whose_conditions_do_not_hold_says_so(toy, holds, so):
+    lines = [(0.1, "x", 3.0), (0.1, "y", 3.0), (0.2, "x", 1.0), (0.3, "x", 2.0)]
+    data = pd.DataFrame(lines, columns=["rate", "metric", "value"])
+    write_table(paths.results("open") / "toy" / "curve.csv", data)
+    text = toy.sentence({"says": "It falls to {one | a less b | R@5}.", "holds": [holds]})
+    assert text == "It falls to 0.4812." + f" {narrative.NOT_SO}" * (not so)
+
+
+def test_a_condition_that_names_nothing_is_an_error(toy):
+    with pytest.raises(MemreproError, match="names no cell"):
+        toy.holds(["a > 0", "one | z | R@5"])
+
+
+FIGURES = {"maxsim": 2, "longmemeval": 14, "associa": 3, "rfmem": 19, "tiered": 0}
+
+
+@pytest.mark.parametrize("paper", documents())
+def test_every_figure_of_a_document_is_made_or_has_a_reason(paper):
+    figures = narrative.read_entries(paper).get("figures", {})
+    assert list(figures) == list(range(1, FIGURES[paper] + 1))
+    for entry in figures.values():
+        ((kind, text),) = entry.items()
+        made = paths.results("open") / paper / f"{text}.csv"
+        assert kind == "why" or made.is_file()
+    told = " ".join(narrative.not_made(figures))
+    assert all(str(n) in told for n, entry in figures.items() if "why" in entry)
+
+
 def test_a_table_is_shown_in_part_and_never_whole_when_it_is_long(toy):
     part = narrative.shown_table("toy", "open", Shown("one", "", ("c", "a − b"), ("gain",)))
     assert list(part.index) == ["c", "a less b"]
@@ -108,18 +163,43 @@ def test_a_table_is_shown_in_part_and_never_whole_when_it_is_long(toy):
         narrative.shown_table("toy", "open", Shown("long", ""))
     few = narrative.shown_table("toy", "open", Shown("long", "", where={"a": "7"}))
     assert few["a"].tolist() == ["7"]
+    others = narrative.shown_table("toy", "open", Shown("one", "", where={"row": "!=a…"}))
+    assert list(others.index) == ["c", "d"]
+
+
+def entries_of(paper):
+    """Every sentence of a narrative that its pages may say of values, with its conditions."""
+    told = narrative.read_entries(paper)
+    for part in [told, *told["profiles"].values()]:
+        for name in ("found", "headlines", "differs", "cite", "not_cite", "shown"):
+            for one in part.get(name, ()):
+                yield {"says": one} if isinstance(one, str) else one
 
 
 def sentences(paper):
     """Every sentence of a narrative, unfilled."""
     told = narrative.read_entries(paper)
-    for part in [told, *told["profiles"].values()]:
-        for name in ("found", "headlines", "differs", "cite", "not_cite"):
-            yield from part.get(name, ())
-        yield part.get("counts", "")
-        yield from (entry["says"] for entry in part.get("shown", ()))
+    yield from (entry["says"] for entry in entries_of(paper))
+    yield from (part.get("counts", "") for part in told["profiles"].values())
     yield told["question"]
     yield told["method"]
+
+
+# Words for an order or a shape. Where a sentence has one, values must show it.
+SHAPE = re.compile(
+    r"\b(best|worst|least|(?<!at )(?<!the )most|falls?(?! back)|rises?|grows?|below|beats?|better|"
+    r"worse|wins|loses?|gains on|plateau|middle|hardly|(finds?|found) (more|less)|lies between|"
+    r"down and up)\b"
+)
+FREE = re.compile(r"\{[^{}]*\}|`[^`]*`|\"[^\"]*\"")  # values, names of files, quotations
+
+
+@pytest.mark.parametrize("paper", documents())
+def test_a_caption_that_states_a_shape_or_an_order_has_conditions(paper):
+    for part in narrative.read_entries(paper)["profiles"].values():
+        for entry in part.get("shown", ()):
+            if SHAPE.search(FREE.sub("", entry["says"])):
+                assert entry.get("holds"), entry["says"]
 
 
 @pytest.mark.parametrize("paper", dict.fromkeys(paper for paper, _ in TOLD))
@@ -134,6 +214,9 @@ def test_no_number_is_typed(paper):
 @pytest.mark.parametrize(("paper", "profile"), TOLD)
 def test_a_report_says_what_was_found_in_a_page(paper, profile):
     told = narrative.read_narrative(paper, profile)  # each placeholder names a cell
+    said = [*told.found, *(one.says for one in told.shown)]
+    assert not [text for text in said if narrative.NOT_SO in text]  # each condition holds
+    assert not [text for text in said if set(re.findall(r"[\w.-]+", text)) & set(load_plan().runs)]
     assert 5 <= len(told.found) <= 8
     assert told.cite
     assert told.not_cite

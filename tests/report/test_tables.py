@@ -1,7 +1,19 @@
 """Tables: tidy csv, wide Markdown and LaTeX; missing is never 0."""
 
+from math import nan
+
+from memrepro.evaluate.comparison import Comparison
 from memrepro.files.atomic import read_table
-from memrepro.report.tables import Cell, show, verdict_cells, wide, write_cells
+from memrepro.report.tables import (
+    COLUMNS,
+    COMPARED,
+    Cell,
+    read_cells,
+    show,
+    verdict_cells,
+    wide,
+    write_cells,
+)
 
 CELLS = [
     Cell("mpnet Famili.", "R@5 Basic", "recall@5", "0.4242", "0.4242", 110, "exact"),
@@ -17,6 +29,9 @@ def test_the_csv_is_the_contract(tmp_path):
     assert list(table.columns)[:7] == contract
     assert table.loc[1, "reproduced"] == ""
     assert table.loc[1, "verdict"] == "not run"
+    assert "printed" not in table
+    write_cells([*CELLS[1:], CELLS[0]._replace(printed="t | a | b")], tmp_path, "t")
+    assert read_table(tmp_path / "t.csv")["printed"].tolist() == ["", "", "t | a | b"]
 
 
 def test_wide_keeps_the_order_and_shows_both_numbers(tmp_path):
@@ -29,6 +44,21 @@ def test_wide_keeps_the_order_and_shows_both_numbers(tmp_path):
     assert table.loc["a_b & c", "R@5 Basic"] == "0.5000 (not in the paper)"
     assert table.loc["a_b & c", "R@5 Time"] == ""
     assert wide(read_table(tmp_path / "t.csv")).equals(table)
+
+
+def test_a_comparison_is_read_as_it_was_written(tmp_path):
+    found = Comparison(0.1, -0.05, 0.25, 0.125, 3, 1, 6, 10, 4, "person")
+    alone = Comparison(0.0, nan, nan, 1.0, 0, 0, 2, 2, 1, "person")
+    cells = [
+        Cell("a", "R@5", "recall@5", "", "", 10, "", comparison=found),
+        Cell("b", "R@5", "recall@5", "", "", 2, "", comparison=alone),
+        Cell("c", "R@5", "recall@5", "", "0.5000", 10, ""),
+    ]
+    write_cells(cells, tmp_path, "t")
+    one, other, plain = read_cells(tmp_path / "t.csv")
+    assert (one.comparison, one.reproduced) == (found, str(found))
+    assert (other.comparison.as_dict(), plain) == (alone.as_dict(), cells[2])
+    assert tuple(read_table(tmp_path / "t.csv").columns) == (*COLUMNS, *COMPARED)
 
 
 def test_markdown_and_latex(tmp_path):

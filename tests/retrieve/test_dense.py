@@ -9,6 +9,7 @@ from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.key_builder import PlainKeyBuilder, make_keys
 from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round, Session
+from memrepro.core.ranking import to_frame
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
@@ -36,6 +37,42 @@ def test_equals_the_sorted_inner_products_of_the_better_key(key_scheme, n_keys):
         assert ranking.doc_ids == tuple(asked.keys.doc_ids[i] for i in best)
         assert ranking.scores == pytest.approx(scores[best])
         assert ranking.doc_ids[0] == f"d{index}"
+
+
+def test_where_each_key_takes_a_place_a_doc_has_the_rank_of_its_best_key():
+    # LongMemEval's released code: items of keys, an id each, of which the first k are looked at.
+    generator = np.random.default_rng(4)
+    words = [f"w{i}" for i in range(30)]
+    docs = [
+        (f"d{i}", [" ".join(generator.choice(words, 4)) for _ in range(i % 4)]) for i in range(9)
+    ]
+    memory = Memory.of(
+        "m",
+        *((i, Round.of(i, **{f"f{n}": text for n, text in enumerate(texts)})) for i, texts in docs),
+    )
+    encoder = HashEncoder()
+    keys = make_keys(memory, "fielded")
+    keys = keys.with_vectors(encoder.encode(keys.unique, "document"))
+    asked = Request(keys, ["q0", "q1"], words[:2], encoder.encode(words[:2], "query"))
+    for k in (1, 5, 12, 40):
+        found = make_retriever("dense", "each_key", {"k": k}).search([asked])
+        for ranking, scores in zip(found, asked.keys.key_scores(asked.query_vectors), strict=True):
+            # A list of items by score; of equal ones, a doc's stand together, docs by their ties.
+            items = sorted(
+                range(len(scores)), key=lambda i: (-scores[i], keys.ties[keys.owner[i]], i)
+            )
+            listed = [keys.doc_ids[keys.owner[i]] for i in items[:k]]
+            first = {doc: listed.index(doc) + 1 for doc in listed}
+            assert ranking.doc_ids == tuple(first)
+            assert ranking.ranks == tuple(first.values())
+    run = to_frame(found)
+    assert run.loc[run["query_id"] == "q1", "rank"].tolist() == list(found[1].ranks)
+    # With one key a doc it is dense retrieval.
+    one = replace(asked, keys=request().keys, query_vectors=request().query_vectors)
+    each, plain = (
+        make_retriever("dense", name, {"k": 3}).search([one]) for name in ("each_key", "dense")
+    )
+    assert to_frame(each).equals(to_frame(plain))
 
 
 def test_a_pooled_key_is_the_direction_of_the_mean_of_a_docs_keys():

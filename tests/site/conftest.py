@@ -30,6 +30,7 @@ HOSTILE = (
     "שלום, مرحبا \u202eabc\u202c",
     "🙂‍🔥 e\u0301 \u2028 \u2029 \\u003c ]]> --> {{ 7 * 7 }} ${x}",
 )
+OUTCOMES = ["reproduced by a run (exact)", "run and different", "not run", "not run"]
 RUNS = {"sample-bm25-user": 0, "sample-dense-user": 1, "sample-rfmem-gated": 2}
 QUESTIONS = 24
 
@@ -132,6 +133,9 @@ def _report():
             Cell(run, HOSTILE[1], "recall_all@5", value, value, len(found), "exact", sources=source)
         )
     write_cells(cells, folder, "overview")
+    ledger = [("findings", name, "no reader <i>") for name in OUTCOMES]
+    columns = ["document", "outcome", "reason"]
+    write_table(folder.with_name("audit") / "numbers.csv", pd.DataFrame(ledger, columns=columns))
     data = pd.DataFrame({"name": HOSTILE[:2], "value": [0.25, 0.75]})
 
     def draw():

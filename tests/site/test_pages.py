@@ -112,6 +112,15 @@ def test_the_thread_of_the_notebook(pages):
     assert "not here" in text  # a file of the manifest that is gone
 
 
+def test_the_card_and_the_page_count_printed_numbers_by_the_ledger(pages):
+    for name in ("index.html", "sample/findings.html"):
+        bars = [box["aria-label"] for box in pages[name].all("div") if box.get("class") == "bar"]
+        (bar,) = (label for label in bars if label)
+        told = "1 reproduced by a run (exact), 1 run and different, 2 not run"
+        assert bar.endswith(f": {told}")
+        assert "the 4 numbers that the document prints" in " ".join(pages[name].text)
+
+
 def test_a_computed_number_links_to_its_provenance(site, pages):
     links = pages["sample/findings.html"].links
     assert "../provenance.html#sample/findings/overview/r0c0" in links

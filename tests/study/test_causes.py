@@ -3,13 +3,12 @@
 import copy
 import subprocess
 
-import pandas as pd
 import pytest
 import yaml
 
 from memrepro.files import paths
 from memrepro.provenance import verify
-from memrepro.report.tables import Cell
+from memrepro.report.tables import Cell, cell_frame
 from memrepro.study.causes import causes, upstream
 
 
@@ -88,7 +87,7 @@ def test_verify_says_why_a_number_moved(tmp_path, monkeypatch):
 
     def write(value, lock):
         row = Cell("a", "c", "recall@5", "0.5000", value, 100, "not reproduced")
-        frame = pd.DataFrame([row], columns=list(Cell._fields)).astype(str)
+        frame = cell_frame([row])
         table.parent.mkdir(parents=True, exist_ok=True)
         frame.to_csv(table, index=False)
         (tmp_path / "dvc.lock").write_text(yaml.safe_dump({"stages": lock}))

@@ -21,10 +21,9 @@ import pandas as pd
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.profile import paired_values
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource, Source, write_sources
 from memrepro.report.specs import Spec, metric_of
@@ -125,15 +124,15 @@ def ablation_cells(runs: Runs, table: Spec) -> Iterator[Cell]:
         now = all_orders(runs, place._asdict())
         rival = place._replace(run=f"{table['stem']}-associa-without-association")
         sources: list[Source] = [runs.file(run)]
-        shown = number(float(now["value"].mean()))
+        shown: str | Comparison = number(float(now["value"].mean()))
         if column != place.name:
             sources = [rival, *sources]
             before = runs.values(rival)
             assert before is not None  # evaluated beside the run
-            mean, low, high = paired_difference(*paired_values(before, now))
-            shown = f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]"
+            shown = runs.compare(run, before, now)
         note = f"{ROW}: by formula, from how many utterances come first and how many are gold"
-        yield Cell(
-            ROW, column, place.name, "", shown, len(now), NOT_COMPARABLE, note=note,
+        cell = Cell(
+            ROW, column, place.name, "", "", len(now), NOT_COMPARABLE, note=note,
             sources=write_sources(sources),
         )  # fmt: skip
+        yield cell.filled(shown)

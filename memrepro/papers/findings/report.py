@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from memrepro.audit.claims import read_claims
 from memrepro.files import paths
 from memrepro.papers.findings import sample, study_figures, study_tables
-from memrepro.papers.findings.claims import class_cells, fallen_cells, read_claims
+from memrepro.papers.findings.claims import class_cells, fallen_cells
 from memrepro.papers.findings.study import run_study
 from memrepro.report.tables import write_cells
 

@@ -26,7 +26,6 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report import figures
 from memrepro.report.document import Document
-from memrepro.report.profile import difference
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, write_sources
 from memrepro.report.specs import Spec, fill
@@ -154,7 +153,7 @@ def given(runs: Runs, study: Spec) -> dict[str, Given]:
 
 def cells(runs: Runs, table: Spec) -> Iterator[Cell]:
     """A row what is given, a column a budget: recall_all by rounds, and the change by giving it."""
-    found = given(runs, table)
+    found, base = given(runs, table), fill(_GIVEN[ROUNDS][0], table)
     for name, one in found.items():
         for budget, values in one.values.items():
             cell = Cell(
@@ -169,7 +168,8 @@ def cells(runs: Runs, table: Spec) -> Iterator[Cell]:
             if first is not None and one is not first and budget in first.values:
                 yield cell._replace(
                     column=f"{budget} tokens, less rounds",
-                    reproduced=difference(first.values[budget], values),
+                    reproduced="",
+                    comparison=runs.compare(base, first.values[budget], values),
                     sources=f"{first.sources} + {one.sources}",
                 )
 

@@ -16,7 +16,8 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.documents import printed_rows
-from memrepro.audit.verdicts import NOT_COMPARABLE, judge
+from memrepro.audit.tables import reference
+from memrepro.audit.verdicts import DIRECTION, NOT_COMPARABLE, NOT_REPRODUCED, judge
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
@@ -124,7 +125,11 @@ def by_type(profile: str, dataset: str) -> Iterator[Cell]:
             known = shown[row][column] if whole else ""
             if value is not None:
                 label, term = judge(known, value) if known else (NOT_COMPARABLE, "")
-                yield Cell(row, column, "questions", known, str(value), value, label, term)
+                place = reference("figure9", row, column)
+                if row == "abstention":
+                    place = reference("figure9_text", "abstention questions")
+                yield Cell(row, column, "questions", known, str(value), value, label, term,
+                           printed=place if known else "")  # fmt: skip
 
 
 def claims(profile: str, dataset: str) -> Iterator[Cell]:
@@ -145,11 +150,12 @@ def claims(profile: str, dataset: str) -> Iterator[Cell]:
         if not _is_whole_benchmark(dataset):
             shown = ""
         elif shown == "most":
-            label, term = ("direction only" if value > 0.5 else "not reproduced"), _MOST
+            label, term = (DIRECTION if value > 0.5 else NOT_REPRODUCED), _MOST
         else:
             label, term = judge(shown, value)
         n = int(panel["count"].sum())
-        yield Cell(row, "value", "claim", shown, number(value), n, label, term, note)
+        yield Cell(row, "value", "claim", shown, number(value), n, label, term, note,
+                   printed=reference("figure9_text", row) if shown else "")  # fmt: skip
 
 
 def build(profile: str, dataset: str, folder: Path) -> list[Path]:

@@ -7,9 +7,9 @@ import pandas as pd
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.prepared import load_dates, load_qrels, load_ranges
+from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.profile import difference
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.specs import Spec, fill, spell
@@ -100,20 +100,21 @@ def of_those_with_a_range(runs: Runs, table: Spec) -> Iterator[Cell]:
                 old, new = (one[one["query_id"].isin(asked)] for one in (old, new))
                 if new.empty:
                     continue
-                shown = {
+                shown: dict[str, tuple[str | Comparison, list[RunSource]]] = {
                     column: (number(float(old["value"].mean())), [before]),
                     f"{column}, filtered by nlp and said": (
                         number(float(new["value"].mean())),
                         [now],
                     ),
-                    f"{column}, change": (difference(old, new), [before, now]),
+                    f"{column}, change": (runs.compare(plain, old, new), [before, now]),
                 }
-                for name, (text, sources) in shown.items():
-                    yield Cell(
-                        row, name, column, "", text, len(new), NOT_COMPARABLE,
+                for name, (found, sources) in shown.items():
+                    cell = Cell(
+                        row, name, column, "", "", len(new), NOT_COMPARABLE,
                         note="of the questions with a range alone",
                         sources=write_sources([*sources, file]),
                     )  # fmt: skip
+                    yield cell.filled(found)
 
 
 def build(profile: str, dataset: str, folder: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 from memrepro.audit.documents import tables
 from memrepro.audit.rules.moved import counts_of, least_moved
 from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.report.compared import LEVEL
+from memrepro.evaluate.comparison import LEVEL
 from memrepro.report.runs import Runs
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell

@@ -1,17 +1,15 @@
 """Claims of the max-sim document that no paired comparison alone decides, one function each."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
-from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.comparison import LEVEL, Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.maxsim import selection
 from memrepro.papers.maxsim.decoded import printed_changes
 from memrepro.report.compared import FAILS, HOLDS, UNDECIDED
 from memrepro.report.document import Document
-from memrepro.report.profile import difference, paired_values
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, Source, write_sources
 from memrepro.report.specs import Spec, filled, place_of
@@ -22,8 +20,8 @@ _COUNTED = {"metric": "recall_all", "k": 10}
 _BASELINE, _OURS = "first field only", "fielded max-sim"
 
 
-def _against_baseline(runs: Runs, study: Spec, row: str) -> tuple[str, Any, int, list[Source]]:
-    """A row's change against the first field alone: in words, its interval, n and sources."""
+def _against_baseline(runs: Runs, study: Spec, row: str) -> tuple[Comparison, list[Source]]:
+    """A row's change against the first field alone, and its sources."""
     named = Document.of("maxsim").named
     places = [
         place_of(filled({**study, **_COUNTED, **named[one]}, runs.planned))
@@ -32,20 +30,22 @@ def _against_baseline(runs: Runs, study: Spec, row: str) -> tuple[str, Any, int,
     before, now = (runs.values(place) for place in places)
     assert before is not None  # a document's studies are those that were run
     assert now is not None
-    interval = paired_difference(*paired_values(before, now))
-    return difference(before, now), interval, len(before), [*places]
+    return runs.compare(places[0].run, before, now), [*places]
 
 
 def _no_harm(runs: Runs, claim: Spec) -> Iterator[Cell]:
     """No loss overall: by the interval of the change, with the document's threshold as margin."""
-    text, interval, n, sources = _against_baseline(runs, claim, _OURS)
+    found, sources = _against_baseline(runs, claim, _OURS)
     answer = UNDECIDED
-    if interval.high < 0:
+    if found.sign() < 0:
         answer = FAILS
-    elif interval.low >= -THRESHOLD:
+    elif found.low >= -THRESHOLD:
         answer = HOLDS
-    about = f"'holds here': the interval lies above −{THRESHOLD}; 'does not hold here': below 0"
-    yield from _answered(claim, answer, {"recall_all@10": text}, n, about, sources)
+    about = (
+        f"'holds here': the 95 % interval lies above −{THRESHOLD}; 'does not hold here': it lies "
+        f"below 0, and p is below {LEVEL}"
+    )
+    yield from _answered(claim, answer, {"recall_all@10": found}, found.n, about, sources)
 
 
 def _threshold(runs: Runs, claim: Spec) -> Iterator[Cell]:
@@ -53,9 +53,9 @@ def _threshold(runs: Runs, claim: Spec) -> Iterator[Cell]:
     expected = {"mixture α = 0.7": False, "mixture α = 0.5": False, _OURS: True}
     passed, told, sources, n = {}, [], list[Source](), 0
     for row in expected:
-        _, interval, n, of_row = _against_baseline(runs, claim, row)
-        passed[row] = interval.mean >= -THRESHOLD
-        told.append(f"{row} {interval.mean:+.4f} ({'passes' if passed[row] else 'fails'})")
+        found, of_row = _against_baseline(runs, claim, row)
+        passed[row], n = found.difference >= -THRESHOLD, found.n
+        told.append(f"{row} {found.difference:+.4f} ({'passes' if passed[row] else 'fails'})")
         sources += of_row
     answer = HOLDS if passed == expected else FAILS
     about = f"a row passes where its mean falls by at most {THRESHOLD}"
@@ -124,8 +124,9 @@ def check(runs: Runs, claim: Spec) -> Iterator[Cell]:
 
 
 def _answered(
-    claim: Spec, answer: str, texts: Mapping[str, str], n: int, about: str, sources: list[Source]
-) -> Iterator[Cell]:
+    claim: Spec, answer: str, texts: Mapping[str, str | Comparison], n: int, about: str,
+    sources: list[Source],
+) -> Iterator[Cell]:  # fmt: skip
     head = Cell(
         claim["row"], "verdict", "claim", claim["said"], answer, n, NOT_COMPARABLE,
         note=f"{claim['row']}: {about}", sources=write_sources(sources),

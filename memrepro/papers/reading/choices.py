@@ -8,25 +8,24 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.evaluate.bootstrap import paired_difference
-from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.evaluate.comparison import Comparison
+from memrepro.evaluate.multiple import holm
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
     ALL,
+    IN_BRACKETS,
+    ByUnit,
     against,
     by_kind,
-    gain,
-    gap,
-    interval,
-    mean_interval,
     not_run,
     share_cells,
-)  # fmt: skip
+)
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number
 
 _PATH = paths.choices("")
+DATASET = "personamem-32k"
 # What the readers were shown, as `personamem_choices` names it.
 NO_MEMORY, RETRIEVED = "no memory", "five messages by BGE-M3"
 _MISSING = (
@@ -34,10 +33,12 @@ _MISSING = (
     "and where to put them: personamem-choices in memrepro/data/downloads.yaml"
 )
 _NOTE = (
-    "choices of two readers that PersonaMem's authors published, no licence stated; in brackets: "
-    "95 % bootstrap interval over questions"
+    f"choices of two readers that PersonaMem's authors published, no licence stated; {IN_BRACKETS}"
 )
-_HOLM = "p: sign flips, corrected by Holm over all kinds and both readers"
+_HOLM = (
+    "p: sign flips of persons, corrected by Holm over all kinds and both readers; 'helps' and "
+    "'harms' by it and the interval, of all kinds together by p uncorrected"
+)
 _EVIDENCE = (
     "found: the turn that the question refers to is among the five messages; other questions are "
     "compared than where it is not, so the same gap without memory is given too"
@@ -59,31 +60,32 @@ def _paired(choices: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
             yield str(reader), kind, part
 
 
-def accuracy_cells(choices: pd.DataFrame) -> Iterator[Cell]:
+def accuracy_cells(choices: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     """Accuracy by reader and kind, the floor without memory, chance, and the gain by retrieval."""
     parts = list(_paired(choices))
-    of_kinds = [part for part in parts if part[1] != ALL]
-    p = [sign_flip((one[RETRIEVED] - one[NO_MEMORY]).to_numpy()) for _, _, one in of_kinds]
-    corrected = {one[:2]: value for one, value in zip(of_kinds, holm(p), strict=True)}
+    gains = {(reader, kind): by.gain(one[NO_MEMORY], one[RETRIEVED]) for reader, kind, one in parts}
+    of_kinds = [part for part in gains if part[1] != ALL]
+    p = holm([gains[part].p for part in of_kinds])
+    corrected = dict(zip(of_kinds, p, strict=True))
     for reader, kind, one in parts:
-        first, second = one[NO_MEMORY], one[RETRIEVED]
-        found = paired_difference(first.to_numpy(), second.to_numpy())
+        first, second, found = one[NO_MEMORY], one[RETRIEVED], gains[reader, kind]
+        sign = found.sign(corrected.get((reader, kind)))
         chance = float((1 / one["options"]).mean())
-        texts = {
-            NO_MEMORY: mean_interval(first),
-            RETRIEVED: mean_interval(second),
-            "gain by retrieval": gain(first, second),
+        texts: dict[str, str | Comparison] = {
+            NO_MEMORY: by.mean(first),
+            RETRIEVED: by.mean(second),
+            "gain by retrieval": found,
             "p after Holm": number(corrected[reader, kind]) if kind != ALL else "",
             "chance": number(chance),
-            "without memory": f"{against(interval(first), chance)} chance",
-            "retrieval": "helps" if found.low > 0 else "harms" if found.high < 0
-            else "no clear gain",
+            "without memory": f"{against(by.interval(first), chance)} chance",
+            "retrieval": ("harms", "no clear gain", "helps")[sign + 1],
         }  # fmt: skip
         note = f"{_NOTE}; {_HOLM}"
-        yield from share_cells(f"{reader}; {kind}", "accuracy", texts, len(one), note, _PATH)
+        yield from share_cells(f"{reader}; {kind}", "accuracy", texts, len(one), note, _PATH,
+                               by.groups(one))  # fmt: skip
 
 
-def evidence_cells(choices: pd.DataFrame) -> Iterator[Cell]:
+def evidence_cells(choices: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     """Does a reader answer better where the evidence was found? By reader and kind."""
     for reader, kind, one in _paired(choices):
         one = one[one["evidence"] >= 0]
@@ -92,51 +94,50 @@ def evidence_cells(choices: pd.DataFrame) -> Iterator[Cell]:
             continue
         gains = [part[RETRIEVED] - part[NO_MEMORY] for part in (lost, found)]
         texts = {
-            "evidence found": mean_interval(one["evidence"] > 0),
+            "evidence found": by.mean(one["evidence"] > 0),
             "right and wrong where found": _counted(found[RETRIEVED]),
             "right and wrong where not": _counted(lost[RETRIEVED]),
-            "right where found": mean_interval(found[RETRIEVED]),
-            "right where not": mean_interval(lost[RETRIEVED]),
-            "gap": gap(lost[RETRIEVED], found[RETRIEVED]),
-            "gap without memory": gap(lost[NO_MEMORY], found[NO_MEMORY]),
-            "gain where found less gain where not": gap(*gains),
+            "right where found": by.mean(found[RETRIEVED]),
+            "right where not": by.mean(lost[RETRIEVED]),
+            "gap": by.gap(lost[RETRIEVED], found[RETRIEVED]),
+            "gap without memory": by.gap(lost[NO_MEMORY], found[NO_MEMORY]),
+            "gain where found \u2212 gain where not": by.gap(*gains),
         }
         note = f"{_NOTE}; {_EVIDENCE}"
-        yield from share_cells(f"{reader}; {kind}", "accuracy", texts, len(one), note, _PATH)
+        yield from share_cells(f"{reader}; {kind}", "accuracy", texts, len(one), note, _PATH,
+                               by.groups(one))  # fmt: skip
 
 
 def _counted(right: pd.Series) -> str:
     return f"{int(right.sum())} and {int((1 - right).sum())}"
 
 
-def place_rows(choices: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+def place_rows(choices: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
     """Of each reader and memory the places chosen and right; options were shown in order."""
     for (reader, memory), rows in choices.groupby(["reader", "memory"], sort=False):
-        yield (
-            f"{reader}; {memory}",
-            rows[["chosen", "correct"]].set_axis(["chosen", "right"], axis=1),
-        )
+        places = rows.set_index("query_id")[["chosen", "correct"]]
+        yield f"{reader}; {memory}", DATASET, places.set_axis(["chosen", "right"], axis=1)
 
 
-def tables(choices: pd.DataFrame | None) -> dict[str, Iterator[Cell]]:
+def tables(choices: pd.DataFrame | None, by: ByUnit) -> dict[str, Iterator[Cell]]:
     """The tables by name; where there are no choices, with the reason."""
     if choices is None:
         return {
             name: not_run("PersonaMem's published choices", "accuracy", "accuracy", _MISSING)
             for name in ("choices", "choices_evidence")
         }
-    return {"choices": accuracy_cells(choices), "choices_evidence": evidence_cells(choices)}
+    return {"choices": accuracy_cells(choices, by), "choices_evidence": evidence_cells(choices, by)}
 
 
-def draw(choices: pd.DataFrame | None, folder: Path) -> list[Path]:
+def draw(choices: pd.DataFrame | None, by: ByUnit, folder: Path) -> list[Path]:
     """The figure: accuracy by kind without memory and with retrieval, beside chance."""
     if choices is None:
         return []
     rows = []
     for (reader, memory), part in choices.groupby(["reader", "memory"], sort=False):
-        for kind, one in by_kind(part):
+        for kind, one in by_kind(part.set_index("query_id")):
             chance = float((1 / one["options"]).mean())
-            rows.append((reader, memory, kind, *interval(one["right"]), chance))
+            rows.append((reader, memory, kind, *by.interval(one["right"]), chance))
     columns = ["reader", "memory", "kind", "accuracy", "low", "high", "chance"]
     data = pd.DataFrame(rows, columns=columns)
     return figures.save(lambda: _draw(data), data, folder, "choices_by_kind")

@@ -9,29 +9,20 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.files import paths
-from memrepro.papers.reading.shares import (
-    by_kind,
-    judges_beside,
-    kappa_in_words,
-    mean_interval,
-    share_cells,
-)
+from memrepro.papers.reading.shares import IN_BRACKETS, ByUnit, by_kind, share_cells
 from memrepro.read.labels import kappa
 from memrepro.report import figures
 from memrepro.report.tables import Cell, number
 
 _PATH = paths.answers("")
+DATASET = "locomo"
 _ROUNDS = ["judged_1", "judged_2", "judged_3"]
 _NOTE = (
-    "judged by gpt-4o-mini, three times an answer; in brackets: 95 % bootstrap interval over "
-    "questions; questions of LoCoMo's categories 1 to 4"
+    f"judged by gpt-4o-mini, three times an answer; {IN_BRACKETS}; questions of LoCoMo's "
+    "categories 1 to 4"
 )
-_KAPPA = (
-    "κ: Cohen's, agreement beyond chance; 0 where a rule calls no answer right; its interval is "
-    "over answers"
-)
+_KAPPA = "κ: Cohen's, agreement beyond chance; 0 where a rule calls no answer right"
 # A rule's column → whether it calls an answer right.
 _RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "same words": lambda rows: rows["match"],
@@ -57,29 +48,36 @@ def _readers(scored: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
         yield str(reader), rows
 
 
-def accuracy_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+def accuracy_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     """Each reader's share of right answers by each judgement and rule, LoCoMo's F1, and length."""
     for reader, rows in _readers(scored):
-        texts = {f"judgement {n}": mean_interval(rows[one]) for n, one in enumerate(_ROUNDS, 1)}
-        texts[_MAJORITY] = mean_interval(_PASSES[_MAJORITY](rows))
-        texts |= {name: mean_interval(rule(rows)) for name, rule in _RULES.items()}
-        texts |= {"LoCoMo's F1": mean_interval(rows["f1"]), "words": f"{rows['words'].mean():.1f}"}
-        yield from share_cells(reader, "share of right answers", texts, len(rows), _NOTE, _PATH)
+        texts = {f"judgement {n}": by.mean(rows[one]) for n, one in enumerate(_ROUNDS, 1)}
+        texts[_MAJORITY] = by.mean(_PASSES[_MAJORITY](rows))
+        texts |= {name: by.mean(rule(rows)) for name, rule in _RULES.items()}
+        texts |= {"LoCoMo's F1": by.mean(rows["f1"]), "words": f"{rows['words'].mean():.1f}"}
+        yield from share_cells(reader, "share of right answers", texts, len(rows), _NOTE, _PATH,
+                               by.groups(rows))  # fmt: skip
 
 
-def kind_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+def kind_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     """By kind of question: what the judge calls right, and F1."""
     for (reader, kind), rows in scored.groupby(["reader", "kind"], sort=False):
         texts = {
-            _MAJORITY: mean_interval(_PASSES[_MAJORITY](rows)),
-            "LoCoMo's F1": mean_interval(rows["f1"]),
+            _MAJORITY: by.mean(_PASSES[_MAJORITY](rows)),
+            "LoCoMo's F1": by.mean(rows["f1"]),
         }
         yield from share_cells(
-            f"{reader}; {kind}", "share of right answers", texts, len(rows), _NOTE, _PATH
+            f"{reader}; {kind}",
+            "share of right answers",
+            texts,
+            len(rows),
+            _NOTE,
+            _PATH,
+            by.groups(rows),
         )
 
 
-def agreement_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+def agreement_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     """How far the judge agrees with itself, and each rule with the judge."""
     pooled = {"all readers, not the wrong answers": scored[~scored["planted"]]}
     for reader, rows in [*_readers(scored), *pooled.items()]:
@@ -87,17 +85,18 @@ def agreement_cells(scored: pd.DataFrame) -> Iterator[Cell]:
         same = rows[_ROUNDS].nunique(axis=1) == 1
         pairs = [kappa(rows[one], rows[other]) for one, other in combinations(_ROUNDS, 2)]
         texts = {
-            "three judgements agree": mean_interval(same),
+            "three judgements agree": by.mean(same),
             "κ of two judgements": number(float(np.mean(pairs))),
             **{
-                f"κ of judge and {name}": kappa_in_words(judged, rule(rows))
+                f"κ of judge and {name}": by.kappa(judged, rule(rows))
                 for name, rule in _RULES.items()
             },
         }
-        yield from share_cells(reader, "agreement", texts, len(rows), f"{_NOTE}; {_KAPPA}", _PATH)
+        yield from share_cells(reader, "agreement", texts, len(rows), f"{_NOTE}; {_KAPPA}", _PATH,
+                               by.groups(rows))  # fmt: skip
 
 
-def judge_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+def judge_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     """Judge against judge, by reader; of the wrong answers each that passes is the judge's error.
 
     The records hold one model's judgements, three times: by each other, by the strictest and the
@@ -118,24 +117,30 @@ def judge_cells(scored: pd.DataFrame) -> Iterator[Cell]:
         pairs += [("majority", name, votes[_MAJORITY], rule(rows)) for name, rule in _RULES.items()]
         for one, other, first, second in pairs:
             yield from share_cells(
-                f"{reader}; {one} and {other}", "verdicts", judges_beside(first, second),
-                len(rows), f"{_NOTE}; {_KAPPA}; {_JUDGES}", _PATH,
+                f"{reader}; {one} and {other}", "verdicts", by.judges_beside(first, second),
+                len(rows), f"{_NOTE}; {_KAPPA}; {_JUDGES}", _PATH, by.groups(rows),
             )  # fmt: skip
 
 
-def wrong_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+def wrong_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     """How often answers that are wrong on purpose pass, by kind of question."""
     wrong = scored[scored["planted"]]
     for reader, rows in _readers(wrong):
         for kind, part in by_kind(rows):
-            texts = {name: mean_interval(passed(part)) for name, passed in _PASSES.items()}
-            texts |= {name: mean_interval(rule(part)) for name, rule in _RULES.items()}
+            texts = {name: by.mean(passed(part)) for name, passed in _PASSES.items()}
+            texts |= {name: by.mean(rule(part)) for name, rule in _RULES.items()}
             yield from share_cells(
-                f"{reader}; {kind}", "share that passes", texts, len(part), _NOTE, _PATH
+                f"{reader}; {kind}",
+                "share that passes",
+                texts,
+                len(part),
+                _NOTE,
+                _PATH,
+                by.groups(part),
             )
 
 
-def label_cells(scored: pd.DataFrame) -> Iterator[Cell]:
+def label_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     """What the labels that the public audit calls wrong do to each score."""
     for reader, rows in _readers(scored):
         faulty = rows["label"] == "answer"
@@ -143,20 +148,20 @@ def label_cells(scored: pd.DataFrame) -> Iterator[Cell]:
         for name, score in values.items():
             kept = score[~faulty]
             texts = {
-                "all questions": mean_interval(score),
-                "label right": mean_interval(kept),
-                "label wrong": mean_interval(score[faulty]),
+                "all questions": by.mean(score),
+                "label right": by.mean(kept),
+                "label wrong": by.mean(score[faulty]),
                 "change without wrong labels": f"{kept.mean() - score.mean():+.4f}",
                 "questions with a wrong label": str(int(faulty.sum())),
             }
-            yield from share_cells(f"{reader}; {name}", name, texts, len(rows), _NOTE, _PATH)
+            yield from share_cells(f"{reader}; {name}", name, texts, len(rows), _NOTE, _PATH,
+                               by.groups(rows))  # fmt: skip
 
 
-def _passing(scored: pd.DataFrame) -> pd.DataFrame:
+def _passing(scored: pd.DataFrame, by: ByUnit) -> pd.DataFrame:
     rows = []
     for (reader, kind), part in scored.groupby(["reader", "kind"], sort=False):
-        judged = _PASSES[_MAJORITY](part).to_numpy(np.float64)
-        found = paired_difference(np.zeros_like(judged), judged)
+        found = by.interval(_PASSES[_MAJORITY](part))
         rows.append((reader, kind, *found, len(part)))
     return pd.DataFrame(rows, columns=["reader", "kind", "judged right", "low", "high", "n"])
 
@@ -180,19 +185,19 @@ def _draw(data: pd.DataFrame) -> Figure:
     return figure
 
 
-def tables(scored: pd.DataFrame) -> dict[str, Iterator[Cell]]:
-    """The tables by name, from the published answers."""
+def tables(scored: pd.DataFrame, by: ByUnit) -> dict[str, Iterator[Cell]]:
+    """The tables by name, from the published answers, indexed by question."""
     return {
-        "accuracy": accuracy_cells(scored),
-        "by_kind": kind_cells(scored),
-        "agreement": agreement_cells(scored),
-        "judges": judge_cells(scored),
-        "wrong_on_purpose": wrong_cells(scored),
-        "labels": label_cells(scored),
+        "accuracy": accuracy_cells(scored, by),
+        "by_kind": kind_cells(scored, by),
+        "agreement": agreement_cells(scored, by),
+        "judges": judge_cells(scored, by),
+        "wrong_on_purpose": wrong_cells(scored, by),
+        "labels": label_cells(scored, by),
     }
 
 
-def draw(scored: pd.DataFrame, folder: Path) -> list[Path]:
+def draw(scored: pd.DataFrame, by: ByUnit, folder: Path) -> list[Path]:
     """The figure of what the judge calls right."""
-    data = _passing(scored)
+    data = _passing(scored, by)
     return figures.save(lambda: _draw(data), data, folder, "judged")

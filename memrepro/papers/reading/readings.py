@@ -8,23 +8,18 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
-from scipy.stats import rankdata
 
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import SEED
+from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
     ALL,
+    IN_BRACKETS,
+    ByUnit,
     against,
     by_kind,
-    gain,
-    gap,
-    interval,
-    judges_beside,
-    kappa_in_words,
-    mean_interval,
     not_run,
     share_cells,
 )
@@ -37,9 +32,8 @@ from memrepro.study.params import load_plan
 
 _PATH = paths.readings("")
 _NOT_TAKEN = ("too long", "refused")  # outcomes of prompts that were not answered
-_RANKED_TIMES = 1999  # resamples of a rank correlation
-_NOTE = "in brackets: 95 % bootstrap interval over questions; the reader is named in each row"
-_RANKED = "ρ: Spearman's, of recall and score over questions, with a 95 % bootstrap interval"
+_NOTE = f"{IN_BRACKETS}; the reader is named in each row"
+_RANKED = "ρ: Spearman's, of recall and score over questions"
 _GAP = (
     "shown: all of the evidence is among the docs shown; other questions are compared than where "
     "it is not, so the same gap without memory is given too"
@@ -140,11 +134,12 @@ def _taken(values: pd.Series, rows: pd.DataFrame) -> pd.Series:
 
 def accuracy_cells(answers: Answers) -> Iterator[Cell]:
     """Each condition under every score, and beside it the change from no memory; by kind, too."""
-    for row, _, rows, floor in answers.conditions():
+    for row, settings, rows, floor in answers.conditions():
+        by = ByUnit.of(settings.dataset)
         for kind, part in by_kind(rows):
-            texts = {}
+            texts = dict[str, str | Comparison]()
             for name, values in _scores(part):
-                texts[name] = mean_interval(values.dropna())
+                texts[name] = by.mean(values.dropna())
                 if floor is None:
                     continue
                 below = _taken(SCORES[name](floor.loc[part.index]), floor.loc[part.index])
@@ -152,14 +147,15 @@ def accuracy_cells(answers: Answers) -> Iterator[Cell]:
                 if not both.any():
                     continue
                 if kind == ALL:
-                    texts[f"{name}: without memory"] = mean_interval(below[both])
-                texts[f"{name}: gain over it"] = gain(below[both], values[both])
+                    texts[f"{name}: without memory"] = by.mean(below[both])
+                texts[f"{name}: gain over it"] = by.gain(below[both], values[both])
             if texts and (count := answers.options_of(row)):
                 texts["chance"] = number(1 / count)
-                found = interval(_taken(_numbers(part["right"]), part).dropna())
+                found = by.interval(_taken(_numbers(part["right"]), part).dropna())
                 texts["against chance"] = f"{against(found, 1 / count)} chance"
             n = int((~part["outcome"].isin(_NOT_TAKEN)).sum())
-            yield from share_cells(f"{row}; {kind}", "score", texts, n, _NOTE, _PATH)
+            groups = by.groups(part)
+            yield from share_cells(f"{row}; {kind}", "score", texts, n, _NOTE, _PATH, groups)
 
 
 def outcome_cells(answers: Answers) -> Iterator[Cell]:
@@ -178,14 +174,15 @@ def judge_cells(answers: Answers) -> Iterator[Cell]:
         told = rows[rows["judged"].notna()]
         if told.empty:
             continue
-        judged = told["judged"].astype(bool)
-        texts = {"judged right": mean_interval(judged)}
+        judged, by = told["judged"].astype(bool), ByUnit.of(settings.dataset)
+        texts = {"judged right": by.mean(judged)}
         for name, rule in _RULES.items():
             right = rule(told).astype(bool)
-            texts[f"{name}: equal"] = mean_interval(right == judged)
-            texts[f"{name}: κ"] = kappa_in_words(judged, right)
+            texts[f"{name}: equal"] = by.mean(right == judged)
+            texts[f"{name}: κ"] = by.kappa(judged, right)
         note = f"judge: {settings.judge}, rubrics: {settings.rubrics}; {_NOTE}"
-        yield from share_cells(row, "agreement", texts, len(told), note, _PATH)
+        groups = by.groups(told)
+        yield from share_cells(row, "agreement", texts, len(told), note, _PATH, groups)
 
 
 def rubric_cells(answers: Answers) -> Iterator[Cell]:
@@ -200,15 +197,16 @@ def rubric_cells(answers: Answers) -> Iterator[Cell]:
                 continue
             both = rows["judged"].notna() & theirs["judged"].notna()
             strict, lenient = (one["judged"][both].astype(bool) for one in (rows, theirs))
-            right = rows["contains"][both].astype(bool)
-            texts = judges_beside(strict, lenient)
+            right, by = rows["contains"][both].astype(bool), ByUnit.of(settings.dataset)
+            texts = by.judges_beside(strict, lenient)
             if (~right).any():
                 texts |= {
-                    "without gold's words, the first passes": mean_interval(strict[~right]),
-                    "without gold's words, the second passes": mean_interval(lenient[~right]),
+                    "without gold's words, the first passes": by.mean(strict[~right]),
+                    "without gold's words, the second passes": by.mean(lenient[~right]),
                 }
             note = f"the first: strict rubrics, the second: {beside.rubrics} ones; {_NOTE}"
-            yield from share_cells(row, "verdicts", texts, int(both.sum()), note, _PATH)
+            n, groups = int(both.sum()), by.groups(right)
+            yield from share_cells(row, "verdicts", texts, n, note, _PATH, groups)
 
 
 def retrieval_cells(answers: Answers) -> Iterator[Cell]:
@@ -217,28 +215,30 @@ def retrieval_cells(answers: Answers) -> Iterator[Cell]:
         recall = recall_of(answers.study_of(row), settings, rows)
         if recall is None:
             continue
+        by = ByUnit.of(settings.dataset)
         for name, values in _scores(rows):
             known = recall.notna() & values.notna()
             found, score = recall[known] == 1, values[known]
             texts = {
-                "all evidence shown": mean_interval(found),
-                "score where shown": mean_interval(score[found]) if found.any() else "",
-                "score where not": mean_interval(score[~found]) if (~found).any() else "",
-                "gap": gap(score[~found], score[found]),
-                "ρ of recall and score": _rho(recall[known], score),
-                **(_crossed(found, score == 1) if score.isin((0, 1)).all() else {}),
+                "all evidence shown": by.mean(found),
+                "score where shown": by.mean(score[found]) if found.any() else "",
+                "score where not": by.mean(score[~found]) if (~found).any() else "",
+                "gap": by.gap(score[~found], score[found]),
+                "ρ of recall and score": by.rank_correlation(recall[known], score),
+                **(_crossed(by, found, score == 1) if score.isin((0, 1)).all() else {}),
             }
             if floor is not None:
                 below = _taken(SCORES[name](floor), floor)[known]
-                texts["gap without memory"] = gap(below[~found].dropna(), below[found].dropna())
+                texts["gap without memory"] = by.gap(below[~found].dropna(), below[found].dropna())
             note = f"{_NOTE}; {_GAP}; {_RANKED}"
-            yield from share_cells(f"{row}; {name}", name, texts, int(known.sum()), note, _PATH)
+            n, groups = int(known.sum()), by.groups(score)
+            yield from share_cells(f"{row}; {name}", name, texts, n, note, _PATH, groups)
 
 
-def _crossed(found: pd.Series, right: pd.Series) -> dict[str, str]:
+def _crossed(by: ByUnit, found: pd.Series, right: pd.Series) -> dict[str, str]:
     """The four shares of LongMemEval's Figure 14: evidence found or not (R), answer right (G)."""
     return {
-        f"{r}, {g}": mean_interval(one & other)
+        f"{r}, {g}": by.mean(one & other)
         for r, one in (("R", found), ("not R", ~found))
         for g, other in (("G", right), ("not G", ~right))
     }
@@ -263,35 +263,23 @@ def recall_of(study: ReadingStudy, settings: Condition, rows: pd.DataFrame) -> p
     return pd.Series(shares, rows.index, float)
 
 
-def _rho(first: pd.Series, second: pd.Series) -> str:
-    """Spearman's ρ with a 95 % bootstrap interval over questions; '' where a side is constant."""
-    if first.nunique() < 2 or second.nunique() < 2:
-        return ""
-    ranks = np.stack([rankdata(first), rankdata(second)])
-    drawn = np.random.default_rng(SEED).integers(0, len(first), (_RANKED_TIMES, len(first)))
-    ranked = ranks[:, drawn]  # (2, resamples, questions)
-    ranked = ranked - ranked.mean(axis=2, keepdims=True)
-    with np.errstate(invalid="ignore"):  # a resample of one value has no correlation
-        rho = (ranked[0] * ranked[1]).sum(axis=1) / np.sqrt((ranked**2).sum(axis=2).prod(axis=0))
-    low, high = np.nanpercentile(rho, [2.5, 97.5])
-    return f"{np.corrcoef(ranks)[0, 1]:+.4f} [{low:+.4f}, {high:+.4f}]"
-
-
 def token_cells(answers: Answers) -> Iterator[Cell]:
     """What a condition costs an answer: docs, and tokens as RF-Mem's Table 1 counts them."""
-    for row, _, rows, _ in answers.conditions():
+    for row, settings, rows, _ in answers.conditions():
+        by = ByUnit.of(settings.dataset)
         texts = {
-            "tokens (o200k_base)": mean_interval(rows["o200k"]),
+            "tokens (o200k_base)": by.mean(rows["o200k"]),
             "prompt tokens of the model": f"{rows['prompt_tokens'].mean():.1f}",
             "answer tokens": f"{rows['answer_tokens'].mean():.1f}",
             "docs shown": f"{rows['docs'].mean():.2f}",
             "docs dropped": f"{rows['dropped'].mean():.2f}",
         }
-        yield from share_cells(row, "tokens", texts, len(rows), _NOTE, _PATH)
+        groups = by.groups(rows)
+        yield from share_cells(row, "tokens", texts, len(rows), _NOTE, _PATH, groups)
 
 
-def place_rows(answers: Answers) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Of each condition with options the place at which the chosen one was shown."""
+def place_rows(answers: Answers) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Of each condition with options, its data set and the place of the chosen one as shown."""
     for row, settings, rows, _ in answers.conditions():
         rows = rows[rows["chosen"] >= 0]
         if len(rows) and (count := answers.options_of(row)):
@@ -299,7 +287,7 @@ def place_rows(answers: Answers) -> Iterator[tuple[str, pd.DataFrame]]:
             places = [
                 order.index(chosen) for order, chosen in zip(orders, rows["chosen"], strict=True)
             ]
-            yield row, pd.DataFrame({"chosen": places})
+            yield row, settings.dataset, pd.DataFrame({"chosen": places}, rows.index)
 
 
 def tables(answers: Answers | None, profile: str) -> dict[str, Iterator[Cell]]:
@@ -350,11 +338,11 @@ def draw(answers: Answers | None, folder: Path) -> list[Path]:
         if not name or unjudged in seen:
             continue
         seen.add(unjudged)
-        values = scores[name]
+        values, by = scores[name], ByUnit.of(settings.dataset)
         study, condition, _ = row.split("; ", 2)
         count = answers.options_of(row)
         chance = 1 / count if count else np.nan
-        rows.append((study, condition, name, *interval(values.dropna()), chance))
+        rows.append((study, condition, name, *by.interval(values.dropna()), chance))
     columns = ["study", "condition", "score", "mean", "low", "high", "chance"]
     data = pd.DataFrame(rows, columns=columns)
     return figures.save(lambda: _draw(data), data, folder, "readings_by_condition")

@@ -9,12 +9,13 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading import choices, published, readings
 from memrepro.papers.reading.items import item_cells
-from memrepro.papers.reading.shares import mean_interval, share_cells
+from memrepro.papers.reading.shares import IN_BRACKETS, ByUnit, share_cells
 from memrepro.report.tables import Cell, write_cells
 
 _PLACES = (
-    "which place of the options as shown was chosen; a reader that does not choose by place takes "
-    "each as often as the right option stands there (where options are shuffled: equally often)"
+    f"{IN_BRACKETS}; which place of the options as shown was chosen; a reader that does "
+    "not choose by place takes each as often as the right option stands there (where options are "
+    "shuffled: equally often)"
 )
 
 
@@ -23,26 +24,30 @@ def place_cells(chosen: pd.DataFrame | None, own: readings.Answers | None) -> It
     published_rows = choices.place_rows(chosen) if chosen is not None else ()
     own_rows = readings.place_rows(own) if own is not None else ()
     for path, rows in ((paths.choices(""), published_rows), (paths.readings(""), own_rows)):
-        for row, places in rows:
+        for row, dataset, places in rows:
+            by = ByUnit.of(dataset)
             count = int(places.to_numpy().max()) + 1
             texts = {
-                f"{which} at ({'abcdefgh'[n]})": mean_interval(places[which] == n)
+                f"{which} at ({'abcdefgh'[n]})": by.mean(places[which] == n)
                 for which in places
                 for n in range(count)
             }
             texts["no option"] = str(int((places["chosen"] < 0).sum()))
-            yield from share_cells(row, "share", texts, len(places), _PLACES, path)
+            groups = by.groups(places)
+            yield from share_cells(row, "share", texts, len(places), _PLACES, path, groups)
 
 
 def build(profile: str, folder: Path) -> list[Path]:
     """Write the tables and figures into a folder; return their paths."""
-    scored = read_table(paths.answers(profile), ["reader", "kind", "label"])
+    scored = read_table(paths.answers(profile), ["reader", "kind", "label"]).set_index("query_id")
     chosen, own = choices.read_choices(profile), readings.read_answers(profile)
-    tables = published.tables(scored) | choices.tables(chosen) | readings.tables(own, profile)
+    by, by_person = ByUnit.of(published.DATASET), ByUnit.of(choices.DATASET)
+    tables = published.tables(scored, by) | choices.tables(chosen, by_person)
+    tables |= readings.tables(own, profile)
     tables |= {"places": place_cells(chosen, own), "items": item_cells(profile)}
     return [
         *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),
-        *published.draw(scored, folder),
-        *choices.draw(chosen, folder),
+        *published.draw(scored, by, folder),
+        *choices.draw(chosen, by_person, folder),
         *readings.draw(own, folder),
     ]

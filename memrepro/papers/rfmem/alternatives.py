@@ -6,11 +6,11 @@ all-mpnet-base-v2 and all-MiniLM-L6-v2, each held against familiarity.
 
 from collections.abc import Iterator
 
+from memrepro.audit.tables import join_references, reference
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.similarity import Doubles
 from memrepro.papers.rfmem.cells import printed_rows, row_cells
 from memrepro.papers.rfmem.grid import CUTOFFS, KINDS, OPEN, Grid, grids_of
-from memrepro.report.profile import difference
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource, write_sources
 from memrepro.report.specs import Spec
@@ -45,11 +45,10 @@ def rows(_: Runs, table: Spec) -> Iterator[Cell]:
                     texts = {f"R@{grid.k} {column}": number(part.mean()) if len(part) else ""}
                     of_kind = [one._replace(kind=kind or "") for one in sources]
                     yield from row_cells(label, f"recall@{grid.k}", texts, len(part), note, of_kind)
-                base = grid.frame(grid.familiarity)
-                text = "" if row == FAMILIARITY else difference(base, grid.frame(found))
+                gain = "" if row == FAMILIARITY else grid.compare(grid.familiarity, found)
                 both = [*grid.sources("familiarity"), *sources]
-                texts = {f"R@{grid.k} Overall against {FAMILIARITY}": text}
-                yield from row_cells(label, "difference", texts, len(found), note, both)
+                against = {f"R@{grid.k} Overall against {FAMILIARITY}": gain}
+                yield from row_cells(label, "difference", against, len(found), note, both)
 
 
 def claims(_: Runs, table: Spec) -> Iterator[Cell]:
@@ -61,15 +60,17 @@ def claims(_: Runs, table: Spec) -> Iterator[Cell]:
     for text, (name, *pair) in table["claims"].items():
         shown, paths = printed_rows(name), table["paths"][name]
         for k in CUTOFFS:
-            high, low = (float(shown[", ".join(row)][f"R@{k} Overall"]) for row in pair)
+            column, rows = f"R@{k} Overall", [", ".join(row) for row in pair]
+            high, low = (float(shown[row][column]) for row in rows)
+            place = join_references(reference(name, row, column) for row in rows)
             for grid in (grid for grid in grids_of(OPEN) if grid.k == k):
                 (now, second), (before, first) = (
                     recall_in(grid, paths[block], row) for block, row in pair
                 )
-                shift = difference(grid.frame(before), grid.frame(now))
                 yield Cell(
-                    text, f"{grid.encoder.short} R@{k}", "difference", f"{high - low:+.4f}", shift,
+                    text, f"{grid.encoder.short} R@{k}", "difference", f"{high - low:+.4f}", "",
                     len(now), NOT_COMPARABLE, "", table["note"], write_sources([*first, *second]),
+                    place, grid.compare(before, now),
                 )  # fmt: skip
 
 
@@ -80,7 +81,7 @@ def sweeps(_: Runs, table: Spec) -> Iterator[Cell]:
     """
     for path, (label, parameter, symbol) in table["sweeps"].items():
         for grid in (grid for grid in grids_of(OPEN) if grid.encoder.short == table["encoder"]):
-            base, direct = grid.frame(grid.familiarity), grid.source("familiarity")
+            base, direct = grid.familiarity, grid.source("familiarity")
             for setting, deliberate in grid.sweep(path, parameter).items():
                 at, row = grid.source(path, parameter, setting), f"{label}, {symbol} = {setting}"
                 for name, found, sources in (
@@ -90,5 +91,5 @@ def sweeps(_: Runs, table: Spec) -> Iterator[Cell]:
                     column, n = f"R@{grid.k} {name}", len(found)
                     texts = {column: number(found.mean())}
                     yield from row_cells(row, f"recall@{grid.k}", texts, n, sources=sources)
-                    texts = {f"{column} against {FAMILIARITY}": difference(base, grid.frame(found))}
-                    yield from row_cells(row, "difference", texts, n, sources=[direct, at])
+                    against = {f"{column} against {FAMILIARITY}": grid.compare(base, found)}
+                    yield from row_cells(row, "difference", against, n, sources=[direct, at])

@@ -128,6 +128,10 @@ class _Tree:
             heights.append(float(np.mean(ys)))
             self.add(name, node, "cluster", 2 * number + 1, heights[-1], round=number,
                      branch=place, cluster=cluster)  # fmt: skip
+        # After a round that found nothing the branch itself is searched with again.
+        again = (number + 1, place, -1)
+        if any((b.round, b.parent, b.cluster) == again for b in self.branches):
+            heights.append(self.branch(number + 1, place, node))
         if not heights:
             heights, self.line = [float(self.line)], self.line + 1
         y = float(np.mean(heights))

@@ -7,7 +7,7 @@ from memrepro.audit import documents
 from memrepro.audit.printed import parse
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER, NOT_RUN, judge
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import Interval
+from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.report.sources import FileSource, Source, write_sources
 from memrepro.report.tables import Cell
@@ -37,11 +37,6 @@ def signed(value: float) -> str:
     return f"{round(value, 4) + 0.0:+.4f}"
 
 
-def within(interval: Interval) -> str:
-    """The interval's ends."""
-    return f"[{signed(interval.low)}, {signed(interval.high)}]"
-
-
 def file_of(path: Path, profile: str) -> FileSource:
     """A file of a profile's results as the source of a number."""
     return FileSource(str(path.relative_to(paths.results(profile))))
@@ -59,27 +54,34 @@ def ranking_of(name: str) -> FileSource:
 
 
 def row_cells(
-    row: str, metric: str, texts: Mapping[str, str], n: int, note: str = "",
+    row: str, metric: str, found: Mapping[str, str | Comparison], n: int, note: str = "",
     sources: Iterable[Source] = (), verdict: str = NOT_IN_PAPER,
 ) -> Iterator[Cell]:  # fmt: skip
-    """Cells of one row without a printed number: column → text."""
+    """Cells of one row without a printed number: column → text or comparison."""
     told = write_sources(sources)
-    for column, text in texts.items():
-        yield Cell(row, column, metric, "", text, n, verdict, note=note, sources=told)
+    for column, one in found.items():
+        yield Cell(row, column, metric, "", "", n, verdict, note=note, sources=told).filled(one)
 
 
 def judged(
     row: str, column: str, metric: str, shown: str, text: str, value: float | None, n: int,
-    note: str = "", sources: Iterable[Source] = (),
+    note: str = "", sources: Iterable[Source] = (), printed: str = "", picked: bool = False,
 ) -> Cell:  # fmt: skip
-    """A cell judged by the printed string, '' for none; without a value it is not comparable."""
+    """A cell judged by the printed string, '' for none; without a value it is not comparable.
+
+    `printed` is where that string is printed, `picked` whether a setting was chosen to meet it.
+    """
     label, term = NOT_IN_PAPER if not shown else NOT_COMPARABLE, ""
     if shown and value is not None:
-        label, term = judge(shown, value)
+        label, term = judge(shown, value, picked)
     told = write_sources(sources)
-    return Cell(row, column, metric, shown, text, n, label, term, note, told)
+    return Cell(
+        row, column, metric, shown, text, n, label, term, note, told, printed if shown else ""
+    )
 
 
-def missing(row: str, column: str, metric: str, why: str, shown: str = "") -> Cell:
+def missing(
+    row: str, column: str, metric: str, why: str, shown: str = "", printed: str = ""
+) -> Cell:
     """A cell that was not run, and why."""
-    return Cell(row, column, metric, shown, "", 0, NOT_RUN, note=why)
+    return Cell(row, column, metric, shown, "", 0, NOT_RUN, note=why, printed=printed)

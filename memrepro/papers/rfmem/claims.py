@@ -1,54 +1,68 @@
 """What RF-Mem claims of its paths and its hyper-parameters, against what was run.
 
 Source: RF-Mem §3.3 and Appendices D.2 to D.5. Each function checks one kind of claim of
-`claims.yaml`. All comparisons of one path with another are one family: their p-values are of paired
-sign flips, corrected by Holm's method.
+`claims.yaml`. A claim's comparisons are corrected by Holm's method within the claim
+(`report.compared`). PersonaBench has six persons, so that no p is below .031: a claim of two
+comparisons or more stays undecided, and what speaks for it stands beside.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_IN_PAPER
+from memrepro.audit.verdicts import (
+    DIRECTION,
+    EXACT,
+    NOT_COMPARABLE,
+    NOT_IN_PAPER,
+    NOT_REPRODUCED,
+    UNDECIDED,
+)
 from memrepro.core.similarity import Doubles
-from memrepro.evaluate.bootstrap import Interval, paired_difference
-from memrepro.evaluate.multiple import holm, sign_flip
-from memrepro.papers.rfmem.cells import ranking_of, row_cells, signed, within
+from memrepro.evaluate.comparison import LEVEL, Comparison
+from memrepro.evaluate.multiple import holm
+from memrepro.papers.rfmem.cells import ranking_of, row_cells, signed
 from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, GATE, OPEN, TAU, TAUS, Grid, grids_of
 from memrepro.papers.rfmem.sensitivity import RECOLLECTION, Row, rows_of
+from memrepro.report.compared import FAILS, HOLDS, signs
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, verdict_cells
 
-_LEVEL = 0.05
 _HAIR = 1e-9  # equal recalls may differ by a last bit
-_COMPARED = [
-    "name", "path", "rival", "column", "n", "mean", "low", "high", "won", "lost", "p", "sources",
-]  # fmt: skip
-WORDS = {
-    "exact": "holds here",
-    "direction only": "in this direction only: not all are significant",
-    "not reproduced": "does not hold here",
-}
+WORDS = {EXACT: HOLDS, UNDECIDED: UNDECIDED, NOT_REPRODUCED: FAILS}
 _ROBUST_WORDS = {
-    "exact": "holds here",
-    "direction only": "in this direction only: never below, but settings move it by more",
-    "not reproduced": "does not hold here: the gain's sign depends on the setting",
+    EXACT: "holds here",
+    DIRECTION: "in this direction only: never below, but settings move it by more",
+    NOT_REPRODUCED: "does not hold here: the gain's sign depends on the setting",
 }
-_MIXED = "undecided: the signs are mixed, and none is significant"
 
 
-def compared(rows: Iterable[Row]) -> pd.DataFrame:
-    """Each path against its rivals on every column's questions, corrected together.
+class PathComparison(NamedTuple):
+    """A path against a rival on the questions of a column of Table 2.
 
-    Returns:
-        `_COMPARED` and `corrected`, a row a comparison: `name` of encoder and recall; `mean`, `low`
-        and `high` of the difference; questions `won` and `lost`; p of paired sign flips.
+    Attributes:
+        name: of encoder and recall.
+        path: of `rows_of`.
+        rival: what it is compared with.
+        column: of Table 2.
+        found: path − rival.
+        sources: of the numbers.
     """
+
+    name: str
+    path: str
+    rival: str
+    column: str
+    found: Comparison
+    sources: Sequence[Source]
+
+
+def compared(rows: Iterable[Row]) -> list[PathComparison]:
+    """Each path against its rivals on every column's questions."""
     found = []
     for grid, path, recall, _ in rows:
         rivals = {"Famili.": grid.familiarity}
@@ -56,86 +70,75 @@ def compared(rows: Iterable[Row]) -> pd.DataFrame:
             rivals[RECOLLECTION] = grid.recollection
         for rival, base in rivals.items():
             for column, kind, mask in grid.columns():
-                part = (recall - base)[mask]
-                interval = paired_difference(np.zeros(len(part)), part)
-                found.append((
-                    f"{grid.encoder.name} R@{grid.k}", path, rival, column, len(part), *interval,
-                    (part > 0).sum(), (part < 0).sum(), sign_flip(part),
-                    grid.sources(*BOTH, kind=kind),
+                found.append(PathComparison(
+                    f"{grid.encoder.name} R@{grid.k}", path, rival, column,
+                    grid.compare(base, recall, mask), grid.sources(*BOTH, kind=kind),
                 ))  # fmt: skip
-    table = pd.DataFrame(found, columns=_COMPARED)
-    return table.assign(corrected=holm(table["p"].tolist()))
+    return found
 
 
 @lru_cache(maxsize=2)
-def family(grids: tuple[Grid, ...]) -> pd.DataFrame:
+def every_path(grids: tuple[Grid, ...]) -> list[PathComparison]:
     """`compared` of all rows of Table 2 that can be run here."""
     return compared(row for grid in grids for row in rows_of(grid))
 
 
-def _rows(table: pd.DataFrame) -> list[Any]:
-    return list(table.itertuples(index=False))
-
-
 def comparisons(_: Runs, __: Spec) -> Iterator[Cell]:
-    """Each comparison with its interval and its p-value before and after the correction."""
-    every = _rows(family(grids_of(OPEN)))
-    note = f"p: paired sign flips, two-sided; Holm's correction over all {len(every)} comparisons"
-    for one in every:
+    """Each comparison with its interval and its p-value, not corrected."""
+    note = "p: sign flips of persons, two-sided, not corrected for their number"
+    for one in every_path(grids_of(OPEN)):
         encoder, recall = one.name.split()
-        texts = {
-            "difference": signed(one.mean),
-            "95 % interval": within(Interval(one.mean, one.low, one.high)),
-            "won, lost": f"{one.won}, {one.lost}",
-            "p": f"{one.p:.4f}",
-            "p after Holm": f"{one.corrected:.4f}",
-        }
-        row = f"{encoder} {one.path} less {one.rival}, {recall} {one.column}"
+        row = f"{encoder} {one.path} \u2212 {one.rival}, {recall} {one.column}"
         metric = f"recall@{recall.removeprefix('R@')}"
-        yield from row_cells(row, metric, texts, one.n, note, one.sources)
+        told: dict[str, str | Comparison] = {"difference": one.found, "p": f"{one.found.p:.4f}"}
+        yield from row_cells(row, metric, told, one.found.n, note, one.sources)
 
 
 def better_path(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
     """A claim that a path has the higher recall than its rivals, on some columns."""
-    yield from of_path(family(grids), claim)
+    yield from of_path(every_path(grids), claim)
 
 
-def of_path(every: pd.DataFrame, claim: Spec) -> Iterator[Cell]:
-    """The claim on the comparisons of a family.
+def of_path(every: Sequence[PathComparison], claim: Spec) -> Iterator[Cell]:
+    """The claim on its comparisons: of one path, on its columns, against its rivals.
 
-    It 'holds' if all its comparisons do after the correction; 'in this direction only' if all have
-    its sign. With `sign: -1` the path is claimed to be worse, with `ties` equality counts too.
+    With `sign: -1` the path is claimed to be worse, with `ties` equality has the claimed sign too.
     """
-    found = every[(every["path"] == claim["path"]) & every["rival"].isin(claim["rivals"])
-                  & every["column"].isin(claim["columns"])]  # fmt: skip
-    if found.empty:
+    chosen = [
+        one
+        for one in every
+        if one.path == claim["path"]
+        and one.rival in claim["rivals"]
+        and one.column in claim["columns"]
+    ]
+    if not chosen:
         return
-    sign, count = claim.get("sign", 1), len(found)
-    means, known = sign * found["mean"], found["corrected"] < _LEVEL
-    right = int((means > (-_HAIR if claim.get("ties") else _HAIR)).sum())
-    sure, against = int((known & (means > 0)).sum()), int((known & (means < 0)).sum())
-    clear = (found["low"] > 0 if sign > 0 else found["high"] < 0).sum()
-    label = "exact" if sure == count else "direction only" if right == count else "not reproduced"
-    raw = found["p"].tolist()
-    least = (min(values) for values in (raw, holm(raw), found["corrected"]))
+    found, count = [one.found for one in chosen], len(chosen)
+    sign, hair = claim.get("sign", 1), -_HAIR if claim.get("ties") else _HAIR
+    right = sum(sign * one.difference > hair for one in found)
+    known = [sign * one for one in signs(found)]
+    answer = FAILS if -1 in known else HOLDS if set(known) == {1} else UNDECIDED
+    label = {HOLDS: EXACT, FAILS: NOT_REPRODUCED}.get(answer, UNDECIDED)
+    if answer == UNDECIDED and right == count:
+        label = DIRECTION
+    p = [one.p for one in found]
+    clear = sum(one.low > 0 if sign > 0 else one.high < 0 for one in found)
     texts = {
-        "questions": ", ".join(map(str, sorted(set(found["n"])))),
-        "comparisons": f"{count} of the family's {len(every)}",
+        "questions": ", ".join(map(str, sorted({one.n for one in found}))),
+        "comparisons": str(count),
         "in this direction": f"{right} of {count}",
         "95 % interval clear of 0": f"{clear} of {count}",
-        "p < 0.05 before correction": f"{(found['p'] < _LEVEL).sum()} of {count}",
-        "least p, after Holm among these, among all": " → ".join(f"{p:.4f}" for p in least),
-        "after Holm": f"{sure} for, {against} against",
+        "p < 0.05 before correction": f"{sum(one < LEVEL for one in p)} of {count}",
+        "least p, after Holm": f"{min(p):.4f} → {min(holm(p)):.4f}",
+        "after Holm": f"{known.count(1)} for, {known.count(-1)} against",
         "what came out": "; ".join(
             one.name + f" {one.column}" * (len(claim["columns"]) > 1)
             + f" over {one.rival}" * (len(claim["rivals"]) > 1)
-            + f" {signed(one.mean)} {within(Interval(one.mean, one.low, one.high))}, "
-            f"won {one.won}, lost {one.lost}, n {one.n}" for one in _rows(found)
+            + f" {one.found}, n {one.found.n}" for one in chosen
         ),
     }  # fmt: skip
-    mixed = label == "not reproduced" and not sure and not against
-    sources = [source for own in found["sources"] for source in own]
-    yield from _row(claim, label, int(found["n"].min()), texts, sources, _MIXED if mixed else "")
+    sources = [source for one in chosen for source in one.sources]
+    yield from _row(claim, label, min(one.n for one in found), texts, sources, answer)
 
 
 def _settings(grid: Grid, claim: Spec) -> Doubles:
@@ -171,7 +174,7 @@ def robust(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
             f"{grid.encoder.name} R@{grid.k}: {up} of {len(over)} above, {down} below, "
             f"{signed(over.min())} to {signed(over.max())}, at Table 2's setting {signed(gain)}"
         )
-    label = "not reproduced" if below else "exact" if small else "direction only"
+    label = NOT_REPRODUCED if below else EXACT if small else DIRECTION
     yield from _untested(claim, grids, label, f"{total} settings", f"{above} of {total}, {below} "
                          "against", texts, _ROBUST_WORDS[label])  # fmt: skip
 
@@ -214,7 +217,7 @@ def best_between(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
             for name, found in values.items()
         )
         texts.append(f"{grid.encoder.name} R@{grid.k}: best at {at}")
-    label = "exact" if all(inside) else "not reproduced"
+    label = EXACT if all(inside) else NOT_REPRODUCED
     yield from _untested(claim, grids, label, f"{len(inside)} grids",
                          f"{sum(inside)} of {len(inside)}", texts)  # fmt: skip
 
@@ -227,7 +230,7 @@ def all_familiar(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
         first = f"from τ = {most.min():.2f}" if len(most) else "at no τ tried"
         late.append(bool(grid.familiar(claim["tau"]).all()))
         texts.append(f"{grid.encoder.name} R@{grid.k}: all questions take familiarity {first}")
-    label = "exact" if all(late) else "not reproduced"
+    label = EXACT if all(late) else NOT_REPRODUCED
     yield from _untested(claim, grids, label, f"{len(late)} grids", f"{sum(late)} of {len(late)}",
                          texts)  # fmt: skip
 
@@ -246,7 +249,7 @@ def moves(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
         right, total = right + own, total + len(steps)
         texts.append(f"{grid.encoder.name} R@{k}: {own} of {len(steps)} steps "
                      f"{'rise' if sign > 0 else 'fall'}, {signed(steps.sum())} in all")  # fmt: skip
-    yield from _untested(claim, grids, "exact" if right == total else "not reproduced",
+    yield from _untested(claim, grids, EXACT if right == total else NOT_REPRODUCED,
                          f"{total} steps", f"{right} of {total}", texts,
                          further=sources)  # fmt: skip
 
@@ -267,7 +270,7 @@ def above_at_every_k(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
         above, total = above + sum(own), total + len(own)
         told = f", and from K = {same[0]} every question is familiar" if same else ""
         texts.append(f"{grid.encoder.name}: above both at {sum(own)} of {len(own)} K{told}")
-    yield from _untested(claim, grids, "exact" if above == total else "not reproduced",
+    yield from _untested(claim, grids, EXACT if above == total else NOT_REPRODUCED,
                          f"{total} K", f"{above} of {total}", texts,
                          further=sources)  # fmt: skip
 

@@ -5,10 +5,11 @@ are of one A100 and include encoding the query, and its tokens are those of a wh
 compares is how the three paths stand to each other.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from memrepro.audit.tables import join_references, reference
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.papers.rfmem.cells import (
@@ -198,21 +199,21 @@ def latency(runs: Runs, table: Spec) -> Iterator[Cell]:
             yield from row_cells(name, "time", texts, one.n_timed, note, one.timed)
 
 
-def printed_ratio(name: str) -> str:
-    """A printed time over familiarity's, at two digits; '' where the paper has none."""
-    rows = printed_rows("table2")
+def printed_ratio(name: str) -> tuple[str, str]:
+    """A printed time over familiarity's, at two digits, and both places; '' without one."""
     for (row, column), timed in TIMED.items():
         if name == timed:
-            return _over(rows[row], rows[f"{row.split()[0]} Famili."], column)
-    rows = printed_rows("table1")
+            return _over("table2", row, f"{row.split()[0]} Famili.", column)
     for path, ending in PATHS.items():
         if name in (f"personamem-multiqa-{ending}", f"personamem-whole-multiqa-{ending}"):
-            return _over(rows[f"32K, {path}"], rows["32K, Dense Retrieval"], "Retri Time")
-    return ""
+            return _over("table1", f"32K, {path}", "32K, Dense Retrieval", "Retri Time")
+    return "", ""
 
 
-def _over(cells: Mapping[str, str], base: Mapping[str, str], column: str) -> str:
-    return f"{numeric(cells[column]) / numeric(base[column]):.2f}"
+def _over(table: str, *rows_and_column: str) -> tuple[str, str]:
+    *rows, column = rows_and_column
+    one, base = (numeric(printed_rows(table)[row][column]) for row in rows)
+    return f"{one / base:.2f}", join_references(reference(table, row, column) for row in rows)
 
 
 def ratios(runs: Runs, table: Spec) -> Iterator[Cell]:
@@ -222,16 +223,17 @@ def ratios(runs: Runs, table: Spec) -> Iterator[Cell]:
         base = family.familiarity
         for one in family[1:]:
             row = f"{one.name} by familiarity"
-            for column, parts, shown in (
+            for column, parts, (shown, place) in (
                 ("time, encoding and search", ("encode", "search"), printed_ratio(one.name)),
-                ("time, search alone", ("search",), ""),
+                ("time, search alone", ("search",), ("", "")),
             ):
                 ours, direct = one.time(*parts), base.time(*parts)
                 if ours is None or direct is None:
-                    yield missing(row, column, "ratio", _UNTIMED, shown)
+                    yield missing(row, column, "ratio", _UNTIMED, shown, place)
                     continue
                 text, sources = f"{ours / direct:.2f}×", [*base.timed, *one.timed]
-                yield judged(row, column, "ratio", shown, text, None, one.n_timed, note, sources)
+                yield judged(row, column, "ratio", shown, text, None, one.n_timed, note, sources,
+                             place)  # fmt: skip
             if one.searches is not None:
                 texts, n = {"searches": f"{one.searches:.2f}×"}, len(one.queries)
                 yield from row_cells(row, "ratio", texts, n, note, one.traced)

@@ -137,13 +137,16 @@ def stronger_recollects_more(runs: Runs, claim: Spec) -> Iterator[ClaimCase]:
 
 
 def stops_early(runs: Runs, claim: Spec) -> Iterator[ClaimCase]:
-    """No recollected query uses up its rounds.
+    """No recollected query that finds K docs uses up its rounds.
 
-    One ends with K docs, or without them where nothing new is found (Algorithm 3, lines 13 and 14).
+    One without them ends where nothing new is found (Algorithm 3, lines 13 and 14), or, by the
+    released code for PersonaMem, goes on to the last round.
     """
     for one in (of.recollection for of in _families(runs, claim) if not of.recollection.why_not):
         limit, n = int(one.entry.parameters.get("rounds", 10)), len(one.queries)
-        most = int(one.recollected["rounds"].max())
-        whole = int((one.deep_hits.groupby("query_id").size() >= one.k).sum())
-        text = f"{whole} of {n} with {one.k} docs, {most} of {limit} rounds at most"
+        found = one.deep_hits.groupby("query_id").size()
+        whole = found.index[found >= one.k]
+        rounds = one.recollected.set_index("query_id")["rounds"]
+        most = int(rounds[whole].max()) if len(whole) else limit
+        text = f"{len(whole)} of {n} with {one.k} docs, {most} of {limit} rounds at most"
         yield ClaimCase(one.name, text, most < limit, one.sources("queries", "hits"))

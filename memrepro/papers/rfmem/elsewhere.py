@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from memrepro.audit import documents
-from memrepro.audit.verdicts import NOT_COMPARABLE, Verdict
+from memrepro.audit.verdicts import EXACT, NOT_COMPARABLE, NOT_REPRODUCED, Verdict
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
@@ -41,9 +41,9 @@ def within(shown: str, values: Sequence[float]) -> Verdict:
     digits = len(numbers[0].partition(".")[2])
     low, high = float(numbers[0]), float("inf") if "≥" in shown else float(numbers[-1])
     if all(low <= round(value, digits) <= high for value in values):
-        return Verdict("exact", "within the printed range at its digits")
+        return Verdict(EXACT, "within the printed range at its digits")
     away = max(max(low - value, value - high) for value in values)
-    return Verdict("not reproduced", f"outside of the printed range by {away:.{digits + 1}f}")
+    return Verdict(NOT_REPRODUCED, f"outside of the printed range by {away:.{digits + 1}f}")
 
 
 def cells(_: Runs, table: Spec) -> Iterator[Cell]:
@@ -141,9 +141,9 @@ def _sweeps(printed: dict[str, str]) -> Iterator[Cell]:
     all_familiar = all(grid.familiar(least).all() for grid in grids.values())
     # The least threshold from which nothing is recollected is the last routing's.
     text = f"all familiarity above {max(grid.routings[-1].low for grid in grids.values()):.3f}"
-    verdict = Verdict("exact", "every question takes familiarity there")
+    verdict = Verdict(EXACT, "every question takes familiarity there")
     if not all_familiar:
-        verdict = Verdict("not reproduced", "some questions are recollected there")
+        verdict = Verdict(NOT_REPRODUCED, "some questions are recollected there")
     sources = [ranking_of(grid.run("familiarity")) for grid in grids.values()]
     yield _cell(row, printed[row], text, verdict, len(grid.questions),
                 f"{row}: both encoders, K = 5 and 10", sources)  # fmt: skip

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
+from memrepro.evaluate.comparison import Comparison, Groups, compare
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.rfmem.cells import ranking_of, run_path
 from memrepro.report.profile import Metrics
 from memrepro.report.sources import FileSource, RunSource
 from memrepro.retrieve.rfmem.gate import Gate
+from memrepro.study.groups import groups_of_questions
 from memrepro.study.params import load_plan
 
 # PersonaBench's runs, and PersonaMem's, lie there; the full profile's tables stand on them too.
@@ -237,9 +239,18 @@ class Grid:
             if (mask := self.of_kind(kind)).any():
                 yield column, kind, mask
 
-    def frame(self, recall: Doubles) -> pd.DataFrame:
-        """Recall as `query_id, kind, value`."""
-        return self.questions[["query_id", "kind"]].assign(value=recall)
+    @cached_property
+    def groups(self) -> Groups:
+        """Whose each of the n questions is."""
+        plan = load_plan()
+        dataset = plan.experiment(self.run("familiarity")).dataset
+        return groups_of_questions(dataset, self.questions["query_id"].tolist(), plan)
+
+    def compare(self, base: Doubles, now: Doubles, chosen: Bools | None = None) -> Comparison:
+        """Two recalls of the n questions, or of those chosen, each shape (n,)."""
+        if chosen is None:
+            return compare(base, now, self.groups)
+        return compare(base[chosen], now[chosen], self.groups.only(chosen))
 
     @cached_property
     def familiarity(self) -> Doubles:

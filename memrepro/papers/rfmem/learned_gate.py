@@ -20,10 +20,10 @@ from sklearn.model_selection import GroupKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from memrepro.core.similarity import Doubles
+from memrepro.evaluate.comparison import Comparison
 from memrepro.papers.rfmem.cells import missing, row_cells, share
 from memrepro.papers.rfmem.grid import BOTH, GATE, OPEN, Bools, Grid, grids_of, probes, signals
 from memrepro.papers.rfmem.traces import Family, records_of
-from memrepro.report.profile import difference
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource, Source
 from memrepro.report.specs import Spec
@@ -280,11 +280,11 @@ def policies(runs: Runs, table: Spec) -> Iterator[Cell]:
                 learned.append((name, asked, transferred(found, asked)))
         for name, asked, shares in learned:
             sources = list(dict.fromkeys([*found.sources, *asked.sources]))
-            yield from _policies(name, asked, shares, family, table["note"], sources)
+            yield from _policies(runs, name, asked, shares, family, table["note"], sources)
 
 
 def _policies(
-    name: str, asked: Questions, learned: Doubles, family: Family, note: str,
+    runs: Runs, name: str, asked: Questions, learned: Doubles, family: Family, note: str,
     sources: Sequence[Source],
 ) -> Iterator[Cell]:  # fmt: skip
     """The rows of one test; `learned` is the share of seeds that recollect, shape (n,)."""
@@ -300,10 +300,11 @@ def _policies(
     frames = {policy: asked.ids.assign(value=asked.reached(r)) for policy, r in every.items()}
     for policy, recollects in every.items():
         row, frame = f"{name}: {policy}", frames[policy]
-        texts = {"recall": number(frame["value"].mean())}
+        texts: dict[str, str | Comparison] = {"recall": number(frame["value"].mean())}
         for rival in ("always familiarity", "thresholds, τ = 0.2"):
             if policy != rival:
-                texts[f"recall − {rival}"] = difference(frames[rival], frame)
+                found = runs.compare(asked.sources[0].run, frames[rival], frame)
+                texts[f"recall − {rival}"] = found
         texts["share recollected"] = number(recollects.mean())
         yield from row_cells(row, "recall", texts, n, note, [*sources, *traced])
         right = np.where(best, recollects, 1 - recollects)[decided]

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
+from memrepro.audit.tables import join_references, reference
 from memrepro.core.similarity import Doubles
-from memrepro.evaluate.bootstrap import paired_difference
-from memrepro.papers.rfmem.cells import judged, printed_rows, row_cells, signed, within
+from memrepro.evaluate.comparison import Comparison
+from memrepro.papers.rfmem.cells import judged, printed_rows, row_cells, signed
 from memrepro.papers.rfmem.grid import BOTH, OPEN, TAU, Grid, grids_of
 from memrepro.papers.rfmem.thresholds import closest
 from memrepro.report.runs import Runs
@@ -63,12 +64,13 @@ def rows_of(grid: Grid) -> list[Row]:
     return rows
 
 
-def printed_gain(encoder: str, path: str, column: str) -> str:
-    """A printed number less familiarity's, at four digits; '' where the paper has none."""
-    printed, row = printed_rows("table2"), f"{encoder} {path.split(',')[0]}"
-    if row not in printed:
-        return ""
-    return signed(float(printed[row][column]) - float(printed[f"{encoder} Famili."][column]))
+def printed_gain(encoder: str, path: str, column: str) -> tuple[str, str]:
+    """A printed number less familiarity's, at four digits, and both places; '' without one."""
+    printed, base = printed_rows("table2"), f"{encoder} Famili."
+    if (row := f"{encoder} {path.split(',')[0]}") not in printed:
+        return "", ""
+    gain = signed(float(printed[row][column]) - float(printed[base][column]))
+    return gain, join_references(reference("table2", one, column) for one in (row, base))
 
 
 def gains(_: Runs, table: Spec) -> Iterator[Cell]:
@@ -76,24 +78,21 @@ def gains(_: Runs, table: Spec) -> Iterator[Cell]:
     for row in (row for grid in grids_of(OPEN) for row in rows_of(grid)):
         grid, metric = row.grid, f"gain in recall@{row.grid.k}"
         for column, kind, mask in grid.columns():
-            base, now, n = grid.familiarity[mask], row.recall[mask], int(mask.sum())
-            interval, title = paired_difference(base, now), f"R@{grid.k} {column}"
-            shown = printed_gain(grid.encoder.name, row.path, title)
+            found, title = grid.compare(grid.familiarity, row.recall, mask), f"R@{grid.k} {column}"
+            shown, place = printed_gain(grid.encoder.name, row.path, title)
             name = f"{grid.encoder.name} {row.path}, {title}"
             note, sources = table["after" if shown else "unprinted"], grid.sources(*BOTH, kind=kind)
-            yield judged(name, "gain", metric, shown, signed(interval.mean), interval.mean, n,
-                         note, sources)  # fmt: skip
-            texts = {
-                "95 % interval": within(interval),
-                "won, lost": f"{(now > base).sum()}, {(now < base).sum()}",
-            }
-            yield from row_cells(name, metric, texts, n, table["note"], sources, "")
+            gain, base = found.difference, float(grid.familiarity[mask].mean())
+            yield judged(name, "gain", metric, shown, signed(gain), gain, found.n, note, sources,
+                         place, picked=row.path != GATED)  # fmt: skip
+            tested = {"with its interval": found}
+            yield from row_cells(name, metric, tested, found.n, table["note"], sources, "")
             for what, values in row.spreads.items():
-                means = values[:, mask].mean(axis=1) - base.mean()
+                means = values[:, mask].mean(axis=1) - base
                 ends = " / ".join(signed(float(f(means))) for f in (np.min, np.median, np.max))
                 texts = {f"over {what}": f"{ends} ({len(means)})"}
                 swept: list[Source] = [*sources, *grid.swept(what.split()[0])]
-                yield from row_cells(name, metric, texts, n, table["note"], swept, "")
+                yield from row_cells(name, metric, texts, found.n, table["note"], swept, "")
 
 
 class Chosen(NamedTuple):
@@ -189,11 +188,6 @@ def _over_alpha(grid: Grid) -> list[Source]:
     return [*grid.sources("familiarity"), *grid.swept("α")]
 
 
-def _gain(differences: Doubles) -> str:
-    interval = paired_difference(np.zeros(len(differences)), differences)
-    return f"{signed(interval.mean)} {within(interval)}"
-
-
 def chosen_fairly(_: Runs, table: Spec) -> Iterator[Cell]:
     """Overall recall by how α (and τ) were chosen: on the test questions, on others, or not."""
     gained: dict[str, list[Doubles]] = {}
@@ -202,10 +196,10 @@ def chosen_fairly(_: Runs, table: Spec) -> Iterator[Cell]:
         for name, choice in choices(grid).items():
             own = {"familiarity": number(base.mean())}
             yield from row_cells(name, metric, own, n, table["note"], grid.sources("familiarity"))
-            found, texts = ways(grid, choice), {}
+            found, texts = ways(grid, choice), dict[str, str | Comparison]()
             for way, (recall, picked) in found.items():
                 gained.setdefault(way, []).append(recall - base)
-                texts[way] = f"{number(recall.mean())}, {_gain(recall - base)}"
+                texts |= {way: number(recall.mean()), f"{way}: gain": grid.compare(base, recall)}
                 if picked:
                     texts[f"{way}: setting"] = picked
             texts["gain: test questions → users → folds"] = " → ".join(
@@ -214,9 +208,12 @@ def chosen_fairly(_: Runs, table: Spec) -> Iterator[Cell]:
             yield from row_cells(name, metric, texts, n, sources=_over_alpha(grid))
     row = f"mean gain of these {len(gained[_BEST])} rows"
     # The rows are of the same questions, which are resampled whole.
-    texts = {way: _gain(np.mean(differences, axis=0)) for way, differences in gained.items()}
+    means = {
+        way: grid.compare(np.zeros(n), np.mean(differences, axis=0))
+        for way, differences in gained.items()
+    }
     every = [one for grid in grids_of(OPEN) for one in _over_alpha(grid)]
-    yield from row_cells(row, "recall@5 and @10", texts, n, sources=every)
+    yield from row_cells(row, "recall@5 and @10", means, n, sources=every)
 
 
 def chosen_by_user(_: Runs, __: Spec) -> Iterator[Cell]:

@@ -15,7 +15,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.core.similarity import Doubles
-from memrepro.evaluate.bootstrap import paired_difference
+from memrepro.evaluate.comparison import mean_interval
 from memrepro.papers.rfmem.grid import CUTOFFS, ENCODERS, GATE, Grid
 from memrepro.report import figures
 from memrepro.report.panels import save_panels
@@ -29,9 +29,9 @@ GATES = {
 }
 
 
-def _gain(recall: Doubles, base: Doubles) -> tuple[float, float, float, float]:
-    """Recall, and its difference from familiarity's with the 95 % interval."""
-    return float(recall.mean()), *paired_difference(base, recall)
+def _gain(grid: Grid, recall: Doubles, base: Doubles) -> tuple[float, float, float, float]:
+    """Recall, and its difference from familiarity's with the 95 % interval by person."""
+    return float(recall.mean()), *mean_interval(recall - base, grid.groups)
 
 
 _GAIN = ["recall", "gain", "low", "high"]
@@ -55,7 +55,7 @@ def figure14(grids: Sequence[Grid], folder: Path) -> list[Path]:
 def figure15(grids: Sequence[Grid], folder: Path) -> list[Path]:
     """Recollection's overall recall over every B and F, as Figure 14 shows α and τ."""
     rows = [
-        (grid.encoder.name, grid.k, int(beam), int(fanout), *_gain(recall, grid.familiarity))
+        (grid.encoder.name, grid.k, int(beam), int(fanout), *_gain(grid, recall, grid.familiarity))
         for grid in grids
         for (beam, fanout), recall in grid.over_beam_and_fanout.items()
     ]
@@ -113,10 +113,11 @@ def alpha_table(grids: Sequence[Grid]) -> pd.DataFrame:
             deep = next(one for one in grid.over_k() if one.k == DEEP)
             sweeps[DEEP] = (deep.familiarity, grid.deep_alphas(DEEP), grid.deep_run(DEEP))
         rows += [
-            (grid.encoder.name, k, float(alpha), *_gain(recall, base), grid.docs(run, alpha).mean())
+            (grid.encoder.name, k, float(alpha), *_gain(grid, recall, base),
+             grid.docs(run, alpha).mean())
             for k, (base, recalls, run) in sweeps.items()
             for alpha, recall in recalls.items()
-        ]
+        ]  # fmt: skip
     return pd.DataFrame(rows, columns=["encoder", "k", "alpha", *_GAIN, "docs"])
 
 
@@ -136,7 +137,7 @@ def depth_table(grids: Sequence[Grid]) -> pd.DataFrame:
                 recall = np.where(familiar, one.familiarity, one.recollection)
                 docs = one.docs[~familiar].mean() if not familiar.all() else np.nan
                 rows.append(
-                    (grid.encoder.name, one.k, path, *_gain(recall, one.familiarity),
+                    (grid.encoder.name, one.k, path, *_gain(grid, recall, one.familiarity),
                      int((~familiar).sum()), docs, n)
                 )  # fmt: skip
     columns = ["encoder", "k", "path", *_GAIN, "recollected", "docs", "n"]

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from memrepro.audit.verdicts import judge
+from memrepro.audit.tables import reference
+from memrepro.audit.verdicts import NOT_REPRODUCED, judge
 from memrepro.papers.rfmem import cost
 from memrepro.papers.rfmem.cells import judged, missing, printed_rows, row_cells, share
 from memrepro.papers.rfmem.grid import (
@@ -64,7 +65,8 @@ def gated_closest(_: Runs, __: Spec) -> Iterator[Cell]:
             value, shown = float(recall[mask].mean()), f"R@{grid.k} {column}"
             yield judged(f"mpnet RF-Mem, {name}", shown, f"recall@{grid.k}", printed[shown],
                          number(value), value, int(mask.sum()), note,
-                         grid.sources(*BOTH, kind=kind))  # fmt: skip
+                         grid.sources(*BOTH, kind=kind),
+                         reference("table2", "mpnet RF-Mem", shown), picked=True)  # fmt: skip
 
 
 def table2(runs: Runs, table: Spec) -> Iterator[Cell]:
@@ -80,8 +82,8 @@ def table2(runs: Runs, table: Spec) -> Iterator[Cell]:
         for column, kind, mask in grid.columns():
             shown = printed[f"R@{grid.k} {column}"]
             value, other = float(at[mask].mean()), float(best[mask].mean())
-            if judge(shown, value).label == "not reproduced":
-                met = judge(shown, other).label
+            if judge(shown, value).label == NOT_REPRODUCED:
+                met = judge(shown, other, picked=True).label
                 note = (
                     f"{table['rows'][row]['note']}; the closest routing gives {number(other)} "
                     f"({met}), found after the fact: table2_gated_closest, row '{row}, {name}'"
@@ -156,9 +158,11 @@ def table17(runs: Runs, table: Spec) -> Iterator[Cell]:
     for row, cells in rows.items():
         if row != "mpnet":
             for column, shown in cells.items():
-                yield missing(row, column, "routing", table["note"], shown)
+                place = reference("table17", row, column)
+                yield missing(row, column, "routing", table["note"], shown, place)
     one = records_of(runs.profile).experiments[cost.TIMED["mpnet RF-Mem", "R@5 Time"]]
-    yield cost.time_cell("mpnet", "Time", rows["mpnet"]["Time"], one)
+    time = cost.time_cell("mpnet", "Time", rows["mpnet"]["Time"], one)
+    yield time._replace(printed=_of_mpnet("Time"))
     grids = {grid.encoder.short: grid for grid in grids_of(OPEN) if grid.k == 5}
     parts = dict(list(routing_table(list(grids.values())).groupby(["encoder", "bounds"])))
     printed, grid = rows["mpnet"], grids["mpnet"]
@@ -177,7 +181,11 @@ def table17(runs: Runs, table: Spec) -> Iterator[Cell]:
             f"printed, of which {direct.min()} to {direct.max()} questions go to Famili.; found "
             "after the fact"
         )
-        yield from _routed(grid, f"{bounds}, τ by the recall", near.iloc[0], printed, remark)
+        name = f"{bounds}, τ by the recall"
+        yield from _routed(grid, name, near.iloc[0], printed, remark)
+        texts = {"Route→Famili., every such τ": f"{direct.min()} to {direct.max()}"}
+        yield from row_cells(f"{grid.encoder.name}, {name}", "routing", texts,
+                             int(near["asked"].iloc[0]), sources=grid.sources(*BOTH))  # fmt: skip
         yield _by_alpha(bounds, gate, grid, printed)
     for bounds in GATES:
         at = _released(parts["minilm", bounds])
@@ -197,12 +205,13 @@ def _by_alpha(bounds: str, gate: Gate, grid: Grid, printed: Mapping[str, str]) -
     note = f"{row}: nearest of {len(found)} α is {best}"
     sources = [grid.source("familiarity"), grid.source("recollection", "alpha", best)]
     return judged(row, "R@5 Overall", "recall@5", shown, number(found[best]), found[best],
-                  len(place), note, sources)  # fmt: skip
+                  len(place), note, sources, _of_mpnet("R@5 Overall"), picked=True)  # fmt: skip
 
 
 def _routed(
     grid: Grid, name: str, one: pd.Series, shown: Mapping[str, str], remark: str = ""
 ) -> Iterator[Cell]:
+    """The routes and the recall of one τ; a `remark` says how it was picked, if it was."""
     row, asked = f"{grid.encoder.name}, {name}", int(one["asked"])
     direct, deep = asked - int(one["recollected"]), int(one["recollected"])
     note = "; ".join(filter(None, (f"{row}: τ from {one['low']:.6f} to {one['high']:.6f}", remark)))
@@ -212,7 +221,12 @@ def _routed(
         ("R@5 Overall", "recall@5", number(one["recall"]), one["recall"], int(one["n"]), BOTH),
     ):
         yield judged(row, column, metric, shown.get(column, ""), text, float(value), n, note,
-                     grid.sources(*runs))  # fmt: skip
+                     grid.sources(*runs), _of_mpnet(column), picked=bool(remark))  # fmt: skip
+
+
+def _of_mpnet(column: str) -> str:
+    """A cell of Table 17's row of the one encoder of it that is here."""
+    return reference("table17", "mpnet", column)
 
 
 def routing(_: Runs, __: Spec) -> Iterator[Cell]:

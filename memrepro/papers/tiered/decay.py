@@ -15,6 +15,7 @@ import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.documents import printed_rows
+from memrepro.audit.tables import reference
 from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_IN_PAPER
 from memrepro.report import figures
 from memrepro.report.tables import Cell
@@ -87,7 +88,8 @@ def cells() -> Iterator[Cell]:
         term = f"{in_units:.2f} of the printed unit rounds to {round(in_units)}"
         verdict = AGREES if one.holds else DIFFERS
         true = span(one.hours)
-        yield Cell(row, "half-life", "arithmetic", one.said, true, 1, verdict, term, note)
+        yield Cell(row, "half-life", "arithmetic", one.said, true, 1, verdict, term, note,
+                   printed=reference("decay", row, "Half-life"))  # fmt: skip
         further = {
             "rate with the printed half-life": f"{one.rate_for_said:.4g}",
             "left after WARM's 7 days": f"{additive_recency(_WINDOW, one.rate):.3f}",
@@ -96,7 +98,8 @@ def cells() -> Iterator[Cell]:
         }
         for column, text in further.items():
             yield Cell(row, column, "arithmetic", "", text, 1, NOT_IN_PAPER, note=note)
-        yield Cell(row, "use case", "as printed", shown["Use Case"], "", 0, "", note=note)
+        yield Cell(row, "use case", "as printed", shown["Use Case"], "", 0, "", note=note,
+                   printed=reference("decay", row, "Use Case"))  # fmt: skip
 
 
 def outweighed() -> Iterator[Cell]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from memrepro.data.fetch import MIRROR, mirror_folder
+from memrepro.data.fetch import MIRROR, mirror_copies, mirror_folder
 from memrepro.data.registry import registration
 from memrepro.encode.models import ModelCard, cache_folder, model_card
 from memrepro.encode.wheels import Wheel
@@ -51,9 +51,10 @@ def of_dataset(key: str) -> list[Download]:
     for file in registration(key).files:
         there = paths.raw(key) / file.path
         size = file.bytes or facts()["bytes"].get(Path(file.path).name, 0)
-        if there.is_file() and (file.bytes is None or there.stat().st_size == file.bytes):
+        sizes = {one.bytes for one in file.accepted.values()}
+        if there.is_file() and sizes & {None, there.stat().st_size}:
             source = HERE
-        elif mirror and (mirror / file.path).is_file():
+        elif mirror and any(mirror_copies(file, mirror)):
             source = FROM_MIRROR
         else:
             source = urlsplit(file.url).netloc

@@ -1,7 +1,8 @@
 """What recollection asks of its branches' queries, and the answers from their vectors."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -18,8 +19,10 @@ class Branches(ABC):
     Attributes:
         corpus: the docs of all memories.
         query: the number of each branch's query, shape (n_branches,).
+        of_branches: the names of the arrays that have a row a branch.
     """
 
+    of_branches: ClassVar[tuple[str, ...]]
     corpus: Corpus
     query: Ints
 
@@ -43,11 +46,22 @@ class Branches(ABC):
     def drift(self) -> Doubles:
         """The cosine of each branch's query with its original, shape (n_branches,)."""
 
+    def taken(self, which: Ints) -> Self:
+        """Some of the branches, in the order in which they are named."""
+        arrays = {name: getattr(self, name)[which] for name in self.of_branches}
+        return replace(self, **arrays)
+
+    def joined(self, others: Self) -> Self:
+        """These branches, then others of the same corpus."""
+        pairs = {name: (getattr(self, name), getattr(others, name)) for name in self.of_branches}
+        return replace(self, **{name: np.concatenate(pair) for name, pair in pairs.items()})
+
 
 @dataclass(frozen=True)
 class OfVectors(Branches):
     """Branches by their queries' vectors, shape (n_branches, dimension)."""
 
+    of_branches = ("query", "vectors")
     vectors: Doubles
 
     def nearest(self, n: int) -> tuple[Ints, Ints, Doubles]:

@@ -55,6 +55,7 @@ class OfProducts(Branches):
         along: ⟨x, x_t⟩, (n_branches,).
     """
 
+    of_branches = ("query", "products", "squared", "along")
     shared: _Shared = field(repr=False)
     products: Doubles
     squared: Doubles

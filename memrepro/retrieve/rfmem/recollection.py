@@ -6,7 +6,8 @@ differs (docs/protocols.md, RF-Mem: paper and released code).
 Both variants retrieve the N = (B + r)·F docs nearest to each query of the beam, leave out those
 found in earlier rounds, cluster them, mix each centroid into the query, keep the best B branches of
 a query and stop at K docs. What differs is in `_grow`, in `_select` and at the end of `recollect`.
-Where the paper can be read in more than one way, `Printed` reads it so:
+The authors released two programs, which differ in what follows a round that finds nothing new:
+`on_empty` of `Settings`. Where the paper can be read in more than one way, `Printed` reads it so:
 
 1. *Exclusion.* §2.3 excludes memories of earlier rounds from C⁽ʳ⁾, Algorithm 3 asks only before it
    fills the Bag. Both hold if C⁽ʳ⁾ is cleared of Seen before it is clustered; otherwise line 13
@@ -34,11 +35,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memrepro.core.similarity import Doubles
+from memrepro.errors import MemreproError
 from memrepro.retrieve.rfmem.branches import Branches, OfVectors, by_vectors
 from memrepro.retrieve.rfmem.kmeans import cluster_all, cluster_products
 from memrepro.retrieve.rfmem.nearest import Ints, QueryBatch, corpus_of, within
 from memrepro.retrieve.rfmem.products import by_products, pays
 
+ON_EMPTY = ("stop", "grow")
 _BLOCK = 1 << 18  # numbers of docs worked on at once: few enough for a processor's cache
 
 
@@ -55,6 +58,13 @@ class Settings:
         floor: docs less similar than this to the branch's query are no candidates.
         rounds: the paper's R.
         seed: of k-means.
+        on_empty: what follows a round in which no branch of the query has a candidate. 'stop': the
+            search ends (Algorithm 3, lines 13 and 14; released code for PersonaBench). 'grow': the
+            next round searches with the same beam and its own, larger N (released code for
+            PersonaMem and LongMemEval).
+
+    Raises:
+        MemreproError: for an unknown `on_empty`.
     """
 
     k: int
@@ -64,6 +74,14 @@ class Settings:
     floor: float
     rounds: int = 10
     seed: int = 42
+    on_empty: str = "stop"
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown `on_empty`."""
+        if self.on_empty not in ON_EMPTY:
+            raise MemreproError(
+                f"on_empty is {self.on_empty!r}: known are {', '.join(map(repr, ON_EMPTY))}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +141,9 @@ class Searches:
         query: its number among all queries.
         round: from 0.
         branch: place in the round's beam, from 0.
-        parent: branch of the round before, whose cluster made this one; −1 in round 0.
-        cluster: the parent's cluster; −1 in round 0.
+        parent: branch of the round before, whose cluster made this one; −1 in round 0. Where that
+            round found nothing new and the search goes on, the branch itself, as it stood there.
+        cluster: the parent's cluster; −1 in round 0 and where a branch goes on as it is.
         score: that the branch was kept by; 0 in round 0.
         drift: cosine of the branch's query with the original one.
         n_candidates: docs found, without those of earlier rounds.
@@ -155,6 +174,22 @@ class _Beam:
     def query(self) -> Ints:
         """Of each branch."""
         return self.branches.query
+
+    def staying(self, which: NDArray[np.bool_]) -> "_Beam":
+        """Some of its branches, whole beams of queries, as they are searched with once more."""
+        own = within(self.query)[which]
+        rows = which.nonzero()[0]
+        return _Beam(self.branches.taken(rows), self.score[rows], own, np.full(len(own), -1))
+
+    def beside(self, other: "_Beam") -> "_Beam":
+        """The beams of both, which are of different queries."""
+        order = np.argsort(np.concatenate([self.query, other.query]), kind="stable")
+        score, parent, cluster = (
+            np.concatenate([getattr(one, name) for one in (self, other)])[order]
+            for name in ("score", "parent", "cluster")
+        )
+        branches = self.branches.joined(other.branches).taken(order)
+        return _Beam(branches, score, parent, cluster)
 
 
 def recollect(
@@ -204,16 +239,20 @@ def recollect(
             )
         )  # fmt: skip
         going = count[beam.query[parent]] < settings.k
-        if not going.any():
+        stays = np.zeros(len(position), np.bool_)
+        if settings.on_empty == "grow":
+            stays = ~np.isin(beam.query, query)
+        if not (going.any() or stays.any()):
             break
         held = held[going[rank[held]]]
         number = going.cumsum() - 1
-        beam = _Beam(
+        grown = _Beam(
             beam.branches.mix(settings.alpha, parent[going], number[rank[held]], place[held]),
             total[going],
             position[parent[going]],
             cluster[going],
         )
+        beam = grown.beside(beam.staying(stays)) if stays.any() else grown
     hits = Hits(*(np.concatenate([getattr(r, f.name) for r in rounds]) for f in fields(Hits)))
     if isinstance(settings, Released):
         order = np.argsort(hits.query, kind="stable")

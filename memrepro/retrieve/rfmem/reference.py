@@ -40,7 +40,9 @@ def recollect_one(
             for branch in _grow(parent, depth, original, docs, ties, bag, settings)
         ]
         if not grown:
-            break
+            if settings.on_empty == "stop":
+                break
+            continue  # with the same beam, and the next round's larger N
         # sorted() is stable: equal branches stay in the order in which they grew.
         beam = sorted(grown, key=lambda branch: -branch.score)[: settings.beam_width]
         for branch in beam:

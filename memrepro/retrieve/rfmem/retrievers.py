@@ -177,7 +177,8 @@ class ReleasedRFMem(Released, _Gated):
     probe_floor: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an unknown form of the entropy."""
+        """Refuse an unknown form of the entropy, or what `Settings` refuses."""
+        super().__post_init__()
         self.gate()
 
     def probe(self, requests: Sequence[Request], found: Sequence[Ranking]) -> Sequence[Ranking]:

@@ -1,8 +1,9 @@
 """The loop of RF-Mem's recollection, the two steps that the alternatives change left open.
 
 Source: RF-Mem §2.3, Algorithm 3; all else is the released code's recollection
-(`rfmem.ReleasedRecollection`), as D.8 keeps 'all other components fixed'. The loop is plain, a
-query at a time.
+(`rfmem.ReleasedRecollection`), as D.8 keeps 'all other components fixed': that of PersonaBench, of
+which Tables 15 and 16 are, whose search ends with a round that finds nothing new (`on_empty` of
+`rfmem.Settings` is 'stop'). The loop is plain, a query at a time.
 """
 
 from abc import ABC, abstractmethod

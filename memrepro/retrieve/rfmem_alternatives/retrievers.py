@@ -144,8 +144,9 @@ class FullExploration(KMeansClusters, AlphaMixing):
     'Final dense re-ranking' is read as similarity to the query, ⟨x_t, z⟩, and 'the complete
     expanded set' as the docs of every branch that the beam kept. A ranking is then familiarity's
     order over the docs explored: it differs from familiarity only where a doc of familiarity's
-    top K was never found. 'A predefined maximum depth' is `rounds`; 10 as with the early stop. As
-    ever the loop ends with a round that finds nothing new, though a later N might have.
+    top K was never found. 'A predefined maximum depth' is `rounds`; 10 as with the early stop. The
+    loop ends with a round that finds nothing new, as PersonaBench's program does, though a later N
+    might have.
     """
 
     exhaustive: ClassVar[bool] = True

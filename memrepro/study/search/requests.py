@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,11 +20,12 @@ from memrepro.core.prepared import (
     text_id,
 )
 from memrepro.core.similarity import Floats
+from memrepro.encode.encoder import Role
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import open_table
 from memrepro.retrieve.key_builders import key_builder_for
-from memrepro.study.params import Experiment, Plan, load_plan
+from memrepro.study.params import Experiment, load_plan
 
 _ANEW = "delete it and run `dvc repro` again, which makes it from the data and the cache"
 _PART = 1 << 14  # vectors that are decoded at once
@@ -43,7 +45,7 @@ class TextVectors:
     vectors: Floats
     source: Path
 
-    def of(self, role: str, texts: Sequence[str]) -> Floats:
+    def of(self, role: Role, texts: Sequence[str]) -> Floats:
         """The vectors of texts, shape (n, dimension).
 
         Raises:
@@ -89,37 +91,72 @@ def read_vectors(experiment: Experiment) -> TextVectors:
     return TextVectors(rows, vectors, path)
 
 
+class VectorsOfTexts(Protocol):
+    """What has vectors of texts: a file that the embed stage wrote, or an encoder."""
+
+    def of(self, role: Role, texts: Sequence[str]) -> Floats:
+        """The vectors of texts, shape (n, dimension)."""
+        ...
+
+
+class Times(NamedTuple):
+    """What a time filter knows.
+
+    Attributes:
+        dates: memory and session → the dates that it tells of, as (first, last) ordinals.
+        ranges: query → the dates that it asks about; one that asks about none is missing.
+    """
+
+    dates: Mapping[tuple[str, str], Sequence[tuple[int, int]]]
+    ranges: Mapping[str, tuple[int, int]]
+
+
 def make_requests(
-    dataset: Dataset, experiment: Experiment, vectors: TextVectors | None,
+    dataset: Dataset, experiment: Experiment, vectors: VectorsOfTexts | None,
     extractions: Extractions | None = None,
 ) -> list[Request]:  # fmt: skip
     """One request a memory, in the data set's order; with vectors if there is an encoder.
 
     The data set's extractions are read unless they are given.
     """
-    asked: dict[str, list[Query]] = {}
-    for query in _queries(dataset, experiment):
-        asked.setdefault(query.memory_id, []).append(query)
     builder = key_builder_for(experiment.key_scheme)(
         experiment.granularity, experiment.key_scheme,
         extractions or load_extractions(paths.extracted(experiment.dataset)),
     )  # fmt: skip
-    memories = [dataset.memories[memory_id] for memory_id in asked]
-    made = builder.make_all(memories)
-    picked: list[Floats | None] = [None] * len(memories)
+    times = _times(experiment) if experiment.ranges else None
+    return requests_of(_queries(dataset, experiment), dataset.memories, builder, vectors, times)
+
+
+def requests_of(
+    queries: Sequence[Query], memories: Mapping[str, Memory], builder: KeyBuilder,
+    vectors: VectorsOfTexts | None, times: Times | None = None,
+) -> list[Request]:  # fmt: skip
+    """One request a memory that is asked something, in the order of the queries.
+
+    Args:
+        queries: of all memories.
+        memories: by id.
+        builder: of the keys.
+        vectors: of keys and queries; None for a lexical search.
+        times: for a filter by time.
+    """
+    asked: dict[str, list[Query]] = {}
+    for query in queries:
+        asked.setdefault(query.memory_id, []).append(query)
+    searched = [memories[memory_id] for memory_id in asked]
+    made = builder.make_all(searched)
+    picked: list[Floats | None] = [None] * len(searched)
     if vectors is not None:
         shared = vectors.of("document", builder.texts)
         made = [keys.with_vectors(shared) for keys in made]
         picked = [vectors.of("query", [q.text for q in one]) for one in asked.values()]
     requests = [
-        builder.request(keys, memory, queries, query_vectors=query_vectors)
-        for keys, memory, queries, query_vectors in zip(
-            made, memories, asked.values(), picked, strict=True
+        builder.request(keys, memory, own, query_vectors=query_vectors)
+        for keys, memory, own, query_vectors in zip(
+            made, searched, asked.values(), picked, strict=True
         )
     ]
-    if experiment.ranges:
-        return _with_times(requests, memories, builder, load_plan(), experiment)
-    return requests
+    return requests if times is None else _with_times(requests, searched, builder, times)
 
 
 def _queries(dataset: Dataset, experiment: Experiment) -> Sequence[Query]:
@@ -139,22 +176,24 @@ def _later(at: str, days: int) -> str:
     return (datetime.fromisoformat(at) + timedelta(days)).isoformat(timespec="minutes")
 
 
-def _with_times(
-    requests: Sequence[Request],
-    memories: Sequence[Memory],
-    builder: KeyBuilder,
-    plan: Plan,
-    experiment: Experiment,
-) -> list[Request]:
-    """The requests with each doc's dates, those of its session, and each query's range."""
-    profile = plan.dataset(experiment.dataset).profile
+def _times(experiment: Experiment) -> Times:
+    """The dates and ranges of an experiment's data set, by the sources that it names."""
+    profile = load_plan().dataset(experiment.dataset).profile
     dates = load_dates(paths.dates(profile, experiment.dataset), experiment.dates)
     found = load_ranges(paths.ranges(profile, experiment.dataset), experiment.ranges)
-    ranges = {one.query_id: (one.start, one.end) for one in found}
+    return Times(dates, {one.query_id: (one.start, one.end) for one in found})
+
+
+def _with_times(
+    requests: Sequence[Request], memories: Sequence[Memory], builder: KeyBuilder, times: Times
+) -> list[Request]:
+    """The requests with each doc's dates, those of its session, and each query's range."""
     timed = []
     for request, memory in zip(requests, memories, strict=True):
-        of_session = [dates.get((memory.memory_id, s.session_id), []) for s in memory.sessions]
+        of_session = [
+            times.dates.get((memory.memory_id, s.session_id), []) for s in memory.sessions
+        ]
         doc_dates = [of_session[i] for i in builder.sessions_of_docs(memory)]
-        asked = [ranges.get(query_id) for query_id in request.query_ids]
+        asked = [times.ranges.get(query_id) for query_id in request.query_ids]
         timed.append(replace(request, doc_dates=doc_dates, ranges=asked))
     return timed

@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from memrepro.papers.findings.claims import FALLS, HOLDS, class_cells, fallen_cells, read_claims
+from memrepro.audit.claims import FALLS, HOLDS, claims_in_words, read_claims
+from memrepro.papers.findings.claims import class_cells, fallen_cells
 
 
 def claims(folder, name, *rows):
@@ -21,6 +22,7 @@ def test_a_claim_is_counted_once_for_each_verdict_of_its_studies(tmp_path):
     counted = {(c.row, c.column): c.reproduced for c in class_cells(found)}
     assert counted["all", "claims"] == "2"
     assert (counted["toy", HOLDS], counted["toy", FALLS]) == ("1", "2")
+    assert claims_in_words(found, "toy").startswith("2 claims, 1 holds and 2 do not hold (")
     fallen = {c.row: c for c in fallen_cells(found)}
     assert list(fallen) == ["toy, a", "toy, b"]
     assert fallen["toy, a"].n == 9

@@ -52,13 +52,23 @@ def test_the_rules_by_hand_of_equals_the_first_id():
     assert chosen(recalls, [0.2, None, 0.1, None, 0.1]) == {GAIN: "q1", LOSS: "q3", FAMILIAR: "q2"}
 
 
+# PersonaMem's program searches on after a round that finds nothing, which its floor makes common.
+@pytest.mark.parametrize(
+    ("name", "dataset", "level", "goes_on"),
+    [
+        (DEEP, "personabench-n00", "session", False),
+        ("personamem-minilm-recollection", "personamem-32k", "round", True),
+    ],
+)
 @pytest.mark.parametrize("seed", range(2))
-def test_each_question_is_a_tree_that_holds_all_its_docs(seed):
-    toy.write_gold("personabench-n00", "session", {"q00": ["d01", "d02"], "q01": ["d05"]})
+def test_each_question_is_a_tree_that_holds_all_its_docs(seed, name, dataset, level, goes_on):
+    toy.write_gold(dataset, level, {"q00": ["d01", "d02"], "q01": ["d05"]})
     asked = toy.requests(seed=seed)
-    toy.write_family(DEEP, asked)
-    one = toy.traced(DEEP)
+    toy.write_family(name, asked)
+    one = toy.traced(name)
     direct = one.familiarity
+    again = (one.branches["round"] > 0) & (one.branches["cluster"] < 0)
+    assert again.any() == goes_on
     for query_id in asked[0].query_ids:
         nodes = tree(one, query_id)
         assert nodes["node"].is_unique

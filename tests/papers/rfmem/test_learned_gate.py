@@ -137,5 +137,5 @@ def test_the_table_of_policies_by_hand(locomo, monkeypatch):
     assert recall["learned"] == f"{(0.75 + 0.5 + 0.0 + 9 * 0.5) / 12:.4f}"
     right = found[f"{row}: learned", "decided questions sent the better way"]
     assert (right.reproduced, right.n) == (f"{0.5 / 3:.4f}", 3)
-    shift = found[f"{row}: learned", "recall − always familiarity"].reproduced
-    assert shift.endswith("won 1, lost 1")
+    shift = found[f"{row}: learned", "recall − always familiarity"].comparison
+    assert (shift.won, shift.lost, shift.unit) == (1, 1, "conversation")

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from memrepro.evaluate.bootstrap import paired_difference
-from memrepro.evaluate.multiple import holm, sign_flip
+from memrepro.evaluate.comparison import Groups, compare, questions
 from memrepro.files.atomic import read_table
 from memrepro.papers.rfmem import claims, sensitivity, sweep_figures
 from memrepro.papers.rfmem.analysis import DOCUMENT
@@ -70,6 +69,7 @@ def grid(encoder=ENCODERS[0], k=5, seed=0, **given):
         "signals": signals(probes(), GATE),
         "familiarity": direct,
         "recollection": deep,
+        "groups": Groups("person", tuple(query[:6] for query in QUERIES)),
         "own": {"α": "0.9", "B": "3", "F": "3", "seed": "3"},
         "sweeps": sweeps,
     }  # fmt: skip
@@ -142,12 +142,9 @@ def test_a_gain_its_interval_and_its_spreads(table):
     cell = found["mpnet Recol., R@5 Basic", "gain"]
     assert cell.reproduced == signed(now.mean() - base.mean())
     assert (cell.reported, cell.n) == (f"{0.4333 - 0.4242:+.4f}", 3)
-    interval = paired_difference(base, now)
-    assert found[cell.row, "95 % interval"].reproduced == (
-        f"[{signed(interval.low)}, {signed(interval.high)}]"
+    assert found[cell.row, "with its interval"].comparison == compare(
+        base, now, Groups("person", tuple(one.questions["user"][mask]))
     )
-    won, lost = (now > base).sum(), (now < base).sum()
-    assert found[cell.row, "won, lost"].reproduced == f"{won}, {lost}"
     over = np.array([v[mask].mean() for v in one.sweeps["α"].values()]) - base.mean()
     assert found[cell.row, "over α"].reproduced == (
         f"{signed(over.min())} / {signed(np.median(over))} / {signed(over.max())} (11)"
@@ -161,23 +158,23 @@ def test_a_gain_its_interval_and_its_spreads(table):
 # The claims
 
 
-def test_all_comparisons_are_one_family():
+def test_each_path_is_compared_with_its_rivals_by_person():
     one = grid()
-    found = claims.family((one,))
+    found = claims.every_path((one,))
     assert len(found) == (1 + 2 + 2) * 5
-    assert found["corrected"].tolist() == holm(found["p"].tolist())
-    first = found.iloc[0]
-    part = (one.recollection - one.familiarity)[one.of_kind(KINDS["Basic"])]
-    assert (first["column"], first["n"], first["p"]) == ("Basic", 3, sign_flip(part))
-    assert (first["won"], first["lost"]) == ((part > 0).sum(), (part < 0).sum())
-    overall = found.loc[found["column"] == "Overall", ["path", "rival"]].to_numpy().tolist()
+    mask = one.of_kind(KINDS["Basic"])
+    assert found[0].column == "Basic"
+    assert found[0].found == one.compare(one.familiarity, one.recollection, mask)
+    assert (found[0].found.unit, found[0].found.groups) == ("person", len(USERS))
+    overall = [[each.path, each.rival] for each in found if each.column == "Overall"]
     assert overall[:3] == [["Recol.", "Famili."], ["RF-Mem", "Famili."], ["RF-Mem", "Recol."]]
 
 
 def better_path(row, difference):
     """A claim's cells where a path differs so from familiarity, and from recollection."""
     one = grid(questions=pd.DataFrame({"kind": ["Social"] * len(difference)}),
-               familiarity=0 * difference, recollection=0 * difference)  # fmt: skip
+               familiarity=0 * difference, recollection=0 * difference,
+               groups=questions(len(difference)))  # fmt: skip
     every = claims.compared([Row(one, CLAIMS[row]["path"], difference, {})])
     return cells(claims.of_path(every, CLAIMS[row]))
 
@@ -187,7 +184,7 @@ def better_path(row, difference):
     [
         (np.full(40, 0.5), "exact"),
         (np.array([0.5] + [0.0] * 39), "direction only"),
-        (np.zeros(40), "not reproduced"),
+        (np.zeros(40), "undecided"),
         (np.full(40, -0.5), "not reproduced"),
     ],
 )

@@ -104,6 +104,14 @@ def write_lengths(dataset, level, asked, tokens_of_doc):
     write_table(paths.lengths(profile, dataset), pd.DataFrame(rows, columns=columns))
 
 
+def write_memories(dataset, memories):
+    """Write which memory each question asks: query id → memory."""
+    rows = [(memory, query_id, "query") for query_id, memory in memories.items()]
+    profile = plan().dataset(dataset).profile
+    table = pd.DataFrame(rows, columns=["memory_id", "doc_id", "level"])
+    write_table(paths.lengths(profile, dataset), table)
+
+
 def write_latency(name, times):
     """Write a latency file: experiment → (encode, search) in milliseconds."""
     rows = [

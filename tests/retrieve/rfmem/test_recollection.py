@@ -7,9 +7,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memrepro.core.ranking import top_k
+from memrepro.errors import MemreproError
 from memrepro.retrieve.rfmem import recollection
 from memrepro.retrieve.rfmem.nearest import QueryBatch
-from memrepro.retrieve.rfmem.recollection import Printed, Released, recollect
+from memrepro.retrieve.rfmem.recollection import ON_EMPTY, Printed, Released, recollect
 from memrepro.retrieve.rfmem.reference import recollect_one
 
 VARIANTS = ("released", "printed")
@@ -46,12 +47,17 @@ def by_query(hits, n_queries):
         {"beam_width": 1, "rounds": 3},
         {"floor": 0.2, "seed": 7},
         {"k": 55, "alpha": 0.2},
+        {"beam_width": 4, "fanout": 1, "alpha": 0.8, "on_empty": "grow"},
+        {"beam_width": 1, "fanout": 1, "floor": 0.35, "rounds": 50, "on_empty": "grow"},
     ],
 )
 def test_equals_the_plain_path_for_many_memories_at_once(variant, changed):
     asked = [ask(n, seed=n) for n in (60, 7, 1)]
-    settings = make(variant, **changed)
-    hits = recollect(asked, settings)
+    compare_with_plain(asked, make(variant, **changed))
+
+
+def compare_with_plain(asked, settings, **more):
+    hits = recollect(asked, settings, **more)
     number = 0
     for one in asked:
         docs = one.docs.astype(np.float64)
@@ -61,6 +67,61 @@ def test_equals_the_plain_path_for_many_memories_at_once(variant, changed):
             assert hits.doc[mine].tolist() == list(expected)
             np.testing.assert_allclose(hits.score[mine], list(expected.values()), atol=1e-9)
             number += 1
+    return hits
+
+
+@pytest.mark.parametrize("by_products", [True, False])
+@given(
+    sizes=st.lists(st.integers(1, 30), min_size=1, max_size=3), k=st.integers(1, 30),
+    beam=st.integers(1, 4), fanout=st.integers(1, 2), alpha=st.floats(0, 1),
+    floor=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 9), variant=st.sampled_from(VARIANTS),
+    on_empty=st.sampled_from(ON_EMPTY),
+)  # fmt: skip
+@hypothesis_settings(max_examples=20, deadline=None)
+def test_either_program_equals_its_description(
+    by_products, sizes, k, beam, fanout, alpha, floor, seed, variant, on_empty
+):
+    asked = [ask(n, n_queries=3, dimension=8, seed=seed + n) for n in sizes]
+    settings = make(
+        variant, k=k, beam_width=beam, fanout=fanout, alpha=alpha, floor=floor, on_empty=on_empty
+    )
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(recollection, "pays", lambda corpus: by_products)
+        compare_with_plain(asked, settings)
+
+
+def test_a_search_that_goes_on_fills_its_list():
+    # As LongMemEval's program is called: N grows by one a round, and reaches the whole memory.
+    asked = [ask(n, n_queries=20, seed=n) for n in (12, 30)]
+    own = {"k": 10, "beam_width": 4, "fanout": 1, "alpha": 0.8, "rounds": 50, "floor": -np.inf}
+    found = {name: recollect(asked, make(**own, on_empty=name)) for name in ON_EMPTY}
+    assert len(found["grow"].doc) == 40 * 10 > len(found["stop"].doc)
+    # It goes on from where the other ends: what that found comes first.
+    for stopped, went_on in zip(*(by_query(found[name], 40) for name in ON_EMPTY), strict=True):
+        assert went_on[: len(stopped)] == stopped
+
+
+@pytest.mark.parametrize("by_products", [True, False])
+def test_a_trace_has_the_rounds_that_found_nothing(by_products, monkeypatch):
+    monkeypatch.setattr(recollection, "pays", lambda corpus: by_products)
+    angles = np.radians([[0.0], [40.0], [80.0]])
+    docs = np.concatenate([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    asked = QueryBatch(docs[:1], docs, np.arange(3).astype(np.uint64))
+    own = {"k": 3, "beam_width": 1, "fanout": 1, "rounds": 4, "floor": 0.9}
+    recollect([asked], make(**own, on_empty="stop"), stopped := [])
+    assert len(stopped) == 2  # the second finds nothing above the floor
+    recollect([asked], make(**own, on_empty="grow"), went_on := [])
+    # What goes on is the branch itself: no cluster made it, and its query and score stay.
+    assert [one.parent.tolist() for one in went_on] == [[-1], [0], [0], [0]]
+    assert [one.cluster.tolist() for one in went_on] == [[-1], [0], [-1], [-1]]
+    assert [one.n_candidates.tolist() for one in went_on] == [[1], [0], [0], [0]]
+    assert went_on[1].score == went_on[2].score == went_on[3].score
+    assert went_on[1].drift == went_on[2].drift == went_on[3].drift
+
+
+def test_an_unknown_on_empty_is_refused():
+    with pytest.raises(MemreproError, match="on_empty is 'go': known are 'stop', 'grow'"):
+        make(on_empty="go")
 
 
 @pytest.mark.parametrize("n_docs", [12, 80])

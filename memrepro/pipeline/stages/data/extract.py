@@ -4,8 +4,8 @@ Sources: `nlp`, the deterministic extractor, and `store`, that of the memory's o
 data set; `recorded` and `gold`, which the data set itself brings (its module
 `<module>_extractions`); and any other name, a language model's: with the options `file` and
 `sha256`, a file of what it said; with `model` and `paper`, what an entry of `models` says to that
-document's extractor, replayed or live. The source `said`, when a session took place, is always
-there.
+document's extractor, replayed or live. `nlp` may name the `kinds` of texts that it extracts, beside
+all dates. The source `said`, when a session took place, is always there.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from memrepro.core.extractions import Extracted, Extractions
+from memrepro.core.extractions import KINDS, Extracted, Extractions
 from memrepro.core.memory import Dataset
 from memrepro.core.prepared import load, save_dates, save_extracted, save_ranges
 from memrepro.errors import MemreproError
@@ -36,8 +36,10 @@ def extract(source: str, options: Any, dataset: Dataset, module: str) -> Extract
     Raises:
         MemreproError: if the source is unknown, or cannot be read.
     """
-    if source == "nlp" and not options:
-        return by_nlp(dataset)
+    if source == "nlp" and (not options or set(options) == {"kinds"}):
+        kinds = options["kinds"] if options else KINDS
+        if set(kinds) <= set(KINDS):
+            return by_nlp(dataset, kinds)
     if source == "store" and not options:
         return by_store(dataset)
     reserved = ("nlp", "store", "said", "recorded", "gold")
@@ -49,8 +51,8 @@ def extract(source: str, options: Any, dataset: Dataset, module: str) -> Extract
         return _own(source, dataset, module)
     raise MemreproError(
         f"params.yaml: data set {dataset.name!r} has the source of extractions {source!r} with the "
-        f"options {options!r}: write nlp, store, recorded or gold with none, or any other name "
-        "with file and sha256, or with model and paper"
+        f"options {options!r}: write nlp, store, recorded or gold with none, nlp with kinds of "
+        f"{', '.join(KINDS)}, or any other name with file and sha256, or with model and paper"
     )
 
 
