@@ -58,6 +58,8 @@ NAMED = {
     "memrepro.rehearse.haystacks": ("longmemeval", "the data set whose files it writes"),
     "memrepro.face.searching": ("rfmem", "the default method, where help() shows it"),
     "memrepro.memory": ("tiered|TieredMemory", "the store of that design, for people to use"),
+    "memrepro.memory.command": ("longmemeval", "the data set's chats come in as a form"),
+    "memrepro.memory.exchange.importers": ("longmemeval", "the data set's chats come in"),
 }
 
 

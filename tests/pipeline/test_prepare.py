@@ -36,7 +36,7 @@ def personamem(tmp_path, monkeypatch):
     before = [0, *accumulate(count_tokens(turn["content"]) for turn in turns)]
     rows = [
         {
-            "question_id": f"q{n}", "question_type": "kind", "topic": topic,
+            "persona_id": 7, "question_id": f"q{n}", "question_type": "kind", "topic": topic,
             "user_question_or_message": "which drink?", "shared_context_id": "c",
             "end_index_in_shared_context": 3, "context_length_in_tokens": before[3] + 4,
             "distance_to_ref_in_tokens": before[3] + 4 - before[1],
@@ -64,6 +64,7 @@ def test_personamem_has_topics_and_lengths(personamem):
     assert set(checks["of"]) == {"3"}
     # 'which drink?' has three tokens, and the file says four.
     assert checks["met"].tolist()[:5] == ["0", "3", "3", "3", "3"]
-    written = (paths.topics, paths.lengths, paths.evidence)
+    assert read_table(paths.persons("open", NAME)).values.tolist() == [["c", "7"]]
+    written = (paths.topics, paths.lengths, paths.evidence, paths.persons)
     assert {path("open", NAME) for path in written} <= set(done.outputs)
     assert all(path.is_file() for path in done.outputs)
