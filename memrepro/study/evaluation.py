@@ -102,13 +102,14 @@ def _read_gold(files: tuple[Path, Path], changed: tuple[int, ...], levels: tuple
     return Gold(kinds, load_faults(path), by_level, load_places(places))
 
 
-def cutoffs(experiment: Experiment, plan: Plan) -> list[int]:
+def cutoffs(experiment: Experiment, plan: Plan, own: bool = False) -> list[int]:
     """The cut-offs of an experiment, or of a setting of a sweep.
 
     One beyond a ranking's length would call a short list a bad one, so that those above the
-    retriever's k are left out.
+    retriever's k are left out. With `own` that k is one too, as in a sweep over k.
     """
-    return [k for k in plan.evaluation.ks if k <= experiment.parameters["k"]]
+    depth = experiment.parameters["k"]
+    return sorted({k for k in plan.evaluation.ks if k <= depth} | ({depth} if own else set()))
 
 
 Evaluated = Callable[[Sequence[str], Sequence[int]], Values]
@@ -157,7 +158,7 @@ def evaluate_run(
     """Per-question metrics of one experiment or sweep: setting, level, protocol, values."""
     first = next(iter(plan.evaluation.protocols))
     for setting, variant in experiment.variants().items():
-        ks = cutoffs(variant, plan)
+        ks = cutoffs(variant, plan, experiment.vary == "k")
         few = [k for k in plan.evaluation.protocol_ks if k in ks]
         part = run[run["setting"] == setting] if setting else run
         _check_whole(f"{name} {setting}".strip(), variant, part, gold)
@@ -345,7 +346,10 @@ def _state(profile: str, plan: Plan) -> bytes:
     for dataset in dict.fromkeys(one.dataset for one in runs.values()):
         where = plan.dataset(dataset).profile
         files += [paths.qrels(where, dataset), paths.places(where, dataset)]
-    ks = {name: [cutoffs(v, plan) for v in one.variants().values()] for name, one in runs.items()}
+    ks = {
+        name: [cutoffs(v, plan, one.vary == "k") for v in one.variants().values()]
+        for name, one in runs.items()
+    }
     digest = hashlib.sha256(repr((METRIC_COLUMNS, plan.evaluation, runs, ks)).encode())
     for path in files:
         digest.update(sha256(path).encode())
