@@ -50,7 +50,7 @@ def table(document: str, name: str, profile: str = "open", *, tidy: bool = False
         >>> recollection = table[table["row"] == "mpnet Recol."]
         >>> recollection[["column", "reported", "reproduced", "verdict"]].tail(1)
                   column reported reproduced verdict
-        59  R@10 Overall   0.5527     0.5527   exact
+        59  R@10 Overall   0.5527     0.5527  picked
     """
     cells = read_table(_committed(document, name, profile, "csv", "table"))
     if missing := {"row", "column", "reproduced"} - set(cells):

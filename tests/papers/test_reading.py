@@ -70,10 +70,10 @@ def test_each_item_has_its_state_and_one_without_numbers_says_so(monkeypatch):
     assert {tuple(entry["table"].split("/")) for entry in entries.values()} <= known
     places = [
         Place(
-            "table3", "r", "GPT-4o Top-5", "0.6", "accuracy", "not run", "", "needs GPT-4o; more"
+            "table3", "0.6", "accuracy", "not run", "", "needs GPT-4o; more", "table3 | r | Top-5"
         ),
-        Place("table3", "r", "Recall@5", "0.5", "recall_all@5", "exact", "", ""),
-        Place("figure5", "r", "c", "–", "as printed", "not run", "", "an image"),
+        Place("table3", "0.5", "recall_all@5", "exact", "", "", "table3 | r | Recall@5"),
+        Place("figure5", "–", "as printed", "not run", "", "an image", "figure5 | r | c"),
     ]
     monkeypatch.setattr(items, "cells", lambda profile, document: places)
     found = {(c.row, c.column): c.reproduced for c in items.item_cells("open")}

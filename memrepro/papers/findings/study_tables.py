@@ -1,10 +1,12 @@
 """The study as tables: every row, equal budgets, choices, ties, and which idea helps where."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import starmap
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
-from memrepro.papers.findings.arenas import HYBRID, read_study
+from memrepro.papers.findings.arenas import HYBRID, Candidate, read_study
 from memrepro.papers.findings.costs import Cost, cost_of
 from memrepro.papers.findings.study import (
     ABOVE,
@@ -97,14 +99,20 @@ def choice_cells(study: Study) -> Iterator[Cell]:
         texts = {
             "settings": str(len(one.candidates)),
             "groups": str(sum(one.chosen[budget].values())),
-            "chosen most": f"{chosen[0][0]} ({chosen[0][1]})",
-            "others chosen": ", ".join(f"{name} ({n})" for name, n in chosen[1:]) or "none",
+            "chosen most": _called(*chosen[0]),
+            "others chosen": ", ".join(starmap(_called, chosen[1:])) or "none",
             "chosen on other groups": number(one.mean(budget)),
             "best on these questions": number(one.best[1]),
             "optimism": f"{one.best[1] - one.mean(budget):+.4f}",
         }
         for column, text in texts.items():
             yield _cell(one, column, text, sources)
+
+
+def _called(candidate: Candidate, groups: int) -> str:
+    """A run as its study calls it, without data set and encoder, and how many groups chose it."""
+    run = re.sub(r"^.*?(minilm|mpnet)-", "", candidate.run)
+    return f"{candidate._replace(run=run)} ({groups})"
 
 
 def tie_cells(study: Study) -> Iterator[Cell]:

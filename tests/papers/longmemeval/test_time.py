@@ -8,6 +8,7 @@ import pytest
 from memrepro.core.extractions import DatedEvent, QueryRange
 from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save_dates, save_qrels, save_ranges
+from memrepro.evaluate.comparison import compare, questions
 from memrepro.files import paths
 from memrepro.papers.longmemeval import time
 from memrepro.retrieve.timeaware.retrievers import TimeFiltered
@@ -76,6 +77,12 @@ def test_a_change_is_told_only_of_questions_with_a_range(times, monkeypatch):
     table = {"dataset": "toy", "stem": "x", "over": {"level": ["session"]}, "spell": []}
     for asked, cells in ((["none", "one", "other"], 12), (["other"], 0)):
         values = pd.DataFrame({"query_id": asked, "kind": "a", "value": 1.0})
-        runs = SimpleNamespace(settings=lambda run: ["v"], values=lambda place, v=values: v)
+        runs = SimpleNamespace(
+            settings=lambda run: ["v"],
+            values=lambda place, v=values: v,
+            compare=lambda run, old, new: compare(
+                old["value"].to_numpy(), new["value"].to_numpy(), questions(len(new))
+            ),
+        )
         found = list(time.of_those_with_a_range(runs, table))
         assert [cell.n for cell in found] == [2] * cells
