@@ -54,9 +54,12 @@ def test_a_sweep_is_evaluated_setting_by_setting():
     fixed = pd.read_parquet(paths.run("open", alone))
     expected = evaluated("open", alone, fixed, plan)
     assert set(expected["k"]) == {1, 3, 5}  # beyond the retriever's k is none
-    expected = expected[(expected["metric"] == "recall") & (expected["k"] == 5)]
+    expected = expected[expected["metric"] == "recall"]
     assert at["value"].tolist() == expected["value"].tolist()
-    assert set(metrics["k"]) == {5}
+    assert set(metrics["k"]) == {1, 3, 5}
+    by_k = "rfmem-minilm-familiarity-by-k"  # there a setting's own k is a cut-off too
+    deep = evaluated("open", by_k, pd.read_parquet(paths.run("open", by_k)), plan)
+    assert set(deep.loc[deep["setting"] == "20", "k"]) == {1, 3, 5, 10, 20}
 
 
 def vectors_file(tmp_path, monkeypatch, **changed):
