@@ -16,7 +16,7 @@ from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError, printable
 from memrepro.files.atomic import read_yaml
 from memrepro.memory import control
-from memrepro.memory.exchange.importers import OWN, form_of, read_chats
+from memrepro.memory.exchange.importers import OWN, form_of, json_lines, read_chats
 from memrepro.memory.folders import user_folder
 from memrepro.memory.language.conflicts import by_shared_words
 from memrepro.memory.memory import Mode
@@ -259,18 +259,8 @@ def read_messages(path: Path, zone: tzinfo = UTC) -> list[Message]:
         MemreproError: if it cannot be read, naming the first line that is no message.
     """
     needed, known = {"message_id", "speaker", "at", "text"}, {"channel"}
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise MemreproError(f"{path} cannot be read: {error}") from error
     messages = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise MemreproError(f"line {number} of {path} is no JSON: {error}") from error
+    for number, row in json_lines(path):
         if not isinstance(row, dict) or not needed <= set(row) <= needed | known:
             raise MemreproError(
                 f"line {number} of {path} is no message: it must have message_id, speaker, at and "

@@ -7,7 +7,7 @@ on: an encoder that raises or hangs, a damaged folder of vectors, a damaged or l
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from memrepro.core.similarity import Doubles, normalise, products
 from memrepro.encode.encoder import Encoder, Vectors
 from memrepro.errors import MemreproError
 from memrepro.memory import cold
-from memrepro.memory.everything import Everything
+from memrepro.memory.everything import Everything, require_vectors
 from memrepro.memory.index import Table, VectorIndex
 from memrepro.memory.journal import Journal, Segment, any_word, day
 from memrepro.memory.language.fact import Fact
@@ -122,12 +122,7 @@ class Chain:
     def _dense(self, asked: Asked) -> list[Item]:
         """WARM by the combined score, with COLD where WARM's best cosine is too low."""
         with self.journal.snapshot():
-            if self.journal.get("behind"):
-                raise MemreproError("the vectors of some segments or facts are not there yet")
-            if self.journal.get("encoder") != asdict(self.encoder.identity):
-                raise MemreproError(
-                    "the vectors are of another encoder by now: open the memory again"
-                )
+            require_vectors(self.journal, self.encoder)
             allowed, tail = self._allowed("warm", asked), self.journal.tail(self.settings.hot)
             if not says_something(tail):
                 tail = []

@@ -39,6 +39,18 @@ _FEW = 200
 _DAY = 86400.0
 
 
+def require_vectors(journal: Journal, encoder: Encoder) -> None:
+    """Refuse a search by vectors that are not all there, or of another encoder.
+
+    Raises:
+        MemreproError: saying which.
+    """
+    if journal.get("behind"):
+        raise MemreproError("the vectors of some segments or facts are not there yet")
+    if journal.get("encoder") != asdict(encoder.identity):
+        raise MemreproError("the vectors are of another encoder by now: open the memory again")
+
+
 @dataclass
 class _Held:
     """What a search reads of each segment, in order of channel and time, n of them.
@@ -84,12 +96,7 @@ class Everything:
     def dense(self, asked: Asked) -> list[Item]:
         """By vectors and words together."""
         with self.journal.snapshot():
-            if self.journal.get("behind"):
-                raise MemreproError("the vectors of some segments or facts are not there yet")
-            if self.journal.get("encoder") != asdict(self.encoder.identity):
-                raise MemreproError(
-                    "the vectors are of another encoder by now: open the memory again"
-                )
+            require_vectors(self.journal, self.encoder)
             held = self._read(vectors=True)
             if not held.ids or held.vectors is None:
                 return []

@@ -138,7 +138,12 @@ def _longmemeval(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                        "session": key}  # fmt: skip
 
 
-def _jsonl(path: Path) -> Iterator[dict[str, Any]]:
+def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
+    """Number, from 1, and value of each line of a file that is not empty.
+
+    Raises:
+        MemreproError: if the file cannot be read, or a line is no JSON.
+    """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -147,15 +152,19 @@ def _jsonl(path: Path) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            yield number, json.loads(line)
         except (ValueError, RecursionError) as error:
             raise MemreproError(
                 f"line {number} of {path} is no JSON ({cut(str(error), 80)}); nothing was taken in"
             ) from error
+
+
+def _jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    for number, row in json_lines(path):
         if not isinstance(row, dict) or not isinstance(row.get("content", row.get("text")), str):
             raise MemreproError(
-                f"line {number} of {path} is {cut(line, 60)!r}: it must be an object with a text "
-                "`content`; nothing was taken in"
+                f"line {number} of {path} is {cut(json.dumps(row), 60)!r}: it must be an object "
+                "with a text `content`; nothing was taken in"
             )
         yield {"id": f"{path.name}:{number}", **row} if not {"id", "message_id"} & set(row) else row
 
