@@ -56,6 +56,7 @@ class Conversation:
         queries: its questions, in order.
         evidence: what each question names, by its id.
         cited: the sessions that its texts cite, as written, by its id.
+        written: the texts themselves, each once, by its id.
         skipped: (item, reason) of the sessions that are left out or keep no time.
         unasked: (item, reason) of the questions that are left out.
         raw: the sample as it stands in the file.
@@ -67,6 +68,7 @@ class Conversation:
     queries: tuple[Query, ...]
     evidence: Mapping[str, Evidence]
     cited: Mapping[str, tuple[str, ...]]
+    written: Mapping[str, tuple[str, ...]]
     skipped: Skipped
     unasked: Skipped
     raw: Mapping[str, Any]
@@ -84,7 +86,9 @@ def stream(folder: Path, name: str) -> Iterator[Piece]:
     - `_audit`: without the 99 questions whose answer a public audit calls wrong;
     - `_audit_citations`: also without the 57 whose evidence alone it calls wrong;
     - `_as_cited`, of sessions alone: the first session that each text of the evidence cites, as
-      written; a text without one is passed over, and a session need not exist.
+      written; a text without one is passed over, and a session need not exist;
+    - `_as_written`, of turns alone: each text of the evidence as the id of a turn, which need not
+      exist.
 
     Those of the audit are there for the very file that was audited, and for no other.
 
@@ -133,7 +137,8 @@ def speakers(folder: Path) -> dict[str, dict[str, str]]:
 def _piece(one: Conversation, answers: Mapping[str, str], citations: Mapping[str, str]) -> Piece:
     levels = [f"{level}{label}" for label in _LABELS for level in ("turn", "round", "session")]
     qrels: dict[str, dict[str, Parts]] = {level: {} for level in levels}
-    qrels["session_as_cited"] = {q: _parts(found) for q, found in one.cited.items() if found}
+    for level, named in (("session_as_cited", one.cited), ("turn_as_written", one.written)):
+        qrels[level] = {query_id: _parts(found) for query_id, found in named.items() if found}
     faults: dict[str, str] = {}
     for query_id, evidence in one.evidence.items():
         turns = [turn for turn in evidence.turns if turn in one.round_of]
@@ -213,9 +218,13 @@ def cited_sessions(evidence: Any) -> tuple[str, ...]:
 
     Of `D8:6; D9:17` that is D8; `D` and `D:11:26` cite none.
     """
-    texts = evidence if isinstance(evidence, list) else [evidence]
-    found = [_CITED.match(text) for text in texts if isinstance(text, str)]
+    found = [_CITED.match(text) for text in _texts(evidence)]
     return tuple(dict.fromkeys(match[1] for match in found if match))
+
+
+def _texts(evidence: Any) -> list[str]:
+    texts = evidence if isinstance(evidence, list) else [evidence]
+    return [text for text in texts if isinstance(text, str)]
 
 
 def read(folder: Path) -> list[Conversation]:
@@ -266,7 +275,7 @@ def _conversation(sample: Any, number: int) -> Conversation:
                 round_of[turn.turn_id] = r.round_id
         sessions.append(Session(session_id, rounds))
     memory = Memory(sample_id, tuple(sessions), tuple(times))
-    queries, evidence, cited, unasked = [], {}, {}, []
+    queries, evidence, cited, written, unasked = [], {}, {}, {}, []
     for index, entry in enumerate(value_of(sample, "qa", list, where)):
         query_id = f"{sample_id}-q{index}"
         if reason := _why_unasked(entry):
@@ -276,8 +285,9 @@ def _conversation(sample: Any, number: int) -> Conversation:
         queries.append(Query(query_id, sample_id, entry["question"], times[-1], kind))
         evidence[query_id] = read_evidence(entry.get("evidence") or [])
         cited[query_id] = cited_sessions(entry.get("evidence") or [])
+        written[query_id] = tuple(dict.fromkeys(_texts(entry.get("evidence") or [])))
     return Conversation(
-        memory, roles, round_of, tuple(queries), evidence, cited, skipped, unasked, sample
+        memory, roles, round_of, tuple(queries), evidence, cited, written, skipped, unasked, sample
     )
 
 
