@@ -14,6 +14,7 @@ are kept apart, at levels of their own: see `stream`.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,8 +75,10 @@ class Conversation:
     raw: Mapping[str, Any]
 
 
-def stream(folder: Path, name: str) -> Iterator[Piece]:
+def stream(folder: Path, name: str, *, texts: str = "") -> Iterator[Piece]:
     """Read the data set below `folder`, one piece a conversation.
+
+    With `texts` 'mteb' a turn's text is what MTEB's task LoCoMo has as a doc (`mteb_text`).
 
     Query ids are `<sample_id>-q<index in the list>`. The data gives a question no time: it is asked
     at the last session's, or at '' if that one has none. The qrels have the levels `turn`, `round`
@@ -93,10 +96,12 @@ def stream(folder: Path, name: str) -> Iterator[Piece]:
     Those of the audit are there for the very file that was audited, and for no other.
 
     Raises:
-        MemreproError: if the file is missing, its structure is broken, or too many of its
-            questions are.
+        MemreproError: for unknown `texts`, if the file is missing, its structure is broken, or too
+            many of its questions are.
     """
-    conversations = read(folder)
+    if texts not in ("", "mteb"):
+        raise MemreproError(f"{name} has texts: {texts!r}; write mteb, or leave it out")
+    conversations = read(folder, texts == "mteb")
     answers, citations = audited(folder)
     for one in conversations:
         yield _piece(one, answers, citations)
@@ -227,22 +232,22 @@ def _texts(evidence: Any) -> list[str]:
     return [text for text in texts if isinstance(text, str)]
 
 
-def read(folder: Path) -> list[Conversation]:
-    """The file's conversations, which everything else is made of.
+def read(folder: Path, as_mteb: bool = False) -> list[Conversation]:
+    """The file's conversations, which everything else is made of; their turns as MTEB has them.
 
     Raises:
         MemreproError: if the file is missing, its structure is broken, or too many of its
             questions are.
     """
     samples = json_list(folder / FILE)
-    conversations = [_conversation(sample, n) for n, sample in enumerate(samples, start=1)]
+    conversations = [_conversation(sample, n, as_mteb) for n, sample in enumerate(samples, start=1)]
     unasked = [item for one in conversations for item in one.unasked]
     total = sum(len(one.queries) for one in conversations) + len(unasked)
     check_skipped(unasked, total, str(folder / FILE))
     return conversations
 
 
-def _conversation(sample: Any, number: int) -> Conversation:
+def _conversation(sample: Any, number: int, as_mteb: bool) -> Conversation:
     sample_id = value_of(sample, "sample_id", str, f"LoCoMo: sample {number}")
     where = f"LoCoMo: {sample_id}"
     talk = value_of(sample, "conversation", dict, where)
@@ -264,6 +269,8 @@ def _conversation(sample: Any, number: int) -> Conversation:
         if not times[-1]:
             skipped.append((item, f"stays, without a time: its date {said!r} cannot be read"))
         rounds = tuple(_rounds(turns, roles, f"LoCoMo: {item}"))
+        if as_mteb:
+            rounds = tuple(_as_mteb(rounds, turns, n, str(said)))
         for r in rounds:
             for turn in r.turns:
                 if turn.turn_id in round_of:
@@ -314,6 +321,36 @@ def _why_unasked(entry: Any) -> str:
     if type(category) is not int or category not in KINDS:
         return f"has the 'category' {category!r}, not one from 1 to {max(KINDS)}"
     return ""
+
+
+def mteb_text(session: int, number: int, said_at: str, speaker: str, text: str) -> str:
+    """A turn as MTEB's task LoCoMo (revision 02e2c3d) has it: a title, a space, speaker and text.
+
+    Its published statistics of lengths (all characters, least, most) leave this form alone; that
+    of the words between the parts is chosen by its published scores (docs/protocols.md).
+
+    Args:
+        session: its number.
+        number: the turn's place in it, from 1.
+        said_at: the session's time as the file has it.
+        speaker: the name.
+        text: as the file has it; what a shared image shows is not in it.
+    """
+    at = datetime.strptime(said_at, "%I:%M %p on %d %B, %Y")
+    when = at.strftime("%I:%M %p on %A %d %B, %Y")
+    return f"Session {session}, Turn {number} (Data time: {when}) {speaker}: {text}".rstrip()
+
+
+def _as_mteb(
+    rounds: Iterable[Round], turns: list[Any], session: int, said_at: str
+) -> Iterator[Round]:
+    """The same rounds with the texts of MTEB."""
+    made = {
+        turn["dia_id"]: mteb_text(session, number, said_at, turn["speaker"], turn["text"])
+        for number, turn in enumerate(turns, start=1)
+    }
+    for one in rounds:
+        yield Round(one.round_id, tuple(t._replace(text=made[t.turn_id]) for t in one.turns))
 
 
 def _rounds(turns: list[Any], roles: Mapping[str, str], item: str) -> Iterator[Round]:

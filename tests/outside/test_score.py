@@ -20,7 +20,7 @@ from memrepro.data.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Groups
 from memrepro.files import paths
-from memrepro.outside import page
+from memrepro.outside import mteb, page
 from memrepro.outside import score as score_module
 from memrepro.outside.qrels import read_qrels
 from memrepro.outside.runs import Docs, read_against, read_run
@@ -291,6 +291,19 @@ def test_published_rankings_get_their_authors_recall_to_the_last_digit(
     assert row["n"] == told["n"]
     digits = len(told["value"]) - 2
     assert row["value"] == pytest.approx(float(told["value"]), abs=max(0.51 * 10**-digits, 1e-12))
+
+
+def test_the_task_of_mteb_gives_its_published_scores():
+    """Data, encoder and metrics together, against what nobody here made: to three decimals."""
+    plan = load_plan()
+    run = paths.run("open", "mteb-locomo-minilm", "locomo-mteb")
+    if not run.is_file():
+        pytest.skip("the run of MTEB's task is not there: `memrepro repro open`")
+    found = [one for one in mteb.beside(run, plan) if one.task == "LoCoMo"]
+    assert len(found) == 11
+    for one in found:
+        assert (one.subset, one.metric, one.n_here) == (one.subset, one.metric, one.n)
+        assert one.here == pytest.approx(one.published, abs=5e-4), one
 
 
 @pytest.mark.parametrize(
