@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.data.gold import NEVER_SAID, Gold
 from memrepro.data.reading import Skipped, check_skipped, damaged, json_list, minute, value_of
+from memrepro.errors import MemreproError
 from memrepro.files import atomic
 
 FILE = "locomo/locomo10.json"
