@@ -35,6 +35,7 @@ AUDITED = "label error by the audit (dial481/locomo-audit)"
 
 _LABELS = ("", "_lenient", "_audit", "_audit_citations")
 _TURN = re.compile(r"D:?([0-9]+):([0-9]+)")
+_NAMED = re.compile(r"D([0-9]+):([0-9]+)", re.ASCII)
 # How others read evidence (docs/protocols.md, LoCoMo): the text's beginning alone.
 _CITED = re.compile(r"(D[0-9]+):")
 _SESSION = re.compile("session_([0-9]+)(_date_time)?")
@@ -92,7 +93,9 @@ def stream(folder: Path, name: str, *, texts: str = "") -> Iterator[Piece]:
     - `_as_cited`, of sessions alone: the first session that each text of the evidence cites, as
       written; a text without one is passed over, and a session need not exist;
     - `_as_written`, of turns alone: each text of the evidence as the id of a turn, which need not
-      exist.
+      exist;
+    - `_as_named`, of turns alone: the same where each text is one id, zeros before a number
+      dropped; a question with any other text has none.
 
     Those of the audit are there for the very file that was audited, and for no other.
 
@@ -143,8 +146,11 @@ def speakers(folder: Path) -> dict[str, dict[str, str]]:
 def _piece(one: Conversation, answers: Mapping[str, str], citations: Mapping[str, str]) -> Piece:
     levels = [f"{level}{label}" for label in _LABELS for level in ("turn", "round", "session")]
     qrels: dict[str, dict[str, Parts]] = {level: {} for level in levels}
-    for level, named in (("session_as_cited", one.cited), ("turn_as_written", one.written)):
-        qrels[level] = {query_id: _parts(found) for query_id, found in named.items() if found}
+    named = {query_id: named_turns(texts) for query_id, texts in one.written.items()}
+    for level, by_query in (
+        ("session_as_cited", one.cited), ("turn_as_written", one.written), ("turn_as_named", named),
+    ):  # fmt: skip
+        qrels[level] = {query_id: _parts(found) for query_id, found in by_query.items() if found}
     faults: dict[str, str] = {}
     for query_id, evidence in one.evidence.items():
         turns = [turn for turn in evidence.turns if turn in one.round_of]
@@ -226,6 +232,13 @@ def cited_sessions(evidence: Any) -> tuple[str, ...]:
     """
     found = [_CITED.match(text) for text in _texts(evidence)]
     return tuple(dict.fromkeys(match[1] for match in found if match))
+
+
+def named_turns(texts: Iterable[str]) -> tuple[str, ...]:
+    """The turns that texts name, each once; none if a text is anything but one id."""
+    found = [_NAMED.fullmatch(text) for text in texts]
+    ids = [f"D{int(match[1])}:{int(match[2])}" for match in found if match]
+    return tuple(dict.fromkeys(ids)) if len(ids) == len(found) else ()
 
 
 def _texts(evidence: Any) -> list[str]:
@@ -327,8 +340,8 @@ def _why_unasked(entry: Any) -> str:
 def mteb_text(session: int, number: int, said_at: str, speaker: str, text: str) -> str:
     """A turn as MTEB's task LoCoMo (revision 02e2c3d) has it: a title, a space, speaker and text.
 
-    Its published statistics of lengths (all characters, least, most) leave this form alone; that
-    of the words between the parts is chosen by its published scores (docs/protocols.md).
+    Its docs are not here. MTEB publishes how many characters they have, in all, at least and at
+    most, which this form gives (docs/protocols.md).
 
     Args:
         session: its number.
@@ -339,7 +352,7 @@ def mteb_text(session: int, number: int, said_at: str, speaker: str, text: str) 
     """
     at = datetime.strptime(said_at, "%I:%M %p on %d %B, %Y")
     when = at.strftime("%I:%M %p on %A %d %B, %Y")
-    return f"Session {session}, Turn {number} (Data time: {when}) {speaker}: {text}".rstrip()
+    return f"Data time: {when} - Session {session}, Turn {number} {speaker}: {text}".rstrip()
 
 
 def _as_mteb(

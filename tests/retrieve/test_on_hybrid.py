@@ -16,7 +16,7 @@ from memrepro.retrieve import make_retriever
 
 from .made import random_request
 
-WORDS = "adopted grey cat train late refund allergic peanut sister weather".split()
+WORDS = ["adopted", "grey", "cat", "train", "late", "refund", "allergic", "peanut", "sister", "weather"]
 RFMEM = {"k": 5, "beam_width": 2, "fanout": 1, "alpha": 0.5}
 
 

@@ -8,7 +8,8 @@ import pandas as pd
 
 from memrepro.audit.documents import tables as printed_tables
 from memrepro.data.longmemeval_answers import CONDITIONS, LLAMA
-from memrepro.evaluate.bootstrap import Interval, interval
+from memrepro.evaluate.bootstrap import Interval
+from memrepro.evaluate.clustered import interval
 from memrepro.evaluate.comparison import Comparison, questions, resampled_sums
 from memrepro.files import paths
 from memrepro.files.atomic import read_table

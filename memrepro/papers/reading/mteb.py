@@ -15,8 +15,8 @@ _ABSENT = (
     "here, and S has 38 to 62 sessions a question"
 )
 _NOTE = (
-    "judged to three decimals; the turns of a conversation as MTEB has them, the evidence that can "
-    "be read and exists, one subset of questions at a time"
+    "judged to three decimals; the turns of a conversation as MTEB has them, gold as the evidence "
+    "names it, one subset of questions at a time"
 )
 
 
