@@ -131,7 +131,7 @@ def answers(profile: str) -> Path:
 
 def labelled(profile: str) -> Path:
     """How many published answers to LongMemEval are right, by reader, type and condition."""
-    return results(profile) / "longmemeval_answers.csv"
+    return results(profile) / "labelled_answers.csv"
 
 
 def choices(profile: str) -> Path:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from memrepro.audit.documents import tables as printed_tables
-from memrepro.data.longmemeval_answers import CONDITIONS, LLAMA
+from memrepro.data.labelled_answers import CONDITIONS, LLAMA
 from memrepro.evaluate.bootstrap import Interval
 from memrepro.evaluate.clustered import interval
 from memrepro.evaluate.comparison import Comparison, questions, resampled_sums
@@ -42,7 +42,7 @@ _TYPES = (
 
 
 def read_labelled(profile: str) -> pd.DataFrame | None:
-    """The counts of `longmemeval_answers.counts`, or None where they are not there."""
+    """The counts of `labelled_answers.counts`, or None where they are not there."""
     path = paths.labelled(profile)
     return read_table(path) if path.is_file() else None
 

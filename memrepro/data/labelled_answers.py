@@ -34,6 +34,8 @@ CONDITIONS = {
     },
 }
 DATASETS = {LLAMA: "longmemeval-answers-llama", GPT: "longmemeval-answers-gpt"}
+# The data set that has the questions and their types, and the folder of the files.
+QUESTIONS, FOLDER = "longmemeval-oracle", "longmemeval-answers"
 COLUMNS = ["reader", "type", "abstention", "right", "questions"]
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from memrepro.data import fetch
-from memrepro.data import longmemeval_answers as source
+from memrepro.data import labelled_answers as source
 from memrepro.papers.reading import labelled
 from tests.data.gathered import MIRROR
 
