@@ -281,12 +281,12 @@ def test_published_rankings_get_their_authors_recall_to_the_last_digit(
     assert run.level == level
     assert set(run.problems) <= {"question without a ranking"}
     protocols = {**plan.evaluation.protocols, **further_protocols(plan)}
-    loaded = {
-        one: load_qrels(qrels, one) for one in {p.labelled(level) for p in protocols.values()}
-    }
+    levels = {p.labelled(at) for p in protocols.values() for at in {level, "session"}}
+    loaded = {one: load_qrels(qrels, one) for one in levels}
     kinds, by_level = loaded[level][0], {at: gold for at, (_, gold) in loaded.items()}
     values, _ = values_of([run], Gold(kinds, {}, by_level, {}), plan, "recall", told["k"])
     wanted = ["protocol", "metric", "k"]
+    values = values[values["level"] == level]
     row = values.set_index(wanted).loc[told["protocol"], "recall", told["k"]]
     assert row["n"] == told["n"]
     digits = len(told["value"]) - 2
