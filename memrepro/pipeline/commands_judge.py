@@ -35,8 +35,8 @@ def add_to(add: Add) -> None:
         "the answers in them. People's labels are csv or .jsonl of question_id and label (yes or "
         "no). Means are over the answers that are there, with 95 % intervals by the data set's "
         "unit, such as the conversation; where questions that cannot be answered have a type, the "
-        "numbers follow that LongMemEval's print_qa_metrics.py prints. What is wrong with a file is "
-        "named and counted, and the exit status is then 1.",
+        "numbers follow that LongMemEval's print_qa_metrics.py prints. What is wrong with a file "
+        "is named and counted, and the exit status is then 1.",
     )  # fmt: skip
     judge.add_argument("answers", metavar="FILE", type=Path)
     judge.add_argument("--dataset", required=True, help="as `memrepro datasets` lists them")

@@ -1,7 +1,6 @@
 """The command line: help, tables, JSON, and exit codes."""
 
 import json
-import subprocess
 from dataclasses import replace
 
 import pytest
@@ -39,11 +38,11 @@ def test_repro_hands_the_cluster_s_address_to_its_stages(monkeypatch, capsys):
     pytest.importorskip("ray", reason="the extra cluster is not installed")
     asked = []
 
-    def run(command, *, env, **_):
-        asked.append((command[-2:], env["MEMREPRO_CLUSTER"]))
-        return subprocess.CompletedProcess(command, 1)
+    def repro(stage, environment):
+        asked.append((stage, environment["MEMREPRO_CLUSTER"]))
+        return 1
 
-    monkeypatch.setattr(cli.subprocess, "run", run)
+    monkeypatch.setattr("memrepro.pipeline.dvc.repro", repro)
     monkeypatch.delenv("MEMREPRO_CLUSTER", raising=False)
     # One that does not answer: nothing is begun.
     assert cli.main(["repro", "sample", "--cluster", "127.0.0.1:1"]) == 1
@@ -56,6 +55,5 @@ def test_repro_hands_the_cluster_s_address_to_its_stages(monkeypatch, capsys):
     monkeypatch.setattr(params, "load_plan", lambda: named)
     cli.main(["repro", "sample"])
     cli.main(["repro", "sample", "--cluster", "head:6379"])
-    stage = ["repro", "verify@sample"]
     addresses = ["head:6379", "", "named:6379", "head:6379"]
-    assert asked == [(stage, address) for address in addresses]
+    assert asked == [("verify@sample", address) for address in addresses]
