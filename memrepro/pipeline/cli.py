@@ -222,7 +222,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if (error.name or "memrepro").startswith("memrepro"):
             raise
         print(
-            f"memrepro: {error.name!r} is not installed, which all commands but `audit` need: "
+            f"memrepro: {error.name!r} is not installed, which `{given[0]}` needs: "
             "pip install 'memrepro[pipeline]'",
             file=sys.stderr,
         )

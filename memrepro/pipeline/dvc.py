@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -74,7 +75,7 @@ def _sweep(path: Path) -> None:
     """
     try:
         held = json.loads(path.read_text("utf-8"))
-        holders = [*held.get("write", {}).values(), *sum(held.get("read", {}).values(), [])]
+        holders = [*held.get("write", {}).values(), *chain(*held.get("read", {}).values())]
         pids = {int(one["pid"]) for one in holders}
     except FileNotFoundError:
         return

@@ -143,7 +143,7 @@ def _against_git(
     profile: str, tracked: Mapping[str, str], manifest: Mapping[str, Mapping[str, str]]
 ) -> Iterator[tuple[str, str]]:
     algorithm = "sha256" if len(next(iter(tracked.values()), "")) == 64 else "sha1"
-    for path, name in _results(profile) if tracked else ():
+    for _, name in _results(profile) if tracked else ():
         if name not in tracked:
             yield name, "new"
     for name, then in tracked.items():

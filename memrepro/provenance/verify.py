@@ -201,7 +201,7 @@ def _check_report(profile: str, paper: str) -> int:
         known = {"report", *(again.stem for again in written)}
         shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
         if strays := sorted(path for path in shown if path.stem not in known):
-            raise MemreproError(f"{strays[0]} is written by no report: move it out of results/")
+            raise MemreproError(f"{strays[0]} is written by no report: move it elsewhere")
         for again in written:
             kept = folder / again.name
             if not kept.is_file() or again.read_bytes() != kept.read_bytes():
