@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
-import httpcore
 import httpx
 
 from memrepro.errors import MemreproError
@@ -101,7 +100,7 @@ def post(client: httpx.Client, url: str, body: Any, longest: float) -> Reply:
 
     def note(event: str, info: Mapping[str, Any]) -> None:
         stream = info.get("return_value")  # a connection is made, as it is or under TLS
-        if isinstance(stream, httpcore.NetworkStream):
+        if hasattr(stream, "get_extra_info"):
             sockets.append(stream.get_extra_info("socket"))
 
     late = threading.Event()

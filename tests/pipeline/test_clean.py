@@ -10,7 +10,6 @@ import pytest
 
 from memrepro.pipeline import cli
 
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -67,7 +67,7 @@ def test_repro_hands_the_cluster_s_address_to_its_stages(monkeypatch, capsys):
 
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
-    """A repository whose DVC says that it has begun, and waits as long as there is a file `wait`."""
+    """A repository whose DVC says that it has begun, and waits as long as there is a `wait`."""
     for name in ("params.yaml", "dvc.yaml", "dvc/__init__.py", ".git/HEAD"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
