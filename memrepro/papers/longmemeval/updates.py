@@ -1,4 +1,4 @@
-"""Knowledge updates: of the sessions that hold the old and the new fact, which one is ranked first."""
+"""Knowledge updates: of the sessions with the old and the new fact, which one is ranked first."""
 
 from collections.abc import Iterator
 
