@@ -42,7 +42,9 @@ class Request:
             "seed": asked.seed,
             "stop": list(asked.stop) or None,
         }
-        return {name: value for name, value in (usual | self.fields).items() if value is not None}
+        return {
+            name: value for name, value in {**usual, **self.fields}.items() if value is not None
+        }
 
     def most_answered(self, prompt: Prompt) -> int:
         """The most tokens of its answer, reasoning included."""

@@ -107,7 +107,7 @@ def _judge(arguments: argparse.Namespace) -> int:
     tables = {"scores": _means(scored, arguments.dataset)}
     types = paths.types(load_plan().dataset(arguments.dataset).profile, arguments.dataset)
     if types.is_file() and verdicts:
-        tables["longmemeval"] = by_type(scored, dict(read_table(types).itertuples(index=False)))
+        tables["longmemeval"] = by_type(scored, _types(types))
     if arguments.labels:
         if not verdicts:
             raise MemreproError(
@@ -187,6 +187,11 @@ def _means(scored: pd.DataFrame, dataset: str) -> pd.DataFrame:
                 mean = mean_interval(there[name].to_numpy(np.float64), groups)
                 rows.append((kind, name, len(there), *mean, str(groups)))
     return pd.DataFrame(rows, columns=["kind", "score", "n", "mean", "low", "high", "by"])
+
+
+def _types(path: Path) -> dict[str, str]:
+    """Question → its type, of a data set's questions whose kind says another."""
+    return dict(read_table(path)[["query_id", "type"]].itertuples(index=False, name=None))
 
 
 def by_type(scored: pd.DataFrame, types: Mapping[str, str]) -> pd.DataFrame:
