@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ def _repro(arguments: argparse.Namespace) -> int:
     from memrepro.cluster.workers import VARIABLE, address, opened
     from memrepro.files import paths
     from memrepro.files.atomic import root
+    from memrepro.pipeline import dvc
     from memrepro.pipeline.plan.stages import last_stage
     from memrepro.study.embedding import write_keys
     from memrepro.study.params import load_plan
@@ -31,9 +31,8 @@ def _repro(arguments: argparse.Namespace) -> int:
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
     # Else each stage compiles all that it imports, which takes longer than the stage.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-m", "dvc", "repro", last_stage(arguments.profile)]
     with opened(arguments.cluster or address() or plan.cluster) as environment[VARIABLE]:
-        status = subprocess.run(command, cwd=root(), env=environment, check=False).returncode
+        status = dvc.repro(last_stage(arguments.profile), environment)
     if status != 0:
         print(
             f"memrepro: the profile {arguments.profile!r} is not complete; the reason stands above "
@@ -223,7 +222,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if (error.name or "memrepro").startswith("memrepro"):
             raise
         print(
-            f"memrepro: {error.name!r} is not installed, which all commands but `audit` need: "
+            f"memrepro: {error.name!r} is not installed, which `{given[0]}` needs: "
             "pip install 'memrepro[pipeline]'",
             file=sys.stderr,
         )

@@ -100,8 +100,8 @@ def manifest(profile: str, known: Mapping[str, Any] | None = None) -> dict[str, 
 
 def committed(path: Path) -> bytes | None:
     """A file as git's last commit has it, or None where there is none (or no git)."""
-    name = path.relative_to(root()).as_posix()
-    return git("show", f"HEAD:{name}")
+    # From this folder on, which may lie within another repository.
+    return git("show", f"HEAD:./{path.relative_to(root()).as_posix()}")
 
 
 def git(*arguments: str) -> bytes | None:
@@ -132,7 +132,9 @@ def check_recomputed(profile: str) -> int:
         for table in paths.TRACE_TABLES
     }
     if strays := sorted({*(paths.results(profile) / "runs").rglob("*.parquet")} - planned):
-        raise MemreproError(f"{strays[0]} is of no experiment in params.yaml: delete it")
+        raise MemreproError(
+            f"{strays[0]} is of no experiment in params.yaml: move it out of results/"
+        )
     # Each part is computed from files alone, so that they can run side by side, the longest first.
     papers = sorted(
         plan.reports.get(profile, ()),
@@ -199,7 +201,7 @@ def _check_report(profile: str, paper: str) -> int:
         known = {"report", *(again.stem for again in written)}
         shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
         if strays := sorted(path for path in shown if path.stem not in known):
-            raise MemreproError(f"{strays[0]} is written by no report: delete it")
+            raise MemreproError(f"{strays[0]} is written by no report: move it elsewhere")
         for again in written:
             kept = folder / again.name
             if not kept.is_file() or again.read_bytes() != kept.read_bytes():
