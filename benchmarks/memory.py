@@ -294,10 +294,8 @@ def published(path: Path) -> dict[str, list[str]]:
     """Question → the turns that Letta gave for it, the best first."""
     with lzma.open(path, "rt") as file:
         rows = [json.loads(line) for line in file]
-    return {
-        row["question_id"]: [f"{row['sample_id']}:{turn}" for turn in row.get("retrieved_turn_ids", ())]
-        for row in rows
-    }
+    turns = {row["question_id"]: row.get("retrieved_turn_ids", []) for row in rows}
+    return {key: [f"{key.partition(':')[0]}:{turn}" for turn in turns[key]] for key in turns}
 
 
 def main() -> None:
