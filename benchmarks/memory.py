@@ -38,9 +38,9 @@ from memrepro.encode.vectors import VectorStore, embed
 from memrepro.memory.language.words import spoken
 from memrepro.memory.settings import EVERYTHING, Settings
 from memrepro.memory.user_memory import ENCODER, Memory
-from memrepro.retrieve.bm25.scripts import windows
 from memrepro.retrieve.tiered.keys.segments import Message, one_line, segment_text
 from memrepro.text.lengths import count_tokens
+from memrepro.text.scripts import windows
 
 _DEPTH = 120
 BUDGETS = (400, 800)
