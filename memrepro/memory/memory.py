@@ -286,9 +286,7 @@ class TieredMemory:
             raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
         with self.journal.transaction() as connection:
             # Where the vectors were level before, what has changed is all that is to be done.
-            was_level = not (
-                self._follower.suspects or whole or purge or self.journal.get("behind")
-            )
+            was_level = not (self._follower.suspects or whole or self.journal.get("behind"))
             change = Changing(connection, facts)
             yield change
             change.cut = recut(
@@ -304,17 +302,20 @@ class TieredMemory:
                 self.journal.put("purge", True)
         self._reload()
         if purge:
-            self.purge()
+            self.purge(change if was_level else None)
         elif self._follower.suspects or self.journal.get("behind"):
             self._follower.follow(change if was_level else None)
 
-    def purge(self) -> None:
+    def purge(self, change: Changing | None = None) -> None:
         """Leave no byte on the disk of what was deleted; a kill is made good at the next opening.
+
+        Args:
+            change: all in which vectors and journal differ; None where that has to be looked for.
 
         Raises:
             MemreproError: if a reader holds an old state, or a file stays; call it again.
         """
-        self._follower.purge()
+        self._follower.purge(change)
         self.journal.scrub()
         with self.journal.transaction():
             self.journal.put("purge", False)
