@@ -171,7 +171,7 @@ def scored(question: Question, ranking: Sequence[Listed]) -> dict[str, float]:
     """Whether any evidence is shown, and the share of it among the first five."""
     five = {one.message_id for one in ranking[:5]}
     return {
-        **{f"any at {b}": bool(question.gold & shown(ranking, b)) for b in BUDGETS},
+        **{f"any at {b}": float(bool(question.gold & shown(ranking, b))) for b in BUDGETS},
         "turn recall at 5": len(question.gold & five) / len(question.gold),
     }
 

@@ -253,8 +253,10 @@ class Everything:
         for name, value in asked.where.items():
             rows = self.journal.connection.execute(
                 "SELECT segment_id FROM segment_messages JOIN metadata USING (message_id)"
-                " JOIN json_each(content) j ON j.key = ? WHERE j.value = ?",
-                (name, value),
+                " JOIN json_each(content) j ON j.key = ?"
+                # A number may be asked for as text, as the command line does.
+                " WHERE j.value = ? OR CAST(j.value AS TEXT) = ?",
+                (name, value, value),
             )
             having = {key for (key,) in rows}
             allowed &= np.array([key in having for key in held.ids], bool)

@@ -158,6 +158,7 @@ def test_metadata_is_kept_filtered_carried_and_forgotten(tmp_path):
                     {"content": "the budget is 400", "project": "garden"}])  # fmt: skip
         (hit,) = memory.search("budget", where={"project": "roof"})
         assert hit.metadata == {"project": "roof", "n": 3}
+        assert len(memory.search("budget", where={"n": "3"})) == 1
         memory.export(tmp_path / "out.json")
         would = memory.forget("the budget is 900", dry_run=True)
         assert [one.id for one in would] == [hit.id]
