@@ -304,7 +304,7 @@ def main() -> None:
     )
     parser.add_argument("--mirror", type=Path, help="with locomo/ and longmemeval/")
     parser.add_argument("--every", type=int, default=5, help="nth question of LongMemEval (5)")
-    parser.add_argument("--encoder", default=ENCODER, help=f"default: {ENCODER}")
+    parser.add_argument("--encoder", help=f"default: {ENCODER}; of --speed: none, hashed words")
     parser.add_argument("--choose", action="store_true", help="try settings on the first half")
     parser.add_argument("--calibrate", action="store_true", help="write thresholds.yaml by it")
     parser.add_argument("--letta", type=Path, help="its published results (.jsonl.xz) of LoCoMo")
@@ -317,12 +317,12 @@ def main() -> None:
             *locomo(arguments.mirror / "locomo/locomo10.json", first),
             *longmemeval(oracle, first, arguments.every),
         ]
-        encoder: Any = Stored(arguments.encoder)
+        name = arguments.encoder or ENCODER
+        encoder: Any = Stored(name)
         if arguments.choose:
             print(choose(histories, encoder).round(4).to_markdown(index=False))
         if arguments.calibrate:
-            least = calibrate(histories, encoder, arguments.encoder)
-            print(f"{arguments.encoder}: {least}")
+            print(f"{name}: {calibrate(histories, encoder, name)}")
         if first:
             return
         letta = published(arguments.letta) if arguments.letta else {}
@@ -335,7 +335,7 @@ def main() -> None:
         print(curve(sure).to_markdown(index=False, floatfmt=".3f"))
         print(areas(sure).to_markdown(index=False, floatfmt=".3f"))
     if arguments.speed:
-        print(speed(arguments.speed).to_markdown(index=False, floatfmt=".2f"))
+        print(speed(arguments.speed, arguments.encoder).to_markdown(index=False, floatfmt=".2f"))
 
 
 if __name__ == "__main__":

@@ -71,7 +71,8 @@ def recut(
     for first, done, messages, here in _around(journal, sorted(anchors), gap):
         wanted: dict[str, tuple[Sequence[Message], str]] = {}
         for stretch in _stretches(messages, gap):
-            cuts = cut(stretch, rules)
+            one_each = [(place, place + 1) for place in range(len(stretch))]
+            cuts = cut(stretch, rules) if rules.most > 1 else one_each
             is_open = clock is None or clock - stretch[-1].at <= gap
             # What comes later changes no segment of one message.
             if rules.most > 1 and stretch[-1].message_id == newest[-1].message_id and is_open:
