@@ -111,9 +111,11 @@ class Keys:
         return self.vectors[self.rows]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Request:
     """The queries asked of one memory: what a retriever is given, and all that it may see.
+
+    Each is known by itself, not by its contents, so that what was made of it can be kept.
 
     Attributes:
         keys: of the memory.
