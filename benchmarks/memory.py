@@ -10,13 +10,11 @@ questions, and reported on the rest. LongMemEval's questions share a history by 
 as in its S. Peers search the same messages, a long one in the memory's windows, each by its best
 window. A question counts where any turn that it names is among what fits the budget, the best
 first; those without an answer are the abstention's alone. Vectors come from the project's store.
-`--letta` puts the lists that Letta has published beside ours, on the same questions.
+The lists that Letta has published stand beside ours, on the same questions.
 """
 
 import argparse
 import itertools
-import json
-import lzma
 import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +45,9 @@ BUDGETS = (400, 800)
 # What is tried: the cosine's share, and shares of the neighbours in both scores.
 _SHARES = ((), (0.2, 0.1), (0.4, 0.2), (0.6, 0.3))
 GRID = {"alpha": (0.3, 0.4, 0.5, 0.6, 0.7), "near_cosines": _SHARES, "near_words": _SHARES}
-THRESHOLDS = Path(__file__).parents[1] / "memrepro/memory/thresholds.yaml"
+PACKAGE = Path(__file__).parents[1] / "memrepro"
+THRESHOLDS = PACKAGE / "memory/thresholds.yaml"
+LETTA = PACKAGE / "retrieve/outside/letta-locomo-5.tsv"
 
 
 class Listed(NamedTuple):
@@ -290,12 +290,11 @@ def calibrate(histories: Sequence[History], encoder: Encoder, name: str) -> floa
     return least
 
 
-def published(path: Path) -> dict[str, list[str]]:
-    """Question → the turns that Letta gave for it, the best first."""
-    with lzma.open(path, "rt") as file:
-        rows = [json.loads(line) for line in file]
-    turns = {row["question_id"]: row.get("retrieved_turn_ids", []) for row in rows}
-    return {key: [f"{key.partition(':')[0]}:{turn}" for turn in turns[key]] for key in turns}
+def published() -> dict[str, list[str]]:
+    """LoCoMo's question → the turns that Letta has published for it, the best first."""
+    rows = [line.split("\t") for line in LETTA.read_text().splitlines()]
+    return {key: [f"{key.rpartition('-q')[0]}:{turn}" for turn in turns.split()]
+            for key, turns in rows}  # fmt: skip
 
 
 def main() -> None:
@@ -307,7 +306,6 @@ def main() -> None:
     parser.add_argument("--encoder", help=f"default: {ENCODER}; of --speed: none, hashed words")
     parser.add_argument("--choose", action="store_true", help="try settings on the first half")
     parser.add_argument("--calibrate", action="store_true", help="write thresholds.yaml by it")
-    parser.add_argument("--letta", type=Path, help="its published results (.jsonl.xz) of LoCoMo")
     parser.add_argument("--speed", type=int, nargs="+", metavar="SEGMENTS")
     arguments = parser.parse_args()
     if arguments.mirror:
@@ -325,7 +323,7 @@ def main() -> None:
             print(f"{name}: {calibrate(histories, encoder, name)}")
         if first:
             return
-        letta = published(arguments.letta) if arguments.letta else {}
+        letta = published()
         both = [found_by_all(history, encoder, letta) for history in histories]
         rows = pd.DataFrame([row for some, _ in both for row in some])
         sure = pd.DataFrame([row for _, some in both for row in some])

@@ -54,7 +54,7 @@ def locomo(path: Path, first: bool) -> Iterator[History]:
             turns = {f"{name}:D{a}:{b}" for e in qa["evidence"] for a, b in _TURN.findall(e)}
             answerable = qa["category"] != _ADVERSARIAL
             gold = frozenset(turns & here)
-            questions.append(Question(f"{name}:{number}", qa["question"], end, gold, answerable))
+            questions.append(Question(f"{name}-q{number}", qa["question"], end, gold, answerable))
         yield History("LoCoMo", name, chat, questions)
 
 
