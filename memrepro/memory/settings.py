@@ -1,7 +1,7 @@
 """The settings of a memory, named, and what a search gives.
 
 `AS_PRINTED` is the document's design. `EVERYTHING` is what people are given: every message stays
-where a search finds it. Its values were chosen on LoCoMo's conversations 1-4 (`docs/memory.md`).
+where a search finds it. `benchmarks/memory.py --choose` tries its values (`docs/memory.md`).
 """
 
 from collections.abc import Mapping
