@@ -128,7 +128,7 @@ def edit_fact(memory: TieredMemory, fact_id: str, text: str, now: float) -> None
 
 def delete_fact(memory: TieredMemory, fact_id: str) -> None:
     """Delete a fact with its history; the messages that said it stay."""
-    with memory.changing(purge=True) as change:
+    with memory.changing(facts=True, purge=True) as change:
         cold.forget(change.db, fact_id)
 
 

@@ -350,7 +350,7 @@ class Journal:
             try:
                 # The index keeps the words of deleted rows until its parts are merged.
                 for table in ("words", "fact_words"):
-                    self.connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+                    self.connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
                 self.connection.execute("VACUUM")
                 held, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:

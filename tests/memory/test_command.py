@@ -9,6 +9,8 @@ from memrepro.errors import MemreproError
 from memrepro.memory.actions import read_messages
 from memrepro.memory.command import add_commands
 from memrepro.memory.folders import user_folder
+from memrepro.rehearse.server import Content, serving
+from tests.memory.store_made import all_bytes
 
 LINES = [
     {"message_id": "m1", "speaker": "user", "at": "2023-05-08T13:56", "text": "I live in Oslo"},
@@ -79,6 +81,39 @@ def test_a_text_is_added_facts_change_and_are_forgotten(run):
     assert "Oslo" not in run("list", "messages")
     with pytest.raises(MemreproError, match="name a file, or give --text"):
         run("add")
+
+
+def test_a_model_behind_an_endpoint_makes_the_facts_and_keeps_no_record(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    towns = {"Bergen": "J'habite à Bergen", "Oslo": "Maintenant je vis à Oslo"}
+
+    def reply(messages):
+        asked = json.loads(messages[-1]["content"])
+        if "new" in asked:
+            assert [known["text"] for known in asked["known"]] == ["The user lives in Bergen."]
+            return json.dumps({"operation": "update", "fact": 1})
+        return json.dumps({"facts": [
+            {"text": f"The user lives in {town}.", "category": "fact", "confidence": 1.0,
+             "quote": said}
+            for town, said in towns.items() if said in asked["conversation"]
+        ]})  # fmt: skip
+
+    entry = tmp_path / "local.yaml"
+    with serving(Content(reply=reply)) as server:
+        endpoint = {"url": server.url, "tries": 1}
+        entry.write_text(json.dumps({"model": "local", "revision": "1", "endpoint": endpoint}))
+        for said in towns.values():
+            run("add", "--text", said, "--model", str(entry))
+    assert [fact["text"] for fact in run("facts", "--json")] == ["The user lives in Oslo."]
+    history = run("facts", "--history", "The user lives in Oslo.", "--json")
+    assert [change["operation"] for change in history] == ["add", "update"]
+    # The endpoint is gone: what is said is kept, and its facts are made later.
+    run("add", "--text", "I like jazz", "--model", str(entry))
+    counts = {row["counter"]: row["count"] for row in run("metrics", "--json")}
+    assert (counts["stored"], counts["facts_failed"]) == (3, 1)
+    assert "I like jazz" in run("facts")
+    run("forget", towns["Bergen"])
+    assert b"Bergen" not in all_bytes(tmp_path / "root")
 
 
 def test_a_person_is_in_control(filled, tmp_path):

@@ -138,7 +138,7 @@ class Killed(BaseException):
     """Stands for a kill: nothing after it runs."""
 
 
-@pytest.mark.parametrize("step", ["rewrite", "scrub", "level"])
+@pytest.mark.parametrize("step", ["rewrite", "scrub", "change"])
 def test_a_deletion_that_was_interrupted_is_finished_at_the_next_opening(
     tmp_path, monkeypatch, step
 ):
@@ -146,7 +146,7 @@ def test_a_deletion_that_was_interrupted_is_finished_at_the_next_opening(
     owner, name = {
         "rewrite": (VectorIndex, "rewrite"),
         "scrub": (Journal, "scrub"),
-        "level": (VectorIndex, "level"),
+        "change": (VectorIndex, "change"),
     }[step]
 
     def killed(*_):
