@@ -23,9 +23,9 @@ from memrepro.data.reading import (
     minute,
     not_too_deep,
     uncollected,
-    whole_texts,
 )
 from memrepro.errors import MemreproError
+from memrepro.files.given import without_halves
 
 DUPLICATES = ("first", "last")
 
@@ -246,7 +246,7 @@ def _parsed(data: memoryview) -> Any:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
         # It refuses half a surrogate pair, which the standard library does not.
-        return whole_texts(json.loads(bytes(data).decode()), "an instance")
+        return without_halves(json.loads(bytes(data).decode()))
 
 
 def _piece(instance: Mapping[str, Any], duplicates: str) -> Piece:

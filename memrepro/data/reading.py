@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memrepro.errors import MemreproError
-from memrepro.files import atomic
+from memrepro.files import given
 
 SHARE = 0.01
 COUNT = 5
@@ -26,7 +26,8 @@ Skipped = list[tuple[str, str]]
 def damaged(said: str) -> MemreproError:
     """The error for a file whose structure is broken."""
     return MemreproError(
-        f"{said}; the file is not of this edition or is damaged: delete it and fetch it anew"
+        f"{said}; the file is not of this edition or is damaged: fetch it anew, or repair it if it "
+        "is your own"
     )
 
 
@@ -50,17 +51,11 @@ def check_skipped(skipped: Sequence[tuple[str, str]], total: int, where: str) ->
 
 
 def json_list(path: Path) -> list[Any]:
-    """The list that a JSON file holds, its texts as `whole_texts` has them."""
-    value = whole_texts(atomic.read_json(path), str(path))
+    """The list that a JSON file holds."""
+    value = given.read_json(path)
     if not isinstance(value, list):
         raise damaged(f"{path} is a {type(value).__name__}, no list")
     return value
-
-
-def whole_texts(value: Any, item: str) -> Any:
-    """A JSON value with '?' for half a surrogate pair, which UTF-8 cannot hold (as yajl has it)."""
-    with not_too_deep(item):
-        return _whole(value)
 
 
 @contextmanager
@@ -89,21 +84,6 @@ def uncollected(items: Iterator[T]) -> Iterator[T]:
             if enabled:
                 gc.enable()
         yield item
-
-
-def whole_text(text: str) -> str:
-    """The same of one text."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return whole_text(value)
-    if isinstance(value, list):
-        return [_whole(one) for one in value]
-    if isinstance(value, dict):
-        return {_whole(key): _whole(one) for key, one in value.items()}
-    return value
 
 
 def value_of(value: Any, key: str, kind: type, item: str) -> Any:
