@@ -98,9 +98,9 @@ def value_of(value: Any, key: str, kind: type, item: str) -> Any:
 
 
 def minute(said: Any, form: str = "") -> str:
-    """A date of the data as ISO 8601 to the minute, or '' if it is not in that form (ISO 8601)."""
+    """A date of a form (ISO 8601) as ISO 8601 to the minute, as its clock had it; '' if of none."""
     try:
         date = datetime.strptime(said, form) if form else datetime.fromisoformat(said)
-        return date.isoformat(timespec="minutes")
+        return date.replace(tzinfo=None).isoformat(timespec="minutes")
     except (TypeError, ValueError):
         return ""

@@ -37,7 +37,8 @@ def read_text(path: Path) -> str:
     """
     try:
         if not path.is_file():
-            raise MemreproError(f"{path} is no file: {remedy(path)}")
+            what = "is no file" if path.exists() else "is missing"
+            raise MemreproError(f"{path} {what}: {remedy(path)}")
         data = path.read_bytes()
         if data.startswith(_GZIP):
             with gzip.open(path) as packed:

@@ -16,7 +16,8 @@ def add_to(add: Add) -> None:
         "score", _score, "evaluate rankings made elsewhere, beside all committed runs",
         more="A run is TREC's six columns, .jsonl (query_id and ranked, or query_id, doc_id, rank "
         "or score), .csv or .parquet with these columns, or .json (query, doc, score). What is "
-        "wrong with a file is named and counted, and the exit status is then 1. Tables and a page go to build/score/<data set>/.",
+        "wrong with a file is named and counted, and the exit status is then 1. Tables and a page "
+        "go to build/score/<data set>/.",
     )  # fmt: skip
     score.add_argument("runs", metavar="RUN", nargs="+", type=Path)
     score.add_argument(

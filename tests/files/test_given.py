@@ -50,7 +50,7 @@ def test_the_cells_of_a_table_are_the_same_whatever_parts_them(tmp_path, comma):
         (b"ok\ncaf\xe9", "is not in UTF-8 from byte 6 on, in line 2: save it as UTF-8"),
         (b"\x1f\x8b\x08no", "cannot be read"), (gzip.compress(b"{}" * 99)[:20], "cannot be read"),
         (b'{"a": 1}\n{"a": ', "line 2: no JSON"), (b"9" * 5000, "line 1: no JSON"),
-        (None, "is no file: name a file that is there"),
+        (None, "is missing: name a file that is there"),
     ],
 )  # fmt: skip
 def test_what_is_no_such_text_is_one_sentence_that_deletes_nothing(tmp_path, content, sentence):
