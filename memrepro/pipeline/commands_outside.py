@@ -1,11 +1,10 @@
 """The commands for rankings made elsewhere: score and export."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from memrepro.evaluate.metrics import METRICS
-from memrepro.pipeline.printing import Add, print_json, print_table
+from memrepro.pipeline.printing import Add, print_json, print_table, warn
 
 _LEVELS = ("session", "round", "turn")
 
@@ -77,7 +76,7 @@ def _score(arguments: argparse.Namespace) -> int:
         print_table(shown.round(4))
         print(f"\npage and tables: {index}")
     for problem in problems:
-        print(f"memrepro: {problem}", file=sys.stderr)
+        warn(problem)
     return 1 if problems else 0
 
 
