@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, Protocol, TextIO
+from typing import Any, Protocol, TextIO, cast
 
 import pandas as pd
 
@@ -51,24 +51,14 @@ def warn(text: str) -> None:
     print(f"memrepro: {MemreproError(text)}", file=sys.stderr)
 
 
-class _Plain(io.TextIOBase):
+class _Plain:
     """A stream to which only lines of printable characters are written."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        self._stream.write("\n".join(map(printable, text.split("\n"))))
-        return len(text)
-
-    def flush(self) -> None:
-        self._stream.flush()
-
-    def isatty(self) -> bool:
-        return self._stream.isatty()
-
-    def fileno(self) -> int:
-        return self._stream.fileno()
+        return self._stream.write("\n".join(map(printable, text.split("\n"))))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -88,7 +78,7 @@ def plain_output() -> Iterator[None]:
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
     try:
-        with redirect_stdout(_Plain(stream)):
+        with redirect_stdout(cast(TextIO, _Plain(stream))):
             try:
                 yield
             finally:

@@ -1,7 +1,9 @@
 """The command line: help, tables, JSON, and exit codes."""
 
 import json
+import os
 import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -59,3 +61,31 @@ def test_repro_hands_the_cluster_s_address_to_its_stages(monkeypatch, capsys):
     stage = ["repro", "verify@sample"]
     addresses = ["head:6379", "", "named:6379", "head:6379"]
     assert asked == [(stage, address) for address in addresses]
+
+
+@pytest.mark.parametrize("command", [["datasets"], ["experiments", "--json"]])
+def test_an_output_that_cannot_be_written_is_one_sentence(command):
+    """/dev/full answers every write with ENOSPC; most of it is written as the process ends."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "memrepro", *command],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr == (
+        "memrepro: the output was not written (No space left on device): write it elsewhere\n"
+    )
+
+
+def test_what_a_terminal_cannot_show_is_its_escape():
+    code = (
+        "from memrepro.pipeline.printing import plain_output\n"
+        "with plain_output():\n    print('é − \\x1b[31m \\udcff')"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert ran.stdout == "\\xe9 \\u2212 \\x1b[31m \\udcff\n"
