@@ -135,5 +135,7 @@ def test_a_line_that_is_no_message_is_named(tmp_path, lines, error):
     path.write_bytes(lines if isinstance(lines, bytes) else lines.encode())
     with pytest.raises(MemreproError, match=error):
         read_messages(path)
-    with pytest.raises(MemreproError, match="cannot be read"):
+    with pytest.raises(MemreproError, match="is missing: name a file that is there"):
         read_messages(tmp_path / "none")
+    (tmp_path / "bom.jsonl").write_bytes(b"\xef\xbb\xbf" + json.dumps(LINES[0]).encode() + b"\r\n")
+    assert read_messages(tmp_path / "bom.jsonl")[0].message_id == LINES[0]["message_id"]

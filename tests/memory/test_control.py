@@ -214,7 +214,8 @@ def test_a_memory_on_a_read_only_mount_is_read(tmp_path, closed):
     read = "\n".join([
         "from pathlib import Path", "from tests.memory.store_made import opened",
         f"with opened(Path({str(tmp_path)!r}), mode='read') as memory:",
-        f"    print(len(memory.journal.messages()), memory.search('I own item3', {NOW}).items[0].text)",
+        f"    found = memory.search('I own item3', {NOW}).items",
+        "    print(len(memory.journal.messages()), found[0].text)",
     ])  # fmt: skip
     mounted = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,ro {tmp_path}"
     shell = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
