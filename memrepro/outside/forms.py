@@ -103,8 +103,8 @@ def qrel_rows(path: Path) -> list[Qrel]:
         return _each(path, "question", enumerate(content.items(), 1), _qrels_of_pair, _QRELS)
     if form in (".json", *_LINES):
         return _each(path, "line", numbered_json_lines(path), _qrels_of_object, _QRELS)
-    if rows := _headed(path, form, ("query_id", "doc_id", "score")):
-        return _each(path, "line", rows, _qrel_of_cells, _QRELS)
+    if headed := _headed(path, form, ("query_id", "doc_id", "score")):
+        return _each(path, "line", headed, _qrel_of_cells, _QRELS)
     rows = table_rows(path) if form in _TABLES else []
     if not rows or len(rows[0][1]) == 1:
         rows = list(_words(path))
@@ -263,4 +263,4 @@ def _parquet(path: Path) -> _Numbered:
     if "setting" in table and (n := table["setting"].astype(str).nunique()) > 1:
         raise MemreproError(f"{path} is a sweep of {n} settings: keep one")
     kept = [name for name in Row._fields if name in columns]
-    return enumerate(table[kept].to_dict("records"), start=1)  # type: ignore[return-value]
+    yield from enumerate(table[kept].to_dict("records"), start=1)
