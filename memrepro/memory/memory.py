@@ -20,7 +20,6 @@ from memrepro.memory.folders import (
     DELETED,
     being_made,
     check_message,
-    check_time,
     lock,
     user_folder,
 )
@@ -40,6 +39,7 @@ from memrepro.memory.level import (
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import EVERYTHING, Added, Answer, Asked, Maintained, Settings
 from memrepro.memory.stretches import recut
+from memrepro.memory.times import check_time
 from memrepro.retrieve.tiered.keys.segments import Message
 
 Metadata = Mapping[str, Mapping[str, object]]
@@ -103,7 +103,7 @@ class TieredMemory:
             if vectors.exists() and not (journal.is_file() and journal.stat().st_size):
                 raise MemreproError(
                     f"{journal} is gone or empty, and its vectors are there: restore the file, or "
-                    "delete the folder and import an export"
+                    "import an export under another user's name"
                 )
             if not self._writes and not journal.is_file():
                 raise MemreproError(f"there is no memory in {self.folder}: open it to write")

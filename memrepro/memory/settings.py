@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
-from memrepro.memory.folders import LONGEST, check_time, is_unicode
+from memrepro.memory.folders import LONGEST, is_unicode
+from memrepro.memory.times import check_time
 from memrepro.retrieve.tiered.keys.segments import LOOKAHEAD, Segmentation
 from memrepro.text.dates import TimeRange
 

@@ -12,7 +12,7 @@ import pandas as pd
 from memrepro import __version__
 from memrepro.audit import __main__ as audit
 from memrepro.errors import MemreproError
-from memrepro.pipeline.printing import Action, print_table
+from memrepro.pipeline.printing import Action, plain_output, print_table, warn
 
 
 def _repro(arguments: argparse.Namespace) -> int:
@@ -128,11 +128,11 @@ def _verify(arguments: argparse.Namespace) -> int:
 
     other = published.differences(arguments.profile)
     for row in other.itertuples():
-        print(f"memrepro: {row.file}: {row.state}  {row.stage}".rstrip(), file=sys.stderr)
+        warn(f"{row.file}: {row.state}  {row.stage}".rstrip())
     print_table(verify.check(arguments.profile), arguments.json)
     if len(other):
         declared = "; declared" if arguments.declared else ""
-        print(f"memrepro: {len(other)} files are not as published{declared}", file=sys.stderr)
+        warn(f"{len(other)} files are not as published{declared}")
     return 0 if other.empty or arguments.declared else 1
 
 
@@ -206,12 +206,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 only when all is well, 1 with one sentence for what is wrong."""
     given = list(sys.argv[1:] if argv is None else argv)
     try:
-        # Alone, the audit needs none of the libraries that the other commands import.
-        if given[:1] == ["audit"]:
-            return audit.run(audit.parser().parse_args(given[1:]))
-        arguments = _parser().parse_args(given)
-        status: int = arguments.action(arguments)
-        return status
+        with plain_output():
+            # Alone, the audit needs none of the libraries that the other commands import.
+            if given[:1] == ["audit"]:
+                return audit.run(audit.parser().parse_args(given[1:]))
+            arguments = _parser().parse_args(given)
+            status: int = arguments.action(arguments)
+            return status
     except MemreproError as error:
         print(f"memrepro: {error}", file=sys.stderr)
         return 1
@@ -228,7 +229,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 1
     except BrokenPipeError:  # as in `| head`: nobody reads on
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         print("memrepro: stopped; run the same command again to go on", file=sys.stderr)

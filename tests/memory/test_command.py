@@ -120,6 +120,12 @@ def test_a_person_is_in_control(filled, tmp_path):
     filled("maintain", "--now", "2023-06-01")
     facts = filled("list", "facts", "--json")
     oslo = next(fact for fact in facts if "Oslo" in fact["text"])
+    before = filled("list", "facts")
+    for now in ("1717200000000", "1e300", "inf", "nan", "0001-01-01", "9999-12-31T23:59:59-14:00"):
+        for command in (("edit", "--fact", oslo["fact_id"], "no"), ("maintain",), ("search", "a")):
+            with pytest.raises(MemreproError, match="is not in the years 1900 to 2099"):
+                filled(*command, "--now", now)
+    assert filled("list", "facts") == before
     filled("edit", "--fact", oslo["fact_id"], "I live in Rome")
     assert "I live in Rome" in filled("list", "facts")
     filled("delete", "--fact", oslo["fact_id"])
@@ -156,6 +162,7 @@ def test_a_person_is_in_control(filled, tmp_path):
         ('\n{"message_id": "m", "speaker": "u", "at": 1}', "line 2 of .* must have message_id"),
         ('{"message_id": "m", "speaker": "u", "at": 1, "text": "a", "x": 1}', "nothing else"),
         ('{"message_id": "m", "speaker": "u", "at": true, "text": "a"}', "True is no time"),
+        ('{"message_id": "m", "speaker": "u", "at": 1e999, "text": "a"}', "line 1 of .* the years"),
     ],
 )
 def test_a_line_that_is_no_message_is_named(tmp_path, lines, error):
@@ -163,5 +170,7 @@ def test_a_line_that_is_no_message_is_named(tmp_path, lines, error):
     path.write_bytes(lines if isinstance(lines, bytes) else lines.encode())
     with pytest.raises(MemreproError, match=error):
         read_messages(path)
-    with pytest.raises(MemreproError, match="cannot be read"):
+    with pytest.raises(MemreproError, match="is missing: name a file that is there"):
         read_messages(tmp_path / "none")
+    (tmp_path / "bom.jsonl").write_bytes(b"\xef\xbb\xbf" + json.dumps(LINES[0]).encode() + b"\r\n")
+    assert read_messages(tmp_path / "bom.jsonl")[0].message_id == LINES[0]["message_id"]

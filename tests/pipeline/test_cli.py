@@ -129,3 +129,31 @@ def test_an_archive_without_git_says_what_runs_in_it(checkout):
     (checkout / ".git").rmdir()
     with pytest.raises(MemreproError, match=r"DVC runs stages in one alone: run `git init` there"):
         dvc.repro("all", os.environ)
+
+
+@pytest.mark.parametrize("command", [["datasets"], ["experiments", "--json"]])
+def test_an_output_that_cannot_be_written_is_one_sentence(command):
+    """/dev/full answers every write with ENOSPC; most of it is written as the process ends."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "memrepro", *command],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr == (
+        "memrepro: the output was not written (No space left on device): write it elsewhere\n"
+    )
+
+
+def test_what_a_terminal_cannot_show_is_its_escape():
+    code = (
+        "from memrepro.pipeline.printing import plain_output\n"
+        "with plain_output():\n    print('é − \\x1b[31m \\udcff')"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert ran.stdout == "\\xe9 \\u2212 \\x1b[31m \\udcff\n"
