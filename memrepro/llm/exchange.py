@@ -100,7 +100,7 @@ def post(client: httpx.Client, url: str, body: Any, longest: float) -> Reply:
 
     def note(event: str, info: Mapping[str, Any]) -> None:
         stream = info.get("return_value")  # a connection is made, as it is or under TLS
-        if hasattr(stream, "get_extra_info"):
+        if stream is not None and hasattr(stream, "get_extra_info"):
             sockets.append(stream.get_extra_info("socket"))
 
     late = threading.Event()

@@ -192,7 +192,7 @@ def state(path: str) -> str:
 def is_as_recorded(out: Mapping[str, Any]) -> bool:
     """Whether a stage's output, a file or a whole folder, has the hash that dvc.lock has for it."""
     path = root() / out["path"]
-    return path.exists() and dvc_hash(path) == out["md5"]
+    return path.exists() and dvc_hash(path) == str(out["md5"])
 
 
 def dvc_hash(path: Path) -> str:

@@ -62,7 +62,8 @@ def bm25_scores(
 def share_of_best(scores: Doubles) -> Doubles:
     """Each score as a share of its row's greatest; 0 in a row that has none above 0."""
     best = scores.max(axis=1, keepdims=True)
-    return np.divide(scores, best, out=np.zeros_like(scores), where=best > 0)
+    shares: Doubles = np.divide(scores, best, out=np.zeros_like(scores), where=best > 0)
+    return shares
 
 
 # A sweep over the weight of the cosine asks for the same BM25 again and again.

@@ -21,10 +21,9 @@ def run(profile: str) -> StageResult:
         load_qrels(paths.qrels(profile, source.QUESTIONS), "session")[0],
         paths.labelled(profile),
     )
-    of_abstentions = read_table(paths.types(profile, source.QUESTIONS)).set_index("query_id")[
-        "type"
-    ]
-    found = source.counts(paths.raw(source.FOLDER), {**kinds, **of_abstentions.to_dict()})
+    types = read_table(paths.types(profile, source.QUESTIONS))
+    of_abstentions = dict(zip(types["query_id"], types["type"], strict=True))
+    found = source.counts(paths.raw(source.FOLDER), {**kinds, **of_abstentions})
     if found is not None:
         write_table(target, found)
     elif not target.is_file():
