@@ -25,11 +25,16 @@ from memrepro.files.atomic import read_yaml
 
 KEYS: Mapping[str, str] = {
     "source": "document and table",
+    "file": "where a reader found it",
+    "line": "of that file, from 1",
+    "label": "by which the text refers to it",
     "section": "where it stands",
     "caption": "as printed",
     "bold": "row → the columns whose cells are set in bold",
     "underlined": "row → the columns whose cells are underlined",
     "starred": "row → the columns whose cells have a mark of significance",
+    "stars": "row → column → how many stars it has",
+    "note": "what stands below it, such as what its stars mean",
     "columns": "the heads, nested ones spelled out",
     "rows": "row → its cells, as printed",
     "notes": "findings of whoever copied it",
@@ -87,6 +92,16 @@ class Table:
     def source(self) -> str:
         """Document and table, for people."""
         return str(self.reading.get("source", self.name))
+
+    @property
+    def place(self) -> str:
+        """Where to find it, for people: file, line, label and caption, as far as they are known."""
+        known = self.reading
+        if not (file := known.get("file")):
+            return self.source
+        line = f":{known['line']}" if known.get("line") else ""
+        named = ", ".join(str(known[key]) for key in ("label", "caption") if known.get(key))
+        return f"{file}{line}" + (f" ({named})" if named else "")
 
     def cells(self) -> Iterator[tuple[str, str, str]]:
         """Row, column and string of every cell, row by row."""
