@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from memrepro.audit.schema import checked
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
 
@@ -198,6 +199,8 @@ def table_of(document: str, name: str, entry: Any, path: str = "") -> Table:
     for key in _NEEDED:
         if not entry.get(key):
             raise MemreproError(f"{where} has no {key!r}: it must have {' and '.join(_NEEDED)}")
+    if not isinstance(entry["columns"], list):
+        raise MemreproError(f"{where}: columns must be a list of heads, not {entry['columns']!r}")
     columns = [str(column) for column in entry["columns"]]
     if len(set(columns)) < len(columns):
         raise MemreproError(f"{where} names a column twice: spell nested heads out")
@@ -205,7 +208,8 @@ def table_of(document: str, name: str, entry: Any, path: str = "") -> Table:
     if not isinstance(entry["rows"], Mapping):
         raise MemreproError(f"{where}: rows must map each row's name to its list of cells")
     rows = {str(r): _row(where, str(r), cells, columns, kept) for r, cells in entry["rows"].items()}
-    reading = {key: value for key, value in entry.items() if key not in _NEEDED}
+    beside = {key: value for key, value in entry.items() if key not in _NEEDED}
+    reading = checked(where, beside, columns, KEYS)
     if set(_CLAIM) <= {*columns}:
         reading["formulas"] = {**_claimed(entry["rows"], columns), **reading.get("formulas", {})}
     _check_n(where, reading.get("n"))
@@ -246,5 +250,5 @@ def _check_n(where: str, n: Any) -> None:
     for size in n.values() if isinstance(n, Mapping) else [n]:
         if isinstance(size, Mapping):
             _check_n(where, size)
-        elif size is not None and (not isinstance(size, int) or size < 1):
+        elif size is not None and (type(size) is not int or size < 1):
             raise MemreproError(f"{where}: n is {size!r}; it must be a whole number of at least 1")

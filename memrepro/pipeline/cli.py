@@ -15,6 +15,13 @@ from memrepro.audit import __main__ as audit
 from memrepro.errors import MemreproError
 from memrepro.pipeline.printing import Action, print_table
 
+_ALONE = """usage: memrepro audit [-h] [--json] … FILE
+
+  audit   check the printed numbers of a paper's tables (memrepro audit --help)
+
+Only the audit is installed here. All other commands (repro, verify, why, score, memory, …) need
+pip install 'memrepro[pipeline]'."""
+
 
 def _repro(arguments: argparse.Namespace) -> int:
     from memrepro.cluster.workers import VARIABLE, address, opened
@@ -222,6 +229,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "memrepro").startswith("memrepro"):
             raise
+        if given[:1] in (["-h"], ["--help"]):
+            print(_ALONE)
+            return 0
         print(
             f"memrepro: {error.name!r} is not installed, which all commands but `audit` need: "
             "pip install 'memrepro[pipeline]'",
