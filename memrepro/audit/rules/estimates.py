@@ -272,6 +272,10 @@ def stars(table: Table) -> Iterator[Finding]:
     the brackets hold standard errors, and not t, is told by them or by most cells too.
     """
     known: Mapping[str, Mapping[str, int]] = table.reading.get("stars", {})
+    counted = bool(known)
+    if not counted:  # that there are some, and not how many
+        marked = table.reading.get("starred", {})
+        known = {row: dict.fromkeys(columns, 1) for row, columns in marked.items()}
     note = f"{table.reading.get('note', '')} {table.reading.get('caption', '')}"
     if not known or (_P_BELOW.search(note) and not _ERROR_BELOW.search(note)):
         return
@@ -287,6 +291,7 @@ def stars(table: Table) -> Iterator[Finding]:
     tried = []
     for said, form in forms:
         for levels in [legend] if legend else _LEVELS:
+            levels = levels if counted else {1: max(levels.values())}
             made = []
             for row, column, shown, estimate, below in pairs:
                 if span := form(estimate, below):
