@@ -32,6 +32,8 @@ from memrepro.audit.tables import Table
 
 _NUMBER = re.compile(r"[-+−]?\d+(?:\.\d+)?%?")
 _TEST = re.compile(r"\bt\((\d+)\)\s*=\s*(-?\d+\.\d+),\s*p\s*=\s*(0?\.\d{2,3})")
+_TOTAL = re.compile(r"\btotal\b|\bsum\b|\ball\b|\boverall\b")
+_AVERAGE = re.compile(r"\bavg|average|\bmean\b|\boverall\b|\ball\b")
 _PORTION = re.compile(r"(\d+)\s*\((\d{1,2}(?:\.\d+)?)\s*\\?%\)")
 Cells = dict[tuple[str, str], str]
 
@@ -72,10 +74,10 @@ def relations(table: Table) -> Iterator[tuple[str, list[tuple[str, str]], tuple[
             name = target.lower()
             if re.search(r"Δ|δ|diff|gain|impro|delta|change", name):
                 tried += [("delta", [a, b]) for a, b in permutations(others, 2)]
-            if re.search(r"\btotal\b|\bsum\b", name):
-                tried.append(("total", others))
-            if re.search(r"\bavg|average|\bmean\b", name):
-                tried.append(("average", others))
+            group = [o for o in others if o.rpartition(", ")[0] == target.rpartition(", ")[0]]
+            for pattern, kind in ((_TOTAL, "total"), (_AVERAGE, "average")):
+                if pattern.search(name):
+                    tried += [(kind, own) for own in (others, group) if len(own) > 1]
             if re.search(r"\bF-?1?\b", target) and len(others) > 1:
                 tried += [("F1", [a, b]) for a, b in permutations(others, 2) if a < b]
             for kind, parts in tried:

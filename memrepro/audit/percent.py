@@ -49,7 +49,9 @@ def _is_percent(table: Table, column: str, rows: Sequence[str]) -> bool:
         return False
     if not all(map(_level, numbers)) or max(n.value for n in numbers) <= 1:
         return False
-    if all(n.step == 1 for n in numbers) and not any(n.unit == "%" for n in numbers):
+    # Whole numbers are counts or ranks, also where one of them has a slip.
+    decimal = sum(n.step < 1 or n.unit == "%" for n in numbers)
+    if 3 * decimal < len(numbers):
         return False
     counted = entry_of(table, rows[0], column, "").metric in ("recall", "accuracy")
     # A number up to ten may be a rating, a length or a loss as well.

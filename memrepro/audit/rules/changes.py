@@ -23,8 +23,9 @@ from memrepro.audit.rules.heads import group_of
 from memrepro.audit.tables import Table
 
 CHANGE = re.compile(
-    r"Δ|δ|\\Delta|\b(?:diff(?:erence)?s?|gains?|impr(?:ovement)?s?|imp\.|changes?|delta|uplift"
-    r"|drops?|decrease|increase|reduction|(?:abs|rel)(?:olute|ative|\.)?)\b",
+    r"Δ|δ|\\Delta|(?<![A-Za-z])(?:diff(?:erence)?s?|gains?|impr(?:ovement)?s?|imp\.|changes?"
+    r"|delta|uplift"
+    r"|drops?|decrease|increase|reduction|(?:abs|rel)(?:olute|ative|\.)?)(?![A-Za-z])",
     re.I,
 )
 _OF_CELL = re.compile(

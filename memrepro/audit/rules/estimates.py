@@ -215,9 +215,17 @@ def _against_p(
                 table.document, table.name, "interval and p", f"{row}, {p}", cells[p],
                 f"p from {low:.3g} to {high:.3g}",
                 f"[{ends.low:g}, {ends.high:g}] and p {cells[p]}",
-                FAILS, LIKELY if not ok and good >= _TELLING else WEAK,
+                FAILS, LIKELY if not ok and good >= _TELLING and not _one_sided(cells[p], low, high)
+                else WEAK,
                 f"if it is a 95 % interval of the same test, as {good} of {len(compared)} are", 2,
             )  # fmt: skip
+
+
+def _one_sided(shown: str, low: float, high: float) -> bool:
+    """Whether a one-sided p, of either side, would agree."""
+    p = _p_in(shown)
+    value = float(p[0]) if p else 0.0
+    return _within(2 * value, low, high) or _within(2 * (1 - value), low, high)
 
 
 def _within(value: float, low: float, high: float) -> bool:
