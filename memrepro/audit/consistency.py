@@ -53,9 +53,6 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "shares": shares.stated,
     "sizes of parts": unstated.sizes,
     "ratio in a cell": portions.ratios,
-    "count and percent": portions.portions,
-    "share of counts": portions.columns,
-    "sum of n": portions.sums_of_n,
     "weighted whole": wholes.weighted,
     "searched whole": weights.searched,
     "whole rows": rows.rows,
@@ -64,8 +61,6 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "rises with k": shapes.falling,
     "gain with k": shapes.gains,
     "change in a column": changes.changes,
-    "change of two": changes.of_two,
-    "change in a cell": changes.in_cells,
     "same number in a row": shapes.same_in_row,
     "mixed digits": shapes.mixed,
     "half-life": shapes.half_lives,
@@ -76,6 +71,14 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "mean and deviation": grim.grimmer,
     "value in its interval": intervals.inside,
     "interval and n": intervals.widths,
+}
+# The same, of the table as printed: what is no share of questions.
+OF_PRINTED: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
+    "count and percent": portions.portions,
+    "share of counts": portions.columns,
+    "sum of n": portions.sums_of_n,
+    "change of two": changes.of_two,
+    "change in a cell": changes.in_cells,
     "estimates": estimates.statistics,
     "interval and estimate": estimates.in_one_cell,
     "stars": estimates.stars,
@@ -97,6 +100,9 @@ def findings(found: Sequence[Table]) -> list[Finding]:
         for rule, of_table in OF_TABLE.items():
             for table in shared:
                 made += _tried(rule, of_table, table)
+        for rule, of_printed in OF_PRINTED.items():
+            for table in own:
+                made += _tried(rule, of_printed, table)
         for rule, of_shares in OF_SHARES.items():
             made += _tried(rule, of_shares, shared)
         for rule, of_document in OF_DOCUMENT.items():

@@ -41,6 +41,7 @@ _BRACKETED = re.compile(r"[(\[]\s*(-?\d+(?:\.\d+)?)\s*[)\]]")
 _T_BELOW = re.compile(r"\bt[- ]?(?:stat|value|ratio)|z[- ]?(?:stat|value)", re.I)
 _ERROR_BELOW = re.compile(r"standard errors?|\bs\.?e\.?s?\b|std", re.I)
 _P_BELOW = re.compile(r"\bp[- ]?values?\b", re.I)
+_MEDIAN = re.compile(r"median|\bIQR\b|quartile|range|\bmin\b|\bHDI\b|credible|bootstrap", re.I)
 _TELLING, _MOST = 3, 0.75
 _LEVELS = ({1: 0.05, 2: 0.01, 3: 0.001}, {1: 0.1, 2: 0.05, 3: 0.01})
 
@@ -240,6 +241,8 @@ def in_one_cell(table: Table) -> Iterator[Finding]:
         if ends := interval_of(shown):
             groups.setdefault(column, []).append((row, table.rows[row], ends))
     for column, made in groups.items():
+        # A median lies anywhere in its quartiles.
+        made = [one for one in made if not _MEDIAN.search(f"{one[0]} {column}")]
         ratio = is_ratio(column) or is_ratio(str(table.reading.get("caption", "")))
         ratio = ratio and all(e.low > 0 for *_, e in made)
         middles = []

@@ -63,7 +63,7 @@ def best(table: Table) -> Iterator[Finding]:
         why = f"{len(good)} of {len(found)} {lines} mark the {name} so; the mark is read as that"
         yield tally(table, f"marked {name}", f"all {lines}", f"each mark is the {name}", len(good),
                     len(found), why, f" {lines}")._replace(sure=LIKELY)  # fmt: skip
-        apart = _of_some_rows(table, found)
+        apart = _of_some_rows(table, found) or _is_emphasis(table, found)
         for mark in found:
             if mark.end or mark.group:
                 continue
@@ -92,6 +92,13 @@ def _of_some_rows(table: Table, found: Sequence[_Mark]) -> bool:
         if len(kept) >= 3 and all(_holds_in(kept, mark) for mark in found):
             return True
     return False
+
+
+def _is_emphasis(table: Table, found: Sequence[_Mark]) -> bool:
+    """Whether one row has nearly all marks, and nearly all that it prints is marked."""
+    row, n = Counter(mark.row for mark in found).most_common(1)[0]
+    printed = sum(parse(shown) is not None for shown in table.rows[row].values())
+    return n == len(found) and 4 * n >= 3 * printed
 
 
 def _holds_in(rows: Mapping[str, Mapping[str, str]], mark: _Mark) -> bool:

@@ -7,7 +7,6 @@ table follow is taken, and a cell is told that follows none.
 import itertools
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK, Finding, tally
 from memrepro.audit.printed import Printed, parse
 from memrepro.audit.rules.evidence import Held, best_of, held, how_sure, told
 from memrepro.audit.rules.granularity import written
-from memrepro.audit.rules.heads import is_matrix
+from memrepro.audit.rules.heads import group_of, is_matrix
 from memrepro.audit.tables import Table
 
 _RATIO = re.compile(
@@ -110,41 +109,45 @@ def portions(table: Table) -> Iterator[Finding]:
     """'66 (55.0%)' against its N: a stated one, or the one that most cells of its line follow."""
     cells = {(r, c): p for r, c, s in table.cells() if (p := _portion(r, c, s))}
     lines: dict[tuple[str, str], list[_Portion]] = {}
-    for (row, column), one in cells.items():
-        for line in (("column", column), ("row", row), ("table", ""), *_blocks(row, column)):
+    for one in cells.values():
+        for line in _lines_of(one):
             lines.setdefault(line, []).append(one)
     believed: dict[tuple[str, str], tuple[int, int, int]] = {}
     for line, own in lines.items():
         if found := _number(table, line, own):
             believed[line] = found
-    seen: set[tuple[str, str]] = set()
-    for line, (n, good, of) in believed.items():
-        for one in lines[line]:
-            fits = [b for name, (b, *_) in believed.items() if one in lines[name] and _fits(one, b)]
-            if fits or (one.row, one.column) in seen or _adds_up(table, one, cells):
-                continue
-            seen.add((one.row, one.column))
-            where = line[1] or "the table"
-            yield Finding(
-                table.document, table.name, "count and percent", f"{one.row}, {one.column}",
-                one.shown, f"{100 * one.count / n:.4g}% of {n}, as {good} of {of} in {where} are",
-                f"{one.count} is {one.part:g}% of "
-                + (f"{one.least} to {one.most}" if one.least <= one.most else "no number"),
-                FAILS, LIKELY if good >= _TELLING or _N.search(where) else WEAK,
-                "if it is of the number that the other cells of its line follow", good + 1,
-            )  # fmt: skip
+    holds = 0
+    for one in cells.values():
+        own_lines = [(line, believed[line]) for line in _lines_of(one) if line in believed]
+        fits = any(_fits(one, n) for _, (n, *_) in own_lines)
+        holds += fits
+        if fits or not own_lines or _adds_up(one, cells):
+            continue
+        (_, where), (n, good, of) = own_lines[0]
+        yield Finding(
+            table.document, table.name, "count and percent", f"{one.row}, {one.column}",
+            one.shown,
+            f"{100 * one.count / n:.4g}% of {n}, as {good} of {of} in {where or 'the table'} are",
+            f"{one.count} is {one.part:g}% of "
+            + (f"{one.least} to {one.most}" if one.least <= one.most else "no number"),
+            FAILS, LIKELY if good >= _TELLING or _N.search(where) else WEAK,
+            "if it is of the number that the other cells of its line follow", good + 1,
+        )  # fmt: skip
     if believed:
-        holds = sum(any(_fits(o, n) for name, (n, *_) in believed.items() if o in lines[name])
-                    for o in cells.values())  # fmt: skip
         yield tally(table, "count and percent", "all", "each percentage is of one N a line",
                     holds, len(cells), "arithmetic on the cells")._replace(sure=LIKELY)  # fmt: skip
 
 
-def _blocks(row: str, column: str) -> Iterator[tuple[str, str]]:
-    """A group of rows within a column: 'Sex, male' and 'Sex, female' share an N."""
-    group = row.rpartition(", ")[0]
-    if group:
-        yield "column and group", f"{group}, {column}"
+def _lines_of(one: _Portion) -> Iterator[tuple[str, str]]:
+    """A cell's column, row, the table, and its group of rows within the column.
+
+    'Sex, male' and 'Sex, female' share an N.
+    """
+    yield "column", one.column
+    yield "row", one.row
+    yield "table", ""
+    if group := group_of(one.row):
+        yield "column and group", f"{group}, {one.column}"
 
 
 def _number(
@@ -158,7 +161,7 @@ def _number(
     stated = [int(n.replace(",", "")) for n in _N.findall(name)]
     if kind in ("column", "table"):
         stated += _rows_of_n(table, name)
-    tried = stated or sorted(Counter(n for o in told for n in (o.least, o.most)))
+    tried = stated or sorted({n for o in told for n in (o.least, o.most)})
     best = max(tried, key=lambda n: (sum(_fits(o, n) for o in told), -n), default=0)
     good = sum(_fits(o, best) for o in told)
     needed, most = (2, 0.5) if stated else (_TELLING, _MOST)
@@ -184,19 +187,15 @@ def _fits(one: _Portion, n: int) -> bool:
     return one.least <= n <= one.most or (not one.count and one.part == 0)
 
 
-def _adds_up(
-    table: Table, one: _Portion, cells: Mapping[tuple[str, str], _Portion]
-) -> bool:  # fmt: skip
+def _adds_up(one: _Portion, cells: Mapping[tuple[str, str], _Portion]) -> bool:
     """Whether a percentage is of the counts of its row, column or group together."""
-    for line in (
-        [o for o in cells.values() if o.row == one.row],
-        [o for o in cells.values() if o.column == one.column],
-        [o for o in cells.values()
-         if o.column == one.column and o.row.rpartition(", ")[0] == one.row.rpartition(", ")[0]],
-    ):  # fmt: skip
-        total = sum(o.count for o in line)
-        # A row of all of them stands among its parts.
-        if any(_fits(one, n) for n in (total, total - max(o.count for o in line), total // 2)):
+    in_row = [o for o in cells.values() if o.row == one.row]
+    in_column = [o for o in cells.values() if o.column == one.column]
+    in_group = [o for o in in_column if group_of(o.row) == group_of(one.row)]
+    for line in (in_row, in_column, in_group):
+        total, largest = sum(o.count for o in line), max(o.count for o in line)
+        # The whole of them may stand among its parts.
+        if any(_fits(one, n) for n in (total, total - largest, total // 2)):
             return True
     return False
 

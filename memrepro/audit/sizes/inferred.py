@@ -53,11 +53,13 @@ def inferred(tables: Sequence[Table]) -> Iterator[Finding]:
 def _believable(block: Block, found: Explained) -> bool:
     """Whether sizes are those of a test: none of a few questions, none at the end of the search.
 
-    More than one slip in ten cells is rather another set of questions in some of the rows.
+    More than one slip in a column, or in ten cells, is rather another set of questions in some of
+    the rows, or a column that is of something else.
     """
     sizes = [n for n in found.sizes if n]
-    slips = int((found.cells > _SLIP).sum())
-    return all(_FEWEST <= n < LARGEST for n in sizes) and slips <= max(1, len(block.cells) // 10)
+    slips = (found.cells > _SLIP).sum(axis=0)
+    few = int(slips.max()) <= 1 and int(slips.sum()) <= max(1, len(block.cells) // 10)
+    return few and all(_FEWEST <= n < LARGEST for n in sizes)
 
 
 def _stopped(left: Sequence[Block]) -> Finding:
