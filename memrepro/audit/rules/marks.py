@@ -17,6 +17,8 @@ _P = r"(?:^|[ ,])p(?:[- ]?values?)?$"
 _CHANGE = r"Δ|(?i:\b(?:diff(?:erence)?|gain|change|improvement|delta)\b)"
 # What rounding may do to the strength of a number.
 _ROOM = 1.1
+_RIVALS = 3  # numbers of which one is the best
+_FEW = 8  # marks of which one may stand elsewhere
 _TELLING = 3  # columns whose marks agree, from which on a mark means the best
 
 
@@ -73,7 +75,8 @@ def best(table: Table) -> Iterator[Finding]:
             )
             better = mark.told[usual] if usual else " or ".join(dict.fromkeys(mark.told.values()))
             way = {HIGH: " (higher is better)", LOW: " (lower is better)"}.get(usual, "")
-            sure = LIKELY if len(good) >= _TELLING and not apart else WEAK
+            few = len(found) - len(good) <= max(1, len(found) // _FEW)
+            sure = LIKELY if len(good) >= _TELLING and few and not apart else WEAK
             yield Finding(
                 table.document, table.name, f"marked {name}", f"{mark.row}, {mark.column}", shown,
                 f"the {name}: {better}{way}", shown, FAILS, sure, why, len(table.rows),
@@ -133,6 +136,8 @@ def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
         known = direction(line)
         for item in own if several else own[:1]:
             rivals = {i: values[i] for i in groups.get(item, values)} if several else values
+            if len(rivals) < _RIVALS:
+                continue
             row, column = places[item]
             yield _judged(table, line, item, (row, column), rivals, own, groups, values, known, at)
 
@@ -146,6 +151,9 @@ def _judged(
     at = min(at, len(levels) - 1)
     ends = {HIGH: levels[-1 - at], LOW: levels[at]}
     mine = {values[i] for i in own if i in rivals}
+    if levels[0] < 0 < levels[-1] and not known:  # of changes the nearest to 0 may be the best
+        near = sorted(levels, key=abs)
+        ends["zero"] = near[min(at, len(near) - 1)]
     across = place[0] == line
     met = [end for end, value in ends.items() if value in mine and known in ("", end)]
     told = {}
