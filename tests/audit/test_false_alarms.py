@@ -103,6 +103,31 @@ CLEAN = {
          "d": ["24.4", "+0.9"]},
         {},
     ),
+    "a base of each group of rows": (
+        ["Parse (%)", "Δ Parse"],
+        {"A, plain": ["90.2", "0.0"], "A, x": ["60.1", "-30.1"], "A, y": ["80.0", "-10.2"],
+         "B, plain": ["77.0", "0.0"], "B, x": ["28.0", "-49.0"], "B, y": ["73.1", "-3.9"]},
+        {},
+    ),
+    "changes of which the best is the nearest to 0": (
+        ["A", "B", "C"],
+        {f"m{i}": cells for i, cells in enumerate((
+            ["-4.0", "+0.7", "0.0"], ["0.0", "+3.7", "-0.7"], ["-3.1", "-0.1", "+2.2"],
+            ["+9.7", "0.0", "-1.7"]))},
+        {"bold": {"m0": ["C"], "m1": ["A"], "m2": ["B"], "m3": ["B"]}},
+    ),
+    "a row and a column of one name": (
+        ["T1", "B", "C"],
+        {"T1": ["0.41", "0.52", "0.63"], "x": ["0.51", "0.42", "0.33"],
+         "y": ["0.45", "0.62", "0.70"]},
+        {"bold": {"x": ["T1"], "y": ["B", "C"]}},
+    ),
+    "a median beside its quartiles": (
+        ["Value"],
+        {"a": ["2.2 [2.0, 2.4]"], "b": ["3.1 [2.8, 3.4]"], "c": ["5.5 [5.0, 6.0]"],
+         "Ferritin, median [IQR]": ["37.2 [20.0, 67.0]"]},
+        {},
+    ),
     "percentages of several numbers": (
         ["Group A (n=120)"],
         {"Answered": ["100 (90.1%)"], "Of these, yes": ["40 (40.0%)"],
@@ -129,6 +154,8 @@ CLEAN = {
 def test_what_is_no_slip_is_not_told(name):
     columns, rows, reading = CLEAN[name]
     assert failing(columns, rows, **reading) == []
+    told = audit_tables({"t": {"columns": columns, "rows": rows, **reading}}).findings
+    assert [f for f in told if f.where == "not checked"] == []
 
 
 @pytest.mark.parametrize(

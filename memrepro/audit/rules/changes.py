@@ -8,7 +8,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, Finding, tally
+from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
 from memrepro.audit.printed import parse
 from memrepro.audit.rules.evidence import (
     Held,
@@ -49,32 +49,34 @@ def changes(table: Table) -> Iterator[Finding]:
         of = next((c for c in table.columns if c != column and c.startswith(stem)), "")
         of = of if stem else before
         deltas = {row: parse(cells[column]) for row, cells in table.rows.items()}
-        none = [row for row, number in deltas.items() if number is None]
-        base = next((row for row, number in deltas.items() if number and not number.value), "")
-        base = base or (none[0] if len(none) == 1 else "")
-        if not of or not base:
-            continue
-        start = parse(table.rows[base][of])
+        bases = [row for row, number in deltas.items() if number is None or not number.value]
+        starts = {r: n for r in bases if of and (n := parse(table.rows[r][of]))}
         made = []
         for row, delta in deltas.items():
-            level = parse(table.rows[row][of])
-            if delta is None or level is None or start is None or row == base:
+            level = parse(table.rows[row][of]) if starts else None
+            if delta is None or level is None or row in bases:
                 continue
-            by = level.value - start.value
-            made.append((row, f"{by:+}", abs(by - delta.value) <= delta.step))
-        good, expects, why = sum(holds for *_, holds in made), f"{of} less that of {base}", (
-            "arithmetic on the table")  # fmt: skip
+            # Each group of rows may have a base of its own: the nearest above is told.
+            above = [r for r in starts if list(deltas).index(r) < list(deltas).index(row)]
+            base = above[-1] if above else next(iter(starts))
+            changed = [level.value - start.value for start in starts.values()]
+            holds = any(abs(by - delta.value) <= delta.step for by in changed)
+            made.append((row, base, level.value - starts[base].value, holds))
+        good, why = sum(holds for *_, holds in made), "if it is of this row, as most are"
         # Of which column and row a Δ is, its rows must tell.
         if not made or (2 * good <= len(made) if not stem else 2 * good < len(made)):
             continue
-        for row, change, holds in made:
+        sure = LIKELY if good >= 2 and 3 * good >= 2 * len(made) else WEAK
+        for row, base, by, holds in made:
             if not holds:
                 shown = table.rows[row][column]
                 yield Finding(
                     table.document, table.name, "change in a column", f"{row}, {column}", shown,
-                    f"{change}, {expects}", shown, FAILS, CERTAIN if stem else LIKELY, why, 1,
+                    f"{by:+}, {of} less that of {base}", shown, FAILS, sure, why, 1,
                 )  # fmt: skip
-        yield tally(table, "change in a column", column, expects, good, len(made), why)
+        expects = f"{of} less that of {' or '.join(starts)}"
+        yield tally(table, "change in a column", column, expects, good, len(made),
+                    "arithmetic on the table")  # fmt: skip
 
 
 def of_two(table: Table) -> Iterator[Finding]:

@@ -139,14 +139,17 @@ def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
             if len(rivals) < _RIVALS:
                 continue
             row, column = places[item]
-            yield _judged(table, line, item, (row, column), rivals, own, groups, values, known, at)
+            ends = known, at, across
+            yield _judged(table, line, item, (row, column), rivals, own, groups, values, ends)
 
 
 def _judged(
     table: Table, line: str, item: str, place: tuple[str, str], rivals: Mapping[str, Decimal],
     own: Sequence[str], groups: Mapping[str, Sequence[str]], values: Mapping[str, Decimal],
-    known: str, at: int,
+    ends_at: tuple[str, int, bool],
 ) -> _Mark:  # fmt: skip
+    """A mark against its rivals; `ends_at`: the end by name, the place from it, along a row."""
+    known, at, across = ends_at
     levels = sorted(set(rivals.values()))
     at = min(at, len(levels) - 1)
     ends = {HIGH: levels[-1 - at], LOW: levels[at]}
@@ -154,7 +157,6 @@ def _judged(
     if levels[0] < 0 < levels[-1] and not known:  # of changes the nearest to 0 may be the best
         near = sorted(levels, key=abs)
         ends["zero"] = near[min(at, len(near) - 1)]
-    across = place[0] == line
     met = [end for end, value in ends.items() if value in mine and known in ("", end)]
     told = {}
     for end, value in ends.items():
