@@ -121,7 +121,8 @@ def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
         places = {i: (line, i) if across else (i, line) for i in items}
         values = {
             i: n.value for i, place in places.items()
-            if (n := parse(table.rows[place[0]][place[1]]))
+            # A bound such as p < 0.01 is marked for what it says, and is the best of nothing.
+            if (n := parse(table.rows[place[0]][place[1]])) and not n.bound
             and not (is_apart(i) and place not in cells)
         }  # fmt: skip
         own = [i for i in values if places[i] in cells]
