@@ -32,7 +32,7 @@ from memrepro.audit.check import audit_file
 from memrepro.audit.consistency import findings
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK
 from memrepro.audit.rates import ANY_RULE, COLUMNS, NOT_STATED, STATED
-from memrepro.audit.rules import statistics
+from memrepro.audit.rules.text import sentences
 from memrepro.audit.tables import Table, table_of
 
 PARTS = ("Single", "Multi", "Temporal", "Update", "Preference")
@@ -223,7 +223,7 @@ def audited(made: Other) -> dict:
     """How sure the surest finding is, and the rules with how sure each is."""
     start = time.perf_counter()
     found = (
-        [f for rule in statistics.OF_TEXT for f in rule("made", "text", made)]
+        [f for rule in sentences.OF_TEXT for f in rule("made", "text", made)]
         if isinstance(made, str)
         else findings(made if isinstance(made, list) else [made])
     )

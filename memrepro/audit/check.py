@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from memrepro.audit.consistency import findings
+from memrepro.audit.consistency import findings, of_texts
 from memrepro.audit.finding import FAILS, HOLDS, SURE, TELLS, Finding
 from memrepro.audit.rates import Rate, rate
 from memrepro.audit.read.files import Read, tables_of
 from memrepro.audit.read.grid import Unread
-from memrepro.audit.rules import statistics
 from memrepro.audit.tables import Table, table_of
 
 
@@ -72,9 +71,7 @@ def audit_file(path: Path) -> Report:
 def report_of(read: Read) -> Report:
     """The same of what a reader gave."""
     document = read.tables[0].document if read.tables else ""
-    said = [f for name, text in read.texts.items() for rule in statistics.OF_TEXT
-            for f in rule(document, name, text)]  # fmt: skip
-    return _report(read.tables, read.unread, said)
+    return _report(read.tables, read.unread, of_texts(document, read.texts))
 
 
 def _report(

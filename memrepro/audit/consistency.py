@@ -4,15 +4,21 @@ The rules know no document: they run over any tables in the ledger's format.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
+from typing import Any
 
 from memrepro.audit.documents import documents, tables
-from memrepro.audit.finding import FAILS, SURE, Finding
+from memrepro.audit.finding import FAILS, SURE, TELLS, WEAK, Finding
 from memrepro.audit.percent import in_shares
 from memrepro.audit.rules import (
+    changes,
+    estimates,
     formulas,
+    grim,
+    intervals,
     marks,
     moved,
+    portions,
     rows,
     shapes,
     shares,
@@ -22,8 +28,14 @@ from memrepro.audit.rules import (
     weights,
     wholes,
 )
+from memrepro.audit.rules.text import sentences
 from memrepro.audit.sizes.inferred import inferred
 from memrepro.audit.tables import Table
+from memrepro.errors import MemreproError, cut
+
+_FEW = 5
+Place = tuple[str, str, str]
+Cell = tuple[Table, str, str]
 
 # Rule → what it asks of all tables of one document, percentages read as shares.
 OF_SHARES: Mapping[str, Callable[[Sequence[Table]], Iterator[Finding]]] = {
@@ -40,7 +52,7 @@ OF_DOCUMENT: Mapping[str, Callable[[Sequence[Table]], Iterator[Finding]]] = {
 OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "shares": shares.stated,
     "sizes of parts": unstated.sizes,
-    "ratio in a cell": shares.ratios,
+    "ratio in a cell": portions.ratios,
     "weighted whole": wholes.weighted,
     "searched whole": weights.searched,
     "whole rows": rows.rows,
@@ -48,7 +60,7 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "same whole": moved.same_whole,
     "rises with k": shapes.falling,
     "gain with k": shapes.gains,
-    "change in a column": shapes.changes,
+    "change in a column": changes.changes,
     "same number in a row": shapes.same_in_row,
     "mixed digits": shapes.mixed,
     "half-life": shapes.half_lives,
@@ -56,9 +68,20 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "marked significant": marks.significant,
     "F1 of P and R": statistics.f1,
     "harmonic mean": statistics.harmonic,
-    "mean and deviation": statistics.grimmer,
-    "value in its interval": statistics.inside,
-    "interval and n": statistics.widths,
+    "mean and deviation": grim.grimmer,
+    "value in its interval": intervals.inside,
+    "interval and n": intervals.widths,
+}
+# The same, of the table as printed: what is no share of questions.
+OF_PRINTED: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
+    "count and percent": portions.portions,
+    "share of counts": portions.columns,
+    "sum of n": portions.sums_of_n,
+    "change of two": changes.of_two,
+    "change in a cell": changes.in_cells,
+    "estimates": estimates.statistics,
+    "interval and estimate": estimates.in_one_cell,
+    "stars": estimates.stars,
 }
 
 
@@ -74,16 +97,48 @@ def findings(found: Sequence[Table]) -> list[Finding]:
     made: list[Finding] = []
     for own in by_document.values():
         shared = [in_shares(table) for table in own]
-        for of_table in OF_TABLE.values():
+        for rule, of_table in OF_TABLE.items():
             for table in shared:
-                made += of_table(table)
-        for of_shares in OF_SHARES.values():
-            made += of_shares(shared)
-        for of_document in OF_DOCUMENT.values():
-            made += of_document(own)
-        made = _surest([*made, *inferred(shared)])
-    made += twice.settings(found)
-    return [as_printed(one, found) for one in made]
+                made += _tried(rule, of_table, table)
+        for rule, of_printed in OF_PRINTED.items():
+            for table in own:
+                made += _tried(rule, of_printed, table)
+        for rule, of_shares in OF_SHARES.items():
+            made += _tried(rule, of_shares, shared)
+        for rule, of_document in OF_DOCUMENT.items():
+            made += _tried(rule, of_document, own)
+        made = _surest([*made, *_tried("inferred sizes", inferred, shared)])
+    made += _tried("same setting", twice.settings, found)
+    cells = cells_by_place(found)
+    return [as_printed(one, cells) for one in made]
+
+
+def of_texts(document: str, texts: Mapping[str, str]) -> list[Finding]:
+    """What the sentences of files say of themselves: file → text."""
+    return [
+        found for name, text in texts.items() for rule in sentences.OF_TEXT
+        for found in _tried(rule.__name__, partial(rule, document, name), text)
+    ]  # fmt: skip
+
+
+def _tried(rule: str, of: Callable[[Any], Iterable[Finding]], what: Any) -> list[Finding]:
+    """What a rule finds; one that fails is told, and the others go on.
+
+    Raises:
+        MemreproError: what a person must mend, such as a formula that names no cell.
+    """
+    try:
+        return list(of(what))
+    except MemreproError:
+        raise
+    # A cell that nobody has thought of must not cost the other findings.
+    except Exception as error:
+        tables = [what] if isinstance(what, Table) else [t for t in what if isinstance(t, Table)]
+        names = ", ".join(dict.fromkeys(table.name for table in tables[:_FEW]))
+        found = f"{type(error).__name__}: {cut(error)}"
+        document = tables[0].document if tables else ""
+        return [Finding(document, names, rule, "not checked", "", "", found, TELLS, WEAK,
+                        "the rule failed here: please report it", 0)]  # fmt: skip
 
 
 def _surest(made: Sequence[Finding]) -> list[Finding]:
@@ -105,22 +160,20 @@ def _surest(made: Sequence[Finding]) -> list[Finding]:
     ]  # fmt: skip
 
 
-def as_printed(finding: Finding, tables: Sequence[Table]) -> Finding:
+def as_printed(finding: Finding, cells: Mapping[Place, Cell]) -> Finding:
     """A finding with the string as its table prints it, where a rule read a percentage as share."""
-    if at := cell_of(finding, tables):
+    if at := cells.get((finding.document, finding.table, finding.where)):
         table, row, column = at
         return finding._replace(printed=table.rows[row][column] if finding.printed else "")
     return finding
 
 
-def cell_of(finding: Finding, tables: Iterable[Table]) -> tuple[Table, str, str] | None:
-    """The table, row and column of the one cell that a finding is of, or None."""
-    for table in tables:
-        if (table.document, table.name) == (finding.document, finding.table):
-            for row, column, _ in table.cells():
-                if f"{row}, {column}" == finding.where:
-                    return table, row, column
-    return None
+def cells_by_place(tables: Iterable[Table]) -> dict[Place, Cell]:
+    """Document, table and 'row, column', as findings tell a place → table, row and column."""
+    return {
+        (table.document, table.name, f"{row}, {column}"): (table, row, column)
+        for table in tables for row, column, _ in table.cells()
+    }  # fmt: skip
 
 
 @cache

@@ -1,58 +1,64 @@
 """Percentages as shares: '45.2' in a column of percentages is 0.452 to every rule on shares."""
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, parse
+from memrepro.audit.rules.heads import NO_LEVEL, counts_questions
 from memrepro.audit.tables import PROSE, Table
-
-_COUNTED = re.compile(
-    r"\bacc\b|accuracy|recall|\bR@|\bhits?\b|success|\bpass@|\bEM\b|exact match", re.I
-)
-_NO_LEVEL = re.compile(
-    r"Δ|[↑↓]|\bdrop|\bgain|\bchange|improve|token|time|cost|latenc|memory|\(ms\)|#", re.I
-)
 
 
 def in_shares(table: Table) -> Table:
     """The table with its columns of percentages as shares; the same table where it has none.
 
     A column is one where all numbers lie from 0 to 100, some above 1, with decimals or '%', and
-    where it counts questions: their number is stated, or its head or caption names the metric.
+    where it counts questions: their number is stated, or its head or caption names the metric. A
+    row of another unit (all its numbers are at most 1, or its name is of no level) stays.
     """
-    found = {column for column in table.columns if _is_percent(table, column)}
+    rows = [row for row in table.rows if not _is_other_unit(table, row)]
+    found = {column for column in table.columns if rows and _is_percent(table, column, rows)}
     if not found:
         return table
-    rows = {
-        row: {c: _share(shown) if c in found else shown for c, shown in cells.items()}
+    made = {
+        row: {c: _share(s) if c in found and row in rows else s for c, s in cells.items()}
         for row, cells in table.rows.items()
     }
-    return Table(table.document, table.name, rows, table.reading)
+    return Table(table.document, table.name, made, table.reading)
 
 
-def _is_percent(table: Table, column: str) -> bool:
-    numbers = [n for cells in table.rows.values() if (n := parse(cells.get(column, "")))]
+def _is_other_unit(table: Table, row: str) -> bool:
+    if NO_LEVEL.search(row):
+        return True
+    shown = [n for cell in table.rows[row].values() if (n := parse(cell)) and n.unit != "%"]
+    small = [n for n in shown if n.value <= 1]
+    return len(shown) > 1 and len(small) == len(shown) and any(0 < n.value < 1 for n in small)
+
+
+def _is_percent(table: Table, column: str, rows: Sequence[str]) -> bool:
+    numbers = [n for row in rows if (n := parse(table.rows[row].get(column, "")))]
     arrows = any("↓" in cells.get(column, "") for cells in table.rows.values())
     if (
         column == PROSE
         or arrows
-        or _NO_LEVEL.search(column)
+        or NO_LEVEL.search(column)
         or table.reading.get("set")
         or not numbers
     ):
         return False
     if not all(map(_level, numbers)) or max(n.value for n in numbers) <= 1:
         return False
-    if all(n.step == 1 for n in numbers) and not any(n.unit == "%" for n in numbers):
+    # Whole numbers are counts or ranks, also where one of them has a slip.
+    decimal = sum(n.step < 1 or n.unit == "%" for n in numbers)
+    if 3 * decimal < len(numbers):
         return False
-    first = next(iter(table.rows))
-    counted = entry_of(table, first, column, "").metric in ("recall", "accuracy")
+    counted = entry_of(table, rows[0], column, "").metric in ("recall", "accuracy")
     # A number up to ten may be a rating, a length or a loss as well.
     sized = (
         any(table.size(row, column) for row in table.rows) and max(n.value for n in numbers) > 10
     )
-    return counted or sized or bool(_COUNTED.search(column))
+    return counted or sized or counts_questions(column)
 
 
 def _level(number: Printed) -> bool:

@@ -20,16 +20,22 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from memrepro.audit.schema import checked
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
 
 KEYS: Mapping[str, str] = {
     "source": "document and table",
+    "file": "where a reader found it",
+    "line": "of that file, from 1",
+    "label": "by which the text refers to it",
     "section": "where it stands",
     "caption": "as printed",
     "bold": "row → the columns whose cells are set in bold",
     "underlined": "row → the columns whose cells are underlined",
     "starred": "row → the columns whose cells have a mark of significance",
+    "stars": "row → column → how many stars it has",
+    "note": "what stands below it, such as what its stars mean",
     "columns": "the heads, nested ones spelled out",
     "rows": "row → its cells, as printed",
     "notes": "findings of whoever copied it",
@@ -87,6 +93,16 @@ class Table:
     def source(self) -> str:
         """Document and table, for people."""
         return str(self.reading.get("source", self.name))
+
+    @property
+    def place(self) -> str:
+        """Where to find it, for people: file, line, label and caption, as far as they are known."""
+        known = self.reading
+        if not (file := known.get("file")):
+            return self.source
+        line = f":{known['line']}" if known.get("line") else ""
+        named = ", ".join(str(known[key]) for key in ("label", "caption") if known.get(key))
+        return f"{file}{line}" + (f" ({named})" if named else "")
 
     def cells(self) -> Iterator[tuple[str, str, str]]:
         """Row, column and string of every cell, row by row."""
@@ -183,6 +199,8 @@ def table_of(document: str, name: str, entry: Any, path: str = "") -> Table:
     for key in _NEEDED:
         if not entry.get(key):
             raise MemreproError(f"{where} has no {key!r}: it must have {' and '.join(_NEEDED)}")
+    if not isinstance(entry["columns"], list):
+        raise MemreproError(f"{where}: columns must be a list of heads, not {entry['columns']!r}")
     columns = [str(column) for column in entry["columns"]]
     if len(set(columns)) < len(columns):
         raise MemreproError(f"{where} names a column twice: spell nested heads out")
@@ -190,7 +208,8 @@ def table_of(document: str, name: str, entry: Any, path: str = "") -> Table:
     if not isinstance(entry["rows"], Mapping):
         raise MemreproError(f"{where}: rows must map each row's name to its list of cells")
     rows = {str(r): _row(where, str(r), cells, columns, kept) for r, cells in entry["rows"].items()}
-    reading = {key: value for key, value in entry.items() if key not in _NEEDED}
+    beside = {key: value for key, value in entry.items() if key not in _NEEDED}
+    reading = checked(where, beside, columns, KEYS)
     if set(_CLAIM) <= {*columns}:
         reading["formulas"] = {**_claimed(entry["rows"], columns), **reading.get("formulas", {})}
     _check_n(where, reading.get("n"))
@@ -231,5 +250,5 @@ def _check_n(where: str, n: Any) -> None:
     for size in n.values() if isinstance(n, Mapping) else [n]:
         if isinstance(size, Mapping):
             _check_n(where, size)
-        elif size is not None and (not isinstance(size, int) or size < 1):
+        elif size is not None and (type(size) is not int or size < 1):
             raise MemreproError(f"{where}: n is {size!r}; it must be a whole number of at least 1")

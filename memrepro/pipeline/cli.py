@@ -14,6 +14,13 @@ from memrepro.audit import __main__ as audit
 from memrepro.errors import MemreproError
 from memrepro.pipeline.printing import Action, plain_output, print_table, warn
 
+_ALONE = """usage: memrepro audit [-h] [--json] … FILE
+
+  audit   check the printed numbers of a paper's tables (memrepro audit --help)
+
+Some libraries of the other commands (repro, verify, why, memory, …) are not installed here:
+pip install 'memrepro[pipeline]'."""
+
 
 def _repro(arguments: argparse.Namespace) -> int:
     from memrepro.cluster.workers import VARIABLE, address, opened
@@ -222,6 +229,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "memrepro").startswith("memrepro"):
             raise
+        if given[:1] in (["-h"], ["--help"]):
+            print(_ALONE)
+            return 0
         print(
             f"memrepro: {error.name!r} is not installed, which `{given[0]}` needs: "
             "pip install 'memrepro[pipeline]'",

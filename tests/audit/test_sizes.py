@@ -71,7 +71,7 @@ def test_percentages_are_shares_and_are_told_as_printed():
 def test_numbers_that_are_no_shares_have_no_sizes():
     rng = np.random.default_rng(7)
     rows = {f"r{i}": [f"{x:.4f}" for x in rng.uniform(0.2, 0.9, 4)] for i in range(6)}
-    made = audit_tables({"t": {"columns": ["w", "x", "y", "z"], "rows": rows}})
+    made = audit_tables({"t": {"columns": [f"Acc {c}" for c in "wxyz"], "rows": rows}})
     (block,) = blocks(made.tables[0])
     found = explain(block.units, block.whole, block.digits, block.stated)
     assert found.sizes == (0, 0, 0, 0)

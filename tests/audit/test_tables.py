@@ -1,13 +1,18 @@
 """The ledger's format, and the audit over a file of anyone's: what is read, what is refused."""
 
+import re
+
 import pandas as pd
 import pytest
 import yaml
 
+from memrepro.audit import consistency
 from memrepro.audit.check import audit_file as audited
-from memrepro.audit.finding import FAILS, Finding
+from memrepro.audit.check import audit_tables
+from memrepro.audit.finding import CERTAIN, FAILS, Finding
+from memrepro.audit.page import as_json, as_text, page
 from memrepro.audit.read.files import tables_of
-from memrepro.audit.tables import names, table_of
+from memrepro.audit.tables import KEYS, names, table_of
 from memrepro.errors import MemreproError
 
 GOOD = {
@@ -106,3 +111,70 @@ def test_sizes_are_looked_up_by_row_and_column():
     assert [made.size("1M, ours", c) for c in columns] == [5, 5, 3]
     assert [made.size("2M, ours", c) for c in columns] == [None, None, 3]
     assert not names("Easy", "Uneasy")
+
+
+WRONG = (
+    10, -1, 2.5, True, None, "x", "", [], ["a"], [1], [None], {}, {"BM25": 10}, {"BM25": "Easy"},
+    {"Easy": ["a"]}, {"Easy": None}, {"Overall": {"x": 1}}, {1: [2]}, {"BM25": []}, 10**400,
+    {"BM25": ["sum", 5]}, {"BM25": [["a"]]}, {"BM25": {"Easy": -1}}, ["Easy", "Hard"],
+)  # fmt: skip
+
+
+def refusal(entry):
+    """The sentence with which a table is refused, or None where it is read."""
+    try:
+        audit_tables({"table1": entry})
+    except MemreproError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_value_of_a_wrong_type_is_refused_by_name_or_read(key):
+    for value in WRONG:
+        said = refusal({**GOOD, key: value})
+        assert said is None or ("table1" in said and len(said) < 600), value
+
+
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        ({"runs": 10}, "runs is 10; 'runs' must be row → over how many runs"),
+        ({"whole": {"Overall": ["Easy", "Odd"]}}, "the part 'Odd', which is no column"),
+        ({"bold": {"BM25": "Easy"}}, "bold, 'BM25' is 'Easy'; 'bold' must be row → the columns"),
+        ({"total": True}, "total is True; 'total' must be how many questions"),
+        ({"n": True}, "n is True; it must be a whole number"),
+        ({"columns": 5}, "columns must be a list of heads, not 5"),
+    ],
+)
+def test_a_sentence_says_what_a_key_must_be(entry, sentence):
+    with pytest.raises(MemreproError) as error:
+        audit_tables({"table1": {**GOOD, **entry}})
+    assert sentence in str(error.value)
+
+
+def test_a_rule_that_fails_is_told_and_the_others_go_on(monkeypatch):
+    def broken(table):
+        raise ZeroDivisionError("of nothing")
+
+    monkeypatch.setitem(consistency.OF_TABLE, "half-life", broken)
+    report = audit_tables({"table1": {**GOOD, "rows": {**GOOD["rows"], "BM25": ["0.421"] * 3}}})
+    (told,) = [f for f in report.findings if f.where == "not checked"]
+    assert (told.table, told.rule, told.found) == (
+        "table1", "half-life", "ZeroDivisionError: of nothing"
+    )  # fmt: skip
+    assert report.failing(CERTAIN)
+    assert "not checked: table1, half-life" in as_text(report)
+
+
+def test_a_finding_says_where_its_table_is_and_a_page_shows_the_table_once():
+    rows = {**GOOD["rows"], "BM25": ["0.421", "0.271", "0.367"]}
+    where = {"file": "paper/main.tex", "line": 12, "label": "tab:main", "caption": "Results"}
+    report = audit_tables({"table1": {**GOOD, "rows": rows, **where}})
+    shown = page(report, "a paper")
+    assert shown.count("<table>") == 1
+    assert len(re.findall("<mark>", shown)) == len({f.where for f in report.failing()}) > 1
+    assert "paper/main.tex:12 (tab:main, Results)" in as_text(report)
+    assert "paper/main.tex:12 (tab:main, Results)" in shown
+    told = as_json(report)["findings"][0]
+    assert {key: told[key] for key in where} == where

@@ -1,11 +1,15 @@
 """What is bold, underlined or starred against the numbers: best, second best, significant."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import NamedTuple
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
 from memrepro.audit.printed import parse
-from memrepro.audit.rules.statistics import interval_of
+from memrepro.audit.rules.heads import HIGH, LOW, direction, group_of, is_apart, is_matrix
+from memrepro.audit.rules.intervals import interval_of
 from memrepro.audit.tables import Table
 
 _SIGNIFICANT = "marked significant"
@@ -13,32 +17,170 @@ _P = r"(?:^|[ ,])p(?:[- ]?values?)?$"
 _CHANGE = r"Δ|(?i:\b(?:diff(?:erence)?|gain|change|improvement|delta)\b)"
 # What rounding may do to the strength of a number.
 _ROOM = 1.1
+_RIVALS = 3  # numbers of which one is the best
+_FEW = 8  # marks of which one may stand elsewhere
 _TELLING = 3  # columns whose marks agree, from which on a mark means the best
+
+
+class _Mark(NamedTuple):
+    """A marked number: its line, its place in it, whether it holds, and what would.
+
+    Attributes:
+        line: the column that is judged, or the row.
+        item: which of its rows, or columns.
+        row, column: where it stands.
+        end: 'high', 'low', 'high or low' by the names, or '' where it holds at neither.
+        group: whether it is the best of its group of rows alone.
+        told: what holds the place, at each end.
+    """
+
+    line: str
+    item: str
+    row: str
+    column: str
+    end: str
+    group: bool
+    told: Mapping[str, str]
 
 
 def best(table: Table) -> Iterator[Finding]:
     """A bold number that is not the best of its column, in a table whose other bold ones are.
 
-    Which end is best is told by an arrow in the head, else it is the end that the mark stands at. A
-    row that is bold throughout is emphasised and no claim.
+    Or of its row, where most rows are marked so. Which end is best an arrow or the metric's name
+    tells, else the end at which the table's marks stand. People, oracles and upper bounds are no
+    competitors; a number may be the best of its group of rows. A row that is bold throughout is
+    emphasised and no claim.
     """
+    if is_matrix(table):
+        return
     for place, key in enumerate(("bold", "underlined")):
-        found = list(_marked(table, key))
-        good = [one for one in found if one[2]]
+        across = [list(_marked(table, key, along)) for along in (False, True)]
+        found = max(across, key=lambda one: sum(bool(m.end) for m in one))
+        ends = Counter(m.end for m in found if m.end in (HIGH, LOW))
+        good = [m for m in found if m.end]
         if len(found) < _TELLING or 2 * len(good) < len(found):
             continue
+        lines = "rows" if found is across[1] and found else "columns"
         name = ("best", "second best")[place]
-        why = f"{len(good)} of {len(found)} columns mark the {name} so; the mark is read as that"
-        yield tally(table, f"marked {name}", "all columns", f"each mark is the {name}", len(good),
-                    len(found), why, " columns")._replace(sure=LIKELY)  # fmt: skip
-        for column, rows, holds, better in found:
-            if not holds:
-                shown = table.rows[rows[0]][column]
-                yield Finding(
-                    table.document, table.name, f"marked {name}", f"{rows[0]}, {column}", shown,
-                    f"the {name}: {better}", shown,
-                    FAILS, LIKELY if len(good) >= _TELLING else WEAK, why, len(table.rows),
-                )  # fmt: skip
+        why = f"{len(good)} of {len(found)} {lines} mark the {name} so; the mark is read as that"
+        yield tally(table, f"marked {name}", f"all {lines}", f"each mark is the {name}", len(good),
+                    len(found), why, f" {lines}")._replace(sure=LIKELY)  # fmt: skip
+        apart = _of_some_rows(table, found) or _is_emphasis(table, found)
+        for mark in found:
+            if mark.end or mark.group:
+                continue
+            shown = table.rows[mark.row][mark.column]
+            usual = direction(mark.column, mark.row) or (
+                ends.most_common(1)[0][0] if len(ends) == 1 or not ends else ""
+            )
+            better = mark.told[usual] if usual else " or ".join(dict.fromkeys(mark.told.values()))
+            way = {HIGH: " (higher is better)", LOW: " (lower is better)"}.get(usual, "")
+            few = len(found) - len(good) <= max(1, len(found) // _FEW)
+            sure = LIKELY if len(good) >= _TELLING and few and not apart else WEAK
+            yield Finding(
+                table.document, table.name, f"marked {name}", f"{mark.row}, {mark.column}", shown,
+                f"the {name}: {better}{way}", shown, FAILS, sure, why, len(table.rows),
+            )  # fmt: skip
+
+
+def _of_some_rows(table: Table, found: Sequence[_Mark]) -> bool:
+    """Whether all marks stand in some rows beside each other and would be the best of these."""
+    rows = list(table.rows)
+    marked = [rows.index(mark.row) for mark in found]
+    first, last = min(marked), max(marked)
+    if (first, last) == (0, len(rows) - 1) or first == last:
+        return False
+    for at, to in {(first, len(rows) - 1), (0, last), (first, last)}:
+        kept = {r: table.rows[r] for r in rows[at : to + 1]}
+        if len(kept) >= 3 and all(_holds_in(kept, mark) for mark in found):
+            return True
+    return False
+
+
+def _is_emphasis(table: Table, found: Sequence[_Mark]) -> bool:
+    """Whether one row has nearly all marks, and nearly all that it prints is marked."""
+    row, n = Counter(mark.row for mark in found).most_common(1)[0]
+    printed = sum(parse(shown) is not None for shown in table.rows[row].values())
+    return n == len(found) and 4 * n >= 3 * printed
+
+
+def _holds_in(rows: Mapping[str, Mapping[str, str]], mark: _Mark) -> bool:
+    values = [n.value for cells in rows.values() if (n := parse(cells[mark.column]))]
+    own = parse(rows[mark.row][mark.column])
+    return bool(own) and own is not None and own.value in (max(values), min(values))
+
+
+def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
+    """Every marked number that has rivals in its column, or in its row."""
+    marks: Mapping[str, Sequence[str]] = table.reading.get(key, {})
+    marks = {r: cs for r, cs in marks.items() if r in table.rows and len(cs) < len(table.columns)}
+    cells = {(r, c) for r, cs in marks.items() for c in cs}
+    lines, items = (table.rows, table.columns) if across else (table.columns, list(table.rows))
+    at = 0 if key == "bold" else 1
+    for line in lines:
+        places = {i: (line, i) if across else (i, line) for i in items}
+        values = {
+            i: n.value for i, place in places.items()
+            # A bound such as p < 0.01 is marked for what it says, and is the best of nothing.
+            if (n := parse(table.rows[place[0]][place[1]])) and not n.bound
+            and not (is_apart(i) and place not in cells)
+        }  # fmt: skip
+        own = [i for i in values if places[i] in cells]
+        levels = sorted(set(values.values()))
+        if not own or len(values) < 3 or len(levels) < at + 2:
+            continue
+        groups = _groups(values)
+        # Several of one line are the best of as many groups, else the groups are not known.
+        several = len({values[i] for i in own}) > 1
+        if several and (across or not groups):
+            continue
+        known = direction(line)
+        for item in own if several else own[:1]:
+            rivals = {i: values[i] for i in groups.get(item, values)} if several else values
+            if len(rivals) < _RIVALS:
+                continue
+            row, column = places[item]
+            ends = known, at, across
+            yield _judged(table, line, item, (row, column), rivals, own, groups, values, ends)
+
+
+def _judged(
+    table: Table, line: str, item: str, place: tuple[str, str], rivals: Mapping[str, Decimal],
+    own: Sequence[str], groups: Mapping[str, Sequence[str]], values: Mapping[str, Decimal],
+    ends_at: tuple[str, int, bool],
+) -> _Mark:  # fmt: skip
+    """A mark against its rivals; `ends_at`: the end by name, the place from it, along a row."""
+    known, at, across = ends_at
+    levels = sorted(set(rivals.values()))
+    at = min(at, len(levels) - 1)
+    ends = {HIGH: levels[-1 - at], LOW: levels[at]}
+    mine = {values[i] for i in own if i in rivals}
+    if levels[0] < 0 < levels[-1] and not known:  # of changes the nearest to 0 may be the best
+        near = sorted(levels, key=abs)
+        ends["zero"] = near[min(at, len(near) - 1)]
+    met = [end for end, value in ends.items() if value in mine and known in ("", end)]
+    told = {}
+    for end, value in ends.items():
+        holder = next(i for i, v in rivals.items() if v == value)
+        row, column = (line, holder) if across else (holder, line)
+        told[end] = f"{holder} {table.rows[row][column]}"
+    group = groups.get(item, ())
+    in_group = [values[i] for i in group if i in values]
+    best_of_group = len(in_group) > 1 and values[item] in (max(in_group), min(in_group))
+    # One mark in a column is of all rows where it is so elsewhere: its group tells for several.
+    end = met[0] if len(met) == 1 else f"{HIGH} or {LOW}" if met else ""
+    return _Mark(line, item, *place, end,
+                 best_of_group and len(own) > 1, told)  # fmt: skip
+
+
+def _groups(values: Mapping[str, Decimal]) -> dict[str, list[str]]:
+    """Item → the items of its group, where names have their group before the last comma."""
+    found: dict[str, list[str]] = {}
+    for item in values:
+        found.setdefault(group_of(item), []).append(item)
+    if len(found) < 2 or all(len(one) < 2 for one in found.values()):
+        return {}
+    return {item: own for own in found.values() for item in own}
 
 
 def significant(table: Table) -> Iterator[Finding]:
@@ -86,34 +228,10 @@ def _strength(row: str, column: str, shown: str) -> float | None:
         high = min(number.high, float(number.value)) if number.bound == "less" else number.high
         return (1 + 1e-9) * 0.05 / max(high, 1e-12)
     if (ends := interval_of(shown)) and (
-        number.signed or ends[1] < 0 or re.search(_CHANGE, f"{row}, {column}")
+        number.signed or ends.low < 0 or re.search(_CHANGE, f"{row}, {column}")
     ):
-        value, low, high = ends
-        return None if 0 in (low, high) else 2 * abs(value) / (high - low)
+        inside = ends.low <= ends.value <= ends.high
+        if 0 in (ends.low, ends.high) or not inside:
+            return None
+        return 2 * abs(ends.value) / (ends.high - ends.low)
     return None
-
-
-def _marked(table: Table, key: str) -> Iterator[tuple[str, list[str], bool, str]]:
-    """Column, marked rows, whether they hold the place, and what does, for each marked column."""
-    marks: Mapping[str, Sequence[str]] = table.reading.get(key, {})
-    numbers = {
-        c: {r: n.value for r, cells in table.rows.items() if (n := parse(cells[c]))}
-        for c in table.columns
-    }
-    marks = {r: cs for r, cs in marks.items() if r in table.rows and len(cs) < len(table.columns)}
-    for column, values in numbers.items():
-        rows = [row for row, columns in marks.items() if column in columns and row in values]
-        levels = sorted(set(values.values()))
-        at = 0 if key == "bold" else 1
-        if not rows or len(values) < 3 or len(levels) < at + 2:
-            continue
-        ends = ([levels[at]] if "↓" in column else [levels[-1 - at]] if "↑" in column
-                else [levels[at], levels[-1 - at]])  # fmt: skip
-        marked = {values[row] for row in rows}
-        # Several of one column are the best of as many groups of rows, which are not known.
-        if len(marked) > 1:
-            continue
-        high = next((r for r, v in values.items() if v == levels[-1 - at]), "")
-        low = next((r for r, v in values.items() if v == levels[at]), "")
-        told = " or ".join(f"{r} {table.rows[r][column]}" for r in dict.fromkeys((high, low)))
-        yield column, rows, bool(marked & set(ends)), told

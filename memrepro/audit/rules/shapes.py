@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from statistics import median
 
-from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, TELLS, WEAK, Finding, tally
 from memrepro.audit.ledger import Entry, entries
 from memrepro.audit.printed import Printed, parse
 from memrepro.audit.rules.granularity import ways
@@ -18,7 +18,8 @@ _FAR = 2.5
 _HOURS = {"hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5, "year": 8766.0}
 _ROUND = ("0.0000", "0.5000", "1.0000")
 # What cannot fall with k beside recall: whether something is found, and the first one's rank.
-_FOUND = re.compile(r"\b(?:hits?|hit rate|HR|success|pass|acc|MRR)@\d", re.I)
+_FOUND = re.compile(r"\b(?:hits?|hit rate|HR|success|pass|acc|MRR)@\d+(?![.\d])", re.I)
+_THRESHOLD = re.compile(r"@\s*0?\.\d|@\d+\.\d")  # of an overlap, which no longer list is
 _CELLS = 4  # of a column, from which on it has a number of digits
 
 
@@ -28,6 +29,8 @@ def _by_depth(table: Table) -> Iterator[tuple[str, str, str, dict[int, Entry]]]:
     for entry in entries([table]):
         heads = f"{entry.row} | {entry.column}"
         metric = "found" if _FOUND.search(heads) else entry.metric
+        if _THRESHOLD.search(heads):
+            continue
         if entry.k and entry.kind == "share" and metric in ("recall", "found", "ndcg"):
             head = re.sub(rf"(?:@|Top-){entry.k}\b", "@k", heads)
             lines.setdefault((metric, entry.row, head), {})[int(entry.k)] = entry
@@ -91,47 +94,6 @@ def gains(table: Table) -> Iterator[Finding]:
 
 def _gain(line: dict[int, Entry], low: int, high: int) -> Decimal:
     return Decimal(line[high].printed.rstrip("*")) - Decimal(line[low].printed.rstrip("*"))
-
-
-def changes(table: Table) -> Iterator[Finding]:
-    """Columns 'Δ X' against column X less its value in the row where the change is 0 or a dash.
-
-    A 'Δ' by itself is of the column before it.
-    """
-    for at, column in enumerate(table.columns):
-        if not column.startswith("Δ"):
-            continue
-        stem = column.removeprefix("Δ").strip()
-        before = table.columns[at - 1] if at else ""
-        of = next((c for c in table.columns if c != column and c.startswith(stem)), "")
-        of = of if stem else before
-        deltas = {row: parse(cells[column]) for row, cells in table.rows.items()}
-        none = [row for row, number in deltas.items() if number is None]
-        base = next((row for row, number in deltas.items() if number and not number.value), "")
-        base = base or (none[0] if len(none) == 1 else "")
-        if not of or not base:
-            continue
-        start = parse(table.rows[base][of])
-        made = []
-        for row, delta in deltas.items():
-            level = parse(table.rows[row][of])
-            if delta is None or level is None or start is None or row == base:
-                continue
-            by = level.value - start.value
-            made.append((row, f"{by:+}", abs(by - delta.value) <= delta.step))
-        good, expected, why = sum(holds for *_, holds in made), f"{of} less that of {base}", (
-            "arithmetic on the table")  # fmt: skip
-        # Of which column a lone Δ is, its rows must tell.
-        if not made or (not stem and 2 * good <= len(made)):
-            continue
-        for row, change, holds in made:
-            if not holds:
-                shown = table.rows[row][column]
-                yield Finding(
-                    table.document, table.name, "change in a column", f"{row}, {column}", shown,
-                    f"{change}, {expected}", shown, FAILS, CERTAIN if stem else LIKELY, why, 1,
-                )  # fmt: skip
-        yield tally(table, "change in a column", column, expected, good, len(made), why)
 
 
 def same_in_row(table: Table) -> Iterator[Finding]:

@@ -5,10 +5,11 @@ Where a number of questions is not stated, see `unstated`.
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import NamedTuple
 
-from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
+from scipy.stats import binom
+
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding
 from memrepro.audit.ledger import Entry, entries
 from memrepro.audit.printed import parse
 from memrepro.audit.rules.granularity import (
@@ -21,14 +22,16 @@ from memrepro.audit.rules.granularity import (
     near_misses,
     possible,
     ways,
-    written,
 )
+from memrepro.audit.rules.heads import NO_LEVEL, counts_questions
 from memrepro.audit.tables import PROSE, Table
 
 # Metrics of which each question counts 0 or 1, and those that are not named; an NDCG is no share.
 COUNTED = ("recall", "accuracy", "agreement", "")
-_RATIO = re.compile(r"(?P<rate>[01]?\.\d+|\d)\s*\((?P<right>\d+)/(?P<all>\d+)\)")
-_SUM = re.compile(r"(?P<whole>\d+)\s*\((?P<parts>\d+(?:\s*\+\s*\d+)+)\)")
+SIZED = re.compile(r"\b[nN]\s*=\s*\d")  # a head that says of how many
+_READ = ("the caption", "the heads", "a row of the table")  # `n_source` where no person typed it
+_NAMED = ("recall", "accuracy", "agreement")
+_MOST = 0.8  # of the shares, from which on a number that was read is believed
 _PARTS = 60
 _FEW = 8
 # Metrics of which a question counts in part, so that no cell need be a share of questions.
@@ -69,11 +72,19 @@ def shares_of(table: Table, metrics: Sequence[str] = COUNTED) -> list[Share]:
 
 
 def stated(table: Table) -> Iterator[Finding]:
-    """Shares at the numbers of questions that the table states."""
+    """Shares at the numbers of questions that the table states.
+
+    Where a reader found the number, a cell is held against it only if its metric counts questions,
+    and, where the number stands in the caption, only if most cells are of it and chance is not
+    enough for that.
+    """
     if table.reading.get("partial"):
         return
     known = [s for s in shares_of(table) if 0 < s.steps < 10 ** digits_of(s.bare)[1]]
+    known = [s for s in known if _is_meant(table, s)]
     strange = [s for s in known if not possible(s.bare, s.steps)]
+    if strange and table.reading.get("n_source") in _READ and not _follow(known, strange):
+        return
     if known:
         yield _counted(table, known, len(known) - len(strange))
     done: set[Share] = set()
@@ -86,6 +97,25 @@ def stated(table: Table) -> Iterator[Finding]:
         else:
             yield impossible(table, share)
     yield from _other_way(table, known)
+
+
+def _is_meant(table: Table, share: Share) -> bool:
+    """Whether a cell's number of questions is meant for it: typed, or of a metric that counts."""
+    entry = share.entry
+    heads = (entry.row, entry.column)
+    read = table.reading.get("n_source") in _READ or any(SIZED.search(head) for head in heads)
+    if not read:
+        return True
+    return not NO_LEVEL.search(" | ".join(heads)) and (
+        entry.metric in _NAMED or counts_questions(*heads, str(table.reading.get("caption", "")))
+    )
+
+
+def _follow(known: Sequence[Share], strange: Sequence[Share]) -> bool:
+    """Whether so many shares are of the numbers stated that chance does not give it."""
+    p = sum(density(s.steps, digits_of(s.bare)[1], ANY) for s in known) / len(known)
+    good = len(known) - len(strange)
+    return good >= _MOST * len(known) and binom.sf(good - 1, len(known), p) <= CHANCE
 
 
 def _other_way(table: Table, known: Sequence[Share]) -> Iterator[Finding]:
@@ -224,30 +254,3 @@ def _parts_of(n: int, group: Sequence[Share]) -> Iterator[Finding]:
             f"{n} questions in parts of 1/{parts}, as {fit.possible} of {fit.of}",
             f"{share.bare} is none", FAILS, sure, why, 1,
         )  # fmt: skip
-
-
-def ratios(table: Table) -> Iterator[Finding]:
-    """Cells that print how they come about: '0.90 (27/30)', '75 (34+41)'."""
-    good, n = 0, 0
-    for row, column, shown in table.cells():
-        if found := _RATIO.fullmatch(shown.strip()):
-            right, every = int(found["right"]), int(found["all"])
-            after = found["rate"].partition(".")[2]
-            said = f"{right / every:.{len(after)}f}" if every else "nothing"
-            # Of more than there are, a ratio is above 1.
-            units = int(Decimal(found["rate"]).scaleb(len(after)))
-            holds = every > 0 and units in written(right, every, len(after)).values()
-        elif found := _SUM.fullmatch(shown.strip()):
-            added = sum(map(int, found["parts"].split("+")))
-            said, holds = str(added), added == int(found["whole"])
-        else:
-            continue
-        n, good = n + 1, good + holds
-        if not holds:
-            yield Finding(
-                table.document, table.name, "ratio in a cell", f"{row}, {column}", shown, said,
-                shown, FAILS, CERTAIN, "arithmetic on the cell", 1,
-            )  # fmt: skip
-    if n:
-        why = "arithmetic on the cell"
-        yield tally(table, "ratio in a cell", "all", "each number follows", good, n, why)

@@ -22,6 +22,7 @@ from memrepro.audit.rules.granularity import (
 from memrepro.audit.rules.shares import TELLING, Share, impossible, nearest, place, shares_of
 from memrepro.audit.tables import Table
 
+_LARGEST_TOTAL = 10_000
 _CHANCE = 0.01  # that so many columns look slipped
 _MOST, _HALF = 0.95, 0.6  # of the shares: to name those that are none; to believe an n
 
@@ -160,6 +161,12 @@ def sizes(table: Table) -> Iterator[Finding]:
     the others give.
     """
     if not (total := table.reading.get("total")):
+        return
+    if total > _LARGEST_TOTAL:
+        yield Finding(
+            table.document, table.name, "sizes of parts", "all columns", "", "", "not searched",
+            TELLS, WEAK, f"a total above {_LARGEST_TOTAL:,} fits every share", 0,
+        )  # fmt: skip
         return
     columns: dict[str, list[Share]] = {}
     for share in shares_of(table):

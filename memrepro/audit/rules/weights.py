@@ -10,6 +10,8 @@ from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, F
 from memrepro.audit.rules.wholes import NEAR, Whole, in_rows, number_of
 from memrepro.audit.tables import Table
 
+_ROWS = 3  # whose whole lies between its parts, from which on a name is believed
+
 
 def searched(table: Table) -> Iterator[Finding]:
     """Wholes against their parts' least and most, and against weights that explain all rows."""
@@ -19,11 +21,13 @@ def searched(table: Table) -> Iterator[Finding]:
             groups.setdefault(tuple(whole.parts), []).append(whole)
     for parts, wholes in groups.items():
         outside = [w for w in wholes if not _between(w)]
-        for whole in outside:
+        # By its name alone it is a mean only where the other rows' are.
+        sure = LIKELY if len(wholes) - len(outside) >= max(_ROWS, len(wholes) // 2) else WEAK
+        for whole in outside if 2 * len(outside) <= len(wholes) or not wholes[0].assumed else []:
             yield Finding(
                 table.document, table.name, "whole and parts", whole.name, whole.shown,
                 "a value between the least and the most of its parts", whole.shown, FAILS,
-                LIKELY if whole.assumed else CERTAIN, "a mean lies between its parts", 1,
+                sure if whole.assumed else CERTAIN, "a mean lies between its parts", 1,
             )  # fmt: skip
         inside = [w for w in wholes if w not in outside]
         if len(inside) > len(parts):

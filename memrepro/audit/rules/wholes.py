@@ -10,6 +10,7 @@ from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, Finding, tally
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
 from memrepro.audit.rules.granularity import possible, ways
+from memrepro.audit.rules.heads import is_matrix
 from memrepro.audit.tables import Table
 
 WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
@@ -62,7 +63,9 @@ def columns_of(
     that have the rest of its name.
     """
     stated: Mapping[str, list[str]] = table.reading.get("whole", {})
-    found = {}
+    found: dict[str, list[str]] = {}
+    if is_matrix(table) and not stated:
+        return found
     for column in table.columns:
         if column in stated:
             parts = list(stated[column])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from memrepro.audit.rules.heads import NO_LEVEL, counts_questions, is_matrix
 from memrepro.audit.rules.shares import Share, shares_of
 from memrepro.audit.rules.wholes import columns_of
 from memrepro.audit.tables import Table
@@ -48,11 +49,11 @@ class Block(NamedTuple):
 
 def blocks(table: Table) -> Iterator[Block]:
     """The blocks of a table: each whole with its parts, and the columns that are in none."""
-    if any(table.reading.get(key) for key in ("partial", "set", "total")):
+    if any(table.reading.get(key) for key in ("partial", "set", "total")) or is_matrix(table):
         return
     by_column: dict[str, list[Share]] = {}
     for share in shares_of(table):
-        if table.runs(share.entry.row) == 1:
+        if table.runs(share.entry.row) == 1 and _counts(table, share):
             by_column.setdefault(share.entry.column, []).append(share)
     groups: dict[tuple[str, ...], list[tuple[str, Sequence[str]]]] = {}
     taken: set[str] = set()
@@ -71,6 +72,16 @@ def blocks(table: Table) -> Iterator[Block]:
             for d in depths]  # fmt: skip
     if alone:
         yield from _block(table, names, rest, by_column)
+
+
+def _counts(table: Table, share: Share) -> bool:
+    """Whether a share is of questions: its number is stated, or its metric counts them."""
+    entry = share.entry
+    heads = (entry.row, entry.column)
+    if NO_LEVEL.search(" | ".join(heads)):
+        return False
+    about = (str(table.reading.get("metric", "")), str(table.reading.get("caption", "")))
+    return bool(share.steps) or bool(entry.metric) or counts_questions(*heads, *about)
 
 
 def _stem(column: str) -> str:

@@ -16,7 +16,7 @@ from memrepro.audit.finding import FAILS, LIKELY, TELLS, WEAK, Finding
 from memrepro.audit.rules.granularity import CUT, near_misses
 from memrepro.audit.rules.shares import nearest, place
 from memrepro.audit.sizes.block import MISSING, Block, blocks
-from memrepro.audit.sizes.joint import FREE, MICRO, Explained, Ints, explain
+from memrepro.audit.sizes.joint import FREE, LARGEST, MICRO, Explained, Ints, explain
 from memrepro.audit.tables import Table
 
 # A fifth of what 'likely' means, as which sizes and wholes to expect is a guess: of 688 clean made
@@ -24,6 +24,7 @@ from memrepro.audit.tables import Table
 RATE_LIKELY, RATE_WEAK = 0.002, 0.05
 _SLIP = 0.5  # a cell that is rather one than not
 _DRAWN = 20  # clean tables for a block, of which twice as many for a document
+_FEWEST = 10  # questions of a test
 _SEARCHED = 100  # blocks of a document, about half a minute
 
 
@@ -41,10 +42,24 @@ def inferred(tables: Sequence[Table]) -> Iterator[Finding]:
         found = explain(block.units, block.whole, block.digits, block.stated)
         if any(found.sizes):
             yield _sizes(block, found)
+        if not _believable(block, found):
+            continue
         if found.slip > _SLIP and found.factor > len(open_) / RATE_WEAK:
             drawn = min(left, _DRAWN)
             left -= drawn
             yield from _slips(block, found, len(open_), drawn)
+
+
+def _believable(block: Block, found: Explained) -> bool:
+    """Whether sizes are those of a test: none of a few questions, none at the end of the search.
+
+    More than one slip in a column, or in ten cells, is rather another set of questions in some of
+    the rows, or a column that is of something else.
+    """
+    sizes = [n for n in found.sizes if n]
+    slips = (found.cells > _SLIP).sum(axis=0)
+    few = int(slips.max()) <= 1 and int(slips.sum()) <= max(1, len(block.cells) // 10)
+    return few and all(_FEWEST <= n < LARGEST for n in sizes)
 
 
 def _stopped(left: Sequence[Block]) -> Finding:

@@ -1,0 +1,384 @@
+"""Estimates with their standard errors, t or z, p, stars and intervals: one row or one cell.
+
+t is estimate / SE; p follows from t or z; an interval is symmetric around its estimate, or of a
+ratio around its logarithm, and holds 0 (or 1) where p is above its level.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from scipy import stats
+
+from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
+from memrepro.audit.printed import Printed, parse
+from memrepro.audit.rules.evidence import Held, held, told
+from memrepro.audit.rules.heads import is_matrix
+from memrepro.audit.rules.intervals import Interval, interval_of, is_ratio
+from memrepro.audit.rules.text.pvalues import Test, agrees
+from memrepro.audit.tables import Table
+
+_HEADS: Mapping[str, str] = {
+    "estimate": r"B|b|β|beta|coef(?:f|ficient)?s?\.?|est(?:imate|\.)?s?"
+    r"|unstandardi[sz]ed(?: coefficients?)?"
+    r"|mean diff(?:erence)?|log[- ]?odds|Δ|γ|(?:a?OR|HR|RR|IRR)(?: .*)?",
+    "error": r"S\.?E\.?(?: ?[bB])?|std\.? ?err(?:or|\.)?|standard errors?|s\.e\.m\.?|std\. e\.",
+    "t": r"t(?:[- ](?:value|stat(?:istic)?|ratio|test))?s?|t\(\d+\)",
+    "z": r"[zZ](?:[- ](?:value|score|stat(?:istic)?|ratio))?s?|wald z",
+    "F": r"F(?:[- ](?:value|stat(?:istic)?|ratio))?s?",
+    "chi2": r"χ2|χ²|chi2|chi-?\s?squared?(?: .*)?|wald(?: χ2)?|χ ?2",
+    "r": r"pearson(?:'s)? r|r",
+    "p": r"p(?:[- ]?values?)?|p\s*[(<].*|sig\.?|pr\s*\(.*|P>\|[tz]\|",
+    "df": r"d\.?f\.?(?: ?\(.*\))?|degrees of freedom",
+    "df1": r"d\.?f\.?1|num(?:erator)? ?df|df ?n", "df2": r"d\.?f\.?2|den(?:ominator)? ?df|df ?d",
+    "interval": r".*\b(?:CI|C\.I\.|confidence interval|HDI|credible interval)\b.*",
+}  # fmt: skip
+_LEGEND = re.compile(
+    r"(\*{1,4})\s*:?\s*(?:,|denotes?|indicates?)?\s*\(?\s*p\s*[<≤]\s*=?\s*(0?\.\d+)", re.I
+)
+_PERCENTS = re.compile(r"(\*{1,4})[^*\d]{0,40}?(\d{1,2})\s*%")
+_BRACKETED = re.compile(r"[(\[]\s*(-?\d+(?:\.\d+)?)\s*[)\]]")
+_T_BELOW = re.compile(r"\bt[- ]?(?:stat|value|ratio)|z[- ]?(?:stat|value)", re.I)
+_ERROR_BELOW = re.compile(r"standard errors?|\bs\.?e\.?s?\b|std", re.I)
+_P_BELOW = re.compile(r"\bp[- ]?values?\b", re.I)
+_MEDIAN = re.compile(r"median|\bIQR\b|quartile|range|\bmin\b|\bHDI\b|credible|bootstrap", re.I)
+_TELLING, _MOST = 3, 0.75
+_LEVELS = ({1: 0.05, 2: 0.01, 3: 0.001}, {1: 0.1, 2: 0.05, 3: 0.01})
+
+
+def _parts(table: Table) -> Iterator[tuple[str, dict[str, str]]]:
+    """A group of columns, and which column of it is what."""
+    groups: dict[str, dict[str, str]] = {}
+    for column in table.columns:
+        group, _, head = column.rpartition(", ")
+        for what, pattern in _HEADS.items():
+            if re.fullmatch(pattern, head.strip(" .$")):
+                groups.setdefault(group, {}).setdefault(what, column)
+                break
+    shared = groups.get("", {})
+    for group, own in groups.items():
+        yield group, {**{k: v for k, v in shared.items() if k == "df"}, **own}
+
+
+def statistics(table: Table) -> Iterator[Finding]:
+    """Columns of an estimate, its SE, t or z, degrees of freedom, p and interval, row by row."""
+    if is_matrix(table):
+        return
+    for _, at in _parts(table):
+        yield from _quotients(table, at)
+        yield from _ps(table, at)
+        yield from _midpoints(table, at)
+
+
+def _quotients(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
+    """T or z is the estimate over its standard error."""
+    column = at.get("t") or at.get("z")
+    if not column or "error" not in at or "estimate" not in at or is_ratio(at["estimate"]):
+        return
+    made = []
+    for row, cells in table.rows.items():
+        estimate, error = parse(cells[at["estimate"]]), parse(cells[at["error"]])
+        if estimate is None or error is None or error.low <= 0:
+            continue
+        ends = [e / s for e in (estimate.low, estimate.high) for s in (error.low, error.high)]
+        if one := held(row, column, cells[column], min(ends), max(ends), 6.0):
+            signless = not (parse(cells[column]) or estimate).signed and max(ends) < 0
+            made.append(
+                held(row, column, cells[column], -max(ends), -min(ends), 6.0) or one
+                if signless else one
+            )  # fmt: skip
+    yield from _where_most(table, "estimate and SE", "estimate / SE", made)
+
+
+def _where_most(
+    table: Table, rule: str, formula: str, made: Sequence[Held], needed: int = _TELLING
+) -> Iterator[Finding]:
+    good = sum(one.holds for one in made)
+    if good >= 2 and good >= _MOST * len(made):
+        sure = LIKELY if good >= needed else WEAK
+        yield from told(table, rule, formula, made, "which most rows follow", sure)
+
+
+def _ps(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
+    """P against the statistic of its row."""
+    if "p" not in at:
+        return
+    kind = next((k for k in ("t", "z", "F", "chi2", "r") if k in at), "")
+    if not kind:
+        return
+    made = []
+    for row, cells in table.rows.items():
+        test = _test(kind, cells, at)
+        result = agrees(test) if test else None
+        if result:
+            made.append((row, cells[at["p"]], cells[at[kind]], *result))
+    good = sum(two for *_, two, _, _ in made)
+    if not good or good < _MOST * len(made):
+        return
+    rule, why = "p of its statistic", f"{good} of {len(made)} rows agree; two-sided"
+    yield tally(table, rule, at["p"], f"p follows from {at[kind]}", good, len(made), why)._replace(
+        sure=LIKELY)  # fmt: skip
+    for row, shown, value, two, one_sided, (low, high) in made:
+        if not two:
+            yield Finding(
+                table.document, table.name, rule, f"{row}, {at['p']}", shown,
+                f"p from {low:.4g} to {high:.4g}", f"{value} and {shown}", FAILS,
+                WEAK if one_sided or good < _TELLING else LIKELY,
+                "one-sided it would hold" if one_sided else why, 2,
+            )  # fmt: skip
+
+
+def _test(kind: str, cells: Mapping[str, str], at: Mapping[str, str]) -> Test | None:
+    number, p = parse(cells[at[kind]]), _p_in(cells[at["p"]])
+    if number is None or p is None or number.bound:
+        return None
+    degrees = [parse(cells[at[key]]) if key in at else None for key in ("df", "df1", "df2")]
+    inside = re.search(r"[(\[]\s*(\d+(?:\.\d+)?)(?:\s*,\s*(\d+(?:\.\d+)?))?\s*[)\]]", at[kind])
+    one = degrees[0] or degrees[1]
+    first = float(one.value) if one else float(inside[1]) if inside else None
+    two = degrees[2]
+    second = float(two.value) if two else float(inside[2]) if inside and inside[2] else None
+    if kind == "F" and "df" in at and (both := re.match(
+        r"\(?(\d+(?:\.\d+)?)\s*[,;/]\s*(\d+(?:\.\d+)?)\)?", cells[at["df"]])):  # fmt: skip
+        first, second = float(both[1]), float(both[2])
+    if kind in ("F", "chi2", "r") and not first:
+        return None
+    digits = max(0, -int(number.value.as_tuple().exponent))
+    return Test(kind, first, second, f"{abs(number.value):.{digits}f}", *p)
+
+
+def _p_in(shown: str) -> tuple[str, str] | None:
+    """A cell's p and its sign: '.003', '<.001', '0.21'."""
+    found = re.search(r"(?P<sign>[<>≤≥]?)\s*=?\s*(?P<p>0?\.\d+|[01]\.0+|1)(?![\d.])", shown)
+    if not found or re.search(r"[a-zA-Z]{3}", shown):
+        return None
+    return found["p"], {"≤": "<", "≥": ">", "": "="}.get(found["sign"], found["sign"])
+
+
+def _midpoints(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
+    """An estimate against the interval of another column, and the interval against p."""
+    if "estimate" not in at or "interval" not in at:
+        return
+    ratio = is_ratio(at["estimate"]) or is_ratio(at["interval"])
+    made, outside = [], []
+    for row, cells in table.rows.items():
+        shown, other = cells[at["estimate"]].strip(), cells[at["interval"]].strip("[](){} ")
+        number = parse(shown)
+        ends = interval_of(f"{shown.split()[0]} [{other}]") if shown else None
+        if number is None or ends is None:
+            continue
+        inside = ends.low <= ends.value <= ends.high
+        outside.append((row, cells, ends, inside))
+        low, high = ends.middle(ratio)
+        one = held(row, at["estimate"], shown, low, high, ends.high - ends.low)
+        if one and inside:
+            made.append(one)
+    good = sum(inside for *_, inside in outside)
+    for row, cells, ends, inside in outside:
+        if not inside and good >= _MOST * len(outside):
+            yield Finding(
+                table.document, table.name, "value in its interval", f"{row}, {at['estimate']}",
+                cells[at["estimate"]], f"a value from {ends.low:g} to {ends.high:g}",
+                f"{ends.value:g}", FAILS, LIKELY if good >= 2 else WEAK,
+                f"an interval has its value inside, as {good} of {len(outside)} have", 1,
+            )  # fmt: skip
+    formula = "the middle of its interval" + " (of logarithms)" * ratio
+    yield from _where_most(table, "interval and estimate", formula, made)
+    if "p" in at:
+        yield from _against_p(table, [(r, c, e) for r, c, e, i in outside if i], at["p"], ratio)
+
+
+def _against_p(
+    table: Table, made: Sequence[tuple[str, Mapping[str, str], Interval]], p: str, ratio: bool
+) -> Iterator[Finding]:
+    """A 95 % interval is clear of 0, or of 1 for a ratio, just where p is below 0.05."""
+    null = 1.0 if ratio else 0.0
+    compared = []
+    for row, cells, ends in made:
+        shown = _p_in(cells[p])
+        if shown is None or null in (ends.low, ends.high):
+            continue
+        clear = not ends.low <= null <= ends.high
+        value, sign = float(shown[0]), shown[1]
+        if sign == ">" and value < 0.05:
+            continue
+        below = value < 0.05 if sign == "=" else sign == "<" and value <= 0.05
+        low, high = ends.p(ratio) or (0.0, 1.0)
+        near = sign == "=" and 0.045 <= value <= 0.055
+        far = sign == "=" and not _within(value, low, high)
+        compared.append((row, cells, ends, clear == below or near, far, (low, high)))
+    good = sum(ok and not far for *_, ok, far, _ in compared)
+    if good < 2 or good < _MOST * len(compared):
+        return
+    for row, cells, ends, ok, far, (low, high) in compared:
+        if not ok or far:
+            yield Finding(
+                table.document, table.name, "interval and p", f"{row}, {p}", cells[p],
+                f"p from {low:.3g} to {high:.3g}",
+                f"[{ends.low:g}, {ends.high:g}] and p {cells[p]}",
+                FAILS, LIKELY if not ok and good >= _TELLING and not _one_sided(cells[p], low, high)
+                else WEAK,
+                f"if it is a 95 % interval of the same test, as {good} of {len(compared)} are", 2,
+            )  # fmt: skip
+
+
+def _one_sided(shown: str, low: float, high: float) -> bool:
+    """Whether a one-sided p, of either side, would agree."""
+    p = _p_in(shown)
+    value = float(p[0]) if p else 0.0
+    return _within(2 * value, low, high) or _within(2 * (1 - value), low, high)
+
+
+def _within(value: float, low: float, high: float) -> bool:
+    """Whether a p is near what an interval gives: another approximation is off by some."""
+    return low / 2 - 0.005 <= value <= 2 * high + 0.005
+
+
+def in_one_cell(table: Table) -> Iterator[Finding]:
+    """Cells with an estimate and its interval, '1.25 (1.05, 1.49)', and the p beside them."""
+    groups: dict[str, list[tuple[str, Mapping[str, str], Interval]]] = {}
+    for row, column, shown in table.cells():
+        if ends := interval_of(shown):
+            groups.setdefault(column, []).append((row, table.rows[row], ends))
+    for column, made in groups.items():
+        # A median lies anywhere in its quartiles.
+        made = [one for one in made if not _MEDIAN.search(f"{one[0]} {column}")]
+        ratio = is_ratio(column) or is_ratio(str(table.reading.get("caption", "")))
+        ratio = ratio and all(e.low > 0 for *_, e in made)
+        middles = []
+        for row, cells, ends in made:
+            low, high = ends.middle(ratio)
+            number = f"{ends.value:.{ends.digits}f}"
+            one = held(row, column, number, low, high, ends.high - ends.low)
+            if one and ends.low <= ends.value <= ends.high:
+                middles.append(one._replace(shown=cells[column]))
+        formula = "the middle of its interval" + " (of logarithms)" * ratio
+        yield from _where_most(table, "interval and estimate", formula, middles)
+        group = column.rpartition(", ")[0]
+        after = table.columns[table.columns.index(column) + 1 :]
+        p = next((c for c in after if re.fullmatch(_HEADS["p"], c.rpartition(", ")[2])
+                  and c.rpartition(", ")[0] in ("", group)), "")  # fmt: skip
+        if p and (ratio or _is_difference(table, column)):
+            yield from _against_p(table, made, p, ratio)
+
+
+def _is_difference(table: Table, column: str) -> bool:
+    names = f"{column} {table.reading.get('caption', '')}"
+    return bool(re.search(r"diff|Δ|\bB\b|β|coef|estimate|effect|change|\bb\b", names))
+
+
+class _Starred(NamedTuple):
+    row: str
+    column: str
+    shown: str
+    stars: int
+    low: float
+    high: float
+
+
+def stars(table: Table) -> Iterator[Finding]:
+    """Stars against the estimate over its standard error, in its cell or in the row below.
+
+    What stars mean the caption or the note says, else the usual levels that most cells follow; that
+    the brackets hold standard errors, and not t, is told by them or by most cells too.
+    """
+    known: Mapping[str, Mapping[str, int]] = table.reading.get("stars", {})
+    counted = bool(known)
+    if not counted:  # that there are some, and not how many
+        marked = table.reading.get("starred", {})
+        known = {row: dict.fromkeys(columns, 1) for row, columns in marked.items()}
+    note = f"{table.reading.get('note', '')} {table.reading.get('caption', '')}"
+    if not known or (_P_BELOW.search(note) and not _ERROR_BELOW.search(note)):
+        return
+    pairs = list(_estimates(table))
+    if len(pairs) < _TELLING:
+        return
+    forms: list[tuple[str, Callable[[Printed, Printed], tuple[float, float] | None]]] = []
+    if not (_T_BELOW.search(note) and not _ERROR_BELOW.search(note)):
+        forms.append(("estimate / SE", _quotient))
+    if not _ERROR_BELOW.search(note):
+        forms.append(("t", lambda _, below: (abs(below.low), abs(below.high))))
+    legend = legend_of(note)
+    tried = []
+    for said, form in forms:
+        for levels in [legend] if legend else _LEVELS:
+            levels = levels if counted else {1: max(levels.values())}
+            made = []
+            for row, column, shown, estimate, below in pairs:
+                if span := form(estimate, below):
+                    own = known.get(row, {}).get(column, 0)
+                    one = _Starred(row, column, shown, own, *sorted(span))
+                    made.append((one, _earned(one, levels)))
+            tried.append((said, levels, made))
+    said, levels, made = max(
+        tried, key=lambda one: sum(ok for _, ok in one[2]), default=("", {}, [])
+    )
+    good = sum(ok for _, ok in made)
+    if good < _TELLING or good < _MOST * len(made) or not any(one.stars for one, _ in made):
+        return
+    meaning = ", ".join(f"{'*' * n} p < {p:g}" for n, p in sorted(levels.items()))
+    why = f"{good} of {len(made)} agree with {meaning}"
+    yield tally(table, "stars", "all", f"stars follow from {said}", good, len(made), why)._replace(
+        sure=LIKELY)  # fmt: skip
+    for one, ok in made:
+        if not ok:
+            p = [2 * stats.norm.sf(z) for z in (one.high, one.low)]
+            due = max((n for n, level in levels.items() if p[1] < level), default=0)
+            yield Finding(
+                table.document, table.name, "stars", f"{one.row}, {one.column}", one.shown,
+                f"{'*' * due or 'no star'}: {said} from {one.low:.3g} to {one.high:.3g}",
+                f"{'*' * one.stars or 'no star'}", FAILS,
+                LIKELY if legend or good >= 2 * _TELLING else WEAK, why, 2,
+            )  # fmt: skip
+
+
+def _quotient(estimate: Printed, below: Printed) -> tuple[float, float] | None:
+    if below.low <= 0:
+        return None
+    ends = [abs(e) / s for e in (estimate.low, estimate.high) for s in (below.low, below.high)]
+    least = 0.0 if estimate.low <= 0 <= estimate.high else min(ends)
+    return least, max(ends)
+
+
+def _earned(one: _Starred, levels: Mapping[int, float]) -> bool:
+    """Whether some value that rounds so has just these stars; of few degrees of freedom too."""
+    most = stats.norm.sf(one.high) * 2  # the least p
+    least = stats.t.sf(one.low, 20) * 2  # the most, of a small sample
+    level = levels.get(one.stars, 1.0) if one.stars else 1.0
+    further = max((p for n, p in levels.items() if n > one.stars), default=0.0)
+    if one.stars and one.stars not in levels:
+        return True
+    return bool(most < level and least >= further)
+
+
+def _estimates(table: Table) -> Iterator[tuple[str, str, str, Printed, Printed]]:
+    """Row, column, cell, estimate and what stands in brackets behind it or in the row below."""
+    rows = list(table.rows)
+    for at, row in enumerate(rows):
+        below = table.rows[rows[at + 1]] if at + 1 < len(rows) else {}
+        own_row = [s for s in table.rows[row].values() if s.strip()]
+        under = [s for s in below.values() if s.strip()]
+        stacked = bool(under) and sum(bool(_BRACKETED.fullmatch(s.strip())) for s in under) >= max(
+            1, len(under) // 2
+        )
+        if own_row and all(_BRACKETED.fullmatch(s.strip()) for s in own_row):
+            continue
+        for column, shown in table.rows[row].items():
+            number = parse(shown)
+            inside = re.fullmatch(
+                r"\s*-?\d+(?:\.\d+)?\s*\**\s*[(\[]\s*(\d+\.\d+)\s*[)\]]\s*\**\s*", shown
+            )
+            text = inside[1] if inside else ""
+            if not text and stacked and (found := _BRACKETED.fullmatch(below[column].strip())):
+                text = found[1]
+            if number and text and (error := parse(text)):
+                yield row, column, shown, number, error
+
+
+def legend_of(note: str) -> dict[int, float]:
+    """How many stars mean which level: '* p < 0.05, ** p < 0.01', or '* 10 %, ** 5 %'."""
+    found = {len(stars): float(level) for stars, level in _LEGEND.findall(note)}
+    if not found:
+        found = {len(s): int(p) / 100 for s, p in _PERCENTS.findall(note) if int(p) <= 10}
+    ordered = [found[n] for n in sorted(found)]
+    return found if ordered == sorted(ordered, reverse=True) else {}

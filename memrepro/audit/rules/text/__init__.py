@@ -1,0 +1,1 @@
+"""Sentences: as plain text, and what their numbers say of each other."""

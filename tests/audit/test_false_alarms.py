@@ -1,0 +1,185 @@
+"""Tables and sentences of real papers that look like a slip and are none: nothing is said of them.
+
+Each is a shape that a real paper printed, with made numbers.
+"""
+
+import pytest
+
+from memrepro.audit import audit_tables
+from memrepro.audit.finding import CERTAIN, LIKELY
+from memrepro.audit.rules.text.sentences import OF_TEXT
+
+
+def failing(columns, rows, level=LIKELY, **reading):
+    found = audit_tables({"t": {"columns": columns, "rows": rows, **reading}}).failing(level)
+    return [(f.rule, f.where, f.sure) for f in found]
+
+
+NUMBERS = [f"{0.61 + 0.037 * i:.3f}" for i in range(8)]
+CLEAN = {
+    "rows of two units": (
+        ["Acc A", "Acc B"],
+        {"BLEU": ["30.81", "28.87"], "F1": ["0.48", "0.57"], "chrF": ["55.10", "54.20"],
+         "TER": ["0.52", "0.49"]},
+        {"n": {"Acc A": 40, "Acc B": 50}, "n_source": "the caption"},
+    ),
+    "settings that look like shares": (
+        ["Acc", "crop_pct", "img size"],
+        {f"model {i}": [NUMBERS[i], crop, "224"] for i, crop in enumerate(
+            ["0.875", "0.900", "0.950", "0.875", "0.965", "0.900", "1.000", "0.875"])},
+        {},
+    ),
+    "a caption's n that is of something else": (
+        ["Tamil", "Telugu"],
+        {"a": ["5.4", "8.2"], "b": ["2.5", "5.1"], "c": ["30.3", "17.2"], "d": ["16.4", "13.9"]},
+        {"caption": "Top words (n = 10)", "n": {"Tamil": 10, "Telugu": 10},
+         "n_source": "the caption"},
+    ),
+    "the total of percentages and of means": (
+        ["Share (%)", "Mean age"],
+        {"A": ["45.2", "30.1"], "B": ["39.9", "41.0"], "C": ["12.7", "52.3"],
+         "Total": ["38.8", "41.6"]},
+        {},
+    ),
+    "a matrix": (
+        ["A", "B", "C", "Overall"],
+        {"A": ["1.00", "0.31", "0.22", "0.61"], "B": ["0.31", "1.00", "0.40", "0.12"],
+         "C": ["0.22", "0.40", "1.00", "0.78"], "Overall": ["0.61", "0.12", "0.78", "1.00"]},
+        {"caption": "Correlation of accuracies"},
+    ),
+    "people and oracles above the bold": (
+        ["Acc", "F1", "EM"],
+        {"Human": ["0.95", "0.96", "0.91"], "BERT": ["0.61", "0.62", "0.51"],
+         "Oracle retriever": ["0.99", "0.84", "0.93"], "Ours": ["0.71", "0.72", "0.61"],
+         "GPT": ["0.64", "0.60", "0.60"]},
+        {"bold": {"Ours": ["Acc", "F1", "EM"], "GPT": []}},
+    ),
+    "bold of groups of rows": (
+        ["Acc", "F1", "EM"],
+        {"Small, A": ["0.51", "0.42", "0.31"], "Small, B": ["0.52", "0.41", "0.33"],
+         "Large, A": ["0.71", "0.62", "0.51"], "Large, B": ["0.70", "0.65", "0.54"]},
+        {"bold": {"Small, B": ["Acc", "EM"], "Small, A": ["F1"], "Large, A": ["Acc"],
+                  "Large, B": ["F1", "EM"]}},
+    ),
+    "bold of the lower rows": (
+        ["Acc", "F1", "EM", "AUC"],
+        {"GPT-4": ["0.81", "0.70", "0.71", "0.60"], "A": ["0.51", "0.42", "0.31", "0.40"],
+         "B": ["0.52", "0.41", "0.33", "0.51"], "Ours": ["0.60", "0.71", "0.72", "0.61"]},
+        {"bold": {"Ours": ["Acc", "F1", "EM", "AUC"], "B": []}},
+    ),
+    "ranks of a shared task": (
+        ["Score"],
+        {"de": ["0.71 (3/15)"], "fr": ["0.68 (5/14)"], "es": ["0.70 (2/20)"]},
+        {},
+    ),
+    "citations behind a number": (
+        ["mAP"], {"A": ["76.1 [12, 34]"], "B": ["77.4 [3, 5]"], "C": ["70.2 [80, 91]"]}, {},
+    ),
+    "recall at an overlap": (
+        ["R@0.5", "R@0.7"], {"A": ["0.61", "0.45"], "B": ["0.58", "0.41"]}, {},
+    ),
+    "a macro F1": (
+        ["P", "R", "F1"],
+        {"a": ["0.61", "0.64", "0.58"], "b": ["0.71", "0.60", "0.59"],
+         "c": ["0.55", "0.52", "0.49"]},
+        {},
+    ),
+    "an average over tasks that are not shown": (
+        ["STS", "QA", "Average"],
+        {"a": ["23.4", "30.0", "41.7"], "b": ["10.0", "20.0", "35.0"], "c": ["5.0", "9.0", "27.7"],
+         "d": ["15.1", "29.0", "30.5"]},
+        {},
+    ),
+    "two averages that agree by chance": (
+        ["junior", "senior", "all"],
+        {"a": ["3.62", "3.71", "3.69"], "b": ["4.01", "4.02", "4.02"],
+         "c": ["2.40", "2.60", "2.61"],
+         "d": ["3.10", "3.12", "3.11"], "e": ["1.90", "1.92", "1.91"]},
+        {},
+    ),
+    "columns named as a change that is of another table": (
+        ["BLEU", "Δ"],
+        {"a": ["23.4", "+0.3"], "b": ["25.0", "-1.1"], "c": ["20.0", "+2.4"],
+         "d": ["24.4", "+0.9"]},
+        {},
+    ),
+    "a base of each group of rows": (
+        ["Parse (%)", "Δ Parse"],
+        {"A, plain": ["90.2", "0.0"], "A, x": ["60.1", "-30.1"], "A, y": ["80.0", "-10.2"],
+         "B, plain": ["77.0", "0.0"], "B, x": ["28.0", "-49.0"], "B, y": ["73.1", "-3.9"]},
+        {},
+    ),
+    "changes of which the best is the nearest to 0": (
+        ["A", "B", "C"],
+        {f"m{i}": cells for i, cells in enumerate((
+            ["-4.0", "+0.7", "0.0"], ["0.0", "+3.7", "-0.7"], ["-3.1", "-0.1", "+2.2"],
+            ["+9.7", "0.0", "-1.7"]))},
+        {"bold": {"m0": ["C"], "m1": ["A"], "m2": ["B"], "m3": ["B"]}},
+    ),
+    "a row and a column of one name": (
+        ["T1", "B", "C"],
+        {"T1": ["0.41", "0.52", "0.63"], "x": ["0.51", "0.42", "0.33"],
+         "y": ["0.45", "0.62", "0.70"]},
+        {"bold": {"x": ["T1"], "y": ["B", "C"]}},
+    ),
+    "a bold p, which is no best": (
+        ["Coef", "SE", "p"],
+        {"a": ["-0.52", "0.11", "<0.001"], "b": ["-0.30", "0.10", "<0.01"],
+         "c": ["2.85", "0.40", "<0.0001"], "d": ["0.04", "0.09", "0.65"]},
+        {"bold": {"a": ["p"], "b": ["p"], "c": ["p"]}},
+    ),
+    "a median beside its quartiles": (
+        ["Value"],
+        {"a": ["2.2 [2.0, 2.4]"], "b": ["3.1 [2.8, 3.4]"], "c": ["5.5 [5.0, 6.0]"],
+         "Ferritin, median [IQR]": ["37.2 [20.0, 67.0]"]},
+        {},
+    ),
+    "percentages of several numbers": (
+        ["Group A (n=120)"],
+        {"Answered": ["100 (90.1%)"], "Of these, yes": ["40 (40.0%)"],
+         "Of yes, twice": ["8 (20.0%)"],
+         "Missing": ["20 (16.7%)"]},
+        {},
+    ),
+    "t statistics below the estimates": (
+        ["(1)", "(2)"],
+        {"x": ["0.52", "0.41"], "x, t": ["(2.61)", "(2.05)"], "z": ["0.10", "0.90"],
+         "z, t": ["(0.40)", "(3.30)"]},
+        {"note": "t statistics in parentheses. * p < 0.05, ** p < 0.01",
+         "stars": {"x": {"(1)": 2, "(2)": 1}, "z": {"(2)": 2}}},
+    ),
+    "ages, which are no whole numbers": (
+        ["M (SD)"],
+        {"a": ["23.41 (3.11)"], "b": ["24.52 (2.97)"], "c": ["22.13 (3.45)"]},
+        {"n": 40, "file": "paper.tex"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_what_is_no_slip_is_not_told(name):
+    columns, rows, reading = CLEAN[name]
+    assert failing(columns, rows, **reading) == []
+    told = audit_tables({"t": {"columns": columns, "rows": rows, **reading}}).findings
+    assert [f for f in told if f.where == "not checked"] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"Intervals of from 90\% to 95\% are usual, with 5\% left.",
+        "Accuracy rises from 22.0% to 81.8%.",
+        "% it rises from 0.40 to 0.50 (+90%)\nand nothing else.",
+        "It rises from 40 to 50 tokens on 12% of inputs.",
+        r"\begin{tabular}{ll} rises from 0.40 to 0.50 (+90\%) & 30 of 40 (10\%) \end{tabular}",
+        "in version 3/2024 (12%) of the tool",
+        "t(28) = 2.10, and later the other group had p = .50",
+        "We set p = .9 and F(1) = 3.",
+        "Bonferroni-corrected, t(40) = 2.30, p = .081",
+        "one-tailed tests: t(28) = 2.20, p = .018",
+        r"\begin{comment} t(28) = 2.20, p = .9 \end{comment}",
+    ],
+)
+def test_sentences_that_are_no_slip(text):
+    found = [f for rule in OF_TEXT for f in rule("d", "paper.tex", text)]
+    assert [f.printed for f in found if f.sure in (CERTAIN, LIKELY)] == []
