@@ -14,6 +14,7 @@ may say of itself is in `KEYS`.
 """
 
 import re
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,9 @@ from memrepro.files.atomic import read_yaml
 
 KEYS: Mapping[str, str] = {
     "source": "document and table",
+    "file": "that it stands in, within the folder that was read",
+    "line": "at which it begins there",
+    "label": "what the document calls it, as LaTeX's \\label",
     "section": "where it stands",
     "caption": "as printed",
     "bold": "row → the columns whose cells are set in bold",
@@ -221,7 +225,7 @@ def _row(where: str, row: str, cells: Any, columns: list[str], kept: list[str]) 
     for column, cell in zip(columns, cells, strict=True):
         if not isinstance(cell, str):
             raise MemreproError(
-                f"{where}, row {row!r}, column {column!r}: {cell!r} is no string; quote it, "
+                f"{where}, row {row!r}, column {column!r}: {reprlib.repr(cell)} is no string; quote it, "
                 "since 0.50 would else become 0.5"
             )
     return {c: cell for c, cell in zip(columns, cells, strict=True) if c in kept}
@@ -232,4 +236,4 @@ def _check_n(where: str, n: Any) -> None:
         if isinstance(size, Mapping):
             _check_n(where, size)
         elif size is not None and (not isinstance(size, int) or size < 1):
-            raise MemreproError(f"{where}: n is {size!r}; it must be a whole number of at least 1")
+            raise MemreproError(f"{where}: n is {reprlib.repr(size)}; it must be a whole number of at least 1")

@@ -1,10 +1,14 @@
-"""A grid to a table of the ledger: heads and row names, sizes, what is marked as best."""
+"""A grid to tables of the ledger: heads and row names, sizes, what is marked as best.
+
+What is a head, a name and a number is decided by columns: a column is of numbers where most of what
+it prints are. So names may stand right of numbers, and a head may be numbers itself (k = 1, 5, 10).
+"""
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from memrepro.audit.read.grid import Cell, Grid, distinct, is_number, joined
+from memrepro.audit.read.grid import Cell, Grid, Place, distinct, is_number, joined
 from memrepro.errors import MemreproError
 
 _SIZE = re.compile(r"\(?\b[nN]\s*=\s*(\d{1,3}(?:,\d{3})+|\d+)\)?")
@@ -14,69 +18,299 @@ _QUESTIONS = re.compile(
 )
 _SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|support|size", re.I)
 _MOST = 0.5
+_COUNTED = re.compile(r"[(\[]?\s*(\d+|[IVX]+)\s*[)\]]?")
+_STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?)\s*(?:%|[kKMB]|shots?)?")
+_BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*")
+# What a cell says in place of a number, which makes no row of it a head.
+_ANSWER = re.compile(r"yes|no|✓|✗|[xX]|oom|oot|all|none|true|false|n\.?s\.?", re.I)
 
 
-def entry_of_grid(grid: Grid) -> dict[str, Any]:
-    """The mapping that `tables.table_of` reads, in the order in which a person would write it.
+class NoNumbers(MemreproError):
+    """A table of words, which nothing can be checked in."""
+
+
+class _Body(NamedTuple):
+    """A table, or a part of one with heads of its own."""
+
+    title: str
+    heads: list[Sequence[Cell]]
+    rows: list[Sequence[Cell]]
+
+
+def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
+    """The mappings that `tables.table_of` reads, in the order in which a person would write them.
+
+    One, or one for each part of a table that has heads of its own.
 
     Raises:
-        MemreproError: if the grid has no numbers, no heads or no names of rows.
+        NoNumbers: if it prints none.
+        MemreproError: if it has no heads.
     """
     rows = [list(row) for row in grid.rows]
-    head = next((i for i, row in enumerate(rows) if _is_body(row)), None)
-    if head is None:
-        raise MemreproError(f"{grid.source} prints no row of numbers: nothing can be checked")
-    if not head:
-        raise MemreproError(f"{grid.source} has no row of heads: the first row is numbers already")
-    while head > 1 and _is_section(rows[head - 1]):
-        head -= 1
-    body = rows[head:]
-    labels = _labels(body)
-    if not labels:
-        raise MemreproError(f"{grid.source} has no names of rows: the first column is numbers")
-    width = len(rows[0])
-    heads = [joined([row[c].text for row in rows[:head]]) for c in range(labels, width)]
-    columns = list(distinct(name or f"column {i + labels + 1}" for i, name in enumerate(heads)))
-    group = ""
-    names: list[str] = []
-    lines: list[Sequence[Cell]] = []
-    for row in body:
-        texts = [cell.text for cell in row]
-        name = joined(texts[:labels])
-        if not any(is_number(text) for text in texts[labels:]):
-            group = joined(texts)
-            continue
-        above = group if name != group else ""
-        names.append(joined([above, name]) or f"row {len(names) + 1}")
-        lines.append(row[labels:])
-    named: dict[str, Sequence[Cell]] = dict(zip(distinct(names), lines, strict=True))
-    return _entry(grid, columns, named)
+    made = []
+    for title, heads, body in _parts(rows, grid.ruled):
+        labels = _labels(body)
+        place = grid.place
+        if title and title not in place.caption:
+            place = place._replace(caption=f"{place.caption} {title}".strip())
+        width = len(rows[0])
+        names = [joined([row[c].text for row in heads]) for c in range(labels, width)]
+        kept = [c for c, name in enumerate(names, labels)
+                if name or any(row[c].text for row in body)]  # fmt: skip
+        columns = distinct(names[c - labels] or f"column {c + 1}" for c in kept)
+        named = dict(_named(body, labels, kept))
+        made.append(_entry(place, list(columns), named))
+    return made
 
 
-def _is_body(row: Sequence[Cell]) -> bool:
-    """A row of the body: most of what stands behind its first cell are numbers."""
-    shown = [cell.text for cell in row[1:] if cell.text and not cell.filled]
-    return len(shown) > 0 and sum(map(is_number, shown)) > _MOST * len(shown)
+def _parts(rows: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -> Iterator[_Body]:
+    """The table's parts: one, or several where rows of heads stand between those of numbers."""
+    numeric = _numeric(rows)
+    title = ""
+    while len(rows) > 1 and _spans_all(rows[0]):
+        title = joined([title, rows[0][0].text])
+        rows, ruled = rows[1:], ruled and frozenset(i - 1 for i in ruled if i)
+    first = _behind_heads(rows, numeric, ruled)
+    starts = [0]
+    for i in range(first + 1, len(rows) - 1):
+        if i > starts[-1] + 1 and _is_head_again(rows, i, starts[-1], first, numeric, ruled):
+            starts.append(i)
+    ends = [*starts[1:], len(rows)]
+    heads: list[Sequence[Cell]] = []
+    for start, end in zip(starts, ends, strict=True):
+        part = rows[start:end]
+        own = frozenset(i - start for i in ruled if start <= i < end) if ruled is not None else None
+        behind = first if not start else _behind_heads(part, numeric, own)
+        heads, body = part[:behind], list(part[behind:])
+        # What names the rows below a head may stand before it, at the end of the part above.
+        following = ""
+        while len(body) > 1 and _is_section(body[-1]) and end < len(rows):
+            following = joined([joined([c.text for c in body[-1]]), following])
+            body.pop()
+        while len(heads) > 1 and _is_section(heads[-1]):
+            body.insert(0, heads.pop())
+        yield _Body(title, heads, body)
+        title = following
+
+
+def _numeric(rows: Sequence[Sequence[Cell]]) -> list[int]:
+    """The columns that print numbers: most of what stands below their first row.
+
+    Raises:
+        NoNumbers: if there is none.
+        MemreproError: if the table is one row.
+    """
+    found = []
+    for c in range(len(rows[0])):
+        shown = [row[c].text for row in rows[1:] if _alone(row[c])]
+        numbers = sum(map(is_number, shown))
+        if shown and numbers >= _MOST * len(shown):
+            found.append(c)
+    if found:
+        return found
+    texts = [cell.text for row in rows for cell in row if cell.text and not cell.filled]
+    if not any(map(is_number, texts)):
+        raise NoNumbers("it prints no number: nothing can be checked")
+    if len(rows) == 1:
+        raise MemreproError("it is one row: no heads say what its numbers are")
+    if any(is_number(cell.text) for row in rows[1:] for cell in row[1:]):
+        return [c for c in range(1, len(rows[0])) if any(is_number(row[c].text) for row in rows[1:])]
+    raise NoNumbers("it prints no column of numbers: nothing can be checked")
+
+
+def _behind_heads(
+    rows: Sequence[Sequence[Cell]], numeric: Sequence[int], ruled: frozenset[int] | None
+) -> int:  # fmt: skip
+    """How many rows from the top are heads.
+
+    Raises:
+        MemreproError: if none is.
+    """
+    first = next((i for i, row in enumerate(rows) if _is_body(row, numeric)), None)
+    if first is None:
+        raise NoNumbers("it prints no row of numbers: nothing can be checked")
+    while first + 1 < len(rows) and _is_numeric_head(rows, first, numeric, ruled):
+        first += 1
+    if first:
+        return first
+    if ruled is not None and 1 in ruled and len(rows) > 1:
+        return 1
+    shown = [row[c] for row in rows[:1] for c in numeric]
+    if len(rows) > 1 and _steps([cell.text for cell in shown]):
+        return 1
+    raise MemreproError("it has no row of heads: its first row is numbers already")
+
+
+def _is_body(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
+    """A row of the body: most of what it prints in columns of numbers are numbers."""
+    shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
+    if not shown:  # a row whose numbers all reach down from above
+        return any(is_number(row[c].text) for c in numeric)
+    return sum(map(is_number, shown)) >= _MOST * len(shown) and any(map(is_number, shown))
+
+
+def _is_numeric_head(
+    rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int], ruled: frozenset[int] | None
+) -> bool:  # fmt: skip
+    """Whether a row of numbers is one of heads: (1), (2), (3); or k = 1, 5, 10 above a rule."""
+    row, below = rows[i], rows[i + 1]
+    shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
+    if not _is_body(below, numeric) or len(shown) < len(numeric) * _MOST:
+        return False
+    counted = [_COUNTED.fullmatch(text) for text in shown]
+    if all(counted) and all("(" in text or "[" in text for text in shown):
+        return [m[1] for m in counted if m][:2] in (["1", "2"], ["I", "II"], ["1"], ["I"])
+    above_rule = ruled is not None and i + 1 in ruled
+    named = bool(row[0].text) and not row[0].filled
+    if not above_rule or len(shown) < 2 or not _steps(shown):
+        return False
+    # With a head above, a row that has a name is one of the body, as is one of decimals.
+    return i == 0 or (not named and i not in (ruled or ())) or _same_steps(rows, i, numeric)
+
+
+def _same_steps(rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int]) -> bool:
+    """Whole steps above numbers with decimals alone, in a row whose name spells what they are."""
+    below = [row[c].text for row in rows[i + 1 : i + 4] for c in numeric if row[c].text]
+    return all("." not in rows[i][c].text for c in numeric) and all("." in one for one in below)
+
+
+def _steps(texts: Sequence[str]) -> bool:
+    """Whether texts are numbers that rise or fall throughout, as settings do."""
+    found = [_STEP.fullmatch(text) for text in texts if text]
+    if len(found) < 2 or not all(found):
+        return False
+    values = [float(m[1].replace(",", "")) for m in found if m]
+    again = len(values) // 2  # the same steps under each of two heads
+    rising = [values, values[:again]] if values[:again] == values[again:] else [values]
+    return any(one == sorted(set(one)) or one == sorted(set(one), reverse=True) for one in rising)
 
 
 def _is_section(row: Sequence[Cell]) -> bool:
-    """A row that names those below it: one cell, which begins at the left."""
-    shown = [i for i, cell in enumerate(row) if cell.text and not cell.filled]
-    return shown == [0]
+    """A row that names those below it: one cell, and no number."""
+    shown = [cell for cell in row if cell.text and not cell.filled]
+    return len(shown) == 1 and not is_number(shown[0].text)
+
+
+def _spans_all(row: Sequence[Cell]) -> bool:
+    """Whether a row is one cell as wide as the table."""
+    return len(row) > 1 and bool(row[0].text) and not row[0].filled and all(
+        cell.filled and cell.text == row[0].text for cell in row[1:]
+    )  # fmt: skip
+
+
+def _is_head_again(
+    rows: Sequence[Sequence[Cell]], i: int, start: int, first: int, numeric: Sequence[int],
+    ruled: frozenset[int] | None,
+) -> bool:  # fmt: skip
+    """Whether a row within the body begins a part with heads of its own."""
+    row = rows[i]
+    words = [row[c].text for c in numeric if row[c].text and not row[c].filled]
+    if any(map(is_number, words)) or any(_ANSWER.fullmatch(word) for word in words):
+        return False
+    above, own = rows[:first], [cell.text for cell in row]
+    same = any([cell.text for cell in head] == own for head in above)
+    if not words or (len(set(words)) < 2 and len(numeric) > 1 and not same):
+        return False
+    behind = next((k for k in range(i + 1, len(rows)) if _is_body(rows[k], numeric)), None)
+    if behind is None or any(_is_section(one) for one in rows[i + 1 : behind] if i + 1 == behind):
+        return False
+    if same or row[0].text in {head[0].text for head in above if head[0].text}:
+        return True
+    if ruled is None or i not in ruled:
+        return ruled is None and len(words) == len(numeric) and not any(rows[i - 1][1:])
+    every = len(ruled) > _MOST * len(rows)
+    return not every and any(k in ruled for k in range(i + 1, behind + 1))
 
 
 def _labels(body: Sequence[Sequence[Cell]]) -> int:
-    """How many columns from the left are names: most of their cells are no numbers."""
-    for c in range(len(body[0])):
-        shown = [row[c].text for row in body if row[c].text]
-        if shown and sum(map(is_number, shown)) > _MOST * len(shown):
-            # Names of rows may be numbers too, such as k or a rate.
-            return c if c else int(len(body[0]) > 2 and len(set(shown)) == len(body))
-    return 0
+    """How many columns from the left are names of rows."""
+    width = len(body[0])
+    kinds = [_kind(body, c) for c in range(width)]
+    leading = next((c for c, kind in enumerate(kinds) if kind == "numbers"), width)
+    if leading:
+        return leading
+    # A number before the name, such as a rank, a k or a year.
+    named = next((c for c in range(1, min(3, width)) if kinds[c] == "words"), 0)
+    if named and "numbers" in kinds[named:] and all(_whole(body, c) for c in range(named)):
+        return named + kinds[named:].index("numbers")
+    # Names of rows may be numbers, such as k or a rate, and two of those name a row together.
+    for c in range(1, min(3, width - 1) + 1):
+        names = [tuple(row[k].text for k in range(c)) for row in body if any(x.text for x in row)]
+        if len(set(names)) == len(names) and (c == 1 or all(_whole(body, k) for k in range(c - 1))):
+            return c
+    return min(1, width - 1)
+
+
+def _kind(body: Sequence[Sequence[Cell]], c: int) -> str:
+    """What a column prints: 'numbers', 'words', or '' for nothing of its own."""
+    shown = [row[c].text for row in body if _alone(row[c])]
+    if not shown:
+        return ""
+    return "numbers" if sum(map(is_number, shown)) >= _MOST * len(shown) else "words"
+
+
+def _alone(cell: Cell) -> bool:
+    """Whether a cell prints something in this column and no other."""
+    return bool(cell.text) and not cell.filled and cell.columns == 1
+
+
+def _whole(body: Sequence[Sequence[Cell]], c: int) -> bool:
+    return all(re.fullmatch(r"[#(]?\d[\d,]*[.)]?", row[c].text) for row in body if row[c].text)
+
+
+def _named(
+    body: Sequence[Sequence[Cell]], labels: int, kept: Sequence[int]
+) -> Iterator[tuple[str, list[Cell]]]:  # fmt: skip
+    """Names and cells of rows: what stands beneath an estimate in brackets is joined to it."""
+    group = ""
+    last = [""] * labels
+    names: list[str] = []
+    lines: list[list[Cell]] = []
+    for row in body:
+        texts = [cell.text for cell in row]
+        shown = [cell for cell in row if cell.text and not cell.filled]
+        # A number as wide as several columns is printed once.
+        cells = [row[c] if row[c].filled != "left" else Cell("") for c in kept]
+        if not shown and not any(texts):
+            continue
+        if _is_section(row) and not any(is_number(cell.text) for cell in cells):
+            group, last = joined(texts), [""] * labels
+            continue
+        own = texts[:labels]
+        if lines and not any(own) and _beside(lines[-1], cells):
+            lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
+            continue
+        # A name that is not printed again reaches down.
+        if labels > 1 and any(own) and not own[0] and not row[0].filled:
+            own[0] = last[0]
+        last = own or last
+        name = joined(own)
+        names.append(joined([group if group != name else "", name]) or f"row {len(names) + 1}")
+        lines.append(cells)
+    yield from zip(distinct(names), lines, strict=True)
+
+
+def _beside(above: Sequence[Cell], below: Sequence[Cell]) -> bool:
+    """Whether a row without a name is what belongs to the one above: errors, intervals, t."""
+    shown = [(one, other) for one, other in zip(above, below, strict=True) if other.text]
+    return bool(shown) and all(
+        _BESIDE.fullmatch(other.text) and is_number(other.text) and one.text
+        and not _BESIDE.fullmatch(one.text)
+        for one, other in shown
+    )  # fmt: skip
+
+
+def _beneath(one: Cell, other: Cell) -> Cell:
+    if not other.text:
+        return one
+    return one._replace(
+        text=f"{one.text} {other.text}", bold=one.bold or other.bold,
+        starred=one.starred or other.starred,
+    )  # fmt: skip
 
 
 def _entry(
-    grid: Grid, columns: Sequence[str], named: dict[str, Sequence[Cell]]
+    place: Place, columns: Sequence[str], named: dict[str, Sequence[Cell]]
 ) -> dict[str, Any]:  # fmt: skip
     sizes: dict[str, int] = {}
     for column in columns:
@@ -87,13 +321,13 @@ def _entry(
         if all(text.replace(",", "").isdigit() for text in shown.values() if text):
             sizes |= {c: _number(text) for c, text in shown.items() if text}
             del named[name]
-    entry: dict[str, Any] = {"source": grid.source}
-    if grid.caption:
-        entry["caption"] = grid.caption
+    entry: dict[str, Any] = {"source": str(place), "file": place.file}
+    told = {"line": place.line, "label": place.label, "caption": place.caption}
+    entry |= {key: value for key, value in told.items() if value}
     entry["columns"] = list(columns)
     entry["rows"] = {row: [cell.text for cell in cells] for row, cells in named.items()}
     wholes = [c for c in columns if re.search(r"\b(overall|average|avg|all|total|mean)\b", c, re.I)]
-    told = {_number(n) for pattern in (_SIZE, _QUESTIONS) for n in pattern.findall(grid.caption)}
+    told = {_number(n) for pattern in (_SIZE, _QUESTIONS) for n in pattern.findall(place.caption)}
     if len(told) == 1 and told == {sum(sizes.values())} and len(sizes) > 1:
         sizes |= dict.fromkeys((c for c in wholes if c not in sizes), told.pop())
     elif not sizes and len(told) == 1 and min(told) > 1:
