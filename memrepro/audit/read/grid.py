@@ -82,6 +82,10 @@ def unread(place: Place, why: object, *, counts: bool = True) -> Unread:
     return Unread(str(place), str(why), place.caption, counts)
 
 
+class NoNumbers(MemreproError):
+    """A table of words, or an empty one, which nothing can be checked in."""
+
+
 _SIGNS = str.maketrans(
     {"—": "-", "–": "-", "−": "-", "‐": "-", "‑": "-", "\u00a0": " ", "\u202f": "\u2009",
      "∗": "*", "∼": "~"} | {one: "" for one in "\u200b\u200c\u200d\ufeff\u00ad"}
@@ -101,7 +105,9 @@ _ONE = (
     r"(?<![A-Za-z\d])[-+]?\s?[$€£¥]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
     rf"(?:\s?(?:{_UNIT})(?![A-Za-z\d]))?(?![A-Za-z\d])"
 )
-_BETWEEN = re.compile(r"(?:[\s±~≈≃<>≤≥=+\-/|,;:()\[\]{}$€£¥%↑↓→·×*†‡§^]|\b(?:to|vs|and|or|of)\b)*")
+_BETWEEN = re.compile(r"(?:[\s±~≈≃<>≤≥=+\-/|,;:()\[\]{}$€£¥%↑↓→·×*†‡§^]|"
+    r"\b(?:to|vs|and|or|of|[pPnNMtzr]|SD|SE|CI|df)\b)*"
+)
 NUMBER = re.compile(_ONE)
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}(?:[-/]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}")
 
@@ -176,7 +182,7 @@ def filled(rows: Iterable[Sequence[Cell]], kept_free: bool = False) -> list[list
             )
     width = max(map(len, made), default=0)
     if not any(cell.text for line in made for cell in line):
-        raise MemreproError("it is empty: no cell prints anything")
+        raise NoNumbers("it is empty: no cell prints anything")
     if width * len(made) > MOST_CELLS:
         raise MemreproError(
             f"it has {len(made):,} rows of up to {width:,} cells; at most {MOST_CELLS:,} cells are "

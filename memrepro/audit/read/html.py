@@ -6,7 +6,7 @@ from typing import Any
 
 from lxml import html
 
-from memrepro.audit.read.grid import Cell, Grid, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
 from memrepro.audit.read.tex_text import printed
 from memrepro.errors import MemreproError
 
@@ -30,7 +30,7 @@ def grids(text: str, file: str) -> Iterator[Grid | Unread]:
         try:
             yield _grid(table, place)
         except MemreproError as error:
-            yield unread(place, error)
+            yield unread(place, error, counts=not isinstance(error, NoNumbers))
 
 
 def _class(node: Any) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from memrepro.audit.read.grid import Cell, Grid, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
 from memrepro.audit.read.tex_source import (
     Source,
     arguments,
@@ -95,6 +95,8 @@ def grids(source: Source) -> Iterator[Grid | Unread]:
             try:
                 place = _named(text, part, place, source)
                 yield _grid(text, part, place, source, inner)
+            except NoNumbers as error:
+                yield unread(place, error, counts=False)
             except MemreproError as error:
                 yield unread(place, error)
             # A source that no TeX would take must not end the others.
@@ -245,7 +247,7 @@ def _grid(text: str, one: _Found, place: Place, source: Source, inner: Sequence[
             rows.append(line)
     rows, ruled = _shown(rows, ruled)
     if not rows:
-        raise MemreproError("it is empty: no cell prints anything")
+        raise NoNumbers("it is empty: no cell prints anything")
     return Grid(place, filled(rows, kept_free=True), frozenset(ruled))
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from memrepro.audit.read.grid import Cell, Grid, Place, distinct, is_number, joined
+from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, distinct, is_number, joined
 from memrepro.errors import MemreproError
 
 _SIZE = re.compile(r"\(?\b[nN]\s*=\s*(\d{1,3}(?:,\d{3})+|\d+)\)?")
@@ -20,13 +20,9 @@ _SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|su
 _MOST = 0.5
 _COUNTED = re.compile(r"[(\[]?\s*(\d+|[IVX]+)\s*[)\]]?")
 _STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?)\s*(?:%|[kKMB]|shots?)?")
-_BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*")
+_BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*|[pP]\s*[<=>].*")
 # What a cell says in place of a number, which makes no row of it a head.
 _ANSWER = re.compile(r"yes|no|✓|✗|[xX]|oom|oot|all|none|true|false|n\.?s\.?", re.I)
-
-
-class NoNumbers(MemreproError):
-    """A table of words, which nothing can be checked in."""
 
 
 class _Body(NamedTuple):
@@ -48,8 +44,9 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
     """
     rows = [list(row) for row in grid.rows]
     made = []
-    for title, heads, body in _parts(rows, grid.ruled):
-        labels = _labels(body)
+    numeric = _numeric(rows)
+    for title, heads, body in _parts(rows, numeric, grid.ruled):
+        labels = _labels(body, numeric)
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
@@ -63,9 +60,10 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
     return made
 
 
-def _parts(rows: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -> Iterator[_Body]:
+def _parts(
+    rows: Sequence[Sequence[Cell]], numeric: Sequence[int], ruled: frozenset[int] | None
+) -> Iterator[_Body]:
     """The table's parts: one, or several where rows of heads stand between those of numbers."""
-    numeric = _numeric(rows)
     title = ""
     while len(rows) > 1 and _spans_all(rows[0]):
         title = joined([title, rows[0][0].text])
@@ -205,6 +203,8 @@ def _is_head_again(
     """Whether a row within the body begins a part with heads of its own."""
     row = rows[i]
     words = [row[c].text for c in numeric if row[c].text and not row[c].filled]
+    if len(numeric) < 2 and row[0].text != rows[0][0].text:
+        return False
     if any(map(is_number, words)) or any(_ANSWER.fullmatch(word) for word in words):
         return False
     above, own = rows[:first], [cell.text for cell in row]
@@ -222,21 +222,25 @@ def _is_head_again(
     return not every and any(k in ruled for k in range(i + 1, behind + 1))
 
 
-def _labels(body: Sequence[Sequence[Cell]]) -> int:
+def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> int:
     """How many columns from the left are names of rows."""
     width = len(body[0])
     kinds = [_kind(body, c) for c in range(width)]
-    leading = next((c for c, kind in enumerate(kinds) if kind == "numbers"), width)
+    if "numbers" not in kinds:
+        return max(1, numeric[0])
+    leading = kinds.index("numbers")
     if leading:
         return leading
     # A number before the name, such as a rank, a k or a year.
     named = next((c for c in range(1, min(3, width)) if kinds[c] == "words"), 0)
-    if named and "numbers" in kinds[named:] and all(_whole(body, c) for c in range(named)):
+    if named and "numbers" in kinds[named:] and all(_is_set(body, c) for c in range(named)):
         return named + kinds[named:].index("numbers")
-    # Names of rows may be numbers, such as k or a rate, and two of those name a row together.
-    for c in range(1, min(3, width - 1) + 1):
+    # Names of rows may be numbers, such as k or a rate, and several may name a row together.
+    for c in range(1, min(4, width - 1) + 1):
+        if c > 1 and not all(_is_set(body, k) for k in range(c)):
+            break
         names = [tuple(row[k].text for k in range(c)) for row in body if any(x.text for x in row)]
-        if len(set(names)) == len(names) and (c == 1 or all(_whole(body, k) for k in range(c - 1))):
+        if len(set(names)) == len(names):
             return c
     return min(1, width - 1)
 
@@ -254,8 +258,12 @@ def _alone(cell: Cell) -> bool:
     return bool(cell.text) and not cell.filled and cell.columns == 1
 
 
-def _whole(body: Sequence[Sequence[Cell]], c: int) -> bool:
-    return all(re.fullmatch(r"[#(]?\d[\d,]*[.)]?", row[c].text) for row in body if row[c].text)
+def _is_set(body: Sequence[Sequence[Cell]], c: int) -> bool:
+    """Whether a column of numbers is of what was set: few values, each in several rows, or whole."""
+    shown = [row[c].text for row in body if row[c].text]
+    whole = all(re.fullmatch(r"[#(]?\d[\d,]*[.)]?", text) for text in shown)
+    plain = all(_STEP.fullmatch(text) for text in shown)
+    return whole or (plain and len(set(shown)) <= _MOST * len(shown))
 
 
 def _named(
@@ -274,7 +282,8 @@ def _named(
         if not shown and not any(texts):
             continue
         if _is_section(row) and not any(is_number(cell.text) for cell in cells):
-            group, last = joined(texts), [""] * labels
+            if not re.fullmatch(r"\(.*\)", joined(texts)):  # a note on the row above
+                group, last = joined(texts), [""] * labels
             continue
         own = texts[:labels]
         if lines and not any(own) and _beside(lines[-1], cells):

@@ -13,6 +13,7 @@ import pdfplumber
 from memrepro.audit.read.grid import (
     Cell,
     Grid,
+    NoNumbers,
     Place,
     Unread,
     cell_of,
@@ -92,7 +93,7 @@ def _of_page(page: Any, file: str, number: int) -> Iterator[Grid | Unread]:
         try:
             yield Grid(place, filled(cells), ruled)
         except MemreproError as error:
-            yield unread(place, error)
+            yield unread(place, error, counts=not isinstance(error, NoNumbers))
     for k in left:
         place = Place(file, 0, f"page {number}, '{said[k][:60]}'", "", said[k])
         yield unread(

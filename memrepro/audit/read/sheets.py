@@ -12,6 +12,7 @@ from memrepro.audit.read.grid import (
     MOST_CELLS,
     Cell,
     Grid,
+    NoNumbers,
     Place,
     Unread,
     cell_of,
@@ -127,4 +128,4 @@ def _grid(rows: list[list[Cell]], place: Place) -> Grid | Unread:
     try:
         return Grid(place, [row for row in filled(rows) if any(cell.text for cell in row)])
     except MemreproError as error:
-        return unread(place, error)
+        return unread(place, error, counts=not isinstance(error, NoNumbers))

@@ -68,6 +68,8 @@ class Source:
         environments: the same of environments.
         files: all that were read.
         unread: files that are included and are not there.
+        of_styles: macros that a style file defines, such as how it sets a title.
+        starts: where in the text each piece of a file begins: position, file, line.
     """
 
     text: str = ""
@@ -75,6 +77,7 @@ class Source:
     environments: dict[str, Macro] = field(default_factory=dict)
     files: set[Path] = field(default_factory=set)
     unread: list[Unread] = field(default_factory=list)
+    of_styles: set[str] = field(default_factory=set)
     starts: list[tuple[int, str, int]] = field(default_factory=list)
 
     def place(self, at: int) -> tuple[str, int]:
@@ -226,7 +229,9 @@ def read_source(path: Path, top: Path) -> Source:
                         if style := _there(one.strip() + suffix, file, path, top, suffix):
                             if style not in made.files:
                                 made.files.add(style)
+                                known = set(made.macros)
                                 _define(hidden(text_of_file(style)), made)
+                                made.of_styles |= set(made.macros) - known
                 continue
             wanted = found["braced"] or found["bare"] or ""
             if found["file"]:
@@ -368,6 +373,10 @@ def _of_form(form: str, body: str) -> Macro:
     return Macro(kinds, body, first)
 
 
+def _unbalanced(body: str) -> bool:
+    return body.count("\\begin{tab") != body.count("\\end{tab")
+
+
 def with_environments(source: Source, text: str, makes_tables: Callable[[str], bool]) -> str:
     """The text with the source's own environments and macros of tables replaced by their bodies."""
     for name, one in source.environments.items():
@@ -383,5 +392,8 @@ def with_environments(source: Source, text: str, makes_tables: Callable[[str], b
             text = text[: found.start()] + body + text[end:]
             at = found.start() + len(body)
         text = re.sub(rf"\\end\s*\{{{re.escape(name)}\}}", lambda _, end=one.end: end, text)
-    own = {n: m for n, m in source.macros.items() if makes_tables(m.body)}
+    own = {
+        name: one for name, one in source.macros.items()
+        if makes_tables(one.body) and not (name in source.of_styles and _unbalanced(one.body))
+    }  # fmt: skip
     return expand(text, own) if own else text

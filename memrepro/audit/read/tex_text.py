@@ -144,7 +144,7 @@ class _Reader:
             elif token in "~&":
                 self.say(" ", bold, under)
             elif token != "}":
-                text = re.sub(r"(?<=\d)\s*,\s+(?=\d{3}\b)", ", ", token) if maths else token
+                text = token if maths else token.replace("---", "—").replace("--", "–")
                 self.say(text.replace("``", "“").replace("''", "”"), bold, under)
         self.depth -= 1
 

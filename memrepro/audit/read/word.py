@@ -9,7 +9,7 @@ from docx import Document
 from docx.table import _Cell as DocxCell
 from docx.text.paragraph import Paragraph
 
-from memrepro.audit.read.grid import Cell, Grid, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
 from memrepro.errors import MemreproError
 
 _CAPTION = re.compile(r"\s*(?:Table|Tab\.)\s*[\dA-Z]", re.I)
@@ -35,7 +35,7 @@ def grids(path: Path) -> Iterator[Grid | Unread]:
             try:
                 yield Grid(place, filled(_rows(table, document)))
             except MemreproError as error:
-                yield unread(place, error)
+                yield unread(place, error, counts=not isinstance(error, NoNumbers))
 
 
 def _rows(table: Any, document: Any) -> list[list[Cell]]:
