@@ -16,7 +16,7 @@ from memrepro.audit.read.grid import Cell, Grid, Place, Unread
 from memrepro.errors import MemreproError, cut
 
 SECONDS = 120
-BYTES = 4 << 30
+MEGABYTES = 4_000
 _START = "import sys; from memrepro.audit.read.child import answer; answer(*sys.argv[1:])"
 
 
@@ -27,22 +27,20 @@ def read_apart(path: Path, module: str, function: str = "grids") -> list[Grid | 
         MemreproError: if it needs more than the limits, or a library that is missing, or if the
             file is damaged.
     """
-    command = [sys.executable, "-c", _START, str(path), module, function]
+    command = [sys.executable, "-c", _START, str(path), module, function, f"{SECONDS}", f"{MEGABYTES}"]
+    refused = (
+        f"{path} cannot be read within {SECONDS} seconds and {MEGABYTES:,} MB of memory: give the "
+        "source that it was made of"
+    )
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=SECONDS, check=False, encoding="utf-8"
         )
-    except subprocess.TimeoutExpired as error:
-        raise MemreproError(
-            f"{path} cannot be read within {SECONDS} seconds: give the source that it was made of"
-        ) from error
-    try:
         said = json.loads(done.stdout)
-    except ValueError as error:
-        raise MemreproError(
-            f"{path} cannot be read within {BYTES >> 30} GB of memory and {SECONDS} seconds: give "
-            "the source that it was made of"
-        ) from error
+    except (subprocess.TimeoutExpired, ValueError) as error:  # ended by the limit, so no JSON
+        raise MemreproError(refused) from error
+    if said.get("memory"):
+        raise MemreproError(refused)
     if "error" in said:
         raise MemreproError(said["error"])
     return [_made(one) for one in said["found"]]
@@ -56,9 +54,9 @@ def _made(said: dict[str, list[object]]) -> Grid | Unread:
     return Grid(Place(*place), cells, None if ruled is None else frozenset(ruled))  # type: ignore[misc, call-overload]
 
 
-def answer(path: str, module: str, function: str) -> None:
+def answer(path: str, module: str, function: str, seconds: str, megabytes: str) -> None:
     """The child: print what the reader gives as JSON."""
-    _limit()
+    _limit(int(seconds), int(megabytes) << 20)
     try:
         read: Callable[[Path], Iterator[Grid | Unread]] = getattr(
             import_module(f"memrepro.audit.read.{module}"), function
@@ -79,8 +77,7 @@ def answer(path: str, module: str, function: str) -> None:
             "installed: install the project's own dependencies (docs/audit.md)"
         }
     except MemoryError:
-        said = {"error": f"{path} cannot be read within {BYTES >> 30} GB of memory: give the source "
-                "that it was made of"}  # fmt: skip
+        said = {"memory": True}
     # Each library has errors of its own for a file that is broken, and lets others' through.
     except Exception as error:
         why = f"it is damaged, or not what its name says ({type(error).__name__}: {cut(error)})"
@@ -88,10 +85,10 @@ def answer(path: str, module: str, function: str) -> None:
     sys.stdout.write(json.dumps(said))
 
 
-def _limit() -> None:
+def _limit(seconds: int, size: int) -> None:
     try:
         import resource
     except ImportError:  # no such limits on Windows
         return
-    resource.setrlimit(resource.RLIMIT_AS, (BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_AS, (size, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))

@@ -222,7 +222,7 @@ class _Reading:
     def _document(self, path: Path, name: str) -> set[Path]:
         """A LaTeX file and what it includes; all files that were read."""
         found, source = _reader("latex").of_file(path.resolve(), self.top)
-        self.texts[self._place(path).file] = source.text
+        self.texts |= source.texts
         self._grids(found, path, name)
         return set(source.files)
 

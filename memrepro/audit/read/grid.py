@@ -21,6 +21,7 @@ class Cell(NamedTuple):
     rows: int = 1
     filled: str = ""  # 'left' or 'above': where the cell is that fills this place
     starred: bool = False  # with the mark that significance has
+    stars: int = 0
 
 
 class Place(NamedTuple):
@@ -90,7 +91,7 @@ _SIGNS = str.maketrans(
     {"—": "-", "–": "-", "−": "-", "‐": "-", "‑": "-", "\u00a0": " ", "\u202f": "\u2009",
      "∗": "*", "∼": "~"} | {one: "" for one in "\u200b\u200c\u200d\ufeff\u00ad"}
 )  # fmt: skip
-_STAR = re.compile(r"(?<=[\d%)\]])\s*[*⋆†‡]")
+_STAR = re.compile(r"(?<=[\d%)\]])\s*[*⋆†‡]+")
 _MARK = "*†‡§¶⋆★✩↑↓▲▼△▽"
 _MARKS = re.compile(
     rf"(?<=[\d%)\]])\s*[{_MARK}]+(?=\s*(?:$|[±\[(/]))|^[{_MARK}]+\s*(?=[-+]?[$€£]?[\d.])"
@@ -117,8 +118,9 @@ def cell_of(
     *, filled: str = "",
 ) -> Cell:  # fmt: skip
     """A cell of what it prints, its marks still on it."""
-    starred = bool(_STAR.search(text.translate(_SIGNS)))
-    return Cell(cleaned(text), bold, underlined, columns, rows, filled, starred)
+    mark = _STAR.search(text.translate(_SIGNS))
+    stars = mark[0].count("*") + mark[0].count("⋆") if mark else 0
+    return Cell(cleaned(text), bold, underlined, columns, rows, filled, bool(mark), stars)
 
 
 def cleaned(text: str) -> str:

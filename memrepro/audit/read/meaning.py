@@ -47,6 +47,7 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
     numeric = _numeric(rows)
     for title, heads, body in _parts(rows, numeric, grid.ruled):
         labels = _labels(body, numeric)
+        set_ = labels > 1 and all(_kind(body, c) == "numbers" for c in range(labels))
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
@@ -55,8 +56,12 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         kept = [c for c, name in enumerate(names, labels)
                 if name or any(row[c].text for row in body)]  # fmt: skip
         columns = distinct(names[c - labels] or f"column {c + 1}" for c in kept)
-        named = dict(_named(body, labels, kept))
-        made.append(_entry(place, list(columns), named))
+        settings = [joined([row[c].text for row in heads]) for c in range(labels)] if set_ else []
+        named = dict(_named(body, labels, kept, settings))
+        entry = _entry(place, list(columns), named)
+        if note := _note(body, numeric):
+            entry["note"] = note
+        made.append(entry)
     return made
 
 
@@ -127,6 +132,11 @@ def _behind_heads(
     first = next((i for i, row in enumerate(rows) if _is_body(row, numeric)), None)
     if first is None:
         raise NoNumbers("it prints no row of numbers: nothing can be checked")
+    if ruled and len(ruled) <= _MOST * len(rows):
+        # A row of words below the rule, with a name of its own, is none of the heads.
+        rule = min((i for i in ruled if i), default=first)
+        named = all(row[0].text and not row[0].filled for row in (rows[0], rows[rule]))
+        first = rule if rule < first and named and not _is_section(rows[rule]) else first
     while first + 1 < len(rows) and _is_numeric_head(rows, first, numeric, ruled):
         first += 1
     if first:
@@ -266,10 +276,19 @@ def _is_set(body: Sequence[Sequence[Cell]], c: int) -> bool:
     return whole or (plain and len(set(shown)) <= _MOST * len(shown))
 
 
+def _note(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> str:
+    """What stands below the last row of numbers, as wide as the table."""
+    last = max((i for i, row in enumerate(body) if _is_body(row, numeric)), default=len(body))
+    return " ".join(row[0].text for row in body[last + 1 :] if _spans_all(row))
+
+
 def _named(
-    body: Sequence[Sequence[Cell]], labels: int, kept: Sequence[int]
-) -> Iterator[tuple[str, list[Cell]]]:  # fmt: skip
-    """Names and cells of rows: what stands beneath an estimate in brackets is joined to it."""
+    body: Sequence[Sequence[Cell]], labels: int, kept: Sequence[int], settings: Sequence[str]
+) -> Iterator[tuple[str, list[Cell]]]:
+    """Names and cells of rows: what stands beneath an estimate in brackets is joined to it.
+
+    Where several numbers name a row, `settings` are their heads.
+    """
     group = ""
     last = [""] * labels
     names: list[str] = []
@@ -293,7 +312,8 @@ def _named(
         if labels > 1 and any(own) and not own[0] and not row[0].filled:
             own[0] = last[0]
         last = own or last
-        name = joined(own)
+        name = joined([f"{head} {one}".strip() for head, one in zip(settings, own, strict=True)]
+                      if settings else own)  # fmt: skip
         names.append(joined([group if group != name else "", name]) or f"row {len(names) + 1}")
         lines.append(cells)
     yield from zip(distinct(names), lines, strict=True)
@@ -314,7 +334,7 @@ def _beneath(one: Cell, other: Cell) -> Cell:
         return one
     return one._replace(
         text=f"{one.text} {other.text}", bold=one.bold or other.bold,
-        starred=one.starred or other.starred,
+        starred=one.starred or other.starred, stars=max(one.stars, other.stars),
     )  # fmt: skip
 
 
@@ -325,7 +345,9 @@ def _entry(
     for column in columns:
         if found := _SIZE.search(column):
             sizes[column] = _number(found[1])
-    for name in [name for name in named if _SIZES_ROW.fullmatch(name)]:
+    # Beside counts alone, a row n is a count as they are.
+    counts = all(re.fullmatch(r"[\d,]*", cell.text) for row in named.values() for cell in row)
+    for name in [name for name in named if _SIZES_ROW.fullmatch(name) and not counts]:
         shown = {c: cell.text for c, cell in zip(columns, named[name], strict=True)}
         if all(text.replace(",", "").isdigit() for text in shown.values() if text):
             sizes |= {c: _number(text) for c, text in shown.items() if text}
@@ -353,7 +375,11 @@ def _entry(
         }  # fmt: skip
         if marked:
             entry[key] = marked
-    return entry
+    stars = {
+        row: own for row, cells in named.items()
+        if (own := {c: cell.stars for c, cell in zip(columns, cells, strict=True) if cell.stars})
+    }  # fmt: skip
+    return entry | ({"stars": stars} if stars else {})
 
 
 def _number(shown: str) -> int:

@@ -66,6 +66,7 @@ class Source:
         text: of all files, comments and definitions blanked.
         macros: name → what it stands for.
         environments: the same of environments.
+        texts: file → the same of it alone, on as many lines.
         files: all that were read.
         unread: files that are included and are not there.
         of_styles: macros that a style file defines, such as how it sets a title.
@@ -75,6 +76,7 @@ class Source:
     text: str = ""
     macros: dict[str, Macro] = field(default_factory=dict)
     environments: dict[str, Macro] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
     files: set[Path] = field(default_factory=set)
     unread: list[Unread] = field(default_factory=list)
     of_styles: set[str] = field(default_factory=set)
@@ -221,6 +223,7 @@ def read_source(path: Path, top: Path) -> Source:
         text = _define(hidden(text_of_file(file)), made)
         if "\\endinput" in text:
             text = text[: text.index("\\endinput")]
+        made.texts[name] = text
         at = 0
         for found in _INCLUDE.finditer(text):
             if found["style"]:

@@ -27,7 +27,7 @@ _SILENT: Mapping[str, str] = {
     **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak"), "["),
     **dict.fromkeys(("setlength", "addtolength", "fontsize", "setcounter", "tablenotetext"), "{{"),
     **dict.fromkeys(("newcommand", "renewcommand", "providecommand"), "*{[[{"),
-    "rule": "[{{", "footnotetext": "[{", "tikz": "[{", "rowcolors": "*[{{{", "definecolor": "{{{",
+    "caption": "*[{", "captionof": "{[{", "rule": "[{{", "footnotetext": "[{", "tikz": "[{", "rowcolors": "*[{{{", "definecolor": "{{{",
 }  # fmt: skip
 # What prints its last argument.
 _LAST: Mapping[str, str] = {
