@@ -11,7 +11,7 @@ from memrepro.errors import MemreproError
 
 ROWS = r"\hline Model & Acc \\ \hline A & 0.5 \\"
 MACROS = r"\newcommand{\aa}{0123456789}" + "".join(
-    rf"\newcommand{{\a{b}}}{{{rf'\a{a}' * 10}}}" for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+    r"\newcommand{\a%s}{%s}" % (b, rf"\a{a}" * 10) for a, b in zip("abcdefghi", "bcdefghij", strict=True)
 )
 PIPES = "| M | A |\n|---|---|\n"
 GREEDY = {

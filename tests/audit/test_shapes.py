@@ -97,6 +97,26 @@ SHAPES = {
         ".tex", tex(r"\toprule Model & Acc & Paper & Code \\ \midrule BM25 & 0.41 & Robertson & yes \\"
                     r"Ours & 0.57 & this & no \\"), ["Acc", "Paper", "Code"],
         {"BM25": ["0.41", "Robertson", "yes"], "Ours": ["0.57", "this", "no"]}),
+    "a size as a second name": (
+        ".tex", tex(r"\toprule Task & Model & Acc & F1 \\ \midrule A & 1B & 0.41 & 0.1 \\ A & 7B & 0.43"
+                    r"& 0.2 \\ B & 1B & 0.52 & 0.3 \\ B & 7B & 0.54 & 0.4 \\"), ACC,
+        {"A, 1B": ["0.41", "0.1"], "A, 7B": ["0.43", "0.2"], "B, 1B": ["0.52", "0.3"],
+         "B, 7B": ["0.54", "0.4"]}),
+    "a number between names": (
+        ".tex", tex(r"\toprule Model & Clean & Method & Acc \\ \midrule \multirow{2}{*}{A} & "
+                    r"\multirow{2}{*}{68.3} & x & 0.41 \\ & & y & 0.43 \\"), ["Clean", "Acc"],
+        {"A, x": ["68.3", "0.41"], "A, y": ["68.3", "0.43"]}),
+    "marks as names": (
+        ".tex", tex(r"\toprule Log & Trace & Acc \\ \midrule \checkmark & $\times$ & 0.41 \\"
+                    r"$\times$ & \checkmark & 0.43 \\ \checkmark & \checkmark & 0.52 \\"), ["Acc"],
+        {"Log ✓, Trace ×": ["0.41"], "Log ×, Trace ✓": ["0.43"], "Log ✓, Trace ✓": ["0.52"]}),
+    "numbers and a word as heads": (
+        ".tex", tex(r"\hline & \multicolumn{2}{c}{Task} & \\ \cline{2-3} \multirow{-2}{*}{Model} & 1 & 2 &"
+                    r"\multirow{-2}{*}{Avg.} \\ \hline A & 1.2 & 1.4 & 1.3 \\ \hline"),
+        ["Task, 1", "Task, 2", "Avg."], {"A": ["1.2", "1.4", "1.3"]}),
+    "a section wider than its table": (
+        ".tex", tex(HEADS + r"\multicolumn{7}{l}{Sparse} \\ BM25 & 0.41 & 0.28 \\"), ACC,
+        {"Sparse, BM25": ["0.41", "0.28"]}),
     # Parts.
     "sections": (".tex", tex(HEADS + r"\multicolumn{3}{l}{Sparse} \\ BM25 & 0.41 & 0.28 \\ \midrule "
                  r"\multicolumn{3}{l}{\textit{Dense}} \\ DPR & 0.57 & 0.45 \\"), ACC,

@@ -15,7 +15,7 @@ from pathlib import Path
 from memrepro.audit.read.grid import Cell, Grid, Place, Unread
 from memrepro.errors import MemreproError, cut
 
-SECONDS = 120
+SECONDS = 120  # of computing; and four times as long by the clock, on a machine that is busy
 MEGABYTES = 4_000
 _START = "import sys; from memrepro.audit.read.child import answer; answer(*sys.argv[1:])"
 
@@ -34,7 +34,7 @@ def read_apart(path: Path, module: str, function: str = "grids") -> list[Grid | 
     )
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, check=False, encoding="utf-8"
+            command, capture_output=True, text=True, timeout=4 * SECONDS, check=False, encoding="utf-8"
         )
         said = json.loads(done.stdout)
     except (subprocess.TimeoutExpired, ValueError) as error:  # ended by the limit, so no JSON

@@ -18,6 +18,7 @@ _QUESTIONS = re.compile(
 )
 _SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|support|size", re.I)
 _MOST = 0.5
+_SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?\s*(?:%|[kKMB])?")
 _COUNTED = re.compile(r"[(\[]?\s*(\d+|[IVX]+)\s*[)\]]?")
 _STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?)\s*(?:%|[kKMB]|shots?)?")
 _BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*|[pP]\s*[<=>].*")
@@ -47,17 +48,19 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
     numeric = _numeric(rows)
     for title, heads, body in _parts(rows, numeric, grid.ruled):
         labels = _labels(body, numeric)
-        set_ = labels > 1 and all(_kind(body, c) == "numbers" for c in range(labels))
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
         width = len(rows[0])
-        names = [joined([row[c].text for row in heads]) for c in range(labels, width)]
-        kept = [c for c, name in enumerate(names, labels)
-                if name or any(row[c].text for row in body)]  # fmt: skip
-        columns = distinct(names[c - labels] or f"column {c + 1}" for c in kept)
-        settings = [joined([row[c].text for row in heads]) for c in range(labels)] if set_ else []
-        named = dict(_named(body, labels, kept, settings))
+        names = [joined([row[c].text for row in heads]) for c in range(width)]
+        kept = [
+            c for c, name in enumerate(names)
+            if c not in labels and any(r[c].text and r[c].filled != "left" for r in (*heads, *body))
+        ]  # fmt: skip
+        columns = distinct(names[c] or f"column {c + 1}" for c in kept)
+        # Numbers and marks name a row only with what they are of.
+        set_ = len(labels) > 1 and all(_SET.fullmatch(r[c].text) for r in body for c in labels)
+        named = dict(_named(body, labels, kept, [names[c] for c in labels] if set_ else []))
         entry = _entry(place, list(columns), named)
         if note := _note(body, numeric):
             entry["note"] = note
@@ -165,11 +168,13 @@ def _is_numeric_head(
     shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
     if not _is_body(below, numeric) or len(shown) < len(numeric) * _MOST:
         return False
+    # A word among them, such as the head of an average, is another sign of heads.
+    shown = [text for text in shown if is_number(text)]
     counted = [_COUNTED.fullmatch(text) for text in shown]
     if all(counted) and all("(" in text or "[" in text for text in shown):
         return [m[1] for m in counted if m][:2] in (["1", "2"], ["I", "II"], ["1"], ["I"])
     above_rule = ruled is not None and i + 1 in ruled
-    named = bool(row[0].text) and not row[0].filled
+    named = bool(row[0].text) and not row[0].filled and row[0].rows > 0
     if not above_rule or len(shown) < 2 or not _steps(shown):
         return False
     # With a head above, a row that has a name is one of the body, as is one of decimals.
@@ -232,27 +237,35 @@ def _is_head_again(
     return not every and any(k in ruled for k in range(i + 1, behind + 1))
 
 
-def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> int:
-    """How many columns from the left are names of rows."""
+def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]:
+    """The columns that name rows: the leading ones, and those that tell rows of one name apart."""
     width = len(body[0])
     kinds = [_kind(body, c) for c in range(width)]
-    if "numbers" not in kinds:
-        return max(1, numeric[0])
-    leading = kinds.index("numbers")
-    if leading:
-        return leading
-    # A number before the name, such as a rank, a k or a year.
-    named = next((c for c in range(1, min(3, width)) if kinds[c] == "words"), 0)
-    if named and "numbers" in kinds[named:] and all(_is_set(body, c) for c in range(named)):
-        return named + kinds[named:].index("numbers")
-    # Names of rows may be numbers, such as k or a rate, and several may name a row together.
-    for c in range(1, min(4, width - 1) + 1):
-        if c > 1 and not all(_is_set(body, k) for k in range(c)):
+    first = kinds.index("numbers") if "numbers" in kinds else max(1, numeric[0])
+    found = list(range(first))
+    if not first:
+        # A number before the name, such as a rank, a k or a year.
+        named = next((c for c in range(1, min(3, width)) if kinds[c] == "words"), 0)
+        if named and "numbers" in kinds[named:] and all(_is_set(body, c) for c in range(named)):
+            return list(range(named + kinds[named:].index("numbers")))
+        found = [0] if width > 1 else []
+    # Names may be numbers, such as k or a rate, and several columns may name a row together.
+    more = list(found)
+    for c in range(len(found), min(5, width - 1)):
+        if _tells_apart(body, more):
+            return more
+        if (kinds[c] == "words" and first) or _is_set(body, c, few=bool(first)):
+            more.append(c)
+        elif not first:
             break
-        names = [tuple(row[k].text for k in range(c)) for row in body if any(x.text for x in row)]
-        if len(set(names)) == len(names):
-            return c
-    return min(1, width - 1)
+    return more if _tells_apart(body, more) else found
+
+
+def _tells_apart(body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
+    """Whether no two rows have the same names."""
+    names = [tuple(row[c].text for c in columns) for row in body if not _is_section(row)]
+    names = [name for name in names if any(name)]
+    return len(set(names)) == len(names)
 
 
 def _kind(body: Sequence[Sequence[Cell]], c: int) -> str:
@@ -268,12 +281,14 @@ def _alone(cell: Cell) -> bool:
     return bool(cell.text) and not cell.filled and cell.columns == 1
 
 
-def _is_set(body: Sequence[Sequence[Cell]], c: int) -> bool:
+def _is_set(body: Sequence[Sequence[Cell]], c: int, *, few: bool = False) -> bool:
     """Whether a column of numbers is of what was set: few values, each in several rows, or whole."""
     shown = [row[c].text for row in body if row[c].text]
+    if any(row[c].filled for row in body):
+        return False  # one number for several rows was measured on them together
     whole = all(re.fullmatch(r"[#(]?\d[\d,]*[.)]?", text) for text in shown)
     plain = all(_STEP.fullmatch(text) for text in shown)
-    return whole or (plain and len(set(shown)) <= _MOST * len(shown))
+    return (whole and not few) or (plain and len(set(shown)) <= _MOST * len(shown))
 
 
 def _note(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> str:
@@ -283,14 +298,15 @@ def _note(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> str:
 
 
 def _named(
-    body: Sequence[Sequence[Cell]], labels: int, kept: Sequence[int], settings: Sequence[str]
+    body: Sequence[Sequence[Cell]], labels: Sequence[int], kept: Sequence[int],
+    settings: Sequence[str],
 ) -> Iterator[tuple[str, list[Cell]]]:
     """Names and cells of rows: what stands beneath an estimate in brackets is joined to it.
 
     Where several numbers name a row, `settings` are their heads.
     """
     group = ""
-    last = [""] * labels
+    last = [""] * len(labels)
     names: list[str] = []
     lines: list[list[Cell]] = []
     for row in body:
@@ -302,18 +318,18 @@ def _named(
             continue
         if _is_section(row) and not any(is_number(cell.text) for cell in cells):
             if not re.fullmatch(r"\(.*\)", joined(texts)):  # a note on the row above
-                group, last = joined(texts), [""] * labels
+                group, last = joined(texts), [""] * len(labels)
             continue
-        own = texts[:labels]
+        own = [texts[c] for c in labels]
         if lines and not any(own) and _beside(lines[-1], cells):
             lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
             continue
         # A name that is not printed again reaches down.
-        if labels > 1 and any(own) and not own[0] and not row[0].filled:
+        if len(own) > 1 and any(own) and not own[0] and not settings:
             own[0] = last[0]
         last = own or last
-        name = joined([f"{head} {one}".strip() for head, one in zip(settings, own, strict=True)]
-                      if settings else own)  # fmt: skip
+        pairs = zip(settings, own, strict=True) if settings else []
+        name = joined([f"{head} {one}".strip() for head, one in pairs if one] or own)
         names.append(joined([group if group != name else "", name]) or f"row {len(names) + 1}")
         lines.append(cells)
     yield from zip(distinct(names), lines, strict=True)
