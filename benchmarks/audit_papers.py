@@ -5,8 +5,7 @@
 FOLDER holds the sources, a folder `owner+name` each, as `audit_papers.yaml` lists them with their
 commits; nothing is fetched here (`git clone`, then `git checkout COMMIT`, gets one). A paper that
 is not in FOLDER is named and left out. For each table the list has what a person reads: file and
-line, how many rows and columns, and the texts of up to three cells, each with its row and column
-(from 1). A table is read *right* where all of these agree, *partly* where it is read and one does
+line, how many rows and columns, and three cells, each with the names of its row and column. A table is read *right* where all of these agree, *partly* where it is read and one does
 not, *not* where it is among the unread, and *lost* where it is nowhere. `--list` prints each table
 that is not right.
 """
@@ -42,10 +41,9 @@ def outcome(expected: dict[str, Any], read: Read) -> str:
 
 
 def _agrees(expected: dict[str, Any], table: Table) -> bool:
-    rows = [list(cells.values()) for cells in table.rows.values()]
-    if (len(rows), len(table.columns)) != (expected["rows"], expected["columns"]):
+    if (len(table.rows), len(table.columns)) != (expected["rows"], expected["columns"]):
         return False
-    return all(rows[i - 1][j - 1] == text for i, j, text in expected["cells"])
+    return all(table.rows.get(row, {}).get(c) == text for row, c, text in expected["cells"])
 
 
 def measured(folder: Path) -> Iterator[tuple[dict[str, Any], Counter[str], list[str], float]]:
