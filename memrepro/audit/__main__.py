@@ -15,8 +15,8 @@ from memrepro.files.atomic import write_text
 MORE = (
     "FILE is LaTeX, HTML, Markdown, csv, xlsx, docx, pdf or YAML (docs/audit.md), or a folder of "
     "these; no run is needed. The exit status is 1 where something does not hold that is at least "
-    "as sure as the level, 2 where nothing could be read (with --strict: where any table could not), "
-    "else 0."
+    "as sure as the level, 2 where nothing could be read (with --strict: where any table "
+    "could not), else 0."
 )
 
 

@@ -227,7 +227,8 @@ def _row(where: str, row: str, cells: Any, columns: list[str], kept: list[str]) 
     for column, cell in zip(columns, cells, strict=True):
         if not isinstance(cell, str):
             raise MemreproError(
-                f"{where}, row {row!r}, column {column!r}: {reprlib.repr(cell)} is no string; quote it, "
+                f"{where}, row {row!r}, column {column!r}: {reprlib.repr(cell)} is no "
+                "string; quote it, "
                 "since 0.50 would else become 0.5"
             )
     return {c: cell for c, cell in zip(columns, cells, strict=True) if c in kept}
@@ -238,4 +239,6 @@ def _check_n(where: str, n: Any) -> None:
         if isinstance(size, Mapping):
             _check_n(where, size)
         elif size is not None and (not isinstance(size, int) or size < 1):
-            raise MemreproError(f"{where}: n is {reprlib.repr(size)}; it must be a whole number of at least 1")
+            raise MemreproError(
+                f"{where}: n is {reprlib.repr(size)}; it must be a whole number of at least 1"
+            )

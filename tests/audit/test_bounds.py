@@ -1,3 +1,4 @@
+# ruff: noqa: E501, UP031 — sources and what is read of them stand side by side
 """Small files that ask for much: each is refused by a sentence, and costs little."""
 
 import resource
@@ -11,7 +12,8 @@ from memrepro.errors import MemreproError
 
 ROWS = r"\hline Model & Acc \\ \hline A & 0.5 \\"
 MACROS = r"\newcommand{\aa}{0123456789}" + "".join(
-    r"\newcommand{\a%s}{%s}" % (b, rf"\a{a}" * 10) for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+    r"\newcommand{\a%s}{%s}" % (b, rf"\a{a}" * 10)
+    for a, b in zip("abcdefghi", "bcdefghij", strict=True)
 )
 PIPES = "| M | A |\n|---|---|\n"
 GREEDY = {

@@ -120,9 +120,7 @@ def test_a_table_as_papers_set_it(tmp_path):
     assert list(entry["n"].values()) == [80, 40, 120]
     assert entry["bold"] == {"Baselines, Ours": entry["columns"][:2]}
     assert entry["starred"] == {"Baselines, BM25, small": entry["columns"][:1]}
-    assert [one.why for one in read.unread] == [
-        "it prints no number: nothing can be checked"
-    ]
+    assert [one.why for one in read.unread] == ["it prints no number: nothing can be checked"]
     # What was read, corrected or not, is read again as the same tables.
     write_entries(tmp_path / "read.yaml", read)
     (again,) = tables_of(tmp_path / "read.yaml").tables

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 — sources and what is read of them stand side by side
 """The shapes in which papers print tables: a small source each, and what a person reads in it."""
 
 import pytest
@@ -156,7 +157,9 @@ SHAPES = {
 
 def as_read(path, exclude=()):
     read = tables_of(path, exclude)
-    return read, [(t.columns, {r: list(c.values()) for r, c in t.rows.items()}) for t in read.tables]
+    return read, [
+        (t.columns, {r: list(c.values()) for r, c in t.rows.items()}) for t in read.tables
+    ]
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -27,14 +27,28 @@ def read_apart(path: Path, module: str, function: str = "grids") -> list[Grid | 
         MemreproError: if it needs more than the limits, or a library that is missing, or if the
             file is damaged.
     """
-    command = [sys.executable, "-c", _START, str(path), module, function, f"{SECONDS}", f"{MEGABYTES}"]
+    command = [
+        sys.executable,
+        "-c",
+        _START,
+        str(path),
+        module,
+        function,
+        f"{SECONDS}",
+        f"{MEGABYTES}",
+    ]
     refused = (
         f"{path} cannot be read within {SECONDS} seconds and {MEGABYTES:,} MB of memory: give the "
         "source that it was made of"
     )
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=4 * SECONDS, check=False, encoding="utf-8"
+            command,
+            capture_output=True,
+            text=True,
+            timeout=4 * SECONDS,
+            check=False,
+            encoding="utf-8",
         )
         said = json.loads(done.stdout)
     except (subprocess.TimeoutExpired, ValueError) as error:  # ended by the limit, so no JSON
@@ -67,7 +81,9 @@ def answer(path: str, module: str, function: str, seconds: str, megabytes: str) 
                 found.append({"unread": list(one)})
             else:
                 ruled = None if one.ruled is None else sorted(one.ruled)
-                found.append({"grid": [list(one.place), [list(map(list, r)) for r in one.rows], ruled]})
+                found.append(
+                    {"grid": [list(one.place), [list(map(list, r)) for r in one.rows], ruled]}
+                )
         said: dict[str, object] = {"found": found}
     except MemreproError as error:
         said = {"error": str(error)}

@@ -1,8 +1,8 @@
 """Any file of tables: which reader it wants, and the ledger's mappings that a person can correct.
 
 A YAML file holds tables as a document's `printed.yaml` does (`tables.KEYS`); a csv file holds a
-table as printed, or tidy cells (`tidy`). A LaTeX file is read with all that it includes. What cannot
-be read is listed, and the rest is read.
+table as printed, or tidy cells (`tidy`). A LaTeX file is read with all that it includes. What
+cannot be read is listed, and the rest is read.
 """
 
 import fnmatch

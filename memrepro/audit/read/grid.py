@@ -31,7 +31,7 @@ class Place(NamedTuple):
         file: its name, within the folder that was given.
         line: from 1, or 0 where a file has no lines.
         part: such as 'table 2' or 'sheet Results'.
-        label: what the document calls it, as LaTeX's `\\label`.
+        label: what the document calls it.
         caption: '' where none is found.
     """
 
@@ -89,7 +89,7 @@ class NoNumbers(MemreproError):
 
 _SIGNS = str.maketrans(
     {"—": "-", "–": "-", "−": "-", "‐": "-", "‑": "-", "\u00a0": " ", "\u202f": "\u2009",
-     "∗": "*", "∼": "~"} | {one: "" for one in "\u200b\u200c\u200d\ufeff\u00ad"}
+     "∗": "*", "∼": "~"} | dict.fromkeys("\u200b\u200c\u200d\ufeff\u00ad", "")
 )  # fmt: skip
 _STAR = re.compile(r"(?<=[\d%)\]])\s*[*⋆†‡]+")
 _MARK = "*†‡§¶⋆★✩↑↓▲▼△▽"
@@ -106,7 +106,8 @@ _ONE = (
     r"(?<![A-Za-z\d])[-+]?\s?[$€£¥]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
     rf"(?:\s?(?:{_UNIT})(?![A-Za-z\d]))?(?![A-Za-z\d])"
 )
-_BETWEEN = re.compile(r"(?:[\s±~≈≃<>≤≥=+\-/|,;:()\[\]{}$€£¥%↑↓→·×*†‡§^]|"
+_BETWEEN = re.compile(
+    r"(?:[\s±~≈≃<>≤≥=+\-/|,;:()\[\]{}$€£¥%↑↓→·×*†‡§^]|"
     r"\b(?:to|vs|and|or|of|[pPnNMtzr]|SD|SE|CI|df)\b)*"
 )
 NUMBER = re.compile(_ONE)

@@ -21,7 +21,7 @@ from memrepro.errors import MemreproError, cut
 _TABLES: Mapping[str, str] = {
     "tabular": "[{", "tabular*": "{[{", "tabularx": "{[{", "tabulary": "{[{", "tabularew": "[{",
     "longtable": "[{", "longtable*": "[{", "xltabular": "[{{", "xtabular": "[{", "xtabular*": "[{{",
-    "supertabular": "[{", "supertabular*": "{[{", "mpsupertabular": "[{", "tabu": "", "longtabu": "",
+    "supertabular": "[{", "supertabular*": "{[{", "mpsupertabular": "[{", "tabu": "", "longtabu": "",  # noqa: E501
     "tblr": "[{", "talltblr": "[{", "longtblr": "[{", "booktabs": "[{", "NiceTabular": "[{[",
     "NiceTabular*": "{[{[", "NiceTabularX": "{[{[", "deluxetable": "{", "deluxetable*": "{",
     "widetable": "{{", "tabulararray": "[{",
@@ -170,7 +170,9 @@ def _parts(text: str, outer: _Found, inner: Sequence[_Found]) -> list[_Found]:
     left = text[outer.start : outer.stop]
     for one in sorted(own, key=lambda one: -one.begin):
         left = left[: one.begin - outer.start] + left[one.end - outer.start :]
-    layout = not any(re.search(r"\d", _without_rules(cell)[0]) for row in _rows(left) for cell in row[1])
+    layout = not any(
+        re.search(r"\d", _without_rules(cell)[0]) for row in _rows(left) for cell in row[1]
+    )
     return own if layout else [outer, *own]
 
 
@@ -192,7 +194,9 @@ def _named(text: str, one: _Found, place: Place, source: Source) -> Place:
     at = one.begin - begin
     captions = [
         (found.start(), found.end())
-        for found in re.finditer(r"\\(?:table)?caption(?:of)?(?:above|below)?(?![A-Za-z])\*?", around)
+        for found in re.finditer(
+            r"\\(?:table)?caption(?:of)?(?:above|below)?(?![A-Za-z])\*?", around
+        )
     ]
     if captions and not caption:
         near = min(captions, key=lambda c: abs(c[0] - at) if len(captions) > 1 else 0)

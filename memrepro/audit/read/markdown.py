@@ -26,7 +26,13 @@ def grids(text: str, file: str) -> Iterator[Grid | Unread]:
         if found and (not fence or found[1].startswith(fence)):
             fence = "" if fence else found[1]
         begins = "|" in line and at + 1 < len(lines) and "|" in lines[at + 1] + line
-        if not fence and not found and begins and "-" in lines[at + 1] and _RULE.fullmatch(lines[at + 1]):
+        if (
+            not fence
+            and not found
+            and begins
+            and "-" in lines[at + 1]
+            and _RULE.fullmatch(lines[at + 1])
+        ):
             end = at + 2
             while end < len(lines) and "|" in lines[end]:
                 end += 1

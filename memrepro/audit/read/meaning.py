@@ -120,7 +120,9 @@ def _numeric(rows: Sequence[Sequence[Cell]]) -> list[int]:
     if len(rows) == 1:
         raise MemreproError("it is one row: no heads say what its numbers are")
     if any(is_number(cell.text) for row in rows[1:] for cell in row[1:]):
-        return [c for c in range(1, len(rows[0])) if any(is_number(row[c].text) for row in rows[1:])]
+        return [
+            c for c in range(1, len(rows[0])) if any(is_number(row[c].text) for row in rows[1:])
+        ]
     raise NoNumbers("it prints no column of numbers: nothing can be checked")
 
 
@@ -282,7 +284,7 @@ def _alone(cell: Cell) -> bool:
 
 
 def _is_set(body: Sequence[Sequence[Cell]], c: int, *, few: bool = False) -> bool:
-    """Whether a column of numbers is of what was set: few values, each in several rows, or whole."""
+    """Whether a column of numbers is of what was set: few values, each in several rows, or whole."""  # noqa: E501
     shown = [row[c].text for row in body if row[c].text]
     if any(row[c].filled for row in body):
         return False  # one number for several rows was measured on them together
@@ -298,7 +300,9 @@ def _note(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> str:
 
 
 def _named(
-    body: Sequence[Sequence[Cell]], labels: Sequence[int], kept: Sequence[int],
+    body: Sequence[Sequence[Cell]],
+    labels: Sequence[int],
+    kept: Sequence[int],
     settings: Sequence[str],
 ) -> Iterator[tuple[str, list[Cell]]]:
     """Names and cells of rows: what stands beneath an estimate in brackets is joined to it.

@@ -121,7 +121,11 @@ def _caption_at(line: Sequence[_Word]) -> int | None:
     """Where in a line a table's caption begins."""
     for i, word in enumerate(line[:-1]):
         starts = i == 0 or word.left - line[i - 1].right > 8
-        if starts and word.text in ("Table", "TABLE", "Tab.") and _NUMBERED.fullmatch(line[i + 1].text):
+        if (  # noqa: SIM102
+            starts
+            and word.text in ("Table", "TABLE", "Tab.")
+            and _NUMBERED.fullmatch(line[i + 1].text)
+        ):
             # 'Table 3 shows …' begins a sentence.
             if line[i + 1].text[-1] in ".:" or len(line) < i + 3 or line[i + 2].text[:1].isupper():
                 return i
@@ -163,7 +167,9 @@ def _regions(page: Any, captions: Sequence[float]) -> Iterator[_Region]:
             yield _Region(group[0][0], group[0][1], tuple(tops))
 
 
-def _between(words: Sequence[_Word], region: _Region) -> tuple[list[list[Cell]], frozenset[int]] | None:
+def _between(
+    words: Sequence[_Word], region: _Region
+) -> tuple[list[list[Cell]], frozenset[int]] | None:
     """The cells between a region's rules, and the rows that a rule stands above."""
     top, bottom = region.rules[0], region.rules[-1]
     inside = [
@@ -172,7 +178,9 @@ def _between(words: Sequence[_Word], region: _Region) -> tuple[list[list[Cell]],
         and region.left - 2 < (w.left + w.right) / 2 < region.right + 2
     ]  # fmt: skip
     lines = [_cells(line) for line in _lines(inside)]
-    body = [line for line in lines if line and line[0].top > region.rules[min(1, len(region.rules) - 2)]]
+    body = [
+        line for line in lines if line and line[0].top > region.rules[min(1, len(region.rules) - 2)]
+    ]
     columns = _columns(body or lines)
     if len(columns) < 2 or len(lines) < 2:
         return None
@@ -197,7 +205,7 @@ def _cells(line: Sequence[_Word]) -> list[_Word]:
         if made and word.left - made[-1].right < blank:
             last = made[-1]
             made[-1] = last._replace(
-                text=f"{last.text} {word.text}" if word.left - last.right > 0.8 else last.text + word.text,
+                text=f"{last.text} {word.text}" if word.left - last.right > 0.8 else last.text + word.text,  # noqa: E501
                 right=max(last.right, word.right), bold=last.bold or word.bold,
             )  # fmt: skip
         else:
@@ -225,7 +233,9 @@ def _row(line: Sequence[_Word], columns: Sequence[tuple[float, float]]) -> list[
     """A line's cells, each in the columns that it stands in."""
     row: list[Cell] = []
     for word in line:
-        over = [c for c, (left, right) in enumerate(columns) if word.left < right and word.right > left]
+        over = [
+            c for c, (left, right) in enumerate(columns) if word.left < right and word.right > left
+        ]
         if not over:
             middle = (word.left + word.right) / 2
             over = [min(range(len(columns)), key=lambda c: abs(sum(columns[c]) / 2 - middle))]

@@ -229,7 +229,7 @@ def read_source(path: Path, top: Path) -> Source:
             if found["style"]:
                 for one in found["names"].split(","):
                     for suffix in (".sty", ".cls"):
-                        if style := _there(one.strip() + suffix, file, path, top, suffix):
+                        if style := _there(one.strip() + suffix, file, path, top, suffix):  # noqa: SIM102
                             if style not in made.files:
                                 made.files.add(style)
                                 known = set(made.macros)
@@ -284,7 +284,7 @@ def _there(wanted: str, file: Path, main: Path, top: Path, suffix: str) -> Path 
 
 
 def hidden(text: str) -> str:
-    """The text without comments, `\\iffalse` and environments that print no table; as many lines.
+    r"""The text without comments, `\\iffalse` and environments that print no table; as many lines.
 
     A percent sign takes the line's end with it, so that a blank line does not come of it.
     """
@@ -304,7 +304,7 @@ def hidden(text: str) -> str:
 
 
 def _behind_if(text: str, at: int) -> tuple[int, str]:
-    """The position behind the `\\fi` of a false condition, and what stands behind its `\\else`."""
+    r"""The position behind the `\\fi` of a false condition, and what stands behind its `\\else`."""
     depth, other = 1, None
     for found in _IF.finditer(text, at):
         word = found[0]
@@ -364,7 +364,7 @@ def _definition(text: str, found: re.Match[str], made: Source) -> int:
 
 
 def _of_form(form: str, body: str) -> Macro:
-    """A macro by the argument letters of `\\NewDocumentCommand`."""
+    r"""A macro by the argument letters of `\\NewDocumentCommand`."""
     kinds, first, at = "", "", 0
     while at < len(form):
         letter = form[at]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 — tables of macros
 """What the text of a LaTeX cell prints: its characters, whether it is bold, underlined, a mark."""
 
 import re

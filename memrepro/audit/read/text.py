@@ -6,7 +6,11 @@ from pathlib import Path
 from memrepro.errors import MemreproError
 
 _MOST = 50_000_000  # bytes
-_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 
 
 def text_of_file(path: Path) -> str:

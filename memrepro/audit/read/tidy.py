@@ -1,4 +1,4 @@
-"""Tables from tidy cells, one a line: `row, column, reported`, and where known `table, metric, n`."""
+"""Tables from tidy cells, one a line: `row, column, reported`, or `table, metric, n` besides."""
 
 from pathlib import Path
 from typing import Any
