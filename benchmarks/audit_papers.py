@@ -6,8 +6,9 @@ FOLDER holds the sources, a folder `owner+name` each, as `audit_papers.yaml` lis
 commits; nothing is fetched here (`git clone`, then `git checkout COMMIT`, gets one). A paper that
 is not in FOLDER is named and left out. For each table the list has what a person reads: file and
 line, how many rows and columns, and three cells, each with the names of its row and column.
-A table is read *right* where all of these agree, *partly* where it is read and one does not, *not* where it is among the unread, and *lost* where it is nowhere. `--list` prints each table
-that is not right.
+A table is read *right* where all of these agree, *partly* where it is read and one does not,
+*not* where it is among the unread, and *lost* where it is nowhere. `--list` prints each table that
+is not right.
 """
 
 import argparse

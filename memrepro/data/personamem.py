@@ -16,6 +16,7 @@ an approximation: the data's generator placed the first utterance of one event, 
 """
 
 import ast
+import logging
 import math
 import re
 from collections import Counter
@@ -27,12 +28,17 @@ from typing import Any
 import pandas as pd
 
 from memrepro.core.memory import Memory, Piece, Query, Round, Turn
+from memrepro.data import personamem_questions
+from memrepro.data.fetch import fetch_all
 from memrepro.data.gold import Gold
-from memrepro.data.reading import Skipped, check_skipped, damaged, whole_texts
+from memrepro.data.reading import Skipped, check_skipped, damaged
 from memrepro.data.registry import registration
 from memrepro.errors import MemreproError, cut
 from memrepro.files import atomic
+from memrepro.files.given import numbered_json_lines
 from memrepro.text.lengths import count_tokens
+
+_log = logging.getLogger(__name__)
 
 COLUMNS = (
     "question_id",
@@ -192,6 +198,22 @@ def topics(folder: Path, name: str) -> dict[str, int]:
     return dict(Counter(_table(_questions(folder, name), ("topic",))["topic"]))
 
 
+def sizes(folder: Path, name: str) -> pd.DataFrame | None:
+    """The questions of the larger sizes (`personamem_questions.counts`), once, beside 32k.
+
+    None where their files cannot be had: no licence of them is stated, so that a mirror may lack
+    them.
+    """
+    if name != "personamem-32k":
+        return None
+    try:
+        fetch_all(registration(personamem_questions.DATASET), folder)
+    except MemreproError as error:
+        _log.warning("the questions of 128k and 1M are not counted anew: %s", error)
+        return None
+    return personamem_questions.counts(folder)
+
+
 def persons(folder: Path, name: str) -> dict[str, str]:
     """Shared context → the person whose chats it holds: several contexts are of one person.
 
@@ -344,10 +366,10 @@ def _rounds(turns: list[_Said]) -> list[tuple[str, Round]]:
 def _contexts(path: Path) -> dict[str, list[_Said]]:
     """The turns of each shared context: one object a line, with the context's id as its key."""
     contexts: dict[str, list[_Said]] = {}
-    for number, line in atomic.numbered_json_lines(path):
+    for number, line in numbered_json_lines(path):
         if not isinstance(line, dict):
             raise damaged(f"{path}: line {number} is a {type(line).__name__} and no object")
-        for context_id, turns in whole_texts(line, f"{path}: line {number}").items():
+        for context_id, turns in line.items():
             if context_id in contexts:
                 raise damaged(f"{path}: context {context_id!r} stands twice in it")
             if not isinstance(turns, list):

@@ -7,7 +7,7 @@ from typing import Any
 
 from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.errors import MemreproError, cut
-from memrepro.files.atomic import numbered_json_lines
+from memrepro.files.given import numbered_json_lines
 
 _MESSAGE = ("text", "conversation", "session", "speaker", "time", "id")
 _QUESTION = ("question", "gold", "conversation", "id", "kind", "time")

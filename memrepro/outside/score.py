@@ -20,7 +20,15 @@ from memrepro.evaluate.multiple import holm
 from memrepro.files import paths
 from memrepro.files.atomic import read_yaml
 from memrepro.outside.qrels import NOT_LISTED, gold_by_rule, read_qrels, rule_of
-from memrepro.outside.runs import LEVELS, Docs, OutsideRun, questions_of, read_against, read_run
+from memrepro.outside.runs import (
+    LEVELS,
+    Docs,
+    OutsideRun,
+    name_of,
+    questions_of,
+    read_against,
+    read_run,
+)
 from memrepro.provenance.places import is_evaluated
 from memrepro.report.profile import Metrics
 from memrepro.study.evaluation import Gold, each_protocol, read_gold
@@ -32,6 +40,7 @@ BESIDE_COLUMNS = [
     "run", "level", "beside", "setting", "n", "value", "value_beside", "difference", "low", "high",
     "p", "p_holm", "won", "lost", "tied", "groups", "unit",
 ]  # fmt: skip
+_DEEPEST = 100_000  # the largest cut-off, of whose places each metric keeps numbers
 # The ids of questions → which of them belong together.
 Grouped = Callable[[Sequence[str]], Groups]
 QUESTION_COLUMNS = ["run", "level", "beside", "query_id", "kind", "value", "value_beside", "change"]
@@ -98,8 +107,7 @@ def score(
     Raises:
         MemreproError: for what `read_run` refuses, an unknown metric, or a data set without gold.
     """
-    if metric not in METRICS:
-        raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
+    _check(metric, k)
     gold = gold_of(dataset, plan)
     runs = _told_apart([read_run(path, dataset, plan, level) for path in files])
     values, kept = values_of(runs, gold, plan, metric, k, _groups(dataset, plan))
@@ -126,14 +134,17 @@ def score_by(
     Raises:
         MemreproError: for a file that cannot be read, or a data set without a rule.
     """
+    _check(metric, k)
     rule = rule_of(dataset)
     if qrels is None and not rule:
         raise MemreproError(f"the gold of {dataset} is not here: name it by --qrels FILE")
-    gold = read_qrels(qrels) if qrels else {}
+    gold, grades = read_qrels(qrels) if qrels else ({}, [])
     asked = list(gold) or list(dict.fromkeys(q for path in files for q in questions_of(path)))
     known = Docs(dict.fromkeys(asked, ""), {}, ())
     runs = _told_apart([read_against(path, known, dataset, LEVELS[0]) for path in files])
     name = f"gold of {qrels.name}" if qrels else f"gold by ids ({rule})"
+    if len(grades) > 1:
+        name += f", its grades {grades[0]:g} to {grades[-1]:g} counted alike"
     protocols = {name: Protocol("stated", {})}
     tables = []
     for run in runs:
@@ -149,6 +160,13 @@ def score_by(
     return Scored(dataset, metric, k, tuple(runs), pd.concat(tables), *none, name)
 
 
+def _check(metric: str, k: int) -> None:
+    if metric not in METRICS:
+        raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
+    if not 1 <= k <= _DEEPEST:
+        raise MemreproError(f"k is {k}: it must be in 1 to {_DEEPEST:,}")
+
+
 def is_here(dataset: str, plan: Plan) -> bool:
     """Whether a data set's own gold is on this machine."""
     return dataset in plan.datasets and (
@@ -160,21 +178,40 @@ def _told_apart(runs: Sequence[OutsideRun]) -> list[OutsideRun]:
     """The runs, those of one stem with their order in the name."""
     named: list[OutsideRun] = []
     for run in runs:
-        same = sum(one.path.stem == run.path.stem for one in named)
-        named.append(replace(run, name=f"{run.path.stem} ({same + 1})") if same else run)
+        same = sum(name_of(one.path) == run.name for one in named)
+        named.append(replace(run, name=f"{run.name} ({same + 1})") if same else run)
     return named
 
 
-def every_question(plan: Plan) -> dict[str, Protocol]:
-    """The protocols of `protocols.yaml`, which count questions without gold as found."""
+def further_protocols(plan: Plan, kinds: Collection[str] = ()) -> dict[str, Protocol]:
+    """The protocols of `protocols.yaml`.
+
+    Args:
+        plan: of params.yaml, whose first protocol they follow where they say nothing.
+        kinds: of a data set's questions, of which a protocol may count some alone.
+    """
     first = next(iter(plan.evaluation.protocols.values()))
-    labels = read_yaml(Path(__file__).with_name("protocols.yaml"))
-    return {name: replace(first, labels=label) for name, label in labels.items()}
+    made = {}
+    for name, entry in _written().items():
+        counted = entry.get("kinds")
+        others = {kind: "not of this subset" for kind in kinds if counted and kind not in counted}
+        made[name] = replace(first, labels=entry["labels"], exclude=others or first.exclude)
+    return made
+
+
+def _written() -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).with_name("protocols.yaml"))
+    return found
+
+
+def _filled() -> set[str]:
+    """The protocols under which a question without gold counts as found."""
+    return {name for name, entry in _written().items() if entry.get("without_gold") == "found"}
 
 
 def gold_of(dataset: str, plan: Plan) -> Gold:
     """A data set's gold under every protocol, those of `score` alone too."""
-    protocols = {**plan.evaluation.protocols, **every_question(plan)}
+    protocols = {**plan.evaluation.protocols, **further_protocols(plan)}
     return read_gold(plan.dataset(dataset).profile, dataset, protocols)
 
 
@@ -187,9 +224,9 @@ def values_of(
     The latter under the first protocol, of which every committed run's questions are kept. Which
     questions belong together `grouped` tells; without it each stands for itself.
     """
-    protocols = {**plan.evaluation.protocols, **every_question(plan)}
-    filled = set(every_question(plan))
-    return _values(runs, gold, plan, protocols, k, metric, filled, grouped)
+    further = further_protocols(plan, set(gold.kinds.values()))
+    protocols = {**plan.evaluation.protocols, **further}
+    return _values(runs, gold, plan, protocols, k, metric, _filled(), grouped)
 
 
 def _values(

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.tex_heads import Row, head_set_before, of_deluxetable, of_longtable
 from memrepro.audit.read.tex_source import (
     Source,
     arguments,
-    closing,
     expand,
     read_source,
     with_environments,
@@ -237,13 +237,13 @@ def _grid(text: str, one: _Found, place: Place, source: Source, inner: Sequence[
         body = body[: other.begin - one.start] + body[other.end - one.start :]
     body = expand(body, source.macros)
     if one.name.startswith("deluxetable"):
-        body = _deluxe(body)
+        body = of_deluxetable(body)
     head = ""
     if one.name.startswith(("supertabular", "xtabular", "mpsupertabular")):
-        head = expand(_table_head(text, one.begin), source.macros)
+        head = expand(head_set_before(text, one.begin), source.macros)
     rows: list[list[Cell]] = []
     ruled = set()
-    for rule, cells, last in _of_longtable(_rows(head + body)):
+    for rule, cells, last in of_longtable(_rows(head + body)):
         line = _line(cells, one.name in _KEPT_FREE)
         if rule:
             ruled.add(len(rows))
@@ -272,30 +272,9 @@ def _shown(rows: list[list[Cell]], ruled: set[int]) -> tuple[list[list[Cell]], s
     return kept, rules
 
 
-def _deluxe(body: str) -> str:
-    """The rows of an AAS table: its heads, then its data."""
-    head = re.search(r"\\tablehead\s*(?=\{)", body)
-    heads = body[head.end() + 1 : closing(body, head.end()) - 1] if head else ""
-    data = re.search(r"\\startdata([\s\S]*?)(?:\\enddata|$)", body)
-    return f"{heads} \\\\ \\midrule {data[1] if data else ''}"
-
-
-def _table_head(text: str, before: int) -> str:
-    """What supertabular's head was set to last."""
-    for name in ("tablefirsthead", "tablehead"):
-        found = list(re.finditer(rf"\\{name}\s*(?=\{{)", text[:before]))
-        if found and before - found[-1].end() < 10_000:
-            at = found[-1].end()
-            return text[at + 1 : closing(text, at) - 1] + " "
-    return ""
-
-
-_Row = tuple[bool, list[str], str]  # whether a rule stands above; cells; what ended it
-
-
-def _rows(body: str) -> list[_Row]:
+def _rows(body: str) -> list[Row]:
     """Rows and cells of a table's source, split where TeX does."""
-    made: list[_Row] = []
+    made: list[Row] = []
     cells: list[str] = []
     depth = at = start = 0
     while found := _SPLIT.search(body, at):
@@ -322,7 +301,7 @@ def _rows(body: str) -> list[_Row]:
             start = at
     cells.append(body[start:])
     made.append((False, cells, ""))
-    out: list[_Row] = []
+    out: list[Row] = []
     for _, row, last in made:
         first, rule = _without_rules(row[0])
         out.append((rule, [first, *row[1:]], last))
@@ -341,22 +320,6 @@ def _without_rules(cell: str) -> tuple[str, bool]:
         if trim := _TRIM.match(cell, at):
             at = trim.end()
     return "".join([*made, cell[at:]]), whole
-
-
-def _of_longtable(rows: Sequence[_Row]) -> list[_Row]:
-    """A long table's rows: its first head, its body and its last foot, each once."""
-    parts: dict[str, list[_Row]] = {}
-    body: list[_Row] = []
-    for row in rows:
-        if row[2] in ("row", ""):
-            body.append(row)
-            continue
-        parts[row[2]] = [*body, row]
-        body = []
-    head = parts.get("endfirsthead") or parts.get("endhead") or []
-    if body:
-        body[0] = (body[0][0] or bool(head), *body[0][1:])
-    return [*head, *body, *parts.get("endlastfoot", [])]
 
 
 def _line(cells: Sequence[str], spans_free: bool) -> list[Cell]:

@@ -6,7 +6,7 @@ it prints are. So names may stand right of numbers, and a head may be numbers it
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, distinct, is_number, joined
 from memrepro.errors import MemreproError
@@ -26,12 +26,12 @@ _BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*|[pP]\s*[<=>].*")
 _ANSWER = re.compile(r"yes|no|✓|✗|[xX]|oom|oot|all|none|true|false|n\.?s\.?", re.I)
 
 
-class _Body(NamedTuple):
-    """A table, or a part of one with heads of its own."""
+def _int(shown: str) -> int:
+    return int(shown.replace(",", ""))
 
-    title: str
-    heads: list[Sequence[Cell]]
-    rows: list[Sequence[Cell]]
+
+# A title, heads and rows: of a table, or of a part of one with heads of its own.
+_Body = tuple[str, list[Sequence[Cell]], list[Sequence[Cell]]]
 
 
 def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ def _parts(
             body.pop()
         while len(heads) > 1 and _is_section(heads[-1]):
             body.insert(0, heads.pop())
-        yield _Body(title, heads, body)
+        yield title, heads, body
         title = following
 
 
@@ -364,13 +364,13 @@ def _entry(
     sizes: dict[str, int] = {}
     for column in columns:
         if found := _SIZE.search(column):
-            sizes[column] = _number(found[1])
+            sizes[column] = _int(found[1])
     # Beside counts alone, a row n is a count as they are.
     counts = all(re.fullmatch(r"[\d,]*", cell.text) for row in named.values() for cell in row)
     for name in [name for name in named if _SIZES_ROW.fullmatch(name) and not counts]:
         shown = {c: cell.text for c, cell in zip(columns, named[name], strict=True)}
         if all(text.replace(",", "").isdigit() for text in shown.values() if text):
-            sizes |= {c: _number(text) for c, text in shown.items() if text}
+            sizes |= {c: _int(text) for c, text in shown.items() if text}
             del named[name]
     entry: dict[str, Any] = {"source": str(place), "file": place.file}
     told = {"line": place.line, "label": place.label, "caption": place.caption}
@@ -378,7 +378,7 @@ def _entry(
     entry["columns"] = list(columns)
     entry["rows"] = {row: [cell.text for cell in cells] for row, cells in named.items()}
     wholes = [c for c in columns if re.search(r"\b(overall|average|avg|all|total|mean)\b", c, re.I)]
-    told = {_number(n) for pattern in (_SIZE, _QUESTIONS) for n in pattern.findall(place.caption)}
+    told = {_int(n) for pattern in (_SIZE, _QUESTIONS) for n in pattern.findall(place.caption)}
     if len(told) == 1 and told == {sum(sizes.values())} and len(sizes) > 1:
         sizes |= dict.fromkeys((c for c in wholes if c not in sizes), told.pop())
     elif not sizes and len(told) == 1 and min(told) > 1:
@@ -400,7 +400,3 @@ def _entry(
         if (own := {c: cell.stars for c, cell in zip(columns, cells, strict=True) if cell.stars})
     }  # fmt: skip
     return entry | ({"stars": stars} if stars else {})
-
-
-def _number(shown: str) -> int:
-    return int(shown.replace(",", ""))

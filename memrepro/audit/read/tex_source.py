@@ -14,8 +14,13 @@ from memrepro.audit.read.grid import Place, Unread, unread
 from memrepro.audit.read.text import text_of_file
 from memrepro.errors import MemreproError
 
-_DEEPEST, _MOST_FILES, _MOST_TEXT = 20, 1_000, 20_000_000
-_MOST_EXPANDED, _MOST_STEPS = 200_000, 20_000  # characters and macros, of one text
+_DEEPEST, _MOST_FILES, _MOST_TEXT, _MOST_EXPANDED, _MOST_STEPS = (
+    20,
+    1_000,
+    2 * 10**7,
+    200_000,
+    20_000,
+)
 _HIDDEN = re.compile(
     r"(?P<comment>(?<!\\)(?:\\\\)*%.*)"
     r"|\\begin\{(?P<env>comment|verbatim\*?|Verbatim|lstlisting|minted|filecontents\*?)\}"
@@ -186,8 +191,7 @@ def expand(text: str, macros: Mapping[str, Macro]) -> str:
 
 
 def _filled_in(body: str, given: list[str]) -> str:
-    values = dict(enumerate(given, 1))
-    return re.sub(r"#([1-9])", lambda n: values.get(int(n[1]), ""), body)
+    return re.sub(r"#([1-9])", lambda n: "".join(given[int(n[1]) - 1 : int(n[1])]), body)
 
 
 def read_source(path: Path, top: Path) -> Source:
