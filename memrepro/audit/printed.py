@@ -7,21 +7,22 @@ from functools import cache
 from typing import NamedTuple
 
 KINDS = ("number", "share", "percent", "time", "count", "word")
-_UNITS = "%|ms|s|k|K|M|x|GB|hours?|days?|weeks?|months?|years?|million|billion"
+_UNITS = "%|ms|s|k|K|M|B|x|GB|hours?|days?|weeks?|months?|years?|million|billion"
 _NUMBER = re.compile(
-    r"(?<![\w.])(?P<sign>[-+−±])?(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    r"(?<![\w.])(?P<sign>[-+−±])?(?P<digits>(?>\d{1,3}(?:,\d{3})+(?:\.\d+)?|"
+    r"\d+(?:\.\d+)?(?:[eE][-+]?\d{1,3}(?!\d))?))"
     rf"(?:\s?(?P<unit>{_UNITS})(?![A-Za-z0-9]))?(?![A-Za-z0-9])"
 )
 _DATE = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}")
 # A hyphen before a digit is a part of a name or a range, unless a space or nothing is before it.
-_NAME = re.compile(r"[A-Za-z][\w.]*-[\w.-]*\d[\w.-]*")
+_NAME = re.compile(r"(?!(?<=\d)[eE]-\d)[A-Za-z][\w.]*-[\w.-]*\d[\w.-]*")
 _TOP = re.compile(r"\b[Tt]op-(?=\d)")
 _RANGE = re.compile(r"\d[kKM%]?\s?(?:[-–~]|to|and|or)\s?\d|\d/\d")
 _MORE = re.compile(r"^\s*(?:>|≥|above|over|more than|at least)|\+$|or higher", re.I)
 _LESS = re.compile(r"^\s*(?:<|≤|below|less than|at most|up to|as much as)", re.I)
 _ABOUT = re.compile(r"[~∼≈]|\b(?:about|around|approximately|roughly)\b", re.I)
 _TIMES = {"ms", "s", "hour", "day", "week", "month", "year"}
-_TENS = {"k": 3, "K": 3, "M": 6, "million": 6, "billion": 9}
+_TENS = {"k": 3, "K": 3, "M": 6, "B": 9, "million": 6, "billion": 9}
 _FINEST = Decimal("1e-6")  # a share's last digit
 _WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _WORD = re.compile(rf"(?:up to )?({'|'.join(_WORDS)})\b(?!-)", re.I)
@@ -59,7 +60,7 @@ class Printed(NamedTuple):
 
 @cache
 def parse(shown: str) -> Printed | None:
-    """The first number of a printed string, or None where there is none.
+    """The first number of a printed string, or None where there is none; 1e-3 is 0.001.
 
     A number word from zero to ten counts at the beginning; digits within a name ('gpt-4o',
     'all-MiniLM-L6-v2') and dates do not.

@@ -14,6 +14,7 @@ may say of itself is in `KEYS`.
 """
 
 import re
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -240,7 +241,8 @@ def _row(where: str, row: str, cells: Any, columns: list[str], kept: list[str]) 
     for column, cell in zip(columns, cells, strict=True):
         if not isinstance(cell, str):
             raise MemreproError(
-                f"{where}, row {row!r}, column {column!r}: {cell!r} is no string; quote it, "
+                f"{where}, row {row!r}, column {column!r}: {reprlib.repr(cell)} is no "
+                "string; quote it, "
                 "since 0.50 would else become 0.5"
             )
     return {c: cell for c, cell in zip(columns, cells, strict=True) if c in kept}
@@ -251,4 +253,6 @@ def _check_n(where: str, n: Any) -> None:
         if isinstance(size, Mapping):
             _check_n(where, size)
         elif size is not None and (type(size) is not int or size < 1):
-            raise MemreproError(f"{where}: n is {size!r}; it must be a whole number of at least 1")
+            raise MemreproError(
+                f"{where}: n is {reprlib.repr(size)}; it must be a whole number of at least 1"
+            )

@@ -1,39 +1,44 @@
 """Any file of tables: which reader it wants, and the ledger's mappings that a person can correct.
 
 A YAML file holds tables as a document's `printed.yaml` does (`tables.KEYS`); a csv file holds a
-table as printed, or tidy cells, one a line: `row, column, reported`, and where they are known
-`table`, `metric` and `n`.
+table as printed, or tidy cells (`tidy`). A LaTeX file is read with all that it includes. What
+cannot be read is listed, and the rest is read.
 """
 
+import fnmatch
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pandas as pd
 import yaml
 
-from memrepro.audit.read.grid import Grid, Unread
-from memrepro.audit.read.meaning import entry_of_grid
+from memrepro.audit.read.child import read_apart
+from memrepro.audit.read.grid import Grid, Place, Unread, unread
+from memrepro.audit.read.meaning import NoNumbers, entries_of_grid
+from memrepro.audit.read.text import text_of_file
+from memrepro.audit.read.tidy import is_tidy, tables_of_cells
 from memrepro.audit.tables import Table, read_tables, table_of
 from memrepro.errors import MemreproError, cut
-from memrepro.files.atomic import read_table, write_text
+from memrepro.files.atomic import read_yaml, write_text
 
-_NEEDED = ("row", "column", "reported")
-_KNOWN = (*_NEEDED, "table", "metric", "n")
 _YAML = (".yaml", ".yml")
-_PROSE = (".tex", ".md", ".html", ".htm", ".xhtml")
+_HTML = (".html", ".htm", ".xhtml")
+_MOST_FILES = 5_000
+_MAIN = re.compile(r"^[^%\n]*\\documentclass", re.M)
 
 
-def _of_text(module: str, path: Path) -> Iterator[Grid | Unread]:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    yield from _reader(module).grids(text, path.name)
+def _of_text(module: str, path: Path) -> Iterable[Grid | Unread]:
+    found: Iterable[Grid | Unread] = _reader(module).grids(text_of_file(path), path.name)
+    return found
 
 
-def _of_file(module: str, path: Path, name: str = "grids") -> Iterator[Grid | Unread]:
-    yield from getattr(_reader(module), name)(path)
+def _of_csv(path: Path) -> Iterable[Grid | Unread]:
+    found: Iterable[Grid | Unread] = _reader("sheets").of_csv(path)
+    return found
 
 
 def _reader(module: str) -> Any:
@@ -51,19 +56,16 @@ def _reader(module: str) -> Any:
         ) from error
 
 
-# Suffix → what gives the grids of a file.
-READERS: Mapping[str, Callable[[Path], Iterator[Grid | Unread]]] = {
-    ".tex": partial(_of_text, "latex"),
-    ".html": partial(_of_text, "html"),
-    ".htm": partial(_of_text, "html"),
-    ".xhtml": partial(_of_text, "html"),
-    ".md": partial(_of_text, "markdown"),
-    ".csv": partial(_of_file, "sheets", name="of_csv"),
-    ".xlsx": partial(_of_file, "sheets", name="of_xlsx"),
-    ".docx": partial(_of_file, "word"),
-    ".pdf": partial(_of_file, "pdf"),
+# Suffix → what gives the grids of a file; LaTeX, which is several files, is `_of_latex`'s.
+READERS: Mapping[str, Callable[[Path], Iterable[Grid | Unread]]] = {
+    **dict.fromkeys(_HTML, partial(_of_text, "html")),
+    **dict.fromkeys((".md", ".markdown"), partial(_of_text, "markdown")),
+    **dict.fromkeys((".csv", ".tsv"), _of_csv),
+    ".xlsx": partial(read_apart, module="sheets", function="of_xlsx"),
+    ".docx": partial(read_apart, module="word"),
+    ".pdf": partial(read_apart, module="pdf"),
 }
-SUFFIXES = (*_YAML, *READERS)
+SUFFIXES = (*_YAML, ".tex", *READERS)
 
 
 class Read(NamedTuple):
@@ -71,7 +73,7 @@ class Read(NamedTuple):
 
     Attributes:
         tables: in their order.
-        unread: tables that could not be read, and why.
+        unread: what could not be read, and why.
         entries: name → mapping as it was read, of files that no person has typed.
         texts: file → what stands in it, of files whose sentences can be read.
     """
@@ -81,66 +83,195 @@ class Read(NamedTuple):
     entries: Mapping[str, Mapping[str, Any]]
     texts: Mapping[str, str]
 
+    @property
+    def summary(self) -> str:
+        """How many tables were read, and how many not."""
+        missed = sum(one.counts for one in self.unread)
+        read = len(self.tables)
+        return f"{read} table{'s' * (read != 1)} read, {missed} not, of {read + missed}"
 
-def tables_of(path: Path) -> Read:
+
+def tables_of(path: Path, exclude: Sequence[str] = ()) -> Read:
     """The tables of a file, or of all files of a folder that have a reader.
+
+    In a folder, hidden files and folders are passed over; of LaTeX, what a main file includes is
+    read with it, and a file that none of them includes is listed.
+
+    Args:
+        path: of the file or folder.
+        exclude: patterns such as 'drafts/*' or '*.csv', of files that are passed over.
 
     Raises:
         MemreproError: if it is missing, has no reader, is damaged (in a folder such a file is
             listed among what could not be read), or is a typed file that breaks its format.
     """
     if path.is_dir():
-        paths = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+        paths = list(_files(path, exclude))
         if not paths:
             raise MemreproError(f"{path} holds no file that can be read: {', '.join(SUFFIXES)}")
-        return _of_files(path.resolve().name, paths, alone=False)
+        return _Reading(path.resolve().name, path.resolve(), alone=False).of(paths)
     if path.suffix.lower() not in SUFFIXES:
         raise MemreproError(f"{path} is neither of {', '.join(SUFFIXES)}: see docs/audit.md")
     if not path.is_file():
         raise MemreproError(
             f"{path} is missing: the audit needs a file of tables, see docs/audit.md"
         )
-    return _of_files(path.stem, [path], alone=True)
+    return _Reading(path.stem, path.resolve().parent, alone=True).of([path])
 
 
-def _of_files(document: str, paths: Iterable[Path], alone: bool) -> Read:
-    tables: list[Table] = []
-    unread: list[Unread] = []
-    entries: dict[str, Mapping[str, Any]] = {}
-    texts: dict[str, str] = {}
-    for path in paths:
-        if path.suffix.lower() in _PROSE:
-            text = path.read_text(encoding="utf-8", errors="replace")
-            texts[path.name] = re.sub(r"<[^>]+>", " ", text) if "htm" in path.suffix else text
-        if path.suffix.lower() in _YAML:
-            tables += read_tables(path, document)
-        elif path.suffix.lower() == ".csv" and _is_tidy(path):
-            tables += _from_csv(path)
-        else:
-            for grid in _grids(path, alone):
+def _files(folder: Path, exclude: Sequence[str]) -> Iterator[Path]:
+    """The files of a folder that have a reader, by name.
+
+    Raises:
+        MemreproError: if there are more than any paper has.
+    """
+    count = 0
+    for at, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(at, name)
+            within = str(path.relative_to(folder))
+            if name.startswith((".", "~$")) or path.suffix.lower() not in SUFFIXES:
+                continue
+            if any(fnmatch.fnmatch(within, one) or fnmatch.fnmatch(name, one)
+                   or within.startswith(f"{one.rstrip('/')}/") for one in exclude):  # fmt: skip
+                continue
+            if not path.is_file():
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                raise MemreproError(
+                    f"{folder} holds more than {_MOST_FILES:,} files that can be read: give the "
+                    "paper's own folder, or leave files out with --exclude"
+                )
+            yield path.resolve() if path.suffix == ".tex" else path
+
+
+class _Reading:
+    """What is read so far of a file, or of a folder's files."""
+
+    def __init__(self, document: str, top: Path, *, alone: bool) -> None:
+        self.document, self.top, self.alone = document, top, alone
+        self.tables: list[Table] = []
+        self.unread: list[Unread] = []
+        self.entries: dict[str, Mapping[str, Any]] = {}
+        self.texts: dict[str, str] = {}
+
+    def of(self, paths: Sequence[Path]) -> Read:
+        """All files, the LaTeX ones first."""
+        sources = [path for path in paths if path.suffix.lower() == ".tex"]
+        mains = self._latex(sources)
+        made_from = {path.stem for path in mains}
+        for path in paths:
+            if path in sources:
+                continue
+            if path.suffix.lower() == ".pdf" and path.stem in made_from:
+                why = f"{path.stem}.tex, which it is made from, is read instead"
+                self.unread.append(unread(self._place(path), why, counts=False))
+            elif path.suffix.lower() in _YAML:
+                self._guarded(path, self._yaml)
+            else:
+                self._guarded(path, self._file)
+        return Read(tuple(self.tables), tuple(self.unread), self.entries, self.texts)
+
+    def _place(self, path: Path) -> Place:
+        path = path.resolve()
+        within = path.is_relative_to(self.top)
+        return Place(str(path.relative_to(self.top)) if within else path.name)
+
+    def _guarded(self, path: Path, read: Callable[[Path], None]) -> None:
+        """Read a file; one that fails ends no other."""
+        try:
+            read(path)
+        except MemreproError as error:
+            if self.alone:
+                raise
+            self.unread.append(unread(self._place(path), error))
+        # Each library has errors of its own for a file that is broken, and lets others' through.
+        except Exception as error:
+            why = f"it is damaged, or not what its name says ({type(error).__name__}: {cut(error)})"
+            if self.alone:
+                raise MemreproError(f"{path} cannot be read: {why}") from error
+            self.unread.append(unread(self._place(path), why))
+
+    def _latex(self, paths: Sequence[Path]) -> list[Path]:
+        """Main files, each with what it includes; those that none includes are listed."""
+        if not paths:
+            return []
+        if self.alone:
+            self._document(paths[0], self.document)
+            return list(paths)
+        mains = [path for path in paths if _MAIN.search(text_of_file(path))]
+        read: set[Path] = set()
+        for path in mains:
+            # Two papers in a folder, or a paper and its appendix, print things of their own.
+            name = self.document if len(mains) == 1 else self._place(path).file
+            self._guarded(path, lambda one, name=name: read.update(self._document(one, name)))
+        left = [path for path in paths if path not in read and path not in mains]
+        if mains:
+            for path in left:
+                if "\\begin" in text_of_file(path):
+                    why = "no main file of this folder includes it: audit it by its own name"
+                    self.unread.append(unread(self._place(path), why, counts=False))
+            return mains
+        for path in sorted(left, key=lambda one: len(one.parts)):
+            if path not in read:
+                self._guarded(path, lambda one: read.update(self._document(one, self.document)))
+        return list(paths)
+
+    def _document(self, path: Path, name: str) -> set[Path]:
+        """A LaTeX file and what it includes; all files that were read."""
+        found, source = _reader("latex").of_file(path.resolve(), self.top)
+        self.texts |= source.texts
+        self._grids(found, path, name)
+        return set(source.files)
+
+    def _file(self, path: Path) -> None:
+        if path.suffix.lower() == ".csv" and is_tidy(path):
+            self.tables += tables_of_cells(path)
+            return
+        if path.suffix.lower() in (*_HTML, ".md", ".markdown"):
+            text = text_of_file(path)
+            html = path.suffix.lower() in _HTML
+            self.texts[self._place(path).file] = re.sub(r"<[^<>]+>", " ", text) if html else text
+        self._grids(READERS[path.suffix.lower()](path), path, self.document)
+
+    def _yaml(self, path: Path) -> None:
+        """Tables that a person typed; in a folder, a file of other things is passed over."""
+        if self.alone:
+            self.tables += read_tables(path, self.document)
+            return
+        try:
+            entries = read_yaml(path)
+        except MemreproError:
+            return  # a file of something else, in a form that this reader does not know
+        entries = entries if isinstance(entries, Mapping) else {}
+        for name, entry in entries.items():
+            if isinstance(entry, Mapping) and {"columns", "rows"} <= set(map(str, entry)):
                 try:
-                    if isinstance(grid, Unread):
-                        unread.append(grid)
-                        continue
-                    entry, name = entry_of_grid(grid), f"table{len(entries) + 1}"
-                    tables.append(table_of(document, name, entry, str(path)))
-                    entries[name] = entry
+                    self.tables.append(table_of(self.document, str(name), entry, path.name))
                 except MemreproError as error:
-                    unread.append(Unread(grid.source, str(error)))
-    return Read(tuple(tables), tuple(unread), entries, texts)
+                    place = self._place(path)._replace(part=f"table {str(name)[:60]!r}")
+                    self.unread.append(unread(place, error))
 
-
-def _grids(path: Path, alone: bool) -> Iterator[Grid | Unread]:
-    try:
-        yield from READERS[path.suffix.lower()](path)
-    except MemreproError:
-        raise
-    # Each library has errors of its own for a file that is broken, and lets others' through.
-    except Exception as error:
-        why = f"it is damaged, or not what its name says ({type(error).__name__}: {cut(error)})"
-        if alone:
-            raise MemreproError(f"{path} cannot be read: {why}") from error
-        yield Unread(path.name, why)
+    def _grids(self, grids: Iterable[Grid | Unread], path: Path, document: str) -> None:
+        file = self._place(path).file
+        for grid in grids:
+            if isinstance(grid, Unread):
+                self.unread.append(grid)
+                continue
+            place = grid.place
+            if place.file == path.name:
+                place = place._replace(file=file)
+            try:
+                for entry in entries_of_grid(grid._replace(place=place)):
+                    name = f"table{len(self.entries) + 1}"
+                    self.tables.append(table_of(document, name, entry, str(path)))
+                    self.entries[name] = entry
+            except NoNumbers as error:
+                self.unread.append(unread(place, error, counts=False))
+            except MemreproError as error:
+                self.unread.append(unread(place, error))
 
 
 def write_entries(path: Path, read: Read) -> None:
@@ -148,58 +279,3 @@ def write_entries(path: Path, read: Read) -> None:
     lines = [f"# not read: {one.source}: {one.why}\n" for one in read.unread]
     said = yaml.safe_dump(dict(read.entries), sort_keys=False, allow_unicode=True, width=100)
     write_text(path, "".join(lines) + said)
-
-
-def _is_tidy(path: Path) -> bool:
-    with path.open(encoding="utf-8-sig", errors="replace") as lines:
-        return {"row", "column"} <= {name.strip() for name in lines.readline().split(",")}
-
-
-def _from_csv(path: Path) -> list[Table]:
-    """Tables from tidy cells; an empty cell of `reported` prints nothing."""
-    frame = read_table(path)
-    if missing := [column for column in _NEEDED if column not in frame]:
-        raise MemreproError(
-            f"{path} has no column {missing[0]!r}: it must have {', '.join(_NEEDED)}, and may have "
-            "table, metric and n"
-        )
-    if strange := [column for column in frame if column not in _KNOWN]:
-        raise MemreproError(
-            f"{path} has the unknown column {strange[0]!r}: known are {', '.join(_KNOWN)}"
-        )
-    if "table" not in frame:
-        frame["table"] = path.stem
-    groups = frame.groupby("table", sort=False)
-    return [_table(path, str(name), group) for name, group in groups]
-
-
-def _table(path: Path, name: str, cells: pd.DataFrame) -> Table:
-    if (twice := cells[cells.duplicated(["row", "column"])]).size:
-        first = twice.iloc[0]
-        raise MemreproError(
-            f"{path}, table {name!r} has row {first['row']!r}, column {first['column']!r} twice"
-        )
-    columns = list(dict.fromkeys(cells["column"]))
-    shown = {(r, c): s for r, c, s in cells[["row", "column", "reported"]].to_numpy()}
-    rows = {row: [shown.get((row, c), "") for c in columns] for row in dict.fromkeys(cells["row"])}
-    entry: dict[str, Any] = {"source": name, "columns": columns, "rows": rows}
-    if "n" in cells:
-        entry["n"] = _sizes(path, name, cells)
-    if "metric" in cells and len(metrics := set(cells["metric"]) - {""}) == 1:
-        entry["metric"] = metrics.pop()
-    return table_of(path.stem, name, entry, str(path))
-
-
-def _sizes(path: Path, name: str, cells: pd.DataFrame) -> dict[str, dict[str, int]]:
-    """Row → column → n, where it is given."""
-    found: dict[str, dict[str, int]] = {}
-    for row, column, n in cells[["row", "column", "n"]].to_numpy():
-        if n in ("", "0"):
-            continue
-        if not str(n).isdigit():
-            raise MemreproError(
-                f"{path}, table {name!r}, row {row!r}, column {column!r}: n is {n!r}; it must be a "
-                "whole number, or empty where it is not known"
-            )
-        found.setdefault(row, {})[column] = int(n)
-    return found

@@ -7,118 +7,204 @@ from typing import NamedTuple
 
 from memrepro.errors import MemreproError
 
+MOST_CELLS = 100_000  # of one table
+MOST_SPANNED = 1_000  # columns or rows of one cell
+
 
 class Cell(NamedTuple):
-    """A cell as printed; `columns` and `rows` are how many places it fills."""
+    """A cell as printed; `columns` and `rows` are how many places it fills, rows also upward."""
 
     text: str
     bold: bool = False
     underlined: bool = False
     columns: int = 1
     rows: int = 1
-    filled: bool = False  # from a cell to its left or above
+    filled: str = ""  # 'left' or 'above': where the cell is that fills this place
     starred: bool = False  # with the mark that significance has
+    stars: int = 0
+
+
+class Place(NamedTuple):
+    """Where a table stands, for people.
+
+    Attributes:
+        file: its name, within the folder that was given.
+        line: from 1, or 0 where a file has no lines.
+        part: such as 'table 2' or 'sheet Results'.
+        label: what the document calls it.
+        caption: '' where none is found.
+    """
+
+    file: str
+    line: int = 0
+    part: str = ""
+    label: str = ""
+    caption: str = ""
+
+    def __str__(self) -> str:
+        line = f"line {self.line}" if self.line else ""
+        return ", ".join(part for part in (self.file, line, self.part) if part)
 
 
 class Grid(NamedTuple):
     """A table as it stands in a file.
 
     Attributes:
-        source: the file and the table's place in it, for people.
-        caption: '' where none is found.
+        place: where.
         rows: of cells, all as long.
+        ruled: the rows above which a rule runs through the whole table; None where a format has
+            no rules.
     """
 
-    source: str
-    caption: str
+    place: Place
     rows: Sequence[Sequence[Cell]]
+    ruled: frozenset[int] | None = None
 
 
 class Unread(NamedTuple):
-    """What could not be read, and why."""
+    """What could not be read, and why.
+
+    Attributes:
+        source: the file and the place in it, for people.
+        why: the reason.
+        caption: '' where none is found.
+        counts: whether it is a table that prints numbers, or may be: what prints words alone, and
+            what another file is read for, is told and not counted.
+    """
 
     source: str
     why: str
+    caption: str = ""
+    counts: bool = True
 
 
-_DASHES = {"—": "-", "–": "-", "−": "-", "\u00a0": " ", "\u2009": " "}
-_STAR = re.compile(r"(?<=[\d%)\]])\s*[*∗⋆†‡]")
+def unread(place: Place, why: object, *, counts: bool = True) -> Unread:
+    """What could not be read at a place."""
+    return Unread(str(place), str(why), place.caption, counts)
+
+
+class NoNumbers(MemreproError):
+    """A table of words, or an empty one, which nothing can be checked in."""
+
+
+_SIGNS = str.maketrans(
+    {"—": "-", "–": "-", "−": "-", "‐": "-", "‑": "-", "\u00a0": " ", "\u202f": "\u2009",
+     "∗": "*", "∼": "~"} | dict.fromkeys("\u200b\u200c\u200d\ufeff\u00ad", "")
+)  # fmt: skip
+_STAR = re.compile(r"(?<=[\d%)\]])\s*[*⋆†‡]+")
+_MARK = "*†‡§¶⋆★✩↑↓▲▼△▽"
 _MARKS = re.compile(
-    r"(?<=[\d%)\]])\s*[*∗†‡§¶⋆★✩↑↓▲▼]+(?=\s*(?:$|[±\[(/]))|^[*†‡§¶⋆★✩↑↓▲▼]+\s*(?=[\d.])"
+    rf"(?<=[\d%)\]])\s*[{_MARK}]+(?=\s*(?:$|[±\[(/]))|^[{_MARK}]+\s*(?=[-+]?[$€£]?[\d.])"
 )
-_NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|✗|×)?", re.I)
-NUMBER = re.compile(
-    r"[~≈<>≤≥]?\s*[-+]?\d[\d,]*(?:\.\d+)?\s*(?:%|[kKM]\b|ms\b|s\b|x\b)?\s*(?:[±(\[/].*)?"
+_THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
+_NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…)?", re.I)
+_UNIT = (
+    "%|‰|[kKMBTG]|ms|[µμn]s|s|sec|min|mins|h|hrs?|d|[KMGT]i?B|B|FPS|fps|[xX×]|bn|m|cm|mm|nm|km|kg|"
+    "g|mg|[GM]?Hz|[kM]?W|°C?|pp|pts?|million|billion|thousand|hours?|days?|weeks?|months?|years?|yrs?"
 )
+_ONE = (
+    r"(?<![A-Za-z\d])[-+]?\s?[$€£¥]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?"
+    rf"(?:\s?(?:{_UNIT})(?![A-Za-z\d]))?(?![A-Za-z\d])"
+)
+_BETWEEN = re.compile(
+    r"(?:[\s±~≈≃<>≤≥=+\-/|,;:()\[\]{}$€£¥%↑↓→·×*†‡§^]|"
+    r"\b(?:to|vs|and|or|of|[pPnNMtzr]|SD|SE|CI|df)\b)*"
+)
+NUMBER = re.compile(_ONE)
+_DATE = re.compile(r"\d{4}[-/]\d{1,2}(?:[-/]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}")
 
 
 def cell_of(
     text: str, bold: bool = False, underlined: bool = False, columns: int = 1, rows: int = 1,
-    *, filled: bool = False,
+    *, filled: str = "",
 ) -> Cell:  # fmt: skip
     """A cell of what it prints, its marks still on it."""
-    starred = bool(_STAR.search(text))
-    return Cell(cleaned(text), bold, underlined, columns, rows, filled, starred)
+    mark = _STAR.search(text.translate(_SIGNS))
+    stars = mark[0].count("*") + mark[0].count("⋆") if mark else 0
+    return Cell(cleaned(text), bold, underlined, columns, rows, filled, bool(mark), stars)
 
 
 def cleaned(text: str) -> str:
-    """A cell's text: signs and spaces of one kind, no footnote's mark, '' for 'n/a' or a dash."""
-    text = unicodedata.normalize("NFC", text)
-    for old, new in _DASHES.items():
-        text = text.replace(old, new)
+    """A cell's text: signs and spaces of one kind, no footnote's mark, '' for 'n/a' or a dash.
+
+    Digits in threes with thin spaces between are one number: '12 345' is '12,345'.
+    """
+    text = unicodedata.normalize("NFC", text).translate(_SIGNS)
+    text = _THOUSANDS.sub(lambda one: one[0].replace("\u2009", ","), text)
     text = _MARKS.sub("", " ".join(text.split()))
     text = re.sub(r"(?<![\d.])\.(?=\d)", "0.", text)
     return "" if _NOTHING.fullmatch(text) else text
 
 
 def is_number(text: str) -> bool:
-    """Whether a cell prints a number, with what may follow it: ±, an interval, a unit."""
-    return NUMBER.fullmatch(text) is not None
+    """Whether a cell prints a number, or several: a deviation, an interval, a share of a count."""
+    left, found = NUMBER.subn("", text)
+    return bool(found) and _BETWEEN.fullmatch(left) is not None and not _DATE.fullmatch(text)
 
 
-def filled(
-    rows: Iterable[Iterable[Cell]], source: str, kept_free: bool = False
-) -> list[list[Cell]]:  # fmt: skip
-    """Rows with every span filled by its cell, all as long.
+def filled(rows: Iterable[Sequence[Cell]], kept_free: bool = False) -> list[list[Cell]]:
+    """Rows with every span filled by its cell, all as long; a row may be empty.
 
     Args:
         rows: of cells.
-        source: for people.
         kept_free: whether a row has an empty cell where one from above stands, as in LaTeX.
 
     Raises:
-        MemreproError: if a row is longer than the others or two cells fill one place.
+        MemreproError: if a table, or what one of its cells fills, is larger than any that is read,
+            or if it has no cells.
     """
     made: list[list[Cell]] = []
     below: dict[tuple[int, int], Cell] = {}
+    size = 0
     for i, row in enumerate(rows):
         line: list[Cell] = []
         for cell in row:
-            if kept_free and (i, len(line)) in below and not cell.text:
-                line += [below.pop((i, len(line))) for _ in range(cell.columns)
-                         if (i, len(line)) in below]  # fmt: skip
-                continue
-            while (i, len(line)) in below and not kept_free:
+            while not kept_free and (i, len(line)) in below:
                 line.append(below.pop((i, len(line))))
-            copy = cell._replace(columns=1, rows=1)
-            for place in range(cell.columns):
-                for down in range(1, cell.rows):
-                    below[i + down, len(line)] = copy._replace(filled=True)
-                line.append(copy if not place else copy._replace(filled=True))
+            if max(cell.columns, abs(cell.rows)) > MOST_SPANNED:
+                raise MemreproError(
+                    f"a cell spans {cell.columns} columns and {cell.rows} rows; at most "
+                    f"{MOST_SPANNED:,} of each are read"
+                )
+            at = len(line)
+            if kept_free and not cell.text and (i, at) in below:
+                line += [below.pop((i, at + k), Cell("")) for k in range(cell.columns)]
+                continue
+            copy = cell._replace(columns=1, rows=1, filled="left")
+            line += [cell, *[copy] * (cell.columns - 1)]
+            if cell.rows != 1:
+                _spread(cell, i, at, made, below)
         while (i, len(line)) in below:
             line.append(below.pop((i, len(line))))
         made.append(line)
-    made = [line for line in made if any(cell.text for cell in line)]
-    width = max(map(len, made), default=0)
-    if not width:
-        raise MemreproError(f"{source} is an empty table: it must have cells")
-    if ragged := next((line for line in made if len(line) < width and len(line) > 1), None):
-        shown = ", ".join(cell.text for cell in ragged)[:80]
-        if any(is_number(cell.text) for cell in ragged) and len(ragged) < width - 1:
+        size += len(line)
+        if max(size, len(below)) > MOST_CELLS:
             raise MemreproError(
-                f"{source}: the row '{shown}' has {len(ragged)} cells; it must have {width}"
+                f"it has more than {MOST_CELLS:,} cells; it is a table of data, which is not "
+                "checked: give the table that the paper prints"
             )
+    width = max(map(len, made), default=0)
+    if not any(cell.text for line in made for cell in line):
+        raise NoNumbers("it is empty: no cell prints anything")
+    if width * len(made) > MOST_CELLS:
+        raise MemreproError(
+            f"it has {len(made):,} rows of up to {width:,} cells; at most {MOST_CELLS:,} cells are "
+            "read"
+        )
     return [[*line, *[Cell("")] * (width - len(line))] for line in made]
+
+
+def _spread(
+    cell: Cell, i: int, at: int, made: list[list[Cell]], below: dict[tuple[int, int], Cell]
+) -> None:
+    """Fill the rows below a cell, or above it where its rows are negative."""
+    copy = cell._replace(columns=1, rows=1, filled="above")
+    for k in range(cell.columns):
+        for down in range(1, cell.rows):
+            below[i + down, at + k] = copy
+        for row in made[max(0, i + 1 + cell.rows) : i] if cell.rows < 0 else []:
+            if at + k < len(row) and not row[at + k].text:
+                row[at + k] = copy
 
 
 def joined(names: Sequence[str]) -> str:
@@ -128,7 +214,12 @@ def joined(names: Sequence[str]) -> str:
 
 def distinct(names: Iterable[str]) -> Iterator[str]:
     """Names, those that stand again numbered."""
-    seen: dict[str, int] = {}
+    seen: set[str] = set()
+    counts: dict[str, int] = {}
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+        made = name
+        while made in seen:
+            counts[name] = counts.get(name, 1) + 1
+            made = f"{name} ({counts[name]})"
+        seen.add(made)
+        yield made

@@ -1,61 +1,118 @@
 """Tables of a web page: `<table>`, and what LaTeXML (arXiv) makes of other elements by classes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lxml import html
 
-from memrepro.audit.read.grid import Cell, Grid, Unread, cell_of, filled
+from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.tex_text import printed
 from memrepro.errors import MemreproError
 
-
-def _has(name: str) -> str:
-    """XPath: the element is of this class of LaTeXML's."""
-    return f"contains(concat(' ', normalize-space(@class), ' '), ' ltx_{name} ')"
+_CELLS, _GROUPS = ("td", "th"), ("thead", "tbody", "tfoot")
 
 
-# LaTeXML writes a tabular within a line or a box as spans or divs of these classes.
-_TABLE = f"descendant-or-self::*[self::table or {_has('tabular')}]"
-_ROW = f"descendant::*[self::tr or {_has('tr')}]"
-_CELL = f"child::*[self::td or self::th or {_has('td')} or {_has('th')}]"
-_OUTER = f"ancestor::*[self::table or {_has('tabular')}]"
-
-
-def grids(text: str, source: str) -> Iterator[Grid | Unread]:
+def grids(text: str, file: str) -> Iterator[Grid | Unread]:
     """The tables of a page, and those that could not be read with the reason."""
     if not text.strip():
         return
     page = html.fromstring(re.sub(r"^\s*<\?xml[^>]*\?>", "", text))
-    for number, table in enumerate(page.xpath(_TABLE), 1):
-        name = f"{source}, table {number}"
-        if table.xpath(_OUTER):
-            yield Unread(name, "it stands within another table")
+    number = 0
+    for table in page.iter():
+        if not _is(table, "table", "tabular") or re.search(r"ltx_eqn|ltx_equation", _class(table)):
             continue
-        if re.search("ltx_equation|ltx_eqn", table.get("class", "")):
-            continue
+        if _within_cell(table) and len(_rows(table)) < 2:
+            continue  # one that breaks a cell's lines, which the cell has
+        number += 1
+        line = int(table.get("data-line") or table.sourceline or 0)
+        place = Place(file, line, f"table {number}", _label(table), _caption(table))
         try:
-            rows = [[_cell(c) for c in row.xpath(_CELL)] for row in table.xpath(_ROW)]
-            yield Grid(name, _caption(table), filled([row for row in rows if row], name))
+            yield _grid(table, place)
         except MemreproError as error:
-            yield Unread(name, str(error))
+            yield unread(place, error, counts=not isinstance(error, NoNumbers))
+
+
+def _class(node: Any) -> str:
+    return str(node.get("class") or "") if isinstance(node.tag, str) else ""
+
+
+def _is(node: Any, tag: str, name: str) -> bool:
+    """Whether an element has a tag, or the class that LaTeXML gives in its place."""
+    return node.tag == tag or f"ltx_{name}" in _class(node).split()
+
+
+def _within_cell(table: Any) -> bool:
+    return any(_is(one, "table", "tabular") for one in table.iterancestors())
+
+
+def _rows(table: Any) -> list[tuple[Any, list[Any]]]:
+    """Rows of a table's own, each with the group that it stands in; cells without a row are one."""
+    made: list[tuple[Any, list[Any]]] = []
+    loose: list[Any] = []
+    stack = [(child, table) for child in reversed(table)]
+    while stack:
+        node, parent = stack.pop()
+        if not isinstance(node.tag, str) or _is(node, "table", "tabular"):
+            continue
+        if node.tag in _CELLS or _is(node, "td", "td") or _is(node, "th", "th"):
+            if not loose or loose[-1].getparent() is not parent:
+                loose = []
+                made.append((parent, loose))
+            loose.append(node)
+        elif _is(node, "tr", "tr"):
+            loose = []
+            cells = [c for c in node if c.tag in _CELLS or _is(c, "td", "td") or _is(c, "th", "th")]
+            made.append((parent, cells))
+        else:
+            loose = []
+            stack += [(child, node) for child in reversed(node)]
+    return [(group, cells) for group, cells in made if cells]
+
+
+def _grid(table: Any, place: Place) -> Grid:
+    rows: list[list[Cell]] = []
+    ruled = set()
+    before = None
+    for group, cells in _rows(table):
+        if _is_head(before) and group is not before:
+            ruled.add(len(rows))
+        before = group
+        rows.append([_cell(cell) for cell in cells])
+    if not ruled and rows and len(rows) > 1:
+        # Heads are often rows of <th> alone, in no group of their own.
+        heads = [all(c.tag == "th" or "ltx_th" in _class(c).split() for c in cells)
+                 for _, cells in _rows(table)]  # fmt: skip
+        first = heads.index(False) if False in heads else 0
+        ruled = {first} if first else set()
+    whole = filled(rows)
+    return Grid(place, whole, frozenset(ruled) or None)
+
+
+def _is_head(group: Any) -> bool:
+    return group is not None and (group.tag == "thead" or "ltx_thead" in _class(group).split())
 
 
 def _cell(node: Any) -> Cell:
-    for maths in node.iter("math"):
+    for maths in list(node.iter("math", "{*}math")):
         if said := maths.get("alttext"):
             tail = maths.tail
-            shown = re.sub(r"\\(?:mathbf|bm|boldsymbol|underline|text)\b|[{}$_^]", "", said)
+            shown = printed(said.replace("\\displaystyle", ""))
             maths.clear()
-            maths.text, maths.tail = shown.replace(r"\pm", "±").replace(r"\%", "%"), tail
-            if "mathbf" in said:
+            maths.text, maths.tail = shown.text, tail
+            if shown.bold:
                 maths.set("class", "ltx_font_bold")
     for mark in node.xpath(".//sup|.//*[contains(@class, 'ltx_note')]"):
         if not re.search("[±+*∗†‡-]", mark.text_content()):
             mark.drop_tree()
-    classes = " ".join(n.get("class", "") + " " + n.get("style", "") for n in node.iter("*"))
-    tags = {n.tag for n in node.iter("*")}
-    bold = bool(tags & {"b", "strong"}) or bool(re.search(r"ltx_font_bold|weight:\s*bold", classes))
+    for line in node.iter("br", "p", "div", "td"):
+        line.tail = f" {line.tail or ''}"
+    marks = [(n.tag, f"{n.get('class', '')} {n.get('style', '')}") for n in node.iter("*")]
+    classes = " ".join(said for _, said in marks)
+    tags = {tag for tag, _ in marks}
+    bold = bool(tags & {"b", "strong"}) or bool(
+        re.search(r"ltx_font_bold|font-weight:\s*(?:bold|[6-9]00)", classes)
+    )
     under = "u" in tags or bool(re.search("ltx_framed_underline|underline", classes))
     columns, rows = (_span(node, key) for key in ("colspan", "rowspan"))
     return cell_of(node.text_content(), bold, under, columns=columns, rows=rows)
@@ -64,9 +121,17 @@ def _cell(node: Any) -> Cell:
 def _span(node: Any, key: str) -> int:
     """How many columns or rows a cell takes, by its attribute or, without one, its class."""
     by_class = re.search(rf"\bltx_{key}_(\d+)", node.get("class", ""))
-    return int(node.get(key) or (by_class[1] if by_class else 1))
+    said = re.match(r"\s*(\d{1,9})", node.get(key) or (by_class[1] if by_class else ""))
+    return max(1, int(said[1])) if said else 1
 
 
 def _caption(table: Any) -> str:
-    near = [*table.iter("caption"), *table.xpath("ancestor::figure//figcaption")]
+    near: Sequence[Any] = [
+        *table.iter("caption"),
+        *(c for figure in table.iterancestors("figure") for c in figure.iter("figcaption")),
+    ]
     return " ".join(near[0].text_content().split()) if near else ""
+
+
+def _label(table: Any) -> str:
+    return next((str(f.get("id")) for f in table.iterancestors("figure") if f.get("id")), "")

@@ -1,211 +1,378 @@
-"""Tables of a LaTeX source: tabular, tabularx, longtable and their like; nested ones are listed."""
+"""Tables of a LaTeX source: every environment that sets one, where it stands, and its rows."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import NamedTuple
 
-from pylatexenc import latex2text, latexwalker, macrospec
+from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.tex_heads import Row, head_set_before, of_deluxetable, of_longtable
+from memrepro.audit.read.tex_source import (
+    Source,
+    arguments,
+    expand,
+    read_source,
+    with_environments,
+)
+from memrepro.audit.read.tex_text import plain, printed
+from memrepro.errors import MemreproError, cut
 
-from memrepro.audit.read.grid import Cell, Grid, Unread, cell_of, filled
-from memrepro.errors import MemreproError
-
-_TABLES = {"tabular": "[{", "tabular*": "{[{", "tabularx": "{[{", "tabulary": "{[{",
-           "longtable": "[{", "array": "[{", "NiceTabular": "[{"}  # fmt: skip
-_FLOATS = ("table", "table*", "longtable", "wraptable", "sidewaystable", "threeparttable")
-_ARGUMENTS = {
-    "multicolumn": "{{{", "multirow": "[{[{[{", "cmidrule": "[{", "cline": "{", "caption": "[{",
-    "captionof": "{[{", "rowcolor": "[{", "cellcolor": "[{", "textcolor": "[{{", "color": "[{",
-    "resizebox": "{{{", "scalebox": "{{", "makecell": "[{", "shortstack": "[{", "footnotemark": "[",
-    "tablefootnote": "{", "footnote": "[{", "rotatebox": "[{{", "underline": "{", "uline": "{",
-    "ul": "{", "bm": "{", "boldsymbol": "{", "hspace": "*{", "vspace": "*{", "addlinespace": "[",
-    "label": "{", "textsuperscript": "{",
-    "cite": "[[{", "citep": "[[{", "citet": "[[{", "ref": "{", "specialrule": "{{{",
-    "arrayrulecolor": "{", "num": "[{", "SI": "[{{", "best": "{", "second": "{", "raisebox": "{[[{",
-    "setlength": "{{", "tabcolsep": "", "thead": "[{", "parbox": "[{{", "colorbox": "{{",
+# Environment → the form of its arguments.
+_TABLES: Mapping[str, str] = {
+    "tabular": "[{", "tabular*": "{[{", "tabularx": "{[{", "tabulary": "{[{", "tabularew": "[{",
+    "longtable": "[{", "longtable*": "[{", "xltabular": "[{{", "xtabular": "[{", "xtabular*": "[{{",
+    "supertabular": "[{", "supertabular*": "{[{", "mpsupertabular": "[{", "tabu": "", "longtabu": "",  # noqa: E501
+    "tblr": "[{", "talltblr": "[{", "longtblr": "[{", "booktabs": "[{", "NiceTabular": "[{[",
+    "NiceTabular*": "{[{[", "NiceTabularX": "{[{[", "deluxetable": "{", "deluxetable*": "{",
+    "widetable": "{{", "tabulararray": "[{",
 }  # fmt: skip
-_LAST = {"multicolumn", "multirow", "textcolor", "rotatebox", "resizebox", "scalebox", "parbox",
-         "colorbox", "raisebox", "num", "SI"}  # fmt: skip
-_SILENT = {"cmidrule", "cline", "rowcolor", "cellcolor", "color", "footnotemark", "tablefootnote",
-           "footnote", "hspace", "vspace", "addlinespace", "label", "cite", "citep", "citet", "ref",
-           "specialrule", "arrayrulecolor", "toprule", "midrule", "bottomrule", "hline",
-           "setlength", "centering", "small", "footnotesize", "scriptsize", "tiny"}  # fmt: skip
-_BOLD = {"textbf", "mathbf", "bm", "boldsymbol", "bf", "bfseries", "best"}
-_UNDER = {"underline", "uline", "ul", "second"}
-_DEFINED = re.compile(r"\\(?:new|renew|provide)command\*?\s*\{?\\([A-Za-z]+)\}?\s*(?:\[(\d)\])?\s*")
+_BEGIN = re.compile(
+    r"\\(?:(?P<what>begin|end)\s*\{(?P<env>[A-Za-z]+\*?)\}|(?P<ctable>ctable)(?![A-Za-z]))"
+)
+_KEPT_FREE = ("tblr", "talltblr", "longtblr", "NiceTabular", "NiceTabular*", "NiceTabularX")
+_FLOAT = re.compile(r"\\(begin|end)\s*\{(?:wrap|sideways|sc|long|threepart)?(?:table|figure)\*?\}")
+_RULE = re.compile(
+    r"\\(?P<full>toprule|midrule|bottomrule|hline|Xhline|hdashline|specialrule|noalign|thickhline|"
+    r"Midrule|Toprule|Bottomrule|heavyrule|tabucline|doublerule|hrule|colrule|botrule|topline|"
+    r"midline|bottomline)(?![A-Za-z@])"
+    r"|\\(?P<part>cmidrule|cline|cdashline|cdashlinelr|clineB|hhline|morecmidrules|addlinespace|"
+    r"rowcolor|arrayrulecolor|SetRow|SetHline|SetCline|rowfont|tabulinesep|noalign|aboverulesep|"
+    r"belowrulesep|rowstyle|smallskip|medskip|bigskip|pagebreak|nopagebreak|newpage|"
+    r"everyrow|taburowcolors)(?![A-Za-z@])"
+)
+_FORMS = {"specialrule": "{{{", "hhline": "{", "Xhline": "{", "noalign": "{", "rowcolor": "[{[[",
+          "arrayrulecolor": "[{", "SetRow": "[{", "SetHline": "[[{", "SetCline": "[{{",
+          "rowfont": "[{", "rowstyle": "{", "cline": "{", "cdashline": "{[", "tabucline": "[{",
+          "cmidrule": "[({", "cdashlinelr": "{", "clineB": "{{", "addlinespace": "["}  # fmt: skip
+_TRIM = re.compile(r"\((?:[lr](?:\{[^{}]*\})?)*\)")  # a trimmed rule, which is no name of a row
+_SPLIT = re.compile(
+    r"\\(?:(?P<row>\\|tabularnewline(?![A-Za-z@])|cr(?![A-Za-z@]))|begin\s*\{(?P<begin>[^{}]*)\}|"
+    r"end\s*\{[^{}]*\}|(?P<mark>endfirsthead|endhead|endfoot|endlastfoot)(?![A-Za-z@])|.)"
+    r"|(?P<open>\{)|(?P<close>\})|(?P<cell>&)", re.S,
+)  # fmt: skip
+_LENGTH = re.compile(r"\s*\[\s*-?\s*(?:[\d.]+\s*(?:pt|ex|em|cm|mm|in|bp|sp|\\)|\\)[^\]\n]*\]|\[\]")
+_PLACEHOLDER = re.compile(r"\\memreprotable\{(\d+)\}")
 
 
-def _context(defined: Mapping[str, tuple[int, str]]) -> Any:
-    context = latexwalker.get_default_latex_context_db()
-    macros = [macrospec.std_macro(name, spec) for name, spec in _ARGUMENTS.items()]
-    macros += [macrospec.std_macro(name, "{" * n) for name, (n, _) in defined.items()]
-    environments = [
-        macrospec.EnvironmentSpec(name, macrospec.MacroStandardArgsParser(spec))
-        for name, spec in _TABLES.items()
-    ]
-    context.add_context_category("tables", macros=macros, environments=environments, prepend=True)
-    return context
+class _Found(NamedTuple):
+    """An environment of a table: where it begins and ends, and where its rows do."""
+
+    name: str
+    begin: int
+    start: int
+    stop: int
+    end: int
+    options: str
 
 
-def grids(text: str, source: str) -> Iterator[Grid | Unread]:
-    """The tables of a source, and those that could not be read with the reason."""
-    text = re.sub(r"(?<!\\)%.*", "", text)
-    defined, text = _definitions(text)
-    walker = latexwalker.LatexWalker(text, latex_context=_context(defined), tolerant_parsing=True)
-    reader = _Reader(defined)
-    for number, (node, caption) in enumerate(_found(walker.get_latex_nodes()[0], ""), 1):
-        name = f"{source}, table {number}"
-        try:
-            rows = reader.rows(node)
-            yield Grid(name, reader.plain(caption), filled(rows, name, kept_free=True))
-        except MemreproError as error:
-            yield Unread(name, str(error))
+def of_file(path: Path, top: Path) -> tuple[list[Grid | Unread], Source]:
+    """The tables of a document, and those that could not be read with the reason.
+
+    Args:
+        path: of its main file.
+        top: the folder that files are named within.
+    """
+    source = read_source(path, top)
+    return [*grids(source), *source.unread], source
 
 
-def _definitions(text: str) -> tuple[dict[str, tuple[int, str]], str]:
-    """Macros that the source defines: name → arguments and body; and the text without them."""
-    found, kept, at = {}, [], 0
-    for match in _DEFINED.finditer(text):
-        start = match.end()
-        if start < len(text) and text[start] == "{":
-            depth, end = 0, start
-            while end < len(text):
-                depth += (text[end] == "{") - (text[end] == "}")
-                end += 1
-                if not depth:
+def grids(source: Source) -> Iterator[Grid | Unread]:
+    """The same of a source."""
+    text = source.text
+    try:
+        text = with_environments(source, text, lambda body: bool(_table_within(body)))
+    except MemreproError as error:
+        yield unread(Place(*source.place(0)), error)
+    same = text is source.text
+    number = 0
+    for one, inner in _outer(_environments(text)):
+        # Lines hold where no environment of the source's own was replaced, else about.
+        at = one.begin if same else source.text.find(text[one.start : one.start + 60])
+        file, line = source.place(max(at, 0) if same or at >= 0 else one.begin)
+        for part in _parts(text, one, inner):
+            number += 1
+            place = Place(file, line, f"table {number}")
+            try:
+                place = _named(text, part, place, source)
+                yield _grid(text, part, place, source, inner)
+            except NoNumbers as error:
+                yield unread(place, error, counts=False)
+            except MemreproError as error:
+                yield unread(place, error)
+            # A source that no TeX would take must not end the others.
+            except (ValueError, IndexError, RecursionError) as error:
+                yield unread(place, f"its source is not understood ({cut(error)})")
+
+
+def _table_within(body: str) -> bool:
+    return any((found["env"] or "") in _TABLES for found in _BEGIN.finditer(body))
+
+
+def _environments(text: str) -> Iterator[_Found]:
+    """Every environment of a table, inner ones before the outer."""
+    open_ones: list[tuple[str, int, int, str]] = []
+    at = 0
+    while found := _BEGIN.search(text, at):
+        at = found.end()
+        if found["ctable"]:
+            given, end = arguments(text, at, "[{{{")
+            if given[1]:
+                start = end - 1 - len(given[3])
+                yield _Found("ctable", found.start(), start, end - 1, end, given[0])
+                at = end
+            continue
+        env = found["env"]
+        if env not in _TABLES:
+            continue
+        if found["what"] == "begin":
+            start, options = _start(text, at, env)
+            open_ones.append((env, found.start(), start, options))
+        elif any(name == env for name, *_ in open_ones):
+            while open_ones:
+                name, begin, start, options = open_ones.pop()
+                if name == env:
+                    yield _Found(env, begin, start, max(start, found.start()), at, options)
                     break
-            found[match[1]] = (int(match[2] or 0), text[start + 1 : end - 1])
-            kept.append(text[at : match.start()])
-            at = end
-    return found, "".join([*kept, text[at:]])
+                yield _Found(name, begin, start, -1, at, "")
+    for name, begin, start, _ in open_ones:
+        yield _Found(name, begin, start, -1, len(text), "")
 
 
-def _children(node: Any) -> Sequence[Any]:
-    own = list(getattr(node, "nodelist", None) or [])
-    given = getattr(node, "nodeargd", None)
-    return [*(a for a in (given.argnlist if given else []) or [] if a is not None), *own]
+def _start(text: str, at: int, env: str) -> tuple[int, str]:
+    """Where the rows of an environment begin, and what stands in its first brackets."""
+    if env in ("tabu", "longtabu"):
+        to = re.match(r"\s*(?:to|spread)\s*[^{\[]*", text[at : at + 80])
+        given, at = arguments(text, at + (to.end() if to else 0), "[{")
+        return at, given[0]
+    given, at = arguments(text, at, _TABLES[env])
+    return at, next((one for one, kind in zip(given, _TABLES[env], strict=True) if kind == "["), "")
 
 
-def _found(nodes: Sequence[Any], caption: Any) -> Iterator[tuple[Any, Any]]:
-    """Environments of tables, each with its float's caption."""
-    for node in nodes:
-        name = getattr(node, "environmentname", "")
-        if name in _TABLES and name != "array":
-            own = _caption(node.nodelist) if name == "longtable" else None
-            yield node, own or caption
+def _outer(found: Iterator[_Found]) -> list[tuple[_Found, list[_Found]]]:
+    """Outermost tables by their place, each with those within it."""
+    made: list[tuple[_Found, list[_Found]]] = []
+    for one in sorted(found, key=lambda one: (one.begin, -one.end)):
+        if made and one.begin < made[-1][0].end and made[-1][0].stop >= 0:
+            made[-1][1].append(one)
         else:
-            below = (_caption(_children(node)) or caption) if name in _FLOATS else caption
-            yield from _found(_children(node), below)
+            made.append((one, []))
+    return made
 
 
-def _caption(nodes: Sequence[Any]) -> Any:
-    for node in nodes:
-        if getattr(node, "macroname", "") == "caption":
-            return node.nodeargd.argnlist[-1]
-        if (found := _caption(_children(node))) is not None:
-            return found
-    return None
+def _parts(text: str, outer: _Found, inner: Sequence[_Found]) -> list[_Found]:
+    """The table, and those within it that are tables of their own; what only holds those is none.
+
+    A tabular of one column in a cell breaks the cell's lines.
+    """
+    own = [one for one in inner if _is_table(text, one)]
+    if not own:
+        return [outer]
+    left = text[outer.start : outer.stop]
+    for one in sorted(own, key=lambda one: -one.begin):
+        left = left[: one.begin - outer.start] + left[one.end - outer.start :]
+    layout = not any(
+        re.search(r"\d", _without_rules(cell)[0]) for row in _rows(left) for cell in row[1]
+    )
+    return own if layout else [outer, *own]
 
 
-class _Reader:
-    """Cells of a table, macros of the source expanded."""
+def _is_table(text: str, one: _Found) -> bool:
+    rows = _rows(text[one.start : one.stop])
+    return sum(len(cells) > 1 for _, cells, _ in rows) > 1
 
-    def __init__(self, defined: Mapping[str, tuple[int, str]]) -> None:
-        self.defined = defined
-        self.marks = {name: self._mark(body) for name, (_, body) in defined.items()}
-        self.texts = latex2text.LatexNodes2Text(math_mode="text", keep_braced_groups=False)
 
-    def _mark(self, body: str) -> tuple[bool, bool]:
-        names = set(re.findall(r"\\([A-Za-z]+)", body))
-        return bool(names & _BOLD), bool(names & _UNDER)
+def _named(text: str, one: _Found, place: Place, source: Source) -> Place:
+    """The place with the table's caption and label."""
+    begin, end = _float(text, one)
+    around = text[begin:end]
+    caption = label = ""
+    if found := re.search(r"caption\s*=\s*", one.options):
+        given, _ = arguments(one.options, found.end(), "{")
+        caption = given[0]
+    if found := re.search(r"label\s*=\s*", one.options):
+        label = one.options[found.end() :].split(",")[0].strip(" {}")
+    at = one.begin - begin
+    captions = [
+        (found.start(), found.end())
+        for found in re.finditer(
+            r"\\(?:table)?caption(?:of)?(?:above|below)?(?![A-Za-z])\*?", around
+        )
+    ]
+    if captions and not caption:
+        near = min(captions, key=lambda c: abs(c[0] - at) if len(captions) > 1 else 0)
+        form = "{[{" if "captionof" in around[near[0] : near[1]] else "[{"
+        caption = arguments(around, near[1], form)[0][-1]
+    labels = list(re.finditer(r"\\label\s*\{([^{}]*)\}", around))
+    if labels and not label:
+        label = min(labels, key=lambda found: abs(found.start() - at))[1]
+    said = plain(expand(caption[:20_000], source.macros)) if caption else ""
+    return place._replace(caption=said, label=label.strip())
 
-    def rows(self, node: Any) -> list[list[Cell]]:
-        """A table's rows of cells, spans unfilled.
 
-        Raises:
-            MemreproError: if a table stands in a cell.
-        """
-        made: list[list[Cell]] = [[]]
-        nodes: list[Any] = []
-        for one in node.nodelist:
-            if getattr(one, "environmentname", "") in _TABLES:
-                raise MemreproError("a table stands within the table: its heads are not clear")
-            ends = getattr(one, "macroname", "") in ("\\", "tabularnewline")
-            if ends or getattr(one, "specials_chars", "") == "&":
-                made[-1].append(self.cell(nodes))
-                nodes = []
-                if ends:
-                    made.append([])
-            else:
-                nodes.append(one)
-        made[-1].append(self.cell(nodes))
-        return [row for row in made if any(cell.text or cell.columns > 1 for cell in row)]
+def _float(text: str, one: _Found) -> tuple[int, int]:
+    """The float that a table stands in, or the table itself."""
+    depth, begin = 0, one.begin
+    window = max(0, one.begin - 20_000)
+    for found in reversed(list(_FLOAT.finditer(text, window, one.begin))):
+        depth += 1 if found[1] == "end" else -1
+        if depth < 0:
+            begin = found.start()
+            break
+    depth, end = 0, one.end
+    if begin < one.begin:
+        for found in _FLOAT.finditer(text, one.end, one.end + 20_000):
+            depth += 1 if found[1] == "begin" else -1
+            if depth < 0:
+                end = found.end()
+                break
+    return begin, end
 
-    def cell(self, nodes: Sequence[Any]) -> Cell:
-        """One cell: its text, spans and marks."""
-        columns = rows = 1
-        for one in nodes:
-            if getattr(one, "macroname", "") in ("multicolumn", "multirow"):
-                arguments = one.nodeargd.argnlist
-                spans = next(a for a in arguments if a is not None).latex_verbatim().strip("{}[]")
-                if one.macroname == "multicolumn":
-                    inner = self.cell(arguments[-1].nodelist)
-                    return inner._replace(columns=int(spans))
-                spans = next((a.latex_verbatim().strip("{} ") for a in arguments[1:2]), "1")
-                rows = abs(int(float(spans))) or 1
-        bold, under = self._marked(nodes)
-        return cell_of(self.text(nodes), bold, under, columns=columns, rows=rows)
 
-    def _marked(self, nodes: Sequence[Any]) -> tuple[bool, bool]:
-        """Whether what a cell prints is bold, or underlined, in any part."""
-        bold = under = False
-        for one in nodes:
-            name = getattr(one, "macroname", "")
-            own = self.marks.get(name, (name in _BOLD, name in _UNDER))
-            below = self._marked(_children(one))
-            bold, under = bold or own[0] or below[0], under or own[1] or below[1]
-        return bold, under
+def _grid(text: str, one: _Found, place: Place, source: Source, inner: Sequence[_Found]) -> Grid:
+    if one.stop < 0:
+        raise MemreproError(f"its \\begin{{{one.name}}} has no \\end{{{one.name}}}")
+    body = text[one.start : one.stop]
+    own = [i for i in inner if one.begin < i.begin < one.end and _is_table(text, i)]
+    for other in sorted(own, key=lambda other: -other.begin):
+        body = body[: other.begin - one.start] + body[other.end - one.start :]
+    body = expand(body, source.macros)
+    if one.name.startswith("deluxetable"):
+        body = of_deluxetable(body)
+    head = ""
+    if one.name.startswith(("supertabular", "xtabular", "mpsupertabular")):
+        head = expand(head_set_before(text, one.begin), source.macros)
+    rows: list[list[Cell]] = []
+    ruled = set()
+    for rule, cells, last in of_longtable(_rows(head + body)):
+        line = _line(cells, one.name in _KEPT_FREE)
+        if rule:
+            ruled.add(len(rows))
+        if any(cell.text or cell.columns > 1 for cell in line) or not last:
+            rows.append(line)
+    rows, ruled = _shown(rows, ruled)
+    if not rows:
+        raise NoNumbers("it is empty: no cell prints anything")
+    return Grid(place, filled(rows, kept_free=True), frozenset(ruled))
 
-    def plain(self, node: Any) -> str:
-        """The text of a node, '' for none."""
-        return " ".join(self.text([node]).split()) if node else ""
 
-    def text(self, nodes: Sequence[Any]) -> str:
-        """What nodes print."""
-        return "".join(map(self._text, nodes))
+def _shown(rows: list[list[Cell]], ruled: set[int]) -> tuple[list[list[Cell]], set[int]]:
+    """Rows that print something, or that a cell above reaches into; and the rules above them."""
+    kept: list[list[Cell]] = []
+    rules = set()
+    until = -1
+    pending = False
+    for i, row in enumerate(rows):
+        pending |= i in ruled
+        if any(cell.text for cell in row) or (i <= until and len(row) > 1):
+            if pending:
+                rules.add(len(kept))
+            pending = False
+            until = max([until, *(i + cell.rows - 1 for cell in row)])
+            kept.append(row)
+    return kept, rules
 
-    def _text(self, node: Any) -> str:
-        name = getattr(node, "macroname", "")
-        if name in _SILENT:
-            return ""
-        arguments = node.nodeargd.argnlist if name and node.nodeargd else []
-        if name in self.defined:
-            body = self.defined[name][1]
-            for i, argument in enumerate(arguments, 1):
-                body = body.replace(f"#{i}", argument.latex_verbatim().removeprefix("{")
-                                    .removesuffix("}"))  # fmt: skip
-            if rf"\{name}" in body:
-                return ""
-            context = _context(self.defined)
-            return self.text(latexwalker.LatexWalker(body, latex_context=context)
-                             .get_latex_nodes()[0])  # fmt: skip
-        if name in _LAST:
-            return self._text([a for a in arguments if a is not None][-1])
-        if name == "textsuperscript" and not re.search(r"[\d±*†‡]", self.text(arguments)):
-            return ""
-        if name == "pm":
-            return "±"
-        if name in ("makecell", "thead", "shortstack"):
-            return self._text(arguments[-1])
-        if name == "\\":
-            return " "
-        if name in _ARGUMENTS or name in _BOLD or name in _UNDER:
-            return self.text([a for a in arguments[-1:] if a is not None])
-        if _children(node) and not name:
-            if getattr(node, "delimiters", ("",))[0] in ("$", "\\("):
-                # Sub- and superscripts: a deviation is kept, a mark of a footnote is not.
-                inner = self.text(node.nodelist)
-                inner = re.sub(r"\^\s*(?:[a-z]|\\?circ)+", "", inner)
-                inner = re.sub(r"\^\s*(?=[*†‡∗⋆])", "", inner)
-                return inner.replace("_", " ").replace("^", " ").replace("∗", "*")
-            return self.text(_children(node))
-        return str(self.texts.nodelist_to_text([node]))
+
+def _rows(body: str) -> list[Row]:
+    """Rows and cells of a table's source, split where TeX does."""
+    made: list[Row] = []
+    cells: list[str] = []
+    depth = at = start = 0
+    while found := _SPLIT.search(body, at):
+        at = found.end()
+        if found["open"]:
+            depth += 1
+        elif found["close"]:
+            depth = max(0, depth - 1)
+        elif found["begin"] is not None:
+            depth += 1
+        elif found[0].startswith("\\end") and found["mark"] is None and "{" in found[0]:
+            depth = max(0, depth - 1)
+        elif not depth and found["cell"]:
+            cells.append(body[start : found.start()])
+            start = at
+        elif not depth and (found["row"] or found["mark"]):
+            cells.append(body[start : found.start()])
+            made.append((False, cells, found["mark"] or "row"))
+            cells = []
+            if found["row"]:
+                at += body[at : at + 1] == "*"
+                if length := _LENGTH.match(body, at):
+                    at = length.end()
+            start = at
+    cells.append(body[start:])
+    made.append((False, cells, ""))
+    out: list[Row] = []
+    for _, row, last in made:
+        first, rule = _without_rules(row[0])
+        out.append((rule, [first, *row[1:]], last))
+    return out
+
+
+def _without_rules(cell: str) -> tuple[str, bool]:
+    """A row's first cell without rules and what else stands between rows; whether one was whole."""
+    made, at, whole = [], 0, False
+    while found := _RULE.search(cell, at):
+        name = found["full"] or found["part"]
+        whole |= found["full"] is not None and name != "noalign"
+        made.append(cell[at : found.start()])
+        form = _FORMS.get(name, "[" if found["full"] and name != "hline" else "")
+        at = arguments(cell, found.end(), form)[1] if form else found.end()
+        if trim := _TRIM.match(cell, at):
+            at = trim.end()
+    return "".join([*made, cell[at:]]), whole
+
+
+def _line(cells: Sequence[str], spans_free: bool) -> list[Cell]:
+    """A row's cells; where a span keeps its places free, those are dropped."""
+    line: list[Cell] = []
+    skip = 0
+    for source in cells:
+        if skip and not source.strip():
+            skip -= 1
+            continue
+        skip = 0
+        cell = _cell(source)
+        if spans_free:
+            skip = cell.columns - 1
+        line.append(cell)
+    return line
+
+
+_SPAN = re.compile(r"\\(multicolumn|multirow|multirowcell|SetCell|Block)(?![A-Za-z@])\*?")
+
+
+def _cell(source: str) -> Cell:
+    """One cell: its text, spans and marks."""
+    columns = rows = 1
+    at = 0
+    while found := _SPAN.search(source, at):
+        at = found.end()
+        if found[1] == "multicolumn":
+            (n, _, text), end = arguments(source, at, "{{{")
+            columns = _whole(n)
+        elif found[1] == "multirow":
+            (_, n, _, _, _, text), end = arguments(source, at, "[{[{[{")
+            rows = _whole(n)
+        elif found[1] == "multirowcell":
+            (n, _, _, text), end = arguments(source, at, "{[[{")
+            rows = _whole(n)
+        elif found[1] == "Block":
+            (_, n, text), end = arguments(source, at, "[{{")
+            down, _, wide = n.partition("-")
+            rows, columns = _whole(down or "1"), _whole(wide or "1")
+        else:
+            (given, _), end = arguments(source, at, "[{")
+            text = ""
+            for key, value in re.findall(r"([rc])\s*=\s*(\d+)", given):
+                rows, columns = (_whole(value), columns) if key == "r" else (rows, _whole(value))
+        source, at = source[: found.start()] + text + source[end:], found.start()
+    said = printed(source)
+    return cell_of(said.text, said.bold, said.underlined, columns=columns, rows=rows)
+
+
+def _whole(n: str) -> int:
+    found = re.match(r"\s*(-?)\s*=?\s*(\d+)", n)
+    if not found:
+        return 1
+    size = int(found[2][:9]) or 1
+    return -size if found[1] and size > 1 else size

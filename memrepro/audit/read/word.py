@@ -1,29 +1,74 @@
 """Tables of a Word document; a merged cell is one cell in all its places."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from docx import Document
+from docx.table import _Cell as DocxCell
+from docx.text.paragraph import Paragraph
 
-from memrepro.audit.read.grid import Grid, Unread, cell_of, filled
+from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
 from memrepro.errors import MemreproError
+
+_CAPTION = re.compile(r"\s*(?:Table|Tab\.)\s*[\dA-Z]", re.I)
 
 
 def grids(path: Path) -> Iterator[Grid | Unread]:
     """The tables of a document, and those that could not be read with the reason."""
-    for number, table in enumerate(Document(str(path)).tables, 1):
-        name, seen, rows = f"{path.name}, table {number}", set(), []
-        for row in table.rows:
-            line = []
-            for cell in row.cells:
-                runs = [run for p in cell.paragraphs for run in p.runs if run.text.strip()]
-                bold = bool(runs) and any(run.bold for run in runs)
-                under = bool(runs) and any(run.underline for run in runs)
-                again = id(cell._tc) in seen
-                seen.add(id(cell._tc))
-                line.append(cell_of(cell.text, bold, under, filled=again))
-            rows.append(line)
-        try:
-            yield Grid(name, "", filled(rows, name))
-        except MemreproError as error:
-            yield Unread(name, str(error))
+    document = Document(str(path))
+    around = [
+        Paragraph(node, document).text if node.tag.endswith("}p") else node
+        for node in document.element.body
+        if node.tag.endswith(("}p", "}tbl"))
+    ]
+    number = 0
+    for at, node in enumerate(around):
+        if isinstance(node, str):
+            continue
+        near = [one for one in (*around[max(0, at - 2) : at][::-1], *around[at + 1 : at + 2])
+                if isinstance(one, str) and _CAPTION.match(one)]  # fmt: skip
+        for table in node.iter("{*}tbl"):
+            number += 1
+            place = Place(path.name, 0, f"table {number}", "", near[0].strip() if near else "")
+            try:
+                yield Grid(place, filled(_rows(table, document)))
+            except MemreproError as error:
+                yield unread(place, error, counts=not isinstance(error, NoNumbers))
+
+
+def _rows(table: Any, document: Any) -> list[list[Cell]]:
+    rows: list[list[Cell]] = []
+    open_cells: dict[int, tuple[int, int]] = {}  # column → row and place of a cell that goes down
+    for row in table.tr_lst:
+        line: list[Cell] = []
+        at = 0
+        for node in row.tc_lst:
+            wide = node.grid_span
+            begun = open_cells.get(at)
+            if node.vMerge == "continue" and begun:
+                cell = rows[begun[0]][begun[1]]
+                rows[begun[0]][begun[1]] = cell._replace(rows=cell.rows + 1)
+            else:
+                if node.vMerge:
+                    open_cells[at] = (len(rows), len(line))
+                else:
+                    open_cells.pop(at, None)
+                line.append(_cell(DocxCell(node, document), wide))
+            at += wide
+        rows.append(line)
+    return rows
+
+
+def _cell(cell: Any, wide: int) -> Cell:
+    runs = [run for p in cell.paragraphs for run in p.runs if run.text.strip()]
+    text = " ".join("".join(map(_text, p.runs)) if p.runs else p.text for p in cell.paragraphs)
+    bold = any(run.bold for run in runs)
+    return cell_of(text, bold, any(run.underline for run in runs), columns=wide)
+
+
+def _text(run: Any) -> str:
+    """What a run prints; the letter or digit of a footnote, raised, is none of the cell's text."""
+    raised = run.font.superscript and not re.search(r"[*†‡±+\-()]", run.text)
+    return "" if raised and re.fullmatch(r"\s*[a-z\d](?:,\s*[a-z\d])*\s*", run.text) else run.text

@@ -1,0 +1,162 @@
+# ruff: noqa: E501, UP031 — sources and what is read of them stand side by side
+"""Small files that ask for much: each is refused by a sentence, and costs little."""
+
+import resource
+import time
+
+import pytest
+
+from memrepro.audit.__main__ import parser, run
+from memrepro.audit.read.files import tables_of
+from memrepro.errors import MemreproError
+
+ROWS = r"\hline Model & Acc \\ \hline A & 0.5 \\"
+MACROS = r"\newcommand{\aa}{0123456789}" + "".join(
+    r"\newcommand{\a%s}{%s}" % (b, rf"\a{a}" * 10)
+    for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+)
+PIPES = "| M | A |\n|---|---|\n"
+GREEDY = {
+    "colspan": (".html", "<table><tr><td colspan=100000000>a</td></tr><tr><td>1</td></tr></table>",
+                "a cell spans 100000000 columns"),
+    "rowspan": (".html", "<table><tr><td rowspan=99999999>a</td><td>b</td></tr><tr><td>1</td></tr>"
+                "</table>", "and 99999999 rows; at most 1,000"),
+    "rowspans": (".html", "<table>" + ("<tr>" + "<td rowspan=1000>1</td>" * 400 + "</tr>") * 3
+                 + "</table>", "more than 100,000 cells"),
+    "multicolumn": (".tex", r"\begin{tabular}{l}\multicolumn{100000000}{c}{x} \\ A & 1 \end{tabular}",
+                    "a cell spans 100000000 columns"),
+    "macros": (".tex", MACROS + rf"\begin{{tabular}}{{lc}} {ROWS} B & \aj \end{{tabular}}",
+               "stand for more than 200,000 characters"),
+    "a macro of itself": (".tex", r"\newcommand{\x}{\y}\newcommand{\y}{\x 1}"
+                          rf"\begin{{tabular}}{{lc}} {ROWS} B & \x \end{{tabular}}",
+                          "or for more than 20,000 others"),
+    "a long csv": (".csv", "a,b\n" + "x,1\n" * 60_000, "more than 100,000 cells"),
+    "a wide row": (".md", PIPES + "| x | 1 |\n" * 200 + "| x " * 900 + "|\n", "at most 100,000 cells"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", GREEDY)
+def test_a_table_that_asks_for_much_is_listed(tmp_path, kind):
+    suffix, text, sentence = GREEDY[kind]
+    path = tmp_path / f"a{suffix}"
+    path.write_text(text)
+    began = time.process_time()
+    read = tables_of(path)
+    assert time.process_time() - began < 5
+    assert sentence in " ".join(one.why for one in read.unread)
+    assert not read.tables
+
+
+def bomb_docx(path):
+    import docx
+
+    document = docx.Document()
+    cells = document.add_table(rows=1, cols=1).rows[0].cells
+    cells[0]._tc.grid_span = 100_000_000
+    document.save(str(path))
+
+
+def bomb_xlsx(path):
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["XFD2000"] = 1, 2
+    book.save(path)
+
+
+def merged_xlsx(path):
+    import zipfile
+
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active["A1"] = 1
+    book.active.merge_cells("A1:B2")
+    book.save(path)
+    parts = {name: zipfile.ZipFile(path).read(name) for name in zipfile.ZipFile(path).namelist()}
+    with zipfile.ZipFile(path, "w") as out:
+        for name, data in parts.items():
+            out.writestr(name, data.replace(b'ref="A1:B2"', b'ref="A1:XFD1048576"'))
+
+
+def bomb_pdf(path):
+    """Ten forms, each of which draws the one before it ten times."""
+    objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"]
+    objects.append(b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 99 99] /Contents 4 0 R "
+                   b"/Resources << /XObject << /X 14 0 R >> >> >>")  # fmt: skip
+    objects.append(b"<< /Length 5 >>\nstream\n/X Do\nendstream")
+    for number in range(5, 15):
+        draws = b"/X Do " * 10 if number > 5 else b"0 0 9 9 re f " * 10
+        held = f"/XObject << /X {number - 1} 0 R >>".encode() if number > 5 else b""
+        objects.append(b"<< /Type /XObject /Subtype /Form /BBox [0 0 99 99] /Resources << " + held
+                       + b" >> /Length %d >>\nstream\n%s\nendstream" % (len(draws), draws))  # fmt: skip
+    body, places = b"%PDF-1.4\n", []
+    for number, one in enumerate(objects, 1):
+        places.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, one)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    path.write_bytes(body + b"xref\n0 %d\n0000000000 65535 f \n%strailer << /Size %d /Root 1 0 R >>\n"
+                     b"startxref\n%d\n%%%%EOF" % (len(objects) + 1, table, len(objects) + 1, len(body)))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "sentence"),
+    [("a.docx", bomb_docx, "a cell spans 100000000 columns"),
+     ("a.xlsx", bomb_xlsx, "reach row 2,000 and column 16,384"),
+     ("b.xlsx", merged_xlsx, "merges the cells A1:XFD1048576"),
+     ("a.pdf", bomb_pdf, "cannot be read within")],
+)  # fmt: skip
+def test_a_file_that_asks_for_much_is_listed_and_the_rest_goes_on(
+    tmp_path, monkeypatch, name, write, sentence
+):
+    monkeypatch.setattr("memrepro.audit.read.child.SECONDS", 10 if name == "a.pdf" else 100)
+    write(tmp_path / name)
+    (tmp_path / "paper.md").write_text(PIPES + "| x | 0.5 |\n")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    read = tables_of(tmp_path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - before < 5
+    assert len(read.tables) == 1
+    assert sentence in " ".join(one.why for one in read.unread)
+    assert read.summary == "1 table read, 1 not, of 2"
+
+
+def test_memory_has_a_limit(tmp_path, monkeypatch):
+    bomb_xlsx(tmp_path / "a.xlsx")
+    monkeypatch.setattr("memrepro.audit.read.child.MEGABYTES", 40)
+    with pytest.raises(MemreproError, match="and 40 MB of memory: give the source"):
+        tables_of(tmp_path / "a.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "status", "last"),
+    [
+        (PIPES + "| x | 0.5 |", [], 0, "1 table read, 0 not, of 1"),
+        ("| M | A (n=40) |\n|---|---|\n| x | 0.4521 |", [], 1, "1 table read, 0 not, of 1"),
+        ("| M | A (n=40) |\n|---|---|\n| x | 0.4521 |", ["--level", "never"], 0, "1 table read"),
+        ("no table at all", [], 2, "0 tables read, 0 not, of 0"),
+        (PIPES + "| x | 0.5 |\n\n<table><tr><td>0.5</td><td>1</td></tr></table>", [], 0, "1 not, of 2"),
+        (PIPES + "| x | 0.5 |\n\n<table><tr><td>0.5</td><td>1</td></tr></table>", ["--strict"], 2,
+         "1 table read, 1 not, of 2"),
+        (PIPES + "| x | 0.5 |\n\n| M | A |\n|---|---|\n| x | good |", ["--strict"], 0, "1 table read"),
+    ],
+)  # fmt: skip
+def test_the_exit_status_and_the_last_line(tmp_path, capsys, text, more, status, last):
+    path = tmp_path / "paper.md"
+    path.write_text(text)
+    assert run(parser().parse_args([str(path), *more])) == status
+    assert last in capsys.readouterr().err.strip().split("\n")[-1]
+
+
+def test_foreign_files_of_a_folder_are_passed_over_and_broken_ones_listed(tmp_path, capsys):
+    (tmp_path / "paper.md").write_text(PIPES + "| x | 0.5 |\n")
+    (tmp_path / "config.yaml").write_text("jobs: {test: {steps: [a]}}\n")
+    (tmp_path / "bad.yaml").write_text("t: {columns: [a], rows: {x: [0.5]}}\n")
+    (tmp_path / "bad.csv").write_text("row,column,n\na,b,3\n")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "x.csv").write_text("a,b\nx,1\n")
+    read = tables_of(tmp_path)
+    assert len(read.tables) == 1
+    assert {one.source for one in read.unread} == {"bad.csv", "bad.yaml, table 't'"}
+    assert run(parser().parse_args([str(tmp_path), "--strict", "--exclude", "bad.*"])) == 0
+    assert run(parser().parse_args([str(tmp_path / "none.md")])) == 2
+    assert "is missing" in capsys.readouterr().err

@@ -1,0 +1,240 @@
+# ruff: noqa: E501 — sources and what is read of them stand side by side
+"""The shapes in which papers print tables: a small source each, and what a person reads in it."""
+
+import pytest
+
+from memrepro.audit.read.files import tables_of
+
+
+def tex(body, spec="lcc", env="tabular"):
+    return rf"\begin{{{env}}}{{{spec}}} {body} \end{{{env}}}"
+
+
+HEADS = r"\toprule Model & Acc & F1 \\ \midrule "
+BODY = r"BM25 & 0.41 & 0.28 \\ Ours & 0.57 & 0.45 \\ \bottomrule"
+PLAIN = {"BM25": ["0.41", "0.28"], "Ours": ["0.57", "0.45"]}
+ACC = ["Acc", "F1"]
+
+# Name → suffix, source, columns, rows; several tables as lists of columns and rows.
+SHAPES = {
+    # Environments.
+    "tabular*": (".tex", r"\begin{tabular*}{\textwidth}{@{\extracolsep{\fill}}lcc}" + HEADS + BODY
+                 + r"\end{tabular*}", ACC, PLAIN),
+    "tabularx": (".tex", r"\begin{tabularx}{\textwidth}{lXX}" + HEADS + BODY + r"\end{tabularx}",
+                 ACC, PLAIN),
+    "tabu": (".tex", r"\begin{tabu} to \linewidth {lXX}" + HEADS + BODY + r"\end{tabu}", ACC, PLAIN),
+    "tblr": (".tex", r"\begin{tblr}[b]{colspec={lcc}, row{1}={font=\bfseries}}" + HEADS + BODY
+             + r"\end{tblr}", ACC, PLAIN),
+    "talltblr": (".tex", r"\begin{talltblr}[caption={C}, label={tab:c}]{lcc}" + HEADS + BODY
+                 + r"\end{talltblr}", ACC, PLAIN),
+    "longtblr, spans": (".tex", r"\begin{longtblr}{lcc} \hline Model & \SetCell[c=2]{c} Scores & \\"
+                        r" & Acc & F1 \\ \hline \SetCell[r=2]{l} BM25 & 1 & 2 \\ & 3 & 4 \\ \hline"
+                        r"\end{longtblr}", ["Scores, Acc", "Scores, F1"],
+                        {"BM25": ["1", "2"], "BM25 (2)": ["3", "4"]}),
+    "longtable": (".tex", r"\begin{longtable}{lcc} \caption{C}\\ \toprule Model & Acc & F1 \\ \midrule"
+                  r"\endfirsthead \multicolumn{3}{c}{continued} \\ Model & Acc & F1 \\ \midrule \endhead"
+                  r"\multicolumn{3}{r}{next page} \\ \endfoot \bottomrule \endlastfoot "
+                  r"BM25 & 0.41 & 0.28 \\ Ours & 0.57 & 0.45 \\ \end{longtable}", ACC, PLAIN),
+    "xltabular": (".tex", r"\begin{xltabular}{\linewidth}{lXX}" + HEADS + r"\endhead " + BODY
+                  + r"\end{xltabular}", ACC, PLAIN),
+    "supertabular": (".tex", r"\tablefirsthead{\hline Model & Acc & F1 \\ \hline}"
+                     r"\begin{supertabular}{lcc} BM25 & 0.41 & 0.28 \\ Ours & 0.57 & 0.45 \\ \hline"
+                     r"\end{supertabular}", ACC, PLAIN),
+    "deluxetable": (".tex", r"\begin{deluxetable}{lcc}\tablecaption{C}\tablehead{\colhead{Model} & "
+                    r"\colhead{Acc} & \colhead{F1}}\startdata BM25 & 0.41 & 0.28 \\ Ours & 0.57 & 0.45"
+                    r"\enddata\end{deluxetable}", ACC, PLAIN),
+    "ctable": (".tex", r"\ctable[caption={C}, label={t}]{lcc}{\tnote{a}}{\FL " + HEADS + BODY + "}",
+               ACC, PLAIN),
+    "NiceTabular": (".tex", r"\begin{NiceTabular}{lcc}[hvlines]" + HEADS
+                    + r"\Block{2-1}{BM25} & 1 & 2 \\ & 3 & 4 \\ \end{NiceTabular}", ACC,
+                    {"BM25": ["1", "2"], "BM25 (2)": ["3", "4"]}),
+    "an environment of its own": (
+        ".tex", r"\newenvironment{mytab}[1]{\begin{center}\begin{tabular}{#1}\toprule}"
+        r"{\bottomrule\end{tabular}\end{center}}"
+        r"\begin{mytab}{lcc}Model & Acc & F1 \\ \midrule BM25 & 0.41 & 0.28 \\"
+        r"Ours & 0.57 & 0.45 \\ \end{mytab}", ACC, PLAIN),
+    "two side by side in one": (
+        ".tex", r"\begin{tabular}{cc}" + tex(HEADS + BODY) + " & " + tex(HEADS + r"X & 1 & 2 \\")
+        + r"\end{tabular}", [ACC, ACC], [PLAIN, {"X": ["1", "2"]}]),
+    "a tabular that breaks a head": (
+        ".tex", tex(r"Model & \begin{tabular}[c]{@{}c@{}}Acc\\(\%)\end{tabular} & F1 \\ \hline " + BODY),
+        ["Acc (%)", "F1"], PLAIN),
+    "skipped": (".tex", r"\iffalse" + tex(HEADS + r"No & 1 & 2 \\") + r"\fi \begin{comment}"
+                + tex(HEADS + r"No & 1 & 2 \\") + "\\end{comment}\n%" + tex(HEADS + r"No & 1 & 2 \\")
+                + "\n" + tex(HEADS + BODY) + r"\begin{verbatim}" + tex(r"No & 1 \\") + r"\end{verbatim}",
+                ACC, PLAIN),
+    # Between rows.
+    "rules": (".tex", tex(r"\toprule[1pt] Model & Acc & F1 \\ \cmidrule(lr){1-3} \midrule()"
+              r"BM25 & 0.41 & 0.28 \tabularnewline[2pt] \cmidrule(l{2pt}r){2-3} \rowcolor[gray]{.9}"
+              r" \rule{0pt}{2ex} Ours & 0.57 & 0.45 \\*[1ex] \specialrule{1pt}{0pt}{0pt}"), ACC, PLAIN),
+    "a name in brackets behind a rule": (
+        ".tex", tex(HEADS + r"(Intercept) & 0.41 & 0.28 \\"), ACC, {"(Intercept)": ["0.41", "0.28"]}),
+    "short rows": (".tex", tex(HEADS + r"BM25 & 0.41 \\ Ours & 0.57 & 0.45 \\"), ACC,
+                   {"BM25": ["0.41", ""], "Ours": ["0.57", "0.45"]}),
+    # Heads.
+    "two levels": (".tex", tex(r"& \multicolumn{2}{c}{Recall} \\ \cmidrule{2-3} Model & @5 & @10 \\"
+                   r"\midrule BM25 & 0.41 & 0.52 \\"), ["Recall, @5", "Recall, @10"],
+                   {"BM25": ["0.41", "0.52"]}),
+    "numbers as heads": (".tex", tex(r"\toprule $k$ & 1 & 5 & 10 \\ \midrule BM25 & 0.4 & 0.5 & 0.6 \\"
+                         r"Ours & 0.5 & 0.6 & 0.7 \\"), ["1", "5", "10"],
+                         {"BM25": ["0.4", "0.5", "0.6"], "Ours": ["0.5", "0.6", "0.7"]}),
+    "numbers below a head": (
+        ".tex", tex(r"\toprule & \multicolumn{3}{c}{Recall} \\ Model & 1 & 5 & 10 \\ \midrule "
+                    r"BM25 & 0.4 & 0.5 & 0.6 \\"), ["Recall, 1", "Recall, 5", "Recall, 10"],
+        {"BM25": ["0.4", "0.5", "0.6"]}),
+    "numbered models": (".tex", tex(r"\toprule & (1) & (2) \\ \midrule x & 0.52 & 0.61 \\"
+                        r"& (0.036) & (0.041) \\ Obs. & 100 & 90 \\"), ["(1)", "(2)"],
+                        {"x": ["0.52 (0.036)", "0.61 (0.041)"], "Obs.": ["100", "90"]}),
+    "numbers first": (".tex", tex(r"\toprule $k$ & Setting & Acc \\ \midrule 5 & plain & 0.41 \\"
+                      r"5 & tuned & 0.43 \\ 10 & plain & 0.52 \\"), ["Acc"],
+                      {"5, plain": ["0.41"], "5, tuned": ["0.43"], "10, plain": ["0.52"]}),
+    "two names": (".tex", tex(r"\toprule Data & Model & Acc \\ \midrule \multirow{2}{*}{A} & x & 0.41 \\"
+                  r" & y & 0.43 \\ B & x & 0.52 \\ & y & 0.54 \\"), ["Acc"],
+                  {"A, x": ["0.41"], "A, y": ["0.43"], "B, x": ["0.52"], "B, y": ["0.54"]}),
+    "a name that spans upward": (
+        ".tex", tex(r"\toprule Data & Model & Acc \\ \midrule & x & 0.41 \\"
+                    r"\multirow{-2}{*}{A} & y & 0.43 \\"), ["Acc"], {"A, x": ["0.41"], "A, y": ["0.43"]}),
+    "names right of numbers": (
+        ".tex", tex(r"\toprule Model & Acc & Paper & Code \\ \midrule BM25 & 0.41 & Robertson & yes \\"
+                    r"Ours & 0.57 & this & no \\"), ["Acc", "Paper", "Code"],
+        {"BM25": ["0.41", "Robertson", "yes"], "Ours": ["0.57", "this", "no"]}),
+    "a size as a second name": (
+        ".tex", tex(r"\toprule Task & Model & Acc & F1 \\ \midrule A & 1B & 0.41 & 0.1 \\ A & 7B & 0.43"
+                    r"& 0.2 \\ B & 1B & 0.52 & 0.3 \\ B & 7B & 0.54 & 0.4 \\"), ACC,
+        {"A, 1B": ["0.41", "0.1"], "A, 7B": ["0.43", "0.2"], "B, 1B": ["0.52", "0.3"],
+         "B, 7B": ["0.54", "0.4"]}),
+    "a number between names": (
+        ".tex", tex(r"\toprule Model & Clean & Method & Acc \\ \midrule \multirow{2}{*}{A} & "
+                    r"\multirow{2}{*}{68.3} & x & 0.41 \\ & & y & 0.43 \\"), ["Clean", "Acc"],
+        {"A, x": ["68.3", "0.41"], "A, y": ["68.3", "0.43"]}),
+    "marks as names": (
+        ".tex", tex(r"\toprule Log & Trace & Acc \\ \midrule \checkmark & $\times$ & 0.41 \\"
+                    r"$\times$ & \checkmark & 0.43 \\ \checkmark & \checkmark & 0.52 \\"), ["Acc"],
+        {"Log ✓, Trace ×": ["0.41"], "Log ×, Trace ✓": ["0.43"], "Log ✓, Trace ✓": ["0.52"]}),
+    "numbers and a word as heads": (
+        ".tex", tex(r"\hline & \multicolumn{2}{c}{Task} & \\ \cline{2-3} \multirow{-2}{*}{Model} & 1 & 2 &"
+                    r"\multirow{-2}{*}{Avg.} \\ \hline A & 1.2 & 1.4 & 1.3 \\ \hline"),
+        ["Task, 1", "Task, 2", "Avg."], {"A": ["1.2", "1.4", "1.3"]}),
+    "a section wider than its table": (
+        ".tex", tex(HEADS + r"\multicolumn{7}{l}{Sparse} \\ BM25 & 0.41 & 0.28 \\"), ACC,
+        {"Sparse, BM25": ["0.41", "0.28"]}),
+    # Parts.
+    "sections": (".tex", tex(HEADS + r"\multicolumn{3}{l}{Sparse} \\ BM25 & 0.41 & 0.28 \\ \midrule "
+                 r"\multicolumn{3}{l}{\textit{Dense}} \\ DPR & 0.57 & 0.45 \\"), ACC,
+                 {"Sparse, BM25": ["0.41", "0.28"], "Dense, DPR": ["0.57", "0.45"]}),
+    "panels": (".tex", tex(HEADS + r"BM25 & 0.41 & 0.28 \\ \midrule Model & Recall & MRR \\ \midrule "
+               r"BM25 & 0.51 & 0.38 \\ \bottomrule"), [ACC, ["Recall", "MRR"]],
+               [{"BM25": ["0.41", "0.28"]}, {"BM25": ["0.51", "0.38"]}]),
+    "answers in the body": (
+        ".tex", tex(HEADS + r"x & 0.41 & 0.28 \\ \midrule Controls & No & Yes \\ Obs. & 120 & 120 \\"), ACC,
+        {"x": ["0.41", "0.28"], "Controls": ["No", "Yes"], "Obs.": ["120", "120"]}),
+    "a number as wide as two columns": (
+        ".tex", tex(HEADS + r"BM25 & 0.41 & 0.28 \\ Obs. & \multicolumn{2}{c}{120} \\"), ACC,
+        {"BM25": ["0.41", "0.28"], "Obs.": ["120", ""]}),
+    # Other formats.
+    "md, ragged": (".md", "| Model | Acc | F1 |\n|---|---|---|\n| BM25 | 0.41 |\n| Ours | 0.57 | 0.45 |",
+                   ACC, {"BM25": ["0.41", ""], "Ours": ["0.57", "0.45"]}),
+    "md, more cells than heads": (
+        ".md", "| Model | Acc |\n|:--|--:|\n| BM25 | 0.41 | 0.28 |\n| Ours | 0.57 | 0.45 |",
+        ["Acc", "column 3"], PLAIN),
+    "md, within code": (".md", "```\n| A | B |\n|---|---|\n| x | 1 |\n```\n\nModel | Acc | F1\n"
+                        "--- | --- | ---\nBM25 | 0.41 | **0.28**\nOurs | 0.57 | $0.45$\n", ACC, PLAIN),
+    "html without rows in the head": (
+        ".html", "<table><thead><th>Model</th><th>Acc</th><th>F1</th></thead><tbody><tr><td>BM25<td>0.41"
+        "<td>0.28</tr><tr><td>Ours</td><td>0.57</td><td>0.45</td></tr></tbody></table>", ACC, PLAIN),
+    "html, two levels": (
+        ".html", "<table><tr><th rowspan=2>Model</th><th colspan=2>Recall</th></tr><tr><th>1</th><th>5</th>"
+        "</tr><tr><td>BM25</td><td>0.41</td><td>0.28</td></tr></table>", ["Recall, 1", "Recall, 5"],
+        {"BM25": ["0.41", "0.28"]}),
+    "csv, semicolons and commas": (".csv", "Model;Acc;F1\nBM25;0,41;0,28\nOurs;0,57;0,45\n", ACC, PLAIN),
+    "csv, semicolons": (".csv", "\ufeffModel;Acc;F1\r\nBM25;0.41;0.28\r\nOurs;0.57;0.45\r\n", ACC, PLAIN),
+    "tsv": (".tsv", "Model\tAcc\tF1\nBM25\t0.41\t0.28\nOurs\t0.57\t0.45\n", ACC, PLAIN),
+    "csv, numbers as heads": (".csv", "k,1,5\nBM25,0.41,0.28\nOurs,0.57,0.45\n", ["1", "5"], PLAIN),
+    "csv, leaderboard": (".csv", "Model,Acc,Paper\nBM25,0.41,Robertson\nOurs,0.57,this\n",
+                         ["Acc", "Paper"], {"BM25": ["0.41", "Robertson"], "Ours": ["0.57", "this"]}),
+}  # fmt: skip
+
+
+def as_read(path, exclude=()):
+    read = tables_of(path, exclude)
+    return read, [
+        (t.columns, {r: list(c.values()) for r, c in t.rows.items()}) for t in read.tables
+    ]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape(tmp_path, shape):
+    suffix, source, columns, rows = SHAPES[shape]
+    path = tmp_path / f"paper{suffix}"
+    path.write_text(source)
+    if isinstance(rows, dict):
+        columns, rows = [columns], [rows]
+    read, found = as_read(path)
+    assert found == list(zip(columns, rows, strict=True))
+    assert not [one for one in read.unread if one.counts]
+
+
+# What a cell of LaTeX prints.
+CELLS = {
+    r"\texttt{0.72}": "0.72", r"\mbox{0.72}": "0.72", r"\textsf{0.72}": "0.72",
+    r"{\small 0.72}": "0.72", r"\unknown{0.72}": "0.72", r"\unknown[x]{0.72}": "0.72",
+    r"\SI{5}{ms}": "5 ms", r"\SI{5}{\milli\second}": "5 ms", r"\qty{45.2}{\percent}": "45.2 %",
+    r"\num{12345}": "12345", r"\num[round-precision=2]{1e-3}": "1e-3", r"5.2\phantom{0}": "5.2",
+    r"\ding{51}": "✓", r"\ding{55}": "✗", r"\checkmark": "✓", r"5.2\tnote{a}": "5.2",
+    r"12\,345": "12,345", "12{,}345": "12,345", "1e-3": "1e-3",
+    r"$1.2 \times 10^{-3}$": "1.2e-3", r"$10^{-5}$": "1e-5", r"$1.2\cdot10^{6}$": "1.2e6",
+    r"$\sim$28": "~28", "1.2B": "1.2B", "(0.036)": "(0.036)", "[0.1, 0.2]": "[0.1, 0.2]",
+    "[-8, 8]": "[-8, 8]", r"\$154.14": "$154.14", r"\href{http://u}{0.5}": "0.5",
+    "638 (1,616)": "638 (1,616)", "1.00 (1.00, 1.10)": "1.00 (1.00, 1.10)",
+    r"0.521 $\pm$ 0.1": "0.521 ± 0.1", r"$0.52_{\pm 0.01}$": "0.52 ± 0.01",
+    r"$0.52^{+0.01}_{-0.02}$": "0.52 +0.01 -0.02", r"0.5\footnote{x 7}": "0.5",
+    r"0.5\textsuperscript{1}": "0.5", r"$0.5^{1}$": "0.5", r"0.5\cite{a}": "0.5",
+    r"\textcolor{red}{0.5}": "0.5", r"\cellcolor{red!20}0.5": "0.5", r"\cellcolor[HTML]{FF0000} 0.5": "0.5",
+    r"\makecell{0.5 \\ (0.1)}": "0.5 (0.1)", r"$-$0.5": "-0.5", "--": "", r".5": "0.5",
+    r"\raisebox{1ex}[0pt]{0.5}": "0.5", r"45.2\%": "45.2%", r"$\mathbf{0.5}$": "0.5",
+    r"66 (55.0\%)": "66 (55.0%)", r"$\frac{1}{2}$": "1/2", r"0.5$^{***}$": "0.5", r"$<$0.001": "<0.001",
+    r"\'Etude": "Étude", r"\ours{} 5": "Ours 5", r"\best{0.5}{7}": "0.5/7",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", CELLS)
+def test_a_cell(tmp_path, source):
+    path = tmp_path / "paper.tex"
+    path.write_text(
+        r"\newcommand{\ours}{Ours} \newcommand{\best}[2]{\textbf{#1}/#2} \usepackage{x}"
+        rf"\begin{{tabular}}{{lcc}} Model & Acc & F1 \\ \hline x & 1.0 & {source} \\"
+        r" y & 2.0 & 3.0 \\ z & 2.0 & 3.0 \\ \end{tabular}"
+    )
+    _, [(_, rows)] = as_read(path)
+    assert rows == {"x": ["1.0", CELLS[source]], "y": ["2.0", "3.0"], "z": ["2.0", "3.0"]}
+
+
+def test_what_a_paper_includes_is_read_where_it_stands(tmp_path):
+    for folder in ("sections", "tables", ".git"):
+        (tmp_path / folder).mkdir()
+    files = {
+        "main.tex": "\\documentclass{article}\n\\usepackage{own}\n\\input{sections/a}\n"
+        "\\include{sections/b}\n\\input{gone}\n",
+        "own.sty": r"\newcommand{\ours}{Ours}",
+        "sections/a.tex": "x\n\\begin{table}\\caption{The \\ours}\\label{tab:a}\n"
+        "\\input{tables/t}\\end{table}",
+        "sections/b.tex": tex(r"Model & Acc \\ \hline A & $\notclosed & 0.5 \\") + r"\begin{tabular}{l}",
+        "tables/t.tex": tex(HEADS + r"\ours & 0.57 & 0.45 \\"),
+        "draft.tex": tex(HEADS + BODY),
+        ".git/old.tex": tex(HEADS + BODY),
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    read, found = as_read(tmp_path)
+    assert found[0] == (ACC, {"Ours": ["0.57", "0.45"]})
+    told = read.tables[0].reading
+    assert [told[key] for key in ("file", "line", "label", "caption")] == [
+        "tables/t.tex", 1, "tab:a", "The Ours"]  # fmt: skip
+    why = {one.source: one.why for one in read.unread}
+    assert "'gone', which is not here" in why["main.tex, line 5"]
+    assert "no main file of this folder includes it" in why["draft.tex"]
+    assert r"has no \end{tabular}" in why["sections/b.tex, line 1, table 3"]
+    # The same from the main file alone; and a file left out is not told of.
+    assert as_read(tmp_path / "main.tex")[1] == found
+    read, _ = as_read(tmp_path, ["draft.tex"])
+    assert "draft.tex" not in {one.source for one in read.unread}
