@@ -39,7 +39,7 @@ _HOMES = {
     "search": "face.searching",
     "sweep": "face.runs",
     "table": "face.documents",
-    "try_methods": "face.trial",
+    "try_methods": "face.trial.trying",
     "verdict": "face.documents",
 }
 
