@@ -27,6 +27,8 @@ from memrepro.retrieve.key_builders import key_builder_for
 from memrepro.study.search.requests import Times, VectorsOfTexts, requests_of
 from memrepro.text.sources import by_nlp, said_dates
 
+ENCODER = "all-minilm-l6-v2"
+
 
 class Searched(NamedTuple):
     """What a search gave and took.

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,6 +11,8 @@ from memrepro.core.memory import Dataset, Memory, Query, Round, Session, Turn
 from memrepro.core.ranking import to_frame
 from memrepro.errors import MemreproError, cut
 from memrepro.face.conversations import Conversations, load
+from memrepro.face.method_file import is_method_file, read_method
+from memrepro.face.searcher import ENCODER, CachedVectors, Searcher
 
 _MEMORY = "texts"  # one's own texts are one memory
 Texts = Sequence[str | Mapping[str, str]] | Mapping[Any, str | Mapping[str, str]] | pd.Series

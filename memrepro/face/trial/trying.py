@@ -20,12 +20,11 @@ from memrepro.face.defaults import method_defaults, tried
 from memrepro.face.method_file import MethodFile
 from memrepro.face.own.rows import Rows
 from memrepro.face.runs import Run, docs_in, judging_of, read_metric
-from memrepro.face.searcher import CachedVectors, Searched, Searcher
+from memrepro.face.searcher import ENCODER, CachedVectors, Searched, Searcher
 from memrepro.face.trial.outcomes import OWN, PRINTED, TUNED, Cost, Outcome, Trial
 from memrepro.outside.runs import PROBLEMS, read_against
 
 BASELINE = "plain hybrid"
-ENCODER = "all-minilm-l6-v2"
 _TUNED = "tuned"  # of an entry: what is changed for each further setting
 Methods = Sequence[str] | Mapping[str, Mapping[str, Any]] | None
 
@@ -107,7 +106,11 @@ def run_trial(
 
     Args:
         data: the conversations.
-        methods: as there, as are `metric`, `level`, `encoder` and `runs`.
+        methods: as there.
+        metric: as there.
+        level: as there.
+        encoder: as there.
+        runs: as there.
         leave_out: kinds of question that do not count.
     """
     _, k = read_metric(metric)
