@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memrepro.core.memory import Piece
+from memrepro.core.memory import GRANULARITIES, Piece
 from memrepro.data import read_pieces
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import QUESTION
@@ -98,12 +98,11 @@ def read_own(
 
 def _note_faults(pieces: list[Piece], noticed: Noticed) -> None:
     for piece in pieces:
-        gold = {query_id for by_query in piece.qrels.values() for query_id in by_query}
+        gold = {q for level in GRANULARITIES for q in piece.qrels.get(level, ())}
         for query in piece.queries:
-            if query.query_id not in gold or query.query_id in piece.faults:
+            if query.query_id not in gold:
                 why = piece.faults.get(query.query_id, "no evidence")
-                if "audit" not in why:
-                    noticed.add("question without evidence", f"{query.query_id}: {why}")
+                noticed.add("question without evidence", f"{query.query_id}: {why}")
 
 
 def _form(path: Path) -> str:

@@ -167,3 +167,13 @@ def _told(against: Comparison | None) -> dict[str, float]:
     if against is None:
         return {"difference": 0.0, "low": 0.0, "high": 0.0, "p": 1.0, "won": 0, "lost": 0}
     return {name: getattr(against, name) for name in _COMPARED}
+
+
+def settings_of(one: Outcome) -> str:
+    """In words; of `TUNED` with how many conversations were answered under each."""
+    if one.variant == TUNED:
+        return "; ".join(f"{words} ({n})" for words, n in one.chosen.items())
+    if one.saved is None:
+        return ""
+    told = {"key_scheme": one.saved.key_scheme, **one.saved.parameters}
+    return ", ".join(f"{name} {value}" for name, value in told.items() if value != "")

@@ -91,9 +91,16 @@ def try_methods(
         data = load(conversations, questions)
     trial = run_trial(data, methods, metric=metric, level=level, encoder=encoder, runs=runs)
     if out is not None:
-        from memrepro.face.trial.files import write_trial  # the page's library
+        from memrepro.face.trial.files import Source, write_trial  # the page's library
 
-        write_trial(trial, Path(out).expanduser())
+        source = None
+        if isinstance(conversations, str | Path) and isinstance(questions, str | Path | None):
+            chats = Path(conversations).expanduser()
+            source = Source(
+                str(chats.resolve() if chats.is_file() else conversations),
+                str(Path(questions).expanduser().resolve()) if questions else "",
+            )
+        write_trial(trial, Path(out).expanduser(), source)
     return trial.frame()
 
 
