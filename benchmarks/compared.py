@@ -131,7 +131,7 @@ def bm25(peer: str, whole: bool, size: int) -> Work:
     """200 queries over texts of 60 words: searched alone, or indexed too (`whole`)."""
     from rank_bm25 import BM25Okapi
 
-    from memrepro.retrieve.bm25.postings import Lexicon, Postings
+    from memrepro.text.okapi import Lexicon, Postings
 
     corpus, queries = words(size, 60, size), words(200, 8, 1)
     few = queries[:20] if peer == "rank_bm25" else queries

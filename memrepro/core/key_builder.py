@@ -80,7 +80,7 @@ class KeyBuilder(ABC):
             vectors: further fields of `Request`, such as `query_vectors`.
         """
         ids, texts = [query.query_id for query in queries], [query.text for query in queries]
-        return Request(keys, ids, texts, **vectors)
+        return Request(keys, ids, texts, doc_sessions=self.sessions_of_docs(memory), **vectors)
 
     def row_of(self, text: str) -> int:
         """A key's place among the texts, where it is put if it is new."""

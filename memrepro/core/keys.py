@@ -82,6 +82,11 @@ class Keys:
             return max_by_owner(key_scores, self.owner, len(self.doc_ids))
         return max_by_owner(key_scores[:, which], self.owner[which], len(self.doc_ids))
 
+    def only(self, which: NDArray[np.bool_]) -> "Keys":
+        """Some of the keys, of shape (n_keys,), for the same docs."""
+        fields = tuple(np.array(self.fields, object)[which].tolist())
+        return replace(self, rows=self.rows[which], owner=self.owner[which], fields=fields)
+
     def doc_vectors(self) -> Floats:
         """One vector a doc, shape (n_docs, dimension).
 
@@ -110,6 +115,7 @@ class Request:
         doc_dates: each doc's dates as (first, last) ordinals, shape (n_docs,), or None.
         ranges: the dates that each query asks about, None for one that asks about none; shape
             (n_queries,), or None.
+        doc_sessions: the number of each doc's session, ascending, shape (n_docs,), or None.
     """
 
     keys: Keys
@@ -118,6 +124,7 @@ class Request:
     query_vectors: Floats | None = None
     doc_dates: Sequence[Sequence[tuple[int, int]]] | None = None
     ranges: Sequence[tuple[int, int] | None] | None = None
+    doc_sessions: NDArray[np.int64] | None = None
 
     def vectors_of_queries(self) -> Floats:
         """The queries' vectors, shape (n_queries, dimension).

@@ -23,7 +23,7 @@ from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal, day
 from memrepro.memory.language.words import any_of, content_words, indexed
 from memrepro.memory.settings import Asked, Item, Settings, calibrated
-from memrepro.retrieve.bm25.scripts import words_and_pairs
+from memrepro.text.scripts import words_and_pairs
 from memrepro.text.temporal import time_range
 
 # Shares of the neighbours, one and two messages away, in the cosine and in BM25; what a message of

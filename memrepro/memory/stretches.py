@@ -17,7 +17,6 @@ from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 from memrepro.memory.journal import Journal, day
-from memrepro.retrieve.bm25.scripts import windows
 from memrepro.retrieve.tiered.keys.segments import (
     Message,
     Segmentation,
@@ -26,6 +25,7 @@ from memrepro.retrieve.tiered.keys.segments import (
     says_something,
     segment_text,
 )
+from memrepro.text.scripts import windows
 from memrepro.text.temporal import dated_events
 
 

@@ -209,9 +209,9 @@ def test_what_is_imported_by_name_is_found():
 
 
 def test_the_line_is_short():
-    assert len(STAGES) <= 66
-    assert len([s for s in STAGES.values() if profile_of(s) == "sample"]) <= 14
-    assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 270
+    assert len(STAGES) <= 76
+    assert len([s for s in STAGES.values() if profile_of(s) == "sample"]) <= 15
+    assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 310
 
 
 def test_dvc_reads_the_parameters_as_we_do():
@@ -248,7 +248,10 @@ def test_each_study_has_its_stage_with_all_that_it_reads():
                 home = PLAN.dataset(e.dataset).profile
                 assert f"results/{home}/data/{e.dataset}/times" in stage["deps"]
         methods = {e.method for one in together for e in studies[one].values()}
-        families = [d for d in stage["deps"] if d.startswith("memrepro/retrieve/") and "." not in d]
+        families = [
+            d for d in stage["deps"]
+            if d.startswith("memrepro/retrieve/") and "." not in d and not d.endswith("/keys")
+        ]  # fmt: skip
         # One group of stages holds all studies of keys, of which one has others' rankings too.
         assert {d.rsplit("/", 1)[1] for d in families} - {"outside"} == methods - {"outside"}
 

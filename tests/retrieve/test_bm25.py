@@ -13,7 +13,7 @@ from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round
 from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.bm25.postings import Lexicon, Postings
+from memrepro.text.okapi import Lexicon, Postings
 from tests.retrieve.made import random_request
 
 TEXTS = ["red car red road", "green tea", "Red wine, cold", "blue sky over the sea"]

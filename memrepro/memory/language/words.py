@@ -7,7 +7,7 @@ the scripts that write no words apart are cut into pairs of signs, in texts and 
 import re
 import sqlite3
 
-from memrepro.retrieve.bm25.scripts import sign_pairs, words_and_pairs
+from memrepro.text.scripts import sign_pairs, words_and_pairs
 
 # "who" and "what" stand in nearly every question and say nothing of its answer.
 _EMPTY = frozenset(

@@ -4,7 +4,13 @@ from pathlib import Path
 
 from memrepro.audit.claims import read_claims
 from memrepro.files import paths
-from memrepro.papers.findings import confirmatory, sample, study_figures, study_tables
+from memrepro.papers.findings import (
+    confirmatory,
+    factorial,
+    sample,
+    study_figures,
+    study_tables,
+)
 from memrepro.papers.findings.claims import class_cells, fallen_cells
 from memrepro.papers.findings.study import run_study
 from memrepro.report.tables import write_cells
@@ -16,7 +22,10 @@ def build(profile: str, folder: Path) -> list[Path]:
     The claims are read from the tables that the other reports of the profile have written.
     """
     study, claims = run_study(profile), read_claims(paths.results(profile))
+    added, best = factorial.run_factorial(profile)
     tables = {
+        "factorial": factorial.factorial_cells(added),
+        "factorial_best": factorial.best_cells(best),
         "confirmatory": confirmatory.family_cells(confirmatory.run_family(study)),
         "least_detectable": confirmatory.detectable_cells(study),
         "study": study_tables.study_cells(study),
@@ -31,6 +40,7 @@ def build(profile: str, folder: Path) -> list[Path]:
     }
     return [
         *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),
+        *factorial.draw(added, folder),
         *study_figures.draw(study, folder),
         *(sample.build(profile, folder) if profile == "sample" else []),
     ]

@@ -154,20 +154,21 @@ def run_study(profile: str) -> Study:
             for variant, candidates in ((PRINTED, printed), (TUNED, tuned)):
                 if candidates:
                     run = (printed or candidates)[0]
-                    found.append(_outcome(arena, method, variant, run, candidates, seeds))
+                    found.append(outcome_of(arena, method, variant, run, candidates, seeds))
         _compare(found)
         outcomes += found
     return Study(outcomes, missing)
 
 
-def _outcome(
+def outcome_of(
     arena: Arena,
     method: str,
     variant: str,
     printed: Candidate,
     candidates: list[Candidate],
-    seeds: str,
+    seeds: str = "",
 ) -> Outcome:
+    """A method's values on an arena: of one candidate, or chosen on other groups among several."""
     clusters, values = arena.clusters, arena.values(candidates)
     ties = arena.ties(candidates[0]) if variant == PRINTED else None
     drawn = _seeds(arena, seeds)

@@ -6,7 +6,7 @@ evidence lacks, and ranks the union of the subgraphs. Docs need a graph key sche
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -30,6 +30,7 @@ from memrepro.retrieve.associa.keys.graph import EVENT, Graph
 from memrepro.retrieve.associa.keys.key_builder import graph_of
 from memrepro.retrieve.associa.merge import GROUPINGS, merge
 from memrepro.retrieve.associa.model_deliberator import EntryDeliberator
+from memrepro.retrieve.lexical import check_alpha, hybrid_scores, share_of_best
 
 _BLOCK = 1 << 25  # numbers of the graphs and prizes that are deliberated on at once
 
@@ -87,19 +88,22 @@ class Associa(Settings):
 
         What is equal in both goes by the hash of the doc's id.
         """
-        doc = {doc_id: number for number, doc_id in enumerate(request.keys.doc_ids)}
-        docs = np.array([doc[graph.doc_id(i)] for i in graph.utterances.tolist()], np.intp)
-        of_node = np.full(len(graph.kinds), -np.inf)
-        of_node[evidence.nodes] = evidence.importance
-        scores = np.full(len(doc), -np.inf)
-        scores[docs] = of_node[graph.utterances]
+        scores = self.doc_scores(request, graph, evidence)
         ties: NDArray[np.integer] = request.keys.ties
         if order is not None:
-            of_doc = np.full(len(doc), -np.inf)
-            of_doc[docs] = order
+            of_doc = np.full(len(scores), -np.inf)
+            of_doc[_docs_said(request, graph)] = order
             ties = np.argsort(np.lexsort((request.keys.ties, -of_doc)))
         best = top_k(scores, ties, self.k)
         return ranked(request.keys, query_id, best, scores[best])
+
+    def doc_scores(self, request: Request, graph: Graph, evidence: Evidence) -> Doubles:
+        """The importance of each doc's utterance, shape (n_docs,); −inf of one not recalled."""
+        of_node = np.full(len(graph.kinds), -np.inf)
+        of_node[evidence.nodes] = evidence.importance
+        scores = np.full(len(request.keys.doc_ids), -np.inf)
+        scores[_docs_said(request, graph)] = of_node[graph.utterances]
+        return scores
 
     def graph(self, request: Request) -> Graph:
         """The memory graph of a request, merged as the settings say."""
@@ -107,6 +111,53 @@ class Associa(Settings):
         if self.merging == "none":
             return graph
         return merge(graph, self.merging, self.merge_threshold)
+
+
+def _docs_said(request: Request, graph: Graph) -> NDArray[np.intp]:
+    """The doc's index of each utterance, shape (n_utterances,)."""
+    doc = {doc_id: number for number, doc_id in enumerate(request.keys.doc_ids)}
+    return np.array([doc[graph.doc_id(i)] for i in graph.utterances.tolist()], np.intp)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnHybrid(Associa):
+    """The graph on top of the plain hybrid of the utterances; in no paper.
+
+    A doc scores its hybrid score and `weight` of its importance, as a share of the query's most
+    important doc; what is not recalled keeps its hybrid score.
+
+    Attributes:
+        cosine: weight of the cosine in the hybrid, the rest being BM25's (`lexical.hybrid_scores`).
+        weight: of the importance.
+    """
+
+    cosine: float
+    weight: float
+
+    def __post_init__(self) -> None:
+        """Refuse a weight that is none."""
+        super().__post_init__()
+        check_alpha(self.cosine, "associa.on_hybrid")
+
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        return best_first(
+            ((one, self._scores(one, scores)) for one, scores in score_all(requests)), self.k
+        )
+
+    def _scores(self, request: Request, key_scores: Doubles) -> Doubles:
+        """The score of each query with each doc, shape (n_queries, n_docs)."""
+        said = np.array([field == "utterance" for field in request.keys.fields])
+        spoken = replace(request, keys=request.keys.only(said))
+        hybrid = hybrid_scores(spoken, key_scores[:, said], self.cosine)
+        graph, vectors = self.graph(request), request.vectors_of_queries()
+        recalled = np.stack(
+            [
+                self.doc_scores(request, graph, self.weigh(associated(vector, graph, self), graph))
+                for vector in vectors
+            ]
+        )
+        return hybrid + self.weight * share_of_best(np.maximum(recalled, 0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,6 +306,7 @@ class WithoutAssociation:
 
 RETRIEVERS = {
     "associa": Associa,
+    "on_hybrid": OnHybrid,
     "deliberated": DeliberatedAssocia,
     "without_association": WithoutAssociation,
     "without_importance": WithoutImportance,

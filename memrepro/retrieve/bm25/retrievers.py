@@ -1,43 +1,15 @@
 """BM25 as the library that LongMemEval's released code uses, `rank_bm25`, scores; and a hybrid."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
 from memrepro.core.keys import Keys, Request, best_first, score_all
 from memrepro.core.ranking import Ranking
-from memrepro.core.similarity import Doubles, max_by_owner
+from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.retrieve.bm25.postings import Lexicon, Postings
-from memrepro.retrieve.bm25.scripts import words_and_pairs
-
-TOKENISATIONS: Mapping[str, Callable[[str], list[str]]] = {
-    # LongMemEval's released code: a single space splits, case and punctuation stay.
-    "official": lambda text: text.split(" "),
-    "words": lambda text: re.findall(r"\w+", text.lower()),
-    # The same, where a script that writes no blanks between words is cut into pairs of signs.
-    "pairs": words_and_pairs,
-}
-
-
-# Numbers of a lexicon's texts, from which on it is begun anew: some gigabyte.
-_HELD = 1 << 28
-
-
-@lru_cache(maxsize=2)
-def _lexicon_of(tokenisation: str) -> Lexicon:
-    return Lexicon(TOKENISATIONS[tokenisation])
-
-
-def lexicon_of(tokenisation: str) -> Lexicon:
-    """What reads texts under a tokenisation, each once for all memories and runs."""
-    lexicon = _lexicon_of(tokenisation)
-    if lexicon.held > _HELD:
-        lexicon.clear()
-    return lexicon
+from memrepro.retrieve.lexical import TOKENISATIONS, bm25_scores, check_alpha, hybrid_scores
 
 
 @dataclass(frozen=True)
@@ -79,16 +51,7 @@ class BM25:
 
     def doc_scores(self, keys: Keys, queries: Sequence[str]) -> Doubles:
         """BM25 of each query with each doc's best key, shape (n_queries, n_docs)."""
-        lexicon = lexicon_of(self.tokenisation)
-        corpus = list(map(lexicon.read, keys.texts))
-        if not any(text.length for text in corpus):
-            raise MemreproError(
-                f"the memory with doc {keys.doc_ids[0]!r} has no token under the tokenisation "
-                f"{self.tokenisation!r}: BM25 cannot rank it; choose another tokenisation"
-            )
-        index = Postings(corpus, self.k1, self.b, self.epsilon)
-        of_keys = np.array([index.scores(lexicon.numbers(text)) for text in queries])
-        return max_by_owner(of_keys, keys.owner, len(keys.doc_ids))
+        return bm25_scores(keys, queries, self.tokenisation, self.k1, self.b, self.epsilon)
 
 
 def _last_first(request: Request) -> Request:
@@ -99,10 +62,7 @@ def _last_first(request: Request) -> Request:
 
 @dataclass(frozen=True)
 class Hybrid:
-    """The plain hybrid: alpha of the cosine and 1 − alpha of BM25, over the same keys.
-
-    BM25, words in lower case, has no upper end and is divided by the query's best doc. At an alpha
-    of 0 the order is BM25's own, at 1 that of dense similarity.
+    """The plain hybrid of cosine and BM25 over the same keys (`lexical.hybrid_scores`).
 
     Attributes:
         k: length of a ranking.
@@ -114,23 +74,43 @@ class Hybrid:
 
     def __post_init__(self) -> None:
         """Refuse a weight that is none."""
-        if not 0 <= self.alpha <= 1:
-            raise MemreproError(f"bm25.hybrid: alpha is {self.alpha}, and must lie in 0..1")
+        check_alpha(self.alpha, "bm25.hybrid")
 
     def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
         scored = score_all(requests)
-        return best_first(((one, self._mixed(one, scores)) for one, scores in scored), self.k)
+        return best_first(((one, self.doc_scores(one, scores)) for one, scores in scored), self.k)
 
-    def _mixed(self, request: Request, key_scores: Doubles) -> Doubles:
-        """The mixture of each query with each doc, shape (n_queries, n_docs)."""
-        lexical = BM25(self.k).doc_scores(request.keys, request.query_texts)
-        best = lexical.max(axis=1, keepdims=True)
-        share = np.divide(lexical, best, out=np.zeros_like(lexical), where=best > 0)
-        dense = request.keys.best(key_scores)
-        with np.errstate(invalid="ignore"):  # 0 · −∞ of a doc without a key: not used below
-            mixed = self.alpha * dense + (1 - self.alpha) * share
-        return np.where(np.isneginf(dense), dense, mixed)
+    def doc_scores(self, request: Request, key_scores: Doubles) -> Doubles:
+        """The score of each query with each doc, shape (n_queries, n_docs)."""
+        return hybrid_scores(request, key_scores, self.alpha)
 
 
-RETRIEVERS = {"bm25": BM25, "hybrid": Hybrid}
+@dataclass(frozen=True)
+class WithNeighbours(Hybrid):
+    """The plain hybrid, to which a doc's neighbours add: an answer often stands beside its topic.
+
+    A neighbour is the doc before or after in the same session. A doc scores its own hybrid score
+    and `share` of the better neighbour's.
+
+    Attributes:
+        k: as of `Hybrid`.
+        alpha: as of `Hybrid`.
+        share: of the better neighbour's score, from 0.
+    """
+
+    share: float = 0.3
+
+    def doc_scores(self, request: Request, key_scores: Doubles) -> Doubles:
+        """The score of each query with each doc, shape (n_queries, n_docs)."""
+        own = super().doc_scores(request, key_scores)
+        if request.doc_sessions is None:
+            raise MemreproError("bm25.with_neighbours: these docs have no sessions")
+        together = request.doc_sessions[1:] == request.doc_sessions[:-1]
+        best = np.full_like(own, -np.inf)
+        best[:, 1:] = np.where(together, own[:, :-1], -np.inf)
+        best[:, :-1] = np.maximum(best[:, :-1], np.where(together, own[:, 1:], -np.inf))
+        return own + self.share * np.where(np.isneginf(best), 0.0, best)
+
+
+RETRIEVERS = {"bm25": BM25, "hybrid": Hybrid, "with_neighbours": WithNeighbours}

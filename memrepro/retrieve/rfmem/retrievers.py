@@ -7,15 +7,17 @@ docstring of `memrepro.retrieve.rfmem.recollection` says.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from memrepro.core.keys import Request, best_first, blocks_of, ranked
+from memrepro.core.keys import Request, best_first, blocks_of, ranked, score_all
 from memrepro.core.ranking import Ranking
+from memrepro.core.similarity import Doubles
+from memrepro.retrieve.lexical import check_alpha, hybrid_scores
 from memrepro.retrieve.rfmem.gate import Gate
 from memrepro.retrieve.rfmem.nearest import QueryBatch
 from memrepro.retrieve.rfmem.recollection import (
@@ -104,6 +106,44 @@ class _Recollection(Settings):
 @dataclass(frozen=True, kw_only=True)
 class ReleasedRecollection(Released, _Recollection):
     """Recollection as the released code does it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecollectionOnHybrid(ReleasedRecollection):
+    """What recollection discovers on top of the plain hybrid; in no paper.
+
+    A doc scores its hybrid score and `weight` of its place among the K that recollection lists: all
+    of it for the first, 1/K of it for the last, none for a doc that is not listed.
+
+    Attributes:
+        cosine: weight of the cosine in the hybrid, the rest being BM25's (`lexical.hybrid_scores`).
+        weight: of the place.
+    """
+
+    cosine: float
+    weight: float
+
+    def __post_init__(self) -> None:
+        """Refuse a weight that is none, or what `Settings` refuses."""
+        super().__post_init__()
+        check_alpha(self.cosine, "rfmem.on_hybrid")
+
+    def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
+        """One ranking a query, in the order of the requests."""
+        found = {ranking.query_id: ranking.doc_ids for ranking in super().search(requests)}
+        scored = ((one, self._scores(one, s, found)) for one, s in score_all(requests))
+        return best_first(scored, self.k)
+
+    def _scores(
+        self, request: Request, key_scores: Doubles, found: Mapping[str, Sequence[str]]
+    ) -> Doubles:
+        """The score of each query with each doc, shape (n_queries, n_docs)."""
+        scores = hybrid_scores(request, key_scores, self.cosine)
+        place = {doc_id: number for number, doc_id in enumerate(request.keys.doc_ids)}
+        for row, query_id in enumerate(request.query_ids):
+            for rank, doc_id in enumerate(found[query_id]):
+                scores[row, place[doc_id]] += self.weight * (self.k - rank) / self.k
+        return scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,6 +320,7 @@ def _typed(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFra
 RETRIEVERS = {
     "familiarity": Familiarity,
     "recollection": ReleasedRecollection,
+    "on_hybrid": RecollectionOnHybrid,
     "gated": ReleasedRFMem,
     "recollection_printed": PrintedRecollection,
     "gated_printed": PrintedRFMem,

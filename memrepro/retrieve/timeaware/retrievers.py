@@ -8,11 +8,12 @@ import numpy as np
 from memrepro.core.keys import Request, ranked, score_all
 from memrepro.core.ranking import Ranking, top_k
 from memrepro.errors import MemreproError
+from memrepro.retrieve.lexical import check_alpha, hybrid_scores
 
 
 @dataclass(frozen=True)
 class TimeFiltered:
-    """Dense retrieval, then the official time filter (LongMemEval §5.4; docs/protocols.md).
+    """Retrieval, then the official time filter (LongMemEval §5.4; docs/protocols.md).
 
     A doc is in range if one of its dates lies in the question's range, widened on both sides. Docs
     out of range are moved behind the others in their old order, not removed. A question that asks
@@ -21,10 +22,16 @@ class TimeFiltered:
     Attributes:
         k: length of a ranking.
         margin: days by which a range is widened on both sides (released code: 2).
+        alpha: weight of the cosine in what is filtered, the rest being BM25's; 1: dense alone.
     """
 
     k: int
     margin: int = 2
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a weight that is none."""
+        check_alpha(self.alpha, "timeaware.filtered")
 
     def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
@@ -36,7 +43,7 @@ class TimeFiltered:
                     "these queries have no ranges or these docs no dates: give the experiment "
                     "`ranges` and `dates`"
                 )
-            doc_scores = keys.best(key_scores)
+            doc_scores = hybrid_scores(request, key_scores, self.alpha)
             owner = np.repeat(np.arange(len(request.doc_dates)), [*map(len, request.doc_dates)])
             dates = np.array([d for of_doc in request.doc_dates for d in of_doc]).reshape(-1, 2)
             for query_id, asked, scores in zip(

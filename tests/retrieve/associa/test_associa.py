@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -52,6 +54,27 @@ def test_an_utterance_is_found_through_its_event_and_one_more_through_the_entity
     (plain,) = make_retriever("associa", "without_association", {"k": 10}).search([asked])
     assert len(plain.doc_ids) == 4
     assert plain.scores[0] < 0.5  # no utterance has a word of the question
+
+
+@pytest.mark.parametrize("cosine", [0.0, 0.6, 1.0])
+def test_on_the_hybrid_a_doc_gains_a_share_of_its_importance(cosine):
+    memory, extractions = travels()
+    asked = request(memory, extractions, ["Ann Rome", "rain"])
+    keys = make_keys(memory, "user_only")
+    keys = keys.with_vectors(ENCODER.encode(keys.unique, "document"))
+    plain = replace(asked, keys=keys)
+    few = {"k": 10, "top_nodes": 2, "top_edges": 1}
+    base = make_retriever("bm25", "hybrid", {"k": 10, "alpha": cosine}).search([plain])
+    recalled = make_retriever("associa", "associa", few).search([asked])
+    on_hybrid = {**few, "cosine": cosine, "weight": 0.3}
+    found = make_retriever("associa", "on_hybrid", on_hybrid).search([asked])
+    for before, graph, after in zip(base, recalled, found, strict=True):
+        gained = dict(zip(graph.doc_ids, np.array(graph.scores) / graph.scores[0], strict=True))
+        wanted = {
+            doc: score + 0.3 * gained.get(doc, 0.0)
+            for doc, score in zip(before.doc_ids, before.scores, strict=True)
+        }
+        assert dict(zip(after.doc_ids, after.scores, strict=True)) == pytest.approx(wanted)
 
 
 def test_without_association_is_dense_retrieval_of_the_utterances():
