@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from memrepro.core.memory import GRANULARITIES, Piece
 from memrepro.data import read_pieces
+from memrepro.data.registry import registrations
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import QUESTION
-from memrepro.face.defaults import unit_of
+from memrepro.face.defaults import dataset_parameters, unit_of
 from memrepro.face.own import made
 from memrepro.face.own.noticed import Noticed, look_at
 from memrepro.face.own.rows import MESSAGE, Rows, memories_of, numbered, pieces_of
@@ -150,12 +151,15 @@ def _released(path: Path, module: str) -> list[Piece]:
     """The pieces of a file of a registered data set, which stays where it is."""
     # A reader looks for its file below a folder, by its name: a link there leads to the user's.
     wanted = getattr(import_module(f"memrepro.data.{module}"), "FILE", f"{module}.json")
+    parameters = next(
+        dataset_parameters(name) for name, one in registrations().items() if one.module == module
+    )
     with tempfile.TemporaryDirectory(prefix="memrepro-") as folder:
         link = Path(folder, wanted)
         link.parent.mkdir(exist_ok=True)
         link.symlink_to(path.resolve())
         try:
-            return list(read_pieces(module, Path(folder), path.stem, {}))
+            return list(read_pieces(module, Path(folder), path.stem, parameters))
         except MemreproError as error:
             said = str(error).replace(str(link), str(path)).partition(_ANEW)[0]
             raise MemreproError(f"{path}: {said}; it is read as a release of {module}") from error

@@ -144,13 +144,7 @@ def run_trial(
             Run(name, data.name, level, to_frame(one.rankings), judging=judging) for one in done
         ]
         values = [run.values(metric) for run in evaluated]
-        saved = [
-            MethodFile(
-                asked["method"], _parameters(asked), asked.get("key_scheme", ""), level,
-                "" if method_defaults(asked["method"]).get("lexical") else encoder,
-            )
-            for asked in settings[name]
-        ]  # fmt: skip
+        saved = [_saved(asked, level, encoder) for asked in settings[name]]
         costs = [_cost(one, messages) for one in done]
         found.append(
             Outcome(name, name, PRINTED, saved[0], values[0], evaluated[0].ranking, cost=costs[0])
@@ -183,8 +177,17 @@ def _settings(asked: Mapping[str, Any], can_tune: bool) -> list[dict[str, Any]]:
     return [printed, *({**printed, **changed} for changed in further)]
 
 
-def _parameters(asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: v for name, v in asked.items() if name not in ("method", "key_scheme", "level")}
+def _saved(asked: Mapping[str, Any], level: str, encoder: str) -> MethodFile:
+    """A method with all that it was run with, its own defaults too."""
+    own = method_defaults(asked["method"])
+    lexical, scheme = own.pop("lexical", False), own.pop("key_scheme", "")
+    own.pop("dates", None)
+    apart = ("method", "key_scheme", "level")
+    parameters = {**own, **{name: v for name, v in asked.items() if name not in apart}}
+    return MethodFile(
+        asked["method"], parameters, asked.get("key_scheme", scheme), level,
+        "" if lexical else encoder,
+    )  # fmt: skip
 
 
 def _in_words(asked: Mapping[str, Any]) -> str:
