@@ -4,8 +4,8 @@ Where the data set's gold is not here, a qrels file or a rule on ids stands for 
 is then that gold, and there is no committed run to compare with.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,25 @@ from memrepro.evaluate.metrics import METRICS, Values
 from memrepro.evaluate.multiple import holm
 from memrepro.files import paths
 from memrepro.files.atomic import read_yaml
+from memrepro.outside.each import (
+    EACH_COLUMNS,
+    KIND_COLUMNS,
+    Grouped,
+    by_kind,
+    each_question,
+    whole_memories,
+    without_kinds,
+)
 from memrepro.outside.qrels import NOT_LISTED, gold_by_rule, read_qrels, rule_of
-from memrepro.outside.runs import LEVELS, Docs, OutsideRun, questions_of, read_against, read_run
+from memrepro.outside.runs import (
+    LEVELS,
+    Docs,
+    OutsideRun,
+    docs_of,
+    questions_of,
+    read_against,
+    read_run,
+)
 from memrepro.provenance.places import is_evaluated
 from memrepro.report.profile import Metrics
 from memrepro.study.evaluation import Gold, each_protocol, read_gold
@@ -32,8 +49,6 @@ BESIDE_COLUMNS = [
     "run", "level", "beside", "setting", "n", "value", "value_beside", "difference", "low", "high",
     "p", "p_holm", "won", "lost", "tied", "groups", "unit",
 ]  # fmt: skip
-# The ids of questions → which of them belong together.
-Grouped = Callable[[Sequence[str]], Groups]
 QUESTION_COLUMNS = ["run", "level", "beside", "query_id", "kind", "value", "value_beside", "change"]
 
 
@@ -51,6 +66,10 @@ class Scored:
             other outside run; the best first. Differences are run − beside, by the data set's unit.
         questions: `QUESTION_COLUMNS`: those won from and lost to the best committed run.
         basis: whose gold it is, in words.
+        each: `each.EACH_COLUMNS` and each metric at k, under the first protocol.
+        kinds: `each.KIND_COLUMNS`: the one metric by kind of question.
+        whole: run and level → the share of questions whose whole memory k reaches.
+        peers: what the runs stand beside, in words.
     """
 
     dataset: str
@@ -61,6 +80,10 @@ class Scored:
     beside: pd.DataFrame
     questions: pd.DataFrame
     basis: str = "the data set's own"
+    each: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=EACH_COLUMNS))
+    kinds: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=KIND_COLUMNS))
+    whole: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    peers: str = "committed runs"
 
     def mean(self, name: str, level: str) -> dict[str, Any]:
         """`n, value, low, high, by` of a run at a level, under the stated protocol."""
@@ -83,7 +106,7 @@ class Scored:
 
 def score(
     files: Sequence[Path], dataset: str, plan: Plan, level: str = "", metric: str = "recall_all",
-    k: int = 10,
+    k: int = 10, leave_out: Collection[str] = (),
 ) -> Scored:  # fmt: skip
     """Evaluate run files of a data set.
 
@@ -94,19 +117,28 @@ def score(
         level: of the docs; by default each file's own.
         metric: what runs are compared by, of `METRICS`.
         k: its cut-off.
+        leave_out: kinds of question that no value counts.
 
     Raises:
         MemreproError: for what `read_run` refuses, an unknown metric, or a data set without gold.
     """
     if metric not in METRICS:
         raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
-    gold = gold_of(dataset, plan)
+    whole = gold_of(dataset, plan)
+    gold = without_kinds(whole, leave_out)
     runs = _told_apart([read_run(path, dataset, plan, level) for path in files])
     values, kept = values_of(runs, gold, plan, metric, k, _groups(dataset, plan))
     if not kept:
         raise MemreproError(f"{dataset} marks no evidence at the level of {files[0]}")
-    beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k)
-    return Scored(dataset, metric, k, tuple(runs), values, beside, questions)
+    gone = whole.kinds.keys() - gold.kinds.keys()
+    beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k, gone)
+    first, grouped = next(iter(plan.evaluation.protocols.values())), _groups(dataset, plan)
+    each = each_question(runs, gold, first, plan.evaluation.metrics, k)
+    known = docs_of(dataset, plan.dataset(dataset).profile)
+    return Scored(
+        dataset, metric, k, tuple(runs), values, beside, questions, each=each,
+        kinds=by_kind(each, metric, grouped), whole=whole_memories(each, known, k),
+    )  # fmt: skip
 
 
 def score_by(
@@ -135,7 +167,7 @@ def score_by(
     runs = _told_apart([read_against(path, known, dataset, LEVELS[0]) for path in files])
     name = f"gold of {qrels.name}" if qrels else f"gold by ids ({rule})"
     protocols = {name: Protocol("stated", {})}
-    tables = []
+    tables, each = [], []
     for run in runs:
         told = gold or gold_by_rule(rule, run.frame)
         if all(parts == ((NOT_LISTED,),) for parts in told.values()):
@@ -145,8 +177,11 @@ def score_by(
             )
         own = Gold(dict.fromkeys(told, ""), {}, {run.level: told}, {})
         tables.append(_values([run], own, plan, protocols, k)[0])
+        each.append(each_question([run], own, protocols[name], plan.evaluation.metrics, k))
     none = pd.DataFrame(columns=BESIDE_COLUMNS), pd.DataFrame(columns=QUESTION_COLUMNS)
-    return Scored(dataset, metric, k, tuple(runs), pd.concat(tables), *none, name)
+    return Scored(
+        dataset, metric, k, tuple(runs), pd.concat(tables), *none, name, each=pd.concat(each)
+    )
 
 
 def is_here(dataset: str, plan: Plan) -> bool:
@@ -239,7 +274,7 @@ def _means(
 
 def _compare(
     kept: Mapping[tuple[str, str], pd.Series], dataset: str, plan: Plan, kinds: Mapping[str, str],
-    metric: str, k: int,
+    metric: str, k: int, gone: Collection[str] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
     planned = {one.profile for one in plan.runs.values() if one.dataset == dataset}
     profiles = sorted(filter(is_evaluated, planned))
@@ -253,7 +288,8 @@ def _compare(
                 for setting, at, named, cut in metrics.evaluated(name):
                     if (named, cut) == (metric, k):
                         table = metrics.values(name, at, metric, k, setting)
-                        committed[name, setting, at] = table.set_index("query_id")["value"]
+                        found = table.set_index("query_id")["value"]
+                        committed[name, setting, at] = found.drop(list(gone), errors="ignore")
     rows, questions = [], []
     for (run, level), values in kept.items():
         others = {(n, s): v for (n, s, at), v in committed.items() if at == level}
