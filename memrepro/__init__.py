@@ -28,7 +28,7 @@ __all__ = [
 
 # Where each name is defined.
 _HOMES = {
-    "Memory": "memory.user_memory",
+    "Memory": "face.kept",
     "compare": "face.comparing",
     "figure": "face.documents",
     "load": "face.conversations",
