@@ -20,8 +20,9 @@ from memrepro.memory.everything import covers
 from memrepro.memory.found import Found, Hit
 from memrepro.memory.language.words import content_words
 from memrepro.memory.settings import calibrated, near_miss
-from memrepro.retrieve.tiered.keys.segments import Message, Segmentation
+from memrepro.retrieve.tiered.keys.segments import Message
 
+_PAUSE = 3600  # seconds without a message, behind which a session begins
 _NAME = "conversation"  # what `memories_of` calls the one that there is
 
 
@@ -113,7 +114,7 @@ class Memory(user_memory.Memory):
         assert self._method is not None
         number, last, rows = 0, 0.0, []
         for one in said:
-            number += one.at - last > 3600 * Segmentation().gap_hours
+            number += one.at - last > _PAUSE
             last = one.at
             row = {"id": one.message_id, "session": str(number), "speaker": one.speaker,
                    "text": one.text, "time": self._when(one.at).isoformat()}  # fmt: skip

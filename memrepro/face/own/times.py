@@ -6,8 +6,8 @@ from typing import Any
 
 # Form → how it is written, tried in this order.
 _FORMS = {
-    "LoCoMo's": "%I:%M %p on %d %B, %Y",
-    "LongMemEval's": "%Y/%m/%d (%a) %H:%M",
+    "clock on day month, year": "%I:%M %p on %d %B, %Y",
+    "year/month/day (weekday) and time": "%Y/%m/%d (%a) %H:%M",
     "year/month/day": "%Y/%m/%d",
     "year/month/day and time": "%Y/%m/%d %H:%M",
     "mail's": "%a, %d %b %Y %H:%M:%S %z",

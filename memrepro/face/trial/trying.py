@@ -121,13 +121,13 @@ def run_trial(
         leave_out: kinds of question that do not count.
     """
     _, k = read_metric(metric)
+    chosen = dict(_chosen(methods))
     judging = judging_of(data, leave_out)
     if not data.labels.get(level):
         raise MemreproError(
             f"{data.name}: none of its {len(data.dataset.queries)} questions names evidence by "
             f"{level}: give 'gold', a list of ids of messages, or choose another level"
         )
-    chosen = dict(_chosen(methods))
     shown = frozenset(chosen)
     if BASELINE not in chosen:
         chosen[BASELINE] = {k: v for k, v in tried()[BASELINE].items() if k != _TUNED}
