@@ -124,13 +124,13 @@ def test_own_conversations_have_rounds_and_gold_at_every_level(tmp_path):
     own = mr.load(tmp_path / "chats.jsonl", questions=str(tmp_path / "q.jsonl"))
     assert own.unit == "conversation"
     assert own.turns["round_id"].tolist() == [
-        "ann/m1", "ann/m1", "ann/m3", "ann/2:1", *["bob/m1"] * 3,
+        "ann/m1", "ann/m1", "ann/m3", "ann/2:1", "bob/m1", "bob/m2", "bob/m3",
     ]  # fmt: skip
     gold = {(q, level): doc for q, level, _, doc in own.gold.itertuples(index=False)}
     assert gold == {
         ("q1", "session"): "ann/1", ("q1", "round"): "ann/m3", ("q1", "turn"): "ann/m3",
         ("q2", "session"): "ann/2",
-        ("boat", "session"): "bob/1", ("boat", "round"): "bob/m1", ("boat", "turn"): "bob/m2",
+        ("boat", "session"): "bob/1", ("boat", "round"): "bob/m2", ("boat", "turn"): "bob/m2",
     }  # fmt: skip
     assert own.turns["at"].unique().tolist() == ["", "2025-02-01T00:00"]
 

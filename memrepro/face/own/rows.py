@@ -38,8 +38,8 @@ _MISSING = "names evidence that is no message or session of its conversation"
 def memories_of(rows: Numbered, noticed: Noticed) -> dict[str, Memory]:
     """Conversation → its memory, in the order of their first messages.
 
-    A round is what the session's first speaker says and what is said until they speak again; its id
-    is that of its first message. With several conversations, ids have the conversation's and a
+    A round is what the session's first speaker says and what is said until they speak again, or a
+    message where nobody else speaks; its id is that of its first message. With several conversations, ids have the conversation's and a
     slash before them, as two conversations may use one id.
 
     Raises:
@@ -129,10 +129,12 @@ def _memory(name: str, sessions: Mapping[str, Sequence[tuple[Turn, str]]]) -> Me
 
 
 def _rounds(turns: Sequence[Turn]) -> Iterable[Round]:
-    """A new round where the first speaker speaks again after another."""
+    """A new round where the first speaker speaks again after another; one alone: each message."""
+    alone = len({turn.field for turn in turns}) == 1
     held: list[Turn] = []
     for turn in turns:
-        if held and turn.field == turns[0].field and held[-1].field != turn.field:
+        again = turn.field == turns[0].field and bool(held) and held[-1].field != turn.field
+        if held and (alone or again):
             yield Round(held[0].turn_id, tuple(held))
             held = []
         held.append(turn)
