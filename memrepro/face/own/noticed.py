@@ -19,7 +19,7 @@ KINDS: Mapping[str, str] = {
     "session without a time": "methods that use time cannot find it by its date",
     "question without evidence": "in no value",
     "evidence that names no message": "its question is in no value",
-    "conversation with one speaker": "each message is a round, and the speakers' keys are the whole text",
+    "conversation with one speaker": "each message is a round; a speaker's key is all of its text",
     "conversation that does not read like English": (
         "facts, dates and keyphrases are found by English rules; BM25 splits at blanks"
     ),

@@ -39,8 +39,8 @@ def memories_of(rows: Numbered, noticed: Noticed) -> dict[str, Memory]:
     """Conversation → its memory, in the order of their first messages.
 
     A round is what the session's first speaker says and what is said until they speak again, or a
-    message where nobody else speaks; its id is that of its first message. With several conversations, ids have the conversation's and a
-    slash before them, as two conversations may use one id.
+    message where nobody else speaks; its id is that of its first message. With several
+    conversations, ids have the conversation's and a slash before them, as two may use one id.
 
     Raises:
         MemreproError: for a row that cannot be used, with where it stands and the rule.
