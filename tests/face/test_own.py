@@ -45,7 +45,11 @@ def talks(conversations, messages=12):
     for c in range(conversations):
         for m in range(messages):
             word = f"thing{c}x{m}"
-            text = f"I bought a {word} with Ben." if m % 2 == 0 else f"How is your {word} today?"
+            text = (
+                f"I bought a {word} with ben{c}x{m} at the market."
+                if m % 2 == 0
+                else f"How is your {word} today?"
+            )
             at = f"2025-{1 + m // 4:02d}-03T10:{m:02d}"
             who = "user" if m % 2 == 0 else "assistant"
             said.append({"conversation": f"c{c}", "session": f"s{m // 4}", "at": at, "role": who,
@@ -172,7 +176,6 @@ def test_the_whole_session_from_an_empty_folder(hashed, capsys):
     trial = Path("trial")
     page = (trial / "index.html").read_text()
     assert not re.search(r"(src|href)=\"(http|//)|@import|url\(", page)  # works offline
-    assert "thing0x0" in page
     results = pd.read_csv(trial / "results.csv")
     sizes = results.groupby("row").size()
     assert sizes.nunique() == 1
@@ -189,7 +192,8 @@ def test_the_whole_session_from_an_empty_folder(hashed, capsys):
     rows = [f"q{n} Q0 {one['gold'][0]} 1 1.0 mine" for n, one in enumerate(asked, start=1)]
     Path("mine.trec").write_text("\n".join(rows))
     Path("worse.trec").write_text("\n".join(rows[:1]))
-    assert main([*run, "--run", "mine.trec", "--out", "trial"]) == 0
+    assert main([*run, "--run", "mine.trec", "--run", "worse.trec", "--out", "trial"]) == 0
+    assert "bought a thing0x4" in (trial / "index.html").read_text()  # a question that worse loses
     assert json.loads(json.dumps(pd.read_csv(trial / "methods.csv")["row"].tolist()))[0] == "mine"
     capsys.readouterr()
     score = ["score", "mine.trec", "--dataset", "trial", "--k", "3"]

@@ -44,11 +44,11 @@ def score_on_trial(
     rows = [
         OutsideRun(name, folder, level, frame, {}) for name, frame in read_rankings(folder).items()
     ]
-    taken = [run.name for run in rows]
-    for run in runs:
-        if run.name in taken:
-            raise MemreproError(f"{run.path} is called as another run, {run.name!r}: rename it")
-        taken.append(run.name)
+    names = [run.name for run in runs]
+    if len(set(names)) < len(names):
+        raise MemreproError(f"two of {', '.join(map(str, files))} have one name: rename one")
+    # A ranking that the trial had too is read anew.
+    rows = [row for row in rows if row.name not in names]
     judging = judging_of(data, list(dict.fromkeys([*told["left out"], *leave_out])))
     (protocol,) = judging.protocols.values()
     kinds = {
@@ -71,7 +71,7 @@ def score_on_trial(
             own, changed = _beside(each, run, rows + runs, at, metric, judging.groups)
             beside += own
             questions += [(*row[:4], kinds[row[3]], *row[4:]) for row in changed]
-    mine = each[each["run"].isin([run.name for run in runs])].reset_index(drop=True)
+    mine = each[each["run"].isin(names)].reset_index(drop=True)
     return Scored(
         called, metric, k, tuple(runs), pd.DataFrame(values, columns=VALUE_COLUMNS),
         pd.DataFrame(beside, columns=BESIDE_COLUMNS),
