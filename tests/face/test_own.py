@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -142,6 +143,24 @@ def test_questions_are_made_and_never_mixed_with_real_ones():
     assert values.values("recall@10").mean() == 1.0
     with pytest.raises(MemreproError, match="never compared with real ones"):
         mr.load(said, asked, make_questions=3)
+
+
+class Model:
+    """Words a question by the message that it was shown."""
+
+    def answer(self, prompts):
+        said = [prompt.messages[-1].content for prompt in prompts]
+        return [SimpleNamespace(text=f"What of {one[-30:]}") for one in said]
+
+
+def test_a_model_words_the_questions_that_are_made():
+    said, _ = talks(2)
+    made = mr.load(said, make_questions=2, model=Model())
+    assert made.questions["kind"].tolist() == ["made: by a model"] * 2
+    gold = made.gold[made.gold["level"] == "turn"].set_index("query_id")["doc_id"]
+    texts = made.turns.set_index("turn_id")["text"]
+    for row in made.questions.itertuples():
+        assert row.text.endswith(texts[gold[row.query_id]][-30:])
 
 
 def test_a_setting_is_chosen_on_other_conversations(hashed):
