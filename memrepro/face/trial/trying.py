@@ -151,7 +151,7 @@ def run_trial(
         )
         if len(done) > 1:
             at, tuned, chosen_by = _tuned(values, data)
-            words = Counter(_in_words(settings[name][i]) for i in chosen_by)
+            words = Counter(_in_words(settings[name], i) for i in chosen_by)
             found.append(
                 Outcome(
                     f"{name}, tuned", name, TUNED, saved[at], tuned, evaluated[at].ranking,
@@ -190,10 +190,11 @@ def _saved(asked: Mapping[str, Any], level: str, encoder: str) -> MethodFile:
     )  # fmt: skip
 
 
-def _in_words(asked: Mapping[str, Any]) -> str:
-    """Settings such as 'alpha 0.3', or the method's own."""
-    named = {name: value for name, value in asked.items() if name != "method"}
-    return ", ".join(f"{name} {value}" for name, value in named.items()) or "its own"
+def _in_words(settings: Sequence[Mapping[str, Any]], i: int) -> str:
+    """What a setting changes of the printed one, such as 'alpha 0.3'."""
+    printed = settings[0]
+    named = {k: v for k, v in settings[i].items() if k not in printed or printed[k] != v}
+    return ", ".join(f"{name} {value}" for name, value in named.items()) or PRINTED
 
 
 def _search_all(
