@@ -40,7 +40,7 @@ def counts_in_words(found: pd.DataFrame, document: str) -> str:
         "statistics of a data set, counted again": n[coverage.DATASET],
         f"checked by arithmetic on printed numbers ({agree:,} agree, {differ:,} differ)": agree
         + differ,
-        **{name: n[name] for name in coverage.FURTHER},
+        **{name: n.get(name, 0) for name in coverage.FURTHER},
     }
     told = "; ".join(f"{count:,} {words}" for words, count in parts.items() if count)
     return f"{sum(n.values()):,} numbers: {told}"

@@ -6,6 +6,8 @@ from typing import NamedTuple
 NOT_RUN = "not run"
 NOT_COMPARABLE = "not comparable"
 NOT_IN_PAPER = "not in the paper"
+# Of a number that the paper prints of a data set's other edition: shown beside it, never judged.
+OTHER_EDITION = "run on another edition"
 # Of printed numbers and words among themselves, with no run: by arithmetic, or by a person.
 AGREES, DIFFERS, BY_READING = "agrees", "differs", "by reading"
 EXACT, WITHIN, PICKED = "exact", "within tolerance", "picked"

@@ -87,6 +87,14 @@ class Keys:
         fields = tuple(np.array(self.fields, object)[which].tolist())
         return replace(self, rows=self.rows[which], owner=self.owner[which], fields=fields)
 
+    def without_bare_docs(self) -> "Keys":
+        """The same keys without the docs that have none, such as sessions of no user's words."""
+        owned, owner = np.unique(self.owner, return_inverse=True)
+        if len(owned) == len(self.doc_ids):
+            return self
+        doc_ids = tuple(map(self.doc_ids.__getitem__, owned.tolist()))
+        return replace(self, doc_ids=doc_ids, owner=owner, ties=self.ties[owned])
+
     def doc_vectors(self) -> Floats:
         """One vector a doc, shape (n_docs, dimension).
 
@@ -103,9 +111,11 @@ class Keys:
         return self.vectors[self.rows]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Request:
     """The queries asked of one memory: what a retriever is given, and all that it may see.
+
+    Each is known by itself, not by its contents, so that what was made of it can be kept.
 
     Attributes:
         keys: of the memory.

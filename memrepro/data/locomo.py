@@ -14,12 +14,14 @@ are kept apart, at levels of their own: see `stream`.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.data.gold import NEVER_SAID, Gold
 from memrepro.data.reading import Skipped, check_skipped, damaged, json_list, minute, value_of
+from memrepro.errors import MemreproError
 from memrepro.files import atomic
 
 FILE = "locomo/locomo10.json"
@@ -33,6 +35,7 @@ AUDITED = "label error by the audit (dial481/locomo-audit)"
 
 _LABELS = ("", "_lenient", "_audit", "_audit_citations")
 _TURN = re.compile(r"D:?([0-9]+):([0-9]+)")
+_NAMED = re.compile(r"D([0-9]+):([0-9]+)", re.ASCII)
 # How others read evidence (docs/protocols.md, LoCoMo): the text's beginning alone.
 _CITED = re.compile(r"(D[0-9]+):")
 _SESSION = re.compile("session_([0-9]+)(_date_time)?")
@@ -56,6 +59,7 @@ class Conversation:
         queries: its questions, in order.
         evidence: what each question names, by its id.
         cited: the sessions that its texts cite, as written, by its id.
+        written: the texts themselves, each once, by its id.
         skipped: (item, reason) of the sessions that are left out or keep no time.
         unasked: (item, reason) of the questions that are left out.
         raw: the sample as it stands in the file.
@@ -67,13 +71,16 @@ class Conversation:
     queries: tuple[Query, ...]
     evidence: Mapping[str, Evidence]
     cited: Mapping[str, tuple[str, ...]]
+    written: Mapping[str, tuple[str, ...]]
     skipped: Skipped
     unasked: Skipped
     raw: Mapping[str, Any]
 
 
-def stream(folder: Path, name: str) -> Iterator[Piece]:
+def stream(folder: Path, name: str, *, texts: str = "") -> Iterator[Piece]:
     """Read the data set below `folder`, one piece a conversation.
+
+    With `texts` 'mteb' a turn's text is what MTEB's task LoCoMo has as a doc (`mteb_text`).
 
     Query ids are `<sample_id>-q<index in the list>`. The data gives a question no time: it is asked
     at the last session's, or at '' if that one has none. The qrels have the levels `turn`, `round`
@@ -84,15 +91,21 @@ def stream(folder: Path, name: str) -> Iterator[Piece]:
     - `_audit`: without the 99 questions whose answer a public audit calls wrong;
     - `_audit_citations`: also without the 57 whose evidence alone it calls wrong;
     - `_as_cited`, of sessions alone: the first session that each text of the evidence cites, as
-      written; a text without one is passed over, and a session need not exist.
+      written; a text without one is passed over, and a session need not exist;
+    - `_as_written`, of turns alone: each text of the evidence as the id of a turn, which need not
+      exist;
+    - `_as_named`, of turns alone: the same where each text is one id, zeros before a number
+      dropped; a question with any other text has none.
 
     Those of the audit are there for the very file that was audited, and for no other.
 
     Raises:
-        MemreproError: if the file is missing, its structure is broken, or too many of its
-            questions are.
+        MemreproError: for unknown `texts`, if the file is missing, its structure is broken, or too
+            many of its questions are.
     """
-    conversations = read(folder)
+    if texts not in ("", "mteb"):
+        raise MemreproError(f"{name} has texts: {texts!r}; write mteb, or leave it out")
+    conversations = read(folder, texts == "mteb")
     answers, citations = audited(folder)
     for one in conversations:
         yield _piece(one, answers, citations)
@@ -133,7 +146,11 @@ def speakers(folder: Path) -> dict[str, dict[str, str]]:
 def _piece(one: Conversation, answers: Mapping[str, str], citations: Mapping[str, str]) -> Piece:
     levels = [f"{level}{label}" for label in _LABELS for level in ("turn", "round", "session")]
     qrels: dict[str, dict[str, Parts]] = {level: {} for level in levels}
-    qrels["session_as_cited"] = {q: _parts(found) for q, found in one.cited.items() if found}
+    named = {query_id: named_turns(texts) for query_id, texts in one.written.items()}
+    for level, by_query in (
+        ("session_as_cited", one.cited), ("turn_as_written", one.written), ("turn_as_named", named),
+    ):  # fmt: skip
+        qrels[level] = {query_id: _parts(found) for query_id, found in by_query.items() if found}
     faults: dict[str, str] = {}
     for query_id, evidence in one.evidence.items():
         turns = [turn for turn in evidence.turns if turn in one.round_of]
@@ -213,27 +230,38 @@ def cited_sessions(evidence: Any) -> tuple[str, ...]:
 
     Of `D8:6; D9:17` that is D8; `D` and `D:11:26` cite none.
     """
-    texts = evidence if isinstance(evidence, list) else [evidence]
-    found = [_CITED.match(text) for text in texts if isinstance(text, str)]
+    found = [_CITED.match(text) for text in _texts(evidence)]
     return tuple(dict.fromkeys(match[1] for match in found if match))
 
 
-def read(folder: Path) -> list[Conversation]:
-    """The file's conversations, which everything else is made of.
+def named_turns(texts: Iterable[str]) -> tuple[str, ...]:
+    """The turns that texts name, each once; none if a text is anything but one id."""
+    found = [_NAMED.fullmatch(text) for text in texts]
+    ids = [f"D{int(match[1])}:{int(match[2])}" for match in found if match]
+    return tuple(dict.fromkeys(ids)) if len(ids) == len(found) else ()
+
+
+def _texts(evidence: Any) -> list[str]:
+    texts = evidence if isinstance(evidence, list) else [evidence]
+    return [text for text in texts if isinstance(text, str)]
+
+
+def read(folder: Path, as_mteb: bool = False) -> list[Conversation]:
+    """The file's conversations, which everything else is made of; their turns as MTEB has them.
 
     Raises:
         MemreproError: if the file is missing, its structure is broken, or too many of its
             questions are.
     """
     samples = json_list(folder / FILE)
-    conversations = [_conversation(sample, n) for n, sample in enumerate(samples, start=1)]
+    conversations = [_conversation(sample, n, as_mteb) for n, sample in enumerate(samples, start=1)]
     unasked = [item for one in conversations for item in one.unasked]
     total = sum(len(one.queries) for one in conversations) + len(unasked)
     check_skipped(unasked, total, str(folder / FILE))
     return conversations
 
 
-def _conversation(sample: Any, number: int) -> Conversation:
+def _conversation(sample: Any, number: int, as_mteb: bool) -> Conversation:
     sample_id = value_of(sample, "sample_id", str, f"LoCoMo: sample {number}")
     where = f"LoCoMo: {sample_id}"
     talk = value_of(sample, "conversation", dict, where)
@@ -255,6 +283,8 @@ def _conversation(sample: Any, number: int) -> Conversation:
         if not times[-1]:
             skipped.append((item, f"stays, without a time: its date {said!r} cannot be read"))
         rounds = tuple(_rounds(turns, roles, f"LoCoMo: {item}"))
+        if as_mteb:
+            rounds = tuple(_as_mteb(rounds, turns, n, str(said)))
         for r in rounds:
             for turn in r.turns:
                 if turn.turn_id in round_of:
@@ -266,7 +296,7 @@ def _conversation(sample: Any, number: int) -> Conversation:
                 round_of[turn.turn_id] = r.round_id
         sessions.append(Session(session_id, rounds))
     memory = Memory(sample_id, tuple(sessions), tuple(times))
-    queries, evidence, cited, unasked = [], {}, {}, []
+    queries, evidence, cited, written, unasked = [], {}, {}, {}, []
     for index, entry in enumerate(value_of(sample, "qa", list, where)):
         query_id = f"{sample_id}-q{index}"
         if reason := _why_unasked(entry):
@@ -276,8 +306,9 @@ def _conversation(sample: Any, number: int) -> Conversation:
         queries.append(Query(query_id, sample_id, entry["question"], times[-1], kind))
         evidence[query_id] = read_evidence(entry.get("evidence") or [])
         cited[query_id] = cited_sessions(entry.get("evidence") or [])
+        written[query_id] = tuple(dict.fromkeys(_texts(entry.get("evidence") or [])))
     return Conversation(
-        memory, roles, round_of, tuple(queries), evidence, cited, skipped, unasked, sample
+        memory, roles, round_of, tuple(queries), evidence, cited, written, skipped, unasked, sample
     )
 
 
@@ -304,6 +335,36 @@ def _why_unasked(entry: Any) -> str:
     if type(category) is not int or category not in KINDS:
         return f"has the 'category' {category!r}, not one from 1 to {max(KINDS)}"
     return ""
+
+
+def mteb_text(session: int, number: int, said_at: str, speaker: str, text: str) -> str:
+    """A turn as MTEB's task LoCoMo (revision 02e2c3d) has it: a title, a space, speaker and text.
+
+    Its docs are not here. MTEB publishes how many characters they have, in all, at least and at
+    most, which this form gives (docs/protocols.md).
+
+    Args:
+        session: its number.
+        number: the turn's place in it, from 1.
+        said_at: the session's time as the file has it.
+        speaker: the name.
+        text: as the file has it; what a shared image shows is not in it.
+    """
+    at = datetime.strptime(said_at, "%I:%M %p on %d %B, %Y")
+    when = at.strftime("%I:%M %p on %A %d %B, %Y")
+    return f"Data time: {when} - Session {session}, Turn {number} {speaker}: {text}".rstrip()
+
+
+def _as_mteb(
+    rounds: Iterable[Round], turns: list[Any], session: int, said_at: str
+) -> Iterator[Round]:
+    """The same rounds with the texts of MTEB."""
+    made = {
+        turn["dia_id"]: mteb_text(session, number, said_at, turn["speaker"], turn["text"])
+        for number, turn in enumerate(turns, start=1)
+    }
+    for one in rounds:
+        yield Round(one.round_id, tuple(t._replace(text=made[t.turn_id]) for t in one.turns))
 
 
 def _rounds(turns: list[Any], roles: Mapping[str, str], item: str) -> Iterator[Round]:

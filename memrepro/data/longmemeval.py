@@ -154,8 +154,8 @@ def pieces_of(
 
     A question of `left_out` (id → why) is skipped, and said to be, whether the file has it or not.
 
-    `asked` says when a question is asked: `as_dated`, or at the `day_end`. 77 of the 500 questions
-    are dated before evidence of the same day, which a method that knows the time could not see.
+    `asked` says when a question is asked: `as_dated`, or at the `day_end`. 44 of S's questions are
+    dated before a session of the same day that holds evidence, which a timed method could not see.
 
     Raises:
         MemreproError: if more than 1 % of the instances and more than 5 cannot be used, or none

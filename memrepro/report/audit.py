@@ -20,7 +20,7 @@ from memrepro.report.tables import Cell, verdict_cells, write_cells
 
 _LABELS = {HOLDS: AGREES, FAILS: DIFFERS}
 # Hatches tell the outcomes apart in greyscale too.
-_HATCHES = ("", "//", "||", "..", "xx", "++", "--", "\\\\", "oo", "**", "")
+_HATCHES = ("", "//", "||", "..", "xx", "++", "--", "\\\\", "oo", "**", "o.", "")
 
 
 def ledger_cells() -> Iterator[Cell]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -64,6 +65,10 @@ def share_of_best(scores: Doubles) -> Doubles:
     return np.divide(scores, best, out=np.zeros_like(scores), where=best > 0)
 
 
+# A sweep over the weight of the cosine asks for the same BM25 again and again.
+_shares: WeakKeyDictionary[Request, Doubles] = WeakKeyDictionary()
+
+
 def hybrid_scores(request: Request, key_scores: Doubles, alpha: float) -> Doubles:
     """The plain hybrid of each query with each doc: alpha of the cosine and 1 − alpha of BM25.
 
@@ -81,7 +86,9 @@ def hybrid_scores(request: Request, key_scores: Doubles, alpha: float) -> Double
     dense = request.keys.best(key_scores)
     if alpha == 1:
         return dense
-    lexical = share_of_best(bm25_scores(request.keys, request.query_texts))
+    if (lexical := _shares.get(request)) is None:
+        lexical = share_of_best(bm25_scores(request.keys, request.query_texts))
+        _shares[request] = lexical
     with np.errstate(invalid="ignore"):  # 0 · −∞ of a doc without a key: not used below
         mixed = alpha * dense + (1 - alpha) * lexical
     return np.where(np.isneginf(dense), dense, mixed)

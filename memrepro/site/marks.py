@@ -15,6 +15,7 @@ from memrepro.audit.verdicts import (
     NOT_IN_PAPER,
     NOT_REPRODUCED,
     NOT_RUN,
+    OTHER_EDITION,
     PICKED,
     UNDECIDED,
     WITHIN,
@@ -45,6 +46,7 @@ MARKS = _marks(
     (AGREES, "✓", "agrees"),
     (DIFFERS, "≠", "differs"),
     (BY_READING, "¶", "read"),
+    (OTHER_EDITION, "◫", "apart"),
     (NOT_COMPARABLE, "◇", "apart"),
     (NOT_RUN, "○", "unrun"),
     (NOT_IN_PAPER, "·", "own"),
@@ -60,7 +62,7 @@ OUTCOMES = {
         (coverage.ARITHMETIC_AGREES, "✓", "agrees"),
         (coverage.ARITHMETIC_DIFFERS, "≠", "differs"),
     ),
-    **{word: MARKS[word] for word in (BY_READING, NOT_COMPARABLE, NOT_RUN)},
+    **{word: MARKS[word] for word in (OTHER_EDITION, BY_READING, NOT_COMPARABLE, NOT_RUN)},
     **_marks((coverage.NOT_CHECKABLE, "–", "plain")),
 }
 UNJUDGED = Mark("no verdict", "–", "plain", "a statement or a setting, which nothing judges")

@@ -5,7 +5,7 @@ import pytest
 
 from memrepro.audit import counts, coverage
 from memrepro.audit.ledger import Entry
-from memrepro.audit.verdicts import NOT_RUN
+from memrepro.audit.verdicts import NOT_RUN, OTHER_EDITION
 from memrepro.errors import MemreproError
 from memrepro.report.tables import COLUMNS, PRINTED
 
@@ -28,6 +28,9 @@ CELLS = coverage.Cells(
         place("table1", "table1 | ours | R@7", "0.52", NOT_RUN, note="no hub"),
         place("table1", "table1 | theirs | R@5", "0.40", NOT_RUN, note="no reader: GPT; a finding"),
         place("table8", "table8 | topics | 32k", "40", "exact", "count", "rounded to 0 digits"),
+        place(
+            "table10", "table10 | sessions | S", "25,112", OTHER_EDITION, "count", note="cleaned; x"
+        ),
         place("text", "text | §3: gain | printed", "+0.10", "differs", metric="text"),
         place("consistency", "text | §3: page | printed", "+0.30", "by reading", metric="claim"),
         place("claims", "text | §3: page | printed", "+0.30", "not comparable", metric="claim"),
@@ -46,6 +49,7 @@ CELLS = coverage.Cells(
         (entry("table1", "theirs", "R@5", "0.40"), NOT_RUN, "no reader"),
         (entry("table8", "topics", "32k", "40"), "dataset statistic",
          "rounded to the printed digits"),
+        (entry("table10", "sessions", "S", "25,112"), OTHER_EDITION, "cleaned"),
         (entry("text", "§3: gain", "printed", "+0.10"),
          "arithmetic on printed numbers (differs)", "a check of the document's report"),
         (entry("text", "§3: page", "printed", "+0.30"), "by reading",

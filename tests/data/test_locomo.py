@@ -199,8 +199,17 @@ def test_queries_and_their_gold(tmp_path, tiny):
         for level, gold in strict.items()
     }
     found = {level: gold for level, gold in data.qrels.items() if gold}
-    cited = found.pop("session_as_cited")
+    cited, written = (found.pop(level) for level in ("session_as_cited", "turn_as_written"))
+    assert found.pop("turn_as_named") == {
+        "c-q0": (("D10:1",),), "c-q1": (("D2:1",), ("D2:4",), ("D10:3",)),
+        "c-q4": (("D2:1",), ("D2:9",)),
+    }  # fmt: skip
     assert found == strict | lenient
+    assert written == {
+        f"c-q{n}": tuple((one,) for one in texts)
+        for n, texts in [(0, ["D10:1"]), (1, ["D2:1", "D2:4", "D10:03"]), (3, ["D2:1", "D"]),
+                         (4, ["D2:1", "D2:9"])]
+    }  # fmt: skip
     by_question = [{"D10"}, {"D2", "D10"}, set(), {"D2"}, {"D2"}]
     assert cited == {
         f"c-q{n}": tuple((one,) for one in sorted(found, reverse=True))

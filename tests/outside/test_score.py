@@ -5,6 +5,7 @@ import json
 import os
 import re
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import ir_measures
@@ -13,15 +14,17 @@ import pandas as pd
 import pytest
 
 from memrepro.core.prepared import load_qrels, save_qrels
-from memrepro.data import locomo
+from memrepro.data import locomo, read_pieces
+from memrepro.data.fetch import fetch_all, mirror_copies
+from memrepro.data.registry import registration
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Groups
 from memrepro.files import paths
-from memrepro.outside import page
+from memrepro.outside import mteb, page
 from memrepro.outside import score as score_module
 from memrepro.outside.qrels import read_qrels
-from memrepro.outside.runs import read_run
-from memrepro.outside.score import every_question, score, score_by, values_of
+from memrepro.outside.runs import Docs, read_against, read_run
+from memrepro.outside.score import further_protocols, score, score_by, values_of
 from memrepro.pipeline.cli import main
 from memrepro.retrieve.outside.retrievers import PUBLISHED, read_published
 from memrepro.study.evaluation import Gold
@@ -229,33 +232,78 @@ def as_published(conversations, ranked):
     return log
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_rankings_get_their_authors_recall_to_the_last_digit(
-    plan, conversations, tmp_path, name
-):
-    """And the ids here rebuild the very file that was published: its bytes, all its recalls."""
-    known, ranked = PUBLISHED[name], read_published(name)
-    log = as_published(conversations, ranked)
+@pytest.mark.parametrize("name", [name for name in PUBLISHED if name.startswith("mempalace")])
+def test_the_published_file_is_rebuilt_from_the_ids(conversations, name):
+    """Its bytes, all its recalls, and their mean as reported."""
+    known, log = PUBLISHED[name], as_published(conversations, read_published(name))
     whole = json.dumps(log, indent=2).encode()
     assert len(whole) == known["bytes"]
     assert hashlib.sha256(whole).hexdigest() == known["sha256"]
+    mean = sum(row["recall"] for row in log) / len(log)
+    assert f"{mean:.3f}" == known["reported"]["value"]
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A data set's docs and its qrels file, from the mirror's own files."""
+    mirror = Path(os.environ.get("MEMREPRO_MIRROR", "nowhere"))
+
+    @cache
+    def of(dataset):
+        folder = tmp_path_factory.mktemp(dataset)
+        one = registration(dataset)
+        if not any(list(mirror_copies(file, mirror)) for file in one.files):
+            pytest.skip(f"{dataset} is not in the mirror")
+        fetch_all(one, folder)
+        memory_of, held = {}, {}
+        pieces = read_pieces(one.module, folder, dataset, {})
+        for piece in save_qrels(pieces, folder / "qrels.parquet"):
+            memory, turns = piece.memory, [t for r in piece.memory.rounds for t in r.turns]
+            memory_of |= {query.query_id: memory.memory_id for query in piece.queries}
+            held["turn", memory.memory_id] = frozenset(turn.turn_id for turn in turns)
+            held["session", memory.memory_id] = frozenset(s.session_id for s in memory.sessions)
+        return Docs(memory_of, held, ()), folder / "qrels.parquet"
+
+    return of
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_rankings_get_their_authors_recall_to_the_last_digit(
+    plan, prepared, tmp_path, name
+):
+    known, ranked = PUBLISHED[name], read_published(name)
+    told, level = known["reported"], known["level"]
+    docs, qrels = prepared(known["dataset"])
     path = tmp_path / f"{name}.jsonl"
     rows = ({"query_id": query_id, "ranked": docs} for query_id, docs in ranked.items())
     path.write_text("\n".join(map(json.dumps, rows)))
-    run = read_run(path, "locomo", plan)
-    assert (run.level, run.problems) == ("session", {})
-    pieces = locomo.stream(Path(os.environ["MEMREPRO_MIRROR"]), "locomo")
-    list(save_qrels(pieces, tmp_path / "qrels.parquet"))
-    protocols = [*plan.evaluation.protocols.values(), *every_question(plan).values()]
-    loaded = {p.labelled("session"): load_qrels(tmp_path / "qrels.parquet", p.labelled("session"))
-              for p in protocols}  # fmt: skip
-    kinds, by_level = loaded["session"][0], {level: gold for level, (_, gold) in loaded.items()}
-    gold = Gold(kinds, {}, by_level, {})
-    values, _ = values_of([run], gold, plan, "recall", 10)
-    found = values.set_index(["protocol", "metric", "k"])["value"]
-    theirs = sum(row["recall"] for row in log) / len(log)
-    assert found[known["reported"]["protocol"], "recall", 10] == pytest.approx(theirs, abs=1e-12)
-    assert f"{100 * theirs:.1f}" == known["reported"]["percent"]
+    run = read_against(path, docs, name)
+    assert run.level == level
+    assert set(run.problems) <= {"question without a ranking"}
+    protocols = {**plan.evaluation.protocols, **further_protocols(plan)}
+    levels = {p.labelled(at) for p in protocols.values() for at in {level, "session"}}
+    loaded = {one: load_qrels(qrels, one) for one in levels}
+    kinds, by_level = loaded[level][0], {at: gold for at, (_, gold) in loaded.items()}
+    values, _ = values_of([run], Gold(kinds, {}, by_level, {}), plan, "recall", told["k"])
+    wanted = ["protocol", "metric", "k"]
+    values = values[values["level"] == level]
+    row = values.set_index(wanted).loc[told["protocol"], "recall", told["k"]]
+    assert row["n"] == told["n"]
+    digits = len(told["value"]) - 2
+    assert row["value"] == pytest.approx(float(told["value"]), abs=max(0.51 * 10**-digits, 1e-12))
+
+
+def test_the_task_of_mteb_gives_its_published_scores():
+    """Data, encoder and metrics together, against what nobody here made: to three decimals."""
+    plan = load_plan()
+    run = paths.run("open", "mteb-locomo-minilm", "locomo-mteb")
+    if not run.is_file():
+        pytest.skip("the run of MTEB's task is not there: `memrepro repro open`")
+    found = [one for one in mteb.beside(run, plan) if one.task == "LoCoMo"]
+    assert len(found) == 11
+    for one in found:
+        assert (one.subset, one.metric, one.n_here) == (one.subset, one.metric, one.n)
+        assert one.here == pytest.approx(one.published, abs=5e-4), one
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,18 @@ from memrepro.retrieve import make_retriever
 
 from .made import random_request
 
-WORDS = "adopted grey cat train late refund allergic peanut sister weather".split()
+WORDS = [
+    "adopted",
+    "grey",
+    "cat",
+    "train",
+    "late",
+    "refund",
+    "allergic",
+    "peanut",
+    "sister",
+    "weather",
+]
 RFMEM = {"k": 5, "beam_width": 2, "fanout": 1, "alpha": 0.5}
 
 
@@ -55,6 +66,16 @@ def test_a_doc_gains_a_share_of_its_better_neighbour_in_the_session(seed, alpha,
                 assert after[f"s{s}r{r}"] == pytest.approx(
                     before[f"s{s}r{r}"] + share * max(near), abs=1e-6
                 )
+
+
+def test_recollection_does_not_find_a_doc_without_a_key():
+    asked = talk(5)
+    bare = asked.keys.only(asked.keys.owner != 3)
+    whole = replace(asked, keys=bare)
+    made = make_retriever("rfmem", "recollection", {**RFMEM, "k": 12, "on_empty": "grow"})
+    for one in made.search([whole]):
+        assert one.doc_ids
+        assert asked.keys.doc_ids[3] not in one.doc_ids
 
 
 def test_neighbours_need_to_know_the_sessions():

@@ -25,6 +25,7 @@ _RUNS = "lme-s-bm25-fit-"
 _DATASET = "longmemeval-s"
 _NDCGS = {"ndcg": "NDCG", "ndcg_longmemeval": "released NDCG"}
 _SHOWN = 12  # of the best fits
+_ROUNDED = 0.0005  # half a unit of the last printed digit
 
 
 class Fit(NamedTuple):
@@ -70,11 +71,23 @@ def fit_cells(runs: Runs, _: Spec) -> Iterator[Cell]:
     printed = Document.of("associa").printed("table1")["BM25"]
     texts = [printed[place] for place in places]
     found = fits(runs, tuple(map(float, texts)))
-    exact = sum(fit.distance < 0.0005 for fit in found)
     note = (
-        f"{len(found)} protocols, all named before the first was evaluated; {exact} give all four "
-        f"printed numbers; the {_SHOWN} nearest by the largest difference"
+        f"all protocols were named before the first was evaluated; the {_SHOWN} nearest are shown"
     )
+    if found:
+        summary = {
+            "protocols": str(len(found)),
+            "give all four numbers": str(sum(fit.distance < _ROUNDED for fit in found)),
+            "nearest": found[0].protocol,
+            "largest difference": number(found[0].distance),
+        }
+        source = write_sources([runs.file(fit.run) for fit in found[:1]])
+        for column, text in summary.items():
+            yield Cell(
+                "all", column, "as printed", "", text, found[0].n, NOT_COMPARABLE, note=note,
+                sources=source,
+            )  # fmt: skip
+            note = ""
     for fit in found[:_SHOWN]:
         source = write_sources([runs.file(fit.run)])
         rows = dict(zip(columns, zip(texts, map(number, fit.values), strict=True), strict=True))
@@ -82,6 +95,5 @@ def fit_cells(runs: Runs, _: Spec) -> Iterator[Cell]:
         for column, (reported, text) in rows.items():
             yield Cell(
                 fit.protocol, column, "as printed", reported, text, fit.n, NOT_COMPARABLE,
-                note=note, sources=source,
+                sources=source,
             )  # fmt: skip
-            note = ""

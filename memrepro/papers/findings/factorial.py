@@ -93,7 +93,7 @@ def _arena(
             after = _outcome(arena, f"{base}, {idea}", some)
             by = {budget: _compared(before[base], after, budget) for budget in arena.budgets}
             added.append(Added(idea, base, before[base], after, by))
-            if base == HYBRID:
+            if base == HYBRID and idea not in _entries()["controls"]:
                 mixed += some
     if not added:
         return [], None

@@ -7,7 +7,7 @@ import pandas as pd
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.papers.reading import choices, published, readings
+from memrepro.papers.reading import choices, labelled, mteb, published, readings
 from memrepro.papers.reading.items import item_cells
 from memrepro.papers.reading.shares import IN_BRACKETS, ByUnit, share_cells
 from memrepro.report.tables import Cell, write_cells
@@ -44,6 +44,8 @@ def build(profile: str, folder: Path) -> list[Path]:
     by, by_person = ByUnit.of(published.DATASET), ByUnit.of(choices.DATASET)
     tables = published.tables(scored, by) | choices.tables(chosen, by_person)
     tables |= readings.tables(own, profile)
+    tables |= labelled.tables(labelled.read_labelled(profile))
+    tables |= {"mteb": mteb.cells(profile)}
     tables |= {"places": place_cells(chosen, own), "items": item_cells(profile)}
     return [
         *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),

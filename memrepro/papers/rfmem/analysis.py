@@ -1,11 +1,12 @@
 """RF-Mem's report beyond `tables.yaml`: what is counted, the check of claims, and the figures."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scipy.stats import binomtest
 
+from memrepro.audit.verdicts import OTHER_EDITION
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -24,7 +25,7 @@ from memrepro.papers.rfmem.grid import OPEN, grids_of
 from memrepro.papers.rfmem.traces import records_of
 from memrepro.report.document import Document
 from memrepro.report.runs import Runs
-from memrepro.report.sources import FileSource
+from memrepro.report.sources import FileSource, write_sources
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell
 
@@ -37,21 +38,71 @@ def _count(row: str, column: str, shown: str, value: float, source: FileSource) 
     return judged(row, column, "count", shown, text, float(value), 1, sources=[source])
 
 
+def _names(given: str | Sequence[str]) -> Sequence[str]:
+    """A name, or several, as `tables.yaml` writes them."""
+    return [given] if isinstance(given, str) else given
+
+
+def _larger(table: Spec, printed: str, of: str) -> Iterator[Cell]:
+    """The columns of 128k and 1M: questions of a row's types, or of its topic."""
+    path = paths.sizes(OPEN, "personamem-32k")
+    if not path.is_file():
+        return
+    found = read_table(path)
+    for size, rows in found[found["of"] == of].groupby("size", sort=False):
+        here = dict(zip(rows["name"], rows["questions"].astype(int), strict=True))
+        named = {row: _names(names) for row, names in table["counted"].items()}
+        if strange := sorted(set(here) - {name for names in named.values() for name in names}):
+            raise MemreproError(
+                f"{of} {strange[0]!r} of PersonaMem {size} is in no row of {printed}"
+            )
+        values = {row: sum(here.get(name, 0) for name in names) for row, names in named.items()}
+        if of == "type":
+            values = {"# of samples": sum(here.values()), **values}
+        shown = printed_rows(printed)
+        for row, value in values.items():
+            yield _count(row, str(size), shown[row][str(size)], value, file_of(path, OPEN))
+
+
+def sessions(_: Runs, table: Spec) -> Iterator[Cell]:
+    """Table 10's column of S: the sessions of its edition after the cleaning, never judged."""
+    path = paths.statistics(OPEN, table["dataset"])
+    if not path.is_file():
+        return
+    held = read_table(path)["sessions"].astype(int)
+    values = {
+        "Total Questions": str(len(held)),
+        "Total Session-level Memory": f"{held.sum():,}",
+        "Min Session-level Memory per Question": str(held.min()),
+        "Max Session-level Memory per Question": str(held.max()),
+        "Avg Session-level Memory per Question": f"{held.mean():.2f}",
+    }
+    column, source = table["column"], write_sources([file_of(path, OPEN)])
+    for row, text in values.items():
+        yield Cell(
+            row, column, "count", printed_rows("table10")[row][column], text, len(held),
+            OTHER_EDITION, note=table["note"], sources=source,
+        )  # fmt: skip
+
+
 def types(runs: Runs, table: Spec) -> Iterator[Cell]:
-    """Table 7's column of 32k: PersonaMem's questions by type, and the tokens of its memories."""
+    """Table 7: PersonaMem's questions by type; of 32k also the tokens of its memories."""
     path = paths.qrels(OPEN, "personamem-32k")
     kinds, _ = load_qrels(path, "session")
     counted = Counter(kinds.values())
-    values = {row: counted[kind] for row, kind in table["counted"].items()}
+    values = {
+        row: sum(counted[kind] for kind in _names(kinds)) for row, kinds in table["counted"].items()
+    }
     printed = {row: cells["32k"] for row, cells in printed_rows("table7").items()}
     for row, value in {"# of samples": len(kinds), **values}.items():
         yield _count(row, "32k", printed[row], value, file_of(path, OPEN))
     shown = printed["Avg tokens of memory"]
     yield cost.tokens_of_memories(records_of(runs.profile), shown)
+    yield from _larger(table, "table7", "type")
 
 
 def topics(_: Runs, table: Spec) -> Iterator[Cell]:
-    """Table 8's column of 32k: PersonaMem's questions by topic.
+    """Table 8: PersonaMem's questions by topic.
 
     Raises:
         MemreproError: if a topic of the data stands in no row of the table.
@@ -69,6 +120,7 @@ def topics(_: Runs, table: Spec) -> Iterator[Cell]:
         if shown == "–":
             cell = cell._replace(reported=shown, note="the dash is read as no question")
         yield cell
+    yield from _larger(table, "table8", "topic")
 
 
 def evidence(_: Runs, table: Spec) -> Iterator[Cell]:

@@ -74,17 +74,17 @@ class _Recollection(Settings):
     """Retrieve → cluster → α-mix → iterate (§2.3, Algorithm 3)."""
 
     def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
-        """One ranking a query, in the order of the requests."""
+        """One ranking a query, in the order of the requests; a doc without a key is not found."""
         return [
             ranking
-            for block in blocks_of(requests, _size, _BLOCK)
+            for block in blocks_of(_searchable(requests), _size, _BLOCK)
             for ranking in _rankings(block, recollect(_batches(block), self))
         ]
 
     def trace(self, requests: Sequence[Request]) -> Trace:
         """How each query is answered; its hits are the rankings of `search`."""
         queries, branches, hits = [], [], []
-        for block in blocks_of(requests, _size, _BLOCK):
+        for block in blocks_of(_searchable(requests), _size, _BLOCK):
             searches: list[Searches] = []
             found = recollect(_batches(block), self, searches)
             ids = np.array([name for request in block for name in request.query_ids], object)
@@ -244,6 +244,10 @@ class PrintedRFMem(Printed, _Gated):
         """What decides between the two paths; H ≤ τ is H < the next number after τ."""
         above = math.nextafter(self.entropy_threshold, math.inf)
         return Gate(self.sharpness, above, self.mean_high, self.mean_low, "sum")
+
+
+def _searchable(requests: Sequence[Request]) -> list[Request]:
+    return [replace(one, keys=one.keys.without_bare_docs()) for one in requests]
 
 
 def _size(request: Request) -> int:

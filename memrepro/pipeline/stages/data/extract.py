@@ -5,7 +5,8 @@ data set; `recorded` and `gold`, which the data set itself brings (its module
 `<module>_extractions`); and any other name, a language model's: with the options `file` and
 `sha256`, a file of what it said; with `model` and `paper`, what an entry of `models` says to that
 document's extractor, replayed or live. `nlp` may name the `kinds` of texts that it extracts, beside
-all dates. The source `said`, when a session took place, is always there.
+all dates. `moved` and `echoed` are controls `of` another's facts (`text.controls`). The source
+`said`, when a session took place, is always there.
 """
 
 import importlib
@@ -24,6 +25,7 @@ from memrepro.files.atomic import root, write_table
 from memrepro.memory.language.extract import by_store
 from memrepro.study.params import load_plan, named
 from memrepro.study.result import StageResult
+from memrepro.text.controls import CONTROLS, control
 from memrepro.text.lengths import save_extracted_lengths
 from memrepro.text.sources import by_nlp, from_file, said_dates
 
@@ -103,7 +105,12 @@ def run(dataset: str) -> StageResult:
     found = {
         source: extract(source, options, loaded, entry.module)
         for source, options in entry.extract.items()
+        if source not in CONTROLS
     }
+    for source in CONTROLS:
+        if source in entry.extract:
+            of = named("source of extractions", found, entry.extract[source]["of"])
+            found[source] = control(source, loaded, of)
     extracted = [text for one in found.values() for text in one.texts]
     texts = save_extracted(extracted, paths.extracted(dataset))
     dates, ranges, counted, lengths = (

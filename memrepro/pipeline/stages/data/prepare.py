@@ -105,6 +105,12 @@ def run(dataset: str) -> StageResult:
     if len(of_persons := persons(entry.module, folder, dataset)):
         outputs.append(paths.persons(entry.profile, dataset))
         write_table(outputs[-1], of_persons)
+    if larger := getattr(importlib.import_module(f"memrepro.data.{entry.module}"), "sizes", None):
+        target = paths.sizes(entry.profile, dataset)
+        if (found := larger(folder, dataset)) is not None:
+            write_table(target, found)
+        # Where the files are not there the table of an earlier run stays: the registry pins them.
+        outputs += [target] if target.is_file() else []
     summary = pd.DataFrame(
         [(kind, n, with_gold[kind]) for kind, n in kinds.items()],
         columns=["kind", "queries", "with gold"],

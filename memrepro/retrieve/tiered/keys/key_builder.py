@@ -130,7 +130,7 @@ class Units:
         return places[np.lexsort((self._ties[places], -scores[places]))]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TimedRequest(Request):
     """A request that says when each query is `asked`, Unix seconds, shape (n_queries,)."""
 
