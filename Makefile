@@ -7,7 +7,8 @@
 # make bench                              ours beside its peers, in one run: results/bench.md
 # make sbom                               what is installed, as CycloneDX: build/sbom.cdx.json
 # make check                              lint, format, types, notebooks
-# make lock                               write the lock files anew from pyproject.toml
+# make lock                               write the lock file anew from pyproject.toml; what it has stays, where it fits
+# make clean-venv                         delete the environment, to have it made anew
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 PROFILE ?= sample
 PORT ?= 8000
@@ -19,9 +20,9 @@ export PYTHONHASHSEED := 0
 # Where Python keeps no compiled modules, each of many processes compiles its imports: 7 s and more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: repro test report serve rehearse torture bench sbom check lock clean-venv
+.PHONY: repro test report serve rehearse torture bench sbom check lock clean-venv here
 repro: .venv/.installed
-	$(BIN)/memrepro repro $(PROFILE)
+	$(BIN)/python -m memrepro repro $(PROFILE)
 
 test: .venv/.installed
 	$(BIN)/python -m pytest -m "not gpu and not network" --dist loadfile --no-loadscope-reorder \
@@ -37,7 +38,7 @@ serve:
 
 # In a scratch checkout below build/rehearsal: none of its numbers is a result (docs/scale.md).
 rehearse: .venv/.installed
-	$(BIN)/memrepro rehearse --scale $(SCALE)
+	$(BIN)/python -m memrepro rehearse --scale $(SCALE)
 
 # Not among the tests, as it takes long: the table of its last run is committed.
 torture: .venv/.installed
@@ -57,11 +58,16 @@ sbom: .venv/.installed
 check: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/python -m mypy
 	$(BIN)/python -m pytest -q -m "not slow" tests/pipeline/test_notebooks.py tests/test_setup.py
 
+# An environment names the folder that it was made in, in its scripts and its link to this package.
+here:
+	@test ! -e .venv/.installed || grep -qsF '$(CURDIR)/.venv' .venv/bin/activate || { \
+		echo "this checkout was moved, and .venv belongs to the place where it was: run make clean-venv, then the same command again" >&2; exit 1; }
+
 # A half-made environment is never taken for a whole one: the mark is written last.
-.venv/.installed: requirements.lock requirements-torch.txt pyproject.toml
+.venv/.installed: requirements.lock requirements-torch.txt pyproject.toml | here
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and "memrepro needs Python 3.11, found %s.%s at %s: name one with make PYTHON=/path/to/python3.11" % (*sys.version_info[:2], sys.executable))'
 	$(PYTHON) -m venv .venv
 	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/uv.lock
@@ -73,6 +79,9 @@ check: .venv/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
-lock:
-	$(BIN)/uv pip compile --quiet --python-version 3.11 --extra cpu --extra dev --generate-hashes --no-emit-package torch \
+clean-venv:
+	rm -rf .venv
+
+lock: here
+	$(BIN)/uv pip compile --quiet --constraint requirements-torch.txt --python-version 3.11 --extra cpu --extra dev --generate-hashes --no-emit-package torch \
 		$(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml

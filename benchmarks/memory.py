@@ -1,79 +1,114 @@
-"""Does the memory find? Any evidence of LoCoMo's questions at equal tokens, peers in the same run.
+"""Does the memory find? Any evidence of questions at equal tokens, peers in the same run.
 
-    python -m benchmarks.memory ../shared/mirror/locomo/locomo10.json           conversations 5-10
-    python -m benchmarks.memory locomo10.json --conversations 1-4 --calibrate   writes the threshold
+    python -m benchmarks.memory --mirror ../shared/mirror --choose     settings, on one half
+    python -m benchmarks.memory --mirror ../shared/mirror --calibrate  the threshold, on that half
+    python -m benchmarks.memory --mirror ../shared/mirror              the table, on the other
     python -m benchmarks.memory --speed 1000 10000
 
-The memory's defaults were chosen on conversations 1-4. Peers search the same messages, with the
-speaker before the words, by the same vectors. A question counts where any turn that it names is
-among what fits the budget, the best first; those without evidence, and adversarial ones, are the
-abstention's alone. `--vectors` keeps vectors between runs.
+What is chosen is chosen on LoCoMo's conversations 1-4 and on the first half of LongMemEval's oracle
+questions, and reported on the rest. LongMemEval's questions share a history by 25, some 50 sessions
+as in its S. Peers search the same messages, a long one in the memory's windows, each by its best
+window. A question counts where any turn that it names is among what fits the budget, the best
+first; those without an answer are the abstention's alone. Vectors come from the project's store.
+The lists that Letta has published stand beside ours, on the same questions.
 """
 
 import argparse
-import json
+import itertools
 import re
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import yaml
 from rank_bm25 import BM25Okapi
+from sklearn.metrics import roc_auc_score
 
+from benchmarks.memory_histories import History, Question, locomo, longmemeval
+from benchmarks.memory_speed import speed
+from memrepro.encode.encoder import Encoder
 from memrepro.encode.load import load_encoder
-from memrepro.memory.exchange.importers import read_chats
+from memrepro.encode.vectors import VectorStore, embed
+from memrepro.memory.language.words import spoken
+from memrepro.memory.settings import EVERYTHING, Settings
 from memrepro.memory.user_memory import ENCODER, Memory
+from memrepro.retrieve.tiered.keys.segments import Message, one_line, segment_text
 from memrepro.text.lengths import count_tokens
+from memrepro.text.scripts import windows
 
-_TURN = re.compile(r"D:?(\d+):(\d+)")
-_ADVERSARIAL = 5
 _DEPTH = 120
 BUDGETS = (400, 800)
-# Published by Letta: turns of the evidence among the first five, of all questions.
-PUBLISHED = {"Letta, published turn recall at 5": 0.5998}
-Ranked = Sequence[str]
+# What is tried: the cosine's share, and shares of the neighbours in both scores.
+_SHARES = ((), (0.2, 0.1), (0.4, 0.2), (0.6, 0.3))
+GRID = {"alpha": (0.3, 0.4, 0.5, 0.6, 0.7), "near_cosines": _SHARES, "near_words": _SHARES}
+PACKAGE = Path(__file__).parents[1] / "memrepro"
+THRESHOLDS = PACKAGE / "memory/thresholds.yaml"
+LETTA = PACKAGE / "retrieve/outside/letta-locomo-5.tsv"
 
 
-class Kept:
-    """An encoder whose vectors are kept in a file."""
+class Listed(NamedTuple):
+    """A message of a ranking, and what it takes of a budget."""
 
-    def __init__(self, path: Path | None) -> None:
-        self._encoder, self._path = load_encoder(ENCODER), path
-        self._known: dict[str, np.ndarray] = {}
-        if path and path.is_file():
-            with np.load(path, allow_pickle=False) as kept:
-                self._known = dict(zip(kept["texts"].tolist(), kept["vectors"], strict=True))
+    message_id: str
+    tokens: int
+
+
+Rank = Callable[[Question], Sequence[Listed]]
+
+
+class Stored:
+    """An encoder whose vectors come from the project's store, from any thread."""
+
+    def __init__(self, name: str) -> None:
+        self._encoder = load_encoder(name)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._encoder, name)
 
-    def encode(self, texts: Sequence[str], role: str) -> np.ndarray:
-        missing = list(dict.fromkeys(text for text in texts if text not in self._known))
-        for at in range(0, len(missing), 64):
-            some = missing[at : at + 64]
-            self._known.update(zip(some, self._encoder.encode(some, role), strict=True))
-        return np.array([self._known[text] for text in texts], np.float32)
-
-    def save(self) -> None:
-        if self._path:
-            vectors = np.array(list(self._known.values()))
-            np.savez(self._path, texts=np.array(list(self._known)), vectors=vectors)
+    def encode(self, texts: Sequence[str], role: Any) -> np.ndarray:
+        with VectorStore() as store:
+            return embed(texts, self._encoder, role, store, progress=len(texts) > 1)
 
 
-def peers(texts: Sequence[str], ids: Sequence[str], encoder: Kept, folder: Path
-          ) -> Mapping[str, Callable[[str], Ranked]]:  # fmt: skip
-    """Name → what ranks the messages for a question."""
+class _Piece(NamedTuple):
+    message_id: str
+    text: str
+    tokens: int
+
+
+def pieces(chat: Sequence[Mapping[str, Any]]) -> list[_Piece]:
+    """The messages as a memory cuts and encodes them."""
+    found = []
+    for said in chat:
+        for window in windows(said["content"], EVERYTHING.window):
+            message = Message(said["id"], said["role"], said["at"], window)
+            cost = _cost(said["id"], said["role"], window)
+            found.append(_Piece(said["id"], spoken(segment_text([message])), cost))
+    return found
+
+
+def _cost(message_id: str, role: str, text: str) -> int:
+    """Tokens of a line of `Memory.context`."""
+    return count_tokens(f"- {role}: {one_line(text)} [{message_id[:12]}]\n")
+
+
+def peers(history: History, encoder: Encoder, folder: Path) -> dict[str, Rank]:
+    """Name → what ranks the messages for a question, each once, by its best window."""
     import lancedb
     from lancedb.index import FTS
 
+    cut = pieces(history.chat)
+    texts = [piece.text for piece in cut]
     vectors = encoder.encode(texts, "document")
     bm25 = BM25Okapi([words(text) for text in texts])
-    rows = [{"id": i, "text": t, "vector": v} for i, t, v in zip(ids, texts, vectors, strict=True)]
-    table = lancedb.connect(folder).create_table("messages", rows)
+    table = lancedb.connect(folder).create_table(
+        "messages", [{"id": n, "text": t, "vector": v} for n, (t, v) in
+                     enumerate(zip(texts, vectors, strict=True))]
+    )  # fmt: skip
     table.create_index("text", config=FTS())
 
     def cosine(query: str) -> np.ndarray:
@@ -86,17 +121,27 @@ def peers(texts: Sequence[str], ids: Sequence[str], encoder: Kept, folder: Path
         scores = lexical(query)
         return 0.5 * cosine(query) + 0.5 * scores / max(scores.max(), 1e-12)
 
-    def lance(query: str) -> Ranked:
+    def lance(query: str) -> Sequence[int]:
         said = re.sub(r"[^\w ]+", " ", query)
         search = table.search(query_type="hybrid").vector(encoder.encode([query], "query")[0])
-        return search.text(said).limit(_DEPTH).to_arrow().column("id").to_pylist()
+        return search.text(said).limit(2 * _DEPTH).to_arrow().column("id").to_pylist()
 
-    def ranked(scores: Callable[[str], np.ndarray]) -> Callable[[str], Ranked]:
-        return lambda query: [ids[i] for i in np.argsort(-scores(query), kind="stable")[:_DEPTH]]
+    def sorted_by(scores: Callable[[str], np.ndarray]) -> Callable[[str], Sequence[int]]:
+        return lambda query: np.argsort(-scores(query), kind="stable").tolist()
+
+    def listed(places: Callable[[str], Sequence[int]]) -> Rank:
+        def rank(question: Question) -> Sequence[Listed]:
+            found: dict[str, Listed] = {}
+            for place in places(question.text):
+                piece = cut[place]
+                found.setdefault(piece.message_id, Listed(piece.message_id, piece.tokens))
+            return list(found.values())[:_DEPTH]
+
+        return rank
 
     return {
-        "cosine (numpy)": ranked(cosine), "BM25 (rank_bm25)": ranked(lexical),
-        "plain hybrid, 0.5": ranked(hybrid), "LanceDB, its own hybrid": lance,
+        "cosine (numpy)": listed(sorted_by(cosine)), "BM25 (rank_bm25)": listed(sorted_by(lexical)),
+        "plain hybrid, 0.5": listed(sorted_by(hybrid)), "LanceDB, its own hybrid": listed(lance),
     }  # fmt: skip
 
 
@@ -104,190 +149,191 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-def shown(ranking: Ranked, tokens: Mapping[str, int], budget: int) -> set[str]:
+def of_memory(memory: Memory, later: float = 0.0) -> Rank:
+    """The memory's ranking, asked so many seconds later."""
+    return lambda question: [
+        Listed(hit.id, _cost(hit.id, hit.role, hit.text))
+        for hit in memory.search(question.text, _DEPTH, now=question.now + later)
+    ]
+
+
+def shown(ranking: Sequence[Listed], budget: int) -> set[str]:
     """What fits, the best first."""
     found, left = set(), budget
     for one in ranking:
-        if tokens[one] <= left:
-            found.add(one)
-            left -= tokens[one]
+        if one.tokens <= left:
+            found.add(one.message_id)
+            left -= one.tokens
     return found
 
 
-def found_by_all(path: Path, numbers: range, encoder: Kept) -> tuple[pd.DataFrame, pd.DataFrame]:
+def scored(question: Question, ranking: Sequence[Listed]) -> dict[str, float]:
+    """Whether any evidence is shown, and the share of it among the first five."""
+    five = {one.message_id for one in ranking[:5]}
+    return {
+        **{f"any at {b}": float(bool(question.gold & shown(ranking, b))) for b in BUDGETS},
+        "turn recall at 5": len(question.gold & five) / len(question.gold),
+    }
+
+
+def found_by_all(history: History, encoder: Encoder, letta: Mapping[str, Sequence[str]]
+                 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:  # fmt: skip
     """One row a question and method, and one a question of how certain the memory was."""
-    samples = json.loads(path.read_text())
     rows, sure = [], []
-    for number in numbers:
-        sample = samples[number - 1]
-        with tempfile.TemporaryDirectory() as scratch:
-            one = Path(scratch) / "one.json"
-            one.write_text(json.dumps([sample]))
-            chat = read_chats(one, "locomo")
-            ids = [message["id"].partition(":")[2] for message in chat]
-            texts = [f"{m['role']}: {' '.join(m['content'].split())}" for m in chat]
-            tokens = {i: count_tokens(f"- {t} [{i}]\n") for i, t in zip(ids, texts, strict=True)}
-            methods = dict(peers(texts, ids, encoder, Path(scratch) / "lance"))
-            end = max(message["at"] for message in chat)
-            memories = states(Path(scratch), chat, encoder, end)
-
-            def of_memory(memory: Memory, now: float) -> Callable[[str], Ranked]:
-                return lambda query: [
-                    hit.id.partition(":")[2] for hit in memory.search(query, _DEPTH, now=now)
-                ]
-
-            for name, (memory, now) in memories.items():
-                methods[name] = of_memory(memory, now)
-            for question in sample["qa"]:
-                named = {f"D{a}:{b}" for e in question["evidence"] for a, b in _TURN.findall(e)}
-                gold, asked = named & set(ids), question["question"]
-                answerable = question["category"] != _ADVERSARIAL
-                found = memories["memory"][0].tiers.search(asked, end, k=10)
-                best = max((item.cosine or 0.0 for item in found.items), default=0.0)
-                sure.append((number, answerable, best, found.says == ""))
-                if not (gold and answerable):
-                    continue
-                for name, rank in methods.items():
-                    ranking = rank(asked)
-                    hit = {f"any at {b}": bool(gold & shown(ranking, tokens, b)) for b in BUDGETS}
-                    recall = len(gold & set(ranking[:5])) / len(gold)
-                    rows.append({"method": name, "conversation": number, **hit,
-                                 "turn recall at 5": recall})  # fmt: skip
-            for memory, _ in memories.values():
-                memory.close()
-        print(f"conversation {number}: {len(chat)} messages, {len(sample['qa'])} questions")
-        encoder.save()
-    columns = ["conversation", "answerable", "cosine", "certain"]
-    return pd.DataFrame(rows), pd.DataFrame(sure, columns=columns)
+    with tempfile.TemporaryDirectory() as scratch:
+        methods = peers(history, encoder, Path(scratch) / "lance")
+        memories = states(Path(scratch), history, encoder)
+        for name, (memory, later) in memories.items():
+            methods[name] = of_memory(memory, later)
+        for question in history.questions:
+            if question.answerable and not question.gold:
+                continue
+            sure.append(certainty(history, question, memories["memory"][0]))
+            about = {"data": history.data, "question": question.key}
+            if not question.answerable:
+                continue
+            for name, rank in methods.items():
+                rows.append({**about, "method": name, **scored(question, rank(question))})
+            if question.key in letta:
+                first = letta[question.key][:5]
+                recall = len(question.gold.intersection(first)) / len(question.gold)
+                rows.append({**about, "method": "Letta (published)", "turn recall at 5": recall})
+        for memory, _ in memories.values():
+            memory.close()
+    print(f"{history.data}, {history.name}: {len(history.chat)} messages", flush=True)
+    return rows, sure
 
 
-def states(root: Path, chat: list[dict[str, Any]], encoder: Kept, end: float
-           ) -> dict[str, tuple[Memory, float]]:  # fmt: skip
-    """The memory at the end, after a year of quiet and upkeep, and after an export and import."""
+def certainty(history: History, question: Question, memory: Memory) -> dict[str, Any]:
+    """How certain a memory is that it has an answer: its best cosine and score, what it tells."""
+    found = memory.tiers.search(question.text, question.now, k=10)
+    return {
+        "data": history.data, "answerable": question.answerable, "told": found.says != "",
+        "cosine": max((item.cosine or 0.0 for item in found.items), default=0.0),
+        "score": max((item.score for item in found.items), default=0.0),
+    }  # fmt: skip
 
-    def opened(user: str) -> Memory:
-        return Memory(root, user, encoder=encoder)  # type: ignore[arg-type]
 
-    first, later, carried = opened("first"), opened("later"), opened("carried")
+def states(root: Path, history: History, encoder: Encoder) -> dict[str, tuple[Memory, float]]:
+    """The memory, after upkeep and a year of quiet, and after an export and import."""
+    first, later, carried = (Memory(root, name, encoder=encoder) for name in "abc")
+    end = max(message["at"] for message in history.chat)
+    year = 365 * 86400.0
     for memory in (first, later):
-        memory.add(chat)
-    year = end + 365 * 86400
+        memory.add(history.chat)
     later.maintain(end + 86400)
-    later.maintain(year)
+    later.maintain(end + year)
     later.export(root / "out.json")
     carried.import_(root / "out.json")
     return {
-        "memory": (first, end), "memory, after maintain and a year": (later, year),
+        "memory": (first, 0.0), "memory, after upkeep and a year": (later, year),
         "memory, after export and import": (carried, year),
     }  # fmt: skip
 
 
-def speed(sizes: Sequence[int], dimension: int = 384, queries: int = 200) -> pd.DataFrame:
-    """Milliseconds of a search, of a message added by the hundred and of a deletion; LanceDB too.
-
-    Vectors are drawn, as the same encoder stands before both.
-    """
-    import lancedb
-
-    from memrepro.encode.encoder import HashEncoder
-
-    rng = np.random.default_rng(7)
-    vocabulary = [f"word{n}" for n in range(5000)]
-    encoder = HashEncoder(dimension)
+def choose(histories: Sequence[History], encoder: Encoder) -> pd.DataFrame:
+    """Each setting of the grid: any evidence shown, data sets and budgets weighed alike."""
     rows = []
-    for size in sizes:
-        texts = [" ".join(rng.choice(vocabulary, 12)) for _ in range(size)]
-        asked = [" ".join(rng.choice(vocabulary, 6)) for _ in range(queries)]
+    for history in histories:
         with tempfile.TemporaryDirectory() as scratch:
-            vectors = encoder.encode(texts, "document")
-            table = lancedb.connect(Path(scratch) / "lance").create_table(
-                "messages", [{"id": "", "text": texts[0], "vector": vectors[0]}]
-            )
-            memory = Memory(scratch, encoder=encoder)
-
-            def add_lance(at: int, table=table, texts=texts, vectors=vectors) -> None:
-                some = texts[at : at + 100]
-                pairs = zip(some, encoder.encode(some, "document"), strict=True)
-                table.add([{"id": f"m{at}", "text": t, "vector": v} for t, v in pairs])
-
-            def add_memory(at: int, memory=memory, texts=texts) -> None:
-                some = enumerate(texts[at : at + 100], at)
-                memory.add([{"content": t, "id": f"m{i}", "at": 1.6e9 + 60 * i} for i, t in some])
-
-            adds = {"LanceDB": add_lance, "memory": add_memory}
-            searches = {
-                "LanceDB": lambda q, t=table: t.search(encoder.encode([q], "query")[0])
-                .limit(5).to_list(),
-                "memory": lambda q, m=memory: m.search(q),
-            }  # fmt: skip
-            deletes = {
-                "LanceDB": lambda i, t=table: t.delete(f"id = 'm{i}'"),
-                "memory": lambda i, m=memory: m.forget(f"m{i}"),
-            }
-            for name in adds:
-                adding = timed(adds[name], range(0, size, 100))
-                searching = timed(searches[name], asked)
-                deleting = timed(deletes[name], [100 * i for i in range(5)])
-                rows.append({
-                    "segments": size, "store": name, "search p50": np.percentile(searching, 50),
-                    "search p95": np.percentile(searching, 95),
-                    "add, a message": np.sum(adding) / size, "delete, p50": np.median(deleting),
-                })  # fmt: skip
-            memory.close()
-    return pd.DataFrame(rows)
-
-
-def timed(work: Callable[[Any], object], given: Sequence[Any]) -> list[float]:
-    """Milliseconds of each call."""
-    found = []
-    for one in given:
-        began = time.perf_counter()
-        work(one)
-        found.append(1000 * (time.perf_counter() - began))
-    return found
+            with Memory(scratch, encoder=encoder) as memory:
+                memory.add(history.chat)
+            for values in itertools.product(*GRID.values()):
+                tried = dict(zip(GRID, values, strict=True))
+                settings: Settings = replace(EVERYTHING, **tried)  # type: ignore[arg-type]
+                with Memory(scratch, encoder=encoder, settings=settings) as memory:
+                    rank = of_memory(memory)
+                    rows += [{**{name: str(value) for name, value in tried.items()},
+                              "data": history.data, **scored(question, rank(question))}
+                             for question in history.questions
+                             if question.answerable and question.gold]  # fmt: skip
+        print(f"{history.data}, {history.name}", flush=True)
+    by_data = pd.DataFrame(rows).groupby([*GRID, "data"]).mean().groupby(list(GRID)).mean()
+    by_data["mean"] = by_data[[f"any at {budget}" for budget in BUDGETS]].mean(axis=1)
+    return by_data.sort_values("mean", ascending=False).reset_index()
 
 
 def curve(sure: pd.DataFrame) -> pd.DataFrame:
-    """By threshold on the best cosine: the share that is told 'nothing certain'."""
+    """By threshold on the best cosine: the share that is told 'nothing certain', by data set."""
     rows = []
+    asked = {(data, has): one for (data, has), one in sure.groupby(["data", "answerable"])}
+    names = {True: "with an answer", False: "without"}
     for least in np.arange(0.2, 0.75, 0.05):
-        below = sure["cosine"] < least
-        rows.append({"threshold": round(float(least), 2),
-                     "with an answer": below[sure["answerable"]].mean(),
-                     "without": below[~sure["answerable"]].mean()})  # fmt: skip
-    told = ~sure["certain"]
-    rows.append({"threshold": "default", "with an answer": told[sure["answerable"]].mean(),
-                 "without": told[~sure["answerable"]].mean()})  # fmt: skip
-    return pd.DataFrame(rows)
+        row = {f"{data}, {names[has]}": (one["cosine"] < least).mean()
+               for (data, has), one in asked.items()}  # fmt: skip
+        rows.append({"threshold": f"{least:.2f}", **row})
+    told = {f"{data}, {names[has]}": one["told"].mean() for (data, has), one in asked.items()}
+    return pd.DataFrame([*rows, {"threshold": "default", **told}])
+
+
+def areas(sure: pd.DataFrame) -> pd.DataFrame:
+    """Area under the ROC curve: how well a number tells whether there is an answer."""
+    return pd.DataFrame([
+        {"data": data, "questions": len(one), "without": (~one["answerable"]).sum(),
+         **{name: roc_auc_score(one["answerable"], one[name]) for name in ("cosine", "score")}}
+        for data, one in sure.groupby("data")
+    ])  # fmt: skip
+
+
+def calibrate(histories: Sequence[History], encoder: Encoder, name: str) -> float:
+    """Write an encoder's threshold: no question with an answer shall be doubted by its cosine."""
+    best = []
+    for history in histories:
+        with tempfile.TemporaryDirectory() as scratch, Memory(scratch, encoder=encoder) as memory:
+            memory.add(history.chat)
+            best += [certainty(history, question, memory)["cosine"]
+                     for question in history.questions if question.answerable]  # fmt: skip
+    least = round(float(np.floor(20 * min(best)) / 20), 2)
+    head = [line for line in THRESHOLDS.read_text().splitlines() if line.startswith("#")]
+    known = {**yaml.safe_load(THRESHOLDS.read_text()), name: least}
+    THRESHOLDS.write_text("\n".join([*head, yaml.safe_dump(known)]))
+    return least
+
+
+def published() -> dict[str, list[str]]:
+    """LoCoMo's question → the turns that Letta has published for it, the best first."""
+    rows = [line.split("\t") for line in LETTA.read_text().splitlines()]
+    return {key: [f"{key.rpartition('-q')[0]}:{turn}" for turn in turns.split()]
+            for key, turns in rows}  # fmt: skip
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("locomo", type=Path, nargs="?")
-    parser.add_argument("--conversations", default="5-10")
-    parser.add_argument("--vectors", type=Path)
-    parser.add_argument("--calibrate", action="store_true", help="write thresholds.yaml")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--mirror", type=Path, help="with locomo/ and longmemeval/")
+    parser.add_argument("--every", type=int, default=5, help="nth question of LongMemEval (5)")
+    parser.add_argument("--encoder", help=f"default: {ENCODER}; of --speed: none, hashed words")
+    parser.add_argument("--choose", action="store_true", help="try settings on the first half")
+    parser.add_argument("--calibrate", action="store_true", help="write thresholds.yaml by it")
     parser.add_argument("--speed", type=int, nargs="+", metavar="SEGMENTS")
     arguments = parser.parse_args()
-    if arguments.locomo:
-        first, last = map(int, arguments.conversations.split("-"))
-        encoder = Kept(arguments.vectors)
-        rows, sure = found_by_all(arguments.locomo, range(first, last + 1), encoder)
-        table = rows.drop(columns="conversation").groupby("method", sort=False).mean()
-        table["questions"] = rows.groupby("method").size()
-        print(table.round(3).to_markdown())
-        for name, value in PUBLISHED.items():
-            print(f"{name}: {value}")
-        print(curve(sure).to_markdown(index=False, floatfmt=".3f"))
+    if arguments.mirror:
+        first = arguments.choose or arguments.calibrate
+        oracle = arguments.mirror / "longmemeval/longmemeval_oracle.json.xz"
+        histories = [
+            *locomo(arguments.mirror / "locomo/locomo10.json", first),
+            *longmemeval(oracle, first, arguments.every),
+        ]
+        name = arguments.encoder or ENCODER
+        encoder: Any = Stored(name)
+        if arguments.choose:
+            print(choose(histories, encoder).round(4).to_markdown(index=False))
         if arguments.calibrate:
-            # Certainty tells little (see the curve): no question with an answer shall be doubted.
-            least = float(np.floor(20 * sure["cosine"][sure["answerable"]].min()) / 20)
-            path = Path(__file__).parents[1] / "memrepro/memory/thresholds.yaml"
-            head = [line for line in path.read_text().splitlines() if line.startswith("#")]
-            known = {**yaml.safe_load(path.read_text()), ENCODER: round(least, 2)}
-            path.write_text("\n".join([*head, yaml.safe_dump(known)]))
+            print(f"{name}: {calibrate(histories, encoder, name)}")
+        if first:
+            return
+        letta = published()
+        both = [found_by_all(history, encoder, letta) for history in histories]
+        rows = pd.DataFrame([row for some, _ in both for row in some])
+        sure = pd.DataFrame([row for _, some in both for row in some])
+        table = rows.drop(columns="question").groupby(["data", "method"], sort=False).mean()
+        table["questions"] = rows.groupby(["data", "method"]).size()
+        print(table.round(3).reset_index().to_markdown(index=False))
+        print(curve(sure).to_markdown(index=False, floatfmt=".3f"))
+        print(areas(sure).to_markdown(index=False, floatfmt=".3f"))
     if arguments.speed:
-        print(speed(arguments.speed).to_markdown(index=False, floatfmt=".2f"))
+        print(speed(arguments.speed, arguments.encoder).to_markdown(index=False, floatfmt=".2f"))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
 import csv
 import json
-import re
 
 import nbformat
 import pandas as pd
 import pytest
+from lxml import html
 
 from memrepro.audit import page as audited
 from memrepro.audit.check import audit_file
@@ -19,7 +19,7 @@ from memrepro.memory import control
 from memrepro.memory.actions import read_messages
 from memrepro.outside.export import export
 from memrepro.pipeline.notebook import to_page
-from memrepro.pipeline.printing import print_json, print_table
+from memrepro.pipeline.printing import plain_output, print_json, print_table
 from memrepro.report.tables import Cell, write_cells
 from memrepro.study.params import load_plan
 from tests.memory.store_made import START, opened
@@ -32,12 +32,24 @@ SCRIPTS = (
     "<style>body { background: url(https://example.com/seen) }</style>",
     "{{ 7 * 7 }}{% include '/etc/passwd' %}${7 * 7}",
     "]]></script><script>window.hacked = 6</script>",
+    "<meta http-equiv='refresh' content='0;url=https://example.com/gone'>",
+    "<link rel='preconnect' href='https://example.com'><base href='https://example.com/'>",
+    "<p style='background: url(https://example.com/seen)'>a</p><object data='https://example.com'>",
 )  # fmt: skip
 TERMINAL = (
     "\x1b[31mred", "\x1b]0;title\x07", "\x9b2J", "a\rb", "a\bb", "\x1b]8;;https://example.com\x1b\\",
     "\u202egnp.exe", "\u2066a\u2069", "a\u200bb", "\ufeff", "a\0b", "line\nline", "\u2028",
 )  # fmt: skip
-FORMULAS = ("=1+1", '=HYPERLINK("https://example.com")', "@SUM(1)", "+cmd|' /C calc'!A0", "-cmd")
+FORMULAS = (
+    "=1+1",
+    "+1+1",
+    "-1+cmd|'/C_calc'!A0",
+    "＝1+1",
+    '=HYPERLINK("https://example.com")',
+    "@SUM(1)",
+    "+cmd|' /C calc'!A0",
+    "-cmd",
+)
 LATEX = (
     r"\input{/etc/passwd}",
     r"\immediate\write18{id}",
@@ -83,20 +95,51 @@ def check_page(browser, path):
     browser.open(f"file://{path}")
     browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true })")
     assert browser.run("window.hacked") is None
+    assert browser.run("location.href") == f"file://{path}"
     assert not [one for one in browser.asked if not one.startswith(("file:", "data:", "about:"))]
 
 
-def test_a_notebooks_page_runs_nothing(browser, tmp_path):
+@pytest.fixture
+def notebook(tmp_path):
+    """All scripts in each place of a notebook that a page shows, beside a table of pandas'."""
     text = "\n\n".join(SCRIPTS)
     output = nbformat.v4.new_output
+    frame = pd.DataFrame({"<b>name": ["a < b", "c & d"], "n": [1, 2]})
     outputs = [
-        output("display_data", {"text/markdown": text}),
-        output("display_data", {"text/html": text}),
+        output("display_data", {"text/markdown": f"{text}\n\n| a | b |\n|---|--:|\n| `x<y` | 1 |"}),
+        *(output("display_data", {kind: text}) for kind in
+          ("text/html", "text/latex", "image/svg+xml", "application/javascript")),
+        output("display_data", {"text/html": text}, metadata={"text/html": {"isolated": True}}),
+        output("display_data", {"text/html": frame._repr_html_()}),
         output("stream", text=text), output("execute_result", {"text/plain": text}),
     ]  # fmt: skip
-    cells = [nbformat.v4.new_markdown_cell(text), nbformat.v4.new_code_cell("", outputs=outputs)]
+    cells = [
+        nbformat.v4.new_markdown_cell(text), nbformat.v4.new_raw_cell(text),
+        nbformat.v4.new_code_cell("", outputs=outputs),
+    ]  # fmt: skip
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "a.ipynb")
-    check_page(browser, to_page(tmp_path / "a.ipynb", tmp_path / "a.html"))
+    return tmp_path / "a.ipynb"
+
+
+def test_a_notebooks_page_runs_nothing(browser, notebook, tmp_path):
+    check_page(browser, to_page(notebook, tmp_path / "a.html"))
+
+
+def test_a_notebooks_page_holds_no_markup_that_acts(notebook, tmp_path):
+    """By what a parser of broken HTML makes of it; tables and code are as they were written."""
+    page = html.fromstring(to_page(notebook, tmp_path / "a.html").read_text())
+    body = page.find("body")
+    acting = ("script", "meta", "link", "base", "style", "iframe", "object", "form", "svg")
+    assert not [one.tag for one in body.iter(*acting)]
+    named = [(name, value) for one in body.iter() for name, value in one.attrib.items()]
+    assert not [name for name, _ in named if name.startswith("on")]
+    leading = [value for name, value in named if name in ("href", "src", "style")]
+    assert all(value.startswith(("#", "data:image/", "text-align:")) for value in leading), leading
+    tables = [[cell.text_content() for cell in one.iter("th", "td")] for one in body.iter("table")]
+    assert tables == [
+        ["a", "b", "x<y", "1"],
+        ["", "<b>name", "n", "0", "a < b", "1", "1", "c & d", "2"],
+    ]
 
 
 def test_an_audits_page_runs_nothing(browser, tmp_path):
@@ -116,7 +159,7 @@ def test_a_tables_files_open_safely(tmp_path):
     write_cells(cells, tmp_path, "t")
     with (tmp_path / "t.csv").open(newline="") as file:
         for cell in (cell for row in csv.reader(file) for cell in row):
-            assert not re.match(r"[=@\t\r]|[+-](?![\d.\s]|$)", cell), cell
+            assert cell[:1] not in "=@\t\r\n+-＝＠＋－" or not cell[1:], cell
     latex = (tmp_path / "t.tex").read_text()
     for command in (r"\input", r"\immediate", r"\write", r"\typeout", "^^5c"):
         assert command not in latex
@@ -124,10 +167,14 @@ def test_a_tables_files_open_safely(tmp_path):
 
 
 def test_the_terminal_stays_as_it_is(capsys):
-    print_table(pd.DataFrame({"text": ALL[:-1]}))  # a loader replaces half a pair
-    print_json(list(ALL))
+    with plain_output():
+        print_table(pd.DataFrame({"text": [*ALL[:-1], "x" * 10**6]}))  # loaders replace half a pair
+        print_json(list(ALL))
+        for text in ALL:
+            print(text)
     out = capsys.readouterr().out
     assert plain(out)
+    assert len(out) < 100_000
     for text in ALL:
         assert str(MemreproError(f"the item {text} is odd")).isprintable()
 

@@ -90,15 +90,12 @@ def check_before_use(registration: Registration, folder: Path) -> None:
     for file in registration.files:
         path = folder / file.path
         if not path.is_file():
-            raise MemreproError(
-                f"{path} of {registration.key} is missing: run `make repro` (or `dvc repro`), "
-                "which fetches it"
-            )
+            raise MemreproError(f"{path} of {registration.key} is missing: {atomic.remedy(path)}")
         found = atomic.sha256(path)
         if found not in file.accepted:
             raise MemreproError(
                 f"{path} of {registration.key} was changed after it was fetched: it "
-                f"{_wrong(file, found)}; delete it and run the same command again to fetch it anew"
+                f"{_wrong(file, found)}; {atomic.remedy(path)}"
             )
 
 

@@ -5,25 +5,22 @@ one of them, each has a name of its own. A file is read one question at a time, 
 needed does not grow with it (M has 2.7 GB).
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, BinaryIO, NamedTuple
-
-import orjson
+from typing import Any, NamedTuple
 
 from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Turn
 from memrepro.data.gold import Gold
+from memrepro.data.members import members
 from memrepro.data.reading import (
     Skipped,
     check_skipped,
     minute,
     not_too_deep,
     uncollected,
-    whole_texts,
 )
 from memrepro.errors import MemreproError
 
@@ -46,8 +43,6 @@ _SCHEMA: dict[str, tuple[type, type]] = {
 _NAMES: dict[type, str] = {str: "text", list: "list"}
 _ROLES = ("user", "assistant")
 _FLAG = (bool, type(None))
-_CHUNK = 1 << 20
-_BEGINS = re.compile(rb'\s*\[\s*(\{\s*"[^"\\]*"\s*:)')
 _ABSTENTION = "abstention"
 _FLAGGED = ("session_official", "round", "round_official", "turn", "turn_official")
 
@@ -57,11 +52,11 @@ _NONE: _Reasons = MappingProxyType({})
 
 
 class _Slot(NamedTuple):
-    """A session of a haystack as the file has it."""
+    """A session of a haystack as the file has it, with None for a turn that cannot be used."""
 
     session_id: str
     date: Any
-    turns: Sequence[Mapping[str, Any]]
+    turns: Sequence[Mapping[str, Any] | None]
 
 
 def stream(
@@ -76,7 +71,7 @@ def stream(
     """
     path = _only_file(folder)
     with not_too_deep(str(path)):
-        yield from uncollected(pieces_of(_instances(path), name, duplicates, left_out, asked))
+        yield from uncollected(pieces_of(members(path), name, duplicates, left_out, asked))
 
 
 def gold(folder: Path, name: str) -> Iterator[Gold]:
@@ -89,7 +84,7 @@ def gold(folder: Path, name: str) -> Iterator[Gold]:
     number = 0
     path = _only_file(folder)
     with not_too_deep(str(path)):
-        for number, instance in enumerate(_instances(path), start=1):
+        for number, instance in enumerate(members(path), start=1):
             reason = _fault(instance)
             if not reason and not isinstance(instance.get("answer"), str | int | float):
                 reason = f"it has {instance.get('answer')!r:.60} as 'answer': it must be a text"
@@ -99,7 +94,7 @@ def gold(folder: Path, name: str) -> Iterator[Gold]:
             kind = _kind(instance)
             yield Gold(
                 instance["question_id"], kind, instance["question"],
-                minute(instance["question_date"], _DATE), str(instance["answer"]),
+                _other_date(instance["question_date"]), str(instance["answer"]),
                 abstains=kind == _ABSTENTION,
             )  # fmt: skip
     check_skipped(unusable, number, name)
@@ -145,7 +140,9 @@ def pieces_of(
 
     - A session id that stands twice in a haystack (13 haystacks of S-cleaned) is read at its first
       or at its last place, as `duplicates` says; the other is skipped.
-    - A session without turns is skipped.
+    - A session without turns is skipped, and so is a turn of another role (system, tool) or whose
+      content is no text; the others keep their positions. If it has the answer, its question has a
+      fault and no gold.
     - A date that cannot be read becomes '', with an entry in `skipped`.
     - A question whose answer sessions are not all there has no gold at any level, and a fault: what
       is left of its evidence may not answer it. One that names none has a fault and the gold of the
@@ -190,78 +187,16 @@ def pieces_of(
         item, reason = unusable[0]
         raise MemreproError(
             f"{name}: none of {number} questions can be used, the first is {item!r}: {reason}; "
-            "the file is not LongMemEval's or is damaged: delete it and fetch it anew"
+            f"the file is not LongMemEval's or is damaged: fetch it anew, or repair it if it is "
+            "your own"
         )
-
-
-def _instances(path: Path) -> Iterator[Any]:
-    """The members of a file's list, each as soon as it is read.
-
-    Raises:
-        MemreproError: if it is not a list, not whole JSON, or nests too deep.
-    """
-    done = 0
-    with path.open("rb") as file:
-        try:
-            for part in _parts(file, path):
-                for instance in _parsed(part):
-                    done += 1
-                    yield instance
-        except ValueError as error:
-            fault = error.msg if isinstance(error, json.JSONDecodeError) else error
-            raise MemreproError(
-                f"{path} is not whole JSON: {fault} after {done} whole instances, "
-                f"not behind byte {file.tell()} of {path.stat().st_size}; it is truncated or "
-                "damaged: delete it and run the same command again to fetch it anew"
-            ) from error
-
-
-def _parts(file: BinaryIO, path: Path) -> Iterator[memoryview]:
-    """The file's list as lists of one member each, or of several where they begin otherwise.
-
-    It is cut before each object that begins as the first does, which nothing within a text can, as
-    the quotes there are escaped. The commas become brackets in place: to copy a part takes a third
-    as long as to parse it.
-    """
-    held = bytearray(file.read(_CHUNK))
-    if (first := bytes(held.lstrip()[:1])) not in (b"[", b""):
-        raise MemreproError(
-            f"{path} begins with {first.decode(errors='replace')!r}: LongMemEval's files hold a "
-            "list of instances; delete it and fetch it anew"
-        )
-    begins = _BEGINS.match(held)
-    opening = begins[1] if begins else b'{"question_id":'
-    searched = begins.end() if begins else 0
-    more = bytes(held)
-    while more:
-        while (cut := held.find(opening, searched)) > 0:
-            comma = held.rfind(b",", 0, cut)
-            if held[comma + 1 : cut].strip():
-                raise ValueError("a comma is missing")
-            held[comma] = ord("]")
-            with memoryview(held)[: comma + 1] as part:
-                yield part
-            del held[: cut - 1]
-            held[0] = ord("[")
-            searched = len(opening)
-        searched = max(searched, len(held) - len(opening))
-        held += (more := file.read(_CHUNK))
-    yield memoryview(held)
-
-
-def _parsed(data: memoryview) -> Any:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        # It refuses half a surrogate pair, which the standard library does not.
-        return whole_texts(json.loads(bytes(data).decode()), "an instance")
 
 
 def _piece(instance: Mapping[str, Any], duplicates: str, asked: str) -> Piece:
     """The memory of an instance that follows the schema, its query, and the gold by level."""
     question_id = instance["question_id"]
     skipped: Skipped = []
-    slots = _slots(instance, duplicates, skipped)
+    slots, lost_turn = _slots(instance, duplicates, skipped)
     sessions = tuple(_session(slot) for slot in slots)
     of_question = f"of question {question_id!r}"
     times = tuple(
@@ -274,7 +209,8 @@ def _piece(instance: Mapping[str, Any], duplicates: str, asked: str) -> Piece:
     kind = _kind(instance)
     query = Query(question_id, question_id, instance["question"], at, kind)
     answers = list(dict.fromkeys(instance["answer_session_ids"]))
-    fault = _answers_fault(instance, answers, {slot.session_id for slot in slots}, kind)
+    held = {slot.session_id for slot in slots}
+    fault = _answers_fault(instance, answers, held, kind) or lost_turn
     gold = {"session": answers, **_flagged(slots, sessions)}
     lost = bool(fault and answers)
     qrels: dict[str, dict[str, Parts]] = {
@@ -287,14 +223,22 @@ def _piece(instance: Mapping[str, Any], duplicates: str, asked: str) -> Piece:
     return Piece(memory, (query,), qrels, faults, tuple(skipped), types)
 
 
-def _slots(instance: Mapping[str, Any], duplicates: str, skipped: Skipped) -> list[_Slot]:
-    """The sessions to read, in the haystack's order; what is left out is added to `skipped`."""
+def _slots(
+    instance: Mapping[str, Any], duplicates: str, skipped: Skipped
+) -> tuple[list[_Slot], str]:
+    """The sessions to read, in the haystack's order, and the fault of a turn of evidence, or ''.
+
+    What is left out is added to `skipped`.
+    """
     of_question = f"of question {instance['question_id']!r}"
     columns = (instance[key] for key in _HAYSTACK)
     kept: dict[str, _Slot] = {}
+    lost = ""
     for slot in map(_Slot._make, zip(*columns, strict=True)):
         item = f"session {slot.session_id!r} {of_question}"
-        if not slot.turns:
+        faults = {n: fault for n, turn in enumerate(slot.turns) if (fault := _turn_fault(turn))}
+        skipped += [(f"turn {n + 1} of {item}", fault) for n, fault in faults.items()]
+        if len(faults) == len(slot.turns):
             skipped.append((item, "it has no turns"))
             continue
         if other := kept.get(slot.session_id):
@@ -305,14 +249,26 @@ def _slots(instance: Mapping[str, Any], duplicates: str, skipped: Skipped) -> li
             if duplicates == "first":
                 continue
             del kept[slot.session_id]  # so that it takes its last place
+        if faults:
+            if of_answer := [n for n in faults if _has_answer(slot.turns[n])]:
+                place = f"turn {of_answer[0] + 1} of its session {slot.session_id!r}"
+                lost = f"{place} has the answer and cannot be used"
+            usable = [None if n in faults else turn for n, turn in enumerate(slot.turns)]
+            slot = slot._replace(turns=usable)
         kept[slot.session_id] = slot
-    return list(kept.values())
+    return list(kept.values()), lost
+
+
+def _has_answer(turn: Any) -> bool:
+    return isinstance(turn, Mapping) and bool(turn.get("has_answer"))
 
 
 def _session(slot: _Slot) -> Session:
     session_id, rounds = slot.session_id, list[Round]()
     turns: list[Turn] = []
     for position, turn in enumerate(slot.turns, start=1):
+        if turn is None:
+            continue
         role = turn["role"]
         if role == "user" and turns:
             rounds.append(Round(turns[0].turn_id, tuple(turns)))
@@ -327,7 +283,7 @@ def _flagged(slots: Sequence[_Slot], sessions: Sequence[Session]) -> dict[str, l
     # Dicts as ordered sets: a session or round with two flagged turns is one doc.
     found: dict[str, dict[str, None]] = {level: {} for level in _FLAGGED}
     for slot, session in zip(slots, sessions, strict=True):
-        flags = [turn.get("has_answer") for turn in slot.turns]
+        flags = [turn.get("has_answer") for turn in slot.turns if turn]
         if not any(flags):
             continue
         flagged = iter(flags)
@@ -357,13 +313,20 @@ def _answers_fault(
 
 
 def _minute(date: Any, item: str, skipped: Skipped) -> str:
-    """`2023/05/30 (Tue) 23:40` as `2023-05-30T23:40`; that the weekday is right is not checked."""
+    """`2023/05/30 (Tue) 23:40` as `2023-05-30T23:40`; that the weekday is right is not checked.
+
+    A file of this form that others made may have ISO 8601.
+    """
     usual = _USUAL_DATE.fullmatch(date) if isinstance(date, str) else None
-    at = minute("{}-{}-{}T{}".format(*usual.groups())) if usual else minute(date, _DATE)
+    at = minute("{}-{}-{}T{}".format(*usual.groups())) if usual else _other_date(date)
     if not at:
         reason = f"left out: {date!r:.60} is not written like '2023/05/30 (Tue) 23:40'"
         skipped.append((item, reason))
     return at
+
+
+def _other_date(date: Any) -> str:
+    return minute(date, _DATE) or minute(date)
 
 
 def _name(instance: Any, number: int) -> str:
@@ -389,22 +352,23 @@ def _fault(instance: Any) -> str:
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{length} {key}" for key, length in lengths.items())
         return f"it has {found}: each session needs one date and one id"
-    if not any(instance["haystack_sessions"]):
-        return "none of its sessions has a turn"
+    if all(_turn_fault(turn) for turns in instance["haystack_sessions"] for turn in turns):
+        return "none of its sessions has a turn that can be used"
     for session_id, _, turns in zip(*(instance[key] for key in _HAYSTACK), strict=True):
         for position, turn in enumerate(turns, start=1):
-            if fault := _turn_fault(turn):
-                return f"turn {position} of its session {session_id!r} {fault}"
+            flag = turn.get("has_answer") if isinstance(turn, dict) else None
+            if not isinstance(flag, _FLAG):
+                place = f"turn {position} of its session {session_id!r}"
+                return f"{place} has {flag!r:.60} as 'has_answer': it is true or false"
     return ""
 
 
 def _turn_fault(turn: Any) -> str:
+    """What keeps a turn from being used, or '' if nothing does."""
     if not isinstance(turn, dict):
         return f"is a {type(turn).__name__}: a turn is a JSON object"
     if turn.get("role") not in _ROLES:
-        return f"has the role {turn.get('role')!r}: a role is {' or '.join(map(repr, _ROLES))}"
+        return f"has the role {turn.get('role')!r:.60}: a role is {' or '.join(map(repr, _ROLES))}"
     if not isinstance(turn.get("content"), str):
         return "has no text as its 'content'"
-    if not isinstance(turn.get("has_answer"), _FLAG):
-        return f"has {turn['has_answer']!r:.60} as 'has_answer': it is true or false"
     return ""

@@ -31,10 +31,11 @@ from memrepro.core.memory import Memory, Piece, Query, Round, Turn
 from memrepro.data import personamem_questions
 from memrepro.data.fetch import fetch_all
 from memrepro.data.gold import Gold
-from memrepro.data.reading import Skipped, check_skipped, damaged, whole_texts
+from memrepro.data.reading import Skipped, check_skipped, damaged
 from memrepro.data.registry import registration
 from memrepro.errors import MemreproError, cut
 from memrepro.files import atomic
+from memrepro.files.given import numbered_json_lines
 from memrepro.text.lengths import count_tokens
 
 _log = logging.getLogger(__name__)
@@ -365,10 +366,10 @@ def _rounds(turns: list[_Said]) -> list[tuple[str, Round]]:
 def _contexts(path: Path) -> dict[str, list[_Said]]:
     """The turns of each shared context: one object a line, with the context's id as its key."""
     contexts: dict[str, list[_Said]] = {}
-    for number, line in atomic.numbered_json_lines(path):
+    for number, line in numbered_json_lines(path):
         if not isinstance(line, dict):
             raise damaged(f"{path}: line {number} is a {type(line).__name__} and no object")
-        for context_id, turns in whole_texts(line, f"{path}: line {number}").items():
+        for context_id, turns in line.items():
             if context_id in contexts:
                 raise damaged(f"{path}: context {context_id!r} stands twice in it")
             if not isinstance(turns, list):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from memrepro.errors import MemreproError
-from memrepro.files import atomic
+from memrepro.files import given
 
 SHARE = 0.01
 COUNT = 5
@@ -26,7 +26,8 @@ Skipped = list[tuple[str, str]]
 def damaged(said: str) -> MemreproError:
     """The error for a file whose structure is broken."""
     return MemreproError(
-        f"{said}; the file is not of this edition or is damaged: delete it and fetch it anew"
+        f"{said}; the file is not of this edition or is damaged: fetch it anew, or repair it if it "
+        "is your own"
     )
 
 
@@ -50,17 +51,11 @@ def check_skipped(skipped: Sequence[tuple[str, str]], total: int, where: str) ->
 
 
 def json_list(path: Path) -> list[Any]:
-    """The list that a JSON file holds, its texts as `whole_texts` has them."""
-    value = whole_texts(atomic.read_json(path), str(path))
+    """The list that a JSON file holds."""
+    value = given.read_json(path)
     if not isinstance(value, list):
         raise damaged(f"{path} is a {type(value).__name__}, no list")
     return value
-
-
-def whole_texts(value: Any, item: str) -> Any:
-    """A JSON value with '?' for half a surrogate pair, which UTF-8 cannot hold (as yajl has it)."""
-    with not_too_deep(item):
-        return _whole(value)
 
 
 @contextmanager
@@ -91,21 +86,6 @@ def uncollected(items: Iterator[T]) -> Iterator[T]:
         yield item
 
 
-def whole_text(text: str) -> str:
-    """The same of one text."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, str):
-        return whole_text(value)
-    if isinstance(value, list):
-        return [_whole(one) for one in value]
-    if isinstance(value, dict):
-        return {_whole(key): _whole(one) for key, one in value.items()}
-    return value
-
-
 def value_of(value: Any, key: str, kind: type, item: str) -> Any:
     """What an object of a file holds under a key, which must be there and of that kind."""
     if not isinstance(value, dict) or key not in value:
@@ -118,9 +98,9 @@ def value_of(value: Any, key: str, kind: type, item: str) -> Any:
 
 
 def minute(said: Any, form: str = "") -> str:
-    """A date of the data as ISO 8601 to the minute, or '' if it is not in that form (ISO 8601)."""
+    """A date of a form (ISO 8601) as ISO 8601 to the minute, as its clock had it; '' if of none."""
     try:
         date = datetime.strptime(said, form) if form else datetime.fromisoformat(said)
-        return date.isoformat(timespec="minutes")
+        return date.replace(tzinfo=None).isoformat(timespec="minutes")
     except (TypeError, ValueError):
         return ""

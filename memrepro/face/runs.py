@@ -18,7 +18,8 @@ from memrepro.face.conversations import Conversations
 from memrepro.face.defaults import excluded_kinds
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.outside.runs import Docs, Row, check_rows, docs_of
+from memrepro.outside.forms import Row
+from memrepro.outside.runs import Docs, check_rows, docs_of
 from memrepro.study.evaluation import Gold, each_protocol, read_gold
 from memrepro.study.groups import groups_of_questions
 from memrepro.study.plan import Plan, Protocol

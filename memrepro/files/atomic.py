@@ -11,9 +11,10 @@ import hashlib
 import json
 import os
 import re
-import tempfile
+import secrets
+import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -31,9 +32,17 @@ if TYPE_CHECKING:
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROWS = 1 << 13
 _DEEPEST = 100  # levels of a YAML file
-# A cell that a spreadsheet runs; a sign before a number, a blank or nothing is none.
-_FORMULA_STARTS = frozenset("'=@\t\r+-")
-_FORMULA = re.compile(r"'*(?:[=@\t\r]|[+-](?![\d.\s]|$))")
+_LONGEST = 60  # characters of a name that a temporary file keeps
+# A cell that a spreadsheet runs begins so, in wide letters too; a lone sign and a plain number do
+# not run, nor do numbers in the forms that tables show, which are no formula as a whole:
+# "+0.1 [+0.0, +0.2], won 5", "-0.1 / 0.0 / +0.1 (9)", "+0.1 → -0.1", "-0.1 (LoCoMo rounds)".
+_FORMULA_STARTS = frozenset("'=@\t\r\n+-＝＠＋－")
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_HARMLESS = re.compile(
+    rf"[+-]|{_NUMBER}(?: \[{_NUMBER}, {_NUMBER}\](?:, [\w ,]+)?|(?: / {_NUMBER})+ \(\d+\)"
+    rf"|(?: → {_NUMBER})+| \([\w ,.-]+\))?",
+    re.ASCII,
+)
 
 
 def root() -> Path:
@@ -56,9 +65,34 @@ def _root_above(here: Path) -> Path:
     )
 
 
+def remedy(path: Path) -> str:
+    """What to do about a file that is missing or damaged: the command that makes it, if one does.
+
+    Anything else may be the user's only copy, and nothing is said against it.
+    """
+    try:
+        parts = path.resolve().relative_to(root()).parts
+        if parts[:2] in (("data", "raw"), ("data", "prepared")):
+            known = yaml.load((root() / "params.yaml").read_bytes(), _Loader)["datasets"]
+            profile = known[parts[2]]["profile"]
+        elif parts[0] == "results" and parts[2] == "latency":
+            return f"`git restore {'/'.join(parts)}` brings back what was measured"
+        elif parts[0] == "results":
+            profile = parts[1]
+        elif parts[:2] in (("data", "vectors"), ("data", "metrics")):
+            profile = parts[2].removesuffix(".parquet")
+        else:
+            raise KeyError
+    except (MemreproError, ValueError, KeyError, IndexError, TypeError, OSError, RuntimeError):
+        return "repair it, or name another file" if path.exists() else "name a file that is there"
+    return f"`make repro PROFILE={profile}` makes it anew"
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary path beside `path` that becomes `path` if the block ends well.
+
+    Who may read it is as it was, or, of a new file, as the process's umask has it.
 
     Raises:
         MemreproError: if the folder is read-only or the disk is full; `path` is as it was.
@@ -66,11 +100,12 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        os.close(handle)
-        temporary = Path(name)
+        part = path.with_name(f".{path.name[:_LONGEST]}.{secrets.token_hex(4)}.part")
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        temporary = part
+        with suppress(FileNotFoundError):
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         yield temporary
-        temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:
         raise MemreproError(why_not_written(path, error)) from error
@@ -125,12 +160,18 @@ def _where_formula(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.Data
         texts = frame.iloc[:, place].tolist()
         if _FORMULA_STARTS.isdisjoint({text[:1] for text in texts if isinstance(text, str)}):
             continue  # most columns: no need to look at each text
-        found = [isinstance(text, str) and bool(_FORMULA.match(text)) for text in texts]
+        found = [isinstance(text, str) and _is_formula(text) for text in texts]
         if any(found):
             frame = frame.copy(deep=False)
             pairs = zip(texts, found, strict=True)
             frame.isetitem(place, [change(text) if one else text for text, one in pairs])
     return frame
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a spreadsheet may run a text, or would if the apostrophes before it were fewer."""
+    bare = text.lstrip("'")
+    return bare[:1] in _FORMULA_STARTS and bool(bare) and not _HARMLESS.fullmatch(bare)
 
 
 class TableWriter:
@@ -204,36 +245,14 @@ def read_json(path: Path) -> Any:
     except json.JSONDecodeError as error:
         raise MemreproError(
             f"{path} is not valid JSON: {error.msg} at line {error.lineno} column {error.colno} "
-            f"of {path.stat().st_size} bytes; it is truncated or damaged: delete it and run the "
-            "same command again to fetch it anew"
+            f"of {path.stat().st_size} bytes; it is truncated or damaged: {remedy(path)}"
         ) from error
     except UnicodeDecodeError as error:
-        raise MemreproError(f"{path} is not UTF-8 text: {error.reason}; fetch it anew") from error
+        raise MemreproError(f"{path} is not UTF-8 text: {error.reason}; {remedy(path)}") from error
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, deep brackets
         raise MemreproError(
-            f"{path} holds no JSON that can be read ({error}); fetch it anew"
+            f"{path} holds no JSON that can be read ({error}): {remedy(path)}"
         ) from error
-
-
-def numbered_json_lines(path: Path) -> list[tuple[int, Any]]:
-    """The values of a file with one JSON value a line, each with its line's number, from 1.
-
-    Raises:
-        MemreproError: if it is missing or a line is not whole JSON (with the line); blank lines are
-            passed over.
-    """
-    values = []
-    # Split as bytes: text would also break at the line separators that a JSON string may hold.
-    for number, line in enumerate(_existing(path).read_bytes().split(b"\n"), start=1):
-        try:
-            if line.strip():
-                values.append((number, json.loads(line)))
-        except (ValueError, RecursionError) as error:
-            raise MemreproError(
-                f"{path} is not valid JSON at line {number} ({error}); it is truncated or damaged: "
-                "delete it and run the same command again to fetch it anew"
-            ) from error
-    return values
 
 
 def read_yaml(path: Path) -> Any:
@@ -315,9 +334,7 @@ def open_table(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def _unreadable(path: Path, error: Exception) -> MemreproError:
-    return MemreproError(
-        f"{path} cannot be read as a table ({error}); delete it and run `dvc repro` again"
-    )
+    return MemreproError(f"{path} cannot be read as a table ({error}): {remedy(path)}")
 
 
 def sha256(path: Path) -> str:
@@ -338,5 +355,5 @@ def _existing(path: Path) -> Path:
             f"{path} cannot be read ({error.strerror}): check its folder"
         ) from error
     if not there:
-        raise MemreproError(f"{path} is missing: run `make repro` (or `dvc repro`), which makes it")
+        raise MemreproError(f"{path} is missing: {remedy(path)}")
     return path

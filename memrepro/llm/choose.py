@@ -8,13 +8,15 @@ from typing import Any
 
 from memrepro.cluster.workers import address
 from memrepro.errors import MemreproError
+from memrepro.files.checked import checked
 from memrepro.llm.endpoint import Endpoint
 from memrepro.llm.model import Backend, LanguageModel, ModelIdentity
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
+from memrepro.llm.request import Request
 from memrepro.llm.shared_out import SharedOut
 
-_ENDPOINT = {f.name for f in fields(Endpoint) if f.init} - {"identity"}
+_ENDPOINT = {f.name for f in fields(Endpoint) if f.init} - {"identity", "request"}
 _PLACES = ({"folder"}, {"wheel"}, {"repository", "commit"})
 _TRANSFORMERS = {"device", "dtype", "batch_size"}.union(*_PLACES)
 
@@ -22,15 +24,16 @@ _TRANSFORMERS = {"device", "dtype", "batch_size"}.union(*_PLACES)
 def identity(name: str, entry: Mapping[str, Any]) -> ModelIdentity:
     """Whose answers an entry asks for; the whole entry is checked.
 
-    An entry has a `model`, a `revision`, `live` (false without it), and at most one of `endpoint`
-    (the settings of `endpoint.Endpoint`) and `transformers` (a `folder`, a `wheel` of
+    An entry has a `model`, a `revision`, `live` (false without it), `request` where an endpoint's
+    model takes other fields than the usual (`request.Request`), and at most one of `endpoint` (the
+    settings of `endpoint.Endpoint`) and `transformers` (a `folder`, a `wheel` of
     `wheels.WHEELS`, or a hub's `repository` and `commit`, and the settings of
     `in_process.InProcess`). With neither of the two it can only be replayed.
 
     Raises:
         MemreproError: naming the first key that is missing, unknown or too much.
     """
-    known = {"model", "revision", "endpoint", "transformers", "live"}
+    known = {"model", "revision", "request", "endpoint", "transformers", "live"}
     _only(name, entry, known)
     for key in ("model", "revision"):
         if not isinstance(entry.get(key), str) or not entry[key]:
@@ -44,6 +47,10 @@ def identity(name: str, entry: Mapping[str, Any]) -> ModelIdentity:
         if "url" not in entry["endpoint"]:
             raise MemreproError(f"language model {name}.endpoint lacks the key 'url'")
     if "transformers" in entry:
+        if "request" in entry:
+            raise MemreproError(
+                f"language model {name} has transformers and a request, which is of an endpoint"
+            )
         own = entry["transformers"]
         _only(f"{name}.transformers", own, _TRANSFORMERS)
         if set(own) & set().union(*_PLACES) not in _PLACES:
@@ -51,7 +58,11 @@ def identity(name: str, entry: Mapping[str, Any]) -> ModelIdentity:
                 f"language model {name}.transformers must name a folder, a wheel, or a repository "
                 "and a commit"
             )
-    return ModelIdentity(entry["model"], entry["revision"])
+    return _request(name, entry).asked_of(ModelIdentity(entry["model"], entry["revision"]))
+
+
+def _request(name: str, entry: Mapping[str, Any]) -> Request:
+    return checked(Request, f"language model {name}.request", entry.get("request", {}))
 
 
 def backend(name: str, entry: Mapping[str, Any]) -> Backend:
@@ -62,7 +73,7 @@ def backend(name: str, entry: Mapping[str, Any]) -> Backend:
     """
     asked = identity(name, entry)
     if "endpoint" in entry:
-        return Endpoint(identity=asked, **entry["endpoint"])
+        return Endpoint(identity=asked, request=_request(name, entry), **entry["endpoint"])
     if "transformers" not in entry:
         raise MemreproError(
             f"language model {name} has neither endpoint nor transformers: it can only be replayed"

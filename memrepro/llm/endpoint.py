@@ -10,35 +10,33 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 import tenacity
 
 from memrepro.errors import MemreproError
-from memrepro.llm.completions import Broken, said_of, seconds_to_wait, to_answer
-from memrepro.llm.model import (
-    OVER_LIMIT,
-    REFUSED,
-    Answer,
-    ModelIdentity,
-    Prompt,
-    Tokens,
-    prompt_key,
+from memrepro.llm.completions import Broken, Erred, error_of, holds, seconds_to_wait, to_answer
+from memrepro.llm.exchange import (
+    Reply,
+    Unbounded,
+    key_of,
+    open_client,
+    post,
+    proxy_of,
+    without_key,
 )
-from memrepro.llm.pace import Budget, Pace, most_tokens
+from memrepro.llm.model import REFUSED, Answer, ModelIdentity, Prompt, Tokens, prompt_key
+from memrepro.llm.pace import Budget, Pace
 from memrepro.llm.prices import Price, read_prices
+from memrepro.llm.request import Request
 
-# Statuses that a later try may not meet.
-_PASSING = {408, 409, 425, 429, 500, 502, 503, 504, 529}
-# Codes of a 400 that are the prompt's own fault: recorded, since asking again changes nothing.
-_OF_THE_PROMPT = {"context_length_exceeded", "content_filter", "content_policy_violation"}
+# Statuses that a later try may not meet; those from 520 on are Cloudflare's.
+_PASSING = {408, 409, 425, 429, 500, 502, 503, 504, *range(520, 525), 529}
 _LONGEST_WAIT = 600.0  # seconds; an endpoint that asks for more is given up for now
 _LONGEST_PAUSE = 60.0
 _IN_A_ROW = 3  # so many prompts without an answer, one after the other, end the work
-
-_BEARER = "Bearer "
 
 _log = logging.getLogger(__name__)
 
@@ -61,8 +59,8 @@ class Endpoint:
 
     A try that met a timeout, a broken connection, a malformed answer or a status such as 429 or
     503 is made again, after a pause that doubles, with jitter; `Retry-After` holds all requests
-    back. A prompt that the endpoint refuses by a code of its own (too long, filtered) gets an
-    answer with that finish reason. Where a prompt stays without an answer the others go on, until
+    back. A prompt that the endpoint refuses for what it is (too long, filtered) gets an answer with
+    that finish reason. Where a prompt stays without an answer the others go on, until
     three in a row have none; a refused key or an unknown model ends the work at once. Either way
     what was answered is kept, and the error comes last.
 
@@ -73,13 +71,15 @@ class Endpoint:
         concurrency: requests at once.
         requests_per_minute: tries count too; None for no limit.
         token_budget: prompt and answer tokens that this object may spend; None for no limit. A
-            request goes only if the most that it can take is left (`pace.most_tokens`); one whose
+            request goes only if the most that it can take is left (`Request.most`); one whose
             answer was lost on the way counts as that much.
         money_budget: likewise in money, at the model's price in `prices`; None for no limit.
         prices: a file of prices (`prices.read_prices`), where there is a budget in money.
         tries: of one prompt.
         timeout: seconds without a byte after which a try has failed.
+        longest: seconds after which it has failed whatever comes.
         pause: seconds before the second try.
+        request: the fields that the model takes; they are part of the identity.
 
     Raises:
         MemreproError: naming the first setting that is wrong.
@@ -95,7 +95,9 @@ class Endpoint:
     prices: str | None = None
     tries: int = 6
     timeout: float = 120.0
+    longest: float = 1200.0
     pause: float = 1.0
+    request: Request = field(default_factory=Request)
     budget: Budget = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -110,13 +112,13 @@ class Endpoint:
                 "query: the key comes from the environment variable that key_variable names"
             )
         self.url = self.url.rstrip("/")
-        for name, least in (("concurrency", 1), ("tries", 1), ("timeout", 0), ("pause", 0)):
+        for name, least in (("concurrency", 1), ("tries", 1), ("pause", 0)):
             if getattr(self, name) < least:
                 raise MemreproError(
                     f"endpoint {self.url}: {name} is {getattr(self, name)}: it must be at least "
                     f"{least}"
                 )
-        for name in ("requests_per_minute", "token_budget", "money_budget"):
+        for name in ("timeout", "longest", "requests_per_minute", "token_budget", "money_budget"):
             if (limit := getattr(self, name)) is not None and limit <= 0:
                 raise MemreproError(
                     f"endpoint {self.url}: {name} is {limit}: it must be above 0, or absent"
@@ -153,13 +155,14 @@ class Endpoint:
                 following = next(upcoming, None)
                 while running or following is not None:
                     while following is not None and len(running) < self.concurrency:
-                        if not self.budget.take(most_tokens(following)):
+                        if not self.budget.take(self.request.most(following)):
                             break
                         running[pool.submit(self._ask, client, following, stop)] = following
                         following = next(upcoming, None)
                     if following is not None and not running:
                         # Nothing in flight can give tokens back.
-                        ending, following = self.budget.used_up(most_tokens(following)), None
+                        most = self.request.most(following)
+                        ending, following = self.budget.used_up(most), None
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         prompt = running.pop(future)
                         try:
@@ -184,11 +187,8 @@ class Endpoint:
             raise MemreproError(self._why(ending, failed))
 
     def _client(self) -> httpx.Client:
-        headers = {}
-        if self.key_variable is not None:
-            headers["Authorization"] = f"{_BEARER}{self._key(self.key_variable)}"
-        limits = httpx.Limits(max_connections=self.concurrency)
-        return httpx.Client(headers=headers, timeout=self.timeout, limits=limits)
+        key = self._key(self.key_variable) if self.key_variable is not None else ""
+        return open_client(self.url, key, self.concurrency, self.timeout)
 
     def _key(self, variable: str) -> str:
         key = os.environ.get(variable, "").strip()
@@ -202,7 +202,7 @@ class Endpoint:
 
     def _ask(self, client: httpx.Client, prompt: Prompt, stop: threading.Event) -> Answer:
         """One prompt, tried as often as it takes; its tokens were set aside before."""
-        aside, used = most_tokens(prompt), Tokens()
+        aside, used = self.request.most(prompt), Tokens()
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self.tries) | tenacity.stop_when_event_set(stop),
             wait=tenacity.wait_exponential_jitter(
@@ -237,83 +237,80 @@ class Endpoint:
                 "a prompt has options, and an endpoint does not say how likely each is: use a "
                 "model in process, or ask for the choice as text"
             )
-        parameters = asdict(prompt.parameters)
-        body = {
-            "model": self.identity.model,
-            "messages": [asdict(message) for message in prompt.messages],
-            "temperature": parameters["temperature"],
-            "max_tokens": parameters["maximum_tokens"],
-            "seed": parameters["seed"],
-        }
-        if parameters["stop"]:
-            body["stop"] = parameters["stop"]
+        body = self.request.body(self.identity.model, prompt)
         began = time.perf_counter()
         try:
-            response = client.post(f"{self.url}/chat/completions", json=body)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            reply = post(client, f"{self.url}/chat/completions", body, self.longest)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError) as error:
             raise _Passing(f"no connection: {self._shown(client, error)}") from None
         except httpx.RequestError as error:
             self._charge(prompt)
             raise _Passing(f"{type(error).__name__}: {self._shown(client, error)}") from None
-        seconds = time.perf_counter() - began
-        if response.status_code != 200:
-            return self._not_answered(client, response, seconds)
+        except Unbounded as error:
+            self._charge(prompt)
+            raise _Passing(self._shown(client, error)) from None
+        seconds, most = time.perf_counter() - began, self.request.most_answered(prompt)
         try:
-            answer = to_answer(response.content, self.identity, seconds)
+            if reply.status != 200:
+                raise error_of(reply.status, reply.body)
+            answer = to_answer(reply.body, self.identity, seconds, most)
+        except Erred as error:
+            answer = self._not_answered(client, reply, error, seconds)
         except Broken as error:
             self._charge(prompt)
             raise _Passing(f"a malformed answer: {self._shown(client, error)}") from None
-        key = _key_of(client)
-        if key and (key in response.text or key in answer.text):
+        if reply.status == 200 and (key := key_of(client)) and holds(reply.body, key):
             raise _Failed("the answer holds the API key, so it was not recorded")
-        if answer.tokens.answer > prompt.parameters.maximum_tokens:
-            return replace(answer, finish_reason=OVER_LIMIT + answer.finish_reason)
         return answer
 
     def _charge(self, prompt: Prompt) -> None:
         """Count a try whose answer was lost at the most that it can have taken."""
-        most = most_tokens(prompt)
+        most = self.request.most(prompt)
         if not self.budget.take(most):
             raise _Stop(self.budget.used_up(most))
         self.budget.settle(most, most)
 
     def _not_answered(
-        self, client: httpx.Client, response: httpx.Response, seconds: float
+        self, client: httpx.Client, reply: Reply, error: Erred, seconds: float
     ) -> Answer:
-        status = response.status_code
-        code, said = said_of(response.content)
+        status = error.status
         why = f"status {status}"
-        if said:
-            why += f" ({self._shown(client, said)})"
+        if error.said:
+            why += f" ({self._shown(client, error.said)})"
         if status in {401, 403}:
             # What it said is not shown: it may hold part of the key.
             named = (
                 f"the key in {self.key_variable}" if self.key_variable else "requests with no key"
             )
             raise _Stop(f"it does not accept {named} (status {status})")
-        if status == 404 or status < 400 or code == "insufficient_quota":
+        if (
+            status == 404
+            or status < 200
+            or 300 <= status < 400
+            or "insufficient_quota" in error.names
+        ):
             raise _Stop(f"{why}; asked for the model {self.identity.model!r}")
+        if error.names & {"unsupported_parameter", "unsupported_value"}:
+            raise _Stop(f"{why}; say in `request` of its entry what it takes (docs/llm.md)")
         if status in _PASSING:
-            pause = seconds_to_wait(response.headers.get("Retry-After"))
+            pause = seconds_to_wait(reply.headers.get("Retry-After"))
             if pause > _LONGEST_WAIT:
                 raise _Stop(f"{why}; it asks to wait for {pause:.0f} s")
             self._pace.hold(pause)
             raise _Passing(why)
-        if code in _OF_THE_PROMPT:
+        if refusal := error.refusal:
             identity = self.identity
-            return Answer(
-                "", None, None, seconds, identity.model, identity.revision, REFUSED + code, ""
-            )
-        raise _Failed(why)
+            return Answer("", None, None, seconds, identity.model, identity.revision, refusal, "")
+        raise (_Passing if status < 300 else _Failed)(why)
 
     def _shown(self, client: httpx.Client, what: object) -> str:
         """A foreign text for an error or a log: one line, short, without the key."""
-        key, text = _key_of(client), str(what)
-        text = text.replace(key, f"<{self.key_variable}>") if key else text
+        text = without_key(str(what), key_of(client), self.key_variable)
         return ascii(" ".join(text.split()))[1:-1][:200]
 
     def _why(self, ending: str, failed: list[tuple[Prompt, str]]) -> str:
-        parts = [f"endpoint {self.url}, model {self.identity.model!r}"]
+        way = f" by way of the proxy {proxy}" if (proxy := proxy_of(self.url)) else ""
+        parts = [f"endpoint {self.url}{way}, model {self.identity.model!r}"]
         if ending:
             parts.append(ending)
         if failed:
@@ -322,8 +319,3 @@ class Endpoint:
             parts.append(f"{len(failed)} prompts have no answer, first {key}… ({reason})")
         parts.append("what was answered is kept; run the same command again to go on")
         return ": ".join(parts[:2]) + "".join(f"; {part}" for part in parts[2:])
-
-
-def _key_of(client: httpx.Client) -> str:
-    """The key that a client sends; '' for none."""
-    return str(client.headers.get("Authorization", "")).removeprefix(_BEARER)

@@ -162,7 +162,7 @@ class Answer:
     """What a model said.
 
     Attributes:
-        text: the answer; '' where the prompt was refused.
+        text: as it came; '' where the prompt was refused. What counts of it is `said`.
         prompt_tokens: as the model counts them, or None where it did not say.
         answer_tokens: likewise, the token that ends the answer included.
         seconds: from sending to having it, without earlier tries; in a batch, its share.
@@ -185,6 +185,14 @@ class Answer:
     finish_reason: str
     maker: str
     scores: tuple[float, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """The text without a model's reasoning, which ends with `</think>` where it is shown."""
+        _, ended, after = self.text.rpartition("</think>")
+        if ended:
+            return after.lstrip()
+        return "" if self.text.lstrip().startswith("<think>") else self.text
 
     @property
     def identity(self) -> ModelIdentity:

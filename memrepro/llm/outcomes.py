@@ -26,8 +26,10 @@ OUTCOMES = (
     "refused",  # the prompt, by the server or its filter; `Answer.finish_reason` says why
     "ended otherwise",  # the server gives a reason that is none of the protocol's
 )
-# Some servers do not say why an answer ended.
-_ENDED = {"stop", ""}
+# The reasons of the protocol, and what servers of other makers say in their place, in lower case.
+_ENDED = {"", "stop", "eos", "eos_token", "end_turn", "stop_sequence", "complete"}
+_CUT = {"length", "max_tokens", "model_length"}
+_FILTERED = {"content_filter", "safety", "recitation", "prohibited_content", "refusal"}
 _FIRST = 200  # characters in which an answer may decline
 _DECLINES = re.compile(
     r"\W{0,4}(?:(?:(?:i'm |i am )?(?:very |so |really )?sorry\b|(?:i |my )?apolog|unfortunately"
@@ -45,14 +47,19 @@ def outcome_of(answer: Answer) -> str:
     reason = answer.finish_reason
     if reason == TOO_LONG:
         return "too long"
-    if reason.startswith(REFUSED) or reason == "content_filter":
+    if reason.startswith(REFUSED) or reason.lower() in _FILTERED:
         return "refused"
     if reason.startswith(OVER_LIMIT):
         return "over the limit"
-    if _DECLINES.match(answer.text[:_FIRST].replace("\u2019", "'")):
+    if _DECLINES.match(answer.said[:_FIRST].replace("\u2019", "'")):
         return DECLINED
-    if reason == "length":
+    if was_cut(answer):
         return "cut at the limit"
-    if not answer.text.strip():
-        return "empty"
-    return "answered" if reason in _ENDED else "ended otherwise"
+    if reason.lower() not in _ENDED:
+        return "ended otherwise"
+    return "answered" if answer.said.strip() else "empty"
+
+
+def was_cut(answer: Answer) -> bool:
+    """Whether an answer used all tokens that were allowed, and did not end."""
+    return answer.finish_reason.lower() in _CUT

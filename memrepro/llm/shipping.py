@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memrepro.errors import MemreproError
-from memrepro.files.atomic import numbered_json_lines, replacing, sha256
+from memrepro.files.atomic import replacing, sha256
+from memrepro.files.given import numbered_json_lines
 from memrepro.llm.records import AnswerStore, read_record
 
 

@@ -16,6 +16,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from memrepro.llm.model import REFUSED, Answer
+from memrepro.llm.outcomes import was_cut
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -84,7 +85,7 @@ def parse(answer: Answer, schema: type[Schema]) -> Schema:
     """
     if answer.finish_reason.startswith(REFUSED):
         raise Refused("not answered", answer.finish_reason)
-    text = answer.text
+    text = answer.said
     start = text.find("{")
     if start < 0:
         shown = ascii(text[:40])
@@ -94,7 +95,7 @@ def parse(answer: Answer, schema: type[Schema]) -> Schema:
     try:
         _, end = _DECODER.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        cut = answer.finish_reason == "length"
+        cut = was_cut(answer)
         # An open string is told by its beginning, all else by where the text ends.
         ends = not text[error.pos :].strip("` \n") or error.msg.startswith("Unterminated")
         if cut or ends:

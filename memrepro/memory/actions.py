@@ -18,7 +18,6 @@ from memrepro.files.atomic import read_yaml
 from memrepro.memory import control
 from memrepro.memory.exchange.importers import OWN, form_of, json_lines, read_chats
 from memrepro.memory.folders import user_folder
-from memrepro.memory.language.conflicts import by_shared_words
 from memrepro.memory.memory import Mode
 from memrepro.memory.settings import NAMED
 from memrepro.memory.times import seconds, shown
@@ -47,16 +46,9 @@ def _by_model(arguments: argparse.Namespace) -> dict[str, Any]:
     """What makes facts and decides on them, where a model is named."""
     if not arguments.model:
         return {}
-    from memrepro.llm.choose import language_model
-    from memrepro.llm.records import AnswerStore
-    from memrepro.memory.language.conflicts import ModelDecider
-    from memrepro.memory.language.extract import ModelExtractor
+    from memrepro.memory.language.model import by_model
 
-    entry = read_yaml(arguments.model)
-    # Its answers quote messages: they lie where the memories do.
-    answers = AnswerStore(arguments.root / "answers.sqlite")
-    model = language_model(arguments.model.stem, entry, answers, "memory")
-    return {"extract": ModelExtractor(model), "decide": ModelDecider(model, by_shared_words)}
+    return by_model(read_yaml(arguments.model), arguments.model.stem)
 
 
 def _zone(arguments: argparse.Namespace) -> ZoneInfo:

@@ -39,7 +39,9 @@ def add_commands(subparsers: Any) -> None:
             "--settings", default="everything", help="'everything' (default) or 'as printed'"
         )
         command.add_argument(
-            "--model", type=Path, help="of an entry (YAML) that makes facts and decides on them"
+            "--model",
+            type=Path,
+            help="the entry (YAML) of a model to make facts and decide on them",
         )
         command.add_argument("--json", action="store_true", help="print JSON")
         return command

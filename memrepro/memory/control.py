@@ -6,7 +6,6 @@ kill interrupts is finished at the next opening.
 
 import json
 import os
-import shutil
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,11 +16,17 @@ from typing import Any
 from memrepro.errors import MemreproError, cut
 from memrepro.files.atomic import write_json
 from memrepro.memory import cold
-from memrepro.memory.folders import DELETED, check_message, check_time, lock, user_folder
+from memrepro.memory.folders import DELETED, check_message, lock, remove, user_folder
 from memrepro.memory.journal import Segment
 from memrepro.memory.language.fact import Change, Fact
 from memrepro.memory.memory import TieredMemory
-from memrepro.retrieve.tiered.keys.segments import Message, content_hash
+from memrepro.memory.times import check_time
+from memrepro.retrieve.tiered.keys.segments import (
+    Message,
+    content_hash,
+    one_line,
+    segment_text,
+)
 
 _FORMAT = "memrepro tiered memory 1"
 # All but what follows from these and from the encoder.
@@ -32,6 +37,8 @@ _TABLES = (
 # Which exports of earlier versions do not have.
 _LATER = ("metadata", "facts_made")
 _NOTES = ("clock", "newest", "rules", "paused")
+# Columns of Unix seconds; another of numbers that are not whole holds a share, in 0..1.
+_TIMES = ("at", "start", "end", "last_access", "created_at", "last_validated_at", "changed_at")
 _TYPES: dict[str, type | tuple[type, ...]] = {"TEXT": str, "INTEGER": int, "REAL": (int, float)}
 
 
@@ -81,8 +88,9 @@ def edit_message(memory: TieredMemory, message_id: str, text: str, now: float) -
 
     Raises:
         MemreproError: if there is no such message, the text is empty, or it makes the message a
-            copy of another.
+            copy of another; or if the time is none.
     """
+    check_time(now, "an edit")
     with memory.changing(purge=True) as change:
         old = _message(memory, message_id)
         new = replace(old, text=text)
@@ -122,13 +130,14 @@ def delete_between(memory: TieredMemory, start: float, end: float) -> int:
 
 def edit_fact(memory: TieredMemory, fact_id: str, text: str, now: float) -> None:
     """Put a person's words in place of a fact's; the earlier ones stay in its history."""
+    check_time(now, "an edit")
     with memory.changing(facts=True) as change:
         cold.edit(change.db, fact_id, text, now)
 
 
 def delete_fact(memory: TieredMemory, fact_id: str) -> None:
     """Delete a fact with its history; the messages that said it stay."""
-    with memory.changing(purge=True) as change:
+    with memory.changing(facts=True, purge=True) as change:
         cold.forget(change.db, fact_id)
 
 
@@ -143,9 +152,9 @@ def delete_user(root: Path, user_id: str) -> None:
         folder = user_folder(root, user_id)
         # In one step nothing is found any more; a kill leaves bytes that the next opening removes.
         away = folder.with_name(f"{DELETED}{folder.name}")
-        shutil.rmtree(away, ignore_errors=True)
+        remove(away)
         folder.rename(away)
-        shutil.rmtree(away)
+        remove(away)
     finally:
         os.close(held)
 
@@ -207,6 +216,7 @@ def import_(memory: TieredMemory, path: Path) -> None:
                 memory.journal.put(name, notes[name])
             for message in memory.journal.messages():
                 check_message(message)
+            _check_segments(memory)
             memory.follow_rules(change)
     # At the end too, where tables do not fit each other; nothing of it is kept.
     except (sqlite3.Error, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -231,8 +241,30 @@ def _insert(db: sqlite3.Connection, table: str, rows: Sequence[dict[str, Any]]) 
         # SQLite keeps what does not fit a column's type, and who reads it later fails.
         if odd := [name for name in names if not isinstance(row[name], types[name])]:
             raise ValueError(f"a row of {table} has the {odd[0]} {row[odd[0]]!r:.80}")
+        for name in (name for name in names if types[name] is not str and types[name] is not int):
+            if name in _TIMES:
+                check_time(row[name], f"a row of {table}, {name}")
+            elif not 0 <= row[name] <= 1:
+                raise ValueError(f"a row of {table} has the {name} {row[name]!r}")
     values = ", ".join(f":{name}" for name in names)
     db.executemany(f"INSERT INTO {table} VALUES ({values})", rows)
+
+
+def _check_segments(memory: TieredMemory) -> None:
+    """Refuse a segment that says anything but its messages, or of one long message a part."""
+    said = {message.message_id: message for message in memory.journal.messages()}
+    found = memory.journal.segments()
+    for segment in found:
+        own = [said[message_id] for message_id in segment.message_ids]
+        head = segment_text([replace(own[0], text="")])
+        part = segment.text.removeprefix(head)
+        if segment.text != segment_text(own) and not (
+            len(own) == 1 and head + part == segment.text and part and part in one_line(own[0].text)
+        ):
+            raise ValueError(f"the segment {segment.segment_id} does not say its messages")
+    (n,) = memory.journal.connection.execute("SELECT count(*) FROM segments").fetchone()
+    if n > len(found):
+        raise ValueError(f"{n - len(found)} segments have no message")
 
 
 def _message(memory: TieredMemory, message_id: str) -> Message:

@@ -26,10 +26,8 @@ from memrepro.memory.settings import Asked, Item, Settings, calibrated
 from memrepro.text.scripts import words_and_pairs
 from memrepro.text.temporal import time_range
 
-# Shares of the neighbours, one and two messages away, in the cosine and in BM25; what a message of
-# the days that a query names, and one marked as important, gets beside; recency breaks near ties.
-# Chosen on LoCoMo's conversations 1-4.
-_NEAR_COSINES, _NEAR_WORDS = (0.2, 0.1), (0.4, 0.2)
+# What a message of the days that a query names, and one marked as important, gets beside; recency
+# breaks near ties.
 _IN_TIME, _IMPORTANT, _RECENT, _HALF_LIFE_DAYS = 0.3, 0.1, 0.01, 30.0
 # The share of a query's words that a certain answer by words has.
 _SAID = 0.6
@@ -60,7 +58,7 @@ class _Held:
         ids: of the segments.
         numbers, ends, importance: of each.
         channels: of each.
-        near: at [j], whether j + d is a neighbour, for d = 1 and 2.
+        near: of each distance d from 1, at [j], whether j + d is a neighbour.
         vectors: (n, dimension), of length one, or zero where there is none yet.
         facts: (m, dimension), of facts in other words, and the segments' places of each.
     """
@@ -132,7 +130,8 @@ class Everything:
             pauses = np.diff(np.array(starts, np.float64)) > gap
             changed = np.array([a != b for a, b in itertools.pairwise(channels)], bool)
             stretch = np.r_[0, np.cumsum(pauses | changed)] if rows else np.zeros(0, np.int64)
-            near = [stretch[:-d] == stretch[d:] for d in range(1, len(_NEAR_WORDS) + 1)]
+            reach = max(len(self.settings.near_cosines), len(self.settings.near_words))
+            near = [stretch[:-d] == stretch[d:] for d in range(1, reach + 1)]
             self._held = _Held(
                 key, list(ids), np.array(numbers, np.int64), np.array(ends, np.float64),
                 np.array(important, np.float64), list(channels), near,
@@ -181,9 +180,9 @@ class Everything:
         found = content_words(asked.query)
         words = self._words(held, found)
         alpha = self.settings.alpha if cosines is not None else 0.0
-        scores = (1 - alpha) * _with_near(words, held.near, _NEAR_WORDS)
+        scores = (1 - alpha) * _with_near(words, held.near, self.settings.near_words)
         if cosines is not None:
-            scores += alpha * _with_near(cosines, held.near, _NEAR_COSINES)
+            scores += alpha * _with_near(cosines, held.near, self.settings.near_cosines)
         allowed = self._allowed(asked, held)
         if cosines is None:
             allowed &= scores > 0
@@ -254,8 +253,10 @@ class Everything:
         for name, value in asked.where.items():
             rows = self.journal.connection.execute(
                 "SELECT segment_id FROM segment_messages JOIN metadata USING (message_id)"
-                " JOIN json_each(content) j ON j.key = ? WHERE j.value = ?",
-                (name, value),
+                " JOIN json_each(content) j ON j.key = ?"
+                # A number may be asked for as text, as the command line does.
+                " WHERE j.value = ? OR CAST(j.value AS TEXT) = ?",
+                (name, value, value),
             )
             having = {key for (key,) in rows}
             allowed &= np.array([key in having for key in held.ids], bool)
@@ -318,7 +319,7 @@ def _with_near(scores: Doubles, near: Sequence[NDArray[np.bool_]], shares: Seque
                ) -> Doubles:  # fmt: skip
     """Each score with shares of its neighbours'."""
     found = scores.copy()
-    for distance, (share, joined) in enumerate(zip(shares, near, strict=True), 1):
+    for distance, (share, joined) in enumerate(zip(shares, near, strict=False), 1):
         found[:-distance] += share * scores[distance:] * joined
         found[distance:] += share * scores[:-distance] * joined
     return found

@@ -3,18 +3,18 @@
 import fcntl
 import hashlib
 import os
-from datetime import UTC, datetime
+import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from memrepro.errors import MemreproError
+from memrepro.memory.times import check_time
 from memrepro.retrieve.tiered.keys.segments import Message
-from memrepro.text.temporal import YEARS
 
 # Folders of users that are being deleted.
 DELETED = ".deleted-"
 # Characters of a message or query: extracting the facts of ten times as many takes seconds.
 LONGEST = 100_000
-_START, _END = (datetime(year, 1, 1, tzinfo=UTC).timestamp() for year in (YEARS[0], YEARS[-1] + 1))
 
 
 def user_folder(root: Path, user_id: str) -> Path:
@@ -33,6 +33,8 @@ def lock(root: Path, user_id: str) -> int:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             held = os.open(folder / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:
+            continue  # the folder went to be deleted between the two
         except OSError as error:
             raise MemreproError(
                 f"the memory {folder} cannot be opened ({error.strerror}): name a folder that can "
@@ -54,6 +56,13 @@ def lock(root: Path, user_id: str) -> int:
         os.close(held)
 
 
+def remove(folder: Path) -> None:
+    """Leave nothing of a folder, whoever else is removing it too."""
+    while folder.exists():
+        with suppress(FileNotFoundError):
+            shutil.rmtree(folder)
+
+
 def check_message(message: Message) -> None:
     """Refuse a message that cannot be kept."""
     who = f"the message {str(message.message_id)[:40]!a}"
@@ -70,13 +79,17 @@ def check_message(message: Message) -> None:
     check_time(message.at, who)
 
 
-def check_time(at: float, who: str) -> None:
-    """Refuse a time that no date can be relative to."""
-    if not isinstance(at, int | float) or not _START <= at < _END:
+def sqlite_mode(path: Path, write: bool) -> str:
+    """How SQLite opens a file; where nothing can be written, as one that nobody changes."""
+    if write or not path.exists() or not os.statvfs(path).f_flag & os.ST_RDONLY:
+        return f"mode={'rwc' if write else 'rw'}"
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
         raise MemreproError(
-            f"{who}: its time is {at!r}; it must be finite Unix seconds in the years {YEARS[0]} to "
-            f"{YEARS[-1]}"
+            f"{path} was not closed, and its file system is read-only: open it once where it can "
+            "be written, or copy its folder there"
         )
+    return "mode=ro&immutable=1"
 
 
 def being_made(folder: Path) -> str:

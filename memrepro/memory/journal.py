@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
-from memrepro.memory.folders import being_made
+from memrepro.memory.folders import being_made, sqlite_mode
 from memrepro.memory.language.words import indexed
 from memrepro.retrieve.tiered.keys.lexical import words
 from memrepro.retrieve.tiered.keys.segments import Message, content_hash
@@ -79,7 +79,7 @@ class Journal:
         self._path = path
         with self._explained():
             self.connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode={'rwc' if write else 'rw'}",
+                f"{path.absolute().as_uri()}?{sqlite_mode(path, write)}",
                 uri=True,
                 isolation_level=None,
                 # Who shares a memory between threads lets one at a time in (`user_memory.Memory`).
@@ -350,7 +350,7 @@ class Journal:
             try:
                 # The index keeps the words of deleted rows until its parts are merged.
                 for table in ("words", "fact_words"):
-                    self.connection.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+                    self.connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
                 self.connection.execute("VACUUM")
                 held, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:

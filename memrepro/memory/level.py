@@ -85,9 +85,9 @@ class Follower:
         except Exception:
             self.counts["index_failed"] += 1
 
-    def purge(self) -> None:
-        """Bring the vectors level so that no byte of a removed one is left."""
-        self.follow()
+    def purge(self, change: Changing | None = None) -> None:
+        """Bring the vectors level, as `follow`, so that no byte of a removed one is left."""
+        self.follow(change)
         if self.suspects:
             self.clear()
         else:

@@ -1,6 +1,7 @@
 """One user's tiered memory, to be opened, added to, searched and maintained."""
 
 import json
+import logging
 import math
 import os
 import shutil
@@ -17,11 +18,8 @@ from memrepro.memory.consolidate import consolidate
 from memrepro.memory.degrade import Chain
 from memrepro.memory.folders import (
     DELETED,
-    LONGEST,
     being_made,
     check_message,
-    check_time,
-    is_unicode,
     lock,
     user_folder,
 )
@@ -41,11 +39,13 @@ from memrepro.memory.level import (
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import EVERYTHING, Added, Answer, Asked, Maintained, Settings
 from memrepro.memory.stretches import recut
+from memrepro.memory.times import check_time
 from memrepro.retrieve.tiered.keys.segments import Message
 
 Metadata = Mapping[str, Mapping[str, object]]
 Mode = Literal["write", "read"]
 _DAY = 86400.0
+_log = logging.getLogger(__name__)
 # Segments whose facts are committed together; of single messages more.
 _AT_ONCE = 16
 
@@ -103,7 +103,7 @@ class TieredMemory:
             if vectors.exists() and not (journal.is_file() and journal.stat().st_size):
                 raise MemreproError(
                     f"{journal} is gone or empty, and its vectors are there: restore the file, or "
-                    "delete the folder and import an export"
+                    "import an export under another user's name"
                 )
             if not self._writes and not journal.is_file():
                 raise MemreproError(f"there is no memory in {self.folder}: open it to write")
@@ -159,16 +159,14 @@ class TieredMemory:
         with self.changing() as change:
             new = self.journal.insert(messages)
             change.times += [message.at for message in new]
-            twice = len(messages) - len(new)
-            self.journal.count({"stored": len(new), "duplicates": twice})
+            self.journal.count({"stored": len(new), "duplicates": len(messages) - len(new)})
             change.db.executemany(
                 "INSERT OR REPLACE INTO metadata VALUES (?, ?)",
                 [(m.message_id, json.dumps(metadata[m.message_id]))
                  for m in new if metadata and metadata.get(m.message_id)],
             )  # fmt: skip
-        if self.settings.keeps_all and self.settings.warm_days == 0 and new:
-            self.migrate(math.inf)
-        return Added(len(new), twice, 0)
+        self.make_facts()
+        return Added(len(new), len(messages) - len(new), 0)
 
     def recent(self, n: int | None = None) -> list[Message]:
         """HOT: the last n messages, or all that it holds, in order of time."""
@@ -186,17 +184,10 @@ class TieredMemory:
         Raises:
             MemreproError: if the query is empty or the time is none.
         """
-        if not query.strip() or not is_unicode(query):
-            raise MemreproError(f"the query {query[:40]!a} has no words in valid Unicode")
-        if len(query) > LONGEST:
-            raise MemreproError(
-                f"the query {query[:40]!a} has {len(query):,} characters; at most {LONGEST:,} are "
-                "looked for"
-            )
-        check_time(now, "a search")
+        asked = Asked(query, now, channel=channel, **more)
         if not self._writes:
             self._try("read", self._reload)
-        answer = self._chain.answer(Asked(query, now, channel=channel, **more))
+        answer = self._chain.answer(asked)
         # Where everything stays, it does not matter what was asked for last.
         everything = self.settings.keeps_all
         given = [i.item_id for i in answer.items if i.tier == "warm" and not everything]
@@ -234,6 +225,16 @@ class TieredMemory:
         if not self._follower.suspects:
             self._try("note", lambda: note_level(self.journal, self.index))
         return Maintained(len(change.cut.came), migrated, changes + len(merged))
+
+    def make_facts(self) -> None:
+        """Make facts of what has none yet, where they are made at once; or leave it to the next."""
+        if self.settings.keeps_all and self.settings.warm_days == 0:
+            try:
+                self.migrate(math.inf)
+            except MemreproError as error:
+                # Such as a model that does not answer: what was said is kept.
+                _log.warning("facts of new messages are made later: %s", error)
+                self._chain.counts["facts_failed"] += 1
 
     def migrate(self, now: float) -> tuple[int, int]:
         """Turn segments that are old enough into facts: how many, and changes of facts."""
@@ -285,9 +286,7 @@ class TieredMemory:
             raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
         with self.journal.transaction() as connection:
             # Where the vectors were level before, what has changed is all that is to be done.
-            was_level = not (
-                self._follower.suspects or whole or purge or self.journal.get("behind")
-            )
+            was_level = not (self._follower.suspects or whole or self.journal.get("behind"))
             change = Changing(connection, facts)
             yield change
             change.cut = recut(
@@ -303,17 +302,20 @@ class TieredMemory:
                 self.journal.put("purge", True)
         self._reload()
         if purge:
-            self.purge()
+            self.purge(change if was_level else None)
         elif self._follower.suspects or self.journal.get("behind"):
             self._follower.follow(change if was_level else None)
 
-    def purge(self) -> None:
+    def purge(self, change: Changing | None = None) -> None:
         """Leave no byte on the disk of what was deleted; a kill is made good at the next opening.
+
+        Args:
+            change: all in which vectors and journal differ; None where that has to be looked for.
 
         Raises:
             MemreproError: if a reader holds an old state, or a file stays; call it again.
         """
-        self._follower.purge()
+        self._follower.purge(change)
         self.journal.scrub()
         with self.journal.transaction():
             self.journal.put("purge", False)
@@ -360,8 +362,7 @@ class TieredMemory:
         self._follower.suspects = not is_level(self.journal, self.index)
         with self.changing(purge=self.journal.get("purge", False)) as change:
             self.follow_rules(change)
-        if self.settings.keeps_all and self.settings.warm_days == 0:
-            self.migrate(math.inf)
+        self.make_facts()
 
     def follow_rules(self, change: Changing) -> None:
         """Cut and index anew within a change what was cut by other rules."""

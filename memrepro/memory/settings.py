@@ -1,7 +1,7 @@
 """The settings of a memory, named, and what a search gives.
 
 `AS_PRINTED` is the document's design. `EVERYTHING` is what people are given: every message stays
-where a search finds it. Its values were chosen on LoCoMo's conversations 1-4 (`docs/memory.md`).
+where a search finds it. `benchmarks/memory.py --choose` tries its values (`docs/memory.md`).
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo
 
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
+from memrepro.memory.folders import LONGEST, is_unicode
+from memrepro.memory.times import check_time
 from memrepro.retrieve.tiered.keys.segments import LOOKAHEAD, Segmentation
 from memrepro.text.dates import TimeRange
 
@@ -55,6 +57,8 @@ class Settings:
         same: the cosine from which two facts are merged.
         index_rows: vectors of a tier from which on `maintain` builds an approximate index; below
             it a search reads all vectors, and is exact.
+        near_cosines, near_words: of 'everything', the shares of the neighbours one, two … messages
+            away in a message's cosine and in its BM25.
         window: words of a segment; a longer message is several. 0 for whole messages.
         timezone: whose days they are, an IANA name.
     """
@@ -76,6 +80,8 @@ class Settings:
     index_seconds: float = 60.0
     same: float = 0.9
     index_rows: int = 50_000
+    near_cosines: tuple[float, ...] = (0.2, 0.1)
+    near_words: tuple[float, ...] = (0.4, 0.2)
     window: int = 0
     timezone: str = "UTC"
 
@@ -109,6 +115,8 @@ class Settings:
             ("warm_days", self.keeps_all or self.warm_days * 24 > self.segmentation.gap_hours,
              "over gap_hours"),
             ("search", self.search in ("tiers", "everything"), "tiers or everything"),
+            ("near_cosines", min(self.near_cosines, default=0) >= 0, "0 or more each"),
+            ("near_words", min(self.near_words, default=0) >= 0, "0 or more each"),
             ("window", self.window >= 0, "0 or more"),
             ("timezone", _is_zone(self.timezone), "an IANA name, such as Europe/Oslo"),
             ("dense_ms", self.dense_ms > 0, "over 0"),
@@ -159,6 +167,9 @@ class Asked:
         threshold: in place of the settings'.
         where: metadata that a message must have.
         until: nothing that was said later, Unix seconds.
+
+    Raises:
+        MemreproError: if the query is empty or too long, or the time is none.
     """
 
     query: str
@@ -169,6 +180,16 @@ class Asked:
     threshold: float | None = None
     where: Mapping[str, object] = field(default_factory=dict)
     until: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.query.strip() or not is_unicode(self.query):
+            raise MemreproError(f"the query {self.query[:40]!a} has no words in valid Unicode")
+        if len(self.query) > LONGEST:
+            raise MemreproError(
+                f"the query {self.query[:40]!a} has {len(self.query):,} characters; at most "
+                f"{LONGEST:,} are looked for"
+            )
+        check_time(self.now, "a search")
 
 
 @dataclass(frozen=True)

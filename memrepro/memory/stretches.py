@@ -57,7 +57,8 @@ def recut(
     A segment is final, and kept, once no later message can change it: its stretch is followed by
     another, or was over when the clock was last given, or has gone on for `LOOKAHEAD` messages.
     """
-    db, gap = journal.connection, rules.gap_hours * 3600
+    # Where each message is a segment of its own, no other one has a part in it.
+    db, gap = journal.connection, rules.gap_hours * 3600 if rules.most > 1 else 0.0
     clock, newest = journal.get("clock"), journal.last(1)
     # What was the last stretch may be closed now, and what is the last may be open again.
     ends = [m.at for m in newest]
@@ -70,7 +71,8 @@ def recut(
     for first, done, messages, here in _around(journal, sorted(anchors), gap):
         wanted: dict[str, tuple[Sequence[Message], str]] = {}
         for stretch in _stretches(messages, gap):
-            cuts = cut(stretch, rules)
+            one_each = [(place, place + 1) for place in range(len(stretch))]
+            cuts = cut(stretch, rules) if rules.most > 1 else one_each
             is_open = clock is None or clock - stretch[-1].at <= gap
             # What comes later changes no segment of one message.
             if rules.most > 1 and stretch[-1].message_id == newest[-1].message_id and is_open:

@@ -340,7 +340,12 @@ def _users(root: Path) -> Iterator[str]:
     for path in root.glob("*/memory.sqlite"):
         if path.parent.name.startswith("."):
             continue
-        journal = Journal(path, write=False)
+        try:
+            journal = Journal(path, write=False)
+        except MemreproError:
+            if path.exists():
+                raise
+            continue  # deleted since it was listed
         yield str(journal.get("user", path.parent.name))
         journal.close()
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
+from memrepro.errors import cut
 from memrepro.evaluate.comparison import LEVEL, QUESTION
 from memrepro.files.atomic import write_table, write_text
 from memrepro.outside.runs import PROBLEMS, OutsideRun
@@ -75,7 +76,7 @@ def _named(row: pd.Series) -> str:
 def problem_sentences(run: OutsideRun) -> list[str]:
     """What is wrong with a run file: how many, the first, and what was done about it."""
     return [
-        f"{run.name}: {kind}, {len(items):,} times, first {items[0]!r}: {PROBLEMS[kind]}"
+        f"{cut(run.name)}: {kind}, {len(items):,} times, first {cut(items[0])!r}: {PROBLEMS[kind]}"
         for kind, items in run.problems.items()
     ]
 

@@ -1,8 +1,7 @@
 """Gold that does not come from a prepared data set: a qrels file, or a rule on the docs' ids."""
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -10,55 +9,33 @@ import pandas as pd
 from memrepro.core.memory import Parts
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
+from memrepro.outside.forms import qrel_rows
 
-_SHAPES = (
-    'write TREC\'s "query_id 0 doc_id relevance", BEIR\'s "query-id corpus-id score", or JSONL: '
-    '{"query_id": …, "relevant": [doc ids]}'
-)
 # Stands for the gold of a question of which a run lists none: it is not found at any cut-off.
 NOT_LISTED = "gold that the run does not list"
 
 
-def read_qrels(path: Path) -> dict[str, Parts]:
-    """Query id → its relevant docs, each a part of one alternative; those of relevance 0 are not.
+def read_qrels(path: Path) -> tuple[dict[str, Parts], list[float]]:
+    """Query id → its relevant docs, each a part of one alternative; those of grade 0 or less not.
 
     Args:
-        path: `.jsonl` (`query_id` and `relevant`, a list of ids), or three or four columns between
-            blanks or tabs, with or without BEIR's heading.
+        path: of a form of `forms.qrel_rows`, packed by gzip or not.
+
+    Returns:
+        The docs, and the grades over 0 that there are, ascending: here they count alike.
 
     Raises:
         MemreproError: naming the line that is no qrel, or if nothing is relevant.
     """
-    if not path.is_file():
-        raise MemreproError(f"{path} is no file: {_SHAPES}")
     gold: dict[str, dict[str, None]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            for query_id, doc_id in _relevant(line, path.suffix == ".jsonl"):
-                gold.setdefault(query_id, {})[doc_id] = None
-        except (ValueError, TypeError, KeyError) as error:
-            raise MemreproError(
-                f"{path}, line {number}: {line[:80]!r} is no qrel ({error}); {_SHAPES}"
-            ) from error
+    grades: set[float] = set()
+    for query_id, doc_id, grade in qrel_rows(path):
+        if grade > 0:
+            gold.setdefault(query_id, {})[doc_id] = None
+            grades.add(grade)
     if not gold:
         raise MemreproError(f"{path} marks no doc as relevant")
-    return {query_id: _parts(docs) for query_id, docs in gold.items()}
-
-
-def _relevant(line: str, as_json: bool) -> Iterator[tuple[str, str]]:
-    if not line.strip() or line.startswith("query-id"):
-        return
-    if as_json:
-        row = json.loads(line)
-        if not isinstance(row["relevant"], list):
-            raise TypeError("'relevant' is no list")
-        yield from ((str(row["query_id"]), str(doc)) for doc in row["relevant"])
-    else:
-        query_id, *middle, doc_id, relevance = line.split()
-        if len(middle) > 1:
-            raise ValueError("more than four columns")
-        if float(relevance) > 0:
-            yield query_id, doc_id
+    return {query_id: _parts(docs) for query_id, docs in gold.items()}, sorted(grades)
 
 
 def _parts(docs: Iterable[str]) -> Parts:

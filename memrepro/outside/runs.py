@@ -1,24 +1,23 @@
-"""A run file made elsewhere, as TREC, JSONL or parquet, and what is wrong with it.
+"""A run file made elsewhere, held against a data set, and what is wrong with it.
 
 What can be counted is named and counted, never repaired in silence: see `Problems`. A file that
 cannot be read as a run at all is refused, with its line.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from memrepro.core.ranking import tie_keys
-from memrepro.errors import MemreproError, cut
+from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, read_yaml
+from memrepro.outside.forms import Row, run_rows
 from memrepro.study.plan import Plan
 
 LEVELS = ("session", "round", "turn")
@@ -28,17 +27,11 @@ PROBLEMS: Mapping[str, str] = {
     "question without a ranking": "counts as nothing found",
     "doc named twice": "its first place counts",
     "unknown doc": "keeps its place, finds nothing",
+    "rank and score disagree": "the rank counts (trec_eval goes by the score)",
+    "rank that is none": "the score decides, or the doc stands last",
+    "rank of two docs": "they stand as equals do",
     "score that is no number": "the doc stands last",
 }
-
-
-class Row(NamedTuple):
-    """A doc in a run file; NaN where the file gives no rank or no score."""
-
-    query_id: str
-    doc_id: str
-    rank: float
-    score: float
 
 
 @dataclass(frozen=True)
@@ -132,20 +125,24 @@ def read_run(path: Path, dataset: str, plan: Plan, level: str = "") -> OutsideRu
     return read_against(path, docs_of(dataset, plan.dataset(dataset).profile), dataset, level)
 
 
+def name_of(path: Path) -> str:
+    """What a run is called: the stem of its file."""
+    return Path(path.name.removesuffix(".gz")).stem
+
+
 def questions_of(path: Path) -> list[str]:
     """The ids of a run file's questions, as they come."""
-    return list(dict.fromkeys(row.query_id for row in _rows(path)))
+    return list(dict.fromkeys(row.query_id for row in run_rows(path)))
 
 
 def read_against(path: Path, known: Docs, called: str, level: str = "") -> OutsideRun:
     """Read a run file and hold it against what is known of its docs and questions.
 
-    A rank decides where the file gives one and no question has a rank twice, as a method's scores
-    need not fall; else the score, and between equal scores the project's tie rule.
+    A question's ranks decide, as a method's scores need not fall, where each of its docs has one
+    of its own; else its scores, and between equals the project's tie rule.
 
     Args:
-        path: `.parquet` (`query_id, doc_id` and `rank` or `score`), `.jsonl` (the same a line, or
-            `query_id` and `ranked`, a list of ids), anything else TREC's six columns.
+        path: of a form of `forms.run_rows`, packed by gzip or not.
         known: the docs and questions.
         called: what they are of, for messages.
         level: what the docs are; by default the level that knows most of them.
@@ -153,9 +150,9 @@ def read_against(path: Path, known: Docs, called: str, level: str = "") -> Outsi
     Raises:
         MemreproError: if the file is missing, no run file, or names no known question or doc.
     """
-    rows = pd.DataFrame(_rows(path), columns=list(Row._fields))
+    rows = pd.DataFrame(run_rows(path), columns=list(Row._fields))
     level, frame, problems = check_rows(rows, known, called, str(path), level)
-    return OutsideRun(path.stem, path, level, frame, problems)
+    return OutsideRun(name_of(path), path, level, frame, problems)
 
 
 def check_rows(
@@ -203,8 +200,11 @@ def check_rows(
             f"and those of the {level}s of {called} such as "
             f"{min(known.held.get((level, memories.iloc[0]), frozenset()), default='none')!r}"
         )
-    rows = _ordered(rows)
-    found["score that is no number"] = _items(rows[rows["unordered"]])
+    rows = _ordered(rows.reset_index(drop=True))
+    found["rank and score disagree"] = _against_scores(rows)
+    found["rank that is none"] = _items(rows[rows["odd"]])
+    found["rank of two docs"] = _items(rows[rows["shared"]])
+    found["score that is no number"] = _items(rows[rows["unordered"] & ~rows["odd"]])
     twice = rows.duplicated(["query_id", "doc_id"])
     found["doc named twice"] = _items(rows[twice])
     rows = rows[~twice]
@@ -227,98 +227,40 @@ def _likeliest(rows: pd.DataFrame, known: Docs) -> str:
 
 
 def _ordered(rows: pd.DataFrame) -> pd.DataFrame:
-    """Each question's rows in order, questions as they come; `unordered` where nothing orders."""
-    ranked = rows["rank"].notna().all() and not rows.duplicated(["query_id", "rank"]).any()
-    by = rows["rank"] if ranked else -rows["score"]
-    rows = rows.assign(unordered=by.isna() | np.isinf(by) if not ranked else False, by=by)
+    """Each question's rows in order, questions as they come, with what orders them.
+
+    `ranked`: whether the ranks of its question order it; `odd`: its rank is none, and its question
+    has ranks; `shared`: its rank is another doc's too, and no score decides; `unordered`: neither
+    rank nor score places it.
+    """
+    of, rank = rows["query_id"], rows["rank"]
+    counts = np.isfinite(rank) & (rank >= 0) & (rank % 1 == 0)
+    # A row that stands twice, as a last line written again, makes no rank one of two docs.
+    once = rows[counts].drop_duplicates(["query_id", "doc_id", "rank"])
+    pairs = once[once.duplicated(["query_id", "rank"], keep=False)].index
+    shared = pd.Series(rows.index.isin(pairs), rows.index)
+    scored = np.isfinite(rows["score"]).groupby(of).transform("any")
+    ranked = (counts & ~shared).groupby(of).transform("all")
+    by = rank.where(counts).where(ranked | ~scored, -rows["score"])
+    unordered = ~np.isfinite(by)
     rows = rows.assign(
-        by=rows["by"].where(~rows["unordered"], np.inf),
-        first=pd.factorize(rows["query_id"])[0],
+        ranked=ranked,
+        odd=rank.notna().groupby(of).transform("any") & ~counts,
+        shared=shared & ~scored,
+        unordered=unordered,
+        by=by.where(~unordered, np.inf),
+        first=pd.factorize(of)[0],
         tie=tie_keys(rows["doc_id"].tolist()),
     )
     return rows.sort_values(["first", "by", "tie"], kind="stable")
 
 
+def _against_scores(rows: pd.DataFrame) -> list[str]:
+    """The questions that ranks order, and whose scores rise somewhere down their lists."""
+    rows = rows[rows["ranked"] & np.isfinite(rows["score"])]
+    rises = rows.groupby("query_id", sort=False)["score"].diff() > 0
+    return list(dict.fromkeys(rows.loc[rises, "query_id"]))
+
+
 def _items(rows: pd.DataFrame) -> list[str]:
     return [f"{q}: {d}" for q, d in zip(rows["query_id"], rows["doc_id"], strict=True)]
-
-
-def _rows(path: Path) -> list[Row]:
-    if not path.is_file():
-        raise MemreproError(f"{path} is no file: name a run as TREC, .jsonl or .parquet")
-    if path.suffix == ".parquet":
-        return list(_parquet(path))
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise MemreproError(f"{path} is no text in UTF-8 at byte {error.start}") from error
-    read = _jsonl if path.suffix == ".jsonl" else _trec
-    rows: list[Row] = []
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                rows += read(line)
-            except (ValueError, TypeError, KeyError, RecursionError) as error:
-                raise MemreproError(
-                    f"{path}, line {number}: {line[:80]!r} is no row of a run ({error}); write "
-                    f"{_SHAPES[path.suffix == '.jsonl']}"
-                ) from error
-    return rows
-
-
-_SHAPES = (
-    "query_id Q0 doc_id rank score tag",
-    '{"query_id": …, "ranked": [doc ids]} or {"query_id": …, "doc_id": …, "rank": …, "score": …}',
-)
-
-
-def _trec(line: str) -> Iterator[Row]:
-    query_id, _, doc_id, rank, score, _ = line.split()
-    yield Row(query_id, doc_id, float(rank), float(score))
-
-
-def _jsonl(line: str) -> Iterator[Row]:
-    row = json.loads(line)
-    query_id = _text(row["query_id"])
-    if "ranked" in row:
-        if not isinstance(row["ranked"], list):
-            raise TypeError("'ranked' is no list")
-        for rank, doc_id in enumerate(row["ranked"], start=1):
-            yield Row(query_id, _text(doc_id), rank, np.nan)
-    else:
-        yield _row(query_id, row)
-
-
-def _row(query_id: str, row: Mapping[str, Any]) -> Row:
-    if "rank" not in row and "score" not in row:
-        raise KeyError("neither rank nor score")
-    rank, score = (row.get(name) for name in ("rank", "score"))
-    return Row(
-        query_id,
-        _text(row["doc_id"]),
-        np.nan if rank is None else float(rank),
-        np.nan if score is None else float(score),
-    )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str | int):
-        raise TypeError(f"{value!r} is no id")
-    return str(value)
-
-
-def _parquet(path: Path) -> Iterator[Row]:
-    try:
-        table = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise MemreproError(f"{path} is no parquet file: {error}") from error
-    if missing := {"query_id", "doc_id"} - set(table.columns):
-        raise MemreproError(
-            f"{path} has no column {min(missing)!r}: found {cut(list(table.columns))}"
-        )
-    if not {"rank", "score"} & set(table.columns):
-        raise MemreproError(f"{path} has neither rank nor score: found {list(table.columns)}")
-    if "setting" in table and table["setting"].nunique() > 1:
-        raise MemreproError(f"{path} is a sweep of {table['setting'].nunique()} settings: keep one")
-    for row in table.to_dict("records"):
-        yield _row(str(row["query_id"]), {str(name): value for name, value in row.items()})

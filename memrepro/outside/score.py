@@ -34,6 +34,7 @@ from memrepro.outside.runs import (
     Docs,
     OutsideRun,
     docs_of,
+    name_of,
     questions_of,
     read_against,
     read_run,
@@ -49,6 +50,7 @@ BESIDE_COLUMNS = [
     "run", "level", "beside", "setting", "n", "value", "value_beside", "difference", "low", "high",
     "p", "p_holm", "won", "lost", "tied", "groups", "unit",
 ]  # fmt: skip
+_DEEPEST = 100_000  # the largest cut-off, of whose places each metric keeps numbers
 QUESTION_COLUMNS = ["run", "level", "beside", "query_id", "kind", "value", "value_beside", "change"]
 
 
@@ -122,8 +124,7 @@ def score(
     Raises:
         MemreproError: for what `read_run` refuses, an unknown metric, or a data set without gold.
     """
-    if metric not in METRICS:
-        raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
+    _check(metric, k)
     whole = gold_of(dataset, plan)
     gold = without_kinds(whole, leave_out)
     runs = _told_apart([read_run(path, dataset, plan, level) for path in files])
@@ -158,14 +159,17 @@ def score_by(
     Raises:
         MemreproError: for a file that cannot be read, or a data set without a rule.
     """
+    _check(metric, k)
     rule = rule_of(dataset)
     if qrels is None and not rule:
         raise MemreproError(f"the gold of {dataset} is not here: name it by --qrels FILE")
-    gold = read_qrels(qrels) if qrels else {}
+    gold, grades = read_qrels(qrels) if qrels else ({}, [])
     asked = list(gold) or list(dict.fromkeys(q for path in files for q in questions_of(path)))
     known = Docs(dict.fromkeys(asked, ""), {}, ())
     runs = _told_apart([read_against(path, known, dataset, LEVELS[0]) for path in files])
     name = f"gold of {qrels.name}" if qrels else f"gold by ids ({rule})"
+    if len(grades) > 1:
+        name += f", its grades {grades[0]:g} to {grades[-1]:g} counted alike"
     protocols = {name: Protocol("stated", {})}
     tables, each = [], []
     for run in runs:
@@ -184,6 +188,13 @@ def score_by(
     )
 
 
+def _check(metric: str, k: int) -> None:
+    if metric not in METRICS:
+        raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
+    if not 1 <= k <= _DEEPEST:
+        raise MemreproError(f"k is {k}: it must be in 1 to {_DEEPEST:,}")
+
+
 def is_here(dataset: str, plan: Plan) -> bool:
     """Whether a data set's own gold is on this machine."""
     return dataset in plan.datasets and (
@@ -195,8 +206,8 @@ def _told_apart(runs: Sequence[OutsideRun]) -> list[OutsideRun]:
     """The runs, those of one stem with their order in the name."""
     named: list[OutsideRun] = []
     for run in runs:
-        same = sum(one.path.stem == run.path.stem for one in named)
-        named.append(replace(run, name=f"{run.path.stem} ({same + 1})") if same else run)
+        same = sum(name_of(one.path) == run.name for one in named)
+        named.append(replace(run, name=f"{run.name} ({same + 1})") if same else run)
     return named
 
 

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,13 +12,14 @@ import pandas as pd
 from memrepro import __version__
 from memrepro.audit import __main__ as audit
 from memrepro.errors import MemreproError
-from memrepro.pipeline.printing import Action, print_table
+from memrepro.pipeline.printing import Action, plain_output, print_table, warn
 
 
 def _repro(arguments: argparse.Namespace) -> int:
     from memrepro.cluster.workers import VARIABLE, address, opened
     from memrepro.files import paths
     from memrepro.files.atomic import root
+    from memrepro.pipeline import dvc
     from memrepro.pipeline.plan.stages import last_stage
     from memrepro.study.embedding import write_keys
     from memrepro.study.params import load_plan
@@ -31,9 +31,8 @@ def _repro(arguments: argparse.Namespace) -> int:
     environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
     # Else each stage compiles all that it imports, which takes longer than the stage.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-m", "dvc", "repro", last_stage(arguments.profile)]
     with opened(arguments.cluster or address() or plan.cluster) as environment[VARIABLE]:
-        status = subprocess.run(command, cwd=root(), env=environment, check=False).returncode
+        status = dvc.repro(last_stage(arguments.profile), environment)
     if status != 0:
         print(
             f"memrepro: the profile {arguments.profile!r} is not complete; the reason stands above "
@@ -129,11 +128,11 @@ def _verify(arguments: argparse.Namespace) -> int:
 
     other = published.differences(arguments.profile)
     for row in other.itertuples():
-        print(f"memrepro: {row.file}: {row.state}  {row.stage}".rstrip(), file=sys.stderr)
+        warn(f"{row.file}: {row.state}  {row.stage}".rstrip())
     print_table(verify.check(arguments.profile), arguments.json)
     if len(other):
         declared = "; declared" if arguments.declared else ""
-        print(f"memrepro: {len(other)} files are not as published{declared}", file=sys.stderr)
+        warn(f"{len(other)} files are not as published{declared}")
     return 0 if other.empty or arguments.declared else 1
 
 
@@ -209,12 +208,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 only when all is well, 1 with one sentence for what is wrong."""
     given = list(sys.argv[1:] if argv is None else argv)
     try:
-        # Alone, the audit needs none of the libraries that the other commands import.
-        if given[:1] == ["audit"]:
-            return audit.run(audit.parser().parse_args(given[1:]))
-        arguments = _parser().parse_args(given)
-        status: int = arguments.action(arguments)
-        return status
+        with plain_output():
+            # Alone, the audit needs none of the libraries that the other commands import.
+            if given[:1] == ["audit"]:
+                return audit.run(audit.parser().parse_args(given[1:]))
+            arguments = _parser().parse_args(given)
+            status: int = arguments.action(arguments)
+            return status
     except MemreproError as error:
         print(f"memrepro: {error}", file=sys.stderr)
         return 1
@@ -225,13 +225,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if (error.name or "memrepro").startswith("memrepro"):
             raise
         print(
-            f"memrepro: {error.name!r} is not installed, which all commands but `audit` need: "
+            f"memrepro: {error.name!r} is not installed, which `{given[0]}` needs: "
             "pip install 'memrepro[pipeline]'",
             file=sys.stderr,
         )
         return 1
     except BrokenPipeError:  # as in `| head`: nobody reads on
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         print("memrepro: stopped; run the same command again to go on", file=sys.stderr)

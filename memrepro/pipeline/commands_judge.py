@@ -11,6 +11,8 @@ import pandas as pd
 from memrepro.data.gold import Gold, gold_answers
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import mean_interval
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
 from memrepro.pipeline.printing import Add, print_json, print_table
 from memrepro.read import shipping
 from memrepro.read.judge import by_rule
@@ -19,6 +21,7 @@ from memrepro.read.prompts import parse_option
 from memrepro.read.shipping import Imported, Said
 from memrepro.study.plan import PROFILES
 
+MIXED = "verdict of another judge than the first"
 _SCORES = ("right", "judged", "f1", "match", "contains")
 Verdicts = Mapping[str, tuple[bool | None, str]]
 
@@ -31,8 +34,9 @@ def add_to(add: Add) -> None:
         "judged, as evaluate_qa.py reads and writes them; with --predictions LoCoMo's samples with "
         "the answers in them. People's labels are csv or .jsonl of question_id and label (yes or "
         "no). Means are over the answers that are there, with 95 % intervals by the data set's "
-        "unit, such as the conversation. What is wrong with a file is named and counted, and the "
-        "exit status is then 1.",
+        "unit, such as the conversation; where questions that cannot be answered have a type, the "
+        "numbers follow that LongMemEval's print_qa_metrics.py prints. What is wrong with a file "
+        "is named and counted, and the exit status is then 1.",
     )  # fmt: skip
     judge.add_argument("answers", metavar="FILE", type=Path)
     judge.add_argument("--dataset", required=True, help="as `memrepro datasets` lists them")
@@ -95,7 +99,15 @@ def _judge(arguments: argparse.Namespace) -> int:
     if arguments.model:
         verdicts = _verdicts(found.answers, gold, arguments.model, arguments.rubrics)
     problems = dict(found.problems)
-    tables = {"scores": _means(_scored(found, gold, verdicts), arguments.dataset)}
+    judges = dict.fromkeys(name for _, name in verdicts.values())
+    if len(judges) > 1 and not arguments.model:
+        several = tuple(q for q, (_, name) in verdicts.items() if name != next(iter(judges)))
+        problems[f"{MIXED} ({', '.join(judges)})"] = several
+    scored = _scored(found, gold, verdicts)
+    tables = {"scores": _means(scored, arguments.dataset)}
+    types = paths.types(load_plan().dataset(arguments.dataset).profile, arguments.dataset)
+    if types.is_file() and verdicts:
+        tables["longmemeval"] = by_type(scored, _types(types))
     if arguments.labels:
         if not verdicts:
             raise MemreproError(
@@ -118,7 +130,8 @@ def _judge(arguments: argparse.Namespace) -> int:
             print_table(table.round(4))
             print()
     for problem, ids in problems.items():
-        done = shipping.PROBLEMS.get(problem, "left out")
+        mixed = "all count" if problem.startswith(MIXED) else "left out"
+        done = shipping.PROBLEMS.get(problem, mixed)
         print(f"memrepro: {problem}: {len(ids)}, such as {ids[0]} ({done})", file=sys.stderr)
     return 1 if problems else 0
 
@@ -174,6 +187,35 @@ def _means(scored: pd.DataFrame, dataset: str) -> pd.DataFrame:
                 mean = mean_interval(there[name].to_numpy(np.float64), groups)
                 rows.append((kind, name, len(there), *mean, str(groups)))
     return pd.DataFrame(rows, columns=["kind", "score", "n", "mean", "low", "high", "by"])
+
+
+def _types(path: Path) -> dict[str, str]:
+    """Question → its type, of a data set's questions whose kind says another."""
+    return dict(read_table(path)[["query_id", "type"]].itertuples(index=False, name=None))
+
+
+def by_type(scored: pd.DataFrame, types: Mapping[str, str]) -> pd.DataFrame:
+    """A judge's verdicts as LongMemEval's `print_qa_metrics.py` sums them up.
+
+    Columns: of (a question type, `task-averaged`, `overall`, `abstention`), n, accuracy. A question
+    that cannot be answered counts within its type; the task average is the mean of the types'
+    means, so that each type weighs the same.
+
+    Args:
+        scored: `query_id, kind, judged`, the last 1, 0 or missing where there is no verdict.
+        types: question → its type, where its kind says another.
+    """
+    judged = scored.dropna(subset=["judged"])
+    kinds = judged["query_id"].map(types).fillna(judged["kind"])
+    rows = [(kind, len(one), one.mean()) for kind, one in judged.groupby(kinds)["judged"]]
+    each = pd.DataFrame(rows, columns=["of", "n", "accuracy"])
+    untold = judged.loc[judged["query_id"].isin(types), "judged"]
+    rows += [
+        ("task-averaged", len(judged), each["accuracy"].mean()),
+        ("overall", len(judged), judged["judged"].mean()),
+        ("abstention", len(untold), untold.mean()),
+    ]
+    return pd.DataFrame(rows, columns=["of", "n", "accuracy"])
 
 
 def _beside_printed(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,13 +1,12 @@
 """The commands for rankings made elsewhere: score and export."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import METRICS
-from memrepro.pipeline.printing import Add, print_json, print_table
+from memrepro.pipeline.printing import Add, print_json, print_table, warn
 
 if TYPE_CHECKING:
     from memrepro.outside.each import Grouped
@@ -21,8 +20,9 @@ def add_to(add: Add) -> None:
     score = add(
         "score", _score, "evaluate rankings made elsewhere, beside all committed runs",
         more="A run is TREC's six columns, .jsonl (query_id and ranked, or query_id, doc_id, rank "
-        "or score) or .parquet. What is wrong with a file is named and counted, and the exit "
-        "status is then 1. Tables and a page go to build/score/<data set>/.",
+        "or score), .csv or .parquet with these columns, or .json (query, doc, score). What is "
+        "wrong with a file is named and counted, and the exit status is then 1. Tables and a page "
+        "go to build/score/<data set>/.",
     )  # fmt: skip
     score.add_argument("runs", metavar="RUN", nargs="+", type=Path)
     score.add_argument(
@@ -33,7 +33,7 @@ def add_to(add: Add) -> None:
         "--qrels",
         type=Path,
         metavar="FILE",
-        help="gold in place of the data set's: TREC, BEIR's tsv, or .jsonl (query_id, relevant)",
+        help="gold in place of the data set's: TREC, BEIR's tsv, .csv, .jsonl (query_id, relevant)",
     )
     score.add_argument("--level", choices=_LEVELS, default="", help="of the docs (found by ids)")
     score.add_argument("--metric", choices=list(METRICS), default="recall_all")
@@ -95,7 +95,7 @@ def _score(arguments: argparse.Namespace) -> int:
         print_table(shown.round(4))
         print(f"\npage and tables: {index}")
     for sentence in [*problems, *failed]:
-        print(f"memrepro: {sentence}", file=sys.stderr)
+        warn(sentence)
     return 1 if problems or failed else 0
 
 

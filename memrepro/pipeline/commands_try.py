@@ -1,12 +1,11 @@
 """The command that tries all methods on one's own conversations."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError, printable
-from memrepro.pipeline.printing import Add, print_json, print_table
+from memrepro.pipeline.printing import Add, print_json, print_table, warn
 
 
 def add_to(add: Add) -> None:
@@ -65,7 +64,7 @@ def _try(arguments: argparse.Namespace) -> int:
         source, questions, make_questions=arguments.make_questions, model=_model(arguments.model)
     )
     for sentence in sentences(data.noticed):
-        print(f"memrepro: {printable(sentence)}", file=sys.stderr)
+        warn(sentence)
     trial = run_trial(
         data, arguments.methods or None, metric=arguments.metric, level=arguments.level,
         encoder=arguments.encoder, runs=arguments.runs, leave_out=arguments.leave_out,
@@ -87,9 +86,9 @@ def _try(arguments: argparse.Namespace) -> int:
     shown = trial.frame().drop(columns=["p"]).reset_index()
     print_table(shown.round(4))
     for name, why in trial.not_run.items():
-        print(f"memrepro: not run: {name}: {why}", file=sys.stderr)
+        warn(f"not run: {name}: {why}")
     for sentence in (one for some in trial.problems.values() for one in some):
-        print(f"memrepro: {sentence}", file=sys.stderr)
+        warn(sentence)
     print(f"\npage: {page}   best method: {arguments.out / 'best.yaml'} ({trial.best.name})")
     return 0
 

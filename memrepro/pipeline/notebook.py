@@ -172,7 +172,18 @@ def _without_addresses(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return output
 
 
-# Markdown may hold markup, and what it names may be a data set's: nothing runs or is loaded.
+# Markdown may hold markup, and what it names may be a data set's: nothing runs, is loaded or leads
+# away by itself. What is of no tag here shows as its text.
+_TAGS = (
+    "a", "b", "blockquote", "br", "caption", "code", "dd", "del", "details", "div", "dl", "dt",
+    "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "li", "ol", "p", "pre", "s", "span",
+    "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
+)  # fmt: skip
+_ATTRIBUTES = {
+    "*": ["class", "id"], "a": ["href", "title"],
+    "td": ["align", "colspan", "rowspan", "style"], "th": ["align", "colspan", "rowspan", "style"],
+}  # fmt: skip
+_STYLE = re.compile(r"<style\b.*?</style\s*>", re.IGNORECASE | re.DOTALL)  # pandas has one a table
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'"
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -195,12 +206,18 @@ a.anchor-link {{ visibility: hidden }}
 def to_page(executed: Path, page: Path) -> Path:
     """Render an executed notebook as one HTML file, without its code; it loads and runs nothing."""
     from nbconvert import HTMLExporter  # half a second, and few stages have a page
+    from nbconvert.preprocessors.sanitize import SanitizeHTML
 
+    allowed = {"tags": [*_TAGS], "attributes": _ATTRIBUTES, "styles": ["text-align"]}
+    sanitizer = SanitizeHTML(**allowed)
     exporter = HTMLExporter(
         template_name="basic", exclude_input=True, exclude_input_prompt=True,
-        exclude_output_prompt=True, embed_images=True,
+        exclude_output_prompt=True, embed_images=True, sanitize_html=True,
     )  # fmt: skip
-    body, _ = exporter.from_notebook_node(nbformat.read(executed, as_version=4))
+    exporter.register_filter(
+        "clean_html", lambda html: sanitizer.sanitize_html_tags(_STYLE.sub("", html))
+    )
+    body, _ = exporter.from_notebook_node(normalise(nbformat.read(executed, as_version=4)))
     body = re.sub(r' id="cell-id=[^"]*"', "", body)  # random, and nothing links to them
     write_text(page, _PAGE.format(title=page.stem, policy=_POLICY, body=body))
     return page

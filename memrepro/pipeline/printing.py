@@ -1,14 +1,20 @@
 """What the modules of commands share: how a command is added, and how it prints."""
 
 import argparse
+import errno
+import io
 import json
-from collections.abc import Callable
-from typing import Any, Protocol
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, Protocol, TextIO, cast
 
 import pandas as pd
 
-from memrepro.errors import printable
+from memrepro.errors import MemreproError, cut, printable
 
+_CELL = 1000  # characters of a table's cell that people are shown
 Action = Callable[[argparse.Namespace], int]
 
 
@@ -22,11 +28,12 @@ class Add(Protocol):
 
 
 def print_table(frame: pd.DataFrame, as_json: bool = False) -> None:
-    """A table for people, or as a JSON list of records."""
+    """A table for people, or as a JSON list of records, which has all of a long cell."""
     if as_json:
         print_json(frame.to_dict("records"))
     else:
-        print_text(frame.to_markdown(index=False, floatfmt=".4f", disable_numparse=True))
+        shown = frame.map(lambda cell: cut(cell, _CELL) if isinstance(cell, str) else cell)
+        print_text(shown.to_markdown(index=False, floatfmt=".4f", disable_numparse=True))
 
 
 def print_text(text: str) -> None:
@@ -37,3 +44,52 @@ def print_text(text: str) -> None:
 def print_json(value: Any) -> None:
     """JSON, indented, in ASCII."""
     print(json.dumps(value, indent=1, default=str))
+
+
+def warn(text: str) -> None:
+    """One sentence on stderr, as that of an error."""
+    print(f"memrepro: {MemreproError(text)}", file=sys.stderr)
+
+
+class _Plain:
+    """A stream to which only lines of printable characters are written."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        return self._stream.write("\n".join(map(printable, text.split("\n"))))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def plain_output() -> Iterator[None]:
+    """Whatever a command prints changes no terminal, and is all written when the block ends.
+
+    A character that the terminal's encoding lacks is its escape.
+
+    Raises:
+        MemreproError: if the output cannot be written, as on a full disk.
+        BrokenPipeError: if nobody reads it.
+    """
+    stream = sys.stdout
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+    try:
+        with redirect_stdout(cast(TextIO, _Plain(stream))):
+            try:
+                yield
+            finally:
+                stream.flush()
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        # What is left to be written must not fail again as the process ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if error.errno == errno.EPIPE:
+            raise
+        raise MemreproError(
+            f"the output was not written ({error.strerror or error}): write it elsewhere"
+        ) from error

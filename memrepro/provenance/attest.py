@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -14,7 +15,28 @@ from memrepro.provenance import environment, tables, verify
 from memrepro.provenance.places import is_evaluated
 from memrepro.study.plan import PROFILES
 
-_PARTS = ("environment", "git", "verdicts", "digests")
+
+class _Environment(BaseModel):
+    packages: dict[str, str]
+
+
+class _Digests(BaseModel):
+    model_config = ConfigDict(strict=True)
+    bytes: str
+    values: str = ""
+    unmeasured: str = ""
+
+
+class _Attestation(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    environment: _Environment
+    git: dict[str, Any]
+    verdicts: dict[str, dict[str, dict[str, int]]]
+    digests: dict[str, dict[str, _Digests]]
+
+
+_ATTESTATION = TypeAdapter(_Attestation)
+_PARTS = tuple(_Attestation.model_fields)
 # Verdict-like states of a file, and whether two attestations with one disagree.
 SAME_BYTES, SAME_VALUES, DIFFERS, BYTES, MEASURED, ONLY_FIRST, ONLY_SECOND = (
     "same bytes", "same values", "values differ", "other bytes, no values to compare",
@@ -54,7 +76,8 @@ def digests(profile: str) -> dict[str, dict[str, str]]:
     that they are not computed again.
     """
     written, folder = paths.manifest(profile), paths.results(profile)
-    found = verify.manifest(profile, read_json(written) if written.is_file() else {})
+    known = verify.manifest_of(written.read_bytes()) if written.is_file() else None
+    found = verify.manifest(profile, known)
     return {name: one | _unmeasured(folder / name) for name, one in found.items()}
 
 
@@ -77,12 +100,16 @@ def read(path: Path) -> dict[str, Any]:
         MemreproError: if the file is missing, or is none.
     """
     found = read_json(path)
-    if not isinstance(found, dict) or set(found) != set(_PARTS):
+    try:
+        _ATTESTATION.validate_python(found)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "it"
         raise MemreproError(
-            f"{path} is no attestation: it must have exactly {', '.join(_PARTS)}, as "
-            "`memrepro attest --output` writes them"
-        )
-    return found
+            f"{path} is no attestation: {place}: {first['msg'].lower()}; it must have exactly "
+            f"{', '.join(_PARTS)}, as `memrepro attest --output` writes them"
+        ) from error
+    return dict(found)
 
 
 def files(first: dict[str, Any], second: dict[str, Any]) -> pd.DataFrame:

@@ -185,12 +185,20 @@ def state(path: str) -> str:
     found = root() / out["path"]
     if not (root() / path).is_file():
         return "missing"
-    files = [found] if found.is_file() else sorted(filter(_counts, found.rglob("*")))
-    known = tuple((file, file.stat().st_mtime_ns) for file in files)
-    same = _digest(found, known) == out["md5"] or (
-        found.is_dir() and _is_in_manifest(root() / path)
-    )
+    same = is_as_recorded(out) or (found.is_dir() and _is_in_manifest(root() / path))
     return "as recorded" if same else "changed since"
+
+
+def is_as_recorded(out: Mapping[str, Any]) -> bool:
+    """Whether a stage's output, a file or a whole folder, has the hash that dvc.lock has for it."""
+    path = root() / out["path"]
+    return path.exists() and dvc_hash(path) == out["md5"]
+
+
+def dvc_hash(path: Path) -> str:
+    """DVC's hash of a file, or of a folder: that of the JSON list of its files' hashes."""
+    files = [path] if path.is_file() else sorted(filter(_counts, path.rglob("*")))
+    return _digest(path, tuple((file, file.stat().st_mtime_ns) for file in files))
 
 
 def _is_in_manifest(path: Path) -> bool:
@@ -207,13 +215,18 @@ _manifest = until_changed(4)(read_json)
 
 
 def _counts(path: Path) -> bool:
-    """Whether DVC counts a file of a folder: not what JupyterLab leaves where it opens one."""
-    return path.is_file() and ".ipynb_checkpoints" not in path.parts
+    """Whether DVC counts a file of a folder: not what `.dvcignore` names."""
+    return path.is_file() and not is_left_over(path)
+
+
+def is_left_over(path: Path) -> bool:
+    """Whether a file is what JupyterLab leaves where it opens a notebook, or a killed writer."""
+    half = path.name.startswith(".") and path.name.endswith(".part")
+    return half or ".ipynb_checkpoints" in path.parts
 
 
 @lru_cache(maxsize=256)
 def _digest(path: Path, files: tuple[tuple[Path, int], ...]) -> str:
-    """DVC's hash of a file, or of a folder: that of the JSON list of its files' hashes."""
     md5 = {file: hashlib.md5(file.read_bytes(), usedforsecurity=False) for file, _ in files}
     if path.is_file():
         return md5[path].hexdigest()

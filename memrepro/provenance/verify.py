@@ -24,7 +24,6 @@ from memrepro.files import paths
 from memrepro.files.atomic import (
     csv_texts,
     open_table,
-    read_json,
     read_table,
     read_yaml,
     root,
@@ -100,8 +99,8 @@ def manifest(profile: str, known: Mapping[str, Any] | None = None) -> dict[str, 
 
 def committed(path: Path) -> bytes | None:
     """A file as git's last commit has it, or None where there is none (or no git)."""
-    name = path.relative_to(root()).as_posix()
-    return git("show", f"HEAD:{name}")
+    # From this folder on, which may lie within another repository.
+    return git("show", f"HEAD:./{path.relative_to(root()).as_posix()}")
 
 
 def git(*arguments: str) -> bytes | None:
@@ -132,7 +131,9 @@ def check_recomputed(profile: str) -> int:
         for table in paths.TRACE_TABLES
     }
     if strays := sorted({*(paths.results(profile) / "runs").rglob("*.parquet")} - planned):
-        raise MemreproError(f"{strays[0]} is of no experiment in params.yaml: delete it")
+        raise MemreproError(
+            f"{strays[0]} is of no experiment in params.yaml: move it out of results/"
+        )
     # Each part is computed from files alone, so that they can run side by side, the longest first.
     papers = sorted(
         plan.reports.get(profile, ()),
@@ -199,7 +200,7 @@ def _check_report(profile: str, paper: str) -> int:
         known = {"report", *(again.stem for again in written)}
         shown = [path for path in folder.iterdir() if not path.name.startswith(".")]
         if strays := sorted(path for path in shown if path.stem not in known):
-            raise MemreproError(f"{strays[0]} is written by no report: delete it")
+            raise MemreproError(f"{strays[0]} is written by no report: move it elsewhere")
         for again in written:
             kept = folder / again.name
             if not kept.is_file() or again.read_bytes() != kept.read_bytes():
@@ -252,7 +253,7 @@ def compare_with_committed(profile: str) -> pd.DataFrame:
     # All at once: to ask git for each of hundreds of files takes seconds.
     folder = str(paths.results(profile))
     edited = git("diff", "--name-only", "--relative", "-z", "HEAD", "--", folder)
-    names = [] if edited is None else edited.decode().split("\0")
+    names = [] if edited is None else os.fsdecode(edited).split("\0")
     for path in sorted(root() / name for name in names if name.count("/") == 3):
         if path.suffix != ".csv" or not path.is_file():
             continue
@@ -314,14 +315,41 @@ def check(profile: str) -> pd.DataFrame:
 
 def _committed_manifest(profile: str) -> dict[str, Any] | None:
     then = committed(paths.manifest(profile))
-    return None if then is None else dict(json.loads(then))
+    return None if then is None else manifest_of(then)
+
+
+def manifest_of(raw: bytes) -> dict[str, dict[str, str]] | None:
+    """What `manifest` returned, of the file in which it was written; None if that is damaged."""
+    try:
+        found = {str(name): dict(state) for name, state in json.loads(raw).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+    return found if all(isinstance(one.get("bytes"), str) for one in found.values()) else None
+
+
+def check_files(profile: str) -> None:
+    """Refuse a result that cannot be read or named: a link to nothing, a name that is no UTF-8.
+
+    Raises:
+        MemreproError: naming the first.
+    """
+    for path in sorted(paths.results(profile).rglob("*")):
+        try:
+            str(path).encode()
+        except UnicodeEncodeError as error:
+            raise MemreproError(f"{path} has a name that is no UTF-8: give it another") from error
+        if path.is_symlink() and not path.exists():
+            raise MemreproError(
+                f"{path} is a link to nothing: put the file in its place, or move the link out of "
+                "results/"
+            )
 
 
 def run(profile: str) -> StageResult:
     """Check a profile and write its manifest: both digests of every result file."""
     summary, now = _checked(profile, None)
     path = paths.manifest(profile)
-    if not path.is_file() or read_json(path) != now:
+    if not path.is_file() or manifest_of(path.read_bytes()) != now:
         write_json(path, now)
     inputs = sorted((paths.results(profile) / "runs").rglob("*.parquet"))
     return StageResult(f"verify {profile}", summary, inputs, [path])
@@ -332,6 +360,7 @@ def _checked(
 ) -> tuple[pd.DataFrame, dict[str, dict[str, str]]]:
     """What `check` returns, and the manifest, made with the help of a known one."""
     load_plan().check_profile(profile)  # before all that lies below results is read
+    check_files(profile)
     # Beside the processes that compute, which this one waits for.
     with ThreadPoolExecutor(1) as beside:
         made = beside.submit(manifest, profile, known)

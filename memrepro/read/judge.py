@@ -96,7 +96,7 @@ def verdict(answer: Answer) -> tuple[bool | None, str]:
     outcome = outcome_of(answer)
     if outcome != "answered":
         return None, outcome
-    words = re.findall(r"[^\W_]+", answer.text.casefold())
+    words = re.findall(r"[^\W_]+", answer.said.casefold())
     said = {YES.casefold(), NO.casefold()} & set(words)
     if len(said) != 1:
         return None, BOTH if said else NEITHER

@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from memrepro.errors import MemreproError, cut
+from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import Interval
 from memrepro.evaluate.comparison import Groups, mean_interval, resampled_sums
-from memrepro.files.atomic import numbered_json_lines, read_table
+from memrepro.files.given import form_of, named_rows, numbered_json_lines
 
 _SAID = {
     **dict.fromkeys(("yes", "true", "1", "right", "correct"), True),
@@ -71,13 +71,8 @@ def read_labels(path: Path, verdicts: Mapping[str, bool | None]) -> Labels:
 
 
 def _pairs(path: Path) -> Iterable[tuple[str, str]]:
-    if path.suffix == ".csv":
-        table = read_table(path)
-        if lacking := [name for name in COLUMNS if name not in table]:
-            raise MemreproError(
-                f"{path} has no column {lacking[0]!r} but {cut(', '.join(map(str, table)))}"
-            )
-        return zip(*(table[name] for name in COLUMNS), strict=True)
+    if form_of(path) in (".csv", ".tsv"):
+        return [(row[COLUMNS[0]], row[COLUMNS[1]]) for _, row in named_rows(path, COLUMNS)]
     lines = numbered_json_lines(path)
     for number, line in lines:
         if not isinstance(line, dict) or any(name not in line for name in COLUMNS):

@@ -114,9 +114,9 @@ class Case:
         if self.settings.notes != "each":
             return self.prompt()
         told = [
-            Item(item.date, item.place, (("note", note.text.strip()),))
+            Item(item.date, item.place, (("note", note.said.strip()),))
             for item, note in zip(self.shown.items, notes, strict=True)
-            if note.text.strip().strip(".").lower() not in ("", EMPTY_NOTE)
+            if note.said.strip().strip(".").lower() not in ("", EMPTY_NOTE)
         ]
         return self.prompt(told)
 
@@ -212,9 +212,9 @@ def read(study: ReadingStudy, model_of: ModelOf, entries: Entries) -> tuple[pd.D
         for fit, one in zip(fits, cases, strict=True)
     ]
     to_judge = {
-        place: (one.settings.judge, partial(judge_prompt, one.gold, answer.text, rubrics))
+        place: (one.settings.judge, partial(judge_prompt, one.gold, answer.said, rubrics))
         for place, (one, answer) in enumerate(zip(cases, answers, strict=True))
-        if one.settings.judge and answer.text.strip()
+        if one.settings.judge and answer.said.strip()
         for rubrics in [rubrics_of(one.settings, entries)]
     }
     verdicts = dict(zip(to_judge, _answers(model_of, list(to_judge.values())), strict=True))
@@ -282,7 +282,7 @@ def _row(
     row: dict[str, Any] = dict.fromkeys(COLUMNS)
     if case.settings.answer in IN_WORDS:
         if answered:
-            row |= by_rule(case.gold, answer.text)._asdict()
+            row |= by_rule(case.gold, answer.said)._asdict()
     elif answered:
         place = _place(case, asked, answer)
         outcome = NO_OPTION if place < 0 and outcome != DECLINED else outcome
@@ -315,7 +315,7 @@ def _place(case: Case, asked: _Asked, answer: Answer) -> int:
     """The place of the option that an answer names, or −1."""
     if asked.options:
         return asked.options.index(answer.text)
-    return parse_option(answer.text, case.options)
+    return parse_option(answer.said, case.options)
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

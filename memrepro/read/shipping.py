@@ -19,7 +19,8 @@ import pandas as pd
 
 from memrepro.data.reading import json_list, value_of
 from memrepro.errors import MemreproError
-from memrepro.files.atomic import numbered_json_lines, replacing, write_json
+from memrepro.files.atomic import replacing, write_json
+from memrepro.files.given import numbered_json_lines
 from memrepro.llm.model import Answer, LanguageModel, ModelIdentity, Prompt, prompt_key
 from memrepro.read.plan import ReadingStudy
 from memrepro.read.reader import Entries, ModelOf, read
@@ -65,7 +66,7 @@ class _Keeping:
     def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
         answers = self.model.answer(prompts)
         for prompt, one in zip(prompts, answers, strict=True):
-            self.texts[prompt_key(self.identity, prompt).hex()[:16]] = one.text
+            self.texts[prompt_key(self.identity, prompt).hex()[:16]] = one.said
         return answers
 
 
@@ -109,8 +110,7 @@ def import_hypotheses(path: Path, asked: Collection[str]) -> Imported:
     Raises:
         MemreproError: naming the first entry that is not of this form.
     """
-    whole = path.is_file() and path.read_text("utf-8", errors="replace").lstrip().startswith("[")
-    entries = enumerate(json_list(path), 1) if whole else numbered_json_lines(path)
+    entries = numbered_json_lines(path)
     return _sorted_out((_hypothesis(one, f"{path}, entry {n}") for n, one in entries), asked)
 
 

@@ -4,9 +4,10 @@ import hashlib
 import os
 import pickle
 from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
 
 from memrepro.files.atomic import root, sha256
@@ -119,16 +120,28 @@ class _Records(pickle.Unpickler):
         found = None
         if module.startswith(f"{__package__}.") and "." not in name:
             found = getattr(import_module(module), name)
-        if not isinstance(found, type) or found.__module__ != module:
+        if not isinstance(found, type) or found.__module__ != module or not _is_record(found):
             raise pickle.UnpicklingError(f"{module}.{name} is no record of a site")
         return found
 
 
+def _is_record(kind: type) -> bool:
+    return issubclass(kind, tuple) or is_dataclass(kind)
+
+
 def _read(path: Path) -> dict[str, Group]:
-    """What the last build knew; nothing where it cannot be read, so that all is made again."""
+    """What the last build knew; nothing where it cannot be read, so that all is made again.
+
+    A file that a group names outside the site is none of it, whoever wrote the state.
+    """
     try:
         with path.open("rb") as file:
             known: dict[str, Group] = _Records(file).load()
+        return {name: one for name, one in known.items() if all(map(_is_inside, one.files))}
     except Exception:  # of another version, or half written
         return {}
-    return known
+
+
+def _is_inside(file: str) -> bool:
+    path = PurePosixPath(file)
+    return not path.is_absolute() and ".." not in path.parts

@@ -10,7 +10,8 @@ from memrepro.cluster.workers import each_of
 from memrepro.core.extractions import KINDS, DatedEvent, Extracted, Extraction, QueryRange
 from memrepro.core.memory import Dataset, Round, Session, whole_session
 from memrepro.errors import MemreproError
-from memrepro.files.atomic import numbered_json_lines, sha256
+from memrepro.files.atomic import sha256
+from memrepro.files.given import numbered_json_lines
 from memrepro.files.progress import bar
 from memrepro.text import nlp, temporal
 from memrepro.text.facts import user_facts

@@ -162,9 +162,6 @@ def test_half_a_surrogate_pair_is_replaced(tmp_path, instance):
 FAULTS = [
     *((lambda i, key=key: i.pop(key), f"it has no '{key}'") for key in longmemeval._SCHEMA),
     (lambda i: i["haystack_dates"].pop(), "3 haystack_session_ids, 2 haystack_dates"),
-    (lambda i: i["haystack_sessions"][0][1].update(role="bot"), "has the role 'bot'"),
-    (lambda i: i["haystack_sessions"][0].__setitem__(1, "hi"), "session 'answer_1' is a str"),
-    (lambda i: i["haystack_sessions"][0][1].pop("content"), "turn 2 of its session 'answer_1'"),
     (lambda i: i["answer_session_ids"].append(3), "3 among its answer_session_ids"),
     (lambda i: i["haystack_sessions"][0][1].update(has_answer="no"), "'no' as 'has_answer'"),
     (lambda i: i.update(question=3), "a int as 'question'"),
@@ -182,6 +179,46 @@ def test_an_instance_that_cannot_be_used_is_skipped(instance, change, said, plac
     name = instances[place].get("question_id", f"number {place + 1}")
     assert item == f"question {name!r}"
     assert said in reason
+
+
+@pytest.mark.parametrize(
+    ("turn", "said"),
+    [
+        ({"role": "system", "content": "be kind"}, "has the role 'system'"),
+        ({"role": "tool", "content": "{}"}, "has the role 'tool'"),
+        ({"role": "assistant", "content": None}, "has no text as its 'content'"),
+        ({"role": "user", "content": [{"type": "text", "text": "hi"}]}, "has no text as"),
+        ("hi", "is a str: a turn is a JSON object"),
+    ],
+)
+def test_a_turn_that_cannot_be_used_costs_no_more(instance, turn, said):
+    """All else is as before, with the positions of the file; with the answer, it costs the gold."""
+    plain = read(copy.deepcopy(instance))
+    instance["haystack_sessions"][1].append(turn)
+    with_it = read(copy.deepcopy(instance))
+    assert (with_it.memories, with_it.qrels, with_it.queries) == (
+        plain.memories, plain.qrels, plain.queries,
+    )  # fmt: skip
+    ((item, reason),) = set(with_it.skipped) - set(plain.skipped)
+    place = len(instance["haystack_sessions"][1])
+    assert item == f"turn {place} of session 's' of question 'q1'"
+    assert said in reason
+    instance["haystack_sessions"][1] = [turn, *instance["haystack_sessions"][1]]
+    first = read(copy.deepcopy(instance)).memories["q1"].sessions[1].rounds[0].turns[0]
+    assert first.turn_id == "s_2"
+    if isinstance(turn, dict):
+        instance["haystack_sessions"][1][0] = turn | {"has_answer": True}
+        found = read(instance)
+        assert found.faults == {"q1": "turn 1 of its session 's' has the answer and cannot be used"}
+        assert not any(found.qrels.values())
+
+
+@pytest.mark.parametrize("date", ["2023-05-30T23:40", "2023-05-30 23:40:59", "2023-05-30T23:40Z"])
+def test_a_date_in_iso_8601_is_read(instance, date):
+    instance["question_date"] = instance["haystack_dates"][1] = date
+    dataset = read(instance)
+    assert dataset.queries[0].at == dataset.memories["q1"].times[1] == "2023-05-30T23:40"
+    assert dataset.skipped == read(instance).skipped == []
 
 
 def test_too_many_that_cannot_be_used(instance):
@@ -211,7 +248,7 @@ def test_the_folder_must_hold_one_file(tmp_path, instance):
     [
         (b'{"question_id": "q1"}', "begins with '{'"),
         (b"", "is not whole JSON: .* after 0 whole instances, not behind byte 0 of 0"),
-        (b"[1, 2", "not behind byte 5 of 5; it is truncated or damaged: delete it and run the"),
+        (b"[1, 2", "not behind byte 5 of 5; it is truncated or damaged: repair it, or name"),
         (b'["\xff"]', "is not whole JSON"),
         (b"[" * 99_999, "nests too deep"),
         (b'[{"a":' + b'{"a":' * 99_999, "is not whole JSON: a comma is missing"),

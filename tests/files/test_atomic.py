@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from memrepro.errors import MemreproError
-from memrepro.files import atomic
+from memrepro.files import atomic, given
 
 
 def test_tables_round_trip_and_are_byte_stable(tmp_path):
@@ -22,8 +22,17 @@ def test_tables_round_trip_and_are_byte_stable(tmp_path):
     assert atomic.read_table(tmp_path / "t.csv")["score"].tolist() == ["0.5", "-1.25"]
 
 
-FORMULAS = ("=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-x", "\t=1", "'=1", "''@a")
-NONE = ("-0.5 [-1, 2]", "+.5", "-", "'quoted'", "'-1", "a=b", "", "− 1")
+FORMULAS = (
+    "=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-x", "\t=1", "\n=1", "'=1", "''@a", "+1+1", "-1/2",
+    "-1+cmd|'/C_calc'!A0", "-1 / 2", "-1 / cmd|'/C calc'!A0", "+1 [1, 2], won 1|2", "-1 (A1)*2",
+    "-1 (cmd|'/C calc'!A0)", "+1 [Book]Sheet!A1", "-1%", "＝1+1", "＋1", "－1", "＠SUM(A1)", "'-1'",
+)  # fmt: skip
+# As tables show differences and intervals; no spreadsheet reads one of them as a formula.
+NONE = (
+    "-0.5 [-1, 2]", "+0.5 [-0.1, +.2], won 2, lost 4, by 9 persons", "-0.1 / 0.0 / +0.1 (11)",
+    "+0.1 → -0.2 → 0", "-0.1 (LoCoMo rounds, all-MiniLM-L6-v2)", "+.5", "-1e-05", "-", "'quoted'",
+    "'-1", "a=b", "", "− 1",
+)  # fmt: skip
 
 
 def test_a_spreadsheet_finds_no_formula_in_a_csv(tmp_path):
@@ -111,8 +120,36 @@ def test_damaged_yaml_and_parquet(tmp_path):
     "read", [atomic.read_json, atomic.read_yaml, atomic.read_table, atomic.sha256]
 )
 def test_missing(tmp_path, read):
-    with pytest.raises(MemreproError, match="is missing: run `make repro`"):
+    with pytest.raises(MemreproError, match="is missing: name a file that is there"):
         read(tmp_path / "nothing.json")
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("results/sample/manifest.json", "`make repro PROFILE=sample` makes it anew"),
+        ("results/open/latency/a.csv", "`git restore results/open/latency/a.csv` brings back"),
+        ("data/raw/locomo/locomo10.json", "`make repro PROFILE=open` makes it anew"),
+        ("data/metrics/open.parquet", "`make repro PROFILE=open` makes it anew"),
+        ("params.yaml", "repair it, or name another file"),
+        ("../elsewhere.jsonl", "name a file that is there"),
+    ],
+)
+def test_a_made_file_has_its_command_and_nobodys_own_is_to_be_deleted(place, said):
+    assert atomic.remedy(atomic.root() / place).startswith(said)
+
+
+def test_a_file_is_as_readable_as_it_was_or_as_the_umask_has_it(tmp_path):
+    before = os.umask(0o077)
+    try:
+        atomic.write_text(tmp_path / "mine", "new")
+        (tmp_path / "shared").touch()
+        (tmp_path / "shared").chmod(0o664)
+        atomic.write_table(tmp_path / "shared", pd.DataFrame({"a": [1]}))
+    finally:
+        os.umask(before)
+    modes = [oct((tmp_path / name).stat().st_mode & 0o777) for name in ("mine", "shared")]
+    assert modes == ["0o600", "0o664"]
 
 
 def test_no_repository(tmp_path, monkeypatch):
@@ -138,7 +175,9 @@ def test_columns_of_texts_are_read_as_categories(tmp_path, texts):
         (atomic.read_yaml, "at: 2023-13-45"),
         (atomic.read_json, "[" * 99_999),
         (atomic.read_json, "9" * 5000),
-        (atomic.numbered_json_lines, "9" * 5000),
+        (given.numbered_json_lines, "9" * 5000),
+        (given.numbered_json_lines, "[" * 99_999),
+        (given.read_json, '"\\ud800' + "[" * 99_999),
     ],
 )
 def test_what_a_parser_gives_up_on_is_one_sentence(tmp_path, read, text):

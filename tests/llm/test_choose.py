@@ -8,6 +8,7 @@ from memrepro.llm.endpoint import Endpoint
 from memrepro.llm.model import ModelIdentity, Prompt
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
+from memrepro.llm.request import Request
 from memrepro.llm.weights import folder_digest
 from tests.llm.server import serving
 from tests.llm.tiny import make_model
@@ -15,8 +16,7 @@ from tests.llm.tiny import make_model
 ENTRY = {"model": "m", "revision": "1"}
 
 
-def test_replayed_by_default_and_live_where_asked(tmp_path, monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+def test_replayed_by_default_and_live_where_asked(tmp_path):
     with serving() as server, AnswerStore(tmp_path / "a.sqlite") as store:
         entry = ENTRY | {"endpoint": {"url": server.url, "concurrency": 2, "token_budget": 10**6}}
         replay = language_model("toy", entry, store, "e")
@@ -43,6 +43,11 @@ def test_an_endpoint_is_made_as_it_is_written():
     own = {"url": "http://h/v1/", "key_variable": "K", "tries": 2, "timeout": 5}
     made = backend("toy", ENTRY | {"endpoint": own})
     assert made == Endpoint("http://h/v1", ModelIdentity("m", "1"), "K", tries=2, timeout=5)
+    # Another request is another model's answers, with and without the endpoint.
+    asked = ENTRY | {"request": {"reasoning": 4000, "fields": {"seed": None}}}
+    made = backend("toy", asked | {"endpoint": own})
+    assert made.request == Request(reasoning=4000, fields={"seed": None})
+    assert made.identity == identity("toy", asked) != identity("toy", ENTRY)
 
 
 def test_an_entry_without_a_backend_can_only_be_replayed():
@@ -72,6 +77,10 @@ def test_an_entry_without_a_backend_can_only_be_replayed():
             "must name a folder, a wheel, or",
         ),
         (ENTRY | {"transformers": {"folder": "f", "trust_remote_code": True}}, "unknown key"),
+        (ENTRY | {"transformers": {"folder": "f"}, "request": {}}, "transformers and a request"),
+        (ENTRY | {"request": {"limit": "most"}}, r"toy\.request\.limit is 'most': input should be"),
+        (ENTRY | {"request": {"reasoning": -1}}, r"toy\.request\.reasoning is -1: input should be"),
+        (ENTRY | {"request": {"seed": 1}}, "request has the unknown key 'seed': known are limit"),
         (ENTRY | {"transformers": "f"}, "toy.transformers is 'f': it must be a mapping"),
     ],
 )

@@ -1,7 +1,11 @@
 """The endpoint backend against a real local server: concurrency, pace, retries, budget, key."""
 
+import contextlib
+import gzip
 import json
 import logging
+import socket
+import threading
 import time
 from collections import Counter
 from email.utils import formatdate
@@ -12,14 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.llm.completions import Broken, said_of, seconds_to_wait, to_answer
+from memrepro.llm.completions import Broken, Erred, error_of, seconds_to_wait, to_answer
 from memrepro.llm.endpoint import Endpoint
+from memrepro.llm.exchange import MOST_BYTES
 from memrepro.llm.model import Answer, ModelIdentity, Parameters, Prompt, Tokens, prompt_key
 from memrepro.llm.outcomes import OUTCOMES, outcome_of
 from memrepro.llm.pace import Budget, most_tokens
 from memrepro.llm.prices import Price, read_prices
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
+from memrepro.llm.request import Request
 from memrepro.llm.shipping import export_records
 from tests.llm.server import Fault, completion, said, serving
 
@@ -29,8 +35,12 @@ KEY = "sk-live-Zx81qQ7v"
 
 
 @pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+def _proxy(monkeypatch):
+    """One that nothing on this machine goes by, nobody listens at, and whose password is a key."""
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, f"http://user:{KEY}@127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -70,6 +80,35 @@ def test_a_request_holds_the_prompt_and_its_parameters(server):
     assert answer.identity == IDENTITY
     assert answer.maker == "served-model fp_1"
     assert 0 < answer.seconds < 5
+
+
+def test_a_model_is_asked_by_the_fields_that_it_takes(server):
+    request = Request("max_completion_tokens", 4000, {
+        "temperature": None, "seed": None, "reasoning_effort": "low", "provider": {"only": ["x"]},
+    })  # fmt: skip
+    asked = request.asked_of(IDENTITY)
+    live = Endpoint(server.url, asked, request=request, token_budget=6000)
+    ((_, answer),) = live.stream([Prompt.of("q", parameters=Parameters(maximum_tokens=9))])
+    assert server.asked == [
+        {
+            "model": "toy-model", "messages": [{"role": "user", "content": "q"}],
+            "max_completion_tokens": 4009, "reasoning_effort": "low", "provider": {"only": ["x"]},
+        }
+    ]  # fmt: skip
+    # The usual request has the keys that it always had; another one has its own.
+    assert Request().asked_of(IDENTITY) == IDENTITY
+    assert answer.identity == asked
+    assert asked.revision.startswith('2024-07-18 asked with {"fields": {')
+    with pytest.raises(MemreproError, match="budget of 3000 tokens is used up"):
+        list(Endpoint(server.url, asked, request=request, token_budget=3000).stream(PROMPTS))
+
+
+def test_a_field_that_a_model_does_not_take_ends_the_work_and_names_the_setting(server):
+    says = "Use 'max_completion_tokens' instead."
+    server.always = error(400, {"error": {"code": "unsupported_parameter", "message": says}})
+    with pytest.raises(MemreproError, match=r"instead\.\); say in `request` of its entry"):
+        ask(server, concurrency=1)
+    assert len(server.asked) == 1
 
 
 def test_concurrency_is_kept():
@@ -225,6 +264,50 @@ def test_a_prompt_that_is_refused_for_itself_is_recorded_so(server, tmp_path):
     assert again == got
 
 
+def test_prompts_that_are_too_long_do_not_end_the_work(server, tmp_path):
+    for number in range(5):
+        server.faults[f"question {number}"] = [error(400, VLLM)]
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        got = Recording(store, backend(server), progress=False).answer(PROMPTS)
+    assert [outcome_of(one) for one in got] == ["too long"] * 5 + ["answered"] * 7
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+        (HEAD + b"\r\n", b" "),
+        (HEAD + b"X-Slow: ", b"x"),
+        (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+        (b"", b""),
+    ],
+    ids=["a blank at a time", "until it closes", "a header without end", "hints", "nothing"],
+)
+def test_a_reply_without_an_end_is_given_up(first, then):
+    def trickle():
+        with contextlib.suppress(OSError):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(first)
+                while not done.wait(0.05):
+                    connection.sendall(then)
+
+    done = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=trickle)
+        thread.start()
+        url, began = f"http://127.0.0.1:{listener.getsockname()[1]}/v1", time.monotonic()
+        with pytest.raises(MemreproError, match=r"a reply that did not end in 0\.5 s, 1 tries"):
+            dict(Endpoint(url, IDENTITY, tries=1, longest=0.5).stream(PROMPTS[:1]))
+        assert time.monotonic() - began < 5
+        done.set()
+        thread.join()
+
+
 # The budget.
 
 
@@ -332,11 +415,36 @@ def test_a_budget_in_money_needs_a_price(server, tmp_path, text, why):
 # What became of each.
 
 
-def body(text, finish="stop", tokens=7, **message):
+def body(text, finish="stop", tokens=7, hidden=0, **message):
     made = completion(text, 4, tokens, finish)
+    made["usage"]["completion_tokens_details"] = {"reasoning_tokens": hidden}
     made["choices"][0]["message"] |= message
     return Fault(body=json.dumps(made).encode())
 
+
+def error(status, value, sent=0):
+    made = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return Fault(status=sent or status, body=made)
+
+
+NGINX = b"<html><head><title>413 Request Entity Too Large</title></head></html>"
+VLLM = {
+    "object": "error", "type": "BadRequestError", "param": None, "code": 400,
+    "message": "This model's maximum context length is 4096 tokens. However, you requested 4608 "
+    "tokens (4096 in the messages, 512 in the completion).",
+}  # fmt: skip
+LLAMA_CPP = {
+    "error": {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 9, "n_ctx": 8,
+              "message": "the request exceeds the available context size"}
+}  # fmt: skip
+GEMINI = {
+    "error": {"code": 400, "status": "INVALID_ARGUMENT",
+              "message": "The input token count (9) exceeds the maximum number of tokens allowed"}
+}  # fmt: skip
+TGI = {
+    "error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8. Given: 9",
+    "error_type": "validation",
+}
 
 BECAME = [
     # What the server does to one prompt for good, what becomes of it, and how often it is asked.
@@ -360,6 +468,43 @@ BECAME = [
         "a malformed answer: .* not JSON",
         3,
     ),
+    # What servers of other makers answer.
+    (error(400, NGINX, 413), "too long", 1),
+    (error(400, VLLM), "too long", 1),
+    (error(400, {"error": VLLM}), "too long", 1),
+    (error(400, LLAMA_CPP), "too long", 1),
+    (error(400, [GEMINI]), "too long", 1),
+    (error(422, TGI), "too long", 1),
+    (error(400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}), "too long", 1),
+    (body(None, "stop"), "empty", 1),
+    (body(None, "length"), "cut at the limit", 1),
+    (body("half", "MAX_TOKENS"), "cut at the limit", 1),
+    (body(None, "content_filter"), "refused", 1),
+    (body(None, "SAFETY"), "refused", 1),
+    (body(None, "tool_calls", tool_calls=[{"id": "1"}]), "ended otherwise", 1),
+    (body("fine", "eos"), "answered", 1),
+    (body("fine", "STOP"), "answered", 1),
+    (body("fine", "end_turn"), "answered", 1),
+    (body([{"type": "thinking"}, {"type": "text", "text": "fine"}]), "answered", 1),
+    (body("<think>I cannot help</think>\n\nfine"), "answered", 1),
+    (body("<think>hmm, so", "length"), "cut at the limit", 1),
+    (body("hmm</think>"), "empty", 1),
+    (body("fine", tokens=900, hidden=600), "answered", 1),
+    (body("far too much", tokens=1200, hidden=600), "over the limit", 1),
+    (error(200, {"error": {"code": 503, "message": "busy"}}), r"status 503 \(busy\)", 3),
+    (error(200, {"error": "overloaded"}), r"status 200 \(overloaded\)", 3),
+    (error(200, {"error": {"code": "context_length_exceeded"}}), "too long", 1),
+    *((Fault(status=status), f"status {status}", 3) for status in range(520, 525)),
+    (error(413, {"error": {"code": "rate_limit_exceeded", "message": "TPM"}}), "status 413", 1),
+    (Fault(headers={"Content-Encoding": "br"}), "packed in a way that was not asked for", 3),
+    (Fault(headers={"Content-Encoding": "gzip"}), "cannot be unpacked", 3),
+    (
+        Fault(body=gzip.compress(b" " * (MOST_BYTES + 1)), headers={"Content-Encoding": "gzip"}),
+        "more than 16,777,216 bytes, unpacked",
+        3,
+    ),
+    (Fault(body=b" " * (MOST_BYTES + 1)), "more than 16,777,216 bytes", 3),
+    (Fault(headers={"Content-Type": "application/json; charset=hex"}), "answered", 1),
     (Fault(body=b'{"choices": []}'), "a malformed answer: .*content is a NoneType", 3),
     (Fault(status=429), "status 429", 3),
     (Fault(status=500, body=b"<html>oops</html>"), r"status 500 \(<html>oops</html>\)", 3),
@@ -478,12 +623,20 @@ def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(monkeypatch, value, 
     assert server.asked == []
 
 
-@pytest.mark.parametrize("how", ["plain", "escaped"])
-def test_an_answer_that_holds_the_key_is_not_recorded(tmp_path, monkeypatch, how):
+ESCAPED = "".join(f"\\u{ord(c):04x}" for c in KEY)
+
+
+@pytest.mark.parametrize("how", [KEY, ESCAPED], ids=["plain", "escaped"])
+@pytest.mark.parametrize("where", ["content", "refusal", "finish_reason", "model", "id"])
+def test_an_answer_that_holds_the_key_is_not_recorded(tmp_path, monkeypatch, how, where):
     monkeypatch.setenv("TOY_KEY", KEY)
-    text = KEY if how == "plain" else "ESCAPED"
-    body = json.dumps(completion(f"your key is {text}", 1, 1))
-    body = body.replace("ESCAPED", "".join(f"\\u{ord(c):04x}" for c in KEY)).encode()
+    made = completion("fine", 1, 1)
+    choice = made["choices"][0]
+    holder = {"content": choice["message"], "refusal": choice["message"], "finish_reason": choice}
+    if where == "refusal":
+        choice["message"]["content"] = None
+    holder.get(where, made)[where] = "your key is HERE"
+    body = json.dumps(made).replace("HERE", how).encode()
     with serving(key=KEY) as server, AnswerStore(tmp_path / "a.sqlite") as store:
         server.faults["question 3"] = [Fault(body=body)]
         with pytest.raises(MemreproError, match=r"holds the API key, so it was not") as caught:
@@ -492,6 +645,42 @@ def test_an_answer_that_holds_the_key_is_not_recorded(tmp_path, monkeypatch, how
             )
         assert len(store) == 11
         holds_no_key(tmp_path, whole_chain(caught.value))
+
+
+@pytest.mark.parametrize("form", ["{}", '{"error": {"message": "{}"}}', '{"error": "for {}'])
+def test_an_error_that_holds_the_key_escaped_does_not_show_it(monkeypatch, caplog, form):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("TOY_KEY", KEY)
+    with serving(key=KEY) as server:
+        server.always = Fault(status=500, body=form.replace("{}", ESCAPED).encode())
+        with pytest.raises(MemreproError, match="<TOY_KEY>") as caught:
+            ask(server, PROMPTS[:1], key_variable="TOY_KEY", tries=2)
+    for text in (whole_chain(caught.value), caplog.text):
+        assert KEY not in text
+        assert ESCAPED[:24] not in text.replace("\\\\", "\\")
+
+
+def test_the_proxy_of_another_machine_is_named_without_its_password():
+    live = Endpoint("http://models.test/v1", IDENTITY, pause=0.01, tries=1)
+    with pytest.raises(
+        MemreproError, match=r"models\.test/v1 by way of the proxy 127\.0\.0\.1:9, .*no connection"
+    ) as caught:
+        dict(live.stream(PROMPTS[:1]))
+    assert KEY not in whole_chain(caught.value)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_this_machine_is_asked_without_the_proxy(server, host):
+    url = server.url.replace("127.0.0.1", host)
+    assert len(dict(Endpoint(url, IDENTITY, pause=0.01).stream(PROMPTS[:2]))) == 2
+
+
+def test_a_proxy_that_is_none_is_one_sentence(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", f"gopher://user:{KEY}@proxy")
+    monkeypatch.setenv("http_proxy", f"gopher://user:{KEY}@proxy")
+    with pytest.raises(MemreproError, match=r"no client can be made .* the proxy proxy ") as caught:
+        dict(Endpoint("http://models.test/v1", IDENTITY).stream(PROMPTS))
+    assert KEY not in whole_chain(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -542,34 +731,35 @@ JSON = st.recursive(
 @given(JSON | st.builds(lambda m, u: {"choices": [{"message": m}], "usage": u}, JSON, JSON))
 def test_any_json_is_an_answer_or_broken(value):
     body = json.dumps(value).encode()
-    said_of(body)
+    error_of(400, body)
     try:
-        answer = to_answer(body, IDENTITY, 0.1)
-    except Broken:
+        answer = to_answer(body, IDENTITY, 0.1, 9)
+    except (Broken, Erred):
         return
     assert answer.text.encode() is not None
     assert min(answer.tokens) >= 0
+    assert max(map(len, (answer.finish_reason, answer.maker))) < 500
 
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_an_answer_or_broken(body):
-    said_of(body)
-    with pytest.raises(Broken):
-        to_answer(body, IDENTITY, 0.1)
+    error_of(400, body)
+    with pytest.raises((Broken, Erred)):
+        to_answer(body, IDENTITY, 0.1, 9)
 
 
 def test_deep_json_is_broken():
     body = b'{"choices": ' + b"[" * 200_000
-    assert said_of(body)[0] == ""
+    assert not error_of(400, body).names
     with pytest.raises(Broken):
-        to_answer(body, IDENTITY, 0.1)
+        to_answer(body, IDENTITY, 0.1, 9)
 
 
 def test_half_a_pair_is_replaced_and_a_refusal_is_told():
     body = {"choices": [{"message": {"content": "a\ud83d b \U0001f600"}, "finish_reason": "stop"}]}
-    assert to_answer(json.dumps(body).encode(), IDENTITY, 0.1).text == "a\ufffd b \U0001f600"
+    assert to_answer(json.dumps(body).encode(), IDENTITY, 0.1, 9).text == "a\ufffd b \U0001f600"
     body = {"choices": [{"message": {"content": None, "refusal": "I will not"}}]}
-    answer = to_answer(json.dumps(body).encode(), IDENTITY, 0.1)
+    answer = to_answer(json.dumps(body).encode(), IDENTITY, 0.1, 9)
     assert (answer.text, answer.finish_reason) == ("", "refused: I will not")
 
 

@@ -9,6 +9,8 @@ from memrepro.errors import MemreproError
 from memrepro.memory.actions import read_messages
 from memrepro.memory.command import add_commands
 from memrepro.memory.folders import user_folder
+from memrepro.rehearse.server import Content, serving
+from tests.memory.store_made import all_bytes
 
 LINES = [
     {"message_id": "m1", "speaker": "user", "at": "2023-05-08T13:56", "text": "I live in Oslo"},
@@ -81,10 +83,49 @@ def test_a_text_is_added_facts_change_and_are_forgotten(run):
         run("add")
 
 
+def test_a_model_behind_an_endpoint_makes_the_facts_and_keeps_no_record(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    towns = {"Bergen": "J'habite à Bergen", "Oslo": "Maintenant je vis à Oslo"}
+
+    def reply(messages):
+        asked = json.loads(messages[-1]["content"])
+        if "new" in asked:
+            assert [known["text"] for known in asked["known"]] == ["The user lives in Bergen."]
+            return json.dumps({"operation": "update", "fact": 1})
+        return json.dumps({"facts": [
+            {"text": f"The user lives in {town}.", "category": "fact", "confidence": 1.0,
+             "quote": said}
+            for town, said in towns.items() if said in asked["conversation"]
+        ]})  # fmt: skip
+
+    entry = tmp_path / "local.yaml"
+    with serving(Content(reply=reply)) as server:
+        endpoint = {"url": server.url, "tries": 1}
+        entry.write_text(json.dumps({"model": "local", "revision": "1", "endpoint": endpoint}))
+        for said in towns.values():
+            run("add", "--text", said, "--model", str(entry))
+    assert [fact["text"] for fact in run("facts", "--json")] == ["The user lives in Oslo."]
+    history = run("facts", "--history", "The user lives in Oslo.", "--json")
+    assert [change["operation"] for change in history] == ["add", "update"]
+    # The endpoint is gone: what is said is kept, and its facts are made later.
+    run("add", "--text", "I like jazz", "--model", str(entry))
+    counts = {row["counter"]: row["count"] for row in run("metrics", "--json")}
+    assert (counts["stored"], counts["facts_failed"]) == (3, 1)
+    assert "I like jazz" in run("facts")
+    run("forget", towns["Bergen"])
+    assert b"Bergen" not in all_bytes(tmp_path / "root")
+
+
 def test_a_person_is_in_control(filled, tmp_path):
     filled("maintain", "--now", "2023-06-01")
     facts = filled("list", "facts", "--json")
     oslo = next(fact for fact in facts if "Oslo" in fact["text"])
+    before = filled("list", "facts")
+    for now in ("1717200000000", "1e300", "inf", "nan", "0001-01-01", "9999-12-31T23:59:59-14:00"):
+        for command in (("edit", "--fact", oslo["fact_id"], "no"), ("maintain",), ("search", "a")):
+            with pytest.raises(MemreproError, match="is not in the years 1900 to 2099"):
+                filled(*command, "--now", now)
+    assert filled("list", "facts") == before
     filled("edit", "--fact", oslo["fact_id"], "I live in Rome")
     assert "I live in Rome" in filled("list", "facts")
     filled("delete", "--fact", oslo["fact_id"])
@@ -121,6 +162,7 @@ def test_a_person_is_in_control(filled, tmp_path):
         ('\n{"message_id": "m", "speaker": "u", "at": 1}', "line 2 of .* must have message_id"),
         ('{"message_id": "m", "speaker": "u", "at": 1, "text": "a", "x": 1}', "nothing else"),
         ('{"message_id": "m", "speaker": "u", "at": true, "text": "a"}', "True is no time"),
+        ('{"message_id": "m", "speaker": "u", "at": 1e999, "text": "a"}', "line 1 of .* the years"),
     ],
 )
 def test_a_line_that_is_no_message_is_named(tmp_path, lines, error):
@@ -128,5 +170,7 @@ def test_a_line_that_is_no_message_is_named(tmp_path, lines, error):
     path.write_bytes(lines if isinstance(lines, bytes) else lines.encode())
     with pytest.raises(MemreproError, match=error):
         read_messages(path)
-    with pytest.raises(MemreproError, match="cannot be read"):
+    with pytest.raises(MemreproError, match="is missing: name a file that is there"):
         read_messages(tmp_path / "none")
+    (tmp_path / "bom.jsonl").write_bytes(b"\xef\xbb\xbf" + json.dumps(LINES[0]).encode() + b"\r\n")
+    assert read_messages(tmp_path / "bom.jsonl")[0].message_id == LINES[0]["message_id"]

@@ -2,13 +2,16 @@
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
-from memrepro.memory import control
+from memrepro.memory import control, folders
 from memrepro.memory.folders import user_folder
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
@@ -121,6 +124,8 @@ def test_a_fact_is_edited_and_deleted(tmp_path):
         check_whole(memory)
         with pytest.raises(MemreproError, match="no fact"):
             control.delete_fact(memory, one.fact_id)
+        with pytest.raises(MemreproError, match="an edit: its time 1.* is not in the years 1900"):
+            control.edit_fact(memory, one.fact_id, "later", 1e3 * OLD)
 
 
 def test_a_deleted_user_leaves_nothing_and_others_stay(tmp_path):
@@ -138,7 +143,7 @@ class Killed(BaseException):
     """Stands for a kill: nothing after it runs."""
 
 
-@pytest.mark.parametrize("step", ["rewrite", "scrub", "level"])
+@pytest.mark.parametrize("step", ["rewrite", "scrub", "change"])
 def test_a_deletion_that_was_interrupted_is_finished_at_the_next_opening(
     tmp_path, monkeypatch, step
 ):
@@ -146,7 +151,7 @@ def test_a_deletion_that_was_interrupted_is_finished_at_the_next_opening(
     owner, name = {
         "rewrite": (VectorIndex, "rewrite"),
         "scrub": (Journal, "scrub"),
-        "level": (VectorIndex, "level"),
+        "change": (VectorIndex, "change"),
     }[step]
 
     def killed(*_):
@@ -173,12 +178,58 @@ def test_a_users_deletion_that_was_interrupted_is_finished_at_the_next_opening(
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(control.shutil, "rmtree", killed)
+        patch.setattr(folders.shutil, "rmtree", killed)
         with pytest.raises(Killed):
             control.delete_user(tmp_path, "ann")
     assert RARE.encode() in all_bytes(tmp_path)
     with opened(tmp_path, user="bob"):
         assert RARE.encode() not in all_bytes(tmp_path)
+
+
+def test_a_deletion_beside_one_who_removes_the_same_bytes_is_a_deletion(tmp_path, monkeypatch):
+    """An opening sweeps what deletions have left, at any moment of this one."""
+    filled(tmp_path).close()
+    filled(tmp_path, user="bob").close()
+    really, beside = folders.shutil.rmtree, []
+
+    def removed_beside(path, **more):
+        if not beside:
+            beside.append(path)
+            with opened(tmp_path, user="bob"):
+                pass
+        really(path, **more)
+
+    monkeypatch.setattr(folders.shutil, "rmtree", removed_beside)
+    control.delete_user(tmp_path, "ann")
+    assert beside
+    assert list(tmp_path.iterdir()) == [user_folder(tmp_path, "bob")]
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_memory_on_a_read_only_mount_is_read(tmp_path, closed):
+    """What a log holds besides is not passed over in silence."""
+    memory = filled(tmp_path)
+    if closed:
+        memory.close()
+    read = "\n".join([
+        "from pathlib import Path", "from tests.memory.store_made import opened",
+        f"with opened(Path({str(tmp_path)!r}), mode='read') as memory:",
+        f"    found = memory.search('I own item3', {NOW}).items",
+        "    print(len(memory.journal.messages()), found[0].text)",
+    ])  # fmt: skip
+    mounted = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,ro {tmp_path}"
+    shell = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
+    if not shutil.which("unshare") or subprocess.run([*shell, mounted], check=False).returncode:
+        pytest.skip("this system mounts nothing for a test")
+    ran = subprocess.run(
+        [*shell, f'{mounted} && exec "$@"', "sh", sys.executable, "-c", read],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if closed:
+        assert ran.stdout.startswith("47 [2023-05-08 00:"), ran.stderr
+    else:
+        assert "was not closed, and its file system is read-only" in ran.stderr
+        memory.close()
 
 
 def test_a_reader_that_holds_an_old_state_is_named_and_the_bytes_go_later(tmp_path, monkeypatch):
@@ -226,6 +277,14 @@ def test_an_export_comes_back_the_same(tmp_path):
         lambda c: c["tables"]["messages"][0].update(at="yesterday"),
         lambda c: c["tables"]["facts"][0].update(category="hobby"),
         lambda c: c.update(tables=[]),
+        lambda c: c["tables"]["facts"][0].update(created_at=1e300),
+        lambda c: c["tables"]["facts"][0].update(last_validated_at=float("inf")),
+        lambda c: c["tables"]["fact_history"][0].update(changed_at=1.7e12),
+        lambda c: c["tables"]["segments"][0].update(end=float("nan")),
+        lambda c: c["tables"]["messages"][0].update(importance=float("inf")),
+        lambda c: c["tables"]["segments"][0].update(text=""),
+        lambda c: c["tables"]["segments"][0].update(text="[2023-05-08 00:00] user: other"),
+        lambda c: c["tables"]["segment_messages"].clear(),
     ],
 )
 def test_a_damaged_export_is_refused_and_nothing_kept(tmp_path, damage):
@@ -237,7 +296,7 @@ def test_a_damaged_export_is_refused_and_nothing_kept(tmp_path, damage):
     damage(content)
     (tmp_path / "bad.json").write_text(json.dumps(content))
     with opened(tmp_path / "two") as other:
-        with pytest.raises(MemreproError, match=r"bad\.json|no valid|its time"):
+        with pytest.raises(MemreproError, match=r"bad\.json|no valid|its time|is not in the"):
             control.import_(other, tmp_path / "bad.json")
         assert control.messages(other) == []
         assert control.segments(other) == []

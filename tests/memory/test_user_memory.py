@@ -12,6 +12,7 @@ import pytest
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
+from memrepro.memory import stretches
 from memrepro.memory.settings import EVERYTHING, calibrated
 from memrepro.memory.times import seconds
 from memrepro.memory.user_memory import Memory, users
@@ -59,6 +60,24 @@ def test_nothing_is_lost_by_upkeep_a_quiet_year_or_an_export(tmp_path):
     with opened(tmp_path, "cay") as memory:
         assert found(memory) == expected
     assert users(tmp_path) == ["ann", "bob", "cay"]
+
+
+def test_what_came_before_is_not_cut_again_in_a_chat_without_a_pause(tmp_path, monkeypatch):
+    cut = []
+    segment_id = stretches.segment_id
+    monkeypatch.setattr(
+        stretches,
+        "segment_id",
+        lambda messages, text: cut.append(text) or segment_id(messages, text),
+    )
+    chat = [{"content": f"note {i}", "at": 1683504000.0 + 60 * i, "id": f"m{i}"} for i in range(99)]
+    with opened(tmp_path) as memory:
+        memory.add(chat[:-1])
+        cut.clear()
+        memory.add(chat[-1])
+        memory.forget("m5")
+        assert len(set(cut)) <= 2
+        assert len(memory.messages()) == 98
 
 
 def test_a_message_is_found_by_what_stands_beside_it_and_a_late_word_of_a_long_one(tmp_path):
@@ -139,6 +158,7 @@ def test_metadata_is_kept_filtered_carried_and_forgotten(tmp_path):
                     {"content": "the budget is 400", "project": "garden"}])  # fmt: skip
         (hit,) = memory.search("budget", where={"project": "roof"})
         assert hit.metadata == {"project": "roof", "n": 3}
+        assert len(memory.search("budget", where={"n": "3"})) == 1
         memory.export(tmp_path / "out.json")
         would = memory.forget("the budget is 900", dry_run=True)
         assert [one.id for one in would] == [hit.id]

@@ -1,5 +1,6 @@
 """Rankings made elsewhere: every format reads the same, problems are counted, values are peers'."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ from memrepro.evaluate.comparison import Groups
 from memrepro.files import paths
 from memrepro.outside import mteb, page
 from memrepro.outside import score as score_module
+from memrepro.outside.forms import run_rows
 from memrepro.outside.qrels import read_qrels
 from memrepro.outside.runs import Docs, read_against, read_run
 from memrepro.outside.score import further_protocols, score, score_by, values_of
@@ -74,10 +76,32 @@ def as_parquet(frame, path):
     return path
 
 
+def as_table(frame, path):
+    """As Excel writes it where a comma parts whole numbers from the rest."""
+    named = frame.rename(columns={"query_id": "qid", "doc_id": "docid"})
+    named.to_csv(
+        path, sep=";", decimal=",", index=False, encoding="utf-8-sig", lineterminator="\r\n"
+    )
+    return path
+
+
+def as_scores(frame, path):
+    """As pytrec_eval and BEIR have a run."""
+    docs = frame.groupby("query_id", sort=False)[["doc_id", "score"]]
+    path.write_text(json.dumps({q: dict(d.itertuples(index=False)) for q, d in docs}))
+    return path
+
+
+def packed(frame, path):
+    path.write_bytes(gzip.compress(as_trec(frame, path).read_bytes()))
+    return path
+
+
 @pytest.mark.parametrize(
     ("write", "name"),
-    [(as_trec, "a.run"), (as_lists, "a.jsonl"), (as_rows, "a.jsonl"), (as_parquet, "a.parquet")],
-)
+    [(as_trec, "a.run"), (as_lists, "a.jsonl"), (as_rows, "a.jsonl"), (as_parquet, "a.parquet"),
+     (as_table, "a.csv"), (as_scores, "a.json"), (packed, "a.trec.gz")],
+)  # fmt: skip
 def test_every_format_reads_the_same(plan, ours, tmp_path, write, name):
     """In any order of lines, as the rank decides, and the score where there is no rank."""
     mixed = ours if write is as_lists else ours.sample(frac=1, random_state=0)
@@ -86,6 +110,82 @@ def test_every_format_reads_the_same(plan, ours, tmp_path, write, name):
     key = ["query_id", "rank"]
     read, wrote = (f.sort_values(key)[[*key, "doc_id"]].values.tolist() for f in (run.frame, ours))
     assert read == wrote
+
+
+def last_line_again(path):
+    lines = path.read_text().split("\n")
+    path.write_text("\n".join([*lines, lines[-1]]))
+    return path
+
+
+def order(frame):
+    return frame.groupby("query_id")["doc_id"].agg(list).to_dict()
+
+
+def test_a_line_that_stands_twice_moves_no_doc(plan, ours, tmp_path):
+    """Of ranks alone, and of ranks beside distances, which trec_eval would sort by."""
+    last = ours.iloc[-1]
+    twice = {"doc named twice": (f"{last['query_id']}: {last['doc_id']}",)}
+    ranks = as_rows(ours.drop(columns="score"), tmp_path / "ranks.jsonl")
+    run = read_run(last_line_again(ranks), "sample", plan)
+    assert (order(run.frame), run.problems) == (order(ours), twice)
+    distances = as_trec(ours.assign(score=10.0 - ours["score"]), tmp_path / "distances.run")
+    run = read_run(last_line_again(distances), "sample", plan)
+    rising = tuple(q for q, s in ours.groupby("query_id", sort=False)["score"] if s.nunique() > 1)
+    assert order(run.frame) == order(ours)
+    assert run.problems == {"rank and score disagree": rising} | twice
+
+
+def test_what_orders_is_decided_question_by_question(tmp_path):
+    known = Docs(dict.fromkeys("abcde", ""), {}, ())
+    rows = [
+        ("a", "x", 2, None), ("a", "y", 1, None),  # ranks
+        ("b", "x", None, 1.0), ("b", "y", 1, 2.0), ("b", "z", 2, 3.0),  # one lacks: scores
+        ("c", "x", -1, None), ("c", "y", 7, None), ("c", "z", 3, None),  # and there are none
+        ("d", "x", 0, None), ("d", "y", 0, None),
+        ("e", "x", 0, -0.5), ("e", "y", 0, -0.1), ("e", "z", 0, float("nan")),
+    ]  # fmt: skip
+    names = ["query_id", "doc_id", "rank", "score"]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(json.dumps(dict(zip(names, row, strict=True))) for row in rows))
+    run = read_against(path, known, "five", "session")
+    tied = sorted("xy", key=lambda doc: hashlib.sha256(doc.encode()).digest())
+    assert order(run.frame) == {
+        "a": ["y", "x"], "b": ["z", "y", "x"], "c": ["z", "y", "x"], "d": tied,
+        "e": ["y", "x", "z"],
+    }  # fmt: skip
+    assert run.problems == {
+        "rank that is none": ("b: x", "c: x"),
+        "rank of two docs": tuple(f"d: {doc}" for doc in tied),
+        "score that is no number": ("e: z",),
+    }
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"query_id": ["q", None], "doc_id": ["x", "y"], "rank": [1, 2]},
+        {"query_id": [1.0, 2.0], "doc_id": ["x", "y"], "rank": [1, 2]},
+        {"query_id": ["q"], "doc_id": [["x", "y"]], "score": [0.1]},
+        {"query_id": ["q"], "doc_id": [b"\xff"], "score": [0.1]},
+        {"query_id": ["q"], "doc_id": ["x"], "rank": ["first"]},
+        {"query_id": ["q"], "doc_id": ["x"], "score": [[0.1]]},
+    ],
+)
+def test_a_parquet_file_of_other_types_is_refused_by_its_row(tmp_path, frame):
+    pd.DataFrame(frame).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(MemreproError, match=r"a\.parquet, row [12]: "):
+        run_rows(tmp_path / "a.parquet")
+
+
+def test_ids_of_other_types_that_say_one_thing_are_read(tmp_path):
+    frame = pd.DataFrame({"query_id": [7], "doc_id": [b"\xc3\xa9"], "rank": [1]})
+    frame.astype({"query_id": "category"}).to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text(
+        '{"query_id": 7, "doc_id": "\\ud800", "rank": 1%s}' % ("0" * 400)
+    )
+    assert run_rows(tmp_path / "a.parquet")[0][:3] == ("7", "é", 1)
+    assert run_rows(tmp_path / "a.jsonl")[0][1:3] == ("?", np.inf)
 
 
 def test_values_are_those_of_ir_measures_and_of_the_committed_run(plan, ours, tmp_path):
@@ -147,6 +247,9 @@ def test_what_is_wrong_is_named_and_counted(plan, ours, tmp_path, capsys, monkey
         ("a.run", "q1 Q0 d1 1\n", "line 1: .* is no row of a run"),
         ("a.jsonl", '{"query_id": "q"}\n', "line 1: .*neither rank nor score"),
         ("a.jsonl", '{"query_id": "q", "ranked": "d"}\n', "'ranked' is no list"),
+        ("a.csv", "query_id,doc_id,rank\nq1,d1\n", "line 2: 2 cells under 3 headings"),
+        ("a.json", '{"q1": 3}', "question 1: .*a list of docs"),
+        ("a.jsonl", "[" * 99_999, "no JSON"),
         ("a.run", "q1 Q0 d1 1 0.5 tag\n", "names no question of sample: its ids are such as 'q1'"),
     ],
 )
@@ -310,6 +413,9 @@ def test_the_task_of_mteb_gives_its_published_scores():
     ("name", "text"),
     [("q.txt", "q1 0 a 1\nq1 0 b 0\nq2 0 c 2\n"),
      ("q.tsv", "query-id\tcorpus-id\tscore\nq1\ta\t1\nq2\tc\t1\n"),
+     ("q.txt", "\ufeffquery-id corpus-id score\r\nq1 a 1\r\nq2 c 1\r\n"),
+     ("q.csv", "\ufeffqid;docid;relevance\nq1;a;1\nq2;c;1,0\n"), ("q.csv", "q1,0,a,1\nq2,0,c,1\n"),
+     ("q.json", '{"q1": {"a": 1, "b": 0}, "q2": {"c": 1}}'),
      ("q.jsonl", '{"query_id": "q1", "relevant": ["a"]}\n{"query_id": "q2", "relevant": ["c"]}\n')],
 )  # fmt: skip
 def test_gold_of_a_file_decides(plan, tmp_path, name, text):
@@ -322,6 +428,16 @@ def test_gold_of_a_file_decides(plan, tmp_path, name, text):
     assert found["ndcg", 10] == pytest.approx(0.5 / np.log2(3))
     assert "(n = 2 questions)" in " ".join(page.sentences(scored))
     assert page.write(scored, tmp_path / "out").is_file()
+    grades = "its grades 1 to 2 counted alike"
+    assert (grades in " ".join(page.sentences(scored))) == (" 2\n" in text)
+    with pytest.raises(MemreproError, match="k is 1000000000000: it must be in 1 to 100,000"):
+        score_by([tmp_path / "mine.run"], "anything", plan, tmp_path / name, k=10**12)
+
+
+def test_the_first_line_of_qrels_is_a_heading_only_where_it_is_one(tmp_path):
+    (tmp_path / "q.tsv").write_text("query-id-1\tdoc 1\t1\nquery-id-2\td\u2028d\t1\n")
+    gold, _ = read_qrels(tmp_path / "q.tsv")
+    assert gold == {"query-id-1": (("doc 1",),), "query-id-2": (("d\u2028d",),)}
 
 
 def test_gold_of_a_rule_on_ids(plan, tmp_path, monkeypatch, capsys):
@@ -339,6 +455,7 @@ def test_gold_of_a_rule_on_ids(plan, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [("a.txt", "q1 d1\n", "line 1: 'q1 d1' is no qrel"), ("a.txt", "q 0 d 0\n", "marks no doc"),
+     ("a.txt", "q 0 d nan\n", "'nan' is no grade"), ("a.jsonl", "[" * 99_999, "no JSON"),
      ("a.jsonl", '{"query_id": "q", "relevant": "d"}', "'relevant' is no list")],
 )  # fmt: skip
 def test_what_is_no_qrel_is_refused(tmp_path, name, text, sentence):

@@ -4,10 +4,13 @@ import json
 import os
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 from memrepro.pipeline import cli
+
+ROOT = Path(__file__).parents[2]
 
 
 def everything(folder):
@@ -84,3 +87,21 @@ def test_of_dvc_s_cache_goes_what_no_line_names(checkout, capsys):
     assert cli.main(["clean", "objects", "--yes"]) == 0
     (stays,) = everything(checkout / ".dvc/cache/files")
     assert (checkout / ".dvc/cache/files" / stays).read_text() == "newer"
+
+
+@pytest.mark.slow
+def test_what_a_killed_writer_left_does_not_change_what_dvc_has_of_a_folder(tmp_path):
+    def dvc(*words):
+        command = ["python", "-m", "dvc", *words]
+        done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+        return done.stdout
+
+    dvc("init", "--no-scm", "-q")
+    (tmp_path / ".dvcignore").write_text((ROOT / ".dvcignore").read_text())
+    (tmp_path / "times").mkdir()
+    (tmp_path / "times/dates.parquet").write_text("x")
+    dvc("add", "-q", "times")
+    (tmp_path / "times/.dates.parquet.abc.part").write_text("half")
+    assert "up to date" in dvc("status")
+    (tmp_path / "times/dates.csv").write_text("a result")
+    assert "modified" in dvc("status")

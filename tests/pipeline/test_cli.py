@@ -1,12 +1,17 @@
 """The command line: help, tables, JSON, and exit codes."""
 
 import json
+import os
+import signal
 import subprocess
+import sys
+import time
 from dataclasses import replace
 
 import pytest
 
-from memrepro.pipeline import cli
+from memrepro.errors import MemreproError
+from memrepro.pipeline import cli, dvc
 from memrepro.study import params
 
 
@@ -39,11 +44,11 @@ def test_repro_hands_the_cluster_s_address_to_its_stages(monkeypatch, capsys):
     pytest.importorskip("ray", reason="the extra cluster is not installed")
     asked = []
 
-    def run(command, *, env, **_):
-        asked.append((command[-2:], env["MEMREPRO_CLUSTER"]))
-        return subprocess.CompletedProcess(command, 1)
+    def repro(stage, environment):
+        asked.append((stage, environment["MEMREPRO_CLUSTER"]))
+        return 1
 
-    monkeypatch.setattr(cli.subprocess, "run", run)
+    monkeypatch.setattr("memrepro.pipeline.dvc.repro", repro)
     monkeypatch.delenv("MEMREPRO_CLUSTER", raising=False)
     # One that does not answer: nothing is begun.
     assert cli.main(["repro", "sample", "--cluster", "127.0.0.1:1"]) == 1
@@ -56,6 +61,99 @@ def test_repro_hands_the_cluster_s_address_to_its_stages(monkeypatch, capsys):
     monkeypatch.setattr(params, "load_plan", lambda: named)
     cli.main(["repro", "sample"])
     cli.main(["repro", "sample", "--cluster", "head:6379"])
-    stage = ["repro", "verify@sample"]
     addresses = ["head:6379", "", "named:6379", "head:6379"]
-    assert asked == [(stage, address) for address in addresses]
+    assert asked == [("verify@sample", address) for address in addresses]
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A repository whose DVC says that it has begun, and waits as long as there is a `wait`."""
+    for name in ("params.yaml", "dvc.yaml", "dvc/__init__.py", ".git/HEAD"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "dvc/__main__.py").write_text(
+        "import os, pathlib, time\n"
+        "pathlib.Path('begun').write_text(str(os.getpid()))\n"
+        "while os.path.exists('wait'): time.sleep(0.05)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_second_front_end_and_an_orphaned_dvc_are_named(checkout):
+    (checkout / "wait").touch()
+    code = "import os; from memrepro.pipeline import dvc; dvc.repro('all', os.environ)"
+    path = dict(os.environ, PYTHONPATH=str(cli.Path(cli.__file__).parents[2]))
+    front = subprocess.Popen([sys.executable, "-c", code], env=path)
+    try:
+        while not (begun := checkout / "begun").is_file() or not begun.read_text():
+            time.sleep(0.05)
+        pid = int(begun.read_text())
+        with pytest.raises(MemreproError, match=rf"process {front.pid} and the process {pid}: "):
+            dvc.repro("all", os.environ)
+        front.send_signal(signal.SIGKILL)
+        front.wait()
+        # What it started goes on, and is found without it.
+        with pytest.raises(MemreproError, match=rf"run by the process {pid}: .*\(kill {pid}\)"):
+            dvc.repro("all", os.environ)
+    finally:
+        (checkout / "wait").unlink()
+        front.kill()
+    for _ in range(200):
+        if not dvc._runs(pid):
+            break
+        time.sleep(0.05)
+    assert dvc.repro("all", os.environ) == 0
+
+
+@pytest.mark.parametrize(
+    ("held", "kept"),
+    [
+        # A process that lives, and is no DVC: the number was given anew.
+        (json.dumps({"write": {"a": {"pid": 1, "cmd": "dvc repro"}}}), False),
+        (json.dumps({"read": {"a": [{"pid": os.getpid(), "cmd": "dvc repro"}]}}), True),
+        ('{"write": {"a', False),
+    ],
+    ids=["another's number", "at work", "half a file"],
+)
+def test_what_a_killed_dvc_left_is_swept_and_no_more(checkout, monkeypatch, held, kept):
+    monkeypatch.setattr(dvc, "_runs_dvc", lambda pid: pid == os.getpid())
+    (checkout / ".dvc/tmp").mkdir(parents=True)
+    (checkout / ".dvc/tmp/rwlock").write_text(held)
+    assert dvc.repro("all", os.environ) == 0
+    assert (checkout / ".dvc/tmp/rwlock").exists() == kept
+
+
+def test_an_archive_without_git_says_what_runs_in_it(checkout):
+    (checkout / ".git/HEAD").unlink()
+    (checkout / ".git").rmdir()
+    with pytest.raises(MemreproError, match=r"DVC runs stages in one alone: run `git init` there"):
+        dvc.repro("all", os.environ)
+
+
+@pytest.mark.parametrize("command", [["datasets"], ["experiments", "--json"]])
+def test_an_output_that_cannot_be_written_is_one_sentence(command):
+    """/dev/full answers every write with ENOSPC; most of it is written as the process ends."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("this system has no /dev/full")
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-m", "memrepro", *command],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 1
+    assert ran.stderr == (
+        "memrepro: the output was not written (No space left on device): write it elsewhere\n"
+    )
+
+
+def test_what_a_terminal_cannot_show_is_its_escape():
+    code = (
+        "from memrepro.pipeline.printing import plain_output\n"
+        "with plain_output():\n    print('é − \\x1b[31m \\udcff')"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert ran.stdout == "\\xe9 \\u2212 \\x1b[31m \\udcff\n"

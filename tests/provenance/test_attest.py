@@ -79,3 +79,29 @@ def test_a_file_that_is_no_attestation_is_refused(toy):
     write_json(toy / "x.json", {"verdicts": {}})
     with pytest.raises(MemreproError, match="is no attestation: it must have exactly"):
         attest.read(toy / "x.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (lambda f: f.update(digests=[]), "digests"),
+        (lambda f: f["digests"].update(sample={"a.csv": 3}), "digests.sample.a.csv"),
+        (lambda f: f["digests"].update(sample={"a.csv": {}}), "digests.sample.a.csv.bytes"),
+        (lambda f: f["verdicts"].update(sample={"p": {"exact": "1"}}), "verdicts.sample.p.exact"),
+        (lambda f: f["environment"].pop("packages"), "environment.packages"),
+        (lambda f: f.update(git=None), "git"),
+        (lambda f: f.update(host="here"), "host"),
+    ],
+)
+def test_wrong_insides_of_an_attestation_are_named(tmp_path, change, place):
+    whole = {
+        "environment": {"python": "3.11", "packages": {"numpy": "2"}}, "git": {"commit": "a"},
+        "verdicts": {"sample": {"p": {"exact": 1}}},
+        "digests": {"sample": {"a.csv": {"bytes": "0"}}},
+    }  # fmt: skip
+    write_json(tmp_path / "x.json", whole)
+    assert attest.read(tmp_path / "x.json") == whole
+    change(whole)
+    write_json(tmp_path / "x.json", whole)
+    with pytest.raises(MemreproError, match=f"is no attestation: {place}: "):
+        attest.read(tmp_path / "x.json")

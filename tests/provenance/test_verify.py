@@ -3,6 +3,7 @@
 import os
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -143,3 +144,25 @@ def test_an_edited_ranking_is_found(copy):
     write_table(path, run)
     with pytest.raises(MemreproError, match=r"\.(csv|parquet) does not follow from the rankings"):
         verify.check_recomputed("sample")
+
+
+def test_a_result_that_cannot_be_read_or_named_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
+    folder = paths.results("sample")
+    (folder / "toy").mkdir(parents=True)
+    (folder / "toy" / "a.csv").write_text("a\n")
+    verify.check_files("sample")
+    (folder / "toy" / "b.csv").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(MemreproError, match=r"b\.csv is a link to nothing"):
+        verify.check_files("sample")
+    (folder / "toy" / "b.csv").unlink()
+    Path(os.fsdecode(bytes(folder / "toy") + b"/\xff.csv")).touch()
+    with pytest.raises(MemreproError, match="has a name that is no UTF-8") as error:
+        verify.check_files("sample")
+    assert "\\udcff.csv" in str(error.value)
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b'{"a": 3}', b'{"a": {}}', b"[" * 99_999])
+def test_a_damaged_manifest_is_none(raw):
+    assert verify.manifest_of(raw) is None
+    assert verify.manifest_of(b'{"a": {"bytes": "0"}}') == {"a": {"bytes": "0"}}

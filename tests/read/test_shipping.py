@@ -11,6 +11,7 @@ from memrepro.core.memory import Query
 from memrepro.data.gold import Gold
 from memrepro.errors import MemreproError
 from memrepro.llm.model import Answer, ModelIdentity
+from memrepro.pipeline import cli, commands_judge
 from memrepro.read import reader
 from memrepro.read.history import Shown
 from memrepro.read.plan import Condition, ReadingStudy
@@ -146,3 +147,30 @@ def test_a_study_is_shipped_with_its_texts_and_verdicts(monkeypatch):
     assert f1 == {"a": 1.0, "b": 0.0, "c": 0.0}
     with pytest.raises(MemreproError, match="no condition 'third': it has none, other"):
         answers_of(study, "third", lambda name: model, entries)
+
+
+def test_verdicts_of_two_judges_and_the_numbers_of_longmemeval_s_script(
+    tmp_path, monkeypatch, capsys
+):
+    """Its own formulas: the mean of each type's mean, of all labels, and of the ids with `_abs`."""
+    types = {"a": "temporal", "b": "temporal", "c": "preference"}
+    untold = ["be7515e0_abs", "5cac8f91_abs"]  # both single-session-user, in the sample's types.csv
+    labels = {"a": True, "b": False, "c": True, untold[0]: False, untold[1]: False}
+    golds = {q: Gold(q, kind, "?", "", "x") for q, kind in types.items()}
+    golds |= {q: Gold(q, "abstention", "?", "", "x", abstains=True) for q in untold}
+    monkeypatch.setattr(commands_judge, "gold_answers", lambda dataset: golds)
+    lines = [
+        {"question_id": q, "hypothesis": "x", "autoeval_label": {"model": judge, "label": label}}
+        for (q, label), judge in zip(labels.items(), ["m1", "m1", "m2", "m2", "m1"], strict=True)
+    ]
+    path = tmp_path / "h.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert cli.main(["judge", str(path), "--dataset", "sample", "--json"]) == 1
+    told = capsys.readouterr()
+    assert "verdict of another judge than the first (m1, m2): 2, such as c (all count)" in told.err
+    rows = {one["of"]: (one["n"], one["accuracy"]) for one in json.loads(told.out)["longmemeval"]}
+    assert rows == {
+        "temporal": (2, 0.5), "preference": (1, 1.0), "single-session-user": (2, 0.0),
+        "task-averaged": (5, pytest.approx((0.5 + 1 + 0) / 3)),
+        "overall": (5, pytest.approx(2 / 5)), "abstention": (2, 0.0),
+    }  # fmt: skip

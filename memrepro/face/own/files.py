@@ -20,7 +20,7 @@ from memrepro.face.own import made
 from memrepro.face.own.noticed import Noticed, look_at
 from memrepro.face.own.rows import MESSAGE, Rows, memories_of, numbered, pieces_of
 from memrepro.face.own.rows import QUESTION as QUESTION_FIELDS
-from memrepro.files.atomic import read_json
+from memrepro.files.given import read_json
 from memrepro.llm.model import LanguageModel
 from memrepro.memory.exchange.importers import OWN, each_chat, form_of
 

@@ -8,7 +8,7 @@ from memrepro.core.memory import Memory, Parts, Piece, Query, Round, Session, Tu
 from memrepro.errors import MemreproError, cut
 from memrepro.face.own.noticed import Noticed
 from memrepro.face.own.times import read_time
-from memrepro.files.atomic import numbered_json_lines
+from memrepro.files.given import numbered_json_lines
 
 Rows = Iterable[Mapping[str, Any]]
 # (where it stands, the row)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError, cut
+from memrepro.files.given import numbered_lines, read_text
 
 OWN = "memrepro"
 Messages = list[dict[str, Any]]
@@ -82,7 +83,7 @@ def _content(path: Path) -> Any:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 return json.loads(archive.read("conversations.json"))
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_text(path))
     except (OSError, UnicodeDecodeError, KeyError, zipfile.BadZipFile) as error:
         raise MemreproError(f"{path} cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:
@@ -153,13 +154,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
     Raises:
         MemreproError: if the file cannot be read, or a line is no JSON.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise MemreproError(f"{path} cannot be read: {error}") from error
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(path):
         try:
             yield number, json.loads(line)
         except (ValueError, RecursionError) as error:

@@ -130,10 +130,8 @@ def _statements(said: str, changes: bool) -> Iterator[str]:
     """The statements in one message, each by itself where its clauses can stand alone."""
     for sentence in sentences(said):
         parts = clauses(sentence)
-        alone = [fact for part in parts for fact in _fact(part, changes)]
-        yield from (
-            alone if len(parts) > 1 and len(alone) == len(parts) else _fact(sentence, changes)
-        )
+        alone = [fact for part in parts for fact in _fact(part, changes)] if parts[1:] else []
+        yield from alone if parts[1:] and len(alone) == len(parts) else _fact(sentence, changes)
 
 
 def _fact(sentence: str, changes: bool) -> list[str]:

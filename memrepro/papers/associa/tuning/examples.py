@@ -14,6 +14,7 @@ from typing import NamedTuple
 from memrepro.core.similarity import Floats
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
+from memrepro.files.given import numbered_json_lines
 from memrepro.files.progress import bar
 from memrepro.llm.model import ROLES, LanguageModel, Message
 from memrepro.papers.associa.tuning.coqa import Coqa, Question, Story
@@ -136,7 +137,7 @@ def read_examples(path: Path) -> list[Example]:
         MemreproError: naming the first line that is no example.
     """
     examples = []
-    for number, line in atomic.numbered_json_lines(path):
+    for number, line in numbered_json_lines(path):
         try:
             messages = tuple(Message(one["role"], one["content"]) for one in line["messages"])
             roles = [message.role for message in messages]
