@@ -28,7 +28,7 @@ __all__ = [
 
 # Where each name is defined.
 _HOMES = {
-    "Memory": "memory.user_memory",
+    "Memory": "face.kept",
     "compare": "face.comparing",
     "figure": "face.documents",
     "load": "face.conversations",
@@ -39,7 +39,7 @@ _HOMES = {
     "search": "face.searching",
     "sweep": "face.runs",
     "table": "face.documents",
-    "try_methods": "face.trial",
+    "try_methods": "face.trial.trying",
     "verdict": "face.documents",
 }
 

@@ -1,11 +1,10 @@
 """Conversations with questions about them: a registered data set, or one's own files."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -18,9 +17,11 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.clustered import groups_of
 from memrepro.evaluate.comparison import QUESTION, Groups
 from memrepro.face.defaults import dataset_parameters, unit_of
-from memrepro.face.own_files import read_own
+from memrepro.face.own.files import read_own
+from memrepro.face.own.rows import Rows
 from memrepro.files import paths
 from memrepro.files.atomic import root
+from memrepro.llm.model import LanguageModel
 from memrepro.study.evaluation import Gold
 
 
@@ -37,6 +38,7 @@ class Conversations:
             of its answer, each a tuple of docs any one of which will do.
         unit: what an interval resamples: 'question', 'conversation' or 'person'.
         faults: question → why it has no gold, where that is known.
+        noticed: what is odd in one's own files → the items (`face.own.noticed.KINDS`).
     """
 
     name: str
@@ -44,6 +46,7 @@ class Conversations:
     labels: Mapping[str, Mapping[str, Parts]]
     unit: str
     faults: Mapping[str, str]
+    noticed: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         counts = (len(self.dataset.memories), len(self.dataset.sessions), len(self.dataset.queries))
@@ -129,10 +132,10 @@ class Conversations:
         return Groups(self.unit, groups_of(query_ids, [memories[q] for q in query_ids]))
 
 
-Rows = Iterable[Mapping[str, Any]]
-
-
-def load(source: str | Path | Rows, questions: str | Path | Rows | None = None) -> Conversations:
+def load(
+    source: str | Path | Rows, questions: str | Path | Rows | None = None, *,
+    make_questions: int = 0, model: LanguageModel | None = None,
+) -> Conversations:  # fmt: skip
     """The conversations, questions and gold of a registered data set, or of one's own files.
 
     A registered data set's files are read where they are: in the repository's `data/raw`, or in the
@@ -140,13 +143,18 @@ def load(source: str | Path | Rows, questions: str | Path | Rows | None = None) 
     checked against its SHA-256. `sample` is compiled by the package and needs no network.
 
     One's own conversations are JSON Lines (or mappings), one message each: `text`; where there are
-    several, `conversation`; and if they are known `session`, `speaker`, `time` (ISO 8601) and `id`.
+    several, `conversation`; and if they are known `session`, `speaker` (or `role`), `at` and `id`.
     Messages are in order. A question has `question`; `gold`, the ids of the messages or sessions
-    that answer it; and `conversation` where there are several; if known `id`, `kind` and `time`.
+    that answer it; and `conversation` where there are several; if known `id`, `kind` and `at`.
+    Files of LoCoMo's and LongMemEval's form bring their questions; exports of ChatGPT and Claude
+    are one conversation, each chat a session. Nothing is copied; what is odd is in `.noticed`.
 
     Args:
         source: a name such as 'locomo', or a file of conversations, or its rows.
         questions: with one's own conversations, the file of questions, or its rows.
+        make_questions: how many questions to make instead, each a known-item test whose kind
+            begins with 'made: '; never to be compared with real ones.
+        model: of `llm`, that writes made questions; by default rules do.
 
     Raises:
         MemreproError: for an unknown name, files that cannot be had, or a row that cannot be used,
@@ -167,8 +175,14 @@ def load(source: str | Path | Rows, questions: str | Path | Rows | None = None) 
         1       q1    round     0     m1
         2       q1     turn     0     m1
     """
-    if questions is not None or not isinstance(source, str) or "." in source:
-        return _own(source, questions)
+    is_name = isinstance(source, str) and source in registrations()
+    if (
+        questions is not None
+        or make_questions
+        or not isinstance(source, str)
+        or (not is_name and ("." in source or "/" in source))
+    ):
+        return _own(source, questions, make_questions, model)
     if source not in registrations():
         raise MemreproError(
             f"no data set {source[:30]!r}: choose one of {', '.join(registrations())}, or give "
@@ -177,15 +191,19 @@ def load(source: str | Path | Rows, questions: str | Path | Rows | None = None) 
     return _of_pieces(source, *_registered(source))
 
 
-def _own(source: str | Path | Rows, questions: str | Path | Rows | None) -> Conversations:
+def _own(
+    source: str | Path | Rows, questions: str | Path | Rows | None, make: int,
+    model: LanguageModel | None,
+) -> Conversations:  # fmt: skip
     name = Path(source).stem if isinstance(source, str | Path) else "conversations"
-    if questions is None:
+    own = read_own(source, questions, make, model)
+    if not any(piece.queries for piece in own.pieces):
         raise MemreproError(
             f"{name} comes without questions: give `questions`, a .jsonl file or rows with "
-            "'question' and 'gold'; to search texts alone, use search(texts, queries)"
+            "'question' and 'gold', or have some made (make_questions); to search texts alone, "
+            "use search(texts, queries)"
         )
-    pieces = read_own(source, questions)
-    return _of_pieces(name, pieces, QUESTION if len(pieces) < 2 else "conversation")
+    return replace(_of_pieces(name, own.pieces, own.unit), noticed=own.noticed)
 
 
 def _registered(name: str) -> tuple[Iterable[Piece], str]:

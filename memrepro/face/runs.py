@@ -296,9 +296,7 @@ def _own(
     questions: Collection[str] | None,
 ) -> Run:  # fmt: skip
     if isinstance(dataset, Conversations):
-        name, known = dataset.name, _docs(dataset)
-        protocols = {"stated": Protocol("stated", excluded_kinds())}
-        judging = Judging(dataset.as_gold(), protocols, dataset.groups)
+        name, known, judging = dataset.name, docs_in(dataset), judging_of(dataset)
     elif dataset:
         plan = committed_plan(f"run(ranking, {dataset!r})")
         name, known = dataset, docs_of(dataset, plan.dataset(dataset).profile)
@@ -322,15 +320,44 @@ def _own(
     return Run("own", name, level, ranking, problems=problems, judging=judging)
 
 
-def _docs(conversations: Conversations) -> Docs:
-    """The docs and questions of conversations, by id alone."""
+def judging_of(conversations: Conversations, leave_out: Sequence[str] = ()) -> Judging:
+    """What the questions of conversations are judged by.
+
+    Args:
+        conversations: with their gold.
+        leave_out: kinds of question that do not count, beside those that are never counted.
+
+    Raises:
+        MemreproError: for a kind that no question has.
+    """
+    kinds = {query.kind for query in conversations.dataset.queries}
+    if strange := [kind for kind in leave_out if kind not in kinds]:
+        raise MemreproError(
+            f"no question of {conversations.name} is of the kind {strange[0]!r}: there are "
+            f"{', '.join(sorted(map(repr, kinds)))}"
+        )
+    exclude = {**excluded_kinds(), **dict.fromkeys(leave_out, "left out as asked")}
+    protocols = {"stated": Protocol("stated", exclude)}
+    return Judging(conversations.as_gold(), protocols, conversations.groups)
+
+
+def docs_in(conversations: Conversations) -> Docs:
+    """The docs and questions of conversations, by id alone.
+
+    One's own files name a message without its conversation, which is an alias here.
+    """
     held = {
         (level, name): frozenset(doc.round_id for s in memory.sessions for doc in of_session(s))
         for level, of_session in GRANULARITIES.items()
         for name, memory in conversations.dataset.memories.items()
     }
     memory_of = {query.query_id: query.memory_id for query in conversations.dataset.queries}
-    return Docs(memory_of, held, ())
+    aliases = tuple(
+        (r"(?s)(.+)", name.replace("\\", r"\\") + r"/\1")
+        for name, memory in conversations.dataset.memories.items()
+        if memory.sessions[0].session_id.startswith(f"{name}/")
+    )
+    return Docs(memory_of, held, aliases)
 
 
 def read_metric(written: str) -> tuple[str, int]:

@@ -1,32 +1,18 @@
 """Any retriever of the package over texts or conversations, in memory."""
 
-import re
-import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from memrepro.core.extractions import KINDS, Extracted, Extractions
 from memrepro.core.memory import Dataset, Memory, Query, Round, Session, Turn
 from memrepro.core.ranking import to_frame
-from memrepro.core.similarity import Floats
-from memrepro.data.registry import registrations
-from memrepro.encode.encoder import Encoder, Role
-from memrepro.encode.load import load_encoder
-from memrepro.encode.vectors import VectorStore, embed
 from memrepro.errors import MemreproError, cut
-from memrepro.face.conversations import Conversations, files_of, load
-from memrepro.face.defaults import method_defaults
-from memrepro.memory.language.extract import by_store
-from memrepro.retrieve import attach_encoder, make_retriever
-from memrepro.retrieve.key_builders import key_builder_for
-from memrepro.study.search.requests import Times, requests_of
-from memrepro.text.sources import by_nlp, said_dates
+from memrepro.face.conversations import Conversations, load
+from memrepro.face.method_file import is_method_file, read_method
+from memrepro.face.searcher import ENCODER, CachedVectors, Searcher
 
 _MEMORY = "texts"  # one's own texts are one memory
 Texts = Sequence[str | Mapping[str, str]] | Mapping[Any, str | Mapping[str, str]] | pd.Series
@@ -35,10 +21,10 @@ Texts = Sequence[str | Mapping[str, str]] | Mapping[Any, str | Mapping[str, str]
 def search(
     texts: str | Conversations | Texts,
     queries: Sequence[str] | Mapping[Any, str] | pd.Series | None = None,
-    method: str = "rfmem.recollection",
+    method: str | Path = "rfmem.recollection",
     *,
     k: int = 10,
-    encoder: str = "all-minilm-l6-v2",
+    encoder: str = "",
     key_scheme: str = "",
     level: str = "",
     times: Sequence[str] | None = None,
@@ -55,9 +41,10 @@ def search(
             registered data set by name; or what `load` gives.
         queries: the questions; of a data set the ids of those that are asked, all by default. Only
             the memories of questions that are asked are searched.
-        method: `family.retriever`; an unknown one is an error that lists all.
+        method: `family.retriever`, an unknown one is an error that lists all; or a file such as
+            the `best.yaml` that `memrepro try` writes, which says all else too.
         k: length of a ranking.
-        encoder: of `encode/encoders.yaml`; not used by BM25.
+        encoder: of `encode/encoders.yaml`, by default all-minilm-l6-v2; not used by BM25.
         key_scheme: which words of a text are searched, such as 'concat', 'fielded' (a key each
             field) or 'concat+merge:nlp-fact' (`core.key_schemes`); by default the method's.
         level: what a doc of a data set is, 'session', 'round' or 'turn'; by default rounds, or
@@ -84,38 +71,16 @@ def search(
         0        0      0     1
         1        0      2     2
     """
-    given = method_defaults(method)
-    scheme = key_scheme or given.pop("key_scheme", "concat")
-    given.pop("key_scheme", None)
-    lexical, dates = given.pop("lexical", False), given.pop("dates", ())
-    family, _, name = method.partition(".")
-    retriever = make_retriever(family, name, {"k": k, **given, **parameters})
+    if is_method_file(method):
+        saved = read_method(method)
+        method, encoder = saved.method, encoder or saved.encoder
+        key_scheme, parameters = key_scheme or saved.key_scheme, {**saved.parameters, **parameters}
+        if isinstance(texts, str | Conversations):
+            level = level or saved.level
     data, level = _to_search(texts, queries, level, times, asked)
-    builder = key_builder_for(scheme)(level, scheme, _extractions(data, f"{level} {scheme}"))
-    vectors = None if lexical else _Vectors(encoder)
-    requests = requests_of(
-        data.queries, data.memories, builder, vectors, _times(data) if dates else None
-    )
-    if vectors is not None:
-        retriever = attach_encoder(retriever, lambda some: vectors.of("query", some))
-    return to_frame(retriever.search(requests))
-
-
-@dataclass(frozen=True)
-class _Vectors:
-    """Vectors by an encoder, through the cache."""
-
-    encoder: str
-
-    def of(self, role: Role, texts: Sequence[str]) -> Floats:
-        """The vectors of texts, shape (n, dimension)."""
-        with VectorStore() as store:
-            return embed(texts, _loaded(self.encoder), role, store, progress=sys.stderr.isatty())
-
-
-@cache
-def _loaded(encoder: str) -> Encoder:
-    return load_encoder(encoder)
+    searcher = Searcher(data, CachedVectors(encoder or ENCODER))
+    found = searcher.search(str(method), k, level, key_scheme, **parameters)
+    return to_frame(found.rankings)
 
 
 def _to_search(
@@ -217,39 +182,3 @@ def _minute(given: Any, name: str) -> str:
         raise MemreproError(
             f"{name} has {cut(repr(given), 40)}: write ISO 8601, such as 2025-03-01T09:30"
         ) from error
-
-
-def _extractions(data: Dataset, named: str) -> Extractions:
-    """What was extracted from the data, by the sources that a level or key scheme names."""
-    names = re.findall(rf"((\w+)-(?:{'|'.join(KINDS)}))\b", named)
-    sources = dict.fromkeys(source for _, source in names)
-    found = Extractions.of(text for one in sources for text in _by_source(one, data).texts)
-    # Rules may find nothing of a kind in a few texts.
-    return Extractions({name: {} for name, _ in names} | dict(found.texts))
-
-
-def _by_source(source: str, data: Dataset) -> Extracted:
-    """What a source has to say: rules, or what the data set's own authors extracted."""
-    if source == "nlp":
-        return by_nlp(data)
-    if source == "store":
-        return by_store(data)
-    registered = registrations().get(data.name)
-    module = f"memrepro.data.{registered.module}_extractions" if registered else ""
-    if module and find_spec(module):
-        found: Extracted = import_module(module).extract(files_of(data.name), data)
-        if {text.source for text in found.texts} <= {source}:
-            return found
-    raise MemreproError(
-        f"{data.name} has no extractions {source!r}: write a key scheme with 'nlp' or 'store', "
-        "which extract by rules" + (", or those that its authors recorded" if registered else "")
-    )
-
-
-def _times(data: Dataset) -> Times:
-    """Dates by rules and when sessions took place; ranges by rules."""
-    extracted = by_nlp(data)
-    dates: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for one in [*said_dates(data), *extracted.dates]:
-        dates.setdefault((one.memory_id, one.session_id), []).append((one.start, one.end))
-    return Times(dates, {one.query_id: (one.start, one.end) for one in extracted.ranges})

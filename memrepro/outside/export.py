@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from memrepro.core.memory import Memory, Parts, Turn
+from memrepro.core.memory import Dataset, Memory, Parts, Turn
 from memrepro.core.prepared import load, load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -49,20 +49,35 @@ def export(dataset: str, folder: Path, plan: Plan, level: str = "session") -> di
     Raises:
         MemreproError: if the data set was not prepared on this machine, or the folder holds files.
     """
-    if level not in LEVELS:
-        raise MemreproError(f"unknown level {level!r}: known are {', '.join(LEVELS)}")
     prepared, profile = paths.prepared(dataset), plan.dataset(dataset).profile
     if not (prepared / "queries.parquet").is_file():
         raise MemreproError(
             f"the texts of {dataset} are not here: {prepared} is made by `make repro "
             f"PROFILE={profile}`"
         )
+    _, gold = load_qrels(paths.qrels(profile, dataset), level)
+    return export_data(load(prepared, dataset), gold, folder, level, dataset)
+
+
+def export_data(
+    found: Dataset, gold: Mapping[str, Parts], folder: Path, level: str, called: str
+) -> dict[str, int]:
+    """The same of a data set that is in memory.
+
+    Args:
+        found: memories and questions.
+        gold: question → what answers it, at the level.
+        folder: where to; new, or empty.
+        level: what a doc is, one of `LEVELS`.
+        called: what `memrepro score --dataset` takes for it.
+    """
+    if level not in LEVELS:
+        raise MemreproError(f"unknown level {level!r}: known are {', '.join(LEVELS)}")
     if folder.exists() and any(folder.iterdir()):
         raise MemreproError(f"{folder} is not empty: name a new folder")
-    found, (_, gold) = load(prepared, dataset), load_qrels(paths.qrels(profile, dataset), level)
     counts = dict.fromkeys(("memories", "docs", "questions", "questions with gold"), 0)
     names = ["memory\tfolder"]
-    with bar(len(found.memories), f"export {dataset}", "memory") as progress:
+    with bar(len(found.memories), f"export {called}", "memory") as progress:
         for number, memory in enumerate(found.memories.values(), start=1):
             name = f"{number:03d}-{re.sub(r'[^A-Za-z0-9._-]', '_', memory.memory_id)[:40]}"
             names.append(f"{memory.memory_id}\t{name}")
@@ -95,7 +110,7 @@ def export(dataset: str, folder: Path, plan: Plan, level: str = "session") -> di
             progress.update()
     told = ", ".join(f"{n:,} {what}" for what, n in counts.items()) + "."
     _write(folder, {"memories.tsv": names})
-    write_text(folder / "README.md", _ABOUT.format(dataset=dataset, level=level, counts=told))
+    write_text(folder / "README.md", _ABOUT.format(dataset=called, level=level, counts=told))
     return counts
 
 

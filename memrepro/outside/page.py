@@ -30,8 +30,8 @@ def sentences(scored: Scored) -> Iterator[str]:
         own = scored.mean(str(run), str(level))
         place, of = scored.place(str(run), str(level))
         yield (
-            f"{run}, by {level}: {what} {_value(own)}, place {place} of {of} with the committed "
-            "runs."
+            f"{run}, by {level}: {what} {_value(own)}, place {place} of {of} with the "
+            f"{scored.peers}."
         )
         committed = rows[~rows["beside"].isin(outside)]
         if len(committed):
@@ -51,6 +51,16 @@ def sentences(scored: Scored) -> Iterator[str]:
                     f"With {best['groups']} {best['unit']}s no difference of {len(rows)} "
                     "comparisons can be significant after that correction."
                 )
+    yield from _whole(scored)
+
+
+def _whole(scored: Scored) -> Iterator[str]:
+    for (run, level), share in scored.whole.items():
+        if share:
+            yield (
+                f"{run}, by {level}: for {share:.1%} of the questions, k = {scored.k} reaches the "
+                "whole memory, so that every method finds their evidence."
+            )
 
 
 def _value(own: Mapping[str, Any]) -> str:
@@ -72,11 +82,13 @@ def problem_sentences(run: OutsideRun) -> list[str]:
 
 
 def write(scored: Scored, folder: Path) -> Path:
-    """Write `values.csv`, `beside.csv`, `questions.csv`, `problems.csv` and `index.html`."""
+    """Write values, beside, questions, each_question, kinds and problems (csv), `index.html`."""
     tables = {
         "values": scored.values,
         "beside": scored.beside,
         "questions": scored.questions,
+        "each_question": scored.each,
+        "kinds": scored.kinds,
         "problems": pd.DataFrame(
             [
                 (run.name, kind, item)
@@ -105,6 +117,7 @@ def write(scored: Scored, folder: Path) -> Path:
         protocols=protocols,
         near=near,
         kinds=_by_kind(scored),
+        by_kind=scored.kinds,
         cell=lambda value: f"{value:.4f}" if isinstance(value, float) else str(value),
     )
     write_text(folder / "index.html", page)

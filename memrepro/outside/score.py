@@ -4,8 +4,8 @@ Where the data set's gold is not here, a qrels file or a rule on ids stands for 
 is then that gold, and there is no committed run to compare with.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,21 @@ from memrepro.evaluate.metrics import METRICS, Values
 from memrepro.evaluate.multiple import holm
 from memrepro.files import paths
 from memrepro.files.atomic import read_yaml
+from memrepro.outside.each import (
+    EACH_COLUMNS,
+    KIND_COLUMNS,
+    Grouped,
+    by_kind,
+    each_question,
+    whole_memories,
+    without_kinds,
+)
 from memrepro.outside.qrels import NOT_LISTED, gold_by_rule, read_qrels, rule_of
 from memrepro.outside.runs import (
     LEVELS,
     Docs,
     OutsideRun,
+    docs_of,
     name_of,
     questions_of,
     read_against,
@@ -41,8 +51,6 @@ BESIDE_COLUMNS = [
     "p", "p_holm", "won", "lost", "tied", "groups", "unit",
 ]  # fmt: skip
 _DEEPEST = 100_000  # the largest cut-off, of whose places each metric keeps numbers
-# The ids of questions → which of them belong together.
-Grouped = Callable[[Sequence[str]], Groups]
 QUESTION_COLUMNS = ["run", "level", "beside", "query_id", "kind", "value", "value_beside", "change"]
 
 
@@ -60,6 +68,10 @@ class Scored:
             other outside run; the best first. Differences are run − beside, by the data set's unit.
         questions: `QUESTION_COLUMNS`: those won from and lost to the best committed run.
         basis: whose gold it is, in words.
+        each: `each.EACH_COLUMNS` and each metric at k, under the first protocol.
+        kinds: `each.KIND_COLUMNS`: the one metric by kind of question.
+        whole: run and level → the share of questions whose whole memory k reaches.
+        peers: what the runs stand beside, in words.
     """
 
     dataset: str
@@ -70,6 +82,10 @@ class Scored:
     beside: pd.DataFrame
     questions: pd.DataFrame
     basis: str = "the data set's own"
+    each: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=EACH_COLUMNS))
+    kinds: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=KIND_COLUMNS))
+    whole: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    peers: str = "committed runs"
 
     def mean(self, name: str, level: str) -> dict[str, Any]:
         """`n, value, low, high, by` of a run at a level, under the stated protocol."""
@@ -92,7 +108,7 @@ class Scored:
 
 def score(
     files: Sequence[Path], dataset: str, plan: Plan, level: str = "", metric: str = "recall_all",
-    k: int = 10,
+    k: int = 10, leave_out: Collection[str] = (),
 ) -> Scored:  # fmt: skip
     """Evaluate run files of a data set.
 
@@ -103,18 +119,27 @@ def score(
         level: of the docs; by default each file's own.
         metric: what runs are compared by, of `METRICS`.
         k: its cut-off.
+        leave_out: kinds of question that no value counts.
 
     Raises:
         MemreproError: for what `read_run` refuses, an unknown metric, or a data set without gold.
     """
     _check(metric, k)
-    gold = gold_of(dataset, plan)
+    whole = gold_of(dataset, plan)
+    gold = without_kinds(whole, leave_out)
     runs = _told_apart([read_run(path, dataset, plan, level) for path in files])
     values, kept = values_of(runs, gold, plan, metric, k, _groups(dataset, plan))
     if not kept:
         raise MemreproError(f"{dataset} marks no evidence at the level of {files[0]}")
-    beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k)
-    return Scored(dataset, metric, k, tuple(runs), values, beside, questions)
+    gone = whole.kinds.keys() - gold.kinds.keys()
+    beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k, gone)
+    first, grouped = next(iter(plan.evaluation.protocols.values())), _groups(dataset, plan)
+    each = each_question(runs, gold, first, plan.evaluation.metrics, k)
+    known = docs_of(dataset, plan.dataset(dataset).profile)
+    return Scored(
+        dataset, metric, k, tuple(runs), values, beside, questions, each=each,
+        kinds=by_kind(each, metric, grouped), whole=whole_memories(each, known, k),
+    )  # fmt: skip
 
 
 def score_by(
@@ -146,7 +171,7 @@ def score_by(
     if len(grades) > 1:
         name += f", its grades {grades[0]:g} to {grades[-1]:g} counted alike"
     protocols = {name: Protocol("stated", {})}
-    tables = []
+    tables, each = [], []
     for run in runs:
         told = gold or gold_by_rule(rule, run.frame)
         if all(parts == ((NOT_LISTED,),) for parts in told.values()):
@@ -156,8 +181,11 @@ def score_by(
             )
         own = Gold(dict.fromkeys(told, ""), {}, {run.level: told}, {})
         tables.append(_values([run], own, plan, protocols, k)[0])
+        each.append(each_question([run], own, protocols[name], plan.evaluation.metrics, k))
     none = pd.DataFrame(columns=BESIDE_COLUMNS), pd.DataFrame(columns=QUESTION_COLUMNS)
-    return Scored(dataset, metric, k, tuple(runs), pd.concat(tables), *none, name)
+    return Scored(
+        dataset, metric, k, tuple(runs), pd.concat(tables), *none, name, each=pd.concat(each)
+    )
 
 
 def _check(metric: str, k: int) -> None:
@@ -276,7 +304,7 @@ def _means(
 
 def _compare(
     kept: Mapping[tuple[str, str], pd.Series], dataset: str, plan: Plan, kinds: Mapping[str, str],
-    metric: str, k: int,
+    metric: str, k: int, gone: Collection[str] = (),
 ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
     planned = {one.profile for one in plan.runs.values() if one.dataset == dataset}
     profiles = sorted(filter(is_evaluated, planned))
@@ -290,7 +318,8 @@ def _compare(
                 for setting, at, named, cut in metrics.evaluated(name):
                     if (named, cut) == (metric, k):
                         table = metrics.values(name, at, metric, k, setting)
-                        committed[name, setting, at] = table.set_index("query_id")["value"]
+                        found = table.set_index("query_id")["value"]
+                        committed[name, setting, at] = found.drop(list(gone), errors="ignore")
     rows, questions = [], []
     for (run, level), values in kept.items():
         others = {(n, s): v for (n, s, at), v in committed.items() if at == level}

@@ -153,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         commands_provenance,
         commands_read,
         commands_rehearse,
+        commands_try,
     )
     from memrepro.study.plan import PROFILES
 
@@ -198,6 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     commands_rehearse.add_to(add)
     commands_plan.add_to(add)
     commands_clean.add_to(add)
+    commands_try.add_to(add)
     add_commands(commands)
     notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)
     notebook.add_argument("name")

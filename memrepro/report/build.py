@@ -7,7 +7,7 @@ from typing import Any
 from memrepro.report import charts, checks, diagram
 from memrepro.report.claims import Claims
 from memrepro.report.compared import difference_cells, draw_differences
-from memrepro.report.document import Document
+from memrepro.report.document import Document, in_entry
 from memrepro.report.engine import Tables
 from memrepro.report.runs import Runs
 from memrepro.report.specs import Spec, fill
@@ -21,20 +21,36 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
     tables, written = Tables(document, runs), []
     if document.is_packaged:
         written += checks.build(document.name, folder)
+    path = document.folder / "tables.yaml"
     for name, entry in document.tables.items():
-        for study in repeated(document, profile, entry):
-            written += write_cells(tables.cells(name, study), folder, file_name(entry, name, study))
+        with in_entry(path, f"table {name}", is_data=not has_code(entry)):
+            for study in repeated(document, profile, entry):
+                cells = tables.cells(name, study)
+                written += write_cells(cells, folder, file_name(entry, name, study))
     for name, entry in document.figures.items():
-        for study in repeated(document, profile, entry):
-            stem = file_name(entry, name, study)
-            written += charts.draw(document, runs, {**study, **entry}, folder, stem)
+        with in_entry(path, f"figure {name}"):
+            for study in repeated(document, profile, entry):
+                stem = file_name(entry, name, study)
+                written += charts.draw(document, runs, {**study, **entry}, folder, stem)
     for drawing in diagram.read_diagrams(document.folder / "diagrams.yaml"):
         written += diagram.write(drawing, folder)
     for study in document.studies(profile) if document.claims else ():
-        written += _claims(document, runs, study, folder)
+        with in_entry(
+            document.folder / "claims.yaml", "claims", is_data=not has_code(document.claims)
+        ):
+            written += _claims(document, runs, study, folder)
     if document.analysis is not None and hasattr(document.analysis, "build"):
         written += document.analysis.build(profile, folder)
     return written
+
+
+def has_code(entry: object) -> bool:
+    """Whether an entry of a document's file calls a function of the document's own."""
+    if isinstance(entry, Mapping):
+        return bool({"call", "computed", "cases"} & entry.keys()) or any(
+            map(has_code, entry.values())
+        )
+    return isinstance(entry, list) and any(map(has_code, entry))
 
 
 def repeated(document: Document, profile: str, entry: Mapping[str, Any]) -> Iterator[Spec]:

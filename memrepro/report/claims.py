@@ -45,7 +45,7 @@ from memrepro.report.compared import (
     signs,
     verdict,
 )
-from memrepro.report.document import Document
+from memrepro.report.document import Document, in_entry
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.specs import (
@@ -101,7 +101,11 @@ class Claims:
         self.document, self.runs, self.study = document, runs, study
         self.data = document.claims
         self.metrics: list[str] = list(self.data["metrics"])
-        self._pairs = [self._pairs_of(claim) for claim in self.data["claims"]]
+        path = document.folder / "claims.yaml"
+        self._pairs = []
+        for claim in self.data["claims"]:
+            with in_entry(path, f"claim {claim.get('row')!r}"):
+                self._pairs.append(self._pairs_of(claim))
         self.compared = self._compare()
 
     def _side(self, entry: Any, choice: Spec) -> Side:

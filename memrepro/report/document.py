@@ -3,7 +3,8 @@
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,8 @@ from memrepro.audit.documents import PAPERS, printed_notes, printed_rows
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
 from memrepro.report.specs import Spec
+
+_NAMED = ("tables", "runs", "figures")  # what must map names to entries
 
 
 class Document:
@@ -87,4 +90,33 @@ class Document:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    return dict(read_yaml(path)) if path.is_file() else {}
+    found = read_yaml(path) if path.is_file() else {}
+    if not isinstance(found, Mapping):
+        raise MemreproError(f"{path} maps no names: it is a {type(found).__name__}")
+    for name, entries in found.items():
+        if name in _NAMED and not isinstance(entries, Mapping):
+            raise MemreproError(f"{path}: {name!r} must map names to entries, found {entries!r}")
+    return found
+
+
+@contextmanager
+def in_entry(path: Path, entry: str, *, is_data: bool = True) -> Iterator[None]:
+    """Errors of what an entry of a document's file says begin with the file and the entry.
+
+    Args:
+        path: of the file.
+        entry: such as 'table table1'.
+        is_data: whether nothing but the file's words is read, so that a key that is missing or a
+            value of another kind is its fault; of a document's own code it is the code's.
+    """
+    faults = (KeyError, TypeError, ValueError, AttributeError) if is_data else ()
+    try:
+        yield
+    except MemreproError as error:
+        said = str(error)
+        raise MemreproError(said if str(path) in said else f"{path}, {entry}: {said}") from error
+    except faults as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else f"cannot be read: {error}"
+        raise MemreproError(
+            f"{path}, {entry}: it {what}; memrepro/report/engine.py says what an entry may have"
+        ) from error

@@ -295,3 +295,29 @@ def test_specs():
     with pytest.raises(MemreproError, match="'d' is none of a"):
         fill("{d}", {"a": 1})
     assert spell("x+merge:fact", [[r"(\w+)\+merge:(.*)", r"V + \2"]]) == "V + fact"
+
+
+# What is said of a mistake in a document's file → the file, and what is replaced by what.
+MISTAKES = {
+    "table table1: .*lacks level": (
+        "tables.yaml", {"level: session\n            k: 5": "k: 5", ", level: session}]": "}]"}),
+    "table1: template .{nothing}-plain": ("tables.yaml", {"{stem}-plain": "{nothing}-plain"}),
+    "figure bars: it lacks .metric": ("tables.yaml", {"metric: recall_all, k: 5, c": "c"}),
+    "'runs' must map names": ("tables.yaml", {"runs:\n  ": "runs: [1]\n        old:\n  "}),
+    "claim .the sweep's end wins.: it lacks 'called'": ("claims.yaml", {", called: end}": "}"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", MISTAKES)
+def test_a_mistake_in_a_documents_file_names_the_file_and_the_entry(toy, tmp_path, sentence):
+    name, changes = MISTAKES[sentence]
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    for file in ("printed.yaml", "tables.yaml", "claims.yaml"):
+        text = FILES[file]
+        for right, wrong in changes.items() if file == name else ():
+            assert right in text
+            text = text.replace(right, wrong)
+        (folder / file).write_text(textwrap.dedent(text))
+    with pytest.raises(MemreproError, match=f"{name}.*{sentence}"), figures.data_only():
+        DocumentReport(Document(folder)).build("sample", tmp_path)

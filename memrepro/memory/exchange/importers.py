@@ -45,17 +45,26 @@ def read_chats(path: Path, form: str) -> Messages:
     Raises:
         MemreproError: naming the item, what it holds and what it must be.
     """
+    return [message for chat in each_chat(path, form) for message in chat]
+
+
+def each_chat(path: Path, form: str) -> list[Messages]:
+    """The same, a list a chat; JSON lines are one.
+
+    Raises:
+        MemreproError: as `read_chats`.
+    """
     if form == "jsonl":
-        return list(_jsonl(path))
+        return [list(_jsonl(path))]
     try:
         content = _content(path)
     except _NoJson as error:
         raise MemreproError(f"{path} is no JSON ({error}): export the chats as JSON") from error
     rows = content if isinstance(content, list) else [content]
-    found: Messages = []
+    found: list[Messages] = []
     for number, chat in enumerate(rows):
         try:
-            found += _READERS[form](chat)
+            found.append(list(_READERS[form](chat)))
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             what = f"it lacks {error}" if isinstance(error, KeyError) else cut(str(error), 80)
             raise MemreproError(

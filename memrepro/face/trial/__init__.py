@@ -1,0 +1,1 @@
+"""Methods tried on one's own conversations, and the folder that comes of it."""
