@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
-from memrepro.audit.read.tex_heads import Row, head_set_before, of_deluxetable, of_longtable
+from memrepro.audit.read.tex_heads import (
+    Row,
+    head_set_before,
+    of_deluxetable,
+    of_longtable,
+    with_environments,
+)
 from memrepro.audit.read.tex_source import (
     Source,
     arguments,
     expand,
     read_source,
-    with_environments,
 )
 from memrepro.audit.read.tex_text import plain, printed
 from memrepro.errors import MemreproError, cut

@@ -1,9 +1,9 @@
-"""Where LaTeX's long tables keep their heads: set apart, before the table, or printed twice."""
+"""What sets a LaTeX table from elsewhere: environments of the source's own, heads set apart."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from memrepro.audit.read.tex_source import closing
+from memrepro.audit.read.tex_source import Source, arguments, closing, expand, filled_in
 
 Row = tuple[bool, list[str], str]  # whether a rule stands above; cells; what ended it
 
@@ -40,3 +40,29 @@ def of_longtable(rows: Sequence[Row]) -> list[Row]:
     if body:
         body[0] = (body[0][0] or bool(head), *body[0][1:])
     return [*head, *body, *parts.get("endlastfoot", [])]
+
+
+def _unbalanced(body: str) -> bool:
+    return body.count("\\begin{tab") != body.count("\\end{tab")
+
+
+def with_environments(source: Source, text: str, makes_tables: Callable[[str], bool]) -> str:
+    """The text with the source's own environments and macros of tables replaced by their bodies."""
+    for name, one in source.environments.items():
+        if not makes_tables(one.body + one.end):
+            continue
+        begin = re.compile(rf"\\begin\s*\{{{re.escape(name)}\}}")
+        at = 0
+        while found := begin.search(text, at):
+            given, end = arguments(text, found.end(), one.form)
+            if one.form.startswith("[") and not text[found.end() :].lstrip().startswith("["):
+                given[0] = one.first
+            body = filled_in(one.body, given)
+            text = text[: found.start()] + body + text[end:]
+            at = found.start() + len(body)
+        text = re.sub(rf"\\end\s*\{{{re.escape(name)}\}}", lambda _, end=one.end: end, text)
+    own = {
+        name: one for name, one in source.macros.items()
+        if makes_tables(one.body) and not (name in source.of_styles and _unbalanced(one.body))
+    }  # fmt: skip
+    return expand(text, own) if own else text

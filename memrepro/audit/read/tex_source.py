@@ -5,7 +5,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -182,7 +182,7 @@ def expand(text: str, macros: Mapping[str, Macro]) -> str:
             end = _BLANKS.match(text, at).end()  # type: ignore[union-attr]
         elif macro.form[0] == "[" and not text[at:end].lstrip().startswith("["):
             given[0] = macro.first
-        body = _filled_in(macro.body, given)
+        body = filled_in(macro.body, given)
         made.append(text[: found.start()])
         # A macro within itself would never end.
         text = re.sub(rf"\\{re.escape(name)}(?![A-Za-z@])", "", body) + text[end:]
@@ -190,7 +190,8 @@ def expand(text: str, macros: Mapping[str, Macro]) -> str:
     return "".join([*made, text])
 
 
-def _filled_in(body: str, given: list[str]) -> str:
+def filled_in(body: str, given: list[str]) -> str:
+    """What a macro stands for with its arguments."""
     return re.sub(r"#([1-9])", lambda n: "".join(given[int(n[1]) - 1 : int(n[1])]), body)
 
 
@@ -378,29 +379,3 @@ def _of_form(form: str, body: str) -> Macro:
             first = first if kinds else given[0]
         kinds += {"m": "{", "o": "[", "O": "[", "s": "*", "d": "[", "D": "["}.get(letter, "")
     return Macro(kinds, body, first)
-
-
-def _unbalanced(body: str) -> bool:
-    return body.count("\\begin{tab") != body.count("\\end{tab")
-
-
-def with_environments(source: Source, text: str, makes_tables: Callable[[str], bool]) -> str:
-    """The text with the source's own environments and macros of tables replaced by their bodies."""
-    for name, one in source.environments.items():
-        if not makes_tables(one.body + one.end):
-            continue
-        begin = re.compile(rf"\\begin\s*\{{{re.escape(name)}\}}")
-        at = 0
-        while found := begin.search(text, at):
-            given, end = arguments(text, found.end(), one.form)
-            if one.form.startswith("[") and not text[found.end() :].lstrip().startswith("["):
-                given[0] = one.first
-            body = _filled_in(one.body, given)
-            text = text[: found.start()] + body + text[end:]
-            at = found.start() + len(body)
-        text = re.sub(rf"\\end\s*\{{{re.escape(name)}\}}", lambda _, end=one.end: end, text)
-    own = {
-        name: one for name, one in source.macros.items()
-        if makes_tables(one.body) and not (name in source.of_styles and _unbalanced(one.body))
-    }  # fmt: skip
-    return expand(text, own) if own else text
