@@ -300,11 +300,9 @@ def _note(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> str:
 
 
 def _named(
-    body: Sequence[Sequence[Cell]],
-    labels: Sequence[int],
-    kept: Sequence[int],
+    body: Sequence[Sequence[Cell]], labels: Sequence[int], kept: Sequence[int],
     settings: Sequence[str],
-) -> Iterator[tuple[str, list[Cell]]]:
+) -> Iterator[tuple[str, list[Cell]]]:  # fmt: skip
     """Names and cells of rows: what stands beneath an estimate in brackets is joined to it.
 
     Where several numbers name a row, `settings` are their heads.
