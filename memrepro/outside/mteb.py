@@ -50,7 +50,7 @@ def beside(run: Path, plan: Plan) -> list[Beside]:
     for task, subset, n, metric, value in published().itertuples(index=False):
         name, _, k = metric.partition("@")
         place = (f"MTEB {subset}", _METRICS[name], int(k))
-        ours = here.loc[place] if task == "LoCoMo" else None
+        ours = here.loc[[place]].iloc[0] if task == "LoCoMo" else None
         told = (-1, -1.0) if ours is None else (int(ours["n"]), float(ours["value"]))
         found.append(Beside(task, subset, metric, int(n), float(value), *told))
     return found

@@ -330,8 +330,8 @@ def _compare(
             if set(theirs.index) != set(values.index):  # of another edition or protocol
                 continue
             theirs = theirs.reindex(values.index)
-            found = compare(theirs.to_numpy(), values.to_numpy(), groups)
-            mine.append((name, setting, float(theirs.mean()), found))
+            compared = compare(theirs.to_numpy(), values.to_numpy(), groups)
+            mine.append((name, setting, float(theirs.mean()), compared))
         mean = float(values.mean())
         corrected = holm([found.p for *_, found in mine])
         told = [

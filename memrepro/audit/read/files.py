@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from memrepro.audit.read.child import read_apart
-from memrepro.audit.read.grid import Grid, Place, Unread, unread
-from memrepro.audit.read.meaning import NoNumbers, entries_of_grid
+from memrepro.audit.read.grid import Grid, NoNumbers, Place, Unread, unread
+from memrepro.audit.read.meaning import entries_of_grid
 from memrepro.audit.read.text import text_of_file
 from memrepro.audit.read.tidy import is_tidy, tables_of_cells
 from memrepro.audit.tables import Table, read_tables, table_of
@@ -206,7 +206,7 @@ class _Reading:
         for path in mains:
             # Two papers in a folder, or a paper and its appendix, print things of their own.
             name = self.document if len(mains) == 1 else self._place(path).file
-            self._guarded(path, lambda one, name=name: read.update(self._document(one, name)))
+            self._guarded(path, partial(self._read_into, read, name))
         left = [path for path in paths if path not in read and path not in mains]
         if mains:
             for path in left:
@@ -218,6 +218,10 @@ class _Reading:
             if path not in read:
                 self._guarded(path, lambda one: read.update(self._document(one, self.document)))
         return list(paths)
+
+    def _read_into(self, read: set[Path], name: str, path: Path) -> None:
+        """Read a document, and add its files to those that were read."""
+        read |= self._document(path, name)
 
     def _document(self, path: Path, name: str) -> set[Path]:
         """A LaTeX file and what it includes; all files that were read."""

@@ -87,7 +87,7 @@ def _parts(
         part = rows[start:end]
         own = frozenset(i - start for i in ruled if start <= i < end) if ruled is not None else None
         behind = first if not start else _behind_heads(part, numeric, own)
-        heads, body = part[:behind], list(part[behind:])
+        heads, body = list(part[:behind]), list(part[behind:])
         # What names the rows below a head may stand before it, at the end of the part above.
         following = ""
         while len(body) > 1 and _is_section(body[-1]) and end < len(rows):
@@ -357,7 +357,7 @@ def _beneath(one: Cell, other: Cell) -> Cell:
 
 
 def _entry(
-    place: Place, columns: Sequence[str], named: dict[str, Sequence[Cell]]
+    place: Place, columns: Sequence[str], named: dict[str, list[Cell]]
 ) -> dict[str, Any]:  # fmt: skip
     sizes: dict[str, int] = {}
     for column in columns:
@@ -371,8 +371,8 @@ def _entry(
             sizes |= {c: _int(text) for c, text in shown.items() if text}
             del named[name]
     entry: dict[str, Any] = {"source": str(place), "file": place.file}
-    told = {"line": place.line, "label": place.label, "caption": place.caption}
-    entry |= {key: value for key, value in told.items() if value}
+    place_of = {"line": place.line, "label": place.label, "caption": place.caption}
+    entry |= {key: value for key, value in place_of.items() if value}
     entry["columns"] = list(columns)
     entry["rows"] = {row: [cell.text for cell in cells] for row, cells in named.items()}
     wholes = [c for c in columns if re.search(r"\b(overall|average|avg|all|total|mean)\b", c, re.I)]
@@ -394,7 +394,7 @@ def _entry(
         if marked:
             entry[key] = marked
     stars = {
-        row: own for row, cells in named.items()
-        if (own := {c: cell.stars for c, cell in zip(columns, cells, strict=True) if cell.stars})
+        row: told for row, cells in named.items()
+        if (told := {c: cell.stars for c, cell in zip(columns, cells, strict=True) if cell.stars})
     }  # fmt: skip
     return entry | ({"stars": stars} if stars else {})

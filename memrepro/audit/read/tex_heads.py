@@ -60,7 +60,8 @@ def with_environments(source: Source, text: str, makes_tables: Callable[[str], b
             body = filled_in(one.body, given)
             text = text[: found.start()] + body + text[end:]
             at = found.start() + len(body)
-        text = re.sub(rf"\\end\s*\{{{re.escape(name)}\}}", lambda _, end=one.end: end, text)
+        ends = re.compile(rf"\\end\s*\{{{re.escape(name)}\}}")
+        text = one.end.join(ends.split(text))
     own = {
         name: one for name, one in source.macros.items()
         if makes_tables(one.body) and not (name in source.of_styles and _unbalanced(one.body))

@@ -81,7 +81,7 @@ class _Portion(NamedTuple):
     row: str
     column: str
     shown: str
-    count: int
+    held: int
     part: float
     least: int
     most: int
@@ -127,8 +127,8 @@ def portions(table: Table) -> Iterator[Finding]:
         yield Finding(
             table.document, table.name, "count and percent", f"{one.row}, {one.column}",
             one.shown,
-            f"{100 * one.count / n:.4g}% of {n}, as {good} of {of} in {where or 'the table'} are",
-            f"{one.count} is {one.part:g}% of "
+            f"{100 * one.held / n:.4g}% of {n}, as {good} of {of} in {where or 'the table'} are",
+            f"{one.held} is {one.part:g}% of "
             + (f"{one.least} to {one.most}" if one.least <= one.most else "no number"),
             FAILS, LIKELY if good >= _TELLING or _N.search(where) else WEAK,
             "if it is of the number that the other cells of its line follow", good + 1,
@@ -154,7 +154,7 @@ def _number(
     table: Table, line: tuple[str, str], own: Sequence[_Portion]
 ) -> tuple[int, int, int] | None:
     """The number that most cells of a line are of, how many are, and of how many cells."""
-    told = [one for one in own if one.count]
+    told = [one for one in own if one.held]
     if not told:
         return None
     kind, name = line
@@ -184,7 +184,7 @@ def _rows_of_n(table: Table, column: str) -> Iterator[int]:
 
 
 def _fits(one: _Portion, n: int) -> bool:
-    return one.least <= n <= one.most or (not one.count and one.part == 0)
+    return one.least <= n <= one.most or (not one.held and one.part == 0)
 
 
 def _adds_up(one: _Portion, cells: Mapping[tuple[str, str], _Portion]) -> bool:
@@ -193,7 +193,7 @@ def _adds_up(one: _Portion, cells: Mapping[tuple[str, str], _Portion]) -> bool:
     in_column = [o for o in cells.values() if o.column == one.column]
     in_group = [o for o in in_column if group_of(o.row) == group_of(one.row)]
     for line in (in_row, in_column, in_group):
-        total, largest = sum(o.count for o in line), max(o.count for o in line)
+        total, largest = sum(o.held for o in line), max(o.held for o in line)
         # The whole of them may stand among its parts.
         if any(_fits(one, n) for n in (total, total - largest, total // 2)):
             return True

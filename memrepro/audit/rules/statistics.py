@@ -79,14 +79,10 @@ def _harmonics(table: Table, p: str, r: str, column: str, beta: float = 1) -> li
     made = []
     for row, cells in table.rows.items():
         shown = [parse(cells[c]) for c in (p, r, column)]
-        if all(n is not None and n.value > 0 for n in shown):
-            low, high = (
-                _harmonic(*(getattr(n, end) for n in shown[:2]), beta) for end in ("low", "high")
-            )
-            first, second, f = shown
-            assert f is not None
-            assert first is not None
-            assert second is not None
+        first, second, f = shown
+        if first and second and f and min(first.value, second.value, f.value) > 0:
+            low = _harmonic(first.low, second.low, beta)
+            high = _harmonic(first.high, second.high, beta)
             holds = low <= f.high + 1e-9 and high >= f.low - 1e-9
             ends = min(first.low, second.low), max(first.high, second.high)
             within = ends[0] <= f.high + 1e-9 and ends[1] >= f.low - 1e-9

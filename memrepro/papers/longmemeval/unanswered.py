@@ -86,6 +86,6 @@ def abstention_cells(runs: Runs, table: Spec) -> Iterator[Cell]:
             mean, low, high = auc(told[name].to_numpy(), answerable)
             text = f"{number(mean)} [{number(low)}, {number(high)}]"
             yield Cell(
-                title, name, "AUC", "", text, len(told), NOT_COMPARABLE, note=note,
+                title, str(name), "AUC", "", text, len(told), NOT_COMPARABLE, note=note,
                 sources=write_sources([runs.file(run)]),
             )  # fmt: skip

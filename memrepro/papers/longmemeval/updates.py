@@ -52,7 +52,8 @@ def update_cells(runs: Runs, table: Spec) -> Iterator[Cell]:
     for query_id, parts in gold.items():
         sessions = {session for part in parts for session in part}
         if kinds[query_id] == KIND and len({dates[query_id, s][0] for s in sessions}) > 1:
-            evidence[query_id] = sorted(sessions, key=lambda s, q=query_id: (dates[q, s][0], s))
+            began = {session: dates[query_id, session][0] for session in sessions}
+            evidence[query_id] = sorted(sorted(sessions), key=began.__getitem__)
     groups = Groups("question", ("",) * len(evidence))
     for title, one in table["lists"].items():
         run, setting = one["run"], str(one.get("setting", ""))
