@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -108,6 +109,11 @@ class ReleasedRecollection(Released, _Recollection):
     """Recollection as the released code does it."""
 
 
+# What recollection lists does not depend on what it is added to: a sweep asks for it once.
+_listed: WeakKeyDictionary[Request, dict[tuple[object, ...], dict[str, Sequence[str]]]]
+_listed = WeakKeyDictionary()
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecollectionOnHybrid(ReleasedRecollection):
     """What recollection discovers on top of the plain hybrid; in no paper.
@@ -130,8 +136,15 @@ class RecollectionOnHybrid(ReleasedRecollection):
 
     def search(self, requests: Sequence[Request]) -> Sequence[Ranking]:
         """One ranking a query, in the order of the requests."""
-        found = {ranking.query_id: ranking.doc_ids for ranking in super().search(requests)}
-        scored = ((one, self._scores(one, s, found)) for one, s in score_all(requests))
+        settings = tuple(getattr(self, one.name) for one in fields(Released))
+        new = [one for one in requests if settings not in _listed.get(one, {})]
+        listed = iter(super().search(new))
+        for one in new:
+            of = {query_id: next(listed).doc_ids for query_id in one.query_ids}
+            _listed.setdefault(one, {})[settings] = of
+        scored = (
+            (one, self._scores(one, s, _listed[one][settings])) for one, s in score_all(requests)
+        )
         return best_first(scored, self.k)
 
     def _scores(
