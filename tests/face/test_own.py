@@ -213,7 +213,7 @@ def test_the_whole_session_from_an_empty_folder(hashed, capsys):
     Path("worse.trec").write_text("\n".join(rows[:1]))
     assert main([*run, "--run", "mine.trec", "--run", "worse.trec", "--out", "trial"]) == 0
     assert "bought a thing0x4" in (trial / "index.html").read_text()  # a question that worse loses
-    assert json.loads(json.dumps(pd.read_csv(trial / "methods.csv")["row"].tolist()))[0] == "mine"
+    assert {"mine", "worse"} < set(pd.read_csv(trial / "methods.csv")["row"])
     capsys.readouterr()
     score = ["score", "mine.trec", "--dataset", "trial", "--k", "3"]
     assert main([*score, "--fail-below", "recall_all@3=0.99"]) == 0

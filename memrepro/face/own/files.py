@@ -151,9 +151,9 @@ def _released(path: Path, module: str) -> list[Piece]:
     """The pieces of a file of a registered data set, which stays where it is."""
     # A reader looks for its file below a folder, by its name: a link there leads to the user's.
     wanted = getattr(import_module(f"memrepro.data.{module}"), "FILE", f"{module}.json")
-    parameters = next(
-        dataset_parameters(name) for name, one in registrations().items() if one.module == module
-    )
+    # As the data set of that name is read, or the first that the module reads.
+    names = [name for name, one in registrations().items() if one.module == module]
+    parameters = dataset_parameters(module if module in names else names[0])
     with tempfile.TemporaryDirectory(prefix="memrepro-") as folder:
         link = Path(folder, wanted)
         link.parent.mkdir(exist_ok=True)
