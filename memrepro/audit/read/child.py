@@ -92,7 +92,7 @@ def answer(path: str, module: str, function: str, seconds: str, megabytes: str) 
             "error": f"the reader {module!r} needs the library {error.name!r}, which is not "
             "installed: install the project's own dependencies (docs/audit.md)"
         }
-    except MemoryError:
+    except (MemoryError, ImportError):  # a library that memory does not hold
         said = {"memory": True}
     # Each library has errors of its own for a file that is broken, and lets others' through.
     except Exception as error:
