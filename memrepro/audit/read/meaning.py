@@ -62,9 +62,8 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         set_ = len(labels) > 1 and all(_SET.fullmatch(r[c].text) for r in body for c in labels)
         named = dict(_named(body, labels, kept, [names[c] for c in labels] if set_ else []))
         entry = _entry(place, list(columns), named)
-        if note := _note(body, numeric):
-            entry["note"] = note
-        made.append(entry)
+        note = _note(body, numeric)
+        made.append(entry | ({"note": note} if note else {}))
     return made
 
 
@@ -313,10 +312,9 @@ def _named(
     lines: list[list[Cell]] = []
     for row in body:
         texts = [cell.text for cell in row]
-        shown = [cell for cell in row if cell.text and not cell.filled]
         # A number as wide as several columns is printed once.
         cells = [row[c] if row[c].filled != "left" else Cell("") for c in kept]
-        if not shown and not any(texts):
+        if not any(texts):
             continue
         if _is_section(row) and not any(is_number(cell.text) for cell in cells):
             if not re.fullmatch(r"\(.*\)", joined(texts)):  # a note on the row above
