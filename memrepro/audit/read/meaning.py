@@ -392,7 +392,7 @@ def _entry(
         if marked:
             entry[key] = marked
     stars = {
-        row: told for row, cells in named.items()
-        if (told := {c: cell.stars for c, cell in zip(columns, cells, strict=True) if cell.stars})
+        row: has for row, cells in named.items()
+        if (has := {c: cell.stars for c, cell in zip(columns, cells, strict=True) if cell.stars})
     }  # fmt: skip
     return entry | ({"stars": stars} if stars else {})

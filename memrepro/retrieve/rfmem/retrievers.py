@@ -110,7 +110,7 @@ class ReleasedRecollection(Released, _Recollection):
 
 
 # What recollection lists does not depend on what it is added to: a sweep asks for it once.
-_listed: WeakKeyDictionary[Request, dict[tuple[object, ...], dict[str, Sequence[str]]]]
+_listed: WeakKeyDictionary[Request, dict[tuple[object, ...], dict[str, tuple[str, ...]]]]
 _listed = WeakKeyDictionary()
 
 
