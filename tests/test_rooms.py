@@ -59,7 +59,7 @@ NAMED = {
     "memrepro.face.searching": ("rfmem", "the default method, where help() shows it"),
     "memrepro.face.kept": ("tiered", "where the type of a memory's messages is defined"),
     "memrepro.pipeline.commands_try": ("LongMemEval", "that data set's file is one of the forms"),
-    "memrepro.pipeline.commands_judge": ("longmemeval", "the script whose numbers it prints"),
+    "memrepro.pipeline.commands_judge": ("(?i:longmemeval)", "whose numbers it prints"),
     "memrepro.memory": ("tiered|TieredMemory", "the store of that design, for people to use"),
     "memrepro.memory.command": ("longmemeval", "the data set's chats come in as a form"),
     "memrepro.memory.exchange.importers": ("longmemeval", "the data set's chats come in"),

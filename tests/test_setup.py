@@ -61,7 +61,7 @@ def test_the_dockerfile_does_what_the_readme_says_line_by_line():
     (wanted,) = re.findall(r"^With Python 3\.11, (.+) and a package index:$", readme, re.M)
     assert installed[1].split() == wanted.split(", ")[:1] + wanted.split(", ")[1].split(" and ")
     assert (folder, copied) == (["WORKDIR", "/memrepro"], ["COPY", ". ."])
-    two = re.findall(r"^(make \w+)  +#", readme.partition("## Two commands")[2], re.M)[:2]
+    two = re.findall(r"^(make \w+)  +#", readme.partition("## Three commands")[2], re.M)[:2]
     assert commands == [["RUN", command] for command in two]
     for command in two:
         dry = subprocess.run([*command.split(), "-n"], cwd=ROOT, capture_output=True, text=True)
