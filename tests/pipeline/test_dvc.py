@@ -211,7 +211,7 @@ def test_what_is_imported_by_name_is_found():
 def test_the_line_is_short():
     assert len(STAGES) <= 76
     assert len([s for s in STAGES.values() if profile_of(s) == "sample"]) <= 15
-    assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 310
+    assert len((ROOT / "dvc.yaml").read_text().splitlines()) <= 320
 
 
 def test_dvc_reads_the_parameters_as_we_do():
