@@ -20,6 +20,7 @@ _NOTE = (
 
 def graph_cells(profile: str, dataset: str, encoder: str, plan: Plan) -> Iterator[Cell]:
     """A row a key scheme and way of merging, a column a kind of node or edge."""
+    told: set[tuple[str, str]] = set()  # two studies may search the same graphs
     for name, runs in plan.studies(profile).items():
         mine = [e for e in runs.values() if (e.dataset, e.encoder) == (dataset, encoder)]
         if not any(measure_for(one.key_scheme) for one in mine):
@@ -34,6 +35,9 @@ def graph_cells(profile: str, dataset: str, encoder: str, plan: Plan) -> Iterato
             n = int(one["memories"])
             shown = f"{int(one['total']) / n:.1f} ({one['least']} to {one['most']})"
             row = f"{one['keying']}, merging {one['merging']}"
+            if (row, one["what"]) in told:
+                continue
+            told.add((row, one["what"]))
             yield Cell(
                 row, one["what"], "size", "", shown, n, NOT_IN_PAPER, note=_NOTE, sources=source
             )
