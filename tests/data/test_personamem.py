@@ -291,7 +291,7 @@ def test_files_that_are_damaged_or_missing(tmp_path):
     load(tmp_path)
     path = tmp_path / CONTEXTS
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(MemreproError, match="not valid JSON at line 2"):
+    with pytest.raises(MemreproError, match="line 2: no JSON"):
         tables(tmp_path)
     path.unlink()
     with pytest.raises(MemreproError, match="is missing"):

@@ -59,8 +59,11 @@ def test_the_files_are_those_of_the_manifest():
     # Two editions may lie at one path, so the hash is part of the key.
     by_file = {(row["path"], row["sha256"]): row for row in rows}
     for entry in registrations().values():
-        if entry.key in ("personamem-128k", "personamem-1m"):
-            continue  # the manifest knows 32k alone
+        if (
+            entry.key in ("personamem-128k", "personamem-1m", "personamem-questions")
+            or entry.name == "longmemeval-answers"
+        ):
+            continue  # the manifest knows 32k alone, and no file that a person puts in place
         for file in entry.files:
             row = by_file[file.path, file.sha256]
             assert file.bytes == (int(row["bytes"]) if row["bytes"] else None)
@@ -96,7 +99,7 @@ def test_an_unknown_data_set_is_answered_with_the_known_ones():
         registration("personabench")
     with pytest.raises(MemreproError) as refused:
         registration("s" * 300)
-    assert len(str(refused.value)) <= 420
+    assert len(str(refused.value)) <= 560
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_messages_of_all_channels_are_merged_by_time_and_copies_dropped(tmp_path
     ("message", "error"),
     [
         (Message("a", "user", START, "  "), "its id or text is empty"),
-        (Message("a", "user", float("nan"), "x"), "its time is nan"),
+        (Message("a", "user", float("nan"), "x"), "its time nan is not"),
         (Message("a", "user", 1e12, "x"), "years 1900 to 2099"),
         (Message("a", "user", START, "\ud800"), "its text is not valid"),
         (Message("a", "user", START, "x" * 10**7), "its text has 10,000,000 characters; at most"),

@@ -89,7 +89,7 @@ def test_what_is_wrong_with_a_file_is_named(tmp_path):
     [
         ('{"question_id": "a"}', "entry 1 has no 'hypothesis'"),
         ('{"question_id": "a", "hypothesis": 3}', "a int as 'hypothesis', no str"),
-        ('{"question_id": "a", "hypothesis": "x"}\n{"question', "not valid JSON at line 2"),
+        ('{"question_id": "a", "hypothesis": "x"}\n{"question', "line 2: no JSON"),
         ('["a"]', "entry 1 has no 'question_id'"),
     ],
 )

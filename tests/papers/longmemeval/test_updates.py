@@ -36,6 +36,6 @@ def test_the_area_is_scikit_learns_with_an_interval_around_it():
     answerable = np.arange(200) < 150
     values = generator.normal(size=200) + answerable
     area, low, high = auc(values, answerable)
-    assert area == roc_auc_score(answerable, values)
+    assert area == pytest.approx(roc_auc_score(answerable, values))
     assert low < area < high
     assert auc(answerable.astype(float), answerable) == (1.0, 1.0, 1.0)
