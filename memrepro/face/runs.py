@@ -314,6 +314,8 @@ def _own(
         known = replace(known, memory_of={q: known.memory_of[q] for q in questions})
     rows = pd.DataFrame({one: table.get(one, np.nan) for one in Row._fields}, columns=Row._fields)
     rows = rows.astype({"query_id": str, "doc_id": str})
+    for one in ("rank", "score"):  # what is no number orders nothing, and is named
+        rows[one] = pd.to_numeric(rows[one], errors="coerce").astype(float)
     if not {"rank", "score"} & set(table):
         rows["rank"] = rows.groupby("query_id", sort=False).cumcount() + 1
     level, ranking, problems = check_rows(rows, known, name, "the ranking", level)
