@@ -53,6 +53,7 @@ _OF_VERDICT = {
 }  # fmt: skip
 # The metrics of cells that count a data set's questions, docs or tokens.
 _OF_DATA = {"count", "questions"}
+_COUNTED = "_figure9_text"  # what a text says of the data, counted again
 _AMOUNT = re.compile(r" \d+(?= digits)")
 # The rules that say of one number whether it follows from others.
 _FOLLOWS = ("recomputed", "half-life")
@@ -119,7 +120,7 @@ def _match(cell: Place) -> Match:
     if cell.verdict in JUDGED:
         # Without its amount, so that reasons can be counted.
         why = _AMOUNT.sub(" the printed", cell.term).split(" by ")[0]
-        if cell.metric in _OF_DATA:
+        if cell.metric in _OF_DATA or cell.table.endswith(_COUNTED):
             outcome = DATASET if outcome in (RUN_EXACT, RUN_WITHIN) else outcome
             why = f"a statistic of the data, {why}" if outcome == RUN_DIFFERS else why
     elif cell.verdict in _OF_VERDICT:
