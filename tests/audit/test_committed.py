@@ -42,7 +42,9 @@ def judged_cells(document):
         if {"reported", "verdict"} <= set(table):
             table = table.reindex(columns=list(dict.fromkeys([*table, "printed"])), fill_value="")
             chosen = table["verdict"].isin(JUDGED) & (table["reproduced"] != "")
-            own = ~table["metric"].isin(["claim", "cases"]) & (table["reported"] != "")
+            counted = path.stem.endswith("_figure9_text")  # of the data, by a text's claims
+            own = counted | ~table["metric"].isin(["claim", "cases"])
+            own &= table["reported"] != ""
             for cell in table[chosen & own].to_dict("records"):
                 yield path.stem, cell
 
