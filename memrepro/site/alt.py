@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-_DPI = 120  # of the pictures that `report.figures` saves; a page counts 96 pixels an inch
+from memrepro.report.figures import DPI
+
+_INCH = 120  # pixels of a page; 96 by rule, larger so that figures' small text is as large as prose
 _MOST = 8  # names of a kind that are spelled out
 
 
@@ -42,4 +44,4 @@ def size(png: Path) -> tuple[int, int]:
     """
     with png.open("rb") as file:
         width, height = struct.unpack(">II", file.read(24)[16:])
-    return round(width * 96 / _DPI), round(height * 96 / _DPI)
+    return round(width * _INCH / DPI), round(height * _INCH / DPI)
