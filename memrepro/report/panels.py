@@ -118,7 +118,7 @@ def space_by_ratio(axis: Axes, places: Sequence[float]) -> None:
 
 
 def label_ends(
-    axis: Axes, ends: Sequence[tuple[str, float, float, str]], height: float, width: int = 19
+    axis: Axes, ends: Sequence[tuple[str, float, float, str]], height: float, width: int = 20
 ) -> None:
     """Name lines at the right of an axis, where they end, moved apart as little as needed.
 
@@ -133,7 +133,7 @@ def label_ends(
     named = []
     for name, x, y, colour in ends:
         across, up = to_share.transform((x, y))
-        if across > 0.8:
+        if across > 0.7:
             named.append((float(up), x, y, fill(name, width), colour))
         else:  # a line that ends early is named there
             axis.annotate(name, (x, y), (0, 5), textcoords="offset points", ha="center",
@@ -294,6 +294,6 @@ def draw_grid(
         axis.tick_params(axis="x", top=False, bottom=False, labeltop=True, labelbottom=False)
         axis.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=90 if turned else 0)
         axis.set(xlabel="", ylabel="")
-        _head(axis, str(name), 0 if turned else 0.15)
+        _head(axis, str(name), 0 if turned else 0.22)
     figure.suptitle(title, x=0.01, ha="left")
     return figure

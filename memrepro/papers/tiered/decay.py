@@ -140,10 +140,9 @@ def _curves() -> pd.DataFrame:
 def _draw_curves(data: pd.DataFrame) -> Figure:
     across = "hours since the last access"
     shown = data.rename(columns={"hours": across, "weight": "recency"})
-    true = data["half-life"].map(
-        lambda hours: f", true {span(hours).split(' = ')[-1]}", na_action="ignore"
-    )
-    shown["formula"] += true.fillna("")
+    for formula, hours in data[["formula", "half-life"]].drop_duplicates().dropna().to_numpy():
+        true = formula.replace(", printed", f": {span(hours).split(' = ')[-1]}, printed")
+        shown["formula"] = shown["formula"].replace(formula, true)
     figure = draw_lines(shown, across, "recency", "formula", height=3,
                         marked={"WARM's 7 days": _WINDOW})  # fmt: skip
     axis, half = figure.axes[0], data["half-life"].dropna().unique()

@@ -74,7 +74,7 @@ def _draw_steps(data: pd.DataFrame) -> Figure:
     shown = data[data["percentile"] == "p95"].assign(value=data["ms"].clip(lower=0.001))
     shown["panel"] = shown["store"] + ": milliseconds a query, 95th percentile"
     levels = {panel: {f"{_TIMEOUT:.0f} ms, fallback": _TIMEOUT} for panel in shown["panel"]}
-    return draw_lines(shown, "segments", "value", "step", "panel", levels, log="xy")
+    return draw_lines(shown, "segments", "value", "step", "panel", levels, log="xy", height=2.2)
 
 
 def draw_latency(profile: str, folder: Path) -> list[Path]:
