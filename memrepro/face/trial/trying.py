@@ -82,8 +82,8 @@ def try_methods(
                                           recall@1  n  difference  won  lost
         method
         Tiered: segments, dense and BM25       1.0  2         0.5    1     0
-        plain hybrid                           0.5  2         0.0    0     0
         BM25                                   0.5  2         0.0    0     0
+        plain hybrid                           0.5  2         0.0    0     0
     """
     if isinstance(conversations, Conversations):
         data = conversations
