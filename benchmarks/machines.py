@@ -178,7 +178,7 @@ def compile_fewer(clone: Path, questions: int, sessions: int) -> None:
     size = f"questions: {questions}, sessions: {sessions}"
     text = re.sub(r"questions: \d+, sessions: \d+", size, params.read_text())
     params.write_text(text)
-    words = "-m memrepro notebook prepare -p dataset=sample --output build/prepare.ipynb"
+    words = "-m memrepro stage prepare sample"
     environment = os.environ | {"PYTHONPATH": str(clone)}
     subprocess.run([sys.executable, *words.split()], cwd=clone, env=environment, check=True)
 

@@ -152,3 +152,8 @@ def manifest(profile: str) -> Path:
 def build(profile: str) -> Path:
     """Executed notebooks and pages that are not kept in git."""
     return root() / "build" / profile
+
+
+def stage_record(stage: str) -> Path:
+    """What a stage, such as `retrieve sample-rfmem`, read, wrote and summed up here."""
+    return root() / "build" / "stages" / f"{stage.replace(' ', '--')}.json"
