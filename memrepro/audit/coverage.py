@@ -2,8 +2,8 @@
 
 The ledger is joined with the tables under `results/<profile>/<document>/`, whose column `printed`
 names the printed cell that a computed one is compared with, and with what follows from other
-printed numbers. Of several things that can be said of a number a run counts most: the first row of the
-number's own table, then those of other tables. Without a run it is the first of `OUTCOMES`.
+printed numbers. Of several things that can be said of a number a run counts most: the first row of
+the number's own table, then those of other tables. Without a run it is the first of `OUTCOMES`.
 """
 
 import csv

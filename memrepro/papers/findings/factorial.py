@@ -173,12 +173,13 @@ def best_cells(best: Sequence[Best]) -> Iterator[Cell]:
     )
     for one in best:
         arena, after = one.after.arena, one.after
-        chosen, groups = after.chosen[arena.main].most_common(1)[0]
+        choices = after.chosen[arena.main]
+        chosen, groups = choices.most_common(1)[0]
         texts: dict[str, str | Comparison] = {
             "plain hybrid": number(one.before.mean(arena.main)),
             "best, chosen on other groups": number(after.mean(arena.main)),
             "difference": one.difference,
-            "chosen most": f"{one.called(chosen)} ({groups} of {sum(after.chosen[arena.main].values())})",
+            "chosen most": f"{one.called(chosen)} ({groups} of {sum(choices.values())})",
             "best on these questions": f"{one.called(after.best[0])}: {number(after.best[1])}",
             "optimism": f"{after.best[1] - after.mean(arena.main):+.4f}",
         }
