@@ -54,6 +54,14 @@ def _repro(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _stage(arguments: argparse.Namespace) -> int:
+    from memrepro.pipeline.stage import run_stage
+
+    for done in run_stage(arguments.name, arguments.arguments):
+        print_table(done.table)
+    return 0
+
+
 def _notebook(arguments: argparse.Namespace) -> int:
     from memrepro.files.atomic import root
     from memrepro.pipeline.notebook import execute, to_page
@@ -201,7 +209,10 @@ def _parser() -> argparse.ArgumentParser:
     commands_clean.add_to(add)
     commands_try.add_to(add)
     add_commands(commands)
-    notebook = add("notebook", _notebook, "execute one notebook (what DVC's stages call)", False)
+    stage = add("stage", _stage, "do the work of one stage of dvc.yaml", False)
+    stage.add_argument("name", help="prepare, embed, retrieve, evaluate, report, …")
+    stage.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="such as a data set")
+    notebook = add("notebook", _notebook, "execute one notebook, which shows a stage", False)
     notebook.add_argument("name")
     notebook.add_argument(
         "-p", dest="parameters", action="append", default=[], metavar="NAME=VALUE"

@@ -1,7 +1,8 @@
 """Runs a notebook with parameters, refuses what papermill lets pass, and makes the result stable.
 
 papermill only warns about a parameter that a notebook does not declare, takes an early exit for
-success, and leaves times, ids and addresses in the file (docs/protocols.md, Known traps).
+success, and leaves times, ids and addresses in the file (docs/protocols.md, Known traps). It asks
+Jupyter for the kernel `python3`, which any folder of JUPYTER_PATH may claim for another Python.
 """
 
 import re
@@ -12,18 +13,28 @@ from typing import Any
 
 import nbformat
 import papermill
+from ipykernel.kernelspec import RESOURCES, get_kernel_dict
+from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpec
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from memrepro.errors import MemreproError
-from memrepro.files.atomic import read_yaml, replacing, root, write_text
-from memrepro.study.result import SENTINEL
+from memrepro.files.atomic import replacing, root, write_text
+from memrepro.pipeline.unchanged import unchanged
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-# The rooms that a notebook names, and those that stand below all of them.
-_ROOM = re.compile(r"\bmemrepro\.(\w+)")
-_BELOW = {"core", "data", "encode", "evaluate", "retrieve", "study", "text"}
+_ROOM = re.compile(r"\bmemrepro\.(\w+)")  # that a notebook names
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+
+class RunningPython(AsyncKernelManager):
+    """Starts kernels of the Python that runs this, whatever kernels are installed."""
+
+    @property
+    def kernel_spec(self) -> KernelSpec:
+        """Of this process's own interpreter."""
+        return KernelSpec(resource_dir=RESOURCES, **get_kernel_dict())
 
 
 def source(name: str) -> Path:
@@ -64,13 +75,23 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
         raise MemreproError(
             f"{what} of the notebook {name!r}: it declares {', '.join(sorted(declared)) or 'none'}"
         )
-    before = _state(name, parameters)
+    rooms = {"face", "report", *_ROOM.findall(path.read_text(encoding="utf-8"))}
+    with unchanged(f"the notebook {name!r}", map(str, parameters.values()), rooms, path):
+        executed = _executed(name, path, parameters)
+    with replacing(output) as temporary:
+        nbformat.write(normalise(executed), temporary)
+    return output
+
+
+def _executed(name: str, path: Path, parameters: Mapping[str, Any]) -> nbformat.NotebookNode:
+    """The notebook with its outputs, all cells run."""
     try:
         executed = papermill.execute_notebook(
             str(path),
             None,
             parameters=dict(parameters),
             kernel_name="python3",
+            kernel_manager_class=RunningPython,
             cwd=str(root()),
             progress_bar=False,
             stderr_file=sys.stderr,
@@ -85,21 +106,14 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
             f"the kernel of the notebook {name!r} died: most often the memory did not suffice; "
             "free some and run the same command again (what was embedded is kept)"
         ) from error
-    printed = "".join(o.get("text", "") for o in executed.cells[-1].get("outputs", []))
-    if not printed.rstrip().endswith(SENTINEL):
-        raise MemreproError(
-            f"the notebook {name!r} ended before its last cell's footer: its outputs are not "
-            "to be trusted; look for an exit in its cells"
-        )
-    after = _state(name, parameters)
-    if changed := sorted(name for name in before | after if before.get(name) != after.get(name)):
-        raise MemreproError(
-            f"{changed[0]} changed while the notebook {name!r} ran on it: run the same command "
-            "again (what was embedded is kept)"
-        )
-    with replacing(output) as temporary:
-        nbformat.write(normalise(executed), temporary)
-    return output
+    for cell in executed.cells:
+        failed = any(one["output_type"] == "error" for one in cell.get("outputs", ()))
+        if cell.cell_type == "code" and cell.source and (failed or not cell.execution_count):
+            raise MemreproError(
+                f"the notebook {name!r} ended before its last cell: its outputs are not to be "
+                "trusted; look for an exit in its cells"
+            )
+    return executed
 
 
 def _failure(name: str, error: PapermillExecutionError) -> MemreproError:
@@ -111,30 +125,6 @@ def _failure(name: str, error: PapermillExecutionError) -> MemreproError:
         f"the notebook {name!r} failed in cell {error.exec_count} with {error.ename}: "
         f"{error.evalue}\n{trace}"
     )
-
-
-def _state(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """What must not change while a notebook runs: the code, itself, and what it is asked for.
-
-    DVC hashes dependencies after the run: an edit meanwhile would give a lock that lies.
-    """
-    state: dict[str, Any] = {}
-    for section, entries in read_yaml(root() / "params.yaml").items():
-        for value in parameters.values():
-            if section == "evaluation" or (isinstance(entries, dict) and value in entries):
-                key = f"{section}.{value} of params.yaml"
-                state[key] = entries if section == "evaluation" else entries[value]
-    rooms = _BELOW | set(_ROOM.findall(source(name).read_text(encoding="utf-8")))
-    code = (
-        path
-        for room in sorted(rooms)
-        for path in sorted((root() / "memrepro" / room).rglob("*"))
-        if path.suffix in (".py", ".yaml", ".json")
-    )
-    for file in (source(name), *code):
-        stat = file.stat()
-        state[file.relative_to(root()).as_posix()] = (stat.st_size, stat.st_mtime_ns)
-    return state
 
 
 def normalise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -154,13 +144,21 @@ def normalise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         }
         if cell.cell_type == "code":
             new["execution_count"] = cell.execution_count
-            new["outputs"] = [
-                _without_addresses(output)
-                for output in cell.outputs
-                if output.get("name") != "stderr"
-            ]
+            kept = [output for output in cell.outputs if output.get("name") != "stderr"]
+            new["outputs"] = [_without_addresses(output) for output in _joined(kept)]
         stable.cells.append(nbformat.from_dict(new))
     return stable
+
+
+def _joined(outputs: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """What was printed in a row as one output: when a kernel sends it depends on its clock."""
+    found: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        if found and output.output_type == found[-1].output_type == "stream":
+            found[-1] = nbformat.from_dict({**found[-1], "text": found[-1].text + output.text})
+        else:
+            found.append(output)
+    return found
 
 
 def _without_addresses(output: nbformat.NotebookNode) -> nbformat.NotebookNode:

@@ -1,11 +1,13 @@
-"""What the notebooks of the line show of each step: ids, counts and distributions, never texts."""
+"""What the notebooks of the line show of each step: ids, counts, distributions and one question."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from memrepro.core.memory import Query
 from memrepro.core.similarity import Floats
 from memrepro.files import paths
 from memrepro.files.atomic import open_table, read_table
@@ -51,12 +53,35 @@ def memory_sizes(dataset: str) -> pd.DataFrame:
     return table.drop(columns="memory_id").astype(int).describe().round(1).loc[_SIZES]
 
 
-def text_lengths(dataset: str) -> pd.DataFrame:
-    """Characters, words and tokens of sessions, rounds and queries: the middle and the extremes."""
+def lengths(dataset: str) -> pd.DataFrame:
+    """`level, characters, words, tokens` of sessions, rounds and queries, a row a text."""
     table = read_table(paths.lengths(load_plan().dataset(dataset).profile, dataset))
-    grouped = table.groupby("level", sort=False)[["characters", "words", "tokens"]]
-    quantiles: pd.DataFrame = grouped.quantile(np.array([0.05, 0.5, 0.95])).unstack()  # type: ignore[assignment]
-    return quantiles.round(0)
+    return table.drop(columns=["memory_id", "doc_id"])
+
+
+def first_question(dataset: str, turns: int = 6) -> tuple[Query, pd.DataFrame]:
+    """A data set's first question, and the first turns of the memory that it is asked of.
+
+    Returns:
+        the question; and `at, session_id, round_id, field, text`, a row a turn.
+    """
+    folder = paths.prepared(dataset)
+    query = Query(*next(_rows(folder / "queries.parquet")))
+    held = (row for row in _rows(folder / "haystacks.parquet") if row[0] == query.memory_id)
+    _, session, at = next(held)
+    of_session = (row for row in _rows(folder / "turns.parquet") if row[0] == session)
+    shown = list(islice(of_session, turns))
+    wanted = {row[-1] for row in shown}
+    texts = dict(row for row in _rows(folder / "texts.parquet") if row[0] in wanted)
+    rows = [(at, one, round_id, field, texts[key]) for _, one, round_id, _, field, key in shown]
+    return query, pd.DataFrame(rows, columns=["at", "session_id", "round_id", "field", "text"])
+
+
+def _rows(path: Path) -> Iterator[tuple[str, ...]]:
+    """A prepared table's rows, part by part: all texts of a large data set may be beyond memory."""
+    with open_table(path) as table:
+        for part in table.iter_batches(_PART):
+            yield from zip(*(column.to_pylist() for column in part.columns), strict=True)
 
 
 def skipped(dataset: str) -> pd.DataFrame:
@@ -91,7 +116,11 @@ def vectors(written: Sequence[Path]) -> pd.DataFrame:
 
 
 def cosines(written: Sequence[Path]) -> pd.DataFrame:
-    """The cosine of a question with its best key and its middle one, over questions."""
+    """The cosine of each of the first questions with its best key and its middle one.
+
+    Returns:
+        a row a question; columns (encoder, 'best key' or 'middle key').
+    """
     found = {}
     for path in written:
         asked = np.concatenate([block for role, block in _blocks(path) if role == "query"])
@@ -101,9 +130,8 @@ def cosines(written: Sequence[Path]) -> pd.DataFrame:
         )
         # Row by row, as a median of all copies them all.
         middle = [np.median(row) for row in products]
-        spread = pd.DataFrame({"best key": products.max(axis=1), "middle key": middle})
-        found[path.stem] = spread.quantile([0.05, 0.25, 0.5, 0.75, 0.95]).round(3)
-    return pd.concat(found, axis=1).rename_axis("quantile")
+        found[path.stem] = pd.DataFrame({"best key": products.max(axis=1), "middle key": middle})
+    return pd.concat(found, axis=1)
 
 
 def _blocks(path: Path) -> Iterator[tuple[str, Floats]]:
@@ -179,6 +207,15 @@ def best(profile: str, metric: str = "recall_all", k: int = 10) -> pd.DataFrame:
             ["dataset", "value"], ascending=[True, False], kind="stable", ignore_index=True
         )
     )
+
+
+def by_cutoff(profile: str, metric: str) -> pd.DataFrame:
+    """A metric's mean by session under the first protocol: a row a run, a column a cut-off."""
+    table = read_table(paths.protocols(profile))
+    first = next(iter(load_plan().evaluation.protocols))
+    chosen = (table["protocol"] == first) & (table["level"] == "session")
+    chosen &= (table["metric"] == metric) & (table["setting"] == "")
+    return table[chosen].pivot(index="experiment", columns="k", values="value")
 
 
 def left_out(profile: str) -> pd.DataFrame:

@@ -15,7 +15,6 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_json, read_table, root
 from memrepro.files.machine import processor
 from memrepro.provenance.cached import until_changed
-from memrepro.study.result import SENTINEL
 
 _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.M)
 
@@ -97,6 +96,6 @@ def _footer(notebook: Path) -> list[str]:
     for cell in reversed(read_json(notebook)["cells"]):
         for output in cell.get("outputs", ()):
             text = "".join(output.get("text", ""))
-            if text.rstrip().endswith(SENTINEL):
-                return text.lstrip().splitlines()[:1]
+            if text.startswith("memrepro "):
+                return text.splitlines()[:1]
     return []

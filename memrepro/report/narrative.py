@@ -18,6 +18,7 @@ formulas over cells as in `printed.yaml` (`audit.rules.formulas`), each of which
 its cells. A row of a figure's data is named by its first columns, as many as tell rows apart.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
@@ -29,14 +30,16 @@ import pandas as pd
 import yaml
 from IPython.display import Image, Markdown, display
 
+from memrepro import __version__
 from memrepro.audit.claims import claims_in_words, read_claims
 from memrepro.audit.counts import counts_in_words
 from memrepro.audit.rules.formulas import evaluate
 from memrepro.audit.tables import Table
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_table
+from memrepro.files.atomic import read_table, root, sha256
 from memrepro.report.tables import Cell, by_place, cell_of, wide
+from memrepro.study.params import load_plan
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
@@ -297,7 +300,12 @@ def not_made(figures: Mapping[int, Mapping[str, Any]]) -> list[str]:
 
 
 def opening(paper: str, profile: str) -> Markdown:
-    """The question and the method."""
+    """The question and the method.
+
+    Raises:
+        MemreproError: if there is no such report on the profile.
+    """
+    load_plan().check_report(profile, paper)
     told = read_narrative(paper, profile)
     return _markdown(f"**Question.** {told.question}\n\n**Method.** {told.method}")
 
@@ -305,7 +313,7 @@ def opening(paper: str, profile: str) -> Markdown:
 def found(paper: str, profile: str) -> Markdown:
     """What was found, a sentence each."""
     sentences = read_narrative(paper, profile).found
-    return _markdown(_listed(sentences or [f"Nothing is told of the profile `{profile}` yet."]))
+    return _markdown(_listed(sentences or [f"Nothing was found under `{profile}` yet."]))
 
 
 def shown(paper: str, profile: str) -> None:
@@ -329,14 +337,18 @@ def closing(paper: str, profile: str) -> Markdown:
     return _markdown("\n\n".join(f"## {k}\n\n{_listed(v)}" for k, v in parts.items() if v))
 
 
-def all_files(paper: str, profile: str) -> Markdown:
-    """Every table and figure that the report wrote, in one line: most are not printed in it."""
-    folder = paths.results(profile) / paper
-    names = ", ".join(f"`{path.stem}`" for path in sorted(folder.glob("*.csv")))
-    return _markdown(
-        f"Every table lies as csv (each number with n, verdict and sources), Markdown and LaTeX in "
-        f"`results/{profile}/{paper}/`; figures as svg and png with their data: {names}."
-    )
+def provenance(paper: str, profile: str) -> None:
+    """Print what a report is made of, with the first digits of SHA-256; of all its tables at once.
+
+    The tables' digest is that of their names and digests, in order.
+    """
+    print(f"memrepro {__version__}: report {paper} {profile}")
+    for path in (paths.protocols(profile), paths.exclusions(profile)):
+        print(f" read  {sha256(path)[:16]}  {path.relative_to(root()).as_posix()}")
+    tables = sorted((paths.results(profile) / paper).glob("*.csv"))
+    listed = "".join(f"{path.name} {sha256(path)}\n" for path in tables)
+    digest = hashlib.sha256(listed.encode()).hexdigest()[:16]
+    print(f"wrote  {digest}  results/{profile}/{paper}/*.csv ({len(tables)} files)")
 
 
 def shown_table(paper: str, profile: str, one: Shown) -> pd.DataFrame:

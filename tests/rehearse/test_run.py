@@ -66,7 +66,7 @@ def test_a_small_rehearsal_passes_and_touches_no_result(tmp_path, monkeypatch):
             address = models["gpt-4.1-mini"]["endpoint"]["url"].removesuffix("/v1")
             environment = scratch.environment(folder, address)
             for command in (
-                "notebook retrieve -p study=personamem-rfmem-full --output build/retrieve.ipynb",
+                "stage retrieve personamem-rfmem-full",
                 "read full --study personamem-gpt",
             ):
                 called = [sys.executable, "-m", "memrepro", *command.split()]

@@ -1,5 +1,5 @@
-"""The pipeline's stages, one module each: what a notebook calls, one call a stage.
+"""The work of the pipeline's stages, one module each, with `run`: `memrepro stage` calls them.
 
-Only `store`, `fetch`, `models` and `vectors` touch files; a stage names them by role through
-`memrepro.files.paths` and joins the rooms.
+Only these, `study` and `provenance.verify` write what stages leave; they name files by role through
+`memrepro.files.paths` and join the rooms.
 """
