@@ -4,7 +4,7 @@ Each function takes the data that stand beside the figure, in the order in which
 returns the figure; what is special to one figure is added to its `axes`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
@@ -14,6 +14,8 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.optimize import isotonic_regression
+
+from memrepro.errors import MemreproError
 
 WIDTH = 4.8  # inches; a telephone shows three quarters of it
 COLOURS = sns.color_palette("colorblind").as_hex()  # ten, and no figure has more
@@ -48,6 +50,21 @@ def stacked(
     return figure, axes
 
 
+def looks_of(values: Iterable[Any]) -> dict[Any, tuple[str, str]]:
+    """A mark and a colour of each of ten values at most.
+
+    Raises:
+        MemreproError: if there are more.
+    """
+    kinds = list(dict.fromkeys(values))
+    if len(kinds) > len(COLOURS):
+        raise MemreproError(
+            f"a figure has {len(kinds)} lines or colours, and nobody tells more than "
+            f"{len(COLOURS)} apart: draw fewer, or a grid: {', '.join(map(str, kinds))}"
+        )
+    return dict(zip(kinds, zip(MARKS, COLOURS, strict=True), strict=False))
+
+
 def draw_lines(
     data: pd.DataFrame,
     x: str,
@@ -79,11 +96,11 @@ def draw_lines(
     """
     parts = dict(list(data.groupby(panel, sort=False))) if panel else {"": data}
     figure, axes = stacked([height] * len(parts), 0.5, 0.3 * bool(title))
-    looks = dict(zip(dict.fromkeys(data[line]), zip(COLOURS, MARKS, strict=True), strict=False))
+    looks = looks_of(data[line])
     for axis, (name, part) in zip(axes, parts.items(), strict=True):
         ends = []
         for label, points in part.groupby(line, sort=False):
-            colour, mark = looks[label]
+            mark, colour = looks[label]
             own = {"marker": mark if len(points) < _MANY else "", "markersize": 4, **style}
             axis.plot(points[x], points[y], color=colour, **own)
             ends.append((str(label), float(points[x].iloc[-1]), float(points[y].iloc[-1]), colour))
@@ -178,7 +195,7 @@ def draw_intervals(
     """
     parts = dict(list(data.groupby(panel, sort=False))) if panel else {"": data}
     kinds = list(dict.fromkeys(data[series])) if series else [*SIDES]
-    looks = dict(zip(kinds, zip(MARKS, COLOURS, strict=True), strict=False)) if series else SIDES
+    looks = looks_of(data[series]) if series else SIDES
     spread = 0.06 * len(kinds) if series else 0
     rows = {name: list(dict.fromkeys(part[row])) for name, part in parts.items()}
     names = {one: fill(str(one), _NAME) for shown in rows.values() for one in shown}

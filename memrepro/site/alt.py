@@ -18,7 +18,11 @@ def described(title: str, data: pd.DataFrame) -> str:
         title: of the figure.
         data: what it draws, all as text; a column is a number where all that is in it is.
     """
-    parts = []
+    data, parts = data.copy(), []
+    if {"difference", "low", "high"} <= set(data.columns):
+        low, high = (pd.to_numeric(data.pop(column)) for column in ("low", "high"))
+        parts.append(f"{(low > 0).sum()} differences are above 0 by their interval, "
+                     f"{(high < 0).sum()} below, of {len(data)}")  # fmt: skip
     for column in data.columns:
         given = data[column][data[column] != ""]
         values = pd.to_numeric(given, errors="coerce")

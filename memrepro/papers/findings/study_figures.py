@@ -10,10 +10,9 @@ from memrepro.papers.findings.costs import cost_of
 from memrepro.papers.findings.study import BASELINES, UNCLEAR, Study
 from memrepro.report import figures
 from memrepro.report.panels import (
-    COLOURS,
-    MARKS,
     draw_grid,
     draw_intervals,
+    looks_of,
     share_legend,
     stacked,
 )
@@ -115,12 +114,11 @@ def _draw_quality(data: pd.DataFrame) -> Figure:
     encoder = data.groupby("encoder")["data"].nunique().idxmax()
     parts = data[data["encoder"] == encoder].groupby("data", sort=False)
     figure, axes = stacked([1.4] * len(parts), above=0.8)
-    documents = dict.fromkeys(map(_document, data["method"]))
-    looks = dict(zip(documents, zip(COLOURS, MARKS, strict=True), strict=False))
+    looks = looks_of(map(_document, data["method"]))
     for axis, (name, part) in zip(axes, parts, strict=True):
         for row in part.to_dict("records"):
             document = _document(row["method"])
-            colour, mark = looks[document]
+            mark, colour = looks[document]
             face = colour if row["model"] == "needs none" else "white"
             axis.plot(row["keys per doc"], row["recall_all"], mark, color=colour, label=document,
                       markerfacecolor=face, markersize=5)  # fmt: skip
