@@ -103,7 +103,7 @@ def swapped(here: pd.DataFrame, there: pd.DataFrame) -> list[dict[str, Any]]:
             continue
         before = dict(zip(other["doc_id"], other["score"], strict=True))
         now = own["doc_id"].map(before).to_numpy(float)
-        # By the other's scores, how much lower is what stands above.
+        # By the other's scores, how much lower the score above is.
         gap = np.nanmax(np.append(now[1:] - now[:-1], 0.0))
         lost = len(set(before) - set(own["doc_id"]))
         found.append({"query": key, "gap": float(gap), "other docs": lost})

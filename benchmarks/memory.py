@@ -10,7 +10,7 @@ questions, and reported on the rest. LongMemEval's questions share a history by 
 as in its S. Peers search the same messages, a long one in the memory's windows, each by its best
 window. A question counts where any turn that it names is among what fits the budget, the best
 first; those without an answer are the abstention's alone. Vectors come from the project's store.
-The lists that Letta has published stand beside ours, on the same questions.
+The lists that Letta has published are compared with ours, on the same questions.
 """
 
 import argparse

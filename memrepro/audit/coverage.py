@@ -1,9 +1,9 @@
 """Coverage: what became of each printed number, and why.
 
 The ledger is joined with the tables under `results/<profile>/<document>/`, whose column `printed`
-names the printed cell that stands beside a computed one, and with what follows from other printed
-numbers. Of several things that can be said of a number a run counts most: the first row of the
-number's own table, then those of other tables. Without a run it is the first of `OUTCOMES`.
+names the printed cell that a computed one is compared with, and with what follows from other
+printed numbers. Of several things that can be said of a number a run counts most: the first row of
+the number's own table, then those of other tables. Without a run it is the first of `OUTCOMES`.
 """
 
 import csv
@@ -81,7 +81,7 @@ class Place(NamedTuple):
 
 
 def cells(profile: str, document: str) -> list[Place]:
-    """The cells of a document's report that stand beside one printed cell, file by file.
+    """The cells of a document's report that are compared with one printed cell, file by file.
 
     None where the profile has no report on it.
     """

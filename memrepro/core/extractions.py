@@ -143,7 +143,7 @@ class Extracted(NamedTuple):
     Attributes:
         version: what made it, with the versions of its parts.
         texts: the pieces of information.
-        dates: when what is told of took place.
+        dates: when the events took place.
         ranges: the dates that queries ask about.
         skipped: (item, reason) of what could not be used.
     """

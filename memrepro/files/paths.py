@@ -52,7 +52,7 @@ skipped = _of_dataset("skipped.csv")  # what could not be used, and why
 extraction_counts = _of_dataset("extracted.csv")  # by source and kind, and by what version
 asked = _of_dataset("times/asked.parquet")  # when the session of each query's last evidence was
 ranges = _of_dataset("times/ranges.parquet")  # the dates that each query asks about
-dates = _of_dataset("times/dates.parquet")  # the dates of what is told of in each session
+dates = _of_dataset("times/dates.parquet")  # the dates of events in each session
 
 
 def study(profile: str, name: str) -> Path:

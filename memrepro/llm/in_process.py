@@ -350,7 +350,7 @@ def load_chat_model(folder: Path, name: str, dtype: str, device: str) -> tuple[A
 
 
 def _generation(**settings: Any) -> Any:
-    """What transformers is told of a generation, all else at its neutral defaults."""
+    """The settings of a generation by transformers, all else at its neutral defaults."""
     from transformers import GenerationConfig
 
     make: Any = GenerationConfig

@@ -71,7 +71,7 @@ class Scored:
         each: `each.EACH_COLUMNS` and each metric at k, under the first protocol.
         kinds: `each.KIND_COLUMNS`: the one metric by kind of question.
         whole: run and level → the share of questions whose whole memory k reaches.
-        peers: what the runs stand beside, in words.
+        peers: what the runs are compared with, in words.
     """
 
     dataset: str
@@ -113,7 +113,7 @@ def score(
     """Evaluate run files of a data set.
 
     Args:
-        files: one run each; two of one stem are told apart by their order.
+        files: one run each; two of one stem are numbered in their order.
         dataset: by its name in params.yaml.
         plan: of params.yaml.
         level: of the docs; by default each file's own.

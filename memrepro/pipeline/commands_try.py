@@ -32,7 +32,7 @@ def add_to(add: Add) -> None:
     )  # fmt: skip
     one.add_argument(
         "--run", dest="runs", action="append", default=[], type=Path, metavar="FILE",
-        help="a ranking made elsewhere, to stand beside all: TREC, .jsonl, .parquet",
+        help="a ranking made elsewhere, to compare with all: TREC, .jsonl, .parquet",
     )  # fmt: skip
     one.add_argument("--metric", default="recall_all@10", help="name@k (recall_all@10)")
     one.add_argument("--level", choices=("session", "round", "turn"), default="round")

@@ -51,7 +51,7 @@ def rehearse(
         scale: of the data (`data.write_data`).
         only: names of stages, where not all are to run.
         encoders: False for random vectors of the true dimension in place of tiny models'.
-        done: is told of each step as it ends.
+        done: called with each step as it ends.
 
     Returns:
         All steps: the making of data and models where they were not there, the stages, and whether

@@ -313,7 +313,7 @@ def opening(paper: str, profile: str) -> Markdown:
 def found(paper: str, profile: str) -> Markdown:
     """What was found, a sentence each."""
     sentences = read_narrative(paper, profile).found
-    return _markdown(_listed(sentences or [f"Nothing is told of the profile `{profile}` yet."]))
+    return _markdown(_listed(sentences or [f"Nothing was found under `{profile}` yet."]))
 
 
 def shown(paper: str, profile: str) -> None:

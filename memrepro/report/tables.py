@@ -82,7 +82,7 @@ def verdict_cells(verdict: Cell, found: Mapping[str, str | Comparison]) -> Itera
 
 
 def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
-    """Write a table as `<name>.csv` (tidy), `.md` and `.tex` (wide); return the paths."""
+    """Write a table as `<name>.csv` (tidy), `.md` (wide); return the paths."""
     frame = cell_frame(cells)
     shown = wide(frame)
     write_table(folder / f"{name}.csv", frame)
@@ -96,8 +96,7 @@ def write_cells(cells: Iterable[Cell], folder: Path, name: str) -> list[Path]:
         + "\n" * bool(notes)
     )
     write_text(folder / f"{name}.md", text)
-    write_text(folder / f"{name}.tex", _latex(shown))
-    return [folder / f"{name}.{suffix}" for suffix in ("csv", "md", "tex")]
+    return [folder / f"{name}.{suffix}" for suffix in ("csv", "md")]
 
 
 def cell_frame(cells: Iterable[Cell]) -> pd.DataFrame:
@@ -153,29 +152,6 @@ def wide(cells: pd.DataFrame) -> pd.DataFrame:
         rows[row][column] = _text(reproduced, reported, "" if shared else verdict)
     texts = [[row.get(column, "") for column in columns] for row in rows.values()]
     return pd.DataFrame(texts, index=list(rows), columns=columns, dtype="str")
-
-
-# In this order, after the backslashes: what stands for a sign holds others.
-_LATEX = {
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-    **{"~ ": "~\\space ", "~": "\\textasciitilde "},
-    **{"^ ": "^\\space ", "^": "\\textasciicircum "},
-    "\0": "\\textbackslash ",
-}
-_NEXT, _END = "\1", "\2"  # between cells, and after each row
-
-
-def _latex(table: pd.DataFrame) -> str:
-    """What pandas' `to_latex(escape=True)` writes of a table of texts, at a tenth of its cost."""
-    body: list[Any] = [("", *table.columns), *table.itertuples()] if len(table.columns) else []
-    text = "".join(_NEXT.join(row) + _END for row in body)
-    text = text.replace("\\", "\0").replace("\0 ", "\0\\space ")
-    for sign, written in _LATEX.items():
-        text = text.replace(sign, written)
-    head, end, rows = text.replace(_NEXT, " & ").partition(_END)
-    text = f"\\toprule\n{head}{end}\\midrule\n{rows}\\bottomrule\n".replace(_END, " \\\\\n")
-    kinds = "l" * (1 + len(table.columns))
-    return f"\\begin{{tabular}}{{{kinds}}}\n{text}\\end{{tabular}}\n"
 
 
 def _shared_verdict(cells: pd.DataFrame) -> str:

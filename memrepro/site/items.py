@@ -11,7 +11,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.tables import COLUMNS
 
-EXPORTS = ("csv", "md", "tex", "svg", "png")
+EXPORTS = ("csv", "md", "svg", "png")
 _NUMBERED = re.compile(r"(table|figure)(\d+)(?:_(.*))?")
 
 

@@ -24,7 +24,7 @@ def planned():
 
 
 def specs_of(document, name, study, profile):
-    """The filled specs of a table's cells, before settings and kinds are told apart."""
+    """The filled specs of a table's cells, before settings and kinds are split."""
     table = {**study, **document.tables[name]}
     table |= table.get("by profile", {}).get(profile, {})
     for choice in loops(table.get("over", {})):

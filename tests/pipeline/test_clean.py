@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def test_it_deletes_what_it_lists(checkout, tmp_path, capsys, parts, gone):
 @pytest.mark.slow
 def test_of_dvc_s_cache_goes_what_no_line_names(checkout, capsys):
     def dvc(*words):
-        subprocess.run(["python", "-m", "dvc", *words], cwd=checkout, check=True)
+        subprocess.run([sys.executable, "-m", "dvc", *words], cwd=checkout, check=True)
 
     dvc("init", "--no-scm", "-q")
     (checkout / "table.csv").write_text("old")
@@ -92,7 +93,7 @@ def test_of_dvc_s_cache_goes_what_no_line_names(checkout, capsys):
 @pytest.mark.slow
 def test_what_a_killed_writer_left_does_not_change_what_dvc_has_of_a_folder(tmp_path):
     def dvc(*words):
-        command = ["python", "-m", "dvc", *words]
+        command = [sys.executable, "-m", "dvc", *words]
         done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
         return done.stdout
 

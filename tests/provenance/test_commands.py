@@ -97,4 +97,4 @@ def test_audit_of_a_file(tmp_path, capsys):
     assert "0.500" in out
     path.write_text("row,column,reported,n\nBM25,Recall,0.333,3\n")
     assert run(capsys, "audit", str(path), "--json")[0] == 0
-    assert run(capsys, "audit", str(tmp_path / "none.csv"))[0] == 1
+    assert run(capsys, "audit", str(tmp_path / "none.csv"))[0] == 2

@@ -23,7 +23,7 @@ def built(tmp_path_factory):
 def test_every_file_is_there_and_tidy(built):
     names = {path.name for path in built.iterdir()}
     for item in ("ledger", "coverage", "reasons", "unaccounted", "consistency"):
-        assert {f"{item}.csv", f"{item}.md", f"{item}.tex"} <= names
+        assert {f"{item}.csv", f"{item}.md"} <= names
         frame = pd.read_csv(built / f"{item}.csv")
         assert tuple(frame.columns) == COLUMNS
         assert not frame.duplicated(["row", "column", "metric"]).any()

@@ -28,6 +28,9 @@ TOLD = [
 PRINTED = re.compile(
     r"""\{[^{}]*\} | `[^`]*` | \w+@\d+ | §[\d.]+ | ICLR\ 2026 | 95\ % | K\ =\ \d+ |
     (Table|Figure|Equation)s?\ \d+((,|,?\ and|,?\ or|\ to)\ \d+)* | Stella\ 1.5B | A100 |
+    α\ =\ 0\.5 | 6\.8\ %\ to\ 11\.3\ % | up\ to\ 0\.0238 | nomic-embed-text-v1\.5 | 16-bit |
+    bfloat16 |
+    GPT-4o | \+0\.018 | \.5\ is\ chance | 0\.7\ dense\ and\ 0\.3\ BM25 | 0\.01\ an\ hour |
     all-MiniLM-L6-v2 | all-mpnet-base-v2 | multi-qa-MiniLM | Qwen2.5-3B | BGE-M3 |
     BM25 | E5 | n\ \+\ 1 | 95th\ percentile | F1(\ ≥\ 0\.5)? | gpt-4[\w.-]+ | E\.\d |
     (\d+,\ )*(\d+\ and\ )?[\d,]+\ (days?|tokens|questions) | after\ \d+ | 6\.8\ %""",

@@ -61,14 +61,13 @@ def test_a_comparison_is_read_as_it_was_written(tmp_path):
     assert tuple(read_table(tmp_path / "t.csv").columns) == (*COLUMNS, *COMPARED)
 
 
-def test_markdown_and_latex(tmp_path):
+def test_markdown(tmp_path):
     write_cells(CELLS, tmp_path, "t")
     markdown = (tmp_path / "t.md").read_text()
     assert "0.4242 (printed 0.4242, exact)" in markdown
     rows = [line for line in markdown.splitlines() if line.startswith("|")]
     assert {line.count("|") for line in rows} == {4}
     assert "- not measured" in markdown
-    assert r"a\_b \& c" in (tmp_path / "t.tex").read_text()
 
 
 def test_what_a_verdict_rests_on_stands_in_its_row_and_is_no_verdict():

@@ -3,7 +3,7 @@
 A made question has one right message because it was made of it. By rules it is a *quoted fact*, the
 words of a statement without its rarest one, or a *later mention*, a sentence whose rare words an
 earlier session has too. Both favour methods that match words. A model writes a question in words of
-its own. Each kind begins with 'made: ', and no value of made questions stands beside one of others.
+its own. Each kind begins with 'made: ', and no value of made questions is compared with others.
 """
 
 import hashlib

@@ -163,7 +163,7 @@ class Trial:
 
 
 def _told(against: Comparison | None) -> dict[str, float]:
-    """What is told of a comparison; of the baseline with itself nothing moves."""
+    """A comparison's numbers; none of the baseline with itself."""
     if against is None:
         return {"difference": 0.0, "low": 0.0, "high": 0.0, "p": 1.0, "won": 0, "lost": 0}
     return {name: getattr(against, name) for name in _COMPARED}

@@ -65,7 +65,7 @@ def headline(trial: Trial) -> list[str]:
         )
     if trial.is_made:
         said.append(
-            "The questions are made of the conversations: no value here may stand beside one of "
+            "The questions are made of the conversations: no value here is comparable with one of "
             "real questions."
         )
     return said

@@ -53,7 +53,7 @@ def try_methods(
         metric: as of `Run.values`; its k is the length of the rankings.
         level: what a doc is: 'session', 'round' or 'turn'.
         encoder: of `encode/encoders.yaml`.
-        runs: files of rankings made elsewhere (TREC, JSONL, parquet), to stand beside all methods.
+        runs: files of rankings made elsewhere (TREC, JSONL, parquet), compared with all methods.
         out: a folder, for `index.html` (one page), `results.csv` (a value a question),
             `best.yaml` (a method for `search` and `Memory`) and the rankings.
 
@@ -82,8 +82,8 @@ def try_methods(
                                           recall@1  n  difference  won  lost
         method
         Tiered: segments, dense and BM25       1.0  2         0.5    1     0
-        plain hybrid                           0.5  2         0.0    0     0
         BM25                                   0.5  2         0.0    0     0
+        plain hybrid                           0.5  2         0.0    0     0
     """
     if isinstance(conversations, Conversations):
         data = conversations

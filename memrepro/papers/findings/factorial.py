@@ -47,11 +47,20 @@ class Added(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best of all ideas and settings of an arena, chosen on other groups, beside the hybrid."""
+    """The best of all ideas and settings of an arena, chosen on other groups, beside the hybrid.
+
+    `ideas` has the idea of each run that is not the hybrid itself.
+    """
 
     before: Outcome
     after: Outcome
     difference: Comparison
+    ideas: Mapping[str, str]
+
+    def called(self, candidate: Candidate) -> str:
+        """The idea of a run and its setting, as `segments, at 0.5`."""
+        idea = self.ideas.get(candidate.run, "plain hybrid")
+        return f"{idea}, at {candidate.setting}" if candidate.setting else idea
 
 
 @cache
@@ -85,6 +94,7 @@ def _arena(
     before = {base: _outcome(arena, base, _at(plain, bases[base])) for base in bases}
     added: list[Added] = []
     mixed: list[Candidate] = _at(plain, bases[HYBRID])
+    ideas: dict[str, str] = {}
     for idea, patterns in entry["ideas"].items():
         found = arena.candidates(patterns)
         for base, settings in bases.items():
@@ -95,10 +105,12 @@ def _arena(
             added.append(Added(idea, base, before[base], after, by))
             if base == HYBRID and idea not in _entries()["controls"]:
                 mixed += some
+                ideas |= {candidate.run: idea for candidate in some}
     if not added:
         return [], None
     after = _outcome(arena, "best of all ideas", mixed)
-    return added, Best(before[HYBRID], after, _compared(before[HYBRID], after, arena.main))
+    difference = _compared(before[HYBRID], after, arena.main)
+    return added, Best(before[HYBRID], after, difference, ideas)
 
 
 def _at(candidates: Sequence[Candidate], settings: Sequence[str]) -> list[Candidate]:
@@ -161,13 +173,14 @@ def best_cells(best: Sequence[Best]) -> Iterator[Cell]:
     )
     for one in best:
         arena, after = one.after.arena, one.after
-        chosen, groups = after.chosen[arena.main].most_common(1)[0]
+        choices = after.chosen[arena.main]
+        chosen, groups = choices.most_common(1)[0]
         texts: dict[str, str | Comparison] = {
             "plain hybrid": number(one.before.mean(arena.main)),
             "best, chosen on other groups": number(after.mean(arena.main)),
             "difference": one.difference,
-            "chosen most": f"{chosen} ({groups} of {sum(after.chosen[arena.main].values())})",
-            "best on these questions": f"{after.best[0]}: {number(after.best[1])}",
+            "chosen most": f"{one.called(chosen)} ({groups} of {sum(choices.values())})",
+            "best on these questions": f"{one.called(after.best[0])}: {number(after.best[1])}",
             "optimism": f"{after.best[1] - after.mean(arena.main):+.4f}",
         }
         for column, text in texts.items():

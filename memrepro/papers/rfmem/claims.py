@@ -3,7 +3,7 @@
 Source: RF-Mem §3.3 and Appendices D.2 to D.5. Each function checks one kind of claim of
 `claims.yaml`. A claim's comparisons are corrected by Holm's method within the claim
 (`report.compared`). PersonaBench has six persons, so that no p is below .031: a claim of two
-comparisons or more stays undecided, and what speaks for it stands beside.
+comparisons or more stays undecided, and what speaks for it is in the next column.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -88,7 +88,7 @@ class Hybrid:
 
 @dataclass(frozen=True)
 class WithNeighbours(Hybrid):
-    """The plain hybrid, to which a doc's neighbours add: an answer often stands beside its topic.
+    """The plain hybrid, to which a doc's neighbours add: an answer is often next to its topic.
 
     A neighbour is the doc before or after in the same session. A doc scores its own hybrid score
     and `share` of the better neighbour's.

@@ -277,7 +277,7 @@ def _grow(
     counts = np.bincount(branch, minlength=len(branches.query))
     starts = counts.cumsum() - counts
     clusters = np.minimum(counts, settings.beam_width)
-    # A sum of more places may round otherwise, and printed scores of equal docs hang on that.
+    # A sum of more places may round otherwise, and printed scores of equal docs depend on that.
     groups = clusters if isinstance(settings, Released) else counts
     for group in set(groups.tolist()) - {0}:
         alike = (groups == group).nonzero()[0]

@@ -5,7 +5,7 @@ import pandas as pd
 from memrepro.core.prepared import load_qrels
 from memrepro.data import labelled_answers as source
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import read_table, root, write_table
 from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 
@@ -23,7 +23,7 @@ def run(profile: str) -> StageResult:
     )
     types = read_table(paths.types(profile, source.QUESTIONS))
     of_abstentions = dict(zip(types["query_id"], types["type"], strict=True))
-    found = source.counts(paths.raw(source.FOLDER), {**kinds, **of_abstentions})
+    found = source.counts(root() / "data" / "raw", {**kinds, **of_abstentions})
     if found is not None:
         write_table(target, found)
     elif not target.is_file():
