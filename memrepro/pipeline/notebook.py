@@ -14,8 +14,8 @@ from typing import Any
 import nbformat
 import papermill
 from ipykernel.kernelspec import RESOURCES, get_kernel_dict
-from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import AsyncKernelManager
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
