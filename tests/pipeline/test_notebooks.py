@@ -31,9 +31,17 @@ DOCUMENTS = sorted(
     name for name, source in NOTEBOOKS.items()
     if name not in (*LINE, "explore") and "narrative.shown" not in json.dumps(source)
 )  # fmt: skip
-# What a notebook may import of the package beside its face.
+# What a notebook may import of the package beside its face: what shows a stage, and the documented
+# formulas of a document, which its notebook works out by hand beside them.
 OPEN_TO_NOTEBOOKS = {
     "memrepro.pipeline.views", "memrepro.report.narrative", "memrepro.study.result.recorded",
+    *(f"memrepro.evaluate.answers.{name}"
+      for name in ("contains", "matches", "normalised", "token_f1")),
+    *(f"memrepro.retrieve.associa.association.{name}"
+      for name in ("Prizes", "associate", "node_prizes")),
+    "memrepro.retrieve.associa.importance.page_rank",
+    *(f"memrepro.retrieve.tiered.scoring.{name}"
+      for name in ("additive_recency", "channel_weight", "combined", "half_life")),
 }  # fmt: skip
 WRITES = re.compile(r"\bopen\(|\.to_(csv|parquet|json|pickle|excel)\b|savefig|write|Path\(")
 
