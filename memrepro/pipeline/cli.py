@@ -3,7 +3,8 @@
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def _repro(arguments: argparse.Namespace) -> int:
         status = dvc.repro(last_stage(arguments.profile), environment)
     if status != 0:
         print(
-            f"memrepro: the profile {arguments.profile!r} is not complete; the reason stands above "
+            f"memrepro: the profile {arguments.profile!r} is not complete; see the error above "
             "(what was done is kept: run the same command again)",
             file=sys.stderr,
         )
@@ -151,6 +152,22 @@ def _verify(arguments: argparse.Namespace) -> int:
     return 0 if other.empty or arguments.declared else 1
 
 
+# The commands by who wants them, as `--help` lists them.
+_GROUPS = {
+    "Conversations of your own": ("try", "memory"),
+    "Numbers of a paper, and of this project": (
+        "audit", "why", "verify", "explain", "diff", "cite", "attest",
+    ),
+    "Rankings and answers made elsewhere": ("score", "export", "judge", "export-answers"),
+    "Running it": (
+        "repro", "plan", "read", "measure", "finetune", "rehearse", "datasets", "experiments",
+        "keys", "clean",
+    ),
+    "What the stages of dvc.yaml call": ("stage", "notebook"),
+}  # fmt: skip
+_INDENT = 18  # of what a command does
+
+
 def _parser() -> argparse.ArgumentParser:
     from memrepro.memory.command import add_commands
     from memrepro.pipeline import (
@@ -165,14 +182,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     from memrepro.study.plan import PROFILES
 
-    parser = argparse.ArgumentParser(prog="memrepro", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="memrepro",
+        usage="memrepro [-h] [--version] COMMAND ...",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=__version__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", help=argparse.SUPPRESS)
 
     def add(
         name: str, action: Action, description: str, as_json: bool = True, more: str = ""
     ) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=description, description=description, epilog=more)
+        command = commands.add_parser(name, description=description, epilog=more)
         command.set_defaults(action=action)
         if as_json:
             command.add_argument("--json", action="store_true", help="print JSON")
@@ -219,7 +241,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     notebook.add_argument("--output", required=True, help="where the executed notebook goes")
     notebook.add_argument("--page", help="also render it as this HTML file")
+    parser.epilog = _grouped({name: str(one.description) for name, one in commands.choices.items()})
     return parser
+
+
+def _grouped(commands: Mapping[str, str]) -> str:
+    """The commands with what they do, by who wants them; lines of 80 characters."""
+    lines: list[str] = []
+    for group, names in _GROUPS.items():
+        lines += ["", f"{group}:"]
+        for name in names:
+            first, *rest = textwrap.wrap(commands[name], 80 - _INDENT)
+            lines += [f"  {name:<{_INDENT - 2}}{first}", *(" " * _INDENT + line for line in rest)]
+    return "\n".join([*lines[1:], "", "`memrepro COMMAND --help` says what one takes."])
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -72,7 +72,7 @@ def first_question(dataset: str, turns: int = 6) -> tuple[Query, pd.DataFrame]:
     of_session = (row for row in _rows(folder / "turns.parquet") if row[0] == session)
     shown = list(islice(of_session, turns))
     wanted = {row[-1] for row in shown}
-    texts = dict(row for row in _rows(folder / "texts.parquet") if row[0] in wanted)
+    texts = {row[0]: row[1] for row in _rows(folder / "texts.parquet") if row[0] in wanted}
     rows = [(at, one, round_id, field, texts[key]) for _, one, round_id, _, field, key in shown]
     return query, pd.DataFrame(rows, columns=["at", "session_id", "round_id", "field", "text"])
 

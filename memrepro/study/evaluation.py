@@ -371,7 +371,7 @@ def run(profile: str) -> StageResult:
     summary = plain.pivot_table(
         index=["experiment", "level"], columns=["metric", "k"], values="value"
     )
-    summary.columns = [f"{metric}@{k}" for metric, k in summary.columns]
+    summary.columns = ["@".join(map(str, column)) for column in summary.columns]
     inputs = [
         paths.run(profile, name, e.study) for name, e in plan.runs.items() if e.profile == profile
     ]

@@ -157,3 +157,9 @@ def test_what_a_terminal_cannot_show_is_its_escape():
         env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert ran.stdout == "\\xe9 \\u2212 \\x1b[31m \\udcff\n"
+
+
+def test_help_lists_every_command_in_one_group():
+    listed = [name for names in cli._GROUPS.values() for name in names]
+    (commands,) = (one for one in cli._parser()._actions if one.choices)
+    assert sorted(listed) == sorted(commands.choices)
