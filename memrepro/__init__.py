@@ -11,6 +11,7 @@ from typing import Any
 __version__ = "0.1.0"
 __all__ = [
     "Memory",
+    "answers",
     "audit",
     "compare",
     "figure",
@@ -29,6 +30,7 @@ __all__ = [
 # Where each name is defined.
 _HOMES = {
     "Memory": "face.kept",
+    "answers": "face.answers",
     "compare": "face.comparing",
     "figure": "face.documents",
     "load": "face.conversations",

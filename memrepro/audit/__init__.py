@@ -5,6 +5,7 @@ The package can be called: `mr.audit("paper.tex")` is `audit_file`.
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,13 @@ __all__ = ["Finding", "Report", "Table", "audit_file", "audit_tables"]
 class _CallableAudit(ModuleType):
     """The package, whose name is that of what it does."""
 
-    def __call__(self, file: str | Path) -> "Report":
+    def __call__(self, file: str | Path, form: str = "") -> "Report":
         r"""Check the printed numbers of a paper's tables against each other; no run is needed.
 
         Args:
-            file: LaTeX, HTML, Markdown, csv, xlsx, docx, pdf or YAML, or a folder of these.
+            file: LaTeX, HTML, Markdown, csv, xlsx, docx, pdf or YAML, or a folder of these; with
+                `form` the text itself.
+            form: of a text: 'tex', 'html', 'md', 'csv' or 'yaml'.
 
         Returns:
             `Report`: its `frame()` has a row a finding, what does not hold first; `failing()` the
@@ -34,11 +37,8 @@ class _CallableAudit(ModuleType):
 
         Example:
             >>> import memrepro as mr
-            >>> from pathlib import Path
-            >>> from tempfile import mkdtemp
-            >>> paper = Path(mkdtemp(), "paper.md")
-            >>> _ = paper.write_text("| Model | Acc (n=40) |\n| --- | --- |\n| Ours | 0.4521 |")
-            >>> [finding] = mr.audit(paper).failing()
+            >>> table = "| Model | Acc (n=40) |\n| --- | --- |\n| Ours | 0.4521 |"
+            >>> [finding] = mr.audit(table, form="md").failing()
             >>> finding.where, finding.printed
             ('Ours, Acc (n=40)', '0.4521')
             >>> print(finding.found)
@@ -46,7 +46,12 @@ class _CallableAudit(ModuleType):
         """
         from memrepro.audit.check import audit_file
 
-        return audit_file(Path(file).expanduser())
+        if not form:
+            return audit_file(Path(file).expanduser())
+        with TemporaryDirectory() as folder:
+            path = Path(folder, f"text.{form}")
+            path.write_text(str(file), encoding="utf-8")
+            return audit_file(path)
 
 
 sys.modules[__name__].__class__ = _CallableAudit

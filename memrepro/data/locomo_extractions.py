@@ -23,9 +23,10 @@ _RECORDED = {
 def extract(folder: Path, dataset: Dataset) -> Extracted:
     """The recorded facts of rounds, and summaries and dated events of sessions.
 
-    A fact that names turns of several rounds belongs to each of them. Skipped, and counted by
-    reason: an entry of a session without turns, a text that is missing or blank, a fact whose turns
-    cannot be read or do not all exist, and an event whose date cannot be read.
+    Conversations that the data set leaves out are passed over. A fact that names turns of several
+    rounds belongs to each of them. Skipped, and counted by reason: an entry of a session without
+    turns, a text that is missing or blank, a fact whose turns cannot be read or do not all exist,
+    and an event whose date cannot be read.
 
     Raises:
         MemreproError: if the file is missing or its structure is broken.
@@ -35,6 +36,8 @@ def extract(folder: Path, dataset: Dataset) -> Extracted:
     skipped: Counter[str] = Counter()
     for one in read(folder):
         memory_id = one.memory.memory_id
+        if memory_id not in dataset.memories:
+            continue
         keys = {s.session_id: s.key for s in dataset.memories[memory_id].sessions}
         for name, session_id, entry, day in _entries(one):
             kind, _ = _RECORDED[name]

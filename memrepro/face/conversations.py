@@ -81,14 +81,7 @@ class Conversations:
     @cached_property
     def gold(self) -> pd.DataFrame:
         """`query_id, level, part, doc_id`: the docs of one part of an answer are alternatives."""
-        rows = [
-            (query_id, level, number, doc_id)
-            for level, by_query in self.labels.items()
-            for query_id, parts in by_query.items()
-            for number, part in enumerate(parts)
-            for doc_id in part
-        ]
-        return pd.DataFrame(rows, columns=["query_id", "level", "part", "doc_id"])
+        return gold_of(self.labels)
 
     def docs(self, level: str = "round") -> pd.DataFrame:
         """`memory_id, doc_id, session_id, at, text`: what is ranked, a row a doc.
@@ -130,6 +123,18 @@ class Conversations:
             return Groups(QUESTION, ("",) * len(query_ids))
         memories = {query.query_id: query.memory_id for query in self.dataset.queries}
         return Groups(self.unit, groups_of(query_ids, [memories[q] for q in query_ids]))
+
+
+def gold_of(labels: Mapping[str, Mapping[str, Parts]]) -> pd.DataFrame:
+    """Level → question → the parts of its answer, as the table `Conversations.gold`."""
+    rows = [
+        (query_id, level, number, doc_id)
+        for level, by_query in labels.items()
+        for query_id, parts in by_query.items()
+        for number, part in enumerate(parts)
+        for doc_id in part
+    ]
+    return pd.DataFrame(rows, columns=["query_id", "level", "part", "doc_id"])
 
 
 def load(

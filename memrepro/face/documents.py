@@ -35,11 +35,13 @@ def table(document: str, name: str, profile: str = "open", *, tidy: bool = False
     """A table of a document as computed here, beside what is printed.
 
     Args:
-        document: 'rfmem', 'maxsim', 'longmemeval', 'associa', 'tiered', 'findings' or 'reading'.
+        document: 'rfmem', 'maxsim', 'longmemeval', 'associa', 'tiered', 'findings', 'reading' or
+            'audit'.
         name: such as 'table2': the file's name in `results/<profile>/<document>/`.
         profile: 'sample', 'open' or 'full'.
-        tidy: one row a cell, with the columns of `report.tables.Cell`, all texts as in the file;
-            else rows by columns, a cell reading `computed (printed …, verdict)`.
+        tidy: the file as it is, all texts: one row a cell, with the columns of
+            `report.tables.Cell`, or a list such as the audit's findings; else rows by columns, a
+            cell reading `computed (printed …, verdict)`.
 
     Raises:
         MemreproError: for an unknown name, which lists the nearest, or outside a repository.
@@ -53,12 +55,14 @@ def table(document: str, name: str, profile: str = "open", *, tidy: bool = False
         59  R@10 Overall   0.5527     0.5527  picked
     """
     cells = read_table(_committed(document, name, profile, "csv", "table"))
+    if tidy:
+        return cells
     if missing := {"row", "column", "reproduced"} - set(cells):
         raise MemreproError(
-            f"{document}'s {name} is the data of a figure, as it has no column {min(missing)!r}: "
-            f"call figure({document!r}, {name!r}).data"
+            f"{document}'s {name} is no table but a list or the data of a figure, as it has no "
+            f"column {min(missing)!r}: call table({document!r}, {name!r}, tidy=True)"
         )
-    return cells if tidy else wide(cells)
+    return wide(cells)
 
 
 def figure(document: str, name: str, profile: str = "open") -> Drawing:

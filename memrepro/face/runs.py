@@ -14,7 +14,7 @@ from memrepro.errors import MemreproError, cut
 from memrepro.evaluate.comparison import QUESTION, Groups
 from memrepro.evaluate.metrics import METRICS
 from memrepro.face.committed import committed_plan
-from memrepro.face.conversations import Conversations
+from memrepro.face.conversations import Conversations, gold_of
 from memrepro.face.defaults import excluded_kinds
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
@@ -118,6 +118,21 @@ class Run:
         found = pd.Series(values, index, name=metric)
         asked = self.judging.asked
         return found if asked is None else found[index.isin(asked, level="query_id")]
+
+    @property
+    def gold(self) -> pd.DataFrame:
+        """`query_id, level, part, doc_id`: the docs that answer each question, by level.
+
+        The docs of one part of an answer are alternatives; a level such as 'round_audit' has
+        other labels. No texts are needed.
+
+        Example:
+            >>> import memrepro as mr
+            >>> gold = mr.run("locomo-minilm-rounds").gold
+            >>> gold.query("query_id == 'conv-26-q0' and level == 'round'")["doc_id"].tolist()
+            ['D1:3']
+        """
+        return gold_of(self.judging.gold.by_level)
 
     @property
     def trace(self) -> Trace:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit import coverage
@@ -16,11 +15,10 @@ from memrepro.audit.tables import PROSE
 from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_COMPARABLE
 from memrepro.files.atomic import write_table
 from memrepro.report import figures
+from memrepro.report.panels import draw_grid
 from memrepro.report.tables import Cell, verdict_cells, write_cells
 
 _LABELS = {HOLDS: AGREES, FAILS: DIFFERS}
-# Hatches tell the outcomes apart in greyscale too.
-_HATCHES = ("", "//", "||", "..", "xx", "++", "--", "\\\\", "oo", "**", "o.", "")
 
 
 def ledger_cells() -> Iterator[Cell]:
@@ -71,24 +69,9 @@ def consistency_cells(found: Iterable[Finding]) -> Iterator[Cell]:
         yield from verdict_cells(verdict, texts)
 
 
-def _draw_bars(data: pd.DataFrame) -> Figure:
-    wide = data.pivot(index="document", columns="outcome", values="share")
-    wide = wide.loc[data["document"].unique()[::-1], list(coverage.OUTCOMES)]
-    figure = Figure(figsize=(10, 3.6), layout="constrained")
-    axis = figure.subplots()
-    palette = sns.color_palette("colorblind", len(wide.columns))
-    left = pd.Series(0.0, index=wide.index)
-    for outcome, colour, hatch in zip(wide.columns, palette, _HATCHES, strict=True):
-        axis.barh(
-            wide.index, wide[outcome], left=left, label=outcome, color=colour, hatch=hatch,
-            edgecolor="white",
-        )  # fmt: skip
-        left += wide[outcome]
-    axis.set_xlim(0, 1)
-    axis.set_xlabel("share of the document's printed numbers")
-    axis.set_title("Printed numbers by verdict")
-    axis.legend(fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
-    return figure
+def _draw_shares(data: pd.DataFrame) -> Figure:
+    title = "printed numbers of each document by verdict, in hundredths"
+    return draw_grid(data, "outcome", "document", "share", title=title)
 
 
 def _drawn(found: pd.DataFrame, folder: Path) -> list[Path]:
@@ -96,7 +79,7 @@ def _drawn(found: pd.DataFrame, folder: Path) -> list[Path]:
     data = coverage.by_outcome(found)
     data = data[data["document"] != "all"].copy()
     data["share"] = data["n"] / data.groupby("document")["n"].transform("sum")
-    return figures.save(lambda: _draw_bars(data), data, folder, "verdicts")
+    return figures.save(lambda: _draw_shares(data), data, folder, "verdicts")
 
 
 def build(profile: str, folder: Path) -> list[Path]:

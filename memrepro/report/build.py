@@ -75,13 +75,12 @@ def _claims(document: Document, runs: Runs, study: Spec, folder: Path) -> list[P
     claims = Claims(document, runs, study)
     prefix = f"{study['stem']}_" if "stem" in study else ""
     found = claims.all_compared()
-    title = str(study.get("title", document.name))
     name = str(document.claims.get("table", "claims"))
     differences: list[Path] = []
     if claims.metrics:
         stem = f"{prefix}differences"
         differences += write_cells(difference_cells(found), folder, stem)
-        differences += draw_differences(found, claims.metrics, title, folder, f"{stem}_drawn")
+        differences += draw_differences(found, folder, f"{stem}_drawn")
     return [
         *differences,
         *([] if study.get("rest") else write_cells(claims.cells(), folder, prefix + name)),

@@ -8,21 +8,22 @@ With g groups no p is below 2 / 2^g: ten conversations can decide a claim of 25 
 most, six persons one of a single comparison.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
-import seaborn as sns
-from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, UNDECIDED
 from memrepro.evaluate.comparison import QUESTION, Comparison
 from memrepro.evaluate.multiple import holm
 from memrepro.report import figures
+from memrepro.report.panels import draw_intervals
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.tables import Cell
 
+_DRAWN = 40  # comparisons, so that a figure is no longer than two screens
 HOLDS, FAILS = "holds here", "does not hold here"
 TESTED = (
     "'holds here': every comparison is above 0 by its 95 % interval and by sign flips of the data "
@@ -88,33 +89,39 @@ def difference_cells(found: Sequence[Compared]) -> Iterator[Cell]:
         yield cell._replace(column=f"{one.metric}, p").filled(f"{one.found.p:.4f}")
 
 
-def draw_differences(
-    found: Sequence[Compared], panels: Sequence[str], title: str, folder: Path, name: str
-) -> list[Path]:
-    """Each comparison's difference with its interval, a panel a metric; nothing where none is."""
+def draw_differences(found: Sequence[Compared], folder: Path, name: str) -> list[Path]:
+    """Write every difference with its interval; draw those by the first metric, in groups."""
     rows = [(one.name, one.metric, *one.found.interval, one.found.n) for one in found]
     columns = ["comparison", "metric", "difference", "low", "high", "n"]
     data = pd.DataFrame(rows, columns=columns)
     if data.empty:
         return []
-    unit = by_unit([one.found for one in found])
+    drawn = [one for one in found if one.metric == found[0].metric]
+    unit = by_unit([one.found for one in drawn])
+    title = f"{found[0].metric}: differences with 95 % intervals,\nresampled {unit}"
+    shown = _grouped(drawn).head(_DRAWN)
+    if len(shown) < len(drawn):
+        title += f"; {len(shown)} of {len(drawn)}, the others in the table"
+    return figures.save(
+        lambda: draw_intervals(shown, "row", "difference", "group", title=title),
+        data, folder, name,
+    )  # fmt: skip
 
-    def picture() -> Figure:
-        names = list(dict.fromkeys(data["comparison"]))
-        figure = Figure(figsize=(16, 0.34 * len(names) + 1.6), layout="constrained")
-        axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-        colour = sns.color_palette("colorblind", 1).as_hex()[0]
-        for axis, metric in zip(axes, panels, strict=True):
-            part = data[data["metric"] == metric]
-            places = [names.index(one) for one in part["comparison"]]
-            ends = [part["difference"] - part["low"], part["high"] - part["difference"]]
-            axis.errorbar(part["difference"], places, xerr=ends, fmt="o", color=colour, capsize=3)
-            axis.axvline(0, color="0.5", linestyle="--", linewidth=1)
-            axis.set_title(metric, fontsize=11)
-            axis.grid(axis="y", visible=False)
-        axes[0].set_yticks(range(len(names)), names, fontsize=9)
-        axes[0].invert_yaxis()
-        figure.suptitle(f"{title}: differences with 95 % intervals, resampled {unit}", fontsize=12)
-        return figure
 
-    return figures.save(picture, data, folder, name)
+def _grouped(found: Sequence[Compared]) -> pd.DataFrame:
+    """Comparisons under the side that most of them share: `group, row, difference, low, high`."""
+    better, worse = (Counter(getattr(one, side) for one in found) for side in ("better", "worse"))
+    rows = []
+    for one in found:
+        kind = f", {one.kind}" if one.kind else ""
+        group, row = f"… \u2212 {one.worse}", one.better + kind
+        if better[one.better] > worse[one.worse]:
+            group, row = f"{one.better} \u2212 …", one.worse + kind
+        rows.append((group, row, one.name, *one.found.interval))
+    table = pd.DataFrame(rows, columns=["group", "row", "name", "difference", "low", "high"])
+    size = table["group"].map(table["group"].value_counts())
+    # One by itself is named whole, below the groups.
+    table.loc[size == 1, "row"] = table["name"]
+    table.loc[size == 1, "group"] = "others"
+    order = size.where(size > 1, 0)
+    return table.iloc[(-order).argsort(kind="stable")]

@@ -19,7 +19,18 @@ from memrepro.files.atomic import replacing, write_table
 # Without a salt and a date an svg differs from run to run.
 mpl.rcParams["svg.hashsalt"] = "memrepro"
 mpl.rcParams["svg.fonttype"] = "none"
-sns.set_theme(context="notebook", style="whitegrid", palette="colorblind")
+sns.set_theme(
+    style="whitegrid",
+    palette="colorblind",
+    rc={
+        "font.size": 9, "axes.titlesize": 9, "axes.labelsize": 9, "figure.titlesize": 9,
+        "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.fontsize": 8, "legend.frameon": False,
+        "axes.titlelocation": "left", "axes.titleweight": "bold", "lines.linewidth": 1.5,
+        "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "0.6",
+        "grid.color": "0.9", "axes.unicode_minus": True,
+    },
+)  # fmt: skip
+DPI = 144  # of what is saved as png
 
 # A picture that matplotlib put into an svg.
 _EMBEDDED = re.compile(rb"base64,\s*([A-Za-z0-9+/=\s]+)")
@@ -75,7 +86,7 @@ def save(draw: Callable[[], Figure], data: pd.DataFrame, folder: Path, name: str
     with replacing(folder / f"{name}.svg") as temporary:
         temporary.write_bytes(_EMBEDDED.sub(_with_palette, _numbered(vectors.getvalue(), name)))
     drawn = BytesIO()
-    figure.savefig(drawn, format="png", metadata={"Software": None}, dpi=110, bbox_inches="tight")
+    figure.savefig(drawn, format="png", metadata={"Software": None}, dpi=DPI, bbox_inches="tight")
     with replacing(folder / f"{name}.png") as temporary:
         # A palette takes a third of the bytes, and what is drawn has few colours.
         Image.open(drawn).convert("RGB").quantize(128).save(temporary, format="png", optimize=True)

@@ -313,7 +313,8 @@ def opening(paper: str, profile: str) -> Markdown:
 def found(paper: str, profile: str) -> Markdown:
     """What was found, a sentence each."""
     sentences = read_narrative(paper, profile).found
-    return _markdown(_listed(sentences or [f"Nothing was found under `{profile}` yet."]))
+    sentences = sentences or [f"Nothing was found under `{profile}` yet."]
+    return _markdown("## What was found\n\n" + _listed(sentences))
 
 
 def shown(paper: str, profile: str) -> None:

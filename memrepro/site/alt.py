@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-_DPI = 120  # of the pictures that `report.figures` saves; a page counts 96 pixels an inch
+from memrepro.report.figures import DPI
+
+_INCH = 120  # pixels of a page; 96 by rule, larger so that figures' small text is as large as prose
 _MOST = 8  # names of a kind that are spelled out
 
 
@@ -16,7 +18,11 @@ def described(title: str, data: pd.DataFrame) -> str:
         title: of the figure.
         data: what it draws, all as text; a column is a number where all that is in it is.
     """
-    parts = []
+    data, parts = data.copy(), []
+    if {"difference", "low", "high"} <= set(data.columns):
+        low, high = (pd.to_numeric(data.pop(column)) for column in ("low", "high"))
+        parts.append(f"{(low > 0).sum()} differences are above 0 by their interval, "
+                     f"{(high < 0).sum()} below, of {len(data)}")  # fmt: skip
     for column in data.columns:
         given = data[column][data[column] != ""]
         values = pd.to_numeric(given, errors="coerce")
@@ -42,4 +48,4 @@ def size(png: Path) -> tuple[int, int]:
     """
     with png.open("rb") as file:
         width, height = struct.unpack(">II", file.read(24)[16:])
-    return round(width * 96 / _DPI), round(height * 96 / _DPI)
+    return round(width * _INCH / DPI), round(height * _INCH / DPI)

@@ -2,6 +2,7 @@
 
 import copy
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -35,6 +36,14 @@ def test_the_counts(found):
     assert len(found.dates) == len(set(found.dates)) == 270
     assert found.ranges == []
     assert found.skipped == [("1 recorded entries", "event_summary: without text")]
+
+
+def test_of_a_part_of_the_conversations(real, found):
+    """As `mr.search` asks where only some questions, and so some memories, are searched."""
+    name = "conv-30"
+    part = extract(in_mirror("locomo"), replace(real, memories={name: real.memories[name]}))
+    assert part.dates == [one for one in found.dates if one.memory_id == name] != []
+    assert 0 < len(part.texts) < len(found.texts)
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ ERRORS = {
     "takes the values of two runs, not a float": lambda: mr.compare(1.0, 2.0),
     "no 'person' to resample": lambda: mr.compare(VALUES, VALUES, by="person"),
     "has no table 'tabel2'.*table2": lambda: mr.table("rfmem", "tabel2"),
-    "is the data of a figure.*call figure": lambda: mr.table("rfmem", "alpha_sweep"),
+    "is no table but a list.*tidy=True": lambda: mr.table("rfmem", "alpha_sweep"),
     "no results of 'x' in the profile 'open'": lambda: mr.figure("x", "y"),
     "unknown document 'x'": lambda: mr.printed("x", "y"),
     "rfmem prints no table 'y'": lambda: mr.printed("rfmem", "y"),

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
@@ -20,6 +19,7 @@ from memrepro.files.atomic import read_yaml
 from memrepro.papers.findings.arenas import Arena, Candidate
 from memrepro.papers.findings.study import PRINTED, TUNED, Outcome, outcome_of
 from memrepro.report import figures
+from memrepro.report.panels import draw_intervals
 from memrepro.report.sources import write_sources
 from memrepro.report.tables import Cell, number
 from memrepro.study.params import load_plan
@@ -203,28 +203,9 @@ def draw(added: Sequence[Added], folder: Path) -> list[Path]:
         return []
     data = pd.DataFrame(rows, columns=["data", "idea", "difference", "low", "high"])
 
-    def picture() -> Figure:
-        panels = list(dict.fromkeys(data["data"]))
-        heights = [int((data["data"] == panel).sum()) + 1 for panel in panels]
-        figure = Figure(figsize=(7, 0.24 * sum(heights) + 0.9), layout="constrained")
-        axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[
-            :, 0
-        ]
-        _, _, green, red, *_ = sns.color_palette("colorblind")
-        for axis, panel in zip(axes, panels, strict=True):
-            part = data[data["data"] == panel].reset_index(drop=True)
-            for place, row in enumerate(part.itertuples(index=False)):
-                mark, colour = ("s", "0.45")
-                if row.low > 0 or row.high < 0:
-                    mark, colour = ("o", green) if row.low > 0 else ("D", red)
-                axis.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5)
-                axis.plot([row.difference], [place], mark, color=colour, markersize=5)
-            axis.axvline(0, color="0.3", linestyle="--", linewidth=1)
-            axis.set_yticks(range(len(part)), part["idea"], fontsize=8)
-            axis.set_ylim(len(part) - 0.4, -0.6)
-            axis.set_title(panel, fontsize=9, loc="left")
-            axis.grid(axis="y", visible=False)
-        axes[-1].set_xlabel("added to the plain hybrid: recall_all at ten docs, 95 % interval")
-        return figure
+    return figures.save(lambda: _draw(data), data, folder, "factorial_drawn")
 
-    return figures.save(picture, data, folder, "factorial_drawn")
+
+def _draw(data: pd.DataFrame) -> Figure:
+    title = "added to the plain hybrid: recall_all at ten docs, 95 % interval"
+    return draw_intervals(data, "idea", "difference", "data", title=title)

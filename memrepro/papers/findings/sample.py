@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
@@ -13,6 +12,7 @@ from memrepro.papers.rfmem.traces import records_of
 from memrepro.report import figures
 from memrepro.report.document import Document
 from memrepro.report.engine import Tables
+from memrepro.report.panels import draw_grid
 from memrepro.report.profile import Metrics, exclusion_cells
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource
@@ -55,14 +55,8 @@ def cutoffs(metrics: Metrics, runs: Sequence[str]) -> Iterator[Cell]:
 
 
 def _draw_recall(data: pd.DataFrame) -> Figure:
-    grid = data.pivot(index="experiment", columns="question type", values="recall_all@5")
-    grid = grid.loc[data["experiment"].unique(), data["question type"].unique()]
-    figure = Figure(figsize=(10, 0.45 * len(grid) + 2.5), layout="constrained")
-    axis = figure.subplots()
-    sns.heatmap(grid, annot=True, fmt=".2f", vmin=0, vmax=1, cmap="viridis", ax=axis)
-    axis.set_title("Sample benchmark: recall_all@5 by session (not comparable with any paper)")
-    axis.set_ylabel("")
-    return figure
+    title = "Sample benchmark: recall_all@5 by session, in hundredths"
+    return draw_grid(data, "experiment", "question type", "recall_all@5", title=title)
 
 
 def build(profile: str, folder: Path) -> list[Path]:

@@ -2,18 +2,23 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from memrepro.papers.findings.arenas import HYBRID
 from memrepro.papers.findings.costs import cost_of
-from memrepro.papers.findings.study import ABOVE, BASELINES, BELOW, UNCLEAR, Study
+from memrepro.papers.findings.study import BASELINES, UNCLEAR, Study
 from memrepro.report import figures
+from memrepro.report.panels import (
+    draw_grid,
+    draw_intervals,
+    looks_of,
+    share_legend,
+    stacked,
+)
 
-_SIGNS = {ABOVE: "▲", UNCLEAR: "", BELOW: "▼"}
+# An encoder in an arena's name, and what it is called for short.
+_ENCODER = r"all-(\w+)-[\w-]+(?:, bfloat16)?"
 
 
 def draw(study: Study, folder: Path) -> list[Path]:
@@ -46,35 +51,19 @@ def _differences(study: Study, folder: Path) -> list[Path]:
     columns = ["less", "method", "arena", "difference", "side"]
     data = pd.DataFrame(rows, columns=columns)
 
-    def picture() -> Figure:
-        methods, places = data["method"].unique(), data["arena"].unique()
-        figure = Figure(figsize=(16, 0.38 * len(methods) + 3.4), layout="constrained")
-        axes = figure.subplots(1, 2, sharey=True)
-        for axis, name in zip(axes, BASELINES, strict=True):
-            part = data[data["less"] == name]
-            grid = part.pivot(index="method", columns="arena", values="difference")
-            grid = grid.reindex(index=methods, columns=places)
-            words = part.pivot(index="method", columns="arena", values="side")
-            words = words.reindex(index=methods, columns=places)
-            shown = [
-                ["" if np.isnan(v) else f"{v:+.2f}{_SIGNS[w]}" for v, w in zip(a, b, strict=True)]
-                for a, b in zip(grid.to_numpy(), words.to_numpy(), strict=True)
-            ]
-            sns.heatmap(
-                grid, annot=np.array(shown), fmt="", center=0, vmin=-0.3, vmax=0.3, cmap="RdBu",
-                ax=axis, cbar=False, annot_kws={"fontsize": 8},
-            )  # fmt: skip
-            axis.set_title(f"less {name}", fontsize=11)
-            axis.set(xlabel="", ylabel="")
-            axis.tick_params(axis="x", labelsize=8, rotation=60)
-            axis.tick_params(axis="y", labelsize=9)
-        figure.suptitle(
-            "recall_all at ten docs; ▲ above, ▼ below 0 by the 95 % interval: exploratory, no test",
-            fontsize=12,
-        )
-        return figure
+    return figures.save(lambda: _draw_matrix(data), data, folder, "study_matrix")
 
-    return figures.save(picture, data, folder, "study_matrix")
+
+def _draw_matrix(data: pd.DataFrame) -> Figure:
+    shown = data.assign(
+        clear=data["side"] != UNCLEAR, panel="− " + data["less"],
+        arena=data["arena"].str.replace(_ENCODER, r"\1", regex=True),
+    )  # fmt: skip
+    return draw_grid(
+        shown, "method", "arena", "difference", "panel", 0.3, "clear",
+        title="recall_all at ten docs: differences in hundredths;\n"
+        "bold: the 95 % interval does not reach 0 (exploratory, no test)",
+    )  # fmt: skip
 
 
 def _forest(study: Study, folder: Path) -> list[Path]:
@@ -87,35 +76,20 @@ def _forest(study: Study, folder: Path) -> list[Path]:
         if HYBRID in one.against
     ]  # fmt: skip
     data = pd.DataFrame(rows, columns=["panel", "method", "difference", "low", "high", "side"])
-    return figures.save(lambda: _panels(data), data, folder, "study_drawn")
+    return figures.save(lambda: _draw_forest(data), data, folder, "study_drawn")
 
 
-def _panels(data: pd.DataFrame) -> Figure:
-    panels = list(dict.fromkeys(data["panel"]))
-    heights = [int((data["panel"] == panel).sum()) + 1 for panel in panels]
-    figure = Figure(figsize=(9, 0.25 * sum(heights) + 1), layout="constrained")
-    axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)[:, 0]
-    _, _, green, red, *_ = sns.color_palette("colorblind")
-    # Shapes tell the sides apart without colour.
-    marks = {ABOVE: ("o", green), UNCLEAR: ("s", "0.45"), BELOW: ("D", red)}
-    for axis, panel in zip(axes, panels, strict=True):
-        part = data[data["panel"] == panel].reset_index(drop=True)
-        for place, row in enumerate(part.itertuples(index=False)):
-            mark, colour = marks[str(row.side)]
-            axis.plot([row.low, row.high], [place, place], color=colour, linewidth=1.5)
-            axis.plot([row.difference], [place], mark, color=colour, markersize=5)
-        axis.axvline(0, color="0.3", linestyle="--", linewidth=1)
-        axis.set_yticks(range(len(part)), part["method"], fontsize=8)
-        axis.set_ylim(len(part) - 0.4, -0.6)
-        axis.set_title(panel, fontsize=9, loc="left")
-        axis.grid(axis="y", visible=False)
-    axes[-1].set_xlabel(
-        f"difference from the {HYBRID} as tuned; 95 % interval by each data set's unit", fontsize=10
+def _draw_forest(data: pd.DataFrame) -> Figure:
+    """A panel a data set, a colour an encoder."""
+    shown = data.assign(
+        encoder=data["panel"].str.extract(_ENCODER),
+        panel=data["panel"].str.replace(", " + _ENCODER, "", regex=True),
     )
-    for word, (mark, colour) in marks.items():
-        axes[0].plot([], [], mark, color=colour, label=word)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return figure
+    # The sample, which is generated, is in the data.
+    own = shown["panel"].str.startswith("sample")
+    shown = shown if own.all() else shown[~own]
+    title = f"recall_all at ten docs − that of the {HYBRID} as tuned, 95 % interval"
+    return draw_intervals(shown, "method", "difference", "panel", "encoder", title=title)
 
 
 def _quality_cost(study: Study, folder: Path) -> list[Path]:
@@ -131,49 +105,49 @@ def _quality_cost(study: Study, folder: Path) -> list[Path]:
     columns = ["data", "encoder", "method", "keys per doc", "model", "recall_all", "low", "high"]
     data = pd.DataFrame(rows, columns=columns)
 
-    encoder = data["encoder"].iloc[0]
-    drawn = data[data["encoder"] == encoder]
-
-    def picture() -> Figure:
-        names = list(drawn["data"].unique())
-        wide = min(3, len(names))
-        high = -(-len(names) // wide)
-        figure = Figure(figsize=(4.6 * wide + 3, 3.8 * high + 0.6), layout="constrained")
-        axes = figure.subplots(high, wide, squeeze=False).ravel()
-        for axis, name in zip(axes, names, strict=False):
-            _points(axis, drawn[drawn["data"] == name], list(drawn["method"].unique()))
-            axis.set_title(name, fontsize=11)
-        for axis in axes[len(names) :]:
-            axis.set_visible(False)
-        shown = [axis.get_legend_handles_labels() for axis in axes]
-        known = {
-            text: mark for marks, texts in shown for mark, text in zip(marks, texts, strict=True)
-        }
-        figure.legend(known.values(), known.keys(), loc="outside right center", fontsize=8)
-        figure.supxlabel("keys that a query is compared with, per doc of its memory", fontsize=11)
-        figure.supylabel("recall_all at ten docs", fontsize=11)
-        figure.suptitle(f"{encoder}; hollow: a language model writes what is stored", fontsize=12)
-        return figure
-
-    return figures.save(picture, data, folder, "quality_cost")
+    return figures.save(lambda: _draw_quality(data), data, folder, "quality_cost")
 
 
-def _points(axis: Axes, part: pd.DataFrame, methods: list[str]) -> None:
-    colours, marks = sns.color_palette("colorblind", 10), "osD^v<>pX*"
-    for _, row in part.iterrows():
-        number = methods.index(row["method"])
-        # Methods of one cost are shown side by side.
-        x, colour = row["keys per doc"] * (1 + 0.03 * (number % 7 - 3)), colours[number % 10]
-        face = colour if row["model"] == "needs none" else "white"
-        axis.plot([x, x], [row["low"], row["high"]], color=colour, linewidth=1)
-        axis.plot(
-            [x], [row["recall_all"]], marks[(number + number // 10) % 10], color=colour,
-            markerfacecolor=face, markersize=7, label=row["method"], linestyle="",
-        )  # fmt: skip
-    axis.set_xscale("symlog", linthresh=1)
-    axis.set_xlim(-0.15, max(2.0, 1.4 * float(part["keys per doc"].max())))
-    ticks = [tick for tick in (0, 1, 3, 10, 30) if tick <= axis.get_xlim()[1]]
-    axis.set_xticks(ticks, [str(tick) for tick in ticks])
+def _draw_quality(data: pd.DataFrame) -> Figure:
+    """A panel a data set, under the encoder that most have; named is what nothing beats."""
+    data = data.dropna(subset="keys per doc")
+    encoder = data.groupby("encoder")["data"].nunique().idxmax()
+    parts = data[data["encoder"] == encoder].groupby("data", sort=False)
+    figure, axes = stacked([1.4] * len(parts), above=0.8)
+    looks = looks_of(map(_document, data["method"]))
+    for axis, (name, part) in zip(axes, parts, strict=True):
+        for row in part.to_dict("records"):
+            document = _document(row["method"])
+            mark, colour = looks[document]
+            face = colour if row["model"] == "needs none" else "white"
+            axis.plot(row["keys per doc"], row["recall_all"], mark, color=colour, label=document,
+                      markerfacecolor=face, markersize=5)  # fmt: skip
+        best = part.sort_values(["keys per doc", "recall_all"], ascending=[True, False])
+        best = best[best["recall_all"] > best["recall_all"].cummax().shift(fill_value=-1)]
+        for number, row in enumerate(best.to_dict("records")):
+            between = 0 < number < len(best) - 1
+            axis.annotate(
+                row["method"].partition(": ")[2] or row["method"], fontsize=8,
+                xy=(row["keys per doc"], row["recall_all"]), xytext=(3 if between else -3, 5),
+                textcoords="offset points", ha="right" if between else "left",
+            )  # fmt: skip
+        axis.margins(y=0.25)
+        axis.set_xscale("symlog", linthresh=1)
+        axis.set_xlim(-0.15, 100)
+        axis.set_xticks(ticks := (0, 1, 3, 10, 30), map(str, ticks))
+        axis.set_title(name)
+        axis.set_ylabel("recall_all@10")
+    axes[-1].set_xlabel("keys that a query is compared with, per doc of its memory")
+    share_legend(
+        figure,
+        f"{encoder}; hollow: a language model writes what is stored;\n"
+        "named: what no method with as few keys beats",
+    )
+    return figure
+
+
+def _document(method: str) -> str:
+    return method.partition(": ")[0] if ": " in method else "plain"
 
 
 def _optimism(study: Study, folder: Path) -> list[Path]:
@@ -188,18 +162,16 @@ def _optimism(study: Study, folder: Path) -> list[Path]:
     if data.empty:
         return []
 
-    def picture() -> Figure:
-        figure = Figure(figsize=(9, 0.24 * len(data) + 1.4), layout="constrained")
-        axis = figure.subplots()
-        names = [f"{row.method}; {row.arena}" for row in data.itertuples(index=False)]
-        for place, row in enumerate(data.itertuples(index=False)):
-            axis.plot([row[2], row[3]], [place, place], color="0.6", linewidth=1.5)
-        axis.plot(data["chosen on others"], range(len(data)), "o", label="chosen on other groups")
-        axis.plot(data["best on these"], range(len(data)), "D", label="best on these questions")
-        axis.set_yticks(range(len(data)), names, fontsize=7)
-        axis.set_ylim(len(data) - 0.4, -0.6)
-        axis.set_xlabel("recall_all at ten docs")
-        axis.legend(fontsize=8)
-        return figure
+    return figures.save(lambda: _draw_optimism(data), data, folder, "study_optimism")
 
-    return figures.save(picture, data, folder, "study_optimism")
+
+def _draw_optimism(data: pd.DataFrame) -> Figure:
+    shown = data.assign(
+        more=100 * (data["best on these"] - data["chosen on others"]),
+        data=data["arena"].str.replace(f"(?: rounds| sessions)?, {_ENCODER}", "", regex=True),
+    )  # fmt: skip
+    return draw_intervals(
+        shown, "method", "more", series="data",
+        title="recall_all@10, in hundredths: best setting on these questions\n"
+        "− setting chosen on other groups; a mark an arena",
+    )  # fmt: skip

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
@@ -26,6 +25,7 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report import figures
 from memrepro.report.document import Document
+from memrepro.report.panels import draw_lines
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, write_sources
 from memrepro.report.specs import Spec, fill
@@ -185,19 +185,13 @@ def draw(runs: Runs, study: Spec, folder: Path) -> list[Path]:
         return []
     data = pd.DataFrame(rows, columns=["given", "tokens", "recall_all", "n"])
 
-    def picture() -> Figure:
-        figure = Figure(figsize=(7, 4), layout="constrained")
-        axis = figure.subplots()
-        sns.lineplot(
-            data, x="tokens", y="recall_all", hue="given", style="given", markers=True, ax=axis
-        )
-        axis.set_xlabel("tokens that a reader is given, at most")
-        axis.set_ylabel(f"share of {data['n'].max()} questions with all evidence")
-        axis.set_title(f"{study['title']}: recall by token budget")
-        axis.legend(fontsize=8, title=None)
-        return figure
+    return figures.save(lambda: _draw(data), data, folder, fill("{stem}_budgets_drawn", study))
 
-    return figures.save(picture, data, folder, fill("{stem}_budgets_drawn", study))
+
+def _draw(data: pd.DataFrame) -> Figure:
+    across, up = "tokens that a reader is given, at most", "questions with all evidence"
+    shown = data.rename(columns={"tokens": across, "recall_all": up})
+    return draw_lines(shown, across, up, "given", height=3)
 
 
 def build(profile: str, folder: Path) -> list[Path]:

@@ -22,6 +22,7 @@ from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report import figures
+from memrepro.report.panels import COLOURS, stacked
 from memrepro.report.tables import Cell, number, write_cells
 
 TYPES, SESSIONS, ROUNDS = "question type", "evidence sessions", "round of the evidence"
@@ -87,13 +88,12 @@ def _with_gaps(counted: Mapping[int, int]) -> dict[int, int]:
 def _draw(data: pd.DataFrame, title: str) -> Figure:
     """Figure 9's panels: two, or three where there are places."""
     panels = list(dict.fromkeys(data["panel"]))
-    figure = Figure(figsize=(5 * len(panels), 4), layout="constrained")
-    axes = figure.subplots(1, len(panels), squeeze=False)[0]
+    figure, axes = stacked([1.5] * len(panels), 0.6)
     for letter, axis, panel in zip("abc", axes, panels, strict=False):
         bars = data[data["panel"] == panel]
         across = panel == TYPES
         x, y = ("count", "value") if across else ("value", "count")
-        sns.barplot(bars, x=x, y=y, color=sns.color_palette("colorblind")[0], ax=axis)
+        sns.barplot(bars, x=x, y=y, color=COLOURS[0], ax=axis)
         axis.bar_label(axis.containers[0], padding=2, fontsize=8)
         axis.grid(visible=False)
         axis.margins(**{"x" if across else "y": 0.12})

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.files.atomic import write_table
@@ -15,6 +14,7 @@ from memrepro.papers.maxsim import diagram, selection
 from memrepro.papers.maxsim.judged import check as check
 from memrepro.report import figures
 from memrepro.report.document import Document
+from memrepro.report.panels import draw_lines
 from memrepro.report.runs import Runs
 from memrepro.report.specs import Spec, filled, place_of
 from memrepro.study.params import load_plan
@@ -40,16 +40,11 @@ def _won_and_lost(runs: Runs, study: Spec) -> pd.DataFrame:
     return both.loc[both["change"] != "same", ["query_id", "kind", "change"]]
 
 
-def _draw_mixture(data: pd.DataFrame, title: str) -> Figure:
-    figure = Figure(figsize=(6, 4), layout="constrained")
-    axis = figure.subplots()
-    sns.lineplot(data, x="alpha", y="recall_all@10", marker="o", label="linear mixture", ax=axis)
-    for row, style in zip(_ROWS, (":", "-.", "--"), strict=True):
-        axis.axhline(data[row].iloc[0], linestyle=style, color="grey", label=row)
-    axis.set_xlabel("α, the weight of the first field; a round without one has the other's score")
-    axis.set_title(f"{title}: recall_all@10 by α")
-    axis.legend()
-    return figure
+def _draw_mixture(data: pd.DataFrame) -> Figure:
+    levels = {"": {row: float(data[row].iloc[0]) for row in _ROWS}}
+    across = "α, the weight of the first field"
+    shown = data.rename(columns={"alpha": across}).assign(of="linear mixture")
+    return draw_lines(shown, across, "recall_all@10", "of", levels=levels, height=2.5)
 
 
 def _by_alpha(runs: Runs, study: Spec, folder: Path) -> list[Path]:
@@ -62,7 +57,7 @@ def _by_alpha(runs: Runs, study: Spec, folder: Path) -> list[Path]:
     for row, spec in zip(_ROWS, (_BASELINE, _SECOND, _OURS), strict=True):
         data[row] = float(_values(runs, study, spec)["value"].mean())
     name = f"{study['stem']}_by_alpha"
-    return figures.save(lambda: _draw_mixture(data, study["title"]), data, folder, name)
+    return figures.save(lambda: _draw_mixture(data), data, folder, name)
 
 
 def build(profile: str, folder: Path) -> list[Path]:

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.evaluate.comparison import Comparison
@@ -22,6 +20,7 @@ from memrepro.papers.reading.shares import (
     share_cells,
 )
 from memrepro.report import figures
+from memrepro.report.panels import draw_intervals
 from memrepro.report.tables import Cell, number
 
 _PATH = paths.choices("")
@@ -144,24 +143,7 @@ def draw(choices: pd.DataFrame | None, by: ByUnit, folder: Path) -> list[Path]:
 
 
 def _draw(data: pd.DataFrame) -> Figure:
-    figure = Figure(figsize=(9, 4.6), layout="constrained")
-    readers, kinds = list(data["reader"].unique()), list(data["kind"].unique())
-    for axis, reader in zip(figure.subplots(1, len(readers), sharey=True), readers, strict=True):
-        for (memory, part), colour, mark in zip(
-            data[data["reader"] == reader].groupby("memory", sort=False),
-            sns.color_palette("colorblind"), "os", strict=False,
-        ):  # fmt: skip
-            part = part.set_index("kind").loc[kinds]
-            spread = [part["accuracy"] - part["low"], part["high"] - part["accuracy"]]
-            at = np.arange(len(kinds)) + (0.15 if mark == "s" else -0.15)
-            axis.errorbar(
-                part["accuracy"], at, xerr=spread, fmt=mark, color=colour, label=memory, capsize=2
-            )
-        axis.axvline(data["chance"].mean(), color="grey", linestyle=":", label="chance")
-        axis.set_yticks(range(len(kinds)), [kind.replace("_", " ") for kind in kinds], fontsize=8)
-        axis.invert_yaxis()
-        axis.set_xlim(0, 1)
-        axis.set_title(reader)
-        axis.set_xlabel("accuracy")
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return figure
+    shown = data.assign(kind=data["kind"].str.replace("_", " "))
+    levels = {reader: {"chance": float(data["chance"].mean())} for reader in data["reader"]}
+    return draw_intervals(shown, "kind", "accuracy", "reader", "memory", "accuracy, 95 % interval",
+                          levels, (0, 1))  # fmt: skip

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.files import paths
 from memrepro.papers.reading.shares import IN_BRACKETS, ByUnit, by_kind, share_cells
 from memrepro.read.labels import kappa
 from memrepro.report import figures
+from memrepro.report.panels import draw_intervals
 from memrepro.report.tables import Cell, number
 
 _PATH = paths.answers("")
@@ -167,22 +167,8 @@ def _passing(scored: pd.DataFrame, by: ByUnit) -> pd.DataFrame:
 
 
 def _draw(data: pd.DataFrame) -> Figure:
-    figure = Figure(figsize=(9, 4.2), layout="constrained")
-    axis = figure.subplots()
-    kinds, readers = list(data["kind"].unique()), list(data["reader"].unique())
-    palette = sns.color_palette("colorblind", len(readers))
-    for place, (reader, colour, mark) in enumerate(zip(readers, palette, "os^DX", strict=True)):
-        part = data.set_index(["reader", "kind"]).loc[reader].loc[kinds]
-        spread = [part["judged right"] - part["low"], part["high"] - part["judged right"]]
-        at = np.arange(len(kinds)) + (place - (len(readers) - 1) / 2) * 0.14
-        axis.errorbar(
-            at, part["judged right"], yerr=spread, fmt=mark, color=colour, label=reader, capsize=2
-        )
-    axis.set_xticks(range(len(kinds)), kinds)
-    axis.set_ylim(0, 1)
-    axis.set_ylabel("judged right by two of three")
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return figure
+    title = "judged right by two of three, 95 % interval"
+    return draw_intervals(data, "kind", "judged right", series="reader", title=title, limits=(0, 1))
 
 
 def tables(scored: pd.DataFrame, by: ByUnit) -> dict[str, Iterator[Cell]]:

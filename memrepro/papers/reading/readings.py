@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.core.prepared import load_qrels
@@ -27,6 +26,7 @@ from memrepro.read.history import ranked
 from memrepro.read.plan import Condition, ReadingStudy
 from memrepro.read.prompts import permutation
 from memrepro.report import figures
+from memrepro.report.panels import draw_intervals
 from memrepro.report.tables import Cell, number
 from memrepro.study.params import load_plan
 
@@ -349,21 +349,7 @@ def draw(answers: Answers | None, folder: Path) -> list[Path]:
 
 
 def _draw(data: pd.DataFrame) -> Figure:
-    studies = list(data["study"].unique())
-    most = int(data.groupby("study").size().max())
-    figure = Figure(figsize=(4.2 * len(studies), 1.2 + 0.35 * most), layout="constrained")
-    axes = figure.subplots(1, len(studies), squeeze=False)[0]
-    for axis, study in zip(axes, studies, strict=True):
-        part = data[data["study"] == study]
-        spread = [part["mean"] - part["low"], part["high"] - part["mean"]]
-        colour = sns.color_palette("colorblind")[0]
-        axis.errorbar(
-            part["mean"], part["condition"], xerr=spread, fmt="o", capsize=2, color=colour
-        )
-        if part["chance"].notna().any():
-            axis.axvline(part["chance"].mean(), color="grey", linestyle=":")
-        axis.invert_yaxis()
-        axis.set_xlim(0, max(0.05, 1.05 * float(part["high"].max())))
-        axis.set_title(study)
-        axis.set_xlabel(part["score"].iloc[0])
-    return figure
+    chances = data.groupby("study")["chance"].mean().dropna()
+    levels = {study: {"chance": chance} for study, chance in chances.items()}
+    return draw_intervals(data, "condition", "mean", "study", "score", "mean, 95 % interval",
+                          levels, (0, 1.05 * float(data["high"].max())))  # fmt: skip

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.comparison import mean_interval
 from memrepro.papers.rfmem.grid import CUTOFFS, ENCODERS, GATE, Grid
 from memrepro.report import figures
-from memrepro.report.panels import save_panels
+from memrepro.report.panels import WIDTH, draw_grid, draw_intervals, draw_lines
 
 # The greatest K of Table 3, at which α was swept too.
 DEEP = 50
@@ -48,8 +47,7 @@ def figure14(grids: Sequence[Grid], folder: Path) -> list[Path]:
             for (alpha, tau), mean in zip(pairs, recalls.mean(axis=1).tolist(), strict=True)
         ]
     data = pd.DataFrame(rows, columns=["encoder", "k", "alpha", "tau", "recall", "gain"])
-    names = {"alpha": "α", "tau": "entropy threshold τ"}
-    return figures.save(lambda: _heatmaps(data, names, 8), data, folder, "figure14")
+    return figures.save(lambda: _draw_alpha_and_tau(data), data, folder, "figure14")
 
 
 def figure15(grids: Sequence[Grid], folder: Path) -> list[Path]:
@@ -60,33 +58,42 @@ def figure15(grids: Sequence[Grid], folder: Path) -> list[Path]:
         for (beam, fanout), recall in grid.over_beam_and_fanout.items()
     ]
     data = pd.DataFrame(rows, columns=["encoder", "k", "beam", "fanout", *_GAIN])
-    names = {"beam": "beam width B", "fanout": "fanout F"}
-    return figures.save(lambda: _heatmaps(data, names, 6, annot=True), data, folder, "figure15")
+    return figures.save(lambda: _draw_beam_and_fanout(data), data, folder, "figure15")
 
 
-def _heatmaps(
-    data: pd.DataFrame, names: Mapping[str, str], height: float, annot: bool = False
-) -> Figure:
-    """The gain over two columns, rows then columns, a panel an encoder and K."""
+def _draw_alpha_and_tau(data: pd.DataFrame) -> Figure:
+    """The gain over α and τ, a panel an encoder and K, a star where it is greatest."""
     limit = float(data["gain"].abs().max())
-    figure = Figure(figsize=(12, height), layout="constrained")
-    axes = figure.subplots(len(ENCODERS), len(CUTOFFS), squeeze=False).ravel()
     groups = data.groupby(["encoder", "k"], sort=False)
-    (down, of_rows), (across, of_columns) = names.items()
+    figure = Figure(figsize=(WIDTH, 5.4), layout="constrained")
+    axes = figure.subplots(len(ENCODERS), len(CUTOFFS), squeeze=False).ravel()
     for axis, ((encoder, k), part) in zip(axes, groups, strict=True):
-        table = part.pivot(index=down, columns=across, values="gain").iloc[::-1]
-        label = {"label": "overall recall − familiarity's"}
-        sns.heatmap(table, center=0, vmin=-limit, vmax=limit, cmap="vlag", ax=axis, annot=annot,
-                    fmt="+.3f", xticklabels=1 if annot else 5, cbar_kws=label,
-                    rasterized=True)  # fmt: skip
+        table = part.pivot(index="alpha", columns="tau", values="gain")
+        shown = axis.pcolormesh(
+            table.columns, table.index, table, cmap="RdBu", vmin=-limit, vmax=limit,
+            shading="nearest", rasterized=True,
+        )  # fmt: skip
         row, column = np.unravel_index(np.argmax(np.round(table.to_numpy(), 9)), table.shape)
-        # Below the number where there is one.
-        axis.plot(column + 0.5, row + (0.84 if annot else 0.5), marker="*", color="black",
-                  markersize=9 if annot else 12)  # fmt: skip
-        axis.set_title(f"{encoder}, Recall@{k}: best {part['recall'].max():.4f}", fontsize=11)
-        axis.set_xlabel(of_columns)
-        axis.set_ylabel(of_rows)
+        axis.plot(table.columns[column], table.index[row], "k*", markersize=8)
+        axis.set_title(f"{encoder}\nRecall@{k}: best {part['recall'].max():.4f}")
+        axis.grid(visible=False)
+        axis.set(xlabel="entropy threshold τ", ylabel="α")
+    figure.colorbar(shown, ax=axes, location="top", aspect=40, shrink=0.8,
+                    label="overall recall \u2212 familiarity's")  # fmt: skip
     return figure
+
+
+def _draw_beam_and_fanout(data: pd.DataFrame) -> Figure:
+    """The gain over B and F in hundredths, a panel an encoder and K; the greatest in bold."""
+    places = data.groupby(["encoder", "k"], sort=False)
+    best = places["gain"].transform("max")
+    shown = data.assign(
+        B="B = " + data["beam"].astype(str), F="F = " + data["fanout"].astype(str),
+        best=data["gain"] == best, panel=data["encoder"] + ", Recall@" + data["k"].astype(str)
+        + places["recall"].transform("max").map(": best {:.4f}".format),
+    )  # fmt: skip
+    title = "recall \u2212 familiarity's, in hundredths"
+    return draw_grid(shown, "B", "F", "gain", "panel", 0.15, "best", 1, title)
 
 
 def _sweep_table(grids: Sequence[Grid], *parameters: str) -> pd.DataFrame:
@@ -144,22 +151,41 @@ def depth_table(grids: Sequence[Grid]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
+_GAINED = "recall \u2212 familiarity's"
+
+
+def _draw_alphas(data: pd.DataFrame) -> Figure:
+    shown = data.rename(columns={"gain": _GAINED, "alpha": "α"})
+    shown["K"] = "K = " + shown["k"].astype(str)
+    levels = {one.name: {"familiarity": 0.0} for one in ENCODERS}
+    return draw_lines(shown, "α", _GAINED, "K", "encoder", levels=levels)
+
+
+def _draw_depths(data: pd.DataFrame) -> Figure:
+    shown = data[data["path"] != "familiarity"].rename(columns={"gain": _GAINED, "k": "K"})
+    levels = {one.name: {"familiarity": 0.0} for one in ENCODERS}
+    return draw_lines(shown, "K", _GAINED, "path", "encoder", levels=levels)
+
+
+def _draw_spread(data: pd.DataFrame, levels: Mapping[str, Mapping[str, float]]) -> Figure:
+    shown = data.assign(k="K = " + data["k"].astype(str))
+    return draw_intervals(shown, "parameter", "gain", "k", "encoder", levels=levels,
+                          title="recall \u2212 familiarity's of each setting")  # fmt: skip
+
+
 def draw_all(grids: Sequence[Grid], folder: Path) -> list[Path]:
     """Figures 14 to 17 and the spread of the gain, each with its data; return the paths."""
-    zero = {one.name: {"familiarity": 0.0} for one in ENCODERS}
     levels = {
-        k: {"familiarity": 0.0} | {f"{one.encoder.name}, Table 2's setting": float(
+        f"K = {k}": {"familiarity": 0.0} | {f"{one.encoder.name}, Table 2's setting": float(
             (one.recollection - one.familiarity).mean()) for one in grids if one.k == k}
         for k in CUTOFFS
     }  # fmt: skip
+    alphas, depths = alpha_table(grids), depth_table(grids)
+    spread = _sweep_table(grids, "α", "B", "F", "seed")
     return [
         *figure14(grids, folder),
         *figure15(grids, folder),
-        *save_panels(alpha_table(grids), folder, "figure16", x="alpha", y="gain", hue="k",
-                    palette="colorblind", col="encoder", levels=zero, same_scale=True),
-        *save_panels(depth_table(grids), folder, "figure17", x="k", y="gain", hue="path",
-                    style="path", col="encoder", same_scale=True),
-        *save_panels(_sweep_table(grids, "α", "B", "F", "seed"), folder, "gain_spread",
-                    kind="scatter", x="parameter", y="gain", hue="encoder", style="encoder",
-                    col="k", same_scale=True, levels=levels),
-    ]  # fmt: skip
+        *figures.save(lambda: _draw_alphas(alphas), alphas, folder, "figure16"),
+        *figures.save(lambda: _draw_depths(depths), depths, folder, "figure17"),
+        *figures.save(lambda: _draw_spread(spread, levels), spread, folder, "gain_spread"),
+    ]

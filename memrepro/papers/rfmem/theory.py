@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 from scipy.stats import kurtosis, mannwhitneyu, skew
 
@@ -30,6 +29,7 @@ from memrepro.papers.rfmem.cells import (
 )
 from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, GATE, OPEN, probes, signals
 from memrepro.report import figures
+from memrepro.report.panels import COLOURS, INK, WIDTH, share_legend
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource, Source
 from memrepro.report.specs import Spec
@@ -212,34 +212,39 @@ def cost(_: Runs, table: Spec) -> Iterator[Cell]:
         yield from row_cells(row, "theory", texts, 1, table["note"], sources)
 
 
-def _draw_signals(data: pd.DataFrame, title: str, gate: Gate) -> Figure:
-    """A row a K: the scatter of the two signals, and the distribution of each."""
+def _draw_signals(data: pd.DataFrame, gate: Gate) -> Figure:
+    """A column a K: the scatter of the two signals, and the distribution of each."""
     groups = data.groupby("k")
-    lines = {"mean score": (gate.mean_low, gate.mean_high), "entropy": (gate.entropy_threshold,)}
-    figure = Figure(figsize=(13, 3.6 * len(groups)), layout="constrained")
-    axes = figure.subplots(len(groups), 3, squeeze=False)
-    for (scatter, *bars), (k, part) in zip(axes, groups, strict=True):
-        sns.scatterplot(
-            part, x="mean score", y="entropy", hue="path", style="path", s=18, linewidth=0,
-            hue_order=BOTH, style_order=BOTH, ax=scatter, rasterized=True,
-        )  # fmt: skip
-        scatter.set_ylabel(f"entropy, K = {k}")
-        for axis, (column, thresholds), across in zip(bars, lines.items(), "vh", strict=True):
-            sns.histplot(part, x=column, bins=20, color="grey", element="step", ax=axis)
-            axis.set_ylabel("questions")
-            for quartile in part[column].quantile([0.25, 0.5, 0.75]):
-                axis.axvline(quartile, color="C0", ls=":", lw=1.5)
-            for at in thresholds:
-                axis.axvline(at, color="black", ls="--", lw=1)
-                (scatter.axvline if across == "v" else scatter.axhline)(at, color="black", lw=1)
+    lines = {
+        "mean score": {"θ_low": gate.mean_low, "θ_high": gate.mean_high},
+        "entropy": {"τ": gate.entropy_threshold},
+    }
+    figure = Figure(figsize=(WIDTH, 6), layout="constrained")
+    axes = figure.subplots(3, len(groups), height_ratios=[3, 2, 2], squeeze=False)
+    for (scatter, *bars), (k, part) in zip(axes.T, groups, strict=True):
+        for path, colour in zip(BOTH, COLOURS, strict=False):
+            points = part[part["path"] == path]
+            scatter.scatter(points["mean score"], points["entropy"], s=3, linewidth=0,
+                            color=colour, rasterized=True)  # fmt: skip
+        scatter.set(title=f"K = {k}", xlabel="mean score", ylabel="entropy")
+        for axis, (column, thresholds) in zip(bars, lines.items(), strict=True):
+            shares = [part.loc[part["path"] == path, column] for path in BOTH]
+            axis.hist(shares, bins=20, stacked=True, color=COLOURS[:2], label=BOTH, linewidth=0)
+            axis.set(xlabel=column, ylabel="questions")
+            for name, at in thresholds.items():
+                axis.axvline(at, color=INK, ls="--", lw=1)
+                axis.annotate(name, (at, 1), (0, 1), xycoords=axis.get_xaxis_transform(),
+                              textcoords="offset points", ha="center", fontsize=8)  # fmt: skip
+                across = column == "mean score"
+                (scatter.axvline if across else scatter.axhline)(at, color=INK, ls="--", lw=1)
         for axis in (scatter, *bars):
             axis.locator_params(nbins=5)
-    figure.suptitle(f"{title}: dashed θ_low, θ_high and τ = 0.2; dotted quartiles")
+    share_legend(figure)
     return figure
 
 
 def signals_figures(entries: Sequence[Spec], folder: Path) -> list[Path]:
-    """Figures 6 to 9 of the lists that name one: dashed the thresholds, dotted the quartiles."""
+    """Figures 6 to 9 of the lists that name one: dashed the thresholds."""
     written = []
     for entry in (entry for entry in entries if entry.get("figure")):
         parts = []
@@ -248,6 +253,6 @@ def signals_figures(entries: Sequence[Spec], folder: Path) -> list[Path]:
             path = np.where(found.pop("familiar"), *BOTH)
             parts.append(found.assign(path=path, k=one.place.k))
         data, name = pd.concat(parts, ignore_index=True), f"signals_{entry['figure']}"
-        draw = partial(_draw_signals, data, one.title, one.gate)
+        draw = partial(_draw_signals, data, one.gate)
         written += figures.save(draw, data, folder, name)
     return written

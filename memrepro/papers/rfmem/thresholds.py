@@ -4,10 +4,12 @@ The paper does not print τ. What is chosen after looking at the printed numbers
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from memrepro.audit.tables import reference
 from memrepro.audit.verdicts import NOT_REPRODUCED, judge
@@ -26,7 +28,8 @@ from memrepro.papers.rfmem.grid import (
     routings,
 )
 from memrepro.papers.rfmem.traces import records_of
-from memrepro.report.panels import save_panels
+from memrepro.report import figures
+from memrepro.report.panels import draw_lines
 from memrepro.report.runs import Runs
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, number
@@ -108,7 +111,7 @@ def sweep_figures(grids: Sequence[Grid], folder: Path) -> list[Path]:
     ]
     printed = printed_rows("table2")
     lines = {
-        k: {f"printed {path}": float(printed[f"mpnet {path}"][f"R@{k} Overall"])
+        f"K = {k}": {f"printed {path}": float(printed[f"mpnet {path}"][f"R@{k} Overall"])
             for path in ("Famili.", "Recol.", "RF-Mem")}
         for k in CUTOFFS
     }  # fmt: skip
@@ -118,9 +121,13 @@ def sweep_figures(grids: Sequence[Grid], folder: Path) -> list[Path]:
         ("alpha_sweep", "α", alphas),
     ):
         data = pd.DataFrame(rows, columns=["k", "curve", x, "overall recall"])
-        written += save_panels(data, folder, name, x=x, y="overall recall", hue="curve", col="k",
-                               levels=lines, drawstyle="default")  # fmt: skip
+        written += figures.save(partial(_draw_sweep, data, x, lines), data, folder, name)
     return written
+
+
+def _draw_sweep(data: pd.DataFrame, x: str, lines: Mapping[str, Mapping[str, float]]) -> Figure:
+    shown = data.assign(k="K = " + data["k"].astype(str))
+    return draw_lines(shown, x, "overall recall", "curve", "k", levels=lines)
 
 
 def routing_table(grids: Sequence[Grid]) -> pd.DataFrame:
@@ -258,10 +265,12 @@ def routing_figure(grids: Sequence[Grid], folder: Path) -> list[Path]:
     table = routing_table(grids)
     data = table[table["bounds"] == next(iter(GATES))].copy()
     data["share recollected"] = data["recollected"] / data["asked"]
+    return figures.save(lambda: _draw_routing(data), data, folder, "routing_by_threshold")
+
+
+def _draw_routing(data: pd.DataFrame) -> Figure:
     # A threshold that gives the routing; from the greatest entropy on nothing changes.
     shown = data.assign(τ=data["high"].where(np.isfinite(data["high"]), 1.02 * data["low"]))
     shown = shown.melt(["k", "encoder", "τ"], ["share recollected", "recall"], "what")
-    return save_panels(
-        data, folder, "routing_by_threshold", shown, x="τ", y="value", hue="encoder", col="k",
-        row="what", drawstyle="steps-pre",
-    )  # fmt: skip
+    shown["panel"] = shown["what"] + ", K = " + shown["k"].astype(str)
+    return draw_lines(shown, "τ", "value", "encoder", "panel", height=1.4, drawstyle="steps-pre")

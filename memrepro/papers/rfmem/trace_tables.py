@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 
 from memrepro.papers.rfmem.cells import ranking_of, row_cells, share
 from memrepro.papers.rfmem.traces import Recorded, Records, records_of
-from memrepro.report.panels import save_panels
+from memrepro.report import figures
+from memrepro.report.panels import draw_grid
 from memrepro.report.runs import Runs
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, number
@@ -218,6 +220,14 @@ def rounds_figure(records: Records, folder: Path) -> list[Path]:
     if not parts:
         return []
     data = pd.concat(parts, ignore_index=True)
-    shown = data.melt(["experiment", "variant", "round"], ["returned", "gold", "drift"], "what")
-    return save_panels(data, folder, "trace_rounds_figure", shown, x="round", y="value",
-                      hue="what", style="variant", col="experiment", col_wrap=4)  # fmt: skip
+    return figures.save(lambda: _draw_rounds(data), data, folder, "trace_rounds_figure")
+
+
+def _draw_rounds(data: pd.DataFrame) -> Figure:
+    """A panel each for the docs returned, the relevant docs and the query's drift."""
+    names = {"returned": "docs returned, share", "gold": "relevant docs returned, share",
+             "drift": "drift of the query, 1 − cosine"}  # fmt: skip
+    shown = data.rename(columns=names).melt(["experiment", "variant", "round"], [*names.values()])
+    shown["row"] = shown["experiment"] + ", " + shown["variant"]
+    shown["round"] = "round " + shown["round"].astype(str)
+    return draw_grid(shown, "row", "round", "value", "variable", title="in hundredths, by round")

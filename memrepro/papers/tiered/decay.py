@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 
 from memrepro.audit.documents import printed_rows
 from memrepro.audit.tables import reference
 from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_IN_PAPER
 from memrepro.report import figures
+from memrepro.report.panels import INK, draw_lines
 from memrepro.report.tables import Cell
 from memrepro.retrieve.tiered.scoring import additive_recency, bucket_recency, half_life
 
@@ -138,29 +138,18 @@ def _curves() -> pd.DataFrame:
 
 
 def _draw_curves(data: pd.DataFrame) -> Figure:
-    figure = Figure(figsize=(10, 4.6), layout="constrained")
-    axis = figure.subplots()
-    formulas = list(dict.fromkeys(data["formula"]))
-    for formula, colour in zip(formulas, sns.color_palette("colorblind"), strict=False):
-        part = data[data["formula"] == formula]
-        steps = formula == "time buckets"
-        axis.plot(
-            part["hours"], part["weight"], color=colour, label=formula,
-            linestyle="--" if steps else "-", drawstyle="steps-pre" if steps else "default",
-        )  # fmt: skip
-        if not steps:
-            x = float(part["half-life"].iloc[0])
-            axis.plot([x], [0.5], "o", color=colour)
-            axis.annotate(
-                span(x), (x, 0.5), textcoords="offset points", xytext=(-6, -13), ha="right",
-                fontsize=9, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-            )  # fmt: skip
-    axis.axvline(_WINDOW, color="0.5", linestyle=":", label="WARM's 7 days")
+    across = "hours since the last access"
+    shown = data.rename(columns={"hours": across, "weight": "recency"})
+    for formula, hours in data[["formula", "half-life"]].drop_duplicates().dropna().to_numpy():
+        true = formula.replace(", printed", f": {span(hours).split(' = ')[-1]}, printed")
+        shown["formula"] = shown["formula"].replace(formula, true)
+    figure = draw_lines(shown, across, "recency", "formula", height=3,
+                        marked={"WARM's 7 days": _WINDOW})  # fmt: skip
+    axis, half = figure.axes[0], data["half-life"].dropna().unique()
+    axis.plot(half, np.full(len(half), 0.5), "o", color=INK, markersize=4)
     axis.axhline(0.5, color="0.8", linewidth=1)
     axis.set_xscale("symlog", linthresh=1)
-    axis.set(xlim=(0, 1500), ylim=(0, 1.05), xlabel="hours since the last access", ylabel="recency")
-    axis.set_title("Recency as printed, true half-lives marked")
-    axis.legend(fontsize=9, loc="lower left")
+    axis.set_xticks(ticks := (0, 1, 10, 100, 1000), map(str, ticks))
     return figure
 
 
