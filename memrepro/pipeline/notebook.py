@@ -188,11 +188,12 @@ _PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width">
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
 table {{ border-collapse: collapse; font-size: 0.82rem; display: block; overflow-x: auto }}
 th, td {{ border: 1px solid #ccc; padding: 0.2rem 0.5rem; text-align: left }}
 th {{ background: #f4f4f4 }}
-pre {{ font-size: 0.75rem; background: #f8f8f8; padding: 0.5rem; overflow-x: auto }}
+pre {{ font-size: 0.75rem; padding: 0.5rem; overflow-x: auto }}
+.highlight pre {{ background: #f4f6f9; border-left: 3px solid #b8c4d6 }}
 img {{ max-width: 100% }}
 a.anchor-link {{ visibility: hidden }}
 </style></head><body>
@@ -202,15 +203,15 @@ a.anchor-link {{ visibility: hidden }}
 
 
 def to_page(executed: Path, page: Path) -> Path:
-    """Render an executed notebook as one HTML file, without its code; it loads and runs nothing."""
+    """Render an executed notebook as one HTML file; it loads and runs nothing."""
     from nbconvert import HTMLExporter  # half a second, and few stages have a page
     from nbconvert.preprocessors.sanitize import SanitizeHTML
 
     allowed = {"tags": [*_TAGS], "attributes": _ATTRIBUTES, "styles": ["text-align"]}
     sanitizer = SanitizeHTML(**allowed)
     exporter = HTMLExporter(
-        template_name="basic", exclude_input=True, exclude_input_prompt=True,
-        exclude_output_prompt=True, embed_images=True, sanitize_html=True,
+        template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True,
+        embed_images=True, sanitize_html=True,
     )  # fmt: skip
     exporter.register_filter(
         "clean_html", lambda html: sanitizer.sanitize_html_tags(_STYLE.sub("", html))
