@@ -188,7 +188,8 @@ _PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width">
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto }}
+body {{ padding: 0 1rem }}
 table {{ border-collapse: collapse; font-size: 0.82rem; display: block; overflow-x: auto }}
 th, td {{ border: 1px solid #ccc; padding: 0.2rem 0.5rem; text-align: left }}
 th {{ background: #f4f4f4 }}
