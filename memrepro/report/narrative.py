@@ -22,13 +22,12 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
 import yaml
-from IPython.display import Image, Markdown, display
+from IPython.display import Markdown
 
 from memrepro import __version__
 from memrepro.audit.claims import claims_in_words, read_claims
@@ -317,15 +316,6 @@ def found(paper: str, profile: str) -> Markdown:
     return _markdown("## What was found\n\n" + _listed(sentences))
 
 
-def shown(paper: str, profile: str) -> None:
-    """Show the tables and figures behind what was found, each followed by what it shows."""
-    for one in read_narrative(paper, profile).shown:
-        where = Path("results") / profile / paper / f"{one.name}.csv"
-        display(  # type: ignore[no-untyped-call]
-            _picture(paper, profile, one), _markdown(f"{one.says} (`{where.as_posix()}`)")
-        )
-
-
 def closing(paper: str, profile: str) -> Markdown:
     """Where this project differs and why, what may be cited and what may not."""
     told = read_narrative(paper, profile)
@@ -383,14 +373,6 @@ def _named(paper: str, one: Shown, names: Sequence[str], axis: pd.Index) -> list
     if missing := [name for name in names if _minus(name) not in known]:
         raise MemreproError(f"the table {one.name!r} of {paper} has no {missing[0]!r}")
     return [known[_minus(name)] for name in names] or list(axis)
-
-
-def _picture(paper: str, profile: str, one: Shown) -> Image | Markdown:
-    picture = paths.results(profile) / paper / f"{one.name}.png"
-    if picture.is_file():
-        return Image(filename=picture)  # type: ignore[no-untyped-call]
-    text = shown_table(paper, profile, one).to_markdown(disable_numparse=True)
-    return _markdown(text)
 
 
 def _listed(sentences: Iterable[str]) -> str:

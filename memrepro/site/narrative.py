@@ -11,7 +11,7 @@ from memrepro.files.atomic import read_json
 
 _render = mistune.create_markdown(escape=True, plugins=["table"])
 _NOT_SHOWN = ("Provenance", "Everything else")  # a page has a footer and lists of its own
-# The sentence on a table or figure ends with its file (`report.narrative.shown`).
+# The sentence on a table or figure of an earlier notebook ends with its file.
 _SENTENCE = re.compile(r"(.*) \(`results/[^/`]+/[^/`]+/([^/`]+)\.csv`\)", re.DOTALL)
 
 
