@@ -76,13 +76,11 @@ def _unfolded(counts: pd.DataFrame) -> pd.DataFrame:
     each = each.rename(columns={"type": "kind"}).assign(
         query_id=[f"q{n}" for n in range(len(each))], abstention=each["abstention"] == "True"
     )
-    rows = [
-        each.loc[each["reader"] == reader].assign(
-            shown=shown, right=lambda of, place=place: of["right"].str[place] == "1"
-        )
-        for reader, conditions in CONDITIONS.items()
-        for place, shown in enumerate(conditions)
-    ]
+    rows = []
+    for reader, conditions in CONDITIONS.items():
+        own = each.loc[each["reader"] == reader]
+        for place, shown in enumerate(conditions):
+            rows.append(own.assign(shown=shown, right=own["right"].str[place] == "1"))
     columns = ["reader", "shown", "abstention", "right"]
     return pd.concat(rows).set_index(["query_id", "kind"])[columns]
 

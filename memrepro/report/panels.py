@@ -110,7 +110,7 @@ def draw_lines(
         if "y" in log:
             axis.set_yscale("log")
         if "x" in log:
-            space_by_ratio(axis, np.unique(data[x]))
+            space_by_ratio(axis, np.unique(data[x]).tolist())
         axis.margins(x=0.02)
         for label, place in (marked or {}).items():
             axis.axvline(place, color=GREY, linestyle=":", linewidth=1.2, zorder=1)

@@ -106,7 +106,6 @@ class Arena:
         self._at_docs, self.tokens = budgets, int(entry["tokens"])
         self.main = f"{_METRIC}@{k}"
         self.in_tokens = f"{_METRIC} in {self.tokens} tokens"
-        self.budgets = [*budgets, self.in_tokens]
         self._tables: dict[str, pd.DataFrame] = {}
         # Several figures are taken from one ranking after the other, and many have one source.
         self.ranking = lru_cache(maxsize=2)(self._ranking)
@@ -134,6 +133,16 @@ class Arena:
     def _lengths(self) -> pd.DataFrame:
         where = self._plan.dataset(self.dataset).profile
         return read_table(paths.lengths(where, self.dataset)).astype({"tokens": "int64"})
+
+    @cached_property
+    def counts_tokens(self) -> bool:
+        """Whether the docs of the level are few enough that their tokens were counted."""
+        return bool((self._lengths["level"] == self.level).any())
+
+    @cached_property
+    def budgets(self) -> list[str]:
+        """The names of the budgets: in docs, then in tokens where they are counted."""
+        return [*self._at_docs, *([self.in_tokens] if self.counts_tokens else [])]
 
     @cached_property
     def _tokens_of(self) -> tuple[dict[str, int], dict[str, int], pd.Series]:
@@ -217,6 +226,8 @@ class Arena:
             name: evaluate(ranks, self.judged, [metric], [k]).by[metric, k]
             for name, (metric, k) in self._at_docs.items()
         }
+        if not self.counts_tokens:
+            return found
         given = within_tokens(run, run["tokens"].to_numpy(), self.tokens)
         deep = int(run["rank"].max()) if len(run) else 1  # a floor may leave nothing at all
         by = evaluate(ranks_of(given), self.judged, [_METRIC], [deep]).by

@@ -82,7 +82,7 @@ def _forest(study: Study, folder: Path) -> list[Path]:
 def _draw_forest(data: pd.DataFrame) -> Figure:
     """A panel a data set, a colour an encoder."""
     shown = data.assign(
-        encoder=data["panel"].str.extract(_ENCODER),
+        encoder=data["panel"].str.extract(_ENCODER, expand=False),
         panel=data["panel"].str.replace(", " + _ENCODER, "", regex=True),
     )
     # The sample, which is generated, is in the data.

@@ -82,6 +82,8 @@ def budget_cells(study: Study) -> Iterator[Cell]:
                 note = ""
                 if HYBRID in one.against:
                     yield _against(one, f"{name}, less {HYBRID}", HYBRID, budget)
+            if not arena.counts_tokens:
+                continue
             short = str(one.short)
             files = arena.files(one.candidates[:1])
             yield _cell(one, "lists shorter than T tokens", short, files)._replace(

@@ -138,6 +138,8 @@ def given(runs: Runs, study: Spec) -> dict[str, Given]:
             continue
         ranking = runs.ranking(run, setting)
         level = lengths[lengths["level"] == runs.planned[run].granularity]
+        if level.empty:  # of so many docs or characters that their tokens were not counted
+            continue
         tokens = level.set_index(["memory_id", "doc_id"])["tokens"]
         ranking = ranking.assign(memory_id=ranking["query_id"].map(memories))
         values, docs = {}, {}

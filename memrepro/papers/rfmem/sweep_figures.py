@@ -73,7 +73,8 @@ def _draw_alpha_and_tau(data: pd.DataFrame) -> Figure:
             table.columns, table.index, table, cmap="RdBu", vmin=-limit, vmax=limit,
             shading="nearest", rasterized=True,
         )  # fmt: skip
-        row, column = np.unravel_index(np.argmax(np.round(table.to_numpy(), 9)), table.shape)
+        best = int(np.argmax(np.round(table.to_numpy(), 9)))
+        row, column = divmod(best, table.shape[1])
         axis.plot(table.columns[column], table.index[row], "k*", markersize=8)
         axis.set_title(f"{encoder}\nRecall@{k}: best {part['recall'].max():.4f}")
         axis.grid(visible=False)
