@@ -18,9 +18,9 @@ from memrepro.files import paths
 from memrepro.memory import control
 from memrepro.memory.actions import read_messages
 from memrepro.outside.export import export
-from memrepro.pipeline.notebook import to_page
 from memrepro.pipeline.printing import plain_output, print_json, print_table
 from memrepro.report.tables import Cell, write_cells
+from memrepro.site.notebook import to_page
 from memrepro.study.params import load_plan
 from tests.memory.store_made import START, opened
 from tests.site.browser import CHROMIUM, Browser

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 def _found():
     """The results that matter, in lines of 120."""
-    lines = headlines(["open"]).splitlines()
+    lines = headlines(["open"]).markdown.splitlines()
     return "\n".join(
         wrap(line, 120, subsequent_indent="  " * line.startswith("- "), break_on_hyphens=False)
         for line in lines

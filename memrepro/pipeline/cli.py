@@ -65,7 +65,8 @@ def _stage(arguments: argparse.Namespace) -> int:
 
 def _notebook(arguments: argparse.Namespace) -> int:
     from memrepro.files.atomic import root
-    from memrepro.pipeline.notebook import execute, to_page
+    from memrepro.pipeline.notebook import execute
+    from memrepro.site.notebook import to_page
 
     parameters: dict[str, Any] = {}
     for pair in arguments.parameters:

@@ -20,7 +20,7 @@ from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
 from memrepro.errors import MemreproError
-from memrepro.files.atomic import replacing, root, write_text
+from memrepro.files.atomic import replacing, root
 from memrepro.pipeline.unchanged import unchanged
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -168,56 +168,3 @@ def _without_addresses(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
         output["data"]["text/plain"] = _ADDRESS.sub("0x…", output["data"]["text/plain"])
     output.get("metadata", {}).clear()
     return output
-
-
-# Markdown may hold markup, and what it names may be a data set's: nothing runs, is loaded or leads
-# away by itself. What is of no tag here shows as its text.
-_TAGS = (
-    "a", "b", "blockquote", "br", "caption", "code", "dd", "del", "details", "div", "dl", "dt",
-    "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "li", "ol", "p", "pre", "s", "span",
-    "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
-)  # fmt: skip
-_ATTRIBUTES = {
-    "*": ["class", "id"], "a": ["href", "title"],
-    "td": ["align", "colspan", "rowspan", "style"], "th": ["align", "colspan", "rowspan", "style"],
-}  # fmt: skip
-_STYLE = re.compile(r"<style\b.*?</style\s*>", re.IGNORECASE | re.DOTALL)  # pandas has one a table
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; form-action 'none'"
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width">
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto }}
-body {{ padding: 0 1rem }}
-table {{ border-collapse: collapse; font-size: 0.82rem; display: block; overflow-x: auto }}
-th, td {{ border: 1px solid #ccc; padding: 0.2rem 0.5rem; text-align: left }}
-th {{ background: #f4f4f4 }}
-pre {{ font-size: 0.75rem; padding: 0.5rem; overflow-x: auto }}
-.highlight pre {{ background: #f4f6f9; border-left: 3px solid #b8c4d6 }}
-img {{ max-width: 100% }}
-a.anchor-link {{ visibility: hidden }}
-</style></head><body>
-{body}
-</body></html>
-"""
-
-
-def to_page(executed: Path, page: Path) -> Path:
-    """Render an executed notebook as one HTML file; it loads and runs nothing."""
-    from nbconvert import HTMLExporter  # half a second, and few stages have a page
-    from nbconvert.preprocessors.sanitize import SanitizeHTML
-
-    allowed = {"tags": [*_TAGS], "attributes": _ATTRIBUTES, "styles": ["text-align"]}
-    sanitizer = SanitizeHTML(**allowed)
-    exporter = HTMLExporter(
-        template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True,
-        embed_images=True, sanitize_html=True,
-    )  # fmt: skip
-    exporter.register_filter(
-        "clean_html", lambda html: sanitizer.sanitize_html_tags(_STYLE.sub("", html))
-    )
-    body, _ = exporter.from_notebook_node(normalise(nbformat.read(executed, as_version=4)))
-    body = re.sub(r' id="cell-id=[^"]*"', "", body)  # random, and nothing links to them
-    write_text(page, _PAGE.format(title=page.stem, policy=_POLICY, body=body))
-    return page

@@ -22,7 +22,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.resources import files
-from types import MappingProxyType
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -37,28 +37,13 @@ from memrepro.audit.tables import Table
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, root, sha256
-from memrepro.report.tables import Cell, by_place, cell_of, wide
+from memrepro.report.tables import Cell, by_place, cell_of
 from memrepro.study.params import load_plan
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 _PACKAGES = {"audit": "memrepro.audit"}  # the one report that is of no document
-MOST_ROWS = 40  # of a table in a report: what is longer is a file to open
 NOT_SO = "(Not so on these values.)"  # behind a sentence whose conditions do not hold
-
-
-class Shown(NamedTuple):
-    """A table or figure of a report by its files' name, and the sentence on what it shows.
-
-    The report prints `rows` and `columns` of a table, and of tables and lists the lines that have
-    the texts of `where` in these fields, or with '!=' before a text have not; all if it is empty.
-    """
-
-    name: str
-    says: str
-    rows: Sequence[str] = ()
-    columns: Sequence[str] = ()
-    where: Mapping[str, str] = MappingProxyType({})
 
 
 class Narrative(NamedTuple):
@@ -71,7 +56,6 @@ class Narrative(NamedTuple):
     question: str
     method: str
     found: list[str]
-    shown: list[Shown]
     differs: list[str]
     cite: list[str]
     not_cite: list[str]
@@ -247,8 +231,27 @@ def documents() -> list[str]:
     return sorted((n for n, e in entries.items() if e), key=lambda n: entries[n]["order"])
 
 
-def headlines(profiles: Sequence[str]) -> str:
-    """The results that matter and what became of the printed numbers, as Markdown.
+class Headlines(NamedTuple):
+    """The results that matter: sentences that begin with a verdict in bold, and what shows them.
+
+    Attributes:
+        sentences: as Markdown.
+        counts: what became of the printed numbers.
+        figure: the svg of the figure beside them; None where it is not there.
+    """
+
+    sentences: list[str]
+    counts: str
+    figure: Path | None
+
+    @property
+    def markdown(self) -> str:
+        """The sentences as a list, and the counts."""
+        return f"{_listed(self.sentences)}\n\n{self.counts}"
+
+
+def headlines(profiles: Sequence[str]) -> Headlines | None:
+    """The results that matter and what became of the printed numbers; None where none are told.
 
     Args:
         profiles: the first of them that has headlines and results of them counts.
@@ -256,11 +259,15 @@ def headlines(profiles: Sequence[str]) -> str:
     for profile in profiles:
         for paper in documents():
             told = read_entries(paper).get("profiles", {}).get(profile, {})
-            if "headlines" in told and (paths.results(profile) / paper).is_dir():
+            folder = paths.results(profile) / paper
+            if "headlines" in told and folder.is_dir():
                 values = Values(profile, paper)
-                listed = _listed(map(values.fill, told["headlines"]))
-                return f"{listed}\n\n{values.fill(told['counts'])}"
-    return ""
+                sentences = [values.fill(text) for text in told["headlines"]]
+                figure = folder / f"{told['figure']}.svg"
+                return Headlines(
+                    sentences, values.fill(told["counts"]), figure if figure.is_file() else None
+                )
+    return None
 
 
 def read_narrative(paper: str, profile: str) -> Narrative:
@@ -278,12 +285,8 @@ def read_narrative(paper: str, profile: str) -> Narrative:
     def sentences(name: str) -> list[str]:
         return [values.sentence(one) for one in (*entries.get(name, ()), *here.get(name, ()))]
 
-    pictures = [
-        Shown(**{k: v for k, v in entry.items() if k != "holds"} | {"says": values.sentence(entry)})
-        for entry in here.get("shown", ())
-    ]
     return Narrative(
-        entries["question"], entries["method"], sentences("found"), pictures,
+        entries["question"], entries["method"], sentences("found"),
         sentences("differs"), sentences("cite"), sentences("not_cite"),
         not_made(entries.get("figures", {})),
     )  # fmt: skip
@@ -340,39 +343,6 @@ def provenance(paper: str, profile: str) -> None:
     listed = "".join(f"{path.name} {sha256(path)}\n" for path in tables)
     digest = hashlib.sha256(listed.encode()).hexdigest()[:16]
     print(f"wrote  {digest}  results/{profile}/{paper}/*.csv ({len(tables)} files)")
-
-
-def shown_table(paper: str, profile: str, one: Shown) -> pd.DataFrame:
-    """The part of a table that a report prints, wide.
-
-    Raises:
-        MemreproError: if a row or column is not in it, or too many rows are left.
-    """
-    frame = read_table(paths.results(profile) / paper / f"{one.name}.csv").astype(str)
-    for field, text in one.where.items():
-        frame = frame[_matches(frame[field], text.removeprefix("!=")) != text.startswith("!=")]
-    if {"document", "outcome", "n"} <= set(frame.columns):
-        table = frame.pivot(index="document", columns="outcome", values="n").fillna("0")
-        table = table.loc[frame["document"].unique(), frame["outcome"].unique()]
-    elif "reproduced" in frame:
-        table = wide(frame)
-    else:  # a list: its lines are numbered
-        table = frame.set_axis(range(1, len(frame) + 1))
-    rows = _named(paper, one, one.rows, table.index)
-    table = table.loc[rows, _named(paper, one, one.columns, table.columns)]
-    if len(table) > MOST_ROWS:
-        raise MemreproError(
-            f"the table {one.name!r} of {paper} has {len(table)} rows, and a report prints at most "
-            f"{MOST_ROWS}: name its `rows`"
-        )
-    return table
-
-
-def _named(paper: str, one: Shown, names: Sequence[str], axis: pd.Index) -> list[str]:
-    known = {_minus(str(name)): name for name in axis}
-    if missing := [name for name in names if _minus(name) not in known]:
-        raise MemreproError(f"the table {one.name!r} of {paper} has no {missing[0]!r}")
-    return [known[_minus(name)] for name in names] or list(axis)
 
 
 def _listed(sentences: Iterable[str]) -> str:

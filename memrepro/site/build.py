@@ -1,29 +1,29 @@
 """The whole site: every page of the profiles that have results."""
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from memrepro import __version__
+from memrepro.audit.counts import counts_in_words
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import root
+from memrepro.files.atomic import read_table, root
 from memrepro.provenance import lineage
-from memrepro.provenance.environment import here
+from memrepro.provenance.environment import git, here
 from memrepro.provenance.places import is_evaluated, profiles_of, run_file
 from memrepro.report import narrative
-from memrepro.site import audit, documents, drawings, made, numbers, questions
+from memrepro.site import documents, drawings, numbers, questions
 from memrepro.site.groups import Groups
-from memrepro.site.items import folder, items
 from memrepro.site.leaderboard import COLUMNS, leaderboard
-from memrepro.site.marks import OUTCOMES
-from memrepro.site.narrative import html
 from memrepro.site.pages import Link, Site
 from memrepro.study.params import PROFILES, Plan, load_plan
+from memrepro.study.plan import AUDIT
 
 # In the order of the pages: what a reviewer looks for stands before the project's own benchmark.
 _PROFILES = {
@@ -61,8 +61,6 @@ def build(profiles: Sequence[str] = ()) -> Path:
 
 def _build(profiles: list[str], plan: Plan) -> Path:
     about = abouts()
-    datasets = frozenset(name.partition("-")[0] for name in plan.datasets)
-    facts = made.facts()
     target = root() / "build" / "site"
     # Written beside its place: a failed build leaves the last site, a new one holds no old page.
     part = target.with_name("site.part")
@@ -77,47 +75,76 @@ def _build(profiles: list[str], plan: Plan) -> Path:
     ]
     site.page("questions.html", "questions.html", "Questions", listed=listed, graphs=graphs)
     browsed = {place: address for one in listed for place, address in one.methods.items()}
-    written: dict[str, list[documents.Document]] = {}
     for profile in profiles:
         for paper in _papers(profile, plan, about):
 
-            def write(profile: str = profile, paper: str = paper) -> documents.Document:
+            def write(profile: str = profile, paper: str = paper) -> None:
                 _say(f"{paper} on {profile}")
-                title, found = about[paper]["title"], items(folder(profile, paper), datasets)
-                numbers.write(site, profile, paper, title, found.values(), browsed)
-                return documents.write(
-                    site, profile, paper, about[paper], sources(paper), datasets, facts
-                )
+                numbers.write(site, profile, paper, about[paper]["title"], browsed)
+                documents.write(site, profile, paper, about[paper])
 
-            inputs = [
-                *_of_profile(profile), folder(profile, paper), document_folder(paper),
-                paths.build(profile) / f"{paper}.html", paths.manifest(profile),
-                documents.ledger(profile),
-            ]  # fmt: skip
-            texts = (about[paper], browsed, lineage.recorded(folder(profile, paper)), here())
-            name = f"{profile}/{paper}"
-            written.setdefault(profile, []).append(groups.make(name, inputs, write, *texts))
+            folder = paths.results(profile) / paper
+            inputs = [*_of_profile(profile), folder, document_folder(paper)]
+            texts = (about[paper], browsed, lineage.recorded(folder), here())
+            groups.make(f"{profile}/{paper}", inputs, write, *texts)
     site.page(numbers.PAGE, "provenance.html", "Provenance")
     inputs = [path for profile in profiles for path in _of_profile(profile)]
-    groups.make("leaderboard", inputs, lambda: _write_leaderboard(site, profiles, plan))
-    audited = [folder(profile, audit.NAME) for profile in profiles]
-    groups.make("audit", audited, lambda: audit.write(site, profiles, datasets))
-    site.page(
-        "index.html",
-        "start.html",
-        "State",
-        opening=html(narrative.headlines(profiles)),
-        facts=[*facts, ("Profiles", ", ".join(profiles))],
-        marks=OUTCOMES.values(),
-        profiles=[
-            {"name": p, "about": _PROFILES[p], "documents": written.get(p, [])} for p in profiles
-        ],
+    groups.make(
+        "leaderboard", inputs, lambda: _write_leaderboard(site, profiles, plan, browsed), browsed
     )
+    _write_start(site, profiles, plan, about)
     groups.save()
     _say(f"{len(groups.made)} groups of pages made, the others stand as they were")
     shutil.rmtree(target, ignore_errors=True)
     part.rename(target)
     return target / "index.html"
+
+
+def _write_start(site: Site, profiles: list[str], plan: Plan, about: dict[str, Any]) -> None:
+    """The headlines with their figure, and each document with what became of its numbers."""
+    found = narrative.headlines(profiles)
+    figure = found.figure if found else None
+    sentences = found.sentences if found else []
+    verdicts = [one.removeprefix("**").split("**", 1) for one in sentences]
+    told = [
+        {
+            "name": profile,
+            "about": _PROFILES[profile],
+            "documents": [
+                {
+                    "path": documents.page_of(profile, paper),
+                    "counts": _counted(profile, paper),
+                    **about[paper],
+                }
+                for paper in _papers(profile, plan, about)
+            ],
+        }
+        for profile in profiles
+    ]
+    site.page(
+        "index.html", "start.html", "memrepro", profiles=told, made=_made(),
+        verdicts=verdicts,
+        counts=found.counts if found else "",
+        figure=site.keep("headlines.svg", figure.read_bytes()) if figure else "",
+    )  # fmt: skip
+
+
+def _counted(profile: str, paper: str) -> str:
+    """What became of the numbers that a document prints, in words; '' where none is counted."""
+    path = paths.results(profile) / AUDIT / "counts.csv"
+    counts = read_table(path) if path.is_file() else None
+    if counts is None or paper not in set(counts["document"]):
+        return ""
+    return counts_in_words(counts, paper)
+
+
+def _made() -> str:
+    """Commit, time, machine and version; the time is `SOURCE_DATE_EPOCH` where that is set."""
+    given, state = os.environ.get("SOURCE_DATE_EPOCH"), git()
+    now = datetime.fromtimestamp(int(given), UTC) if given else datetime.now(UTC)
+    commit = state["commit"] or "unknown: this folder is no git checkout"
+    edited = " with uncommitted edits" if state["commit"] and not state["clean"] else ""
+    return f"commit {commit}{edited}; {now:%d %B %Y, %H:%M UTC}; memrepro {__version__}"
 
 
 def _of_profile(profile: str) -> list[Path]:
@@ -152,44 +179,29 @@ def _drawings(groups: Groups, site: Site, profiles: list[str], plan: Plan) -> li
     return groups.make("drawings", inputs, lambda: drawings.write(site, profiles, plan), profiles)
 
 
-def abouts() -> dict[str, dict[str, str]]:
-    """What each document asks and how it answers, in the order of the pages."""
-    return {name: narrative.read_entries(name) for name in narrative.documents()}
-
-
-def sources(paper: str) -> dict[str, str]:
-    """Where each printed table of a document stands, by the table's name."""
-    path = document_folder(paper) / "printed.yaml"
-    if not path.is_file():
-        return {}
-    entries: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return {
-        name: str(entry["source"])
-        for name, entry in entries.items()
-        if isinstance(entry, dict) and "source" in entry
-    }
+def abouts() -> dict[str, dict[str, Any]]:
+    """What each document and the audit ask and how they answer, in the order of the pages."""
+    return {name: narrative.read_entries(name) for name in (*narrative.documents(), AUDIT)}
 
 
 def document_folder(paper: str) -> Path:
     """Where a document's own modules and printed numbers lie."""
-    return Path(str(files("memrepro"))) / "papers" / paper
+    package = Path(str(files("memrepro")))
+    return package / AUDIT if paper == AUDIT else package / "papers" / paper
 
 
-def _papers(profile: str, plan: Plan, about: dict[str, dict[str, str]]) -> list[str]:
-    """The documents that a profile reports on, in the order of the pages."""
-    planned = plan.papers(profile)
+def _papers(profile: str, plan: Plan, about: dict[str, Any]) -> list[str]:
+    """The reports of a profile, in the order of the pages."""
+    planned = plan.reports.get(profile, ())
     return [paper for paper in about if paper in planned]
 
 
-def _navigation(
-    profiles: list[str], plan: Plan, about: dict[str, dict[str, str]]
-) -> dict[str, list[Link]]:
+def _navigation(profiles: list[str], plan: Plan, about: dict[str, Any]) -> dict[str, list[Link]]:
     """The pages that every page links to."""
     general = [
-        Link("index.html", "State"),
+        Link("index.html", "memrepro"),
         Link("leaderboard.html", "Leaderboard"),
         Link("questions.html", "Questions"),
-        Link(audit.PAGE, "Audit"),
     ]
     groups = {"": general}
     for profile in profiles:
@@ -200,7 +212,9 @@ def _navigation(
     return groups
 
 
-def _write_leaderboard(site: Site, profiles: list[str], plan: Plan) -> None:
+def _write_leaderboard(
+    site: Site, profiles: list[str], plan: Plan, browsed: dict[tuple[str, str, str], str]
+) -> None:
     _say("leaderboard")
     entries = [entry for profile in profiles for entry in leaderboard(profile, plan)]
     site.page(
@@ -208,6 +222,7 @@ def _write_leaderboard(site: Site, profiles: list[str], plan: Plan) -> None:
         "leaderboard.html",
         "Leaderboard",
         entries=entries,
+        browsed=browsed,
         columns=[f"{metric}@{k}" for metric, k in COLUMNS],
         datasets=list(dict.fromkeys(e.dataset for e in entries)),
         levels=list(dict.fromkeys(e.level for e in entries)),

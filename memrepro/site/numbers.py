@@ -6,18 +6,16 @@ one has its most influential questions too; of the others, ten times as many, `m
 them, so that a site takes minutes.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from memrepro.provenance import environment, lineage, questions
 from memrepro.provenance.links import Link, link
 from memrepro.provenance.places import Place, variant
-from memrepro.provenance.tables import cells
+from memrepro.provenance.tables import cells, tables
 from memrepro.provenance.why import command, of_questions, run, stages_of
 from memrepro.report.tables import Cell
-from memrepro.site.documents import grid_anchor, page_of
-from memrepro.site.items import Item
-from memrepro.site.marks import mark
+from memrepro.site.documents import page_of, titled
 from memrepro.site.pages import Site
 
 PAGE = "provenance.html"
@@ -28,7 +26,6 @@ def write(
     profile: str,
     paper: str,
     document: str,
-    found: Collection[Item],
     browsed: Mapping[tuple[str, str, str], str],
 ) -> None:
     """Write the provenance of all computed numbers of a report's tables.
@@ -38,26 +35,19 @@ def write(
         profile: whose results.
         paper: the document's name.
         document: its title.
-        found: the report's items.
         browsed: experiment, setting and level → the address at which its questions are browsed.
     """
     shared = _Shared(profile, paper, browsed)
     folder = f"data/{profile}/provenance/{paper}"
-    for item in found:
-        if item.kind != "table":
-            continue
-        known = cells(profile, paper, item.name)
-        own = {
-            grid_anchor(item.frame, *key): shared.told(item.name, one, known)
-            for key, one in known.items()
-            if one.reproduced
-        }
-        table = {
-            "title": item.title, "document": document, "as_recorded": shared.table(item.name),
-            "back": f"{page_of(profile, paper)}#{item.name}", "name": f"{paper}:{item.name}",
+    for table in tables(profile, paper):
+        known = cells(profile, paper, table)
+        own = [shared.told(table, one, known) for one in known.values() if one.reproduced]
+        told = {
+            "title": titled(table), "document": document, "as_recorded": shared.table(table),
+            "back": page_of(profile, paper), "name": f"{paper}:{table}",
             "profile": profile, "cells": own,
         }  # fmt: skip
-        site.data(f"{folder}/{item.name}", table)
+        site.data(f"{folder}/{table}", told)
     site.data(folder, shared.listed())
 
 
@@ -72,7 +62,7 @@ class _Shared:
         self._browsed = browsed
         self._runs: dict[str, dict[str, Any]] = {}
         self._parts: dict[str, dict[str, Any]] = {
-            "stages": {}, "models": {}, "exclusions": {}, "marks": {}, "files": {},
+            "stages": {}, "models": {}, "exclusions": {}, "files": {},
         }  # fmt: skip
         self._behind: dict[tuple[Any, ...], list[str]] = {}
 
@@ -81,8 +71,6 @@ class _Shared:
         found = link(one)
         said: dict[str, Any] = {**one.as_dict(), "from": found.text}
         del said["sources"]
-        judged = mark(one.verdict)
-        self._parts["marks"][one.verdict] = [judged.shape, judged.word, judged.style]
         said["places"] = [self._place(place) for place in found.places]
         said["files"] = list(found.files)
         for path in found.files:

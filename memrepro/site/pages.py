@@ -10,19 +10,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import mistune
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from memrepro.files.atomic import write_text
 
-_ENVIRONMENT = Environment(
+ENVIRONMENT = Environment(
     loader=PackageLoader("memrepro.site"),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters["prose"] = Markup  # of `narrative`, which has escaped it
+_render = mistune.create_markdown(escape=True, plugins=["table"])
+ENVIRONMENT.filters["markdown"] = lambda text: Markup(_render(text))  # markup in it is escaped
 ASSETS = ("site.css", "site.js", "data.js", "questions.js", "provenance.js")
 
 
@@ -48,7 +50,7 @@ class Site:
         self.navigation = navigation
         self.written: list[str] = []
         for name in ASSETS:
-            self._write(name, files("memrepro.site").joinpath(name).read_text(encoding="utf-8"))
+            self.text(name, asset(name))
 
     def page(self, path: str, template: str, title: str, **values: Any) -> Path:
         """Write one page.
@@ -60,7 +62,7 @@ class Site:
             values: what the template asks for.
         """
         up = "../" * path.count("/")
-        text = _ENVIRONMENT.get_template(template).render(
+        text = ENVIRONMENT.get_template(template).render(
             title=title, here=path, up=up, navigation=self.navigation, **values
         )
         return self._write(path, text)
@@ -76,11 +78,11 @@ class Site:
         """Write a text file."""
         self._write(path, text)
 
-    def copy(self, source: Path, path: str) -> str:
+    def keep(self, path: str, content: bytes) -> str:
         """Put a file into the site; return its path there."""
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(source.read_bytes())
+        target.write_bytes(content)
         self.written.append(path)
         return path
 
@@ -88,6 +90,11 @@ class Site:
         write_text(self.root / path, text)
         self.written.append(path)
         return self.root / path
+
+
+def asset(name: str) -> str:
+    """The text of a style sheet or script of this room."""
+    return files("memrepro.site").joinpath(name).read_text(encoding="utf-8")
 
 
 def packed(value: Any) -> str:

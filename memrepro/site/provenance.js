@@ -52,17 +52,21 @@
     return groups;
   };
 
+  const listed = (table) => make("ul", {}, ...table.cells.map((one, at) => make("li", {},
+    make("a", { href: `#${place()}/${at}` }, `${one.row}, ${one.column}: ${one.reproduced}`))));
+  const head = (table) => {
+    document.getElementById("title").textContent = `${table.title}, ${table.document}`;
+    return make("p", { class: "profile" }, `Profile ${table.profile} · `, make("a", { href: table.back }, "back to the document"));
+  };
+
   const write = (table, shared, anchor) => {
     const { row, column, reproduced, verdict = "", places = [], files = [], stages = [], command, ...rest } = table.cells[anchor];
     const { most_influential: most, rival, ...simple } = rest;
-    const [shape, word, style] = shared.marks[verdict];
-    const here = make("span", {}, make("b", {}, reproduced), " ", make("span", { class: `mark ${style}` },
-      make("span", { class: "shape", "aria-hidden": "true" }, shape), ` ${word}`));
+    const here = make("span", {}, make("b", {}, reproduced), ` ${verdict}`);
     const name = `${table.name}:'${row}':'${column}'`;
     const encoders = [...new Set(places.map(({ run }) => shared.runs[run].encoder))].filter(Boolean);
-    document.getElementById("title").textContent = `${table.title}, ${table.document}`;
     page.replaceChildren(
-      make("p", { class: "profile" }, `Profile ${table.profile} · `, make("a", { href: table.back }, "back to the table")),
+      head(table),
       make("section", { class: "number", id: "shown" },
         make("h2", {}, `${row}, ${column}`),
         terms([["here", here], ...Object.entries(simple), ["files", files.map((one) => shared.files[one])]]),
@@ -79,24 +83,27 @@
         stages.length ? folded("Hashes (MD5 of dvc.lock)", hashesOf(shared, stages)) : null,
         encoders.length ? folded("Models (SHA-256)", encoders.map((one) => shared.models[one])) : null,
         folded("Environment", shared.environment)),
-      make("details", {}, make("summary", {}, `All ${Object.keys(table.cells).length} computed numbers of this table`),
-        make("ul", {}, ...Object.entries(table.cells).map(([at, one]) => make("li", {},
-          make("a", { href: `#${place()}/${at}` }, `${one.row}, ${one.column}: ${one.reproduced}`))))));
+      folded(`All ${table.cells.length} computed numbers of this table`, listed(table)));
     status.textContent = "";
   };
 
-  // The address is #profile/document/table/number.
+  // The address is #profile/document/table/number; without the number it lists them.
   const asked = () => decodeURIComponent(location.hash.slice(1)).split("/");
   const place = () => asked().slice(0, 3).join("/");
   const start = async () => {
     const [profile, paper, table, anchor] = asked();
     if (!table || [profile, paper, table].some((part) => !/^\w[\w.-]*$/.test(part))) {
-      status.textContent = "Choose a number in a table of a document: it is a link to this page.";
+      status.textContent = "Choose a table at the end of a document's page: it links to its numbers' provenance.";
       return;
     }
     status.textContent = "Loading…";
     const folder = `data/${profile}/provenance/${paper}`;
     const [shared, own] = await Promise.all([load(folder), load(`${folder}/${table}`)]);
+    if (anchor === undefined) {
+      page.replaceChildren(head(own), listed(own));
+      status.textContent = "Choose one of the computed numbers of this table.";
+      return;
+    }
     if (!own.cells[anchor]) throw new Error("This table has no such computed number.");
     write(own, shared, anchor);
   };

@@ -45,23 +45,32 @@ function sortBy(table, button) {
 }
 
 function filterRows(table, form, status) {
-  const wanted = [...form.querySelectorAll("select[name]")].filter((s) => s.value);
+  const asked = Object.fromEntries([...new FormData(form)].filter(([, value]) => value));
+  const { words = "", ...wanted } = asked;
+  const parts = words.toLowerCase().split(/\s+/);
   let shown = 0;
   for (const row of table.tBodies[0].rows) {
-    row.hidden = wanted.some((s) => row.dataset[s.name] !== s.value);
+    const text = row.textContent.toLowerCase();
+    row.hidden = Object.keys(wanted).some((name) => row.dataset[name] !== wanted[name]) ||
+      !parts.every((part) => text.includes(part));
     shown += !row.hidden;
   }
   status.textContent = `${shown} of ${table.tBodies[0].rows.length} lines`;
+  history.replaceState(null, "", `#${new URLSearchParams(asked)}`);
 }
 
 const board = document.getElementById("leaderboard");
 if (board) {
   const form = document.getElementById("filters");
   const status = document.getElementById("shown");
+  for (const [name, value] of new URLSearchParams(location.hash.slice(1))) {
+    if (form.elements[name]) form.elements[name].value = value;
+  }
   for (const button of board.querySelectorAll("th button")) {
     button.addEventListener("click", () => sortBy(board, button));
   }
-  form.addEventListener("change", () => filterRows(board, form, status));
+  form.addEventListener("input", () => filterRows(board, form, status));
+  form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(() => filterRows(board, form, status)));
   form.hidden = false;
   filterRows(board, form, status);

@@ -17,6 +17,7 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.pipeline import notebook
 from memrepro.pipeline.notebook import execute
+from memrepro.site.notebook import to_page
 from memrepro.study.params import load_plan
 from memrepro.study.result import recorded
 
@@ -25,11 +26,7 @@ NOTEBOOKS = {
     path.stem: nbformat.read(path, as_version=4) for path in (ROOT / "notebooks").glob("*.ipynb")
 }
 LINE = ("prepare", "embed", "retrieve", "evaluate", "verify")
-# Those that show a document's analysis; the others are to follow.
-DOCUMENTS = sorted(
-    name for name, source in NOTEBOOKS.items()
-    if name not in (*LINE, "explore") and "narrative.shown" not in json.dumps(source)
-)  # fmt: skip
+DOCUMENTS = sorted(set(NOTEBOOKS) - {*LINE, "explore"})  # those that show a document's analysis
 # What a notebook may import of the package beside its face: what shows a stage, and the documented
 # formulas of a document, which its notebook works out by hand beside them.
 OPEN_TO_NOTEBOOKS = {
@@ -317,7 +314,7 @@ def test_the_page_loads_nothing_and_escapes_texts(tmp_path):
     shown = nbformat.v4.new_output("execute_result", {"text/html": table, "text/plain": evil})
     cells = [nbformat.v4.new_code_cell("frame", outputs=[shown])]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "out.ipynb")
-    page = notebook.to_page(tmp_path / "out.ipynb", tmp_path / "page.html").read_text()
+    page = to_page(tmp_path / "out.ipynb", tmp_path / "page.html").read_text()
     assert evil not in page
     assert "&lt;script&gt;alert(1)" in page
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=[\"']https?:", page)

@@ -14,7 +14,7 @@ from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import root, write_table
 from memrepro.report import narrative
-from memrepro.report.narrative import Shown, Values
+from memrepro.report.narrative import Values
 from memrepro.report.tables import Cell, write_cells
 from memrepro.study.params import load_plan
 
@@ -156,25 +156,11 @@ def test_every_figure_of_a_document_is_made_or_has_a_reason(paper):
     assert all(str(n) in told for n, entry in figures.items() if "why" in entry)
 
 
-def test_a_table_is_shown_in_part_and_never_whole_when_it_is_long(toy):
-    part = narrative.shown_table("toy", "open", Shown("one", "", ("c", "a − b"), ("gain",)))
-    assert list(part.index) == ["c", "a less b"]
-    with pytest.raises(MemreproError, match="has no 'z'"):
-        narrative.shown_table("toy", "open", Shown("one", "", ("z",)))
-    write_table(paths.results("open") / "toy" / "long.csv", pd.DataFrame({"a": range(99)}))
-    with pytest.raises(MemreproError, match="99 rows, and a report prints at most 40"):
-        narrative.shown_table("toy", "open", Shown("long", ""))
-    few = narrative.shown_table("toy", "open", Shown("long", "", where={"a": "7"}))
-    assert few["a"].tolist() == ["7"]
-    others = narrative.shown_table("toy", "open", Shown("one", "", where={"row": "!=a…"}))
-    assert list(others.index) == ["c", "d", "e"]
-
-
 def entries_of(paper):
     """Every sentence of a narrative that its pages may say of values, with its conditions."""
     told = narrative.read_entries(paper)
     for part in [told, *told["profiles"].values()]:
-        for name in ("found", "headlines", "differs", "cite", "not_cite", "shown"):
+        for name in ("found", "headlines", "differs", "cite", "not_cite"):
             for one in part.get(name, ()):
                 yield {"says": one} if isinstance(one, str) else one
 
@@ -186,23 +172,6 @@ def sentences(paper):
     yield from (part.get("counts", "") for part in told["profiles"].values())
     yield told["question"]
     yield told["method"]
-
-
-# Words for an order or a shape. Where a sentence has one, values must show it.
-SHAPE = re.compile(
-    r"\b(best|worst|least|(?<!at )(?<!the )most|falls?(?! back)|rises?|grows?|below|beats?|better|"
-    r"worse|wins|loses?|gains on|plateau|middle|hardly|(finds?|found) (more|less)|lies between|"
-    r"down and up)\b"
-)
-FREE = re.compile(r"\{[^{}]*\}|`[^`]*`|\"[^\"]*\"")  # values, names of files, quotations
-
-
-@pytest.mark.parametrize("paper", documents())
-def test_a_caption_that_states_a_shape_or_an_order_has_conditions(paper):
-    for part in narrative.read_entries(paper)["profiles"].values():
-        for entry in part.get("shown", ()):
-            if SHAPE.search(FREE.sub("", entry["says"])):
-                assert entry.get("holds"), entry["says"]
 
 
 @pytest.mark.parametrize("paper", dict.fromkeys(paper for paper, _ in TOLD))
@@ -217,22 +186,14 @@ def test_no_number_is_typed(paper):
 @pytest.mark.parametrize(("paper", "profile"), TOLD)
 def test_a_report_says_what_was_found_in_a_page(paper, profile):
     told = narrative.read_narrative(paper, profile)  # each placeholder names a cell
-    said = [*told.found, *(one.says for one in told.shown)]
-    assert not [text for text in said if narrative.NOT_SO in text]  # each condition holds
-    assert not [text for text in said if set(re.findall(r"[\w.-]+", text)) & set(load_plan().runs)]
+    assert not [text for text in told.found if narrative.NOT_SO in text]  # each condition holds
+    assert not [
+        text for text in told.found if set(re.findall(r"[\w.-]+", text)) & set(load_plan().runs)
+    ]
     assert 5 <= len(told.found) <= 12
     assert told.cite
     assert told.not_cite
     assert told.differs
-    folder = paths.results(profile) / paper
-    pictures = [one for one in told.shown if (folder / f"{one.name}.png").is_file()]
-    tables = [one for one in told.shown if one not in pictures]
-    assert len(tables) <= 7
-    assert len(pictures) <= 6
-    assert all(one.says.endswith(".") for one in told.shown)
-    written = sum((folder / f"{one.name}.png").stat().st_size for one in pictures) * 4 // 3
-    written += sum(len(narrative.shown_table(paper, profile, one).to_markdown()) for one in tables)
-    assert written < 900_000  # an executed report is to stay below 1 MB
 
 
 @pytest.mark.parametrize("paper", dict.fromkeys(paper for paper, _ in TOLD))
@@ -243,7 +204,4 @@ def test_the_notebook_says_what_is_computed_of_its_own_report(paper):
     )
     assert calls[0] == ("opening", paper)
     assert calls[-1] == ("provenance", paper)
-    assert sorted(calls[1:-1]) in (
-        [(name, paper) for name in names]
-        for names in (["closing", "found"], ["closing", "found", "shown"])
-    )
+    assert sorted(calls[1:-1]) == [("closing", paper), ("found", paper)]

@@ -4,17 +4,19 @@ import json
 import re
 import shutil
 import zlib
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from memrepro.audit import coverage
 from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save
 from memrepro.files import paths
-from memrepro.files.atomic import root, write_json, write_table
+from memrepro.files.atomic import root, write_table
 from memrepro.provenance import places
 from memrepro.provenance.places import run_file
 from memrepro.report.figures import save as save_figure
@@ -30,7 +32,6 @@ HOSTILE = (
     "שלום, مرحبا \u202eabc\u202c",
     "🙂‍🔥 e\u0301 \u2028 \u2029 \\u003c ]]> --> {{ 7 * 7 }} ${x}",
 )
-OUTCOMES = ["reproduced by a run (exact)", "run and different", "not run", "not run"]
 RUNS = {"sample-bm25-user": 0, "sample-dense-user": 1, "sample-rfmem-gated": 2}
 QUESTIONS = 24
 
@@ -104,7 +105,7 @@ def _results():
 
 
 def _report():
-    """A table, a figure and a list, with a notebook that shows the first two."""
+    """A table, a figure and a list, and a notebook that was executed."""
     folder = paths.results("sample") / "findings"
     cells = [
         Cell(
@@ -133,9 +134,12 @@ def _report():
             Cell(run, HOSTILE[1], "recall_all@5", value, value, len(found), "exact", sources=source)
         )
     write_cells(cells, folder, "overview")
-    ledger = [("findings", name, "no reader <i>") for name in OUTCOMES]
-    columns = ["document", "outcome", "reason"]
-    write_table(folder.with_name("audit") / "numbers.csv", pd.DataFrame(ledger, columns=columns))
+    n = dict.fromkeys(coverage.OUTCOMES, 0) | {"not run": 4}
+    counts = pd.DataFrame([("findings", *one) for one in n.items()])
+    write_table(
+        folder.with_name("audit") / "counts.csv",
+        counts.set_axis(["document", "outcome", "n"], axis=1),
+    )
     data = pd.DataFrame({"name": HOSTILE[:2], "value": [0.25, 0.75]})
 
     def draw():
@@ -145,38 +149,28 @@ def _report():
 
     save_figure(draw, data, folder, "recall_by_type")
     write_table(folder / "listed.csv", pd.DataFrame({"query_id": ["q00"], "said": [HOSTILE[0]]}))
-    write_json(
-        folder / "report.ipynb",
-        {
-            "cells": [
-                {"cell_type": "markdown", "source": f"# The sample\n{HOSTILE[0]}"},
-                {"cell_type": "markdown", "source": "## What was found"},
-                {"cell_type": "code", "source": "", "outputs": says("- Found *this*.")},
-                {"cell_type": "markdown", "source": "## Over <all>\nOne *table*."},
-                {"cell_type": "code", "source": "", "outputs": says("| a |", of("overview"))},
-                {"cell_type": "code", "source": "", "outputs": says(of("recall_by_type"))},
-                {
-                    "cell_type": "code",
-                    "source": "done.footer()",
-                    "outputs": [{"output_type": "stream", "text": [f"read {HOSTILE[0]}\n"]}],
-                },
-            ]
-        },
-    )
-    write_json(
-        paths.manifest("sample"),
-        {f"findings/{name}": {"bytes": "0" * 64} for name in ("overview.csv", "gone.csv")},
-    )
+    nbformat.write(_executed(folder / "recall_by_type.png"), folder / "report.ipynb")
 
 
-def says(*texts):
-    """What a cell shows as Markdown."""
-    return [{"output_type": "display_data", "data": {"text/markdown": text}} for text in texts]
-
-
-def of(name):
-    """The sentence on a table or figure, as a report shows it."""
-    return f"It shows {HOSTILE[2]}. (`results/sample/findings/{name}.csv`)"
+def _executed(picture):
+    """A notebook that was run: markup, a wide table, a picture and what was printed."""
+    wide = pd.DataFrame({f"column {n}": HOSTILE for n in range(12)})
+    output, cell = nbformat.v4.new_output, nbformat.v4.new_code_cell
+    shown = [
+        output(
+            "display_data", {"text/markdown": f"## What was found\n\n{HOSTILE[1]}\n\n- *This*."}
+        ),
+        output("execute_result", {"text/html": wide._repr_html_(), "text/plain": "wide"}),
+        output("display_data", {"image/png": b64encode(picture.read_bytes()).decode()}),
+        output("stream", text=f"read {HOSTILE[0]} {'long ' * 99}\n"),
+    ]
+    parameters = cell("profile = 'sample'", metadata={"tags": ["parameters"]})
+    cells = [
+        nbformat.v4.new_markdown_cell(f"# The sample\nFirst. {HOSTILE[0]}"), parameters,
+        nbformat.v4.new_markdown_cell("## Over *all*\nOne *table*.\n\nRecall by `type`."),
+        cell("for text in HOSTILE:\n    print(text)", outputs=shown),
+    ]  # fmt: skip
+    return nbformat.v4.new_notebook(cells=cells)
 
 
 def keep_metrics(patch):
@@ -216,6 +210,7 @@ def site(project):
         patch.setenv("SOURCE_DATE_EPOCH", "0")
         forget()
         assert build.build() == project / "build" / "site" / "index.html"
+        forget()
     return project / "build" / "site"
 
 

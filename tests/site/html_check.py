@@ -40,6 +40,10 @@ class Page(HTMLParser):
                 if tag != "a":
                     self.loads.append(attributes[name])
 
+    def handle_startendtag(self, tag, attrs):
+        assert tag in VOID, f"<{tag}/> at {self.getpos()}"
+        self.handle_starttag(tag, attrs)
+
     def handle_endtag(self, tag):
         assert self.open, f"</{tag}> at {self.getpos()}"
         assert self.open.pop() == tag, f"</{tag}> at {self.getpos()}"

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memrepro.audit.documents import documents as documents_with_numbers
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.provenance.places import run_file
-from memrepro.site import build
+from memrepro.site import build, documents
 from memrepro.site.pages import ASSETS, packed
 from tests.site.conftest import HOSTILE, QUESTIONS, data_of, forget
 from tests.site.html_check import Page, contrast, palettes
@@ -42,7 +43,6 @@ def test_every_page_can_be_read_by_a_screen_reader(pages):
         assert page.all("a")[0]["href"] == "#main"
         assert page.all("main")[0]["id"] == "main"
         assert all(image.get("alt") for image in page.all("img"))
-        assert all(head.get("scope") in ("col", "row") for head in page.all("th")), name
         levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3", "h4")]
         steps = pairwise(levels)
         assert all(after <= before + 1 for before, after in steps), name
@@ -52,21 +52,23 @@ def test_every_page_can_be_read_by_a_screen_reader(pages):
                 assert box["aria-label"]
     board = pages["leaderboard.html"]
     assert len(board.all("caption")) == len(board.all("table"))
+    assert all(head.get("scope") in ("col", "row") for head in board.all("th"))
 
 
-def test_every_internal_link_resolves(site, pages):
+def test_every_link_resolves_or_leads_to_a_paper(site, pages):
+    papers = {paper.url for name in documents_with_numbers() if (paper := documents.paper_of(name))}
     for name, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
-            if parts.scheme == "data":
+            if parts.scheme == "data" or link in papers:
                 continue
             assert not parts.scheme, (name, link)
             assert not parts.netloc, (name, link)
             target = (site / name).parent / unquote(parts.path) if parts.path else site / name
             assert target.is_file(), (name, link)
             if target.name == "provenance.html" and "/" in parts.fragment:
-                *table, cell = unquote(parts.fragment).split("/")
-                assert cell in data_of(site, "data/{}/provenance/{}/{}".format(*table))["cells"]
+                place = unquote(parts.fragment).split("/")
+                assert data_of(site, "data/{}/provenance/{}/{}".format(*place))["cells"]
             elif parts.fragment and not parts.fragment.startswith("dataset="):
                 there = target.resolve().relative_to(site.resolve()).as_posix()
                 assert parts.fragment in pages[there].ids, (name, link)
@@ -87,59 +89,79 @@ def test_nothing_is_loaded_from_elsewhere(site, pages):
         assert 'href="http' not in path.read_text()
 
 
-def test_what_data_say_is_text(pages):
+def test_a_documents_page_is_its_notebook(site, pages):
     page = pages["sample/findings.html"]
-    for text in HOSTILE:
-        assert any(text in data for data in page.text), text
+    text = " ".join(page.text)
+    for said in HOSTILE:
+        assert any(said in data for data in page.text), said
     for name, one in pages.items():
         assert {s["src"].rsplit("/", 1)[-1] for s in one.all("script")} <= {
             "site.js", "data.js", "questions.js", "provenance.js",
         }, name  # fmt: skip
         assert not [a for _, a in one.elements if any(key.startswith("on") for key in a)]
     assert not [tag for tag, _ in page.elements if tag in ("u", "i")]
+    (title,) = (one for one in page.text if one == "The sample")  # not again in the body
+    assert text.index(title) < text.index("On this page") < text.index("First.")
+    assert [link for link in page.links if link.startswith("#")][1:] == [
+        "#Over-all", "#What-was-found", "#files",
+    ]  # fmt: skip
+    folded = [a for tag, a in page.elements if tag == "details" and a.get("class") == "code"]
+    assert len(folded) == 1  # the parameters are not shown
+    (picture,) = page.all("img")
+    assert picture["alt"] == "Recall by type."
+    figure = site / "sample" / picture["src"]
+    assert figure.read_bytes() == (paths_of(site) / "recall_by_type.png").read_bytes()
+    assert picture["src"] in [a["href"] for a in page.all("a")]  # the large one
+    files = {Path(link).name for link in page.links}
+    assert {
+        "overview.csv",
+        "overview.md",
+        "recall_by_type.svg",
+        "listed.csv",
+        "findings.ipynb",
+    } <= files
 
 
-def test_the_thread_of_the_notebook(pages):
-    page = pages["sample/findings.html"]
-    text = " ".join(page.text)
-    assert "Over <all>" in text
-    assert text.index("What was found") < text.index("How the numbers stand")
-    assert {"overview", "recall_by_type", "listed"} <= set(page.ids)
-    places = [page.ids.index(name) for name in ("overview", "recall_by_type", "listed")]
-    assert places == sorted(places)
-    assert "Further tables and figures" in text
-    assert "read <script>" in text  # the notebook's own footer
-    assert "not here" in text  # a file of the manifest that is gone
+def paths_of(site):
+    return site.parents[1] / "results" / "sample" / "findings"
 
 
-def test_the_card_and_the_page_count_printed_numbers_by_the_ledger(pages):
-    for name in ("index.html", "sample/findings.html"):
-        bars = [box["aria-label"] for box in pages[name].all("div") if box.get("class") == "bar"]
-        (bar,) = (label for label in bars if label)
-        told = "1 reproduced by a run (exact), 1 run and different, 2 not run"
-        assert bar.endswith(f": {told}")
-        assert "the 4 numbers that the document prints" in " ".join(pages[name].text)
+def test_a_page_names_its_paper_with_all_authors():
+    found = documents.paper_of("rfmem")
+    assert found.authors.startswith("Yingyi Zhang, Junyi Li, ")
+    assert found.authors.endswith(", Xiangyu Zhao")
+    assert found.authors.count(",") == 10
+    assert (found.venue, found.url) == (
+        "International Conference on Learning Representations, 2026",
+        "https://arxiv.org/abs/2603.09250",
+    )
+    assert "automated research system" in documents.paper_of("maxsim").note
+    assert documents.paper_of("findings") is None
 
 
-def test_a_computed_number_links_to_its_provenance(site, pages):
+def test_the_start_page_tells_what_became_of_printed_numbers(pages):
+    assert "Prints 4 numbers: 4 not run." in " ".join(pages["index.html"].text)
+
+
+def test_a_table_links_to_the_provenance_of_its_numbers(site, pages):
     links = pages["sample/findings.html"].links
-    assert "../provenance.html#sample/findings/overview/r0c0" in links
-    assert "../provenance.html#sample/findings/overview/r2c2" not in links  # not run
+    assert "../provenance.html#sample/findings/overview" in links
+    assert "../provenance.html#sample/findings/listed" not in links  # nothing is judged there
     table = data_of(site, "data/sample/provenance/findings/overview")
     shared = data_of(site, "data/sample/provenance/findings")
-    assert set(table["cells"]) == {"r0c0", "r1c1", "r3c3", "r4c4", "r5c5", "r6c5"}
-    assert table["cells"]["r0c0"]["from"] == "the table names no source for this cell"
-    assert table["cells"]["r1c1"]["files"] == ["evaluation/exclusions.csv"]
+    first, second, *_ = table["cells"]
+    assert len(table["cells"]) == 6  # one was not run
+    assert first["from"] == "the table names no source for this cell"
+    assert second["files"] == ["evaluation/exclusions.csv"]
     assert (
         shared["files"]["evaluation/exclusions.csv"]["path"]
         == "results/sample/evaluation/exclusions.csv"
     )
-    cell = table["cells"]["r5c5"]
+    cell = table["cells"][4]
     assert "computed again, is the number" in cell["from"]
     (place,) = cell["places"]
     assert place["questions"] == "questions.html#dataset=data/sample/sample&level=session&a=m0"
     assert shared["runs"][place["run"]]["dataset"] == "sample"
-    assert shared["marks"][cell["verdict"]][1] == "exact"
     assert cell["most_influential"]
     assert cell["rival"]["row"] == "sample-dense-user"
 
@@ -176,7 +198,7 @@ def test_pages_of_what_did_not_change_are_not_made_again(project, tmp_path, monk
     table = paths.results("sample") / "findings" / "overview.csv"
     table.write_text(table.read_text().replace("0.4000", "0.4321"))
     assert made_of()[:-1] == ["memrepro: findings on sample"]
-    assert "0.4321" in (last / "sample" / "findings.html").read_text()
+    assert "0.4321" in (last / "sample" / "files" / "findings" / "overview.csv").read_text()
     (last / "leaderboard.html").unlink()  # what is gone is made again
     assert made_of()[:-1] == ["memrepro: leaderboard"]
     run = run_file("sample-bm25-user")
