@@ -25,8 +25,8 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
     for name, entry in document.tables.items():
         with in_entry(path, f"table {name}", is_data=not has_code(entry)):
             for study in repeated(document, profile, entry):
-                cells = tables.cells(name, study)
-                written += write_cells(cells, folder, file_name(entry, name, study))
+                if cells := list(tables.cells(name, study)):  # else nothing of it was run
+                    written += write_cells(cells, folder, file_name(entry, name, study))
     for name, entry in document.figures.items():
         with in_entry(path, f"figure {name}"):
             for study in repeated(document, profile, entry):

@@ -313,8 +313,11 @@ def opening(paper: str, profile: str) -> Markdown:
 
 
 def found(paper: str, profile: str) -> Markdown:
-    """What was found, a sentence each."""
-    sentences = read_narrative(paper, profile).found
+    """What was found, a sentence each; the headlines first."""
+    told = read_entries(paper)["profiles"].get(profile, {})
+    values = Values(profile, paper)
+    sentences = [values.fill(text) for text in told.get("headlines", ())]
+    sentences += read_narrative(paper, profile).found
     sentences = sentences or [f"Nothing was found under `{profile}` yet."]
     return _markdown("## What was found\n\n" + _listed(sentences))
 
