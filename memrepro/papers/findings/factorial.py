@@ -195,7 +195,7 @@ def best_cells(best: Sequence[Best]) -> Iterator[Cell]:
 def draw(added: Sequence[Added], folder: Path) -> list[Path]:
     """What each idea adds to the hybrid, a panel an arena, with intervals."""
     rows = [
-        (one.after.arena.data, one.idea, *one.by[one.after.arena.main].interval)
+        (one.after.arena.name, one.idea, *one.by[one.after.arena.main].interval)
         for one in added
         if one.base == HYBRID
     ]
