@@ -1,0 +1,28 @@
+"""What each idea adds to each base, as committed: the formula, and what is not counted."""
+
+import pytest
+
+import memrepro as mr
+
+S, LOCOMO = "LongMemEval S rounds, all-MiniLM-L6-v2, bfloat16", "LoCoMo rounds, all-MiniLM-L6-v2"
+
+
+@pytest.fixture(scope="module")
+def cells():
+    return mr.table("findings", "factorial", tidy=True)
+
+
+def test_tokens_are_a_budget_only_where_they_are_counted(cells):
+    in_tokens = cells[cells["column"].str.contains("tokens")]["row"]
+    assert not in_tokens.str.contains("LongMemEval S").any()
+    assert in_tokens.str.contains(LOCOMO).any()
+
+
+def test_an_idea_with_one_setting_is_the_mean_difference_of_two_runs(cells):
+    """At the weight that all groups choose, for both the hybrid and the idea on it."""
+    found = [
+        mr.run(f"lme-s-minilm-{name}", setting="0.7").values("recall_all@10")
+        for name in ("round-hybrid", "with-graph-high")
+    ]
+    there = cells[(cells["row"] == f"graph; {S}") & (cells["column"] == "on hybrid")]
+    assert float(there["difference"].iloc[0]) == pytest.approx((found[1] - found[0]).mean())
