@@ -25,6 +25,7 @@ class Toy(Arena):
     """An arena whose values are drawn: settings y and z of the idea are better than all else."""
 
     groups = GROUPS
+    counts_tokens = True
     query_ids = tuple(map(str, range(60)))
     _GOOD = MappingProxyType({"1.0": 0.3, "0.0": 0.2, "0.5": 0.4, "x": 0.3, "y": 0.9, "z": 0.8})
 
