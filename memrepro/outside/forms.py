@@ -249,9 +249,11 @@ def number_of(value: Any) -> float:
 def _parquet(path: Path) -> _Numbered:
     if not path.is_file():
         raise MemreproError(f"{path} is no file: name a file that is there")
+    from pyarrow import ArrowException  # large, and of no use to who reads text alone
+
     try:
         table = pd.read_parquet(path)
-    except (OSError, ValueError, TypeError, KeyError, NotImplementedError) as error:
+    except (OSError, ValueError, TypeError, KeyError, ArrowException) as error:
         raise MemreproError(f"{path} is no parquet file: {error}") from error
     columns = [str(name) for name in table.columns]
     if missing := {"query_id", "doc_id"} - set(columns):

@@ -1,6 +1,6 @@
 """Figures of lines, intervals and grids: one column of panels, legible on a telephone.
 
-Each function takes the data that stand beside the figure, in the order in which they are read, and
+Each function takes the figure's data, in the order in which they are read, and
 returns the figure; what is special to one figure is added to its `axes`.
 """
 
@@ -41,7 +41,7 @@ def stacked(
     Args:
         heights: of the axes, in inches.
         around: what the title, the ticks and the names of one take.
-        above: what stands above all takes.
+        above: what the title above all takes.
         options: of `Figure.subplots`.
     """
     high = sum(heights) + around * len(heights) + above
