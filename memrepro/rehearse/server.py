@@ -220,10 +220,12 @@ class _Handler(BaseHTTPRequestHandler):
         fault = server.fault(body["messages"][-1]["content"])
         try:
             time.sleep(server.seconds)
-            self._send(self._said(body), fault)
+            said = self._said(body)
         finally:
+            # Before the answer leaves: who has it may ask again at once.
             with server.lock:
                 server.running -= 1
+        self._send(said, fault)
 
     def do_HEAD(self) -> None:
         self.do_GET()

@@ -17,6 +17,7 @@ from memrepro.papers.rfmem.cells import file_of, missing, printed_rows, ranking_
 from memrepro.papers.rfmem.claims import best_settings
 from memrepro.papers.rfmem.grid import BOTH, OPEN, Grid, grids_of
 from memrepro.papers.rfmem.learned_gate import HIDDEN, VALIDATED
+from memrepro.papers.rfmem.longmemeval import recalls_by_setting
 from memrepro.papers.rfmem.theory import lists_of
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources
@@ -27,7 +28,7 @@ from memrepro.study.params import load_plan
 _DATASET = "personamem-32k"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _WHY = {
-    "LongMemEval": "LongMemEval's files are not in the mirror",
+    "LongMemEval-M": "LongMemEval M's file is not in the mirror",
     "D.5": "about a reader's answers, of which none has been recorded",
 }
 
@@ -46,10 +47,10 @@ def within(shown: str, values: Sequence[float]) -> Verdict:
     return Verdict(NOT_REPRODUCED, f"outside of the printed range by {away:.{digits + 1}f}")
 
 
-def cells(_: Runs, table: Spec) -> Iterator[Cell]:
+def cells(runs: Runs, table: Spec) -> Iterator[Cell]:
     """The cells of `text_elsewhere` that can be judged or shown, and why the others cannot."""
     printed = {row: of["printed"] for row, of in printed_rows("text_elsewhere").items()}
-    found = {cell.row: cell for cell in _found(printed, table)}
+    found = {cell.row: cell for cell in _found(runs, printed, table)}
     for row, shown in printed.items():
         why = next((text for part, text in _WHY.items() if part in row), table["why"])
         yield found.get(row) or missing(row, "printed", "as printed", why, shown)
@@ -64,10 +65,11 @@ def _cell(
     return Cell(row, "printed", "as printed", shown, text, n, label, term, note, told)
 
 
-def _found(printed: dict[str, str], table: Spec) -> Iterator[Cell]:
+def _found(runs: Runs, printed: dict[str, str], table: Spec) -> Iterator[Cell]:
     yield from _personamem(printed)
     yield from _signals(printed, table)
     yield from _sweeps(printed)
+    yield from _fanouts(runs, printed)
     ks = load_plan().runs["rfmem-mpnet-recollection-by-k"].values
     validated = 100 * VALIDATED
     settings = {
@@ -147,6 +149,24 @@ def _sweeps(printed: dict[str, str]) -> Iterator[Cell]:
     sources = [ranking_of(grid.run("familiarity")) for grid in grids.values()]
     yield _cell(row, printed[row], text, verdict, len(grid.questions),
                 f"{row}: both encoders, K = 5 and 10", sources)  # fmt: skip
+
+
+def _fanouts(runs: Runs, printed: dict[str, str]) -> Iterator[Cell]:
+    """D.3's recalls on S by F, B = 4, under all-mpnet-base-v2."""
+    by_fanout = recalls_by_setting(runs, "lme-s-mpnet-rfmem-recollection-by-fanout")
+    if not by_fanout:
+        return
+    source, n = runs.file("lme-s-mpnet-rfmem-recollection-by-fanout"), by_fanout["1"].n
+    low = min(one.recall[50] for one in by_fanout.values())
+    for row, text in {
+        "D.3: Recall@5 at F = 1, LongMemEval-S (Figure 15)": f"{by_fanout['1'].recall[5]:.4f}",
+        "D.3: Recall@5 at F = 4, LongMemEval-S (Figure 15)": f"{by_fanout['4'].recall[5]:.4f}",
+        "D.3: Recall@10 at its peak, LongMemEval-S (Figure 15)":
+            f"{max(one.recall[10] for one in by_fanout.values()):.4f}",
+        "D.3: Recall@50, all settings, LongMemEval-S (Figure 15)": f"above {low:.4f}",
+    }.items():  # fmt: skip
+        note = f"{row}: B = 4, all-mpnet-base-v2 in bfloat16, the cleaned edition; multi-qa-MiniLM there"
+        yield _cell(row, printed[row], text, None, n, note, [source])
 
 
 def _swept(grid: Grid, parameter: str) -> list[Source]:

@@ -224,10 +224,13 @@ class ReleasedRFMem(Released, _Gated):
         entropy_form: 'mean' (released code) or 'sum' (Eq. 2).
         probe_floor: the floor of the list that the gate judges by (released code: 0 on PersonaMem,
             where the list that is returned has 0.3); None for `floor`.
+        probe_k: how many docs that list has (released code: 10 on LongMemEval, whose K is 50);
+            None for `k`.
     """
 
     entropy_form: str = "mean"
     probe_floor: float | None = None
+    probe_k: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse an unknown form of the entropy, or what `Settings` refuses."""
@@ -235,10 +238,12 @@ class ReleasedRFMem(Released, _Gated):
         self.gate()
 
     def probe(self, requests: Sequence[Request], found: Sequence[Ranking]) -> Sequence[Ranking]:
-        """What the gate judges by: familiarity's rankings, under the floor of the probe."""
-        if self.probe_floor in (None, self.floor):
+        """What the gate judges by: familiarity's rankings, of the probe's length and floor."""
+        k = self.k if self.probe_k is None else self.probe_k
+        floor = self.floor if self.probe_floor is None else self.probe_floor
+        if (k, floor) == (self.k, self.floor):
             return found
-        return Familiarity(self.k, self.probe_floor).search(requests)
+        return Familiarity(k, floor).search(requests)
 
     def gate(self) -> Gate:
         """What decides between the two paths."""

@@ -1,0 +1,66 @@
+"""Table 3's numbers of S: RF-Mem's released LongMemEval program on the edition after the cleaning.
+
+The program counts the questions of whose evidence the user says something (418 of the 499 that are
+used, 419 printed), takes their evidence sessions for gold, and cuts one list of 50 at 5, 10 and 50.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from memrepro.audit.verdicts import OTHER_EDITION
+from memrepro.core.memory import Parts
+from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
+from memrepro.papers.rfmem.cells import printed_rows
+from memrepro.report.runs import Runs
+from memrepro.report.sources import write_sources
+from memrepro.report.specs import Spec
+from memrepro.report.tables import Cell, number
+from memrepro.study.evaluation import read_gold
+from memrepro.study.params import load_plan
+
+_CUTOFFS = (5, 10, 50)
+
+
+class Recalls(NamedTuple):
+    """The share of n questions of which all evidence is found, by cut-off."""
+
+    recall: Mapping[int, float]
+    n: int
+
+
+def gold_of_program(dataset: str) -> Mapping[str, Parts]:
+    """The evidence sessions of each question that the released program counts."""
+    plan = load_plan()
+    protocols = plan.evaluation.protocols
+    gold = read_gold(plan.dataset(dataset).profile, dataset, protocols)
+    counted = gold.wanted("session", protocols["official"])
+    stated = gold.wanted("session", protocols["stated"])
+    return {query_id: parts for query_id, parts in stated.items() if query_id in counted}
+
+
+def recalls_by_setting(runs: Runs, run: str) -> dict[str, Recalls]:
+    """Setting → recalls of a run's rankings of sessions ('' where nothing varies); {} if not run."""
+    if run not in runs.planned:
+        return {}
+    judged = lay_out(gold_of_program(load_plan().runs[run].dataset))
+    found = {}
+    for setting in runs.settings(run):
+        ranking = runs.ranking(run, setting)
+        ranking["rank"] = ranking.groupby("query_id", sort=False).cumcount() + 1
+        by = evaluate(ranks_of(ranking), judged, ["recall_all"], _CUTOFFS).by
+        recall = {k: float(by["recall_all", k].mean()) for k in _CUTOFFS}
+        found[setting] = Recalls(recall, len(judged.query_ids))
+    return found
+
+
+def table3(runs: Runs, table: Spec) -> Iterator[Cell]:
+    """The rows of `runs`, row → run: recall_all of sessions, never judged."""
+    shown = printed_rows("table3")
+    for row, run in table["runs"].items():
+        for one in recalls_by_setting(runs, run).values():
+            for k in _CUTOFFS:
+                column = f"LongMemEval-S, Recall@{k}"
+                yield Cell(
+                    row, column, "recall_all", shown[row][column], number(one.recall[k]), one.n,
+                    OTHER_EDITION, note=table["note"], sources=write_sources([runs.file(run)]),
+                )  # fmt: skip

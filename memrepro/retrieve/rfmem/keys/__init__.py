@@ -1,0 +1,1 @@
+"""Keys of RF-Mem's LongMemEval program."""
