@@ -20,7 +20,7 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
     runs = Runs(document.profiles(profile), load_plan())
     tables, written = Tables(document, runs), []
     if document.is_packaged:
-        written += checks.build(document.name, folder)
+        written += checks.write_checks(document.name, folder)
     path = document.folder / "tables.yaml"
     for name, entry in document.tables.items():
         with in_entry(path, f"table {name}", is_data=not has_code(entry)):
@@ -39,8 +39,8 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
             document.folder / "claims.yaml", "claims", is_data=not has_code(document.claims)
         ):
             written += _claims(document, runs, study, folder)
-    if document.analysis is not None and hasattr(document.analysis, "build"):
-        written += document.analysis.build(profile, folder)
+    if document.analysis is not None and hasattr(document.analysis, "write_analysis"):
+        written += document.analysis.write_analysis(profile, folder)
     return written
 
 

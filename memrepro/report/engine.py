@@ -106,7 +106,7 @@ class Tables:
                 continue
             for name, spec in self._settings(label, row_spec):
                 shown = printed.get(spec.get("printed_row", name), {})
-                yield from self._row(name, spec, table, shown)
+                yield from self._row_cells(name, spec, table, shown)
 
     def _rows(
         self, table: Spec, printed: Mapping[str, Mapping[str, str]]
@@ -134,7 +134,9 @@ class Tables:
         if not settings and row.get("missing") != "omit":
             yield fill(str(row.get("called", label)), row), {**row, "columns": _NOT_SWEPT}
 
-    def _row(self, row: str, spec: Spec, table: Spec, printed: Mapping[str, str]) -> Iterator[Cell]:
+    def _row_cells(
+        self, row: str, spec: Spec, table: Spec, printed: Mapping[str, str]
+    ) -> Iterator[Cell]:
         columns = as_specs(spec.get("columns", dict.fromkeys(printed)), self.document.named)
         for label, column in columns:
             own = {**metric_of(label), **{k: v for k, v in spec.items() if k != "each"}, **column}

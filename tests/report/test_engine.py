@@ -115,7 +115,7 @@ FILES = {
         """The toy's own analysis."""
 
 
-        def build(profile, folder):
+        def write_analysis(profile, folder):
             path = folder / "more.csv"
             path.write_text(profile)
             return [path]
@@ -172,7 +172,7 @@ def tables(toy):
     out = toy.folder / "out"
     out.mkdir()
     with figures.data_only():
-        written = DocumentReport(toy).build("sample", out)
+        written = DocumentReport(toy).write_report("sample", out)
     assert all(path.is_file() for path in written)
     assert {path.parent for path in written} == {out}
     frames = {p.stem: read_table(p) for p in written if p.suffix == ".csv" and p.stem != "more"}
@@ -320,4 +320,4 @@ def test_a_mistake_in_a_documents_file_names_the_file_and_the_entry(toy, tmp_pat
             text = text.replace(right, wrong)
         (folder / file).write_text(textwrap.dedent(text))
     with pytest.raises(MemreproError, match=f"{name}.*{sentence}"), figures.data_only():
-        DocumentReport(Document(folder)).build("sample", tmp_path)
+        DocumentReport(Document(folder)).write_report("sample", tmp_path)

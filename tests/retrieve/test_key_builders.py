@@ -9,7 +9,9 @@ from memrepro.retrieve.tiered.keys.key_builder import TimedRequest
 
 def test_a_tiered_request_has_the_times_of_its_queries():
     memory = Memory(
-        "m", Memory.of("m", ("s", Round.of("r", user="Tea."))).sessions, ("2023-05-08",)
+        "m",
+        Memory.from_rounds("m", ("s", Round.from_texts("r", user="Tea."))).sessions,
+        ("2023-05-08",),
     )
     queries = [Query("q", "m", "What?", "2023-06-01T00:00", "kind")]
     requests = {}

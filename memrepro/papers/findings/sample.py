@@ -59,7 +59,7 @@ def _draw_recall(data: pd.DataFrame) -> Figure:
     return draw_grid(data, "experiment", "question type", "recall_all@5", title=title)
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_sample(profile: str, folder: Path) -> list[Path]:
     """Write the sample's tables and figure into a folder; return their paths."""
     metrics = Metrics(profile)
     # Rounds and sweeps over key schemes are in the other reports.
@@ -68,7 +68,7 @@ def build(profile: str, folder: Path) -> list[Path]:
     sessions = list(by_type(metrics, runs))
     shown = [(c.row, c.column, float(c.reproduced), c.n) for c in sessions]
     data = pd.DataFrame(shown, columns=["experiment", "question type", "recall_all@5", "n"])
-    rfmem, own = Document.of("rfmem"), Runs([profile], load_plan())
+    rfmem, own = Document.load("rfmem"), Runs([profile], load_plan())
     tables = Tables(rfmem, own)
     shared = {name: tables.cells(name, {}) for name in _OF_RFMEM}
     return [

@@ -29,7 +29,7 @@ from memrepro.report.sources import FileSource, write_sources
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell
 
-DOCUMENT = Document.of("rfmem")
+DOCUMENT = Document.load("rfmem")
 
 
 def _count(row: str, column: str, shown: str, value: float, source: FileSource) -> Cell:
@@ -157,7 +157,7 @@ def check(_: Runs, claim: Spec) -> Iterator[Cell]:
     yield from getattr(claims, claim["check"])(grids_of(OPEN), {**claim, "note": note})
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_analysis(profile: str, folder: Path) -> list[Path]:
     """Write the figures, and the learned gate seed by seed, into a folder; return their paths."""
     records, grids = records_of(profile), grids_of(OPEN)
     return [

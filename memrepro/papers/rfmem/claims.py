@@ -138,7 +138,7 @@ def of_path(every: Sequence[PathComparison], claim: Spec) -> Iterator[Cell]:
         ),
     }  # fmt: skip
     sources = [source for one in chosen for source in one.sources]
-    yield from _row(claim, label, min(one.n for one in found), texts, sources, answer)
+    yield from _claim_cells(claim, label, min(one.n for one in found), texts, sources, answer)
 
 
 def _settings(grid: Grid, claim: Spec) -> Doubles:
@@ -293,10 +293,10 @@ def _untested(
     sources += further
     swept = claim.get("parameter", claim.get("tried", ""))
     sources += [one for grid in grids for one in grid.swept("α" if swept == "RF-Mem" else swept)]
-    yield from _row(claim, label, n, texts, sources, words)
+    yield from _claim_cells(claim, label, n, texts, sources, words)
 
 
-def _row(
+def _claim_cells(
     claim: Spec, label: str, n: int, texts: Mapping[str, str], sources: Sequence[Source],
     words: str = "",
 ) -> Iterator[Cell]:  # fmt: skip

@@ -141,7 +141,7 @@ def test_the_two_contexts_side_by_side(personamem):
 
 def claims():
     """The claims on cost: (row, column) → cell."""
-    document = Document.of("rfmem")
+    document = Document.load("rfmem")
     on_cost = [claim for claim in document.claims["claims"] if "cases" in claim]
     document.claims = {**document.claims, "claims": on_cost}
     found = Claims(document, Runs(["open"], toy.plan()), {}).cells()
