@@ -49,7 +49,6 @@ from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
-from memrepro.report.profile import exclusion_cells
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.specs import (
@@ -83,9 +82,7 @@ class Tables:
         table = {**study, **self.document.tables[name]}
         table |= table.get("by profile", {}).get(self.runs.profile, {})
         what = table.get("what", "runs")
-        if what == "exclusions":
-            yield from exclusion_cells(self.runs.profile, fill("{dataset}", table))
-        elif what == "protocols":
+        if what == "protocols":
             yield from self._protocols(table)
         elif "computed" in table:
             computed = self.document.call(table["computed"])(self.runs, table)

@@ -18,7 +18,7 @@ from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
 from memrepro.report.sources import RunSource, read_sources
 from memrepro.report.specs import as_specs, fill, loops, spell
-from memrepro.study.evaluation import LEDGER_COLUMNS, PROTOCOL_COLUMNS
+from memrepro.study.evaluation import PROTOCOL_COLUMNS
 from memrepro.study.plan import DatasetEntry, Evaluation, Experiment, Plan
 from tests.measured import write_metrics
 
@@ -62,7 +62,6 @@ FILES = {
               R@5: {metric: recall_all}
               R@5 hard: {metric: recall_all, kind: hard}
               Accuracy: {metric: accuracy, k: null, run: null, why: needs a reader}
-          exclusions: {what: exclusions}
           protocols: {what: protocols, rows: [plain], columns: [recall_all@5]}
           here:
             per: study
@@ -153,8 +152,6 @@ def write_toy(tmp_path, monkeypatch):
     write_metrics(paths.metrics("sample"), rows)
     sums = [("toy-plain", "", "session", "stated", "recall_all", 5, N, 0.5)]
     write_table(paths.protocols("sample"), pd.DataFrame(sums, columns=PROTOCOL_COLUMNS))
-    ledger = [("toy", "session", "stated", "q99", "no evidence")]
-    write_table(paths.exclusions("sample"), pd.DataFrame(ledger, columns=LEDGER_COLUMNS))
     names = dict.fromkeys([run for run, _ in RIGHT])
     # The first 30 questions have a field, the first 10 of them the user's.
     gold = [(f"q{i:02}", "session", "user" if i < 10 else "assistant") for i in range(30)]
@@ -243,13 +240,11 @@ def test_rows_by_setting_and_columns_by_kind(tables):
     }  # fmt: skip
 
 
-def test_words_exclusions_and_protocols(tables):
+def test_words_and_protocols(tables):
     words = tables["printed_only"]["§1: ours wins", "printed"]
     assert (words["reported"], words["verdict"], words["note"]) == (
         "ours is better", NOT_COMPARABLE, "words",
     )  # fmt: skip
-    ((_, excluded),) = tables["exclusions"].items()
-    assert (excluded["reproduced"], excluded["sources"]) == ("1", "file exclusions.csv")
     ((row, _),) = tables["protocols"]
     assert row == f"plain; by session, stated, n = {N}"
 

@@ -7,13 +7,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.papers.rfmem import trace_tables
-from memrepro.papers.rfmem.traces import records_of
 from memrepro.report import figures
 from memrepro.report.document import Document
 from memrepro.report.engine import Tables
 from memrepro.report.panels import draw_grid
-from memrepro.report.profile import Metrics, exclusion_cells
+from memrepro.report.profile import Metrics
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource
 from memrepro.report.tables import Cell, number, write_cells
@@ -25,7 +23,7 @@ _LEVEL = "session"
 # RF-Mem's tables of any of its runs.
 _OF_RFMEM = (
     "trace_routing", "trace_searches", "trace_rounds", "trace_gold", "trace_variants",
-    "cost_returned", "cost_latency", "cost_ratios",
+    "cost_returned", "cost_ratios",
 )  # fmt: skip
 
 
@@ -76,7 +74,5 @@ def write_sample(profile: str, folder: Path) -> list[Path]:
         *write_cells(cutoffs(metrics, runs), folder, "cutoffs"),
         *(path for name, cells in shared.items() for path in write_cells(cells, folder, name)),
         *write_cells(tables.cells("locomo", {}), folder, "rfmem"),
-        *trace_tables.rounds_figure(records_of(profile), folder),
-        *write_cells(exclusion_cells(profile, "sample"), folder, "exclusions"),
         *figures.save(lambda: _draw_recall(data), data, folder, "recall_by_type"),
     ]

@@ -62,7 +62,8 @@ def _by_alpha(runs: Runs, study: Spec, folder: Path) -> list[Path]:
 
 def write_analysis(profile: str, folder: Path) -> list[Path]:
     """Write the diagram, the sweep over α, the questions and the docs that each field won."""
-    runs, written = Runs([profile], load_plan()), diagram.write_diagram(folder)
+    runs = Runs([profile], load_plan())
+    written = [] if profile == "sample" else diagram.write_diagram(folder)
     for study in DOCUMENT.studies(profile):
         written += _by_alpha(runs, study, folder)
         path = folder / f"{study['stem']}_won_and_lost.csv"

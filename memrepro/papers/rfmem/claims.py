@@ -23,11 +23,10 @@ from memrepro.audit.verdicts import (
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.comparison import LEVEL, Comparison
 from memrepro.evaluate.multiple import holm
-from memrepro.papers.rfmem.cells import ranking_of, row_cells, signed
-from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, GATE, OPEN, TAU, TAUS, Grid, grids_of
+from memrepro.papers.rfmem.cells import ranking_of, signed
+from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, GATE, TAU, TAUS, Grid
 from memrepro.papers.rfmem.sensitivity import RECOLLECTION, Row, rows_of
 from memrepro.report.compared import FAILS, HOLDS, signs
-from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, verdict_cells
@@ -81,17 +80,6 @@ def compared(rows: Iterable[Row]) -> list[PathComparison]:
 def every_path(grids: tuple[Grid, ...]) -> list[PathComparison]:
     """`compared` of all rows of Table 2 that can be run here."""
     return compared(row for grid in grids for row in rows_of(grid))
-
-
-def comparisons(_: Runs, __: Spec) -> Iterator[Cell]:
-    """Each comparison with its interval and its p-value, not corrected."""
-    note = "p: sign flips of persons, two-sided, not corrected for their number"
-    for one in every_path(grids_of(OPEN)):
-        encoder, recall = one.name.split()
-        row = f"{encoder} {one.path} \u2212 {one.rival}, {recall} {one.column}"
-        metric = f"recall@{recall.removeprefix('R@')}"
-        told: dict[str, str | Comparison] = {"difference": one.found, "p": f"{one.found.p:.4f}"}
-        yield from row_cells(row, metric, told, one.found.n, note, one.sources)
 
 
 def better_path(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
