@@ -49,7 +49,7 @@ def _repro(arguments: argparse.Namespace) -> int:
         )
         return 1
     for paper in plan.papers(arguments.profile):
-        page = paths.build(arguments.profile) / f"{paper}.html"
+        page = paths.build_folder(arguments.profile) / f"{paper}.html"
         tables = paths.results(arguments.profile) / paper
         print(f"report: {page.relative_to(root())}   tables: {tables.relative_to(root())}/")
     return 0

@@ -70,7 +70,7 @@ def _score(arguments: argparse.Namespace) -> int:
     scored, grouped = _scored(arguments)
     trial = _is_trial(arguments.dataset)
     folder = arguments.output or (
-        Path(arguments.dataset) / "score" if trial else paths.build("score") / scored.dataset
+        Path(arguments.dataset) / "score" if trial else paths.build_folder("score") / scored.dataset
     )
     index = page.write(scored, folder)
     problems = [one for run in scored.runs for one in page.problem_sentences(run)]

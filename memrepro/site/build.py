@@ -39,7 +39,7 @@ def default_profiles() -> list[str]:
     return list(filter(is_evaluated, _PROFILES))
 
 
-def build(profiles: Sequence[str] = ()) -> Path:
+def write_site(profiles: Sequence[str] = ()) -> Path:
     """Write the site of some profiles, or of all that have results, to `build/site/`.
 
     Raises:

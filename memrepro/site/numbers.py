@@ -41,7 +41,7 @@ def write(
     folder = f"data/{profile}/provenance/{paper}"
     for table in tables(profile, paper):
         known = cells(profile, paper, table)
-        own = [shared.told(table, one, known) for one in known.values() if one.reproduced]
+        own = [shared.number_entry(table, one, known) for one in known.values() if one.reproduced]
         told = {
             "title": titled(table), "document": document, "as_recorded": shared.table(table),
             "back": page_of(profile, paper), "name": f"{paper}:{table}",
@@ -80,7 +80,7 @@ class _Shared:
         }  # fmt: skip
         self._behind: dict[tuple[Any, ...], list[str]] = {}
 
-    def told(self, table: str, one: Cell, known: Mapping[Any, Cell]) -> dict[str, Any]:
+    def number_entry(self, table: str, one: Cell, known: Mapping[Any, Cell]) -> dict[str, Any]:
         """What is a number's own; names of what it shares with others stand for that."""
         found = link(one)
         said: dict[str, Any] = {**one.as_dict(), "from": found.text}

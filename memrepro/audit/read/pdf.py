@@ -191,7 +191,7 @@ def _between(
         if any(above < rule < line[0].bottom for rule in region.rules):
             ruled.add(len(rows))
         above = line[0].bottom
-        rows.append(_row(line, columns))
+        rows.append(_row_cells(line, columns))
     if not any(is_number(cell.text) for row in rows for cell in row):
         return None
     return rows, frozenset(ruled)
@@ -229,7 +229,7 @@ def _columns(lines: Sequence[Sequence[_Word]]) -> list[tuple[float, float]]:
     return spans
 
 
-def _row(line: Sequence[_Word], columns: Sequence[tuple[float, float]]) -> list[Cell]:
+def _row_cells(line: Sequence[_Word], columns: Sequence[tuple[float, float]]) -> list[Cell]:
     """A line's cells, each in the columns that it stands in."""
     row: list[Cell] = []
     for word in line:

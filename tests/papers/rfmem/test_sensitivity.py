@@ -235,10 +235,10 @@ def test_every_claim_on_recall_names_a_check_that_finds_it(row):
 @pytest.mark.slow
 def test_all_is_drawn_and_every_number_has_its_sources(table, tmp_path):
     grids = tuple(whole(k, encoder) for encoder in ENCODERS for k in CUTOFFS)
-    assert len(sweep_figures.draw_all(grids, tmp_path)) == 3 * 5
+    assert len(sweep_figures.draw_all(grids, tmp_path)) == 3 * 4
     sizes = {"figure14": 4 * 11 * len(TAUS), "figure15": 4 * 10, "figure16": 4 * 11 + 2 * 2,
              "figure17": 2 * 2 * 4}  # fmt: skip
     for name, size in sizes.items():
         assert len(read_table(tmp_path / f"{name}.csv")) == size
-    for name in ("gains", "chosen_fairly", "chosen_by_user"):
+    for name in ("gains", "chosen_fairly"):
         assert all(c.sources for c in table(name, *grids).values())
