@@ -1,11 +1,13 @@
 """The DVC line: what depends on what, how large it is, and one tiny profile run end to end."""
 
 import ast
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -87,12 +89,18 @@ def is_plumbing(name):
     )
 
 
+@cache
 def module_file(name):
     path = ROOT / name.replace(".", "/")
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():
             return candidate
     return None
+
+
+@cache
+def imported_by(name):
+    return tuple(imported(module_file(name).read_text()))
 
 
 def imported(source):
@@ -113,7 +121,7 @@ def closure(names):
         alone |= set(ALONE.get(name, ()))
         if name not in found and not is_plumbing(name) and module_file(name):
             found.add(name)
-            todo += imported(module_file(name).read_text())
+            todo += imported_by(name)
     return {module_file(name).relative_to(ROOT).as_posix() for name in found | alone}
 
 
@@ -139,7 +147,7 @@ def needed(stage):
     """The modules that a stage runs: its work's, its notebooks', and what is imported by name."""
     names = {f"memrepro.{one}" for name, *_ in works(stage) for one in WORK[name].modules}
     for notebook in notebooks(stage):
-        for cell in yaml.safe_load((ROOT / "notebooks" / f"{notebook}.ipynb").read_text())["cells"]:
+        for cell in json.loads((ROOT / "notebooks" / f"{notebook}.ipynb").read_text())["cells"]:
             if cell["cell_type"] == "code":
                 source = "".join(cell["source"])
                 names |= set(imported(source))
