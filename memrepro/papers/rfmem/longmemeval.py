@@ -39,7 +39,7 @@ def gold_of_program(dataset: str) -> Mapping[str, Parts]:
 
 
 def recalls_by_setting(runs: Runs, run: str) -> dict[str, Recalls]:
-    """Setting → recalls of a run's rankings of sessions ('' where nothing varies); {} if not run."""
+    """Setting ('' where nothing varies) → recalls of a run of sessions; {} if it was not run."""
     if run not in runs.planned:
         return {}
     judged = lay_out(gold_of_program(load_plan().runs[run].dataset))

@@ -68,7 +68,7 @@ def test_the_gated_run_takes_each_query_from_its_path():
     assert gated == [f if p else r for p, f, r in zip(paths, familiar, recollected, strict=True)]
 
 
-def test_the_gate_may_probe_under_another_floor_than_it_returns():
+def test_the_gate_may_probe_a_shorter_list_and_under_another_floor_than_it_returns():
     asked = random_request(60, n_queries=8)
     scores = np.array([r.scores for r in Familiarity(5, -1).search([asked])])
     floor = float(np.median(scores))
@@ -86,6 +86,8 @@ def test_the_gate_may_probe_under_another_floor_than_it_returns():
     assert other.queries["entropy"].tolist() != entropies
     same = make_retriever("rfmem", "gated", {**own, "probe_floor": floor}).trace([asked])
     pd.testing.assert_frame_equal(same.queries, other.queries)
+    few = make_retriever("rfmem", "gated", {**own, "probe_floor": -1, "probe_k": 3}).trace([asked])
+    assert few.queries["mean"].tolist() == [s[:3].mean() for s in scores]
     with pytest.raises(MemreproError, match="probe_floor is 'x', and must be of type float"):
         make_retriever("rfmem", "gated", {**own, "probe_floor": "x"})
 

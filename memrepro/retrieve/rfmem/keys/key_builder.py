@@ -1,4 +1,4 @@
-"""The doc of RF-Mem's released LongMemEval program: a session's date and all that was said, as JSON.
+"""The doc of RF-Mem's released LongMemEval program: a session's date and its turns, as JSON.
 
 The key scheme `dated-json` makes one key a session, an object of `date` (as LongMemEval's file has
 it, "2023/05/20 (Sat) 02:21") and `conversation`, the texts of all turns in order, without blanks
