@@ -7,10 +7,12 @@ from dataclasses import replace
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# How long an example takes belongs to the machine.
-settings.register_profile("tests", deadline=None)
+# How long an example takes belongs to the machine, and each run has the same examples.
+settings.register_profile(
+    "tests", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("tests")
 
 

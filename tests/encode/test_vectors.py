@@ -26,9 +26,10 @@ def texts_to_embed(n=400):
 class Logged(HashEncoder):
     """A hash encoder that writes each text down, on the disk, before it encodes it."""
 
-    def __init__(self, log=None, seconds=0.0, poison=None):
+    def __init__(self, log=None, seconds=0.0, poison=None, last=None):
         super().__init__(32)
-        self.log, self.seconds, self.poison, self.batches = log, seconds, poison, []
+        self.log, self.seconds, self.poison, self.last = log, seconds, poison, last
+        self.batches = []
 
     def encode(self, texts, role):
         self.batches.append(list(texts))
@@ -37,7 +38,8 @@ class Logged(HashEncoder):
                 file.writelines(text.split(" word")[0].strip() + "\n" for text in texts)
                 file.flush()
                 os.fsync(file.fileno())
-        time.sleep(self.seconds)
+        # After the last batch it only waits to be killed.
+        time.sleep(600 if self.last and len(self.batches) > self.last else self.seconds)
         vectors = super().encode(texts, role)
         if self.poison in texts:
             vectors[list(texts).index(self.poison)] = np.nan
@@ -126,9 +128,10 @@ def test_a_flipped_bit_in_a_vector_is_seen(store):
         embed(["a"], HashEncoder(8), "query", store)
 
 
-def work(path, log, seconds=0.0, step=1):
+def work(path, log, seconds=0.0, step=1, last=None):
+    encoder = Logged(log, seconds, last=last)
     with VectorStore(path) as store:
-        embed(texts_to_embed()[::step], Logged(log, seconds), "document", store, batch_size=BATCH)
+        embed(texts_to_embed()[::step], encoder, "document", store, batch_size=BATCH)
 
 
 def committed(path):
@@ -149,10 +152,11 @@ def test_kills_lose_at_most_the_batch_in_flight(tmp_path):
     path, log, draw = tmp_path / "e.sqlite", tmp_path / "log", random.Random(7)
     kills, sizes = 5, [0]
     for _ in range(kills):
-        target = logged(log) + BATCH * draw.randint(2, 5)
-        run = forked(work, path, log, 0.01)
+        batches = draw.randint(2, 5)
+        target = logged(log) + BATCH * batches
+        run = forked(work, path, log, 0.01, 1, batches + 3)
         while logged(log) < target:
-            assert run.is_alive(), "the worker was done before it was killed"
+            assert run.is_alive(), "the worker failed"
             time.sleep(0.001)
         time.sleep(draw.uniform(0, 0.02))
         run.kill()

@@ -27,8 +27,7 @@ RUN = "locomo-minilm-rounds"
 
 def test_the_import_loads_nothing():
     code = (
-        "import sys, time; began = time.process_time(); import memrepro as mr; "
-        "took = time.process_time() - began; assert took < 0.3, took; "
+        "import sys; import memrepro as mr; "
         "assert not {'numpy', 'pandas', 'torch'} & set(sys.modules); "
         "assert set(mr.__all__) <= set(dir(mr)); import memrepro.audit.verdicts; "
         "assert callable(mr.audit) and callable(mr.verdict)"

@@ -3,6 +3,7 @@
 import json
 import random
 import sqlite3
+import threading
 import time
 import zlib
 from collections import Counter
@@ -347,21 +348,33 @@ def server(monkeypatch):
         yield server
 
 
-def kill_at(target, server, draw, runs):
+def kill_at(target, server, draw, path, *steps):
+    """Kill workers soon after a number of prompts; somewhat later the server says nothing more."""
+    killed, answer = threading.Event(), server.content.reply
+
+    def at_first(messages):
+        if len(server.asked) > target + 2 * AT_ONCE:
+            killed.wait()
+        return answer(messages)
+
+    server.content.reply = at_first
+    runs = [forked(work, path, server.url, step) for step in steps]
     while len(server.asked) < target:
-        assert any(run.is_alive() for run in runs), "the workers were done before they were killed"
+        assert any(run.is_alive() for run in runs), "the workers failed"
         time.sleep(0.001)
     for run in runs:
         time.sleep(draw.uniform(0, 0.02))
         run.kill()
         run.join()
+    server.content.reply = answer
+    killed.set()
 
 
 def test_kills_lose_at_most_what_was_in_flight(tmp_path, server):
     path, draw, kills, sizes = tmp_path / "a.sqlite", random.Random(7), 4, [0]
     for _ in range(kills):
         target = len(server.asked) + draw.randint(15, 35)
-        kill_at(target, server, draw, [forked(work, path, server.url)])
+        kill_at(target, server, draw, path, 1)
         sizes.append(committed(path))
     assert sizes == sorted(sizes), "something committed was lost"
     assert 0 < sizes[-1] < PROMPTS
@@ -376,14 +389,21 @@ def test_kills_lose_at_most_what_was_in_flight(tmp_path, server):
 def test_two_processes_killed_at_once(tmp_path, server):
     path, draw = tmp_path / "a.sqlite", random.Random(3)
     for _ in range(2):
-        target = len(server.asked) + 50
-        kill_at(target, server, draw, [forked(work, path, server.url, step) for step in (1, 2)])
+        kill_at(len(server.asked) + 50, server, draw, path, 1, 2)
     work(path, server.url)
     check_whole(path)
 
 
 def test_two_processes_at_once(tmp_path, server):
-    path, server.seconds = tmp_path / "a.sqlite", 0.05
+    path, met, answer = tmp_path / "a.sqlite", threading.Event(), server.content.reply
+
+    def when_both_ask(messages):
+        if server.most > AT_ONCE:
+            met.set()
+        met.wait(60)
+        return answer(messages)
+
+    server.content.reply = when_both_ask
     runs = [forked(work, path, server.url, step) for step in (1, 2)]
     for run in runs:
         run.join()

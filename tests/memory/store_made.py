@@ -9,7 +9,7 @@ MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 # Monday 2023-05-08 00:00 UTC.
 START = 1683504000.0
 # Hashed words are alike only as far as texts share words; a loaded machine is slow.
-SETTINGS = Settings(threshold=0.3, dense_ms=5000)
+SETTINGS = Settings(threshold=0.3, dense_ms=600_000, index_seconds=600)
 OLD = START + 30 * DAY
 
 

@@ -87,6 +87,7 @@ def test_a_second_front_end_and_an_orphaned_dvc_are_named(checkout):
     front = subprocess.Popen([sys.executable, "-c", code], env=path)
     try:
         while not (begun := checkout / "begun").is_file() or not begun.read_text():
+            assert front.poll() is None
             time.sleep(0.05)
         pid = int(begun.read_text())
         with pytest.raises(MemreproError, match=rf"process {front.pid} and the process {pid}: "):
@@ -99,7 +100,7 @@ def test_a_second_front_end_and_an_orphaned_dvc_are_named(checkout):
     finally:
         (checkout / "wait").unlink()
         front.kill()
-    for _ in range(200):
+    for _ in range(2400):
         if not dvc._runs(pid):
             break
         time.sleep(0.05)
