@@ -218,7 +218,7 @@ def test_a_data_set_of_hostile_texts_stays_in_its_folders(tmp_path, monkeypatch)
 
 def test_ten_megabytes_in_one_text_are_kept_whole(tmp_path, capsys):
     long = "tea, <b>\u202e " * 10**6
-    memory = Memory.of("m", ("s", Round.of("r", user=long)))
+    memory = Memory.from_rounds("m", ("s", Round.from_texts("r", user=long)))
     piece = Piece(memory, (Query("q", "m", long, "", "kind"),), {"session": {}})
     list(save([piece], tmp_path / "prepared"))
     found = load(tmp_path / "prepared", "sample")

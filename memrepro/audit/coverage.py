@@ -107,7 +107,7 @@ class Cells:
         for one in places:
             self._by_printed.setdefault(one.printed, []).append(one)
 
-    def of(self, entry: Entry) -> list[Match]:
+    def matches(self, entry: Entry) -> list[Match]:
         """What the cells beside a printed number say, those of its own table first."""
         found = self._by_printed.get(reference(entry.table, entry.row, entry.column), ())
         return [_match(one) for one in sorted(found, key=lambda one: one.table != entry.table)]
@@ -139,7 +139,7 @@ def covered(profile: str) -> pd.DataFrame:
         known = Cells(cells(profile, document))
         for entry in (one for one in numbers if one.document == document):
             where = entry.row if entry.column == PROSE else f"{entry.row}, {entry.column}"
-            said = known.of(entry)
+            said = known.matches(entry)
             if outcome := followed.get((document, entry.table, where)):
                 said.insert(0, Match("", outcome, "recomputed by a formula"))
             found.append((*entry, *first(said)))

@@ -208,7 +208,10 @@ def table_of(document: str, name: str, entry: Any, path: str = "") -> Table:
     kept = _printing(columns)
     if not isinstance(entry["rows"], Mapping):
         raise MemreproError(f"{where}: rows must map each row's name to its list of cells")
-    rows = {str(r): _row(where, str(r), cells, columns, kept) for r, cells in entry["rows"].items()}
+    rows = {
+        str(r): _checked_row(where, str(r), cells, columns, kept)
+        for r, cells in entry["rows"].items()
+    }
     beside = {key: value for key, value in entry.items() if key not in _NEEDED}
     reading = checked(where, beside, columns, KEYS)
     if set(_CLAIM) <= {*columns}:
@@ -234,7 +237,9 @@ def _claimed(rows: Mapping[Any, list[str]], columns: list[str]) -> dict[str, lis
     return found
 
 
-def _row(where: str, row: str, cells: Any, columns: list[str], kept: list[str]) -> dict[str, str]:
+def _checked_row(
+    where: str, row: str, cells: Any, columns: list[str], kept: list[str]
+) -> dict[str, str]:
     if not isinstance(cells, list) or len(cells) != len(columns):
         found = f"{len(cells)} cells" if isinstance(cells, list) else f"a {type(cells).__name__}"
         raise MemreproError(f"{where}, row {row!r} has {found}: it must have {len(columns)}")

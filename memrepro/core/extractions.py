@@ -73,7 +73,7 @@ class Extractions:
     texts: Mapping[str, Mapping[tuple[str, str], tuple[str, ...]]]
 
     @staticmethod
-    def of(found: Iterable[Extraction]) -> "Extractions":
+    def grouped(found: Iterable[Extraction]) -> "Extractions":
         """Group extractions; blank texts are dropped."""
         grouped: dict[str, dict[tuple[str, str], list[str]]] = {}
         for one in found:

@@ -48,7 +48,7 @@ class Round:
         return {name: "\n\n".join(texts) for name, texts in said.items()}
 
     @staticmethod
-    def of(round_id: str, **fields: str) -> "Round":
+    def from_texts(round_id: str, **fields: str) -> "Round":
         """A round of one turn a field; a turn's id is the round's with the field behind it."""
         turns = (Turn(f"{round_id}/{name}", name, text) for name, text in fields.items())
         return Round(round_id, tuple(turns))
@@ -121,7 +121,7 @@ class Memory:
         return tuple(r for session in self.sessions for r in session.rounds)
 
     @staticmethod
-    def of(
+    def from_rounds(
         memory_id: str, *rounds: tuple[str, Round], times: Mapping[str, str] | None = None
     ) -> "Memory":
         """A memory of (session id, round) pairs, the sessions in order of their first round."""

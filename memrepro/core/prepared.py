@@ -315,7 +315,9 @@ def _save_spans(rows: Iterable[tuple[Any, ...]], columns: Sequence[str], path: P
 
 def load_extractions(folder: Path) -> Extractions:
     """The extracted texts of a data set."""
-    return Extractions.of(Extraction(*row) for row in _rows(read_table(folder / "texts.parquet")))
+    return Extractions.grouped(
+        Extraction(*row) for row in _rows(read_table(folder / "texts.parquet"))
+    )
 
 
 def load_dates(path: Path, sources: Sequence[str]) -> dict[tuple[str, str], list[tuple[int, int]]]:

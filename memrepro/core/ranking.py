@@ -70,7 +70,7 @@ class Rankings(Sequence[Ranking]):
     recall: float | None = None
 
     @staticmethod
-    def of(rankings: Iterable[Ranking]) -> "Rankings":
+    def from_rankings(rankings: Iterable[Ranking]) -> "Rankings":
         """The rankings as a table."""
         listed = list(rankings)
         return Rankings(
@@ -191,7 +191,7 @@ def top_rows(
 
 def to_frame(rankings: Iterable[Ranking]) -> pd.DataFrame:
     """A run: one row a (query, doc), in the order of the rankings."""
-    table = rankings if isinstance(rankings, Rankings) else Rankings.of(rankings)
+    table = rankings if isinstance(rankings, Rankings) else Rankings.from_rankings(rankings)
     sizes, ranks = np.diff(table.ends), table.ranks
     if ranks is None:
         ranks = np.arange(1, len(table.doc_ids) + 1) - np.repeat(table.ends[:-1], sizes)

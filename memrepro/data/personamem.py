@@ -95,7 +95,7 @@ def stream(folder: Path, name: str, *, whole_context: bool = False) -> Iterator[
             turns = contexts[context_id][: None if whole_context else int(end)]
             memory_id = context_id if whole_context else f"{context_id}@{int(end)}"
             if memory_id not in memories and (rounds := _rounds(turns)):
-                memories[memory_id] = Memory.of(memory_id, *rounds)
+                memories[memory_id] = Memory.from_rounds(memory_id, *rounds)
             if memory_id not in memories:
                 reason = f"asks memory {memory_id!r}, which is empty"
         if reason:

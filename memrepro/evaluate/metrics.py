@@ -63,7 +63,7 @@ class Ranks:
         table = self.of_pairs
         return self.rows.is_unique if table is None else np.count_nonzero(table) == len(self.pairs)
 
-    def of(self, judged: "Judged") -> Floats:
+    def ranks_of_gold(self, judged: "Judged") -> Floats:
         """The rank of each gold doc, infinity where it was not retrieved, shape (n_gold,)."""
         queries, docs = (
             pc.index_in(ids, known).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -226,7 +226,7 @@ def lay_out(gold: Mapping[str, Parts]) -> Judged:
 
 def find_gold_ranks(ranks: Ranks, judged: Judged) -> GoldRanks:
     """The ranks of the gold docs in a run."""
-    return GoldRanks(judged, ranks.of(judged))
+    return GoldRanks(judged, ranks.ranks_of_gold(judged))
 
 
 def recall_all(gold_ranks: GoldRanks, k: int) -> Floats:

@@ -5,16 +5,15 @@ Two readings, each under its own name. *First place*: a session stands where its
 of the list names k sessions (docs/protocols.md, LongMemEval, roll-up); see `evaluate_official`.
 """
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 
 from memrepro.core.extractions import parent_of
-from memrepro.core.memory import Parts
 from memrepro.errors import MemreproError
-from memrepro.evaluate.metrics import Values, find_gold_ranks, lay_out, ndcg_longmemeval, ranks_of
+from memrepro.evaluate.metrics import Judged, Ranks, Values, find_gold_ranks, ndcg_longmemeval
 
 
 def roll_up(run: pd.DataFrame, level: str, places: Mapping[str, str]) -> pd.DataFrame | None:
@@ -48,7 +47,7 @@ OFFICIAL = ("recall_all", "recall_any", "ndcg_longmemeval")
 
 
 def evaluate_official(
-    run: pd.DataFrame, gold: Mapping[str, Parts], places: Mapping[str, str], ks: Sequence[int]
+    ranks: Ranks, judged: Judged, places: Mapping[str, str], ks: Sequence[int]
 ) -> Values:
     """LongMemEval's released turn-to-session evaluation (`evaluate_retrieval_turn2session`).
 
@@ -58,8 +57,8 @@ def evaluate_official(
     gold turns is in the top, and NDCG is that of the turns at the grown k.
 
     Args:
-        run: `query_id, doc_id, rank` of rounds or turns, in order of rank for each query.
-        gold: query id → gold rounds or turns, each a part of one alternative.
+        ranks: of a run of rounds or turns, in order of rank for each query.
+        judged: its gold rounds or turns, one combination a query.
         places: round or turn id → session id.
         ks: cut-offs in sessions.
 
@@ -69,30 +68,49 @@ def evaluate_official(
     Raises:
         MemreproError: if a gold turn or a ranked doc has no session.
     """
-    docs_of: dict[str, list[str]] = {}
-    for query_id, doc_id in zip(run["query_id"].tolist(), run["doc_id"].tolist(), strict=True):
-        docs_of.setdefault(query_id, []).append(doc_id)
-    values = {(name, k): np.zeros(len(gold)) for k in ks for name in OFFICIAL}
-    grown = {k: np.zeros(len(gold), np.int64) for k in ks}
-    known = all(doc_id in places for doc_id in run["doc_id"].drop_duplicates())
-    for place, (query_id, parts) in enumerate(gold.items()):
-        turns = {doc_id for part in parts for doc_id in part}
-        ranking = docs_of.get(query_id, [])
-        if strays := sorted((turns if known else {*turns, *ranking}) - places.keys()):
-            raise MemreproError(f"doc {strays[0]!r} of query {query_id!r} lies in no session")
-        sessions = {places[turn] for turn in turns}
-        # A turn of a gold session that is not gold itself stands for another session.
-        units = [(places[doc], places[doc] in sessions and doc not in turns) for doc in ranking]
-        named, seen = [], set[tuple[str, bool]]()
-        for unit in units:
-            seen.add(unit)
-            named.append(len(seen))
-        for k in ks:
-            grown[k][place] = max(k, bisect_left(named, k) + 1)
-            found = {s for s, other in units[: grown[k][place]] if not other} & sessions
-            values["recall_all", k][place] = found == sessions
-            values["recall_any", k][place] = bool(found)
-    gold_ranks = find_gold_ranks(ranks_of(run), lay_out(gold))
+    n, ids = len(judged.query_ids), ranks.docs.to_pylist()
+    query_of_gold = np.repeat(np.arange(n), judged.gold_of_queries())
+    sessions, names = pd.factorize(np.array([places.get(i) for i in (*ids, *judged.docs)], object))
+    session_of_gold = sessions[len(ids) :]
+    # The rows of the queries that are judged, one query after the other.
+    queries, docs = np.divmod(ranks.pairs, max(len(ids), 1))
+    queries = pc.index_in(ranks.queries, judged.ids[0]).fill_null(-1).to_numpy()[queries]
+    rows = np.argsort(queries, kind="stable")[np.count_nonzero(queries < 0) :]
+    queries, docs = queries[rows].astype(np.int64), docs[rows]
+    units = sessions[docs]
+    strays = {(query_of_gold[i], judged.docs[i]) for i in np.flatnonzero(session_of_gold < 0)}
+    strays |= {(queries[i], ids[docs[i]]) for i in np.flatnonzero(units < 0)}
+    if strays:
+        place, doc_id = min(strays)
+        raise MemreproError(
+            f"doc {doc_id!r} of query {judged.query_ids[place]!r} lies in no session"
+        )
+    lengths = np.bincount(queries, minlength=n)
+    positions = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+    doc_of_gold = pc.index_in(judged.ids[1], ranks.docs).fill_null(-1).to_numpy().astype(np.int64)
+    is_gold = np.isin(
+        queries * len(ids) + docs, (query_of_gold * len(ids) + doc_of_gold)[doc_of_gold >= 0]
+    )
+    # A session of a query, and whether one of its gold turns is meant: any other turn of a gold
+    # session stands for another session.
+    units = queries * len(names) + units
+    gold = np.unique(query_of_gold * len(names) + session_of_gold)
+    is_other = np.isin(units, gold) & ~is_gold
+    first = np.flatnonzero(~pd.Series(units * 2 + is_other).duplicated().to_numpy())
+    found_at = np.full(len(gold), np.inf)
+    found = first[is_gold[first]]
+    found_at[np.searchsorted(gold, units[found])] = positions[found]
+    gold_sessions = np.searchsorted(gold, np.arange(n) * len(names))
+    first_found = np.minimum.reduceat(found_at, gold_sessions)
+    last_found = np.maximum.reduceat(found_at, gold_sessions)
+    named = pd.Series(first).groupby(queries[first]).cumcount().to_numpy() + 1
+    gold_ranks, values = find_gold_ranks(ranks, judged), {}
     for k in ks:
-        values["ndcg_longmemeval", k] = ndcg_longmemeval(gold_ranks, grown[k])
-    return Values(tuple(gold), values)
+        grown = lengths + 1
+        enough = first[named == k]
+        grown[queries[enough]] = positions[enough]
+        grown = np.maximum(grown, k)
+        values["recall_all", k] = (last_found <= grown).astype(np.float64)
+        values["recall_any", k] = (first_found <= grown).astype(np.float64)
+        values["ndcg_longmemeval", k] = ndcg_longmemeval(gold_ranks, grown)
+    return Values(judged.query_ids, values)

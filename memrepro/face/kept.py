@@ -85,8 +85,8 @@ class Memory(user_memory.Memory):
             return Found((), "nothing is remembered", "nothing")
         ranked = self._ranked(query, k, said, at)
         words, least = content_words(query), self._least(threshold)
-        asked = self._held.of("query", [query])[0]
-        cosines = self._held.of("document", [one.text for one, _ in ranked]) @ asked
+        asked = self._held.of_texts("query", [query])[0]
+        cosines = self._held.of_texts("document", [one.text for one, _ in ranked]) @ asked
         hits = tuple(
             Hit(
                 one.message_id, one.speaker, one.text, self._when(one.at), score,
@@ -151,7 +151,7 @@ class _Held:
         self.encoder = encoder
         self._known: dict[tuple[Role, str], Floats] = {}
 
-    def of(self, role: Role, texts: Sequence[str]) -> Floats:
+    def of_texts(self, role: Role, texts: Sequence[str]) -> Floats:
         """The vectors of texts, shape (n, dimension)."""
         new = [text for text in dict.fromkeys(texts) if (role, text) not in self._known]
         if new:

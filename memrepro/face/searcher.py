@@ -52,7 +52,7 @@ class CachedVectors:
     def __init__(self, encoder: str) -> None:
         self.encoder = encoder
 
-    def of(self, role: Role, texts: Sequence[str]) -> Floats:
+    def of_texts(self, role: Role, texts: Sequence[str]) -> Floats:
         """The vectors of texts, shape (n, dimension)."""
         with VectorStore() as store:
             return embed(texts, loaded(self.encoder), role, store, progress=sys.stderr.isatty())
@@ -94,7 +94,7 @@ class Searcher:
         retriever = make_retriever(family, name, {"k": k, **given, **parameters})
         requests = self._requests(level, scheme, lexical, bool(dates))
         if not lexical:
-            retriever = attach_encoder(retriever, lambda some: self.vectors.of("query", some))
+            retriever = attach_encoder(retriever, lambda some: self.vectors.of_texts("query", some))
         began = time.perf_counter()
         rankings = retriever.search(requests)
         seconds = time.perf_counter() - began
@@ -116,7 +116,7 @@ class Searcher:
         names = re.findall(rf"((\w+)-({'|'.join(KINDS)}))\b", named)
         slow = {"keyphrase", "summary"} & {kind for *_, kind in names}
         sources = dict.fromkeys(source for _, source, _ in names)
-        found = Extractions.of(
+        found = Extractions.grouped(
             text for source in sources for text in self._by_source(source, bool(slow)).texts
         )
         # Rules may find nothing of a kind in a few texts.

@@ -97,7 +97,7 @@ def latency(profile: str, name: str, suffix: str = ".csv") -> Path:
 
 def measured(profile: str) -> Path:
     """What was measured on this machine and is not published."""
-    return build(profile) / "measured"
+    return build_folder(profile) / "measured"
 
 
 def evaluated(profile: str) -> dict[str, Path]:
@@ -149,7 +149,7 @@ def manifest(profile: str) -> Path:
     return results(profile) / "manifest.json"
 
 
-def build(profile: str) -> Path:
+def build_folder(profile: str) -> Path:
     """Executed notebooks and pages that are not kept in git."""
     return root() / "build" / profile
 

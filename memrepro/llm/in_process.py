@@ -263,7 +263,7 @@ class InProcess:
                 **inputs, generation_config=config, tokenizer=self._tokenizer
             )
         new = made[:, inputs["input_ids"].shape[1] :].tolist()
-        return [self._said(tokens, asked.stop) for tokens in new]
+        return [self._decoded(tokens, asked.stop) for tokens in new]
 
     @contextmanager
     def _device_memory(self, prompts: int, tokens: int) -> Iterator[None]:
@@ -277,7 +277,7 @@ class InProcess:
                 f"{tokens} tokens: use a smaller batch_size; answers before these are kept"
             ) from error
 
-    def _said(self, tokens: Sequence[int], stop: Sequence[str]) -> tuple[str, int, str]:
+    def _decoded(self, tokens: Sequence[int], stop: Sequence[str]) -> tuple[str, int, str]:
         """One row of new tokens, cut where the answer ends."""
         size = next((i for i, token in enumerate(tokens) if token in self._ends), len(tokens))
         text = str(self._tokenizer.decode(tokens[:size], skip_special_tokens=True))

@@ -128,7 +128,7 @@ class Prompt:
             )
 
     @staticmethod
-    def of(user: str, system: str = "", parameters: Parameters = Parameters()) -> "Prompt":
+    def from_user(user: str, system: str = "", parameters: Parameters = Parameters()) -> "Prompt":
         """A prompt of one user message, after a system message where there is one."""
         first = (Message("system", system),) if system else ()
         return Prompt((*first, Message("user", user)), parameters)
@@ -187,7 +187,7 @@ class Answer:
     scores: tuple[float, ...] = ()
 
     @property
-    def said(self) -> str:
+    def without_reasoning(self) -> str:
         """The text without a model's reasoning, which ends with `</think>` where it is shown."""
         _, ended, after = self.text.rpartition("</think>")
         if ended:

@@ -51,13 +51,13 @@ def outcome_of(answer: Answer) -> str:
         return "refused"
     if reason.startswith(OVER_LIMIT):
         return "over the limit"
-    if _DECLINES.match(answer.said[:_FIRST].replace("\u2019", "'")):
+    if _DECLINES.match(answer.without_reasoning[:_FIRST].replace("\u2019", "'")):
         return DECLINED
     if was_cut(answer):
         return "cut at the limit"
     if reason.lower() not in _ENDED:
         return "ended otherwise"
-    return "answered" if answer.said.strip() else "empty"
+    return "answered" if answer.without_reasoning.strip() else "empty"
 
 
 def was_cut(answer: Answer) -> bool:

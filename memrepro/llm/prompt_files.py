@@ -29,12 +29,12 @@ class PromptFile:
 
     def prompt(self, name: str, data: Mapping[str, Any]) -> Prompt:
         """The prompt of this name, with the data that the model is to look at."""
-        system, parameters = _told(self, name)
-        return Prompt.of(json.dumps(data, ensure_ascii=False), system, parameters)
+        system, parameters = _system_and_parameters(self, name)
+        return Prompt.from_user(json.dumps(data, ensure_ascii=False), system, parameters)
 
 
 @cache
-def _told(file: PromptFile, name: str) -> tuple[str, Parameters]:
+def _system_and_parameters(file: PromptFile, name: str) -> tuple[str, Parameters]:
     """The system message, and how to answer (greedy)."""
     entry = read_yaml(file.path)[name]
     system = entry["system"].strip().replace("CATEGORIES", ", ".join(file.categories))

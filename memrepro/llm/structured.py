@@ -85,7 +85,7 @@ def parse(answer: Answer, schema: type[Schema]) -> Schema:
     """
     if answer.finish_reason.startswith(REFUSED):
         raise Refused("not answered", answer.finish_reason)
-    text = answer.said
+    text = answer.without_reasoning
     start = text.find("{")
     if start < 0:
         shown = ascii(text[:40])

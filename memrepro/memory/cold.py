@@ -270,7 +270,7 @@ def _carry_out(
 ) -> Change:
     """Write what was decided, and keep `active` in step."""
     operation, fact_id, reason = decision
-    new = Fact.from_statement(tables.said(candidate), candidate)
+    new = Fact.from_statement(tables.statement_id(candidate), candidate)
     at, new_id = candidate.at, new.fact_id
     if operation == "add":
         fact_id = ""

@@ -85,7 +85,7 @@ def note(
     number = connection.execute(
         "INSERT INTO fact_history (operation, fact_id, old_id, text, category, confidence, at, "
         "changed_at, reason, sources, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (*values, json.dumps(told.sources), said(told)),
+        (*values, json.dumps(told.sources), statement_id(told)),
     ).lastrowid
     assert number is not None
     return Change(number, *values, told.sources)
@@ -93,7 +93,9 @@ def note(
 
 def known(connection: sqlite3.Connection, told: Candidate) -> bool:
     """Whether the history has this very statement."""
-    row = connection.execute("SELECT 1 FROM fact_history WHERE said = ?", (said(told),)).fetchone()
+    row = connection.execute(
+        "SELECT 1 FROM fact_history WHERE said = ?", (statement_id(told),)
+    ).fetchone()
     return row is not None
 
 
@@ -142,7 +144,7 @@ def remove(connection: sqlite3.Connection, fact_ids: Iterable[str]) -> None:
             connection.execute(f"UPDATE {table} SET {column} = '' WHERE {column} = ?", (fact_id,))
 
 
-def said(told: Candidate) -> str:
+def statement_id(told: Candidate) -> str:
     """A statement's id, 20 hex digits: of its text, its sources (sorted) and its time."""
     return digest([told.text, sorted(told.sources), told.at])
 

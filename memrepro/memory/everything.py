@@ -195,7 +195,7 @@ class Everything:
         least = self._least(asked)
         items = []
         segments = {s.segment_id: s for s in self.journal.segments_of([held.ids[i] for i in rows])}
-        told = self._told([held.ids[i] for i in rows])
+        told = self._active_facts([held.ids[i] for i in rows])
         for row in rows:
             segment = segments[held.ids[row]]
             cosine = float(cosines[row]) if cosines is not None else None
@@ -262,7 +262,7 @@ class Everything:
             allowed &= np.array([key in having for key in held.ids], bool)
         return allowed
 
-    def _told(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def _active_facts(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Segment id → the active facts that it says."""
         found: dict[str, tuple[str, ...]] = {}
         for source, fact_id in self.journal.connection.execute(
@@ -287,7 +287,7 @@ class Everything:
                 first = replace(
                     given[old], item_id=one.segment_id, text=one.text, at=one.end,
                     message_ids=one.message_ids, cosine=None,
-                    facts=self._told([one.segment_id]).get(one.segment_id, ()),
+                    facts=self._active_facts([one.segment_id]).get(one.segment_id, ()),
                 )  # fmt: skip
             else:
                 continue

@@ -119,14 +119,14 @@ def _docs(memory: Memory, level: str) -> Iterator[tuple[str, str, str]]:
     for session, at in zip(memory.sessions, memory.times, strict=True):
         turns = [turn for r in session.rounds for turn in r.turns]
         if level == "session":
-            yield session.session_id, at, _said(turns)
+            yield session.session_id, at, _joined_turns(turns)
         elif level == "round":
-            yield from ((r.round_id, at, _said(r.turns)) for r in session.rounds)
+            yield from ((r.round_id, at, _joined_turns(r.turns)) for r in session.rounds)
         else:
-            yield from ((turn.turn_id, at, _said([turn])) for turn in turns)
+            yield from ((turn.turn_id, at, _joined_turns([turn])) for turn in turns)
 
 
-def _said(turns: Sequence[Turn]) -> str:
+def _joined_turns(turns: Sequence[Turn]) -> str:
     return "\n".join(f"{turn.field}: {turn.text}" for turn in turns)
 
 

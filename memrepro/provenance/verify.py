@@ -195,7 +195,7 @@ def _check_report(profile: str, paper: str) -> int:
     module = report_module(paper)
     with tempfile.TemporaryDirectory() as name:
         with data_only():
-            written = module.build(profile, Path(name))
+            written = module.write_report(profile, Path(name))
         folder = paths.results(profile) / paper
         known = {"report", *(again.stem for again in written)}
         shown = [path for path in folder.iterdir() if not path.name.startswith(".")]

@@ -85,7 +85,7 @@ def judge_prompt(gold: Gold, said: str, rubrics: Rubrics) -> Prompt:
         **({"a_wrong_answer": gold.wrong} if gold.wrong else {}),
         "answer_to_grade": said,
     }
-    return Prompt.of(json.dumps(shown, ensure_ascii=False), system, rubrics.parameters)
+    return Prompt.from_user(json.dumps(shown, ensure_ascii=False), system, rubrics.parameters)
 
 
 def verdict(answer: Answer) -> tuple[bool | None, str]:
@@ -96,7 +96,7 @@ def verdict(answer: Answer) -> tuple[bool | None, str]:
     outcome = outcome_of(answer)
     if outcome != "answered":
         return None, outcome
-    words = re.findall(r"[^\W_]+", answer.said.casefold())
+    words = re.findall(r"[^\W_]+", answer.without_reasoning.casefold())
     said = {YES.casefold(), NO.casefold()} & set(words)
     if len(said) != 1:
         return None, BOTH if said else NEITHER

@@ -91,7 +91,7 @@ class Prompts:
         given = Parameters(maximum_tokens=entry["maximum_tokens"])
         if by_likelihood:
             given = Parameters(options=tuple(letters(len(options))))
-        return Prompt.of(user, entry.get("system", ""), given)
+        return Prompt.from_user(user, entry.get("system", ""), given)
 
 
 @cache

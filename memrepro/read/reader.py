@@ -114,9 +114,9 @@ class Case:
         if self.settings.notes != "each":
             return self.prompt()
         told = [
-            Item(item.date, item.place, (("note", note.said.strip()),))
+            Item(item.date, item.place, (("note", note.without_reasoning.strip()),))
             for item, note in zip(self.shown.items, notes, strict=True)
-            if note.said.strip().strip(".").lower() not in ("", EMPTY_NOTE)
+            if note.without_reasoning.strip().strip(".").lower() not in ("", EMPTY_NOTE)
         ]
         return self.prompt(told)
 
@@ -212,14 +212,17 @@ def read(study: ReadingStudy, model_of: ModelOf, entries: Entries) -> tuple[pd.D
         for fit, one in zip(fits, cases, strict=True)
     ]
     to_judge = {
-        place: (one.settings.judge, partial(judge_prompt, one.gold, answer.said, rubrics))
+        place: (
+            one.settings.judge,
+            partial(judge_prompt, one.gold, answer.without_reasoning, rubrics),
+        )
         for place, (one, answer) in enumerate(zip(cases, answers, strict=True))
-        if one.settings.judge and answer.said.strip()
+        if one.settings.judge and answer.without_reasoning.strip()
         for rubrics in [rubrics_of(one.settings, entries)]
     }
     verdicts = dict(zip(to_judge, _answers(model_of, list(to_judge.values())), strict=True))
     rows = [
-        _row(study.name, one, what, answer, own, verdicts.get(place))
+        _reading_row(study.name, one, what, answer, own, verdicts.get(place))
         for place, (one, what, answer, own) in enumerate(
             zip(cases, asked, answers, taken, strict=True)
         )
@@ -269,7 +272,7 @@ def _too_long(model: LanguageModel) -> Answer:
     return Answer("", None, None, 0.0, model_name, revision, TOO_LONG, "not asked")
 
 
-def _row(
+def _reading_row(
     study: str,
     case: Case,
     asked: _Asked,
@@ -282,7 +285,7 @@ def _row(
     row: dict[str, Any] = dict.fromkeys(COLUMNS)
     if case.settings.answer in IN_WORDS:
         if answered:
-            row |= by_rule(case.gold, answer.said)._asdict()
+            row |= by_rule(case.gold, answer.without_reasoning)._asdict()
     elif answered:
         place = _place(case, asked, answer)
         outcome = NO_OPTION if place < 0 and outcome != DECLINED else outcome
@@ -315,7 +318,7 @@ def _place(case: Case, asked: _Asked, answer: Answer) -> int:
     """The place of the option that an answer names, or −1."""
     if asked.options:
         return asked.options.index(answer.text)
-    return parse_option(answer.said, case.options)
+    return parse_option(answer.without_reasoning, case.options)
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

@@ -66,7 +66,7 @@ class _Keeping:
     def answer(self, prompts: Sequence[Prompt]) -> list[Answer]:
         answers = self.model.answer(prompts)
         for prompt, one in zip(prompts, answers, strict=True):
-            self.texts[prompt_key(self.identity, prompt).hex()[:16]] = one.said
+            self.texts[prompt_key(self.identity, prompt).hex()[:16]] = one.without_reasoning
         return answers
 
 

@@ -74,7 +74,9 @@ def write_contexts(folder: Path, scale: float, seed: int) -> None:
                 )
                 for place in range(number * asked, min((number + 1) * asked, questions)):
                     kind = kinds[place % len(kinds)]
-                    table.writerow((persona, *_row(rng, place, kind, context, context_id)))
+                    table.writerow(
+                        (persona, *_question_cells(rng, place, kind, context, context_id))
+                    )
 
 
 def _chat(rng: Random, persona: int) -> list[_Counted]:
@@ -94,7 +96,7 @@ def _chat(rng: Random, persona: int) -> list[_Counted]:
     return [(turn, count_tokens(turn["content"])) for turn in found]
 
 
-def _row(
+def _question_cells(
     rng: Random, place: int, kind: str, context: list[_Counted], context_id: str
 ) -> Iterator[Any]:
     """A question's cells after the persona's: where it is asked, and what it refers to."""

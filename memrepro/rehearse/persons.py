@@ -77,7 +77,7 @@ def _person(writer: Writer, community: int, number: int, counts: Counts) -> _Per
         revised = kind == "Preference" and difficulty == "hard"
         block = "many" if many else "fact"
         topic = writer.topic(block)
-        told = _told(writer, topic[block], rng.randint(2, 5) if many else 1)
+        told = _sentences_by_value(writer, topic[block], rng.randint(2, 5) if many else 1)
         ask = topic[block]["ask"]
         answer: Any = list(told) if many else next(iter(told))
         if kind == "Basic information" and not asked:
@@ -98,7 +98,7 @@ def _person(writer: Writer, community: int, number: int, counts: Counts) -> _Per
     return _Person(name, stem, asked)
 
 
-def _told(writer: Writer, block: Topic, count: int) -> dict[str, str]:
+def _sentences_by_value(writer: Writer, block: Topic, count: int) -> dict[str, str]:
     """Value → the sentence in which the person tells it."""
     values = writer.rng.sample(block["values"], count)
     slots = writer.slots()

@@ -220,7 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
         fault = server.fault(body["messages"][-1]["content"])
         try:
             time.sleep(server.seconds)
-            said = self._said(body)
+            said = self._completion(body)
         finally:
             # Before the answer leaves: who has it may ask again at once.
             with server.lock:
@@ -242,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
             sent = self._of_hub(place, asked, resolved=path != place)
         self._send(sent, fault)
 
-    def _said(self, body: Mapping[str, Any]) -> Sent:
+    def _completion(self, body: Mapping[str, Any]) -> Sent:
         """What the endpoint says; its tokens are words."""
         content, got = self.server.content, self.headers.get("Authorization", "")
         if self.path != CHAT:

@@ -82,7 +82,7 @@ def _drawn(found: pd.DataFrame, folder: Path) -> list[Path]:
     return figures.save(lambda: _draw_shares(data), data, folder, "verdicts")
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_report(profile: str, folder: Path) -> list[Path]:
     """Write the audit's tables and figure into a folder; return their paths."""
     found, findings = coverage.covered(profile), of_documents()
     made = {

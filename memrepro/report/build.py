@@ -19,8 +19,10 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
     """Write the tables and figures of a document into a folder; return their paths."""
     runs = Runs(document.profiles(profile), load_plan())
     tables, written = Tables(document, runs), []
-    if document.is_packaged:
-        written += checks.build(document.name, folder)
+    # What no run computes is the same on every profile: open's report has it.
+    repeats = document.is_packaged and profile == "sample"
+    if document.is_packaged and not repeats:
+        written += checks.write_checks(document.name, folder)
     path = document.folder / "tables.yaml"
     for name, entry in document.tables.items():
         with in_entry(path, f"table {name}", is_data=not has_code(entry)):
@@ -32,15 +34,15 @@ def build_report(document: Document, profile: str, folder: Path) -> list[Path]:
             for study in repeated(document, profile, entry):
                 stem = file_name(entry, name, study)
                 written += charts.draw(document, runs, {**study, **entry}, folder, stem)
-    for drawing in diagram.read_diagrams(document.folder / "diagrams.yaml"):
+    for drawing in [] if repeats else diagram.read_diagrams(document.folder / "diagrams.yaml"):
         written += diagram.write(drawing, folder)
     for study in document.studies(profile) if document.claims else ():
         with in_entry(
             document.folder / "claims.yaml", "claims", is_data=not has_code(document.claims)
         ):
             written += _claims(document, runs, study, folder)
-    if document.analysis is not None and hasattr(document.analysis, "build"):
-        written += document.analysis.build(profile, folder)
+    if document.analysis is not None and hasattr(document.analysis, "write_analysis"):
+        written += document.analysis.write_analysis(profile, folder)
     return written
 
 

@@ -58,7 +58,7 @@ _ARITHMETIC = "arithmetic on printed numbers"
 _ALL = "all cases must hold"
 
 
-def build(document: str, folder: Path) -> list[Path]:
+def write_checks(document: str, folder: Path) -> list[Path]:
     """Write a document's checks and the tables that no run computes; return the paths."""
     written = list[Path]()
     for table in documents.without_run(document):
@@ -231,7 +231,9 @@ def _wholes(name: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Ite
         )  # fmt: skip
 
 
-def _said(row: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> tuple[str, str]:
+def _printed_and_place(
+    row: str, entry: Mapping[str, Any], tables: Sequence[Table]
+) -> tuple[str, str]:
     """What is printed, and its place where the row is of it and does not only quote it."""
     said = str(entry.get("said", ""))
     if " | " in said:
@@ -268,7 +270,7 @@ def _claim(row: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Itera
     found = f"{held} of {n}" + (f"; not: {'; '.join(failed)}" if failed else "")
     if "found" in entry:
         found = str(entry["found"]).format(held=held, n=n, **_values(row, entry, tables))
-    (said, place), words = _said(row, entry, tables), FAILS if failed else HOLDS
+    (said, place), words = _printed_and_place(row, entry, tables), FAILS if failed else HOLDS
     yield from _claim_cells(
         row, said, entry.get("expected", ""), found, words, entry.get("n", n), place=place
     )
@@ -292,7 +294,7 @@ def _case(spans: Sequence[Span], i: int, n: int) -> str:
 def _reading(row: str, entry: Mapping[str, Any], tables: Sequence[Table]) -> Iterator[Cell]:
     values = _values(row, entry, tables)
     expected, found = (str(entry[key]).format(**values) for key in ("expected", "found"))
-    said, place = _said(row, entry, tables)
+    said, place = _printed_and_place(row, entry, tables)
     yield from _claim_cells(
         row, said, expected, found, entry["words"], int(entry.get("n", 1)), entry.get("sure", ""),
         BY_READING, place,

@@ -193,7 +193,7 @@ class Claims:
 
     def _cells(self) -> Iterator[Cell]:
         for claim, pairs in zip(self.data["claims"], self._pairs, strict=True):
-            row, said = self._said(claim)
+            row, said = self._row_and_words(claim)
             claim = {"row": row, **claim}
             if not claim["row"] or (claim.get("optional") and not self._any(pairs)):
                 continue
@@ -216,7 +216,7 @@ class Claims:
             for pair in pairs
         )
 
-    def _said(self, claim: Mapping[str, Any]) -> tuple[str, str]:
+    def _row_and_words(self, claim: Mapping[str, Any]) -> tuple[str, str]:
         """The row of a claim whose words stand in `printed.yaml`, or '', and its words."""
         said = claim.get("said", "")
         if isinstance(said, list):

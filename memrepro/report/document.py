@@ -31,7 +31,7 @@ class Document:
         self.claims: Mapping[str, Any] = _read(folder / "claims.yaml")
 
     @classmethod
-    def of(cls, paper: str) -> "Document":
+    def load(cls, paper: str) -> "Document":
         """A document of this package by its stem."""
         return cls(PAPERS / paper)
 

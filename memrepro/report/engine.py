@@ -49,7 +49,6 @@ from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, judge
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.document import Document
-from memrepro.report.profile import exclusion_cells
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, RunSource, write_sources
 from memrepro.report.specs import (
@@ -83,9 +82,7 @@ class Tables:
         table = {**study, **self.document.tables[name]}
         table |= table.get("by profile", {}).get(self.runs.profile, {})
         what = table.get("what", "runs")
-        if what == "exclusions":
-            yield from exclusion_cells(self.runs.profile, fill("{dataset}", table))
-        elif what == "protocols":
+        if what == "protocols":
             yield from self._protocols(table)
         elif "computed" in table:
             computed = self.document.call(table["computed"])(self.runs, table)
@@ -106,7 +103,7 @@ class Tables:
                 continue
             for name, spec in self._settings(label, row_spec):
                 shown = printed.get(spec.get("printed_row", name), {})
-                yield from self._row(name, spec, table, shown)
+                yield from self._row_cells(name, spec, table, shown)
 
     def _rows(
         self, table: Spec, printed: Mapping[str, Mapping[str, str]]
@@ -134,7 +131,9 @@ class Tables:
         if not settings and row.get("missing") != "omit":
             yield fill(str(row.get("called", label)), row), {**row, "columns": _NOT_SWEPT}
 
-    def _row(self, row: str, spec: Spec, table: Spec, printed: Mapping[str, str]) -> Iterator[Cell]:
+    def _row_cells(
+        self, row: str, spec: Spec, table: Spec, printed: Mapping[str, str]
+    ) -> Iterator[Cell]:
         columns = as_specs(spec.get("columns", dict.fromkeys(printed)), self.document.named)
         for label, column in columns:
             own = {**metric_of(label), **{k: v for k, v in spec.items() if k != "each"}, **column}

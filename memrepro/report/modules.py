@@ -17,17 +17,17 @@ class DocumentReport(NamedTuple):
 
     document: Document
 
-    def build(self, profile: str, folder: Path) -> list[Path]:
+    def write_report(self, profile: str, folder: Path) -> list[Path]:
         """Write the report's tables and figures into a folder; return their paths."""
         return build_report(self.document, profile, folder)
 
 
 def report_module(paper: str) -> ModuleType | DocumentReport:
-    """What `build`s a report: the audit's module, `memrepro.papers.<paper>.report`, or its data."""
+    """The module whose `write_report` makes it: the audit's, a document's own, or its data."""
     name = "memrepro.report.audit" if paper == "audit" else f"memrepro.papers.{paper}.report"
     if importlib.util.find_spec(name):
         return importlib.import_module(name)
-    return DocumentReport(Document.of(paper))
+    return DocumentReport(Document.load(paper))
 
 
 def document_parts(part: str) -> Iterator[ModuleType]:

@@ -15,10 +15,7 @@ from memrepro.core.prepared import load_evidence_fields
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Comparison, compare
-from memrepro.files import paths
-from memrepro.files.atomic import open_table, read_table
-from memrepro.report.sources import FileSource
-from memrepro.report.tables import Cell
+from memrepro.files.atomic import open_table
 from memrepro.study.evaluation import metrics_file
 from memrepro.study.groups import groups_of_questions
 from memrepro.study.plan import Plan
@@ -48,19 +45,6 @@ def evidence_fields(qrels: Path) -> dict[str, str]:
 @lru_cache(maxsize=8)
 def _evidence_fields(qrels: Path, changed: int) -> dict[str, str]:
     return load_evidence_fields(qrels)
-
-
-def exclusion_cells(profile: str, name: str) -> list[Cell]:
-    """How many questions the data sets of a name leave out, by level, protocol and reason."""
-    ledger = read_table(paths.exclusions(profile))
-    ledger = ledger[ledger["dataset"].str.startswith(name)]
-    groups: Any = ledger.groupby(["dataset", "level", "protocol", "reason"], sort=True).size()
-    source = str(FileSource(paths.exclusions(profile).name))
-    return [
-        Cell(f"{dataset} by {level}, {protocol}", reason, "questions", "", str(n), n, "",
-             sources=source)
-        for (dataset, level, protocol, reason), n in groups.items()
-    ]  # fmt: skip
 
 
 class Metrics:

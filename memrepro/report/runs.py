@@ -32,13 +32,13 @@ class Runs:
         # A cell asks several times, and its row's other cells ask for the same.
         self.values = lru_cache(maxsize=_REMEMBERED)(self._values)
 
-    def _of(self, run: str) -> tuple[str, Metrics]:
+    def _profile_and_metrics(self, run: str) -> tuple[str, Metrics]:
         found = [(n, m) for n, m in self._profiles.items() if run in m.experiments]
         return found[0] if found else next(iter(self._profiles.items()))
 
     def settings(self, run: str) -> list[str]:
         """The settings of a run that were evaluated, in order; [''] where it is no sweep."""
-        return self._of(run)[1].settings(run)
+        return self._profile_and_metrics(run)[1].settings(run)
 
     def why_not(self, run: str, setting: str = "") -> str:
         """Why a run has no values under a setting; '' where it has."""
@@ -58,7 +58,7 @@ class Runs:
             found = self.values(place._replace(kind=""))
             return None if found is None else of_kind(found, kind, lambda: self.qrels(run))
         try:
-            return self._of(run)[1].values(run, level, metric, k, setting)
+            return self._profile_and_metrics(run)[1].values(run, level, metric, k, setting)
         except MemreproError:
             return None
 
@@ -93,7 +93,7 @@ class Runs:
 
     def docs(self, run: str, setting: str) -> float | None:
         """How many docs a query is given, on average; None where the run's file is not there."""
-        path, metrics = self._path(run), self._of(run)[1]
+        path, metrics = self._path(run), self._profile_and_metrics(run)[1]
         asked = metrics.questions(run, setting, self.planned[run].granularity)
         if not path.is_file() or not asked:
             return None
@@ -114,7 +114,7 @@ class Runs:
     def key_sizes(self, run: str, setting: str) -> tuple[Mapping[Any, Any], FileSource] | None:
         """The sizes of a run's keys under a setting, and their file; None where it has none."""
         one = self.planned[run].variants()[setting]
-        profile = self._of(run)[0]
+        profile = self._profile_and_metrics(run)[0]
         path = paths.key_sizes(profile, one.study)
         if path not in self._sizes and path.is_file():
             self._sizes[path] = read_table(path).to_dict("records")
@@ -124,9 +124,9 @@ class Runs:
         return None
 
     def _path(self, run: str) -> Path:
-        return paths.run(self._of(run)[0], run, self.planned[run].study)
+        return paths.run(self._profile_and_metrics(run)[0], run, self.planned[run].study)
 
     def file(self, run: str) -> FileSource:
         """The file of a run's rankings, for a cell's sources."""
-        profile = self._of(run)[0]
+        profile = self._profile_and_metrics(run)[0]
         return FileSource(self._path(run).relative_to(paths.results(profile)).as_posix())

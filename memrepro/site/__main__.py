@@ -5,7 +5,7 @@ import sys
 
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import root
-from memrepro.site.build import build
+from memrepro.site.build import write_site
 
 
 def main() -> int:
@@ -15,7 +15,7 @@ def main() -> int:
         "profiles", nargs="*", help="sample, open or full; all that have results if none is given"
     )
     try:
-        page = build(parser.parse_args().profiles)
+        page = write_site(parser.parse_args().profiles)
     except MemreproError as error:
         print(f"memrepro: {error}", file=sys.stderr)
         return 1

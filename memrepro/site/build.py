@@ -39,7 +39,7 @@ def default_profiles() -> list[str]:
     return list(filter(is_evaluated, _PROFILES))
 
 
-def build(profiles: Sequence[str] = ()) -> Path:
+def write_site(profiles: Sequence[str] = ()) -> Path:
     """Write the site of some profiles, or of all that have results, to `build/site/`.
 
     Raises:
@@ -90,7 +90,10 @@ def _build(profiles: list[str], plan: Plan) -> Path:
     site.page(numbers.PAGE, "provenance.html", "Provenance")
     inputs = [path for profile in profiles for path in _of_profile(profile)]
     groups.make(
-        "leaderboard", inputs, lambda: _write_leaderboard(site, profiles, plan, browsed), browsed
+        "leaderboard",
+        inputs,
+        lambda: _write_leaderboard(site, profiles, plan, about, browsed),
+        browsed,
     )
     _write_start(site, profiles, plan, about)
     groups.save()
@@ -213,9 +216,14 @@ def _navigation(profiles: list[str], plan: Plan, about: dict[str, Any]) -> dict[
 
 
 def _write_leaderboard(
-    site: Site, profiles: list[str], plan: Plan, browsed: dict[tuple[str, str, str], str]
-) -> None:
+    site: Site, profiles: list[str], plan: Plan, about: dict[str, Any],
+    browsed: dict[tuple[str, str, str], str],
+) -> None:  # fmt: skip
     _say("leaderboard")
+    traced = {
+        profile: numbers.first_numbers(profile, _papers(profile, plan, about))
+        for profile in profiles
+    }
     entries = [entry for profile in profiles for entry in leaderboard(profile, plan)]
     site.page(
         "leaderboard.html",
@@ -223,6 +231,7 @@ def _write_leaderboard(
         "Leaderboard",
         entries=entries,
         browsed=browsed,
+        traced=traced,
         columns=[f"{metric}@{k}" for metric, k in COLUMNS],
         datasets=list(dict.fromkeys(e.dataset for e in entries)),
         levels=list(dict.fromkeys(e.level for e in entries)),

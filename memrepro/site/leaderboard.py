@@ -36,7 +36,8 @@ class Entry(NamedTuple):
     """A line of the leaderboard.
 
     `scores` has one for each of `COLUMNS`, None where it was not evaluated; `resampled` is what
-    their intervals are of, such as '10 conversations'.
+    their intervals are of, such as '10 conversations'; `varied` the parameter of a sweep and its
+    value, such as 'alpha 0.5'.
     """
 
     profile: str
@@ -44,6 +45,7 @@ class Entry(NamedTuple):
     level: str
     experiment: str
     setting: str
+    varied: str
     method: str
     encoder: str
     n: int
@@ -114,7 +116,7 @@ def _entry(
     varied = f"{experiment.vary} {setting}" if setting else ""
     encoder = experiment.encoder or _NO_ENCODER.get(experiment.method, "none (lexical)")
     return Entry(
-        *place, name, varied, method, encoder, len(groups.labels), str(groups),
+        *place, name, setting, varied, method, encoder, len(groups.labels), str(groups),
         tuple(scores.get(column) for column in COLUMNS),
     )  # fmt: skip
 

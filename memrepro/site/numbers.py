@@ -6,7 +6,7 @@ one has its most influential questions too; of the others, ten times as many, `m
 them, so that a site takes minutes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memrepro.provenance import environment, lineage, questions
@@ -41,7 +41,7 @@ def write(
     folder = f"data/{profile}/provenance/{paper}"
     for table in tables(profile, paper):
         known = cells(profile, paper, table)
-        own = [shared.told(table, one, known) for one in known.values() if one.reproduced]
+        own = [shared.number_entry(table, one, known) for one in known.values() if one.reproduced]
         told = {
             "title": titled(table), "document": document, "as_recorded": shared.table(table),
             "back": page_of(profile, paper), "name": f"{paper}:{table}",
@@ -49,6 +49,20 @@ def write(
         }  # fmt: skip
         site.data(f"{folder}/{table}", told)
     site.data(folder, shared.listed())
+
+
+def first_numbers(profile: str, papers: Iterable[str]) -> dict[tuple[str, str, str], str]:
+    """Experiment, setting and level → the address of the first number that comes of them alone."""
+    found: dict[tuple[str, str, str], str] = {}
+    for paper in papers:
+        for table in tables(profile, paper):
+            computed = [one for one in cells(profile, paper, table).values() if one.reproduced]
+            for number, one in enumerate(computed):
+                places = link(one).places
+                if len(places) == 1:
+                    place = (places[0].experiment, places[0].setting, places[0].level)
+                    found.setdefault(place, f"{PAGE}#{profile}/{paper}/{table}/{number}")
+    return found
 
 
 class _Shared:
@@ -66,7 +80,7 @@ class _Shared:
         }  # fmt: skip
         self._behind: dict[tuple[Any, ...], list[str]] = {}
 
-    def told(self, table: str, one: Cell, known: Mapping[Any, Cell]) -> dict[str, Any]:
+    def number_entry(self, table: str, one: Cell, known: Mapping[Any, Cell]) -> dict[str, Any]:
         """What is a number's own; names of what it shares with others stand for that."""
         found = link(one)
         said: dict[str, Any] = {**one.as_dict(), "from": found.text}

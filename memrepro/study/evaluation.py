@@ -17,7 +17,7 @@ from memrepro.core.memory import GRANULARITIES, Parts
 from memrepro.core.prepared import load_faults, load_places, load_qrels
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
-from memrepro.evaluate.metrics import Judged, Values, evaluate, lay_out, ranks_of
+from memrepro.evaluate.metrics import Judged, Ranks, Values, evaluate, lay_out, ranks_of
 from memrepro.evaluate.rollup import evaluate_official, roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, replacing, sha256, write_table
@@ -128,11 +128,12 @@ def each_protocol(
         gold: of its data set.
         protocols: by name.
     """
+    own = ranks_of(ranking)
     for level in levels_of(granularity):
         rolled = ranking if level == granularity else roll_up(ranking, level, gold.places)
         if rolled is None:
             continue
-        ranks = ranks_of(rolled)
+        ranks = own if rolled is ranking else ranks_of(rolled)
         for key, protocol in protocols.items():
             if (judged := gold.judged(level, key, protocol)) is None:
                 continue
@@ -140,15 +141,15 @@ def each_protocol(
                 yield level, key, partial(evaluate, ranks, judged)
             # There is something to roll up, and of a kind that the released code knows.
             elif rolled is not ranking and granularity in GRANULARITIES:
-                turns = gold.wanted(granularity, protocol)
-                yield level, key, partial(_official, ranking, turns, gold.places)
+                yield level, key, partial(_official, own, gold, granularity, key, protocol)
 
 
 def _official(
-    ranking: pd.DataFrame, gold: Mapping[str, Parts], places: Mapping[str, str],
+    ranks: Ranks, gold: Gold, granularity: str, key: str, protocol: Protocol,
     names: Sequence[str], ks: Sequence[int],
 ) -> Values:  # fmt: skip
-    found = evaluate_official(ranking, gold, places, ks)
+    judged = gold.judged(granularity, key, protocol) or lay_out({})
+    found = evaluate_official(ranks, judged, gold.places, ks)
     return Values(found.query_ids, {pair: v for pair, v in found.by.items() if pair[0] in names})
 
 

@@ -17,6 +17,7 @@ from memrepro.read.plan import ReadingStudy
 Profile = Literal["sample", "open", "full"]
 PROFILES = get_args(Profile)
 Numbers = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+Settings = Mapping[str, Any]
 # Whose results the full profile's reports read too, besides its own.
 STANDS_ON: Mapping[str, tuple[str, ...]] = {"full": ("open", "full")}
 AUDIT = "audit"  # the report that stands on the others
@@ -202,9 +203,9 @@ class StudyEntry:
 
     profile: Profile
     runs: Mapping[str, Any]
-    base: str = ""
-    sets: Mapping[str, str] = field(default_factory=dict)
-    axes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    base: Settings = field(default_factory=dict)
+    sets: Mapping[str, Settings] = field(default_factory=dict)
+    axes: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, config=STRICT)

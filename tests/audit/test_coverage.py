@@ -57,7 +57,7 @@ CELLS = coverage.Cells(
     ],
 )  # fmt: skip
 def test_where_a_number_is_accounted_for(of, outcome, reason):
-    best = coverage.first(CELLS.of(of))
+    best = coverage.first(CELLS.matches(of))
     assert (best.outcome, best.reason) == (outcome, reason)
 
 

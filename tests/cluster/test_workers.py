@@ -191,11 +191,13 @@ def test_extraction_gives_what_one_machine_gives(one_worker, monkeypatch):
     docs = [
         (
             f"s{n}",
-            Round.of(f"r{n}", user=f"I bought {n} red books in Berlin, and my cat likes rain."),
+            Round.from_texts(
+                f"r{n}", user=f"I bought {n} red books in Berlin, and my cat likes rain."
+            ),
         )
         for n in range(40)
     ]
-    memories = {"m": Memory.of("m", *docs)}
+    memories = {"m": Memory.from_rounds("m", *docs)}
     dataset = Dataset("toy", memories, (Query("q", "m", "What did I buy?", "", "kind"),))
     there = by_nlp(dataset)
     monkeypatch.delenv(VARIABLE)
@@ -205,7 +207,7 @@ def test_extraction_gives_what_one_machine_gives(one_worker, monkeypatch):
 
 @pytest.mark.slow
 def test_a_model_in_process_answers_on_all_workers_in_its_own_batches(cluster, tmp_path):
-    prompts = [Prompt.of(f"question {'long ' * n}{n}") for n in range(11)]
+    prompts = [Prompt.from_user(f"question {'long ' * n}{n}") for n in range(11)]
     with AnswerStore(tmp_path / "answers.sqlite") as store:
         model = Recording(store, SharedOut(Parrot, 2), progress=False)
         assert model.identity == IDENTITY

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.memory import Round, Session, whole_session
 
-SESSION = Session("s1", (Round.of("s1_1", user="u1"), Round.of("s1_3", user="u2")))
-OTHER = Session("s2", (Round.of("s2_1", user="u3"),))
+SESSION = Session("s1", (Round.from_texts("s1_1", user="u1"), Round.from_texts("s1_3", user="u2")))
+OTHER = Session("s2", (Round.from_texts("s2_1", user="u3"),))
 FOUND = [
     Extraction(SESSION.key, "s1_3", "gold", "fact", "third"),
     Extraction(SESSION.key, "s1_1", "gold", "fact", "first"),
@@ -17,7 +17,7 @@ FOUND = [
     Extraction(SESSION.key, "s1_1", "nlp", "keyphrase", "part"),
     Extraction(OTHER.key, "s2_1", "gold", "fact", "of another"),
 ]
-EXTRACTIONS = Extractions.of(FOUND)
+EXTRACTIONS = Extractions.grouped(FOUND)
 (WHOLE,) = whole_session(SESSION)
 
 
@@ -26,7 +26,7 @@ BLANK = st.sampled_from(["", " ", "\n\t", " "])
 
 @given(st.lists(st.sampled_from(["a", "b"]) | BLANK, max_size=8))
 def test_blank_texts_are_dropped_and_the_others_keep_their_order(texts):
-    found = Extractions.of(Extraction("k", "r", "x", "fact", text) for text in texts)
+    found = Extractions.grouped(Extraction("k", "r", "x", "fact", text) for text in texts)
     kept = tuple(text for text in texts if text.strip())
     assert found.texts == ({"x-fact": {("k", "r"): kept}} if kept else {})
 

@@ -13,11 +13,11 @@ from memrepro.core.memory import Memory, Round
 from memrepro.core.similarity import max_by_owner, normalise
 from memrepro.errors import MemreproError
 
-MEMORY = Memory.of(
+MEMORY = Memory.from_rounds(
     "m",
-    ("s1", Round.of("s1_1", user="u1", assistant="a1")),
-    ("s1", Round.of("s1_3", user="u2")),
-    ("s2", Round.of("s2_1", assistant="a3")),
+    ("s1", Round.from_texts("s1_1", user="u1", assistant="a1")),
+    ("s1", Round.from_texts("s1_3", user="u2")),
+    ("s2", Round.from_texts("s2_1", assistant="a3")),
 )
 
 
@@ -48,7 +48,7 @@ def test_a_session_joins_its_rounds_by_one_space():
 
 
 FIRST, SECOND = MEMORY.sessions
-EXTRACTED = Extractions.of(
+EXTRACTED = Extractions.grouped(
     [
         Extraction(FIRST.key, "s1_1", "gold", "fact", "f1"),
         Extraction(FIRST.key, "s1_1", "gold", "fact", "f2"),
@@ -94,7 +94,9 @@ def test_a_sessions_extractions_are_its_own_or_else_its_rounds():
 def test_one_product_for_all_gives_the_scores_of_each_alone(n_sessions, n_memories, size, random):
     """Both ways of scoring, whichever `score_all` would choose, against one product a query."""
     sessions = [
-        Memory.of("m", (f"s{i}", Round.of(f"s{i}_1", user=f"text {i % 7}"))).sessions[0]
+        Memory.from_rounds(
+            "m", (f"s{i}", Round.from_texts(f"s{i}_1", user=f"text {i % 7}"))
+        ).sessions[0]
         for i in range(n_sessions)
     ]
     builder = PlainKeyBuilder("round", "concat")
@@ -142,7 +144,7 @@ def test_a_doc_without_a_key_never_beats_a_negative_similarity():
 def test_errors():
     with pytest.raises(MemreproError, match="unknown key scheme 'usr'"):
         make_keys(MEMORY, "usr")
-    silent = Memory.of("silent", ("s", Round.of("r", assistant="a")))
+    silent = Memory.from_rounds("silent", ("s", Round.from_texts("r", assistant="a")))
     with pytest.raises(
         MemreproError, match="memory 'silent' has no key under the key scheme 'user_on"
     ):
@@ -156,7 +158,9 @@ def test_errors():
     with pytest.raises(MemreproError, match="memory 'm' is empty: found 0 rounds"):
         Memory("m", (), ())
     with pytest.raises(MemreproError, match="holds round 'r' 2 times"):
-        Memory.of("m", ("s", Round.of("r", user="x")), ("s", Round.of("r", user="y")))
+        Memory.from_rounds(
+            "m", ("s", Round.from_texts("r", user="x")), ("s", Round.from_texts("r", user="y"))
+        )
     one = MEMORY.sessions[0]
     with pytest.raises(MemreproError, match="holds round 's1_1' 2 times"):
         Memory("m", (one, one), ("", ""))

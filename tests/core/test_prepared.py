@@ -171,7 +171,7 @@ DATES = [
 def test_extractions_round_trip(tmp_path, found):
     path = save_extracted(iter(found), tmp_path)
     assert path == tmp_path / "texts.parquet"
-    assert load_extractions(tmp_path) == Extractions.of(found)
+    assert load_extractions(tmp_path) == Extractions.grouped(found)
     assert list(pd.read_parquet(path).columns) == list(Extraction._fields)
 
 

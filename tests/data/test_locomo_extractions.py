@@ -82,7 +82,7 @@ def test_on_a_tiny_conversation(tmp_path, tiny):
 def test_a_fact_that_names_a_turn_of_another_session_is_found_there(tmp_path, tiny):
     tiny["observation"]["session_2_observation"]["Ann"] = [["Ann met", ["D2:1", "D10:1"]]]
     dataset, found = read(tmp_path, tiny)
-    texts = Extractions.of(found.texts)
+    texts = Extractions.grouped(found.texts)
     for session, doc in ((s, s.rounds[0]) for s in dataset.memories["c"].sessions):
         assert texts.of_doc("recorded-fact", session, doc) == ("Ann met",)
 

@@ -305,7 +305,7 @@ def test_the_questions_of_the_larger_sizes_are_those_that_rf_mem_counts(tmp_path
         pytest.skip("the questions of the larger sizes are not in the mirror")
     found = personamem.sizes(tmp_path, "personamem-32k")
     printed = {table.name: table.rows for table in documents.tables("rfmem")}
-    counted = Document.of("rfmem").tables
+    counted = Document.load("rfmem").tables
     of_row = counted["table7"]["counted"] | counted["table8"]["counted"]
     met = 0
     for size in ("128k", "1M"):

@@ -14,7 +14,7 @@ from memrepro.errors import MemreproError
 def piece(number, folder, name, **options):
     """A piece that tells by its texts what its reader was given."""
     said = f"{folder} {name} {options}"
-    memory = Memory.of(f"m{number}", ("s", Round.of("r", user=said)))
+    memory = Memory.from_rounds(f"m{number}", ("s", Round.from_texts("r", user=said)))
     return Piece(memory, (Query(f"q{number}", f"m{number}", "?", "", "a"),), {"session": {}})
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memrepro.core.extractions import parent_of
 from memrepro.errors import MemreproError
+from memrepro.evaluate.metrics import lay_out, ranks_of
 from memrepro.evaluate.rollup import OFFICIAL, evaluate_official, roll_up
 
 PLACES = {"s1_1": "s1", "s1_3": "s1", "s2_1": "s2", "s3_1": "s3", "s3_1/user": "s3"}
@@ -122,7 +123,7 @@ def ours(turns, ranking, *ks):
     places = {f"{session}_{turn}": session for turn, session, _ in turns}
     gold = {"q": tuple((f"{s}_{t}",) for t, s, has_answer in turns if has_answer)}
     run = run_of(q=[f"{session}_{turn}" for turn, session, _ in ranking])
-    found = evaluate_official(run, gold, places, ks).by
+    found = evaluate_official(ranks_of(run), lay_out(gold), places, ks).by
     assert set(found) == set(product(OFFICIAL, ks))
     return tuple(float(found[pair].item()) for pair in product(OFFICIAL, ks))
 
@@ -149,7 +150,23 @@ def test_a_ranking_that_is_cut_is_equal_where_it_names_k_sessions(corpus, k, dep
         assert all(c <= e for c, e in zip(cut[:2], expected[:2], strict=True))
 
 
+@given(st.lists(corpora(), min_size=2, max_size=3), st.integers(1, 12))
+@settings(max_examples=30)
+def test_each_question_is_evaluated_for_itself(asked, k):
+    """All at once as one by one, one that found nothing among them."""
+    asked.append((asked[0][0], []))
+    places, gold, rankings = {}, {}, {}
+    for number, (turns, ranking) in enumerate(asked):
+        ids = {turn: f"{number}:{turn[1]}_{turn[0]}" for turn in turns}
+        places |= {doc_id: f"{number}:{turn[1]}" for turn, doc_id in ids.items()}
+        gold[f"q{number}"] = tuple((doc_id,) for turn, doc_id in ids.items() if turn[2])
+        rankings[f"q{number}"] = [ids[turn] for turn in ranking]
+    found = evaluate_official(ranks_of(run_of(**rankings)), lay_out(gold), places, [k]).by
+    together = [tuple(found[name, k][place] for name in OFFICIAL) for place in range(len(asked))]
+    assert together == [ours(turns, ranking, k) for turns, ranking in asked]
+
+
 def test_a_doc_without_a_session_is_named():
     for run, gold in ((run_of(q=["stray"]), "s1_1"), (run_of(q=["s1_1"]), "stray")):
         with pytest.raises(MemreproError, match="doc 'stray' of query 'q' lies in no session"):
-            evaluate_official(run, {"q": ((gold,),)}, PLACES, [5])
+            evaluate_official(ranks_of(run), lay_out({"q": ((gold,),)}), PLACES, [5])

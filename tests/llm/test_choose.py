@@ -22,12 +22,12 @@ def test_replayed_by_default_and_live_where_asked(tmp_path):
         replay = language_model("toy", entry, store, "e")
         assert isinstance(replay, Recorded)
         with pytest.raises(MemreproError, match="1 of 1 answers"):
-            replay.answer([Prompt.of("q")])
+            replay.answer([Prompt.from_user("q")])
         live = language_model("toy", entry, store, "e", live=True)
         assert isinstance(live, Recording)
-        assert live.answer([Prompt.of("q")]) == replay.answer([Prompt.of("q")])
+        assert live.answer([Prompt.from_user("q")]) == replay.answer([Prompt.from_user("q")])
         # Other settings of the same model replay the same answers.
-        assert language_model("toy", ENTRY, store, "e").answer([Prompt.of("q")])[0].text
+        assert language_model("toy", ENTRY, store, "e").answer([Prompt.from_user("q")])[0].text
 
 
 def test_a_model_in_process(tmp_path):

@@ -30,7 +30,7 @@ from memrepro.llm.shipping import export_records
 from tests.llm.server import Fault, completion, said, serving
 
 IDENTITY = ModelIdentity("toy-model", "2024-07-18")
-PROMPTS = [Prompt.of(f"question {i}", "be brief") for i in range(12)]
+PROMPTS = [Prompt.from_user(f"question {i}", "be brief") for i in range(12)]
 KEY = "sk-live-Zx81qQ7v"
 
 
@@ -65,7 +65,7 @@ def asked(server):
 
 
 def test_a_request_holds_the_prompt_and_its_parameters(server):
-    prompt = Prompt.of("q", "s", Parameters(0.5, 9, 3, ("\n", "END")))
+    prompt = Prompt.from_user("q", "s", Parameters(0.5, 9, 3, ("\n", "END")))
     ((_, answer),) = backend(server).stream([prompt])
     assert server.asked == [
         {
@@ -88,7 +88,7 @@ def test_a_model_is_asked_by_the_fields_that_it_takes(server):
     })  # fmt: skip
     asked = request.asked_of(IDENTITY)
     live = Endpoint(server.url, asked, request=request, token_budget=6000)
-    ((_, answer),) = live.stream([Prompt.of("q", parameters=Parameters(maximum_tokens=9))])
+    ((_, answer),) = live.stream([Prompt.from_user("q", parameters=Parameters(maximum_tokens=9))])
     assert server.asked == [
         {
             "model": "toy-model", "messages": [{"role": "user", "content": "q"}],
@@ -206,7 +206,7 @@ def test_a_prompt_without_an_answer_stops_no_other(server):
 
 def test_three_in_a_row_end_the_work(server):
     server.always = Fault(status=500, body=b'{"error": "down"}')
-    many = [Prompt.of(f"{i}") for i in range(50)]
+    many = [Prompt.from_user(f"{i}") for i in range(50)]
     with pytest.raises(MemreproError, match=r"3 prompts in a row have no answer.*500 \(down\)"):
         ask(server, many, tries=2, concurrency=2)
     assert len(server.asked) <= 2 * 4
@@ -247,7 +247,7 @@ def test_a_wrong_request_is_not_tried_again(server):
 
 
 def test_a_prompt_with_options_is_never_sent(server):
-    options = Prompt.of("a or b?", parameters=Parameters(options=("a", "b")))
+    options = Prompt.from_user("a or b?", parameters=Parameters(options=("a", "b")))
     with pytest.raises(MemreproError, match=r"a prompt has options, and an endpoint does not say"):
         ask(server, [options])
     assert server.asked == []

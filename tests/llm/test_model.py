@@ -33,7 +33,7 @@ prompts = st.builds(
 )
 identities = st.builds(ModelIdentity, tricky, tricky)
 IDENTITY = ModelIdentity("m", "1")
-PROMPT = Prompt.of("hello", "be brief", Parameters(0.5, 9, 3, ("\n",)))
+PROMPT = Prompt.from_user("hello", "be brief", Parameters(0.5, 9, 3, ("\n",)))
 
 
 @given(identities, prompts, identities, prompts)
@@ -43,7 +43,7 @@ def test_keys_are_equal_only_for_equal_inputs(one, asked, other, also):
 
 @given(some, tricky, tricky)
 def test_text_never_moves_between_messages(a, b, c):
-    moved = (Prompt.of(b + a, c), Prompt.of(b, a + c), Prompt.of(a + b, c))
+    moved = (Prompt.from_user(b + a, c), Prompt.from_user(b, a + c), Prompt.from_user(a + b, c))
     for one in moved:
         for other in moved:
             assert (prompt_key(IDENTITY, one) == prompt_key(IDENTITY, other)) == (one == other)
@@ -72,13 +72,13 @@ def test_model_revision_role_and_order_change_the_key_and_it_is_pinned():
 
 
 def test_equal_temperatures_are_written_alike():
-    keys = {prompt_key(IDENTITY, Prompt.of("a", "", Parameters(t))) for t in (0, 0.0, -0.0)}
+    keys = {prompt_key(IDENTITY, Prompt.from_user("a", "", Parameters(t))) for t in (0, 0.0, -0.0)}
     assert len(keys) == 1
 
 
 def test_a_lone_surrogate_is_one_sentence():
     with pytest.raises(MemreproError, match=r"prompt of 2 characters is not valid Unicode"):
-        prompt_key(IDENTITY, Prompt.of("a\ud800"))
+        prompt_key(IDENTITY, Prompt.from_user("a\ud800"))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.llm.server import serving
 
 BIG, SMALL = ModelIdentity("big", "1"), ModelIdentity("small", "1")
 PRICES = {"big": Price("EUR", 2.5, 10.0)}
-ASKED = [Prompt.of(f"Who sold boat {i}?", "Be brief.", Parameters(maximum_tokens=40 + i))
+ASKED = [Prompt.from_user(f"Who sold boat {i}?", "Be brief.", Parameters(maximum_tokens=40 + i))
          for i in range(6)]  # fmt: skip
 
 
@@ -27,11 +27,11 @@ def store(tmp_path):
 
 def test_tokens_are_those_of_the_chat():
     # RF-Mem's Table 1: seven tokens of a single message's frame (`text/lengths.py`).
-    assert estimated_tokens(Prompt.of("")) == Tokens(7, 512)
+    assert estimated_tokens(Prompt.from_user("")) == Tokens(7, 512)
     encode = get_encoding("o200k_base").encode_ordinary
     words = len(encode("Be brief.")) + len(encode("Who sold boat 3?"))
     assert estimated_tokens(ASKED[3]) == Tokens(words + 11, 43)
-    options = Prompt.of("a or b?", parameters=Parameters(options=("a", "b")))
+    options = Prompt.from_user("a or b?", parameters=Parameters(options=("a", "b")))
     assert estimated_tokens(options).answer == 0
 
 

@@ -25,7 +25,7 @@ QUESTIONS = [
     "What colour is the sky on a clear day? Answer in one word.",
     "Hello!",
 ]
-PROMPTS = [Prompt.of(question, parameters=SHORT) for question in QUESTIONS]
+PROMPTS = [Prompt.from_user(question, parameters=SHORT) for question in QUESTIONS]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,9 @@ def test_the_embedded_default_chooses_and_no_prompt_changes_anothers_answer():
     live, draw = backend(name, entry), random.Random(2)
     letters = Parameters(options=("A", "B", "C"))
     choices = [
-        Prompt.of(f"{question}\nA. {a}\nB. {b}\nC. {c}\nAnswer with a letter.", parameters=letters)
+        Prompt.from_user(
+            f"{question}\nA. {a}\nB. {b}\nC. {c}\nAnswer with a letter.", parameters=letters
+        )
         for question, a, b, c in [
             ("What is the capital of France?", "Oslo", "Paris", "Rome"),
             ("What is the capital of Norway?", "Oslo", "Paris", "Rome"),
@@ -65,7 +67,7 @@ def test_the_embedded_default_chooses_and_no_prompt_changes_anothers_answer():
         ]
     ]
     words = Parameters(options=("Paris", "the old town of Reykjavik"))
-    asked = [*PROMPTS, *choices, Prompt.of(QUESTIONS[0], parameters=words)]
+    asked = [*PROMPTS, *choices, Prompt.from_user(QUESTIONS[0], parameters=words)]
     whole = {prompt: (a.text, a.scores) for prompt, a in live.stream(asked)}
     assert whole[asked[-1]][0] == "Paris"
     print([whole[prompt] for prompt in choices])
@@ -83,7 +85,7 @@ def test_its_json_is_used_or_refused_and_all_is_counted(live):
     said = ["Ines bought a red kayak.", "Tom lives in Oslo.", "Is it late?", "我喜欢茶。"]
     example = json.dumps({"subject": "Ana", "object": "a blue car"})
     prompts = {
-        text: Prompt.of(
+        text: Prompt.from_user(
             f'Sentence: "Ana sold a blue car."\nJSON: {example}\nSentence: "{text}"\nJSON:',
             "Reply with one JSON object and nothing else.",
             Parameters(maximum_tokens=32),

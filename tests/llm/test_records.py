@@ -30,7 +30,7 @@ PROMPTS = 200
 
 def asked(n=PROMPTS):
     draw = random.Random(1)
-    return [Prompt.of(f"text {i} " + "word " * draw.randrange(60)) for i in range(n)]
+    return [Prompt.from_user(f"text {i} " + "word " * draw.randrange(60)) for i in range(n)]
 
 
 def answer_to(prompt, identity=IDENTITY):
@@ -69,14 +69,14 @@ def fill(store, n=20, identity=IDENTITY):
 
 
 def test_each_prompt_is_asked_for_once_and_answered_in_order(store):
-    a, b, long = Prompt.of("a"), Prompt.of("b"), Prompt.of("long text")
+    a, b, long = Prompt.from_user("a"), Prompt.from_user("b"), Prompt.from_user("long text")
     toy = Toy()
     model = Recording(store, toy, progress=False)
     got = model.answer([a, long, a, b])
     assert got == [answer_to(p) for p in (a, long, a, b)]
     # Longest first, ties by key.
     assert toy.asked == [long, *sorted([a, b], key=lambda p: prompt_key(IDENTITY, p))]
-    assert model.answer([b, Prompt.of("new")])[1].text == said("new")
+    assert model.answer([b, Prompt.from_user("new")])[1].text == said("new")
     assert (len(toy.asked), len(store)) == (4, 4)
     assert model.answer([]) == []
 
@@ -176,7 +176,7 @@ def test_a_record_comes_back_from_its_line(prompt, text, tokens, scores):
 
 
 def test_scores_are_kept_and_go_by_file(tmp_path, store):
-    prompt = Prompt.of("a or b?", parameters=Parameters(options=("a", "b")))
+    prompt = Prompt.from_user("a or b?", parameters=Parameters(options=("a", "b")))
     record = Record(prompt, replace(answer_to(prompt), text="a", scores=(-0.25, -1.5088)))
     store.add([record, *fill(store, 2)])
     done = export_records(store, tmp_path / "out.jsonl")
@@ -265,7 +265,7 @@ def test_another_file_is_refused(tmp_path, store):
 
 
 def test_texts_with_line_separators_stay_one_line(tmp_path, store):
-    prompt = Prompt.of("a\u2028b\x85c\r\nd\x00")
+    prompt = Prompt.from_user("a\u2028b\x85c\r\nd\x00")
     store.add([Record(prompt, answer_to(prompt))])
     out = tmp_path / "out.jsonl"
     done = export_records(store, out)

@@ -31,8 +31,8 @@ def conversation():
         times[f"s{s}"] = f"2023-05-{1 + 2 * s:02d}T10:00"
         for r in range(2 + s % 4):
             said = [" ".join(rng.choice(WORDS, 5)) for _ in range(2)]
-            rounds.append((f"s{s}", Round.of(f"s{s}r{r}", user=said[0], assistant=said[1])))
-    return Memory.of("m", *rounds, times=times)
+            rounds.append((f"s{s}", Round.from_texts(f"s{s}r{r}", user=said[0], assistant=said[1])))
+    return Memory.from_rounds("m", *rounds, times=times)
 
 
 @pytest.mark.parametrize(

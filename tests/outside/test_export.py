@@ -23,9 +23,10 @@ def prepared(tmp_path, monkeypatch):
     pieces = []
     for name in ("a/b", "c"):
         rounds = [
-            (s, Round.of(f"{s}:1", user=SAID, assistant="yes")) for s in (f"{name}1", f"{name}2")
+            (s, Round.from_texts(f"{s}:1", user=SAID, assistant="yes"))
+            for s in (f"{name}1", f"{name}2")
         ]
-        memory = Memory.of(name, *rounds, times={f"{name}1": "2023-05-20T10:00"})
+        memory = Memory.from_rounds(name, *rounds, times={f"{name}1": "2023-05-20T10:00"})
         query = Query(f"q-{name}", name, "what\tdid I\nask for?", "2023-06-01T00:00", "kind")
         qrels = {
             "session": {query.query_id: ((f"{name}2", f"{name}1"),)},

@@ -43,7 +43,7 @@ def test_associas_figure_2_is_the_schema():
 
 
 def test_max_sims_figure_1_has_three_key_schemes_with_their_rules(tmp_path):
-    diagram.build(tmp_path)
+    diagram.write_diagram(tmp_path)
     table = read_table(tmp_path / "figure1.csv")
     assert list(table["keys"]) == ["enc(u_i)", "enc(u_i ⊕ a_i)", "enc(u_i), enc(a_i)"]
     assert list(table["equation"]) == ["Eq. 1", "Eq. 2", "Eq. 3"]

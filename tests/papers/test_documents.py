@@ -36,7 +36,7 @@ def specs_of(document, name, study, profile):
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_table_names_runs_of_its_data_set(name, profile, planned):
-    document, found = Document.of(name), 0
+    document, found = Document.load(name), 0
     for table, entry in document.tables.items():
         if entry.get("what") or profile not in entry.get("profiles", [profile]):
             continue
@@ -59,7 +59,7 @@ def test_a_table_names_runs_of_its_data_set(name, profile, planned):
 
 @pytest.mark.parametrize("table", ["table3", "table4", "table9", "table10"])
 def test_each_printed_cell_of_retrieval_is_planned(table, planned):
-    document = Document.of("longmemeval")
+    document = Document.load("longmemeval")
     (study,) = repeated(document, "full", document.tables[table])
     printed = document.printed(table)
     entry = document.tables[table]
@@ -83,7 +83,7 @@ def test_each_printed_cell_of_retrieval_is_planned(table, planned):
 
 @pytest.mark.parametrize("name", ["associa", "tiered"])
 def test_claims_name_rows_and_printed_words(name):
-    document = Document.of(name)
+    document = Document.load(name)
     for claim in document.claims["claims"]:
         if isinstance(said := claim.get("said"), list):
             assert document.printed(said[0])[said[1]]["printed"]
@@ -99,7 +99,7 @@ def test_claims_name_rows_and_printed_words(name):
 
 
 def test_every_claim_and_number_of_the_tiered_document_has_one_answer():
-    document = Document.of("tiered")
+    document = Document.load("tiered")
     rows = [tuple(c["said"]) for c in document.claims["claims"] if "said" in c]
     printed = [(t, row) for t in ("claims", "numbers") for row in document.printed(t)]
     assert rows == printed

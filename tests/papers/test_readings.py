@@ -91,7 +91,7 @@ def made(tmp_path, monkeypatch):
         studies[name] = ReadingStudy(name, "open", "open", conditions)
     written(recall)
     by_question = ByUnit(lambda query_ids: questions(len(query_ids)))
-    monkeypatch.setattr(ByUnit, "of", lambda dataset: by_question)
+    monkeypatch.setattr(ByUnit, "of_dataset", lambda dataset: by_question)
     return Answers(frame, studies), recall, right, lucky, f1, judged
 
 

@@ -95,7 +95,7 @@ def test_the_stage_writes_all_sources_and_when_sessions_took_place(dataset, tmp_
     nlp = by_nlp(dataset)
     every = [extract.extract(s, o, dataset, "sample") for s, o in sources.items()]
     texts = [text for one in every for text in one.texts]
-    assert load_extractions(paths.extracted("toy")) == Extractions.of(texts)
+    assert load_extractions(paths.extracted("toy")) == Extractions.grouped(texts)
     dates = paths.dates("sample", "toy")
     assert sum(map(len, load_dates(dates, ["said"]).values())) == len(said_dates(dataset)) == 12
     assert sum(map(len, load_dates(dates, ["nlp"]).values())) == len(nlp.dates)

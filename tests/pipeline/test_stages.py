@@ -87,7 +87,7 @@ def test_damaged_vectors_are_named(tmp_path, monkeypatch, changed, sentence):
     from memrepro.core.memory import Memory, Query, Round
 
     experiment = vectors_file(tmp_path, monkeypatch, **changed)
-    memory = Memory.of("m", ("d", Round.of("d", document="text")))
+    memory = Memory.from_rounds("m", ("d", Round.from_texts("d", document="text")))
     dataset = Dataset("toy", {"m": memory}, (Query("q", "m", "who?", "", "kind"),))
     monkeypatch.setattr(paths, "extracted", lambda dataset: tmp_path)
     save_extracted([], tmp_path)

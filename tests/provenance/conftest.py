@@ -60,7 +60,7 @@ def source(run, kind=""):
     return RunSource(run, "", "session", "recall_all", 1, kind)
 
 
-def build(profile, folder):
+def write_report(profile, folder):
     """Means and a difference of two runs; then cells of every other relation to their sources."""
     metrics = Metrics(profile)
 
@@ -143,7 +143,9 @@ def toy(tmp_path, monkeypatch):
     (tmp_path / "params.yaml").write_text("studies: {all: {k: 3}}")
     (tmp_path / "dvc.lock").write_text(yaml.safe_dump(LOCK))
     forget()
-    memory = Memory.of("m", *((doc, Round.of(f"{doc}-1", user=f"<b>{doc}</b>")) for doc in DOCS))
+    memory = Memory.from_rounds(
+        "m", *((doc, Round.from_texts(f"{doc}-1", user=f"<b>{doc}</b>")) for doc in DOCS)
+    )
     queries = tuple(Query(q, "m", f"where is {q}?", "", kind) for q, (kind, _, _) in ASKED.items())
     gold = {"session": {q: ((doc,),) for q, (_, doc, _) in ASKED.items()}}
     chain = save_qrels([Piece(memory, queries, gold, {})], paths.qrels("sample", "toy"))
@@ -154,6 +156,6 @@ def toy(tmp_path, monkeypatch):
     swept = [ranking("0.5", setting=setting) for setting in ("0.5", "0.9")]
     write_table(paths.run("sample", "toy-swept", "all"), pd.concat(swept))
     evaluation.run("sample")
-    build("sample", paths.results("sample") / "toyreport")
+    write_report("sample", paths.results("sample") / "toyreport")
     yield tmp_path
     forget()

@@ -50,14 +50,14 @@ def test_a_draw_is_the_same_everywhere_and_another_seed_draws_others():
         choose(kinds, 41, 0)
 
 
-MEMORY = Memory.of(
+MEMORY = Memory.from_rounds(
     "m",
-    ("s1", Round.of("r1", user="old tea", assistant="old cup")),
-    ("s1", Round.of("r2", user="more tea", assistant="more cups")),
-    ("s2", Round.of("r3", user="new tea", assistant="new cup")),
+    ("s1", Round.from_texts("r1", user="old tea", assistant="old cup")),
+    ("s1", Round.from_texts("r2", user="more tea", assistant="more cups")),
+    ("s2", Round.from_texts("r3", user="new tea", assistant="new cup")),
     times={"s1": "2023-05-01T09:00", "s2": "2023-06-01T09:00"},
 )
-FACTS = Extractions.of(
+FACTS = Extractions.grouped(
     [
         Extraction(MEMORY.sessions[0].key, "r1", "nlp", "fact", "likes tea"),
         Extraction(MEMORY.sessions[0].key, "", "nlp", "summary", "on tea"),

@@ -50,11 +50,13 @@ def test_a_deliberator_names_what_the_evidence_lacks():
 
 def test_an_extractors_events_are_used_whole():
     rounds = [
-        Round.of("r1", user="I joined a choir in Paris. It is fun.", assistant="Nice."),
-        Round.of("r2", user="User?", assistant="Yes."),
-        Round.of("r3", user="…", assistant="Hm."),
+        Round.from_texts("r1", user="I joined a choir in Paris. It is fun.", assistant="Nice."),
+        Round.from_texts("r2", user="User?", assistant="Yes."),
+        Round.from_texts("r3", user="…", assistant="Hm."),
     ]
-    memory = Memory.of("m", *(("s", one) for one in rounds), times={"s": "2023-05-08T10:00"})
+    memory = Memory.from_rounds(
+        "m", *(("s", one) for one in rounds), times={"s": "2023-05-08T10:00"}
+    )
     (session,) = memory.sessions
     told = read(said(prompt_of(session)), session)
     assert [one.round_id for one in told] == ["r1", "r2", "r3"]

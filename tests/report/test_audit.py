@@ -16,7 +16,7 @@ def built(tmp_path_factory):
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr("memrepro.files.paths.root", lambda: project)
         folder = project / "results" / "open" / "audit"
-        audit.build("open", folder)
+        audit.write_report("open", folder)
         yield folder
 
 
@@ -45,6 +45,6 @@ def test_the_numbers_add_up(built):
 
 def test_the_same_twice(built, tmp_path):
     with data_only():
-        again = audit.build("open", tmp_path)
+        again = audit.write_report("open", tmp_path)
     for path in again:
         assert path.read_bytes() == (built / path.name).read_bytes(), path.name

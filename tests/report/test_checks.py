@@ -5,11 +5,11 @@ import pytest
 from memrepro.audit import documents
 from memrepro.audit.finding import FAILS
 from memrepro.report.checks import (
-    build,
     check_cells,
     check_tables,
     checked_rows,
     printed_twice,
+    write_checks,
 )
 from memrepro.report.tables import Cell
 
@@ -97,6 +97,6 @@ def test_every_row_is_there_once(document):
 
 
 def test_all_is_written(tmp_path):
-    written = build("maxsim", tmp_path)
+    written = write_checks("maxsim", tmp_path)
     assert {path.stem for path in written} >= set(check_tables("maxsim"))
     assert all(path.is_file() for path in written)

@@ -18,7 +18,7 @@ from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
 from memrepro.report.sources import RunSource, read_sources
 from memrepro.report.specs import as_specs, fill, loops, spell
-from memrepro.study.evaluation import LEDGER_COLUMNS, PROTOCOL_COLUMNS
+from memrepro.study.evaluation import PROTOCOL_COLUMNS
 from memrepro.study.plan import DatasetEntry, Evaluation, Experiment, Plan
 from tests.measured import write_metrics
 
@@ -62,7 +62,6 @@ FILES = {
               R@5: {metric: recall_all}
               R@5 hard: {metric: recall_all, kind: hard}
               Accuracy: {metric: accuracy, k: null, run: null, why: needs a reader}
-          exclusions: {what: exclusions}
           protocols: {what: protocols, rows: [plain], columns: [recall_all@5]}
           here:
             per: study
@@ -115,7 +114,7 @@ FILES = {
         """The toy's own analysis."""
 
 
-        def build(profile, folder):
+        def write_analysis(profile, folder):
             path = folder / "more.csv"
             path.write_text(profile)
             return [path]
@@ -153,8 +152,6 @@ def write_toy(tmp_path, monkeypatch):
     write_metrics(paths.metrics("sample"), rows)
     sums = [("toy-plain", "", "session", "stated", "recall_all", 5, N, 0.5)]
     write_table(paths.protocols("sample"), pd.DataFrame(sums, columns=PROTOCOL_COLUMNS))
-    ledger = [("toy", "session", "stated", "q99", "no evidence")]
-    write_table(paths.exclusions("sample"), pd.DataFrame(ledger, columns=LEDGER_COLUMNS))
     names = dict.fromkeys([run for run, _ in RIGHT])
     # The first 30 questions have a field, the first 10 of them the user's.
     gold = [(f"q{i:02}", "session", "user" if i < 10 else "assistant") for i in range(30)]
@@ -172,7 +169,7 @@ def tables(toy):
     out = toy.folder / "out"
     out.mkdir()
     with figures.data_only():
-        written = DocumentReport(toy).build("sample", out)
+        written = DocumentReport(toy).write_report("sample", out)
     assert all(path.is_file() for path in written)
     assert {path.parent for path in written} == {out}
     frames = {p.stem: read_table(p) for p in written if p.suffix == ".csv" and p.stem != "more"}
@@ -243,13 +240,11 @@ def test_rows_by_setting_and_columns_by_kind(tables):
     }  # fmt: skip
 
 
-def test_words_exclusions_and_protocols(tables):
+def test_words_and_protocols(tables):
     words = tables["printed_only"]["§1: ours wins", "printed"]
     assert (words["reported"], words["verdict"], words["note"]) == (
         "ours is better", NOT_COMPARABLE, "words",
     )  # fmt: skip
-    ((_, excluded),) = tables["exclusions"].items()
-    assert (excluded["reproduced"], excluded["sources"]) == ("1", "file exclusions.csv")
     ((row, _),) = tables["protocols"]
     assert row == f"plain; by session, stated, n = {N}"
 
@@ -320,4 +315,4 @@ def test_a_mistake_in_a_documents_file_names_the_file_and_the_entry(toy, tmp_pat
             text = text.replace(right, wrong)
         (folder / file).write_text(textwrap.dedent(text))
     with pytest.raises(MemreproError, match=f"{name}.*{sentence}"), figures.data_only():
-        DocumentReport(Document(folder)).build("sample", tmp_path)
+        DocumentReport(Document(folder)).write_report("sample", tmp_path)

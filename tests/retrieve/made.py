@@ -11,7 +11,10 @@ from memrepro.core.similarity import normalise
 def request(vectors, queries, *times):
     """Docs d0, d1, … and queries q0, q1, …, a vector each; `times` are their dates and ranges."""
     ids = [f"d{i}" for i in range(len(vectors))]
-    keys = make_keys(Memory.of("m", *((i, Round.of(i, user=f"text {i}")) for i in ids)), "concat")
+    keys = make_keys(
+        Memory.from_rounds("m", *((i, Round.from_texts(i, user=f"text {i}")) for i in ids)),
+        "concat",
+    )
     names = [f"q{i}" for i in range(len(queries))]
     keys = keys.with_vectors(np.asarray(vectors, np.float32))
     return Request(keys, names, names, np.asarray(queries, np.float32), *times)
@@ -29,6 +32,6 @@ def random_request(n_docs, seed=0, n_queries=3, dimension=16):
 
 def two_vectors_a_doc(dimension=16):
     """A doc that those retrievers refuse: it has two fields, and a vector of each."""
-    memory = Memory.of("m", ("d", Round.of("d", user="u", assistant="a")))
+    memory = Memory.from_rounds("m", ("d", Round.from_texts("d", user="u", assistant="a")))
     keys = make_keys(memory, "fielded").with_vectors(np.ones((2, dimension), np.float32))
     return Request(keys, ["q"], ["q"], np.ones((1, dimension), np.float32))

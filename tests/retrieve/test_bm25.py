@@ -20,7 +20,9 @@ TEXTS = ["red car red road", "green tea", "Red wine, cold", "blue sky over the s
 
 
 def search(query, texts=TEXTS, **parameters):
-    memory = Memory.of("m", *((f"d{i}", Round.of(f"d{i}", user=t)) for i, t in enumerate(texts)))
+    memory = Memory.from_rounds(
+        "m", *((f"d{i}", Round.from_texts(f"d{i}", user=t)) for i, t in enumerate(texts))
+    )
     asked = Request(make_keys(memory, "user_only"), ["q"], [query])
     (ranking,) = make_retriever("bm25", "bm25", {"k": len(texts), **parameters}).search([asked])
     return dict(zip(ranking.doc_ids, ranking.scores, strict=True)), list(ranking.doc_ids)

@@ -17,7 +17,9 @@ from memrepro.retrieve import make_retriever
 
 def request(key_scheme="concat"):
     docs = [("d0", "red car", "blue sky"), ("d1", "green tea", "hot"), ("d2", "red wine", "cold")]
-    memory = Memory.of("m", *((i, Round.of(i, user=u, assistant=a)) for i, u, a in docs))
+    memory = Memory.from_rounds(
+        "m", *((i, Round.from_texts(i, user=u, assistant=a)) for i, u, a in docs)
+    )
     keys = make_keys(memory, key_scheme)
     encoder = HashEncoder()
     texts = ["a red car", "hot green tea"]
@@ -46,9 +48,12 @@ def test_where_each_key_takes_a_place_a_doc_has_the_rank_of_its_best_key():
     docs = [
         (f"d{i}", [" ".join(generator.choice(words, 4)) for _ in range(i % 4)]) for i in range(9)
     ]
-    memory = Memory.of(
+    memory = Memory.from_rounds(
         "m",
-        *((i, Round.of(i, **{f"f{n}": text for n, text in enumerate(texts)})) for i, texts in docs),
+        *(
+            (i, Round.from_texts(i, **{f"f{n}": text for n, text in enumerate(texts)}))
+            for i, texts in docs
+        ),
     )
     encoder = HashEncoder()
     keys = make_keys(memory, "fielded")
@@ -76,11 +81,11 @@ def test_where_each_key_takes_a_place_a_doc_has_the_rank_of_its_best_key():
 
 
 def test_a_pooled_key_is_the_direction_of_the_mean_of_a_docs_keys():
-    memory = Memory.of(
+    memory = Memory.from_rounds(
         "m",
-        ("s", Round.of("two", user="red car", assistant="hot tea")),
-        ("s", Round.of("one", user="red car")),
-        ("s", Round.of("none", other="red car")),
+        ("s", Round.from_texts("two", user="red car", assistant="hot tea")),
+        ("s", Round.from_texts("one", user="red car")),
+        ("s", Round.from_texts("none", other="red car")),
     )
     encoder = HashEncoder()
     keys = make_keys(memory, "fielded")
@@ -119,11 +124,13 @@ def test_a_mixture_is_the_weighted_sum_of_both_fields(alpha):
 
 
 def test_rank_merging_takes_the_better_of_two_ranks():
-    session = Session("s", tuple(Round.of(f"d{i}", user=f"own {i}") for i in range(4)))
+    session = Session("s", tuple(Round.from_texts(f"d{i}", user=f"own {i}") for i in range(4)))
     memory = Memory("m", (session,), ("",))
     # The pool of extracted keys ranks d3, d2; that of the docs' own keys d0, d1, d2, d3.
     extracted = [Extraction(session.key, f"d{i}", "gold", "fact", f"fact {i}") for i in (2, 3)]
-    builder = PlainKeyBuilder("round", "user_only+separate:gold-fact", Extractions.of(extracted))
+    builder = PlainKeyBuilder(
+        "round", "user_only+separate:gold-fact", Extractions.grouped(extracted)
+    )
     keys = builder.make(memory)
     score = {"own 0": 0.9, "own 1": 0.8, "own 2": 0.7, "own 3": 0.1, "fact 2": 0.2, "fact 3": 0.3}
     vectors = np.array([[score[text]] for text in builder.texts], np.float32)

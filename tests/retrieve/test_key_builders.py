@@ -12,7 +12,9 @@ from memrepro.retrieve.tiered.keys.key_builder import TimedRequest
 
 def test_a_tiered_request_has_the_times_of_its_queries():
     memory = Memory(
-        "m", Memory.of("m", ("s", Round.of("r", user="Tea."))).sessions, ("2023-05-08",)
+        "m",
+        Memory.from_rounds("m", ("s", Round.from_texts("r", user="Tea."))).sessions,
+        ("2023-05-08",),
     )
     queries = [Query("q", "m", "What?", "2023-06-01T00:00", "kind")]
     requests = {}
@@ -28,9 +30,10 @@ def test_a_tiered_request_has_the_times_of_its_queries():
 
 def test_a_dated_json_doc_is_what_the_released_program_writes():
     """RF-Mem's LongMemEval code: json.dumps of the date as the file has it, and of all contents."""
-    said = [("s", Round.of("r1", user="Tea, \"please\".", assistant="Café?")),
-            ("s", Round.of("r2", user="Yes.")), ("t", Round.of("r3", user="Hi."))]  # fmt: skip
-    memory = Memory.of("m", *said, times={"s": "2023-05-20T02:21"})
+    said = [("s", Round.from_texts("r1", user="Tea, \"please\".", assistant="Café?")),
+            ("s", Round.from_texts("r2", user="Yes.")),
+            ("t", Round.from_texts("r3", user="Hi."))]  # fmt: skip
+    memory = Memory.from_rounds("m", *said, times={"s": "2023-05-20T02:21"})
     keys = key_builder_for("dated-json")("session", "dated-json").make(memory)
     assert keys.doc_ids == ("s", "t")
     written = (

@@ -35,11 +35,11 @@ def talk(seed, sessions=3, rounds=4, n_queries=3):
     """Sessions of rounds of random words and vectors, and queries of both."""
     generator = np.random.default_rng(seed)
     said = [
-        (f"s{s}", Round.of(f"s{s}r{r}", user=" ".join(generator.choice(WORDS, 4))))
+        (f"s{s}", Round.from_texts(f"s{s}r{r}", user=" ".join(generator.choice(WORDS, 4))))
         for s in range(sessions)
         for r in range(rounds)
     ]
-    keys = make_keys(Memory.of("m", *said), "concat")
+    keys = make_keys(Memory.from_rounds("m", *said), "concat")
     vectors = normalise(generator.normal(size=(len(keys.unique), 8)).astype(np.float32))
     queries = normalise(generator.normal(size=(n_queries, 8)).astype(np.float32))
     names = [f"q{i}" for i in range(n_queries)]

@@ -46,10 +46,13 @@ def _prepare():
     for m in range(2):
         name = f"m{m}<i>"
         docs = [
-            (f"s{m}-{n}", Round.of(f"s{m}-{n}_r", user=f"{HOSTILE[n]} {m}", assistant="<u>so</u>"))
+            (
+                f"s{m}-{n}",
+                Round.from_texts(f"s{m}-{n}_r", user=f"{HOSTILE[n]} {m}", assistant="<u>so</u>"),
+            )
             for n in range(5)
         ]
-        memories[name] = Memory.of(name, *docs)
+        memories[name] = Memory.from_rounds(name, *docs)
     for n in range(QUESTIONS):
         text = HOSTILE[n % len(HOSTILE)]
         queries.append(Query(f"q{n:02}", f"m{n % 2}<i>", text, "2023-05-01T10:00", kind(n)))
@@ -209,7 +212,7 @@ def site(project):
         keep_metrics(patch)
         patch.setenv("SOURCE_DATE_EPOCH", "0")
         forget()
-        assert build.build() == project / "build" / "site" / "index.html"
+        assert build.write_site() == project / "build" / "site" / "index.html"
         forget()
     return project / "build" / "site"
 

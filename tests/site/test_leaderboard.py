@@ -92,7 +92,7 @@ def test_the_plain_hybrids_stand_beside_all_methods(of_sample):
     browsed = {name for names in questions.browsable("open", plan).values() for name in names}
     assert here <= browsed
     entries = [e for e in of_sample if e.experiment in hybrids]
-    assert {e.setting for e in entries} >= {"alpha 0.0", "alpha 0.5", "alpha 1.0"}
+    assert {e.varied for e in entries} >= {"alpha 0.0", "alpha 0.5", "alpha 1.0"}
     assert all(None not in e.scores for e in entries)
 
 

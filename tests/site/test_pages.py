@@ -186,7 +186,7 @@ def test_pages_of_what_did_not_change_are_not_made_again(project, tmp_path, monk
     last = tmp_path / "build" / "site"
 
     def made_of():
-        build.build()
+        build.write_site()
         return capsys.readouterr().err.splitlines()
 
     first = made_of()
@@ -217,9 +217,9 @@ def test_pages_of_what_did_not_change_are_not_made_again(project, tmp_path, monk
 def test_a_profile_without_results_and_an_unknown_one_are_refused(project, monkeypatch):
     monkeypatch.chdir(project)
     with pytest.raises(MemreproError, match="no results of the profile 'open'"):
-        build.build(["open"])
+        build.write_site(["open"])
     with pytest.raises(MemreproError, match="unknown profile 'opne'"):
-        build.build(["opne"])
+        build.write_site(["opne"])
 
 
 def test_the_questions_as_scripts(site):

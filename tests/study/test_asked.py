@@ -26,9 +26,9 @@ def experiment(asked, **parameters):
 def dataset(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     monkeypatch.setattr("memrepro.study.search.requests.load_plan", lambda: plan({}))
-    rounds = [(name, Round.of(f"{name}r", user=f"tea {name}")) for name in DAYS]
+    rounds = [(name, Round.from_texts(f"{name}r", user=f"tea {name}")) for name in DAYS]
     times = {name: f"2023-05-{day:02d}T23:50" for name, day in DAYS.items()}
-    memory = Memory.of("m", *rounds, times=times)
+    memory = Memory.from_rounds("m", *rounds, times=times)
     queries = tuple(Query(f"q{i}", "m", "tea", "2023-06-09T10:00", "kind") for i in range(3))
     gold = {"session": {"q0": (("s0",),), "q1": (("s0",), ("s1",))}}
     list(save_asked([Piece(memory, queries, gold)], paths.asked("sample", "toy")))

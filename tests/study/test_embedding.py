@@ -65,4 +65,4 @@ def test_vectors_are_written_and_read_in_parts_as_they_are_at_once(tmp_path, mon
     assert (path.read_bytes() == whole.read_bytes()) == (part == 1 << 20)
     found = requests.read_vectors(SimpleNamespace(vectors=path))
     for role, texts in wanted.items():
-        np.testing.assert_array_equal(found.of(role, texts[::-1]), at_once[role][::-1])
+        np.testing.assert_array_equal(found.of_texts(role, texts[::-1]), at_once[role][::-1])

@@ -25,12 +25,12 @@ from memrepro.study.evaluation import (
 from memrepro.study.params import DatasetEntry, Evaluation, Experiment, Plan, Protocol
 from tests.measured import long
 
-MEMORY = Memory.of(
+MEMORY = Memory.from_rounds(
     "m",
-    ("answer_a", Round.of("answer_a_1", user="u1")),
-    ("answer_a", Round.of("answer_a_3", user="u2")),
-    ("ultra_b", Round.of("ultra_b_1", user="u3")),
-    ("ultra_c", Round.of("ultra_c_1", user="u4")),
+    ("answer_a", Round.from_texts("answer_a_1", user="u1")),
+    ("answer_a", Round.from_texts("answer_a_3", user="u2")),
+    ("ultra_b", Round.from_texts("ultra_b_1", user="u3")),
+    ("ultra_c", Round.from_texts("ultra_c_1", user="u4")),
 )
 KINDS = {"q1": "fact", "q2": "fact", "abs": "abstention", "sub": "Subjective", "bad": "fact"}
 A, B, C = (("answer_a",),), (("ultra_b",),), (("ultra_c",),)

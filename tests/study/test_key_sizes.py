@@ -17,8 +17,13 @@ LONG = "word " * 300
 
 @pytest.fixture
 def sizes():
-    rounds = [Round.of("a", user="one two", assistant="three"), Round.of("b", user=LONG)]
-    memory = Memory.of("m", *(("s", one) for one in (*rounds, Round.of("c", user="one two"))))
+    rounds = [
+        Round.from_texts("a", user="one two", assistant="three"),
+        Round.from_texts("b", user=LONG),
+    ]
+    memory = Memory.from_rounds(
+        "m", *(("s", one) for one in (*rounds, Round.from_texts("c", user="one two")))
+    )
     one = Experiment(
         "sample", "toy", "toy", "round", "fielded", "dense", "dense", {"k": 1}, "all-minilm-l6-v2"
     )

@@ -80,36 +80,42 @@ SWEEP = ("studies", "personabench-rfmem", "runs", "rfmem-{encoder}-recollection-
             "big",
             "profile is 'big': input should be 'sample', 'open' or 'full'",
         ),
-        (DENSE, ["k=5"], "it must be text"),
-        (DENSE, "quick", "which is neither name=value nor one of the study's sets"),
-        (DENSE, "retreiver=dense.dense", "unknown parameter 'retreiver' of dense.dense"),
-        (DENSE, "dataset=personabench", "unknown data set 'personabench'"),
-        (DENSE, "key_scheme=user_only+merge:facts", "write mode:source-kind"),
-        (DENSE, "ranges=nlp", "a time filter needs both"),
+        (DENSE, ["k"], "must map settings to values, such as {k: 10}"),
+        (DENSE, {"use": ["quick"]}, "uses 'quick', which is none of the study's sets"),
+        (DENSE, {"use": "words"}, "write a list, [words]"),
+        ((*STUDY, "base"), "k", "base is 'k': input should be a valid dictionary"),
+        (DENSE, {"retreiver": "dense.dense"}, "unknown parameter 'retreiver' of dense.dense"),
+        (DENSE, {"dataset": "personabench"}, "unknown data set 'personabench'"),
+        (DENSE, {"key_scheme": "user_only+merge:facts"}, "write mode:source-kind"),
+        (DENSE, {"ranges": "nlp"}, "a time filter needs both"),
         (
             DENSE,
-            "asked=7",
+            {"asked": 7},
             "asked 7 days after its evidence, and keys of the scheme 'user_only'",
         ),
-        (DENSE, "retriever=sparse.dense", "unknown method 'sparse'"),
-        (DENSE, "k=ten", "k is 'ten', and must be of type int"),
-        (DENSE, "k=0", "k is 0, and must be at least 1"),
-        (DENSE, "values=1,2", "needs a parameter and at least one value"),
-        (DENSE, "traced=true", "is traced, and dense.dense leaves no trace"),
-        ((*STUDY, "runs", "x-{size}"), "", "has the axis 'size': known are"),
-        ((*STUDY, "runs", "x"), "vary=key_scheme", "x varies key_scheme and gives no values"),
-        ((*STUDY, "runs", "sample-associa"), "", "two experiments are called 'sample-associa'"),
+        (DENSE, {"retriever": "sparse.dense"}, "unknown method 'sparse'"),
+        (DENSE, {"k": "ten"}, "k is 'ten', and must be of type int"),
+        (DENSE, {"k": 0}, "k is 0, and must be at least 1"),
+        (DENSE, {"values": [1, 2]}, "needs a parameter and at least one value"),
+        (DENSE, {"traced": True}, "is traced, and dense.dense leaves no trace"),
+        ((*STUDY, "runs", "x-{size}"), {}, "has the axis 'size': known are"),
+        ((*STUDY, "runs", "x"), {"vary": "key_scheme"}, "x varies key_scheme and gives no values"),
+        ((*STUDY, "runs", "sample-associa"), {}, "two experiments are called 'sample-associa'"),
         ((*TIMED, "experiments"), ["x"], "latency.sample-minilm names the unknown experiment 'x'"),
         (
             (*TIMED, "experiments"),
             ["sample-dense-user", "rfmem-{mpnet,minilm}-familiarity"],
             "those timed together share a profile, a data set and an encoder",
         ),
-        ((*SWEEP,), "recollection vary=alpha values=0.5,x", "alpha is 'x', and must be of type"),
-        (GRAPH, "key_scheme=user_only+graph:fact", "unknown extraction 'fact'"),
-        (TIERED, "key_scheme=tiers:paragraph", "with a unit of turn, context, segment, whole"),
-        (TIERED, "recency=some", "unknown recency 'some'"),
-        (TIERED, "cold=true", "cold needs warm_days"),
+        (
+            SWEEP,
+            {"use": ["recollection"], "vary": "alpha", "values": [0.5, "x"]},
+            "alpha is 'x', and must be of type",
+        ),
+        (GRAPH, {"key_scheme": "user_only+graph:fact"}, "unknown extraction 'fact'"),
+        (TIERED, {"key_scheme": "tiers:paragraph"}, "with a unit of turn, context, segment, whole"),
+        (TIERED, {"recency": "some"}, "unknown recency 'some'"),
+        (TIERED, {"cold": True}, "cold needs warm_days"),
         (("reports", "big"), [], "unknown profile 'big'"),
         (("cluster",), 6379, "cluster is 6379: write host:port"),
         (("evaluation", "metrics"), ["recall", "map"], "unknown metric 'map'"),
@@ -138,17 +144,17 @@ def test_unknown_names_list_the_nearest(kind):
 def test_a_grid_is_a_run_for_each_entry_of_its_axes():
     study = StudyEntry(
         "sample",
-        base="k=10 alpha=0.1 key_scheme=concat",
-        sets={"deep": "beam=3 alpha=0.2"},
+        base={"k": 10, "alpha": 0.1, "key_scheme": "concat"},
+        sets={"deep": {"beam": 3, "alpha": 0.2}, "few": {"beam": 1}},
         axes={
-            "size": {"small": "dataset=a", "large": "dataset=b"},
-            "k": {"k5": "k=5 alpha=0.9", "k1": "k=1 alpha=0.4"},
+            "size": {"small": {"dataset": "a"}, "large": {"dataset": "b"}},
+            "k": {"k5": {"k": 5, "alpha": 0.9}, "k1": {"k": 1, "alpha": 0.4}},
         },
         runs={
-            "{size}-{k}": "deep",
-            "{size}-own": "deep alpha=0.3",
-            "by-alpha-{k}": "vary=alpha values=0.0, 1",
-            "keys": "vary=key_scheme values=concat,+merge:x",
+            "{size}-{k}": {"use": ["few", "deep"]},
+            "{size}-own": {"use": ["deep"], "alpha": 0.3},
+            "by-alpha-{k}": {"vary": "alpha", "values": [0.0, 1]},
+            "keys": {"vary": "key_scheme", "values": ["concat", "+merge:x"]},
         },
     )
     found = dict(grids.runs(study, "here"))
@@ -156,7 +162,7 @@ def test_a_grid_is_a_run_for_each_entry_of_its_axes():
         "small-k5", "small-k1", "large-k5", "large-k1", "small-own", "large-own", "by-alpha-k5",
         "by-alpha-k1", "keys",
     ]  # fmt: skip
-    # An axis stands over the sets, and the run's own words over all.
+    # Later sets stand over earlier ones, axes over sets, the run's own settings over all.
     assert found["large-k5"] == {
         "k": 5, "alpha": 0.9, "key_scheme": "concat", "beam": 3, "dataset": "b"
     }  # fmt: skip
@@ -164,9 +170,9 @@ def test_a_grid_is_a_run_for_each_entry_of_its_axes():
     assert found["small-own"]["k"] == 10
     # What a sweep varies is not the axis' to set; that of `base` stays.
     assert found["by-alpha-k1"] == {
-        "k": 1, "alpha": 0.1, "key_scheme": "concat", "vary": "alpha", "values": (0.0, 1)
+        "k": 1, "alpha": 0.1, "key_scheme": "concat", "vary": "alpha", "values": [0.0, 1]
     }  # fmt: skip
-    assert found["keys"]["values"] == ("concat", "concat+merge:x")
+    assert found["keys"]["values"] == ["concat", "concat+merge:x"]
 
 
 def test_keys_follow_from_the_runs_and_the_file_says_so():
@@ -180,7 +186,7 @@ def test_keys_follow_from_the_runs_and_the_file_says_so():
 
 
 def test_a_stale_file_of_keys_is_refused_and_written_anew(edited, tmp_path, monkeypatch):
-    edited(*DENSE, "key_scheme=assistant_only")
+    edited(*DENSE, {"key_scheme": "assistant_only"})
     (tmp_path / "keys.yaml").write_bytes((ROOT / "keys.yaml").read_bytes())
     plan = load_plan()
     # The data set need not be there: the file is looked at first.

@@ -19,16 +19,20 @@ RUNS = {
 }
 
 
-def made(conditions, base="dataset=d model=m answer=open", **more):
-    entry = {"profile": "open", "base": base, "conditions": conditions, **more}
+NONE = {"memory": "none"}
+BASE = {"dataset": "d", "model": "m", "answer": "open"}
+
+
+def made(conditions, **more):
+    entry = {"profile": "open", "base": BASE, "conditions": conditions, **more}
     return reading_studies({"s": entry}, DATASETS, RUNS, {"m": {}})["s"]
 
 
 def test_a_condition_takes_what_a_doc_is_and_where_the_run_lies_from_its_run():
     study = made(
-        {"none": "memory=none", "{run}-{form}": "k=5"},
-        axes={"run": {"a": "run=one", "b": "run=sweep setting=0.7"},
-              "form": {"json": "", "text": "history=text"}},
+        {"none": NONE, "{run}-{form}": {"k": 5}},
+        axes={"run": {"a": {"run": "one"}, "b": {"run": "sweep", "setting": 0.7}},
+              "form": {"json": {}, "text": {"history": "text"}}},
     )  # fmt: skip
     assert list(study.conditions) == ["none", "a-json", "a-text", "b-json", "b-text"]
     assert (study.profile, study.data_profile) == ("open", "sample")
@@ -41,16 +45,18 @@ def test_a_condition_takes_what_a_doc_is_and_where_the_run_lies_from_its_run():
 @pytest.mark.parametrize(
     ("conditions", "said"),
     [
-        ({"x": "run=none"}, "unknown experiment 'none'"),
-        ({"x": "memory=all"}, r"reading.s.conditions.x.memory is 'all'"),
-        ({"x": "memory=none shown=2"}, r"reading.s.conditions.x has the unknown key 'shown'"),
-        ({"x": "memory=none judge=j"}, r"reading.s.conditions.x names the language model 'j'"),
-        ({"x": "run=one granularity=round"}, "sets the granularity, which follows from its run"),
-        ({"x": "memory=none run_profile=open"}, "sets 'run_profile', which follows from its run"),
-        ({"x": "run=sweep"}, "on d: that run is on d and has the settings 0.3, 0.7"),
-        ({"x": "run=one dataset=e"}, "reads 'one' at the setting '' on e: that run is on d"),
-        ({"x": "memory=none k=3"}, r"reading.s.conditions.x has k 3: only a run's docs"),
-        ({"x": "memory=none", "y": "memory=none dataset=e"}, "conditions with the dataset"),
+        ({"x": {"run": "none"}}, "unknown experiment 'none'"),
+        ({"x": {"memory": "all"}}, r"reading.s.conditions.x.memory is 'all'"),
+        ({"x": {**NONE, "shown": 2}}, r"reading.s.conditions.x has the unknown key 'shown'"),
+        ({"x": {**NONE, "judge": "j"}}, r"reading.s.conditions.x names the language model 'j'"),
+        ({"x": {"run": "one", "granularity": "round"}},
+         "sets the granularity, which follows from its run"),
+        ({"x": {**NONE, "run_profile": "open"}}, "sets 'run_profile', which follows from its run"),
+        ({"x": {"run": "sweep"}}, "on d: that run is on d and has the settings 0.3, 0.7"),
+        ({"x": {"run": "one", "dataset": "e"}},
+         "reads 'one' at the setting '' on e: that run is on d"),
+        ({"x": {**NONE, "k": 3}}, r"reading.s.conditions.x has k 3: only a run's docs"),
+        ({"x": NONE, "y": {**NONE, "dataset": "e"}}, "conditions with the dataset"),
         ({}, r"reading.s has no conditions"),
     ],
 )  # fmt: skip

@@ -134,8 +134,8 @@ def sweep(vary, values):
 def test_a_shortened_ranking_has_the_same_top_at_every_level(seed):
     rng = random.Random(seed)
     names = [f"s{n}" for n in range(12)]
-    memory = Memory.of(
-        "m", *((s, Round.of(f"{s}_r{r}", user="x")) for s in names for r in range(4))
+    memory = Memory.from_rounds(
+        "m", *((s, Round.from_texts(f"{s}_r{r}", user="x")) for s in names for r in range(4))
     )
     dataset = Dataset("toy", {"m": memory}, (Query("q0", "m", "?", "", "kind"),))
     docs = [f"{s}_r{r}" for s in names for r in range(4)]

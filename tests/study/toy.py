@@ -26,8 +26,8 @@ def prepare(seed=0, n_memories=2, n_docs=30, n_queries=6):
     memories, queries = {}, []
     for m in range(n_memories):
         name = f"m{m}"
-        docs = [(f"s{n % 5}", Round.of(f"d{n}", user=say(4))) for n in range(n_docs)]
-        memories[name] = Memory.of(name, *docs)
+        docs = [(f"s{n % 5}", Round.from_texts(f"d{n}", user=say(4))) for n in range(n_docs)]
+        memories[name] = Memory.from_rounds(name, *docs)
         queries += [Query(f"{name}-q{n}", name, say(3), "", "kind") for n in range(n_queries)]
     dataset = Dataset("toy", memories, tuple(queries))
     pieces = (

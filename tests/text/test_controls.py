@@ -7,9 +7,11 @@ from memrepro.text.controls import echoed, moved
 
 def conversation():
     said = [
-        (f"s{s}", Round.of(f"s{s}r{r}", user=f"say {s} {r}")) for s in range(4) for r in range(3)
+        (f"s{s}", Round.from_texts(f"s{s}r{r}", user=f"say {s} {r}"))
+        for s in range(4)
+        for r in range(3)
     ]
-    memory = Memory.of("m", *said)
+    memory = Memory.from_rounds("m", *said)
     facts = [
         Extraction(session.key, r.round_id, "recorded", "fact", f"fact of {r.round_id} {text}")
         for session in memory.sessions

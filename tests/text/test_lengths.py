@@ -47,14 +47,14 @@ def test_tokens_are_those_of_byte_pair_encoding(words):
 
 def rounds(*texts, session="s"):
     return [
-        (session, Round.of(f"{session}{n}", user=user, assistant=answer))
+        (session, Round.from_texts(f"{session}{n}", user=user, assistant=answer))
         for n, (user, answer) in enumerate(texts)
     ]
 
 
 def piece(memory_id, *pairs, asked="who am I?"):
     query = Query(f"q-{memory_id}", memory_id, asked, "", "kind")
-    return Piece(Memory.of(memory_id, *pairs), (query,))
+    return Piece(Memory.from_rounds(memory_id, *pairs), (query,))
 
 
 def saved(pieces, tmp_path):
@@ -110,7 +110,7 @@ def test_a_text_is_counted_once(tmp_path, monkeypatch):
 
 def test_facts_and_summaries_are_docs_of_their_own(tmp_path, monkeypatch):
     """Each as `Extractions.as_docs` names it, in each memory; phrases and too many are left out."""
-    talk = Memory.of("m", *rounds(("ask", "answer"), ("more", "yes")))
+    talk = Memory.from_rounds("m", *rounds(("ask", "answer"), ("more", "yes")))
     again = Memory("n", talk.sessions, ("",))
     data = Dataset("toy", {"m": talk, "n": again}, (Query("q", "m", "who?", "", "kind"),))
     key = talk.sessions[0].key
@@ -119,14 +119,14 @@ def test_facts_and_summaries_are_docs_of_their_own(tmp_path, monkeypatch):
         Extraction(key, "", "by", "summary", "a b c"), Extraction(key, "s0", "by", "event", "x"),
     ]  # fmt: skip
     path = tmp_path / "lengths.parquet"
-    save_extracted_lengths(data, Extractions.of(said), path)
+    save_extracted_lengths(data, Extractions.grouped(said), path)
     assert [tuple(row) for row in read_table(path).itertuples(index=False)] == [
         *(("mn"[m], f"s1#by-fact-{n + 1}", "by-fact", len(text), len(text.split()),
            count_tokens(text)) for m in (0, 1) for n, text in enumerate(("one fact", "two"))),
         *((m, "s#by-summary-1", "by-summary", 5, 3, 3) for m in "mn"),
     ]  # fmt: skip
     monkeypatch.setattr(lengths, "MOST_DOCS", 3)
-    save_extracted_lengths(data, Extractions.of(said), path)
+    save_extracted_lengths(data, Extractions.grouped(said), path)
     assert set(read_table(path)["level"]) == {"by-summary"}
 
 

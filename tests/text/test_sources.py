@@ -24,11 +24,13 @@ TEA = "My sister Ines is allergic to green tea."
 S1 = Session(
     "s1",
     (
-        Round.of("s1_1", user=KAYAK, assistant="I visited Lake Orta on 3 March 2021."),
-        Round.of("s1_3", user=TEA),
+        Round.from_texts("s1_1", user=KAYAK, assistant="I visited Lake Orta on 3 March 2021."),
+        Round.from_texts("s1_3", user=TEA),
     ),
 )
-S2 = Session("s2", (Round.of("s2_1", speaker_a="I sold my boat last week.", speaker_b="Why?"),))
+S2 = Session(
+    "s2", (Round.from_texts("s2_1", speaker_a="I sold my boat last week.", speaker_b="Why?"),)
+)
 QUERIES = (
     Query("ranged", "m1", "What did I buy in April 2023?", "2023-05-20T10:00", "a"),
     Query("plain", "m1", "What did I buy?", "2023-05-20T10:00", "a"),
@@ -58,7 +60,7 @@ def extracted():
 def test_the_users_words_are_read_or_all_where_there_is_no_user():
     assert words(S1.rounds[0], S1) == KAYAK
     assert words(S2.rounds[0], S2) == "I sold my boat last week. Why?"
-    opened = Session("s3", (Round.of("s3_1", assistant="I sold a boat."), *S1.rounds))
+    opened = Session("s3", (Round.from_texts("s3_1", assistant="I sold a boat."), *S1.rounds))
     assert words(opened.rounds[0], opened) == ""
 
 
@@ -127,7 +129,7 @@ def test_every_kind_of_line_is_read(tmp_path):
 
 
 def test_a_line_is_of_every_session_of_its_id(tmp_path):
-    other = Session("s1", (Round.of("s1_1", user="another text"),))
+    other = Session("s1", (Round.from_texts("s1_1", user="another text"),))
     memories = {"m1": Memory("m1", (S1,), ("",)), "m3": Memory("m3", (other,), ("",))}
     dataset = Dataset("toy", memories, (Query("q", "m1", "?", "", "a"),))
     found = read(

@@ -109,14 +109,14 @@ def tables_of(path: Path, exclude: Sequence[str] = ()) -> Read:
         paths = list(_files(path, exclude))
         if not paths:
             raise MemreproError(f"{path} holds no file that can be read: {', '.join(SUFFIXES)}")
-        return _Reading(path.resolve().name, path.resolve(), alone=False).of(paths)
+        return _Reading(path.resolve().name, path.resolve(), alone=False).read_all(paths)
     if path.suffix.lower() not in SUFFIXES:
         raise MemreproError(f"{path} is neither of {', '.join(SUFFIXES)}: see docs/audit.md")
     if not path.is_file():
         raise MemreproError(
             f"{path} is missing: the audit needs a file of tables, see docs/audit.md"
         )
-    return _Reading(path.stem, path.resolve().parent, alone=True).of([path])
+    return _Reading(path.stem, path.resolve().parent, alone=True).read_all([path])
 
 
 def _files(folder: Path, exclude: Sequence[str]) -> Iterator[Path]:
@@ -157,7 +157,7 @@ class _Reading:
         self.entries: dict[str, Mapping[str, Any]] = {}
         self.texts: dict[str, str] = {}
 
-    def of(self, paths: Sequence[Path]) -> Read:
+    def read_all(self, paths: Sequence[Path]) -> Read:
         """All files, the LaTeX ones first."""
         sources = [path for path in paths if path.suffix.lower() == ".tex"]
         mains = self._latex(sources)

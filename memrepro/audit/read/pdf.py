@@ -191,7 +191,7 @@ def _between(
         if any(above < rule < line[0].bottom for rule in region.rules):
             ruled.add(len(rows))
         above = line[0].bottom
-        rows.append(_row(line, columns))
+        rows.append(_row_cells(line, columns))
     if not any(is_number(cell.text) for row in rows for cell in row):
         return None
     return rows, frozenset(ruled)
@@ -204,8 +204,9 @@ def _cells(line: Sequence[_Word]) -> list[_Word]:
         blank = 0.5 * (word.bottom - word.top)
         if made and word.left - made[-1].right < blank:
             last = made[-1]
+            between = " " if word.left - last.right > 0.8 else ""
             made[-1] = last._replace(
-                text=f"{last.text} {word.text}" if word.left - last.right > 0.8 else last.text + word.text,  # noqa: E501
+                text=f"{last.text}{between}{word.text}",
                 right=max(last.right, word.right), bold=last.bold or word.bold,
             )  # fmt: skip
         else:
@@ -229,7 +230,7 @@ def _columns(lines: Sequence[Sequence[_Word]]) -> list[tuple[float, float]]:
     return spans
 
 
-def _row(line: Sequence[_Word], columns: Sequence[tuple[float, float]]) -> list[Cell]:
+def _row_cells(line: Sequence[_Word], columns: Sequence[tuple[float, float]]) -> list[Cell]:
     """A line's cells, each in the columns that it stands in."""
     row: list[Cell] = []
     for word in line:

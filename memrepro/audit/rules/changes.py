@@ -16,7 +16,7 @@ from memrepro.audit.rules.evidence import (
     ends,
     held,
     how_sure,
-    told,
+    tally_and_exceptions,
     width_of,
 )
 from memrepro.audit.rules.heads import group_of
@@ -94,7 +94,7 @@ def of_two(table: Table) -> Iterator[Finding]:
             formula, made, tried = best_of(_candidates(name, others, lines, across))
             if sure := how_sure(made, max(1, tried)):
                 why = f"of which {'two rows' if across else 'two columns'} it is, most places tell"
-                yield from told(table, "change of two", formula, made, why, sure)
+                yield from tally_and_exceptions(table, "change of two", formula, made, why, sure)
 
 
 def _candidates(
@@ -167,7 +167,7 @@ def in_cells(table: Table) -> Iterator[Finding]:
     base, made, tried = best_of(candidates)
     if sure := how_sure(made, tried):
         why = "against which row the changes are, most of them tell"
-        yield from told(
+        yield from tally_and_exceptions(
             table, "change in a cell", f"the level less that of {base}", made, why, sure
         )
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
 from memrepro.audit.printed import Printed, parse
-from memrepro.audit.rules.evidence import Held, held, told
+from memrepro.audit.rules.evidence import Held, held, tally_and_exceptions
 from memrepro.audit.rules.heads import is_matrix
 from memrepro.audit.rules.intervals import Interval, interval_of, is_ratio
 from memrepro.audit.rules.text.pvalues import Test, agrees
@@ -96,7 +96,7 @@ def _where_most(
     good = sum(one.holds for one in made)
     if good >= 2 and good >= _MOST * len(made):
         sure = LIKELY if good >= needed else WEAK
-        yield from told(table, rule, formula, made, "which most rows follow", sure)
+        yield from tally_and_exceptions(table, rule, formula, made, "which most rows follow", sure)
 
 
 def _ps(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:

@@ -100,7 +100,7 @@ def best_of(
     return *found, tried
 
 
-def told(
+def tally_and_exceptions(
     table: Table, rule: str, formula: str, made: Sequence[Held], why: str, sure: str,
     where: Callable[[Held], str] = lambda one: f"{one.row}, {one.column}",
 ) -> Iterator[Finding]:  # fmt: skip

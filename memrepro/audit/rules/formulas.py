@@ -91,7 +91,7 @@ class Formula:
         except SyntaxError as error:
             raise MemreproError(f"formula {text!r} is no arithmetic: {error.msg}") from error
 
-    def of(self, names: Mapping[str, Span]) -> Span:
+    def value(self, names: Mapping[str, Span]) -> Span:
         """Its value over spans, by name."""
         return self._value(self._tree, names)
 
@@ -207,7 +207,7 @@ def evaluate(
         MemreproError: if it is no formula or a reference names nothing; it begins with `where`.
     """
     try:
-        return Formula(formula[0]).of(spans_of(formula, tables, names))
+        return Formula(formula[0]).value(spans_of(formula, tables, names))
     except MemreproError as error:
         raise MemreproError(f"{where}: {error}") from error
 

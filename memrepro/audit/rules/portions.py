@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK, Finding, tally
 from memrepro.audit.printed import Printed, parse
-from memrepro.audit.rules.evidence import Held, best_of, held, how_sure, told
+from memrepro.audit.rules.evidence import Held, best_of, held, how_sure, tally_and_exceptions
 from memrepro.audit.rules.granularity import written
 from memrepro.audit.rules.heads import group_of, is_matrix
 from memrepro.audit.tables import Table
@@ -212,17 +212,19 @@ def columns(table: Table) -> Iterator[Finding]:
     ]  # fmt: skip
     for column in shares:
         candidates = [
-            (f"{right} / {every}", _of(table, column, numbers[right], numbers[every]))
+            (f"{right} / {every}", _held_portions(table, column, numbers[right], numbers[every]))
             for right, every in itertools.permutations(counts[:12], 2)
         ]
         for right in counts[:12]:
             for name, n in _totals(table, right, numbers[right]):
                 whole: dict[str, Printed | None] = dict.fromkeys(table.rows, n)
-                candidates.append((f"{right} / {name}", _of(table, column, numbers[right], whole)))
+                candidates.append(
+                    (f"{right} / {name}", _held_portions(table, column, numbers[right], whole))
+                )
         formula, made, tried = best_of(candidates)
         if sure := how_sure(made, max(1, tried)):
             why = "if it is of these columns, which most rows follow"
-            yield from told(table, "share of counts", formula, made, why, sure)
+            yield from tally_and_exceptions(table, "share of counts", formula, made, why, sure)
 
 
 def _shown(table: Table, column: str) -> list[str]:
@@ -247,7 +249,7 @@ def _totals(
         yield f"the sum of {column}", Printed(Decimal(found), Decimal(1), "", False, "", False)
 
 
-def _of(
+def _held_portions(
     table: Table, column: str, right: Mapping[str, Printed | None],
     every: Mapping[str, Printed | None],
 ) -> list[Held]:  # fmt: skip

@@ -45,7 +45,7 @@ def f1(table: Table) -> Iterator[Finding]:
         made = _harmonics(table, p, r, column, beta)
         formula = "2PR / (P + R)" if beta == 1 else f"(1 + {beta:g}²)PR / ({beta:g}²P + R)"
         why = "arithmetic, if F1 is of these P and R and no mean of several"
-        yield from _told(table, "F1 of P and R", formula, made, why)
+        yield from _tally_and_exceptions(table, "F1 of P and R", formula, made, why)
         good, within = sum(o.holds for o in made), sum(o.within for o in made)
         # A mean over classes may lie outside of both, which is seldom.
         for one in made if 2 * good <= len(made) and within >= 0.75 * len(made) else []:
@@ -71,7 +71,9 @@ def harmonic(table: Table) -> Iterator[Finding]:
         )
         if len(made) >= _ROWS and 2 * sum(one.holds for one in made) > len(made):
             why = "arithmetic, if it is of these two columns, which most rows follow"
-            yield from _told(table, "harmonic mean", f"2ab / (a + b) of {a} and {b}", made, why)
+            yield from _tally_and_exceptions(
+                table, "harmonic mean", f"2ab / (a + b) of {a} and {b}", made, why
+            )
 
 
 def _harmonics(table: Table, p: str, r: str, column: str, beta: float = 1) -> list[_Held]:
@@ -90,7 +92,7 @@ def _harmonics(table: Table, p: str, r: str, column: str, beta: float = 1) -> li
     return made
 
 
-def _told(
+def _tally_and_exceptions(
     table: Table, rule: str, formula: str, made: Sequence[_Held], why: str
 ) -> Iterator[Finding]:  # fmt: skip
     """In how many rows it holds, and where it does not if it does in most."""

@@ -73,14 +73,14 @@ def _stopped(left: Sequence[Block]) -> Finding:
 
 
 def _sizes(block: Block, found: Explained) -> Finding:
-    def told(sizes: Sequence[int]) -> str:
+    def listed_sizes(sizes: Sequence[int]) -> str:
         return ", ".join(f"{p.strip(' ,@')} {n or '?'}"
                          for p, n in zip(block.parts, sizes, strict=True))  # fmt: skip
 
-    rival = f"; else {told(found.rival)} ({found.rival_sure:.0%})" if found.rival else ""
+    rival = f"; else {listed_sizes(found.rival)} ({found.rival_sure:.0%})" if found.rival else ""
     return Finding(
         block.table.document, block.table.name, "inferred sizes", f"{len(block.lines)} lines", "",
-        "", f"{told(found.sizes)} ({found.sure:.0%}){rival}", TELLS,
+        "", f"{listed_sizes(found.sizes)} ({found.sure:.0%}){rival}", TELLS,
         LIKELY if found.sure > 1 - RATE_WEAK else WEAK,
         f"the likeliest numbers of questions, each counting 0 or 1; shares {found.way}, the whole "
         f"their {found.kind}" if block.has_whole else

@@ -315,7 +315,7 @@ def explain(units: Ints, whole: Ints, digits: int, stated: Sequence[int]) -> Exp
             if alone > most - _FAR:
                 found.append(_weighed(model.search(units), ahead))
         found += [_weighed(one, ahead) for one in _alone(apart, wholes, way)]
-    return _told(found, models, units, whole, scale)
+    return _explained(found, models, units, whole, scale)
 
 
 def _weighed(found: _Found, ahead: float) -> _Found:
@@ -323,7 +323,7 @@ def _weighed(found: _Found, ahead: float) -> _Found:
     return found._replace(mixed=found.mixed + added, clean=found.clean + added)
 
 
-def _told(
+def _explained(
     found: Sequence[_Found], models: dict[str, _Micro], units: Ints, whole: Ints,
     scale: int,
 ) -> Explained:  # fmt: skip

@@ -30,7 +30,7 @@ the person could ask weeks later, without quoting its rarer words. Answer with t
 {said}"""
 
 
-class _Said(NamedTuple):
+class _Message(NamedTuple):
     """A message: its id as evidence names it, its session's number, and its text."""
 
     own: str
@@ -62,9 +62,11 @@ def questions_of(
             "earlier session; write questions with the ids of the messages that answer them"
         )
     if model is not None:
-        texts = {(name, said.own): said.text for name, m in memories.items() for said in _said(m)}
+        texts = {
+            (name, said.own): said.text for name, m in memories.items() for said in _messages(m)
+        }
         prompts = [
-            Prompt.of(_PROMPT.format(said=texts[row["conversation"], row["gold"][0]]))
+            Prompt.from_user(_PROMPT.format(said=texts[row["conversation"], row["gold"][0]]))
             for row in rows
         ]
         for row, answer in zip(rows, model.answer(prompts), strict=True):
@@ -72,17 +74,17 @@ def questions_of(
     return [{"id": f"made{number}", **row} for number, row in enumerate(rows, start=1)]
 
 
-def _said(memory: Memory) -> Iterator[_Said]:
+def _messages(memory: Memory) -> Iterator[_Message]:
     prefix = f"{memory.memory_id}/"
     for number, session in enumerate(memory.sessions):
         for r in session.rounds:
             for turn in r.turns:
-                yield _Said(turn.turn_id.removeprefix(prefix), number, turn.text)
+                yield _Message(turn.turn_id.removeprefix(prefix), number, turn.text)
 
 
 def _by_rules(name: str, memory: Memory) -> Iterator[dict[str, Any]]:
     """Quoted facts and later mentions in turn, each message at most once as the one to find."""
-    said = list(_said(memory))
+    said = list(_messages(memory))
     words = {one.own: frozenset(content_words(one.text)) for one in said}
     spread = Counter(word for found in words.values() for word in found)
     quoted, later = _quoted(said, spread), _later(said, words, spread)
@@ -98,11 +100,11 @@ def _by_rules(name: str, memory: Memory) -> Iterator[dict[str, Any]]:
             yield {"conversation": name, "question": found[0], "gold": [found[1]], "kind": kind}
 
 
-def _shuffled(said: list[_Said]) -> list[_Said]:
+def _shuffled(said: list[_Message]) -> list[_Message]:
     return sorted(said, key=lambda one: hashlib.sha256(one.own.encode()).digest())
 
 
-def _quoted(said: list[_Said], spread: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+def _quoted(said: list[_Message], spread: Mapping[str, int]) -> Iterator[tuple[str, str]]:
     for one in _shuffled(said):
         for fact in islice(user_facts(one.text), 1):
             words = content_words(fact)
@@ -113,9 +115,9 @@ def _quoted(said: list[_Said], spread: Mapping[str, int]) -> Iterator[tuple[str,
 
 
 def _later(
-    said: list[_Said], words: Mapping[str, frozenset[str]], spread: Mapping[str, int]
+    said: list[_Message], words: Mapping[str, frozenset[str]], spread: Mapping[str, int]
 ) -> Iterator[tuple[str, str]]:
-    first: dict[str, _Said] = {}
+    first: dict[str, _Message] = {}
     for one in said:
         for word in words[one.own]:
             first.setdefault(word, one)

@@ -153,7 +153,7 @@ class Trial:
         """What `try_methods` returns."""
         rows = {
             one.name: {
-                self.metric: one.mean, "n": len(one.values), **_told(one.against),
+                self.metric: one.mean, "n": len(one.values), **_compared_numbers(one.against),
                 "p_holm": one.p_holm, "verdict": one.verdict,
             }
             for one in self.outcomes
@@ -162,7 +162,7 @@ class Trial:
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
 
 
-def _told(against: Comparison | None) -> dict[str, float]:
+def _compared_numbers(against: Comparison | None) -> dict[str, float]:
     """A comparison's numbers; none of the baseline with itself."""
     if against is None:
         return {"difference": 0.0, "low": 0.0, "high": 0.0, "p": 1.0, "won": 0, "lost": 0}

@@ -39,7 +39,7 @@ def server(memory: Memory) -> "MCPServer":
     def recall(query: str, k: int = 5) -> dict[str, Any]:
         """The k messages that answer a query best; `says` is not empty where none is certain."""
         found = memory.search(query, k)
-        return {"says": found.says, "hits": [_row(hit) for hit in found]}
+        return {"says": found.says, "hits": [_hit_fields(hit) for hit in found]}
 
     @served.tool()
     def context(query: str, tokens: int = 800) -> str:
@@ -50,7 +50,7 @@ def server(memory: Memory) -> "MCPServer":
     def forget(what: str, confirm: bool = False) -> dict[str, Any]:
         """Delete what a text names, or a message by its id; without `confirm` say what would go."""
         gone = memory.forget(what, dry_run=not confirm)
-        return {"gone" if confirm else "would go": [_row(hit) for hit in gone]}
+        return {"gone" if confirm else "would go": [_hit_fields(hit) for hit in gone]}
 
     @served.tool(name="list")
     def list_facts() -> dict[str, Any]:
@@ -61,6 +61,6 @@ def server(memory: Memory) -> "MCPServer":
     return served
 
 
-def _row(hit: Any) -> dict[str, Any]:
+def _hit_fields(hit: Any) -> dict[str, Any]:
     return {"id": hit.id, "role": hit.role, "at": hit.at.isoformat(), "text": hit.text,
             "certain": hit.certain}  # fmt: skip

@@ -43,11 +43,11 @@ def graph_cells(profile: str, dataset: str, encoder: str, plan: Plan) -> Iterato
             )
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_analysis(profile: str, folder: Path) -> list[Path]:
     """Write the graphs' sizes."""
     plan = load_plan()
     written: list[Path] = []
-    for study in Document.of("associa").studies(profile):
+    for study in Document.load("associa").studies(profile):
         encoder = plan.experiment(f"{study['stem']}-associa").encoder
         cells = graph_cells(profile, study["dataset"], encoder, plan)
         written += write_cells(cells, folder, f"{study['stem']}_graphs")

@@ -68,7 +68,7 @@ def fit_cells(runs: Runs, _: Spec) -> Iterator[Cell]:
     """The nearest protocols: their values beside the printed ones, and the largest difference."""
     columns = ["Recall@5", "NDCG@5", "Recall@10", "NDCG@10"]
     places = [f"Longmemeval-s, {one.lower()}" for one in columns]
-    printed = Document.of("associa").printed("table1")["BM25"]
+    printed = Document.load("associa").printed("table1")["BM25"]
     texts = [printed[place] for place in places]
     found = fits(runs, tuple(map(float, texts)))
     note = (

@@ -16,7 +16,7 @@ from memrepro.papers.findings.study import run_study
 from memrepro.report.tables import write_cells
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_report(profile: str, folder: Path) -> list[Path]:
     """Write the tables and figures into a folder; return their paths.
 
     The claims are read from the tables that the other reports of the profile have written.
@@ -42,5 +42,5 @@ def build(profile: str, folder: Path) -> list[Path]:
         *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),
         *factorial.draw(added, folder),
         *study_figures.draw(study, folder),
-        *(sample.build(profile, folder) if profile == "sample" else []),
+        *(sample.write_sample(profile, folder) if profile == "sample" else []),
     ]

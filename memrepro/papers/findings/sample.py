@@ -7,13 +7,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
-from memrepro.papers.rfmem import trace_tables
-from memrepro.papers.rfmem.traces import records_of
 from memrepro.report import figures
 from memrepro.report.document import Document
 from memrepro.report.engine import Tables
 from memrepro.report.panels import draw_grid
-from memrepro.report.profile import Metrics, exclusion_cells
+from memrepro.report.profile import Metrics
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource
 from memrepro.report.tables import Cell, number, write_cells
@@ -25,7 +23,7 @@ _LEVEL = "session"
 # RF-Mem's tables of any of its runs.
 _OF_RFMEM = (
     "trace_routing", "trace_searches", "trace_rounds", "trace_gold", "trace_variants",
-    "cost_returned", "cost_latency", "cost_ratios",
+    "cost_returned", "cost_ratios",
 )  # fmt: skip
 
 
@@ -59,7 +57,7 @@ def _draw_recall(data: pd.DataFrame) -> Figure:
     return draw_grid(data, "experiment", "question type", "recall_all@5", title=title)
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_sample(profile: str, folder: Path) -> list[Path]:
     """Write the sample's tables and figure into a folder; return their paths."""
     metrics = Metrics(profile)
     # Rounds and sweeps over key schemes are in the other reports.
@@ -68,7 +66,7 @@ def build(profile: str, folder: Path) -> list[Path]:
     sessions = list(by_type(metrics, runs))
     shown = [(c.row, c.column, float(c.reproduced), c.n) for c in sessions]
     data = pd.DataFrame(shown, columns=["experiment", "question type", "recall_all@5", "n"])
-    rfmem, own = Document.of("rfmem"), Runs([profile], load_plan())
+    rfmem, own = Document.load("rfmem"), Runs([profile], load_plan())
     tables = Tables(rfmem, own)
     shared = {name: tables.cells(name, {}) for name in _OF_RFMEM}
     return [
@@ -76,7 +74,5 @@ def build(profile: str, folder: Path) -> list[Path]:
         *write_cells(cutoffs(metrics, runs), folder, "cutoffs"),
         *(path for name, cells in shared.items() for path in write_cells(cells, folder, name)),
         *write_cells(tables.cells("locomo", {}), folder, "rfmem"),
-        *trace_tables.rounds_figure(records_of(profile), folder),
-        *write_cells(exclusion_cells(profile, "sample"), folder, "exclusions"),
         *figures.save(lambda: _draw_recall(data), data, folder, "recall_by_type"),
     ]

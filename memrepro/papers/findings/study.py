@@ -76,7 +76,7 @@ class Outcome:
     @property
     def row(self) -> str:
         """What its row is called."""
-        return _row(self.method, self.variant, self.arena)
+        return _row_name(self.method, self.variant, self.arena)
 
     def mean(self, budget: str) -> float:
         """The mean over all questions."""
@@ -113,10 +113,10 @@ class NotRun(NamedTuple):
     @property
     def row(self) -> str:
         """What its row is called."""
-        return _row(self.method, self.variant, self.arena)
+        return _row_name(self.method, self.variant, self.arena)
 
 
-def _row(method: str, variant: str, arena: Arena) -> str:
+def _row_name(method: str, variant: str, arena: Arena) -> str:
     how = "at α = 0.5" if (method, variant) == EVEN else variant
     return f"{method}{'' if method in (DENSE, BM25) else f', {how}'}; {arena.name}"
 
@@ -132,13 +132,13 @@ class Study(NamedTuple):
         """Those where something was run."""
         return list({one.arena.name: one.arena for one in self.outcomes}.values())
 
-    def of(self, arena: Arena) -> list[Outcome]:
+    def outcomes_on(self, arena: Arena) -> list[Outcome]:
         """What was run on an arena."""
         return [one for one in self.outcomes if one.arena.name == arena.name]
 
     def best_variants(self, arena: Arena) -> list[Outcome]:
         """Each method of an arena once: as tuned where it was, else as printed."""
-        return list({one.method: one for one in self.of(arena)}.values())
+        return list({one.method: one for one in self.outcomes_on(arena)}.values())
 
 
 @lru_cache(maxsize=2)

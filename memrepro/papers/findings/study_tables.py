@@ -74,7 +74,7 @@ def budget_cells(study: Study) -> Iterator[Cell]:
             f"{arena.data}: tokens are those of whole docs, best first, until one would exceed "
             f"{arena.tokens}; choices are made on the budget that they are judged by"
         )
-        for one in study.of(arena):
+        for one in study.outcomes_on(arena):
             for budget in arena.budgets:
                 name = budget.replace(str(arena.tokens), "T")
                 text = number(one.mean(budget))

@@ -6,10 +6,12 @@ from memrepro.papers.longmemeval import budgets, statistics, time
 from memrepro.report.document import Document
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_analysis(profile: str, folder: Path) -> list[Path]:
     """Write what is counted in each data set."""
     written: list[Path] = []
-    for dataset in dict.fromkeys(s["dataset"] for s in Document.of("longmemeval").studies(profile)):
-        written += statistics.build(profile, dataset, folder)
-        written += time.build(profile, dataset, folder)
-    return written + budgets.build(profile, folder)
+    for dataset in dict.fromkeys(
+        s["dataset"] for s in Document.load("longmemeval").studies(profile)
+    ):
+        written += statistics.write_statistics(profile, dataset, folder)
+        written += time.write_ranges(profile, dataset, folder)
+    return written + budgets.draw_budgets(profile, folder)

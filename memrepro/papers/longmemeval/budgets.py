@@ -196,8 +196,8 @@ def _draw(data: pd.DataFrame) -> Figure:
     return draw_lines(shown, across, up, "given", height=3)
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def draw_budgets(profile: str, folder: Path) -> list[Path]:
     """Draw the budgets of each study."""
-    document = Document.of("longmemeval")
+    document = Document.load("longmemeval")
     runs = Runs(document.profiles(profile), load_plan())
     return [path for one in document.studies(profile) for path in draw(runs, one, folder)]

@@ -100,7 +100,7 @@ def best_fit(judged: Sequence[tuple[str, Mapping[str, Candidate]]]) -> list[Fit]
 
 def cells(runs: Runs, _: Spec) -> Iterator[Cell]:
     """A row a printed cell, a column a protocol; then how many each fits, and the best."""
-    document = Document.of("longmemeval")
+    document = Document.load("longmemeval")
     engine, study, judged = Tables(document, runs), document.studies(runs.profile)[0], []
     for name in _TABLES:
         for cell in engine.cells(name, study):

@@ -123,7 +123,7 @@ def run(name: str) -> StageResult:
     fetch_all(registration(name), paths.raw(name))
     (piece,) = longmemeval.stream(paths.raw(name), name)
     dataset = Dataset(name, {piece.memory.memory_id: piece.memory}, piece.queries)
-    extractions = Extractions.of(by_nlp(dataset).texts)
+    extractions = Extractions.grouped(by_nlp(dataset).texts)
     table = ranks(piece, extractions, list(RETRIEVERS))
     output = paths.measured(load_plan().scale(name).profile) / f"{name}.parquet"
     write_table(output, table)
@@ -137,7 +137,7 @@ def cells(runs: Runs, _: Spec) -> Iterator[Cell]:
         why = "only a mirror holds its file; `memrepro measure` ranks it for the profile open"
         yield Cell("every design", "rank", "rank", "", "", 0, NOT_RUN, note=why)
         return
-    rules, source = Document.of("longmemeval").spell, str(FileSource(f"latency/{path.name}"))
+    rules, source = Document.load("longmemeval").spell, str(FileSource(f"latency/{path.name}"))
     found: Iterator[Any] = read_table(path).itertuples()
     for one in found:
         base = one.key_scheme.partition("+")[0]
@@ -145,12 +145,13 @@ def cells(runs: Runs, _: Spec) -> Iterator[Cell]:
         if "+windows:" in one.key_scheme:
             design += ", best window"
         cell = Cell(
-            f"Value = {one.level}, {design}", one.retriever, "rank", "", _of(one.rank, one.docs), 1,
+            f"Value = {one.level}, {design}", one.retriever, "rank", "",
+            _rank_text(one.rank, one.docs), 1,
             NOT_COMPARABLE, note=_NOTE, sources=source,
         )  # fmt: skip
         yield cell
         if one.level == "round":
-            by_session = _of(one.rank_by_session)
+            by_session = _rank_text(one.rank_by_session)
             yield cell._replace(column=f"{one.retriever}, its session", reproduced=by_session)
 
 
@@ -162,7 +163,7 @@ _BASES = {"user_only": "V", "assistant_only": "the assistant's words", "concat":
           "fielded": "each side, the better"}  # fmt: skip
 
 
-def _of(rank: int, docs: int = 0) -> str:
+def _rank_text(rank: int, docs: int = 0) -> str:
     if not rank:
         return "not found"
     return f"{rank} of {docs}" if docs else str(rank)

@@ -158,7 +158,7 @@ def claims(profile: str, dataset: str) -> Iterator[Cell]:
                    printed=reference("figure9_text", row) if shown else "")  # fmt: skip
 
 
-def build(profile: str, dataset: str, folder: Path) -> list[Path]:
+def write_statistics(profile: str, dataset: str, folder: Path) -> list[Path]:
     """Write the figure and, in LongMemEval's schema, both tables; return the paths."""
     data = counts(profile, dataset)
     title = dataset if _is_whole_benchmark(dataset) else f"{dataset} (not LongMemEval's Figure 9)"

@@ -117,7 +117,7 @@ def of_those_with_a_range(runs: Runs, table: Spec) -> Iterator[Cell]:
                     yield cell.filled(found)
 
 
-def build(profile: str, dataset: str, folder: Path) -> list[Path]:
+def write_ranges(profile: str, dataset: str, folder: Path) -> list[Path]:
     """Write the table of ranges of a data set; return the paths."""
     read = (paths.qrels, paths.ranges, paths.dates)
     root = paths.results(profile)

@@ -20,7 +20,7 @@ from memrepro.report.specs import Spec, filled, place_of
 from memrepro.study.params import load_plan
 
 _COUNTED = {"metric": "recall_all", "k": 10}
-DOCUMENT = Document.of("maxsim")
+DOCUMENT = Document.load("maxsim")
 _ROWS = ("first field only", "second field only", "fielded max-sim")
 _BASELINE, _SECOND, _OURS = (DOCUMENT.named[row] for row in _ROWS)
 
@@ -60,9 +60,10 @@ def _by_alpha(runs: Runs, study: Spec, folder: Path) -> list[Path]:
     return figures.save(lambda: _draw_mixture(data), data, folder, name)
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_analysis(profile: str, folder: Path) -> list[Path]:
     """Write the diagram, the sweep over α, the questions and the docs that each field won."""
-    runs, written = Runs([profile], load_plan()), diagram.build(folder)
+    runs = Runs([profile], load_plan())
+    written = [] if profile == "sample" else diagram.write_diagram(folder)
     for study in DOCUMENT.studies(profile):
         written += _by_alpha(runs, study, folder)
         path = folder / f"{study['stem']}_won_and_lost.csv"

@@ -129,6 +129,6 @@ def _draw() -> Figure:
     return figure
 
 
-def build(folder: Path) -> list[Path]:
+def write_diagram(folder: Path) -> list[Path]:
     """Write the diagram as `figure1`; return its paths."""
     return figures.save(_draw, _data(), folder, "figure1")

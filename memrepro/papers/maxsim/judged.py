@@ -22,7 +22,7 @@ _BASELINE, _OURS = "first field only", "fielded max-sim"
 
 def _against_baseline(runs: Runs, study: Spec, row: str) -> tuple[Comparison, list[Source]]:
     """A row's change against the first field alone, and its sources."""
-    named = Document.of("maxsim").named
+    named = Document.load("maxsim").named
     places = [
         place_of(filled({**study, **_COUNTED, **named[one]}, runs.planned))
         for one in (_BASELINE, row)

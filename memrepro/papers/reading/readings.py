@@ -135,7 +135,7 @@ def _taken(values: pd.Series, rows: pd.DataFrame) -> pd.Series:
 def accuracy_cells(answers: Answers) -> Iterator[Cell]:
     """Each condition under every score, and beside it the change from no memory; by kind, too."""
     for row, settings, rows, floor in answers.conditions():
-        by = ByUnit.of(settings.dataset)
+        by = ByUnit.of_dataset(settings.dataset)
         for kind, part in by_kind(rows):
             texts = dict[str, str | Comparison]()
             for name, values in _scores(part):
@@ -174,7 +174,7 @@ def judge_cells(answers: Answers) -> Iterator[Cell]:
         told = rows[rows["judged"].notna()]
         if told.empty:
             continue
-        judged, by = told["judged"].astype(bool), ByUnit.of(settings.dataset)
+        judged, by = told["judged"].astype(bool), ByUnit.of_dataset(settings.dataset)
         texts = {"judged right": by.mean(judged)}
         for name, rule in _RULES.items():
             right = rule(told).astype(bool)
@@ -197,7 +197,7 @@ def rubric_cells(answers: Answers) -> Iterator[Cell]:
                 continue
             both = rows["judged"].notna() & theirs["judged"].notna()
             strict, lenient = (one["judged"][both].astype(bool) for one in (rows, theirs))
-            right, by = rows["contains"][both].astype(bool), ByUnit.of(settings.dataset)
+            right, by = rows["contains"][both].astype(bool), ByUnit.of_dataset(settings.dataset)
             texts = by.judges_beside(strict, lenient)
             if (~right).any():
                 texts |= {
@@ -215,7 +215,7 @@ def retrieval_cells(answers: Answers) -> Iterator[Cell]:
         recall = recall_of(answers.study_of(row), settings, rows)
         if recall is None:
             continue
-        by = ByUnit.of(settings.dataset)
+        by = ByUnit.of_dataset(settings.dataset)
         for name, values in _scores(rows):
             known = recall.notna() & values.notna()
             found, score = recall[known] == 1, values[known]
@@ -266,7 +266,7 @@ def recall_of(study: ReadingStudy, settings: Condition, rows: pd.DataFrame) -> p
 def token_cells(answers: Answers) -> Iterator[Cell]:
     """What a condition costs an answer: docs, and tokens as RF-Mem's Table 1 counts them."""
     for row, settings, rows, _ in answers.conditions():
-        by = ByUnit.of(settings.dataset)
+        by = ByUnit.of_dataset(settings.dataset)
         texts = {
             "tokens (o200k_base)": by.mean(rows["o200k"]),
             "prompt tokens of the model": f"{rows['prompt_tokens'].mean():.1f}",
@@ -338,7 +338,7 @@ def draw(answers: Answers | None, folder: Path) -> list[Path]:
         if not name or unjudged in seen:
             continue
         seen.add(unjudged)
-        values, by = scores[name], ByUnit.of(settings.dataset)
+        values, by = scores[name], ByUnit.of_dataset(settings.dataset)
         study, condition, _ = row.split("; ", 2)
         count = answers.options_of(row)
         chance = 1 / count if count else np.nan

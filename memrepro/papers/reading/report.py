@@ -25,7 +25,7 @@ def place_cells(chosen: pd.DataFrame | None, own: readings.Answers | None) -> It
     own_rows = readings.place_rows(own) if own is not None else ()
     for path, rows in ((paths.choices(""), published_rows), (paths.readings(""), own_rows)):
         for row, dataset, places in rows:
-            by = ByUnit.of(dataset)
+            by = ByUnit.of_dataset(dataset)
             count = int(places.to_numpy().max()) + 1
             texts = {
                 f"{which} at ({'abcdefgh'[n]})": by.mean(places[which] == n)
@@ -37,11 +37,11 @@ def place_cells(chosen: pd.DataFrame | None, own: readings.Answers | None) -> It
             yield from share_cells(row, "share", texts, len(places), _PLACES, path, groups)
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_report(profile: str, folder: Path) -> list[Path]:
     """Write the tables and figures into a folder; return their paths."""
     scored = read_table(paths.answers(profile), ["reader", "kind", "label"]).set_index("query_id")
     chosen, own = choices.read_choices(profile), readings.read_answers(profile)
-    by, by_person = ByUnit.of(published.DATASET), ByUnit.of(choices.DATASET)
+    by, by_person = ByUnit.of_dataset(published.DATASET), ByUnit.of_dataset(choices.DATASET)
     tables = published.tables(scored, by) | choices.tables(chosen, by_person)
     tables |= readings.tables(own, profile)
     tables |= labelled.tables(labelled.read_labelled(profile))

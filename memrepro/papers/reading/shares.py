@@ -42,7 +42,7 @@ class ByUnit:
     groups_of: Callable[[Sequence[str]], Groups]
 
     @classmethod
-    def of(cls, dataset: str) -> "ByUnit":
+    def of_dataset(cls, dataset: str) -> "ByUnit":
         """By the unit of a data set."""
         return cls(partial(groups_of_questions, dataset, plan=load_plan()))
 

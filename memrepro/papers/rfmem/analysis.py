@@ -18,7 +18,6 @@ from memrepro.papers.rfmem import (
     sweep_figures,
     theory,
     thresholds,
-    trace_tables,
 )
 from memrepro.papers.rfmem.cells import file_of, judged, printed_rows, row_cells, share
 from memrepro.papers.rfmem.grid import OPEN, grids_of
@@ -29,7 +28,7 @@ from memrepro.report.sources import FileSource, write_sources
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell
 
-DOCUMENT = Document.of("rfmem")
+DOCUMENT = Document.load("rfmem")
 
 
 def _count(row: str, column: str, shown: str, value: float, source: FileSource) -> Cell:
@@ -157,14 +156,12 @@ def check(_: Runs, claim: Spec) -> Iterator[Cell]:
     yield from getattr(claims, claim["check"])(grids_of(OPEN), {**claim, "note": note})
 
 
-def build(profile: str, folder: Path) -> list[Path]:
-    """Write the figures, and the learned gate seed by seed, into a folder; return their paths."""
+def write_analysis(profile: str, folder: Path) -> list[Path]:
+    """Write the figures into a folder; return their paths."""
     records, grids = records_of(profile), grids_of(OPEN)
     return [
-        *thresholds.routing_figure(grids, folder),
-        *thresholds.sweep_figures(grids, folder),
+        *thresholds.alpha_sweep_figure(grids, folder),
         *sweep_figures.draw_all(grids, folder),
         *theory.signals_figures(DOCUMENT.tables["signals"]["lists"], folder),
-        *trace_tables.rounds_figure(records, folder),
         *cases.draw_cases(records, DOCUMENT.tables["cases"]["quoted"], folder),
     ]

@@ -81,15 +81,15 @@ class _Tree:
     """The nodes of one question, in the order in which they are drawn, top to bottom."""
 
     def __init__(self, one: Recorded, query_id: str) -> None:
-        def of(table: pd.DataFrame | None) -> list[Any]:
+        def rows_of_query(table: pd.DataFrame | None) -> list[Any]:
             if table is None:
                 return []
             return list(table[table["query_id"] == query_id].itertuples(index=False))
 
-        self.hits = sorted(of(one.hits), key=lambda hit: hit.rank)
-        self.branches = of(one.branches)
-        self.direct = {row.doc_id: (row.rank, row.score) for row in of(one.familiarity)}
-        self.gold = {row.doc_id for row in of(one.gold)}
+        self.hits = sorted(rows_of_query(one.hits), key=lambda hit: hit.rank)
+        self.branches = rows_of_query(one.branches)
+        self.direct = {row.doc_id: (row.rank, row.score) for row in rows_of_query(one.familiarity)}
+        self.gold = {row.doc_id for row in rows_of_query(one.gold)}
         self.rows: list[list[Any]] = []
         self.depth = 2 * max((b.round for b in self.branches), default=0) + 2
         self.line = 0

@@ -23,11 +23,10 @@ from memrepro.audit.verdicts import (
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.comparison import LEVEL, Comparison
 from memrepro.evaluate.multiple import holm
-from memrepro.papers.rfmem.cells import ranking_of, row_cells, signed
-from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, GATE, OPEN, TAU, TAUS, Grid, grids_of
+from memrepro.papers.rfmem.cells import ranking_of, signed
+from memrepro.papers.rfmem.grid import BOTH, CUTOFFS, GATE, TAU, TAUS, Grid
 from memrepro.papers.rfmem.sensitivity import RECOLLECTION, Row, rows_of
 from memrepro.report.compared import FAILS, HOLDS, signs
-from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, verdict_cells
@@ -83,17 +82,6 @@ def every_path(grids: tuple[Grid, ...]) -> list[PathComparison]:
     return compared(row for grid in grids for row in rows_of(grid))
 
 
-def comparisons(_: Runs, __: Spec) -> Iterator[Cell]:
-    """Each comparison with its interval and its p-value, not corrected."""
-    note = "p: sign flips of persons, two-sided, not corrected for their number"
-    for one in every_path(grids_of(OPEN)):
-        encoder, recall = one.name.split()
-        row = f"{encoder} {one.path} \u2212 {one.rival}, {recall} {one.column}"
-        metric = f"recall@{recall.removeprefix('R@')}"
-        told: dict[str, str | Comparison] = {"difference": one.found, "p": f"{one.found.p:.4f}"}
-        yield from row_cells(row, metric, told, one.found.n, note, one.sources)
-
-
 def better_path(grids: tuple[Grid, ...], claim: Spec) -> Iterator[Cell]:
     """A claim that a path has the higher recall than its rivals, on some columns."""
     yield from of_path(every_path(grids), claim)
@@ -138,7 +126,7 @@ def of_path(every: Sequence[PathComparison], claim: Spec) -> Iterator[Cell]:
         ),
     }  # fmt: skip
     sources = [source for one in chosen for source in one.sources]
-    yield from _row(claim, label, min(one.n for one in found), texts, sources, answer)
+    yield from _claim_cells(claim, label, min(one.n for one in found), texts, sources, answer)
 
 
 def _settings(grid: Grid, claim: Spec) -> Doubles:
@@ -293,10 +281,10 @@ def _untested(
     sources += further
     swept = claim.get("parameter", claim.get("tried", ""))
     sources += [one for grid in grids for one in grid.swept("α" if swept == "RF-Mem" else swept)]
-    yield from _row(claim, label, n, texts, sources, words)
+    yield from _claim_cells(claim, label, n, texts, sources, words)
 
 
-def _row(
+def _claim_cells(
     claim: Spec, label: str, n: int, texts: Mapping[str, str], sources: Sequence[Source],
     words: str = "",
 ) -> Iterator[Cell]:  # fmt: skip

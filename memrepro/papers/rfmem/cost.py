@@ -178,27 +178,6 @@ def returned(runs: Runs, table: Spec) -> Iterator[Cell]:
             yield from row_cells(row, "returned", texts, len(found), note, one.traced)
 
 
-def latency(runs: Runs, table: Spec) -> Iterator[Cell]:
-    """Encoding and searching apart and together, a query at a time; mean, median and tail."""
-    records, note = records_of(runs.profile), _note(table)
-    for entry in records.plan.latency.values():
-        for name in entry.experiments if entry.profile in records.profiles else ():
-            one = records.experiments[name]
-            if not one.times:
-                yield missing(name, "search", "time", _UNTIMED)
-                continue
-            texts = {
-                f"{title}{which}": _milliseconds(one.times[part][value])
-                for part, title in (("search", "search"), ("encode", "encoding"))
-                for value, which in (
-                    ("mean_ms", ""), ("p50_ms", ", median"), ("p95_ms", ", 95th percentile"))
-            }  # fmt: skip
-            encoding, together = one.time("encode") or 0.0, one.time("encode", "search") or 0.0
-            texts["together"] = _milliseconds(together)
-            texts["share of encoding"] = f"{encoding / together:.1%}"
-            yield from row_cells(name, "time", texts, one.n_timed, note, one.timed)
-
-
 def printed_ratio(name: str) -> tuple[str, str]:
     """A printed time over familiarity's, at two digits, and both places; '' without one."""
     for (row, column), timed in TIMED.items():

@@ -214,21 +214,3 @@ def chosen_fairly(_: Runs, table: Spec) -> Iterator[Cell]:
     }
     every = [one for grid in grids_of(OPEN) for one in _over_alpha(grid)]
     yield from row_cells(row, "recall@5 and @10", means, n, sources=every)
-
-
-def chosen_by_user(_: Runs, __: Spec) -> Iterator[Cell]:
-    """Each user's questions at what the other five choose, beside familiarity and the best."""
-    for grid in grids_of(OPEN):
-        users = grid.questions["user"].tolist()
-        for name, choice in choices(grid).items():
-            for train, test in left_out_users(users):
-                pick = best(choice.recalls[:, train])
-                own, base = choice.recalls[:, test], float(grid.familiarity[test].mean())
-                texts = {
-                    "familiarity": number(base),
-                    "the others' choice": choice.names[pick],
-                    "gain at it": signed(own[pick].mean() - base),
-                    "greatest gain at any setting": signed(own.mean(axis=1).max() - base),
-                }
-                yield from row_cells(f"{name}, user {users[test[0]]}", f"recall@{grid.k}", texts,
-                                     len(test), sources=_over_alpha(grid))  # fmt: skip

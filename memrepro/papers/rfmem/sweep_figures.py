@@ -5,7 +5,7 @@ encoder that is not here, and Figure 17 of the answers to PersonaMem's questions
 asked of recall on PersonaBench, under both encoders.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from memrepro.core.similarity import Doubles
 from memrepro.evaluate.comparison import mean_interval
 from memrepro.papers.rfmem.grid import CUTOFFS, ENCODERS, GATE, Grid
 from memrepro.report import figures
-from memrepro.report.panels import WIDTH, draw_grid, draw_intervals, draw_lines
+from memrepro.report.panels import WIDTH, draw_grid, draw_lines
 
 # The greatest K of Table 3, at which α was swept too.
 DEEP = 50
@@ -97,18 +97,6 @@ def _draw_beam_and_fanout(data: pd.DataFrame) -> Figure:
     return draw_grid(shown, "B", "F", "gain", "panel", 0.15, "best", 1, title)
 
 
-def _sweep_table(grids: Sequence[Grid], *parameters: str) -> pd.DataFrame:
-    """`encoder, k, parameter, value, recall, gain`: recollection over some of the sweeps."""
-    rows = [
-        (grid.encoder.name, grid.k, p, float(value), recall.mean(),
-         (recall - grid.familiarity).mean())
-        for grid in grids
-        for p in parameters
-        for value, recall in grid.sweeps[p].items()
-    ]  # fmt: skip
-    return pd.DataFrame(rows, columns=["encoder", "k", "parameter", "value", "recall", "gain"])
-
-
 def alpha_table(grids: Sequence[Grid]) -> pd.DataFrame:
     """Figure 16: `encoder, k, alpha, recall, gain, low, high, docs`, recollection at three K.
 
@@ -168,25 +156,12 @@ def _draw_depths(data: pd.DataFrame) -> Figure:
     return draw_lines(shown, "K", _GAINED, "path", "encoder", levels=levels)
 
 
-def _draw_spread(data: pd.DataFrame, levels: Mapping[str, Mapping[str, float]]) -> Figure:
-    shown = data.assign(k="K = " + data["k"].astype(str))
-    return draw_intervals(shown, "parameter", "gain", "k", "encoder", levels=levels,
-                          title="recall \u2212 familiarity's of each setting")  # fmt: skip
-
-
 def draw_all(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """Figures 14 to 17 and the spread of the gain, each with its data; return the paths."""
-    levels = {
-        f"K = {k}": {"familiarity": 0.0} | {f"{one.encoder.name}, Table 2's setting": float(
-            (one.recollection - one.familiarity).mean()) for one in grids if one.k == k}
-        for k in CUTOFFS
-    }  # fmt: skip
+    """Figures 14 to 17, each with its data; return the paths."""
     alphas, depths = alpha_table(grids), depth_table(grids)
-    spread = _sweep_table(grids, "α", "B", "F", "seed")
     return [
         *figure14(grids, folder),
         *figure15(grids, folder),
         *figures.save(lambda: _draw_alphas(alphas), alphas, folder, "figure16"),
         *figures.save(lambda: _draw_depths(depths), depths, folder, "figure17"),
-        *figures.save(lambda: _draw_spread(spread, levels), spread, folder, "gain_spread"),
     ]

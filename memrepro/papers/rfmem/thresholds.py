@@ -4,7 +4,6 @@ The paper does not print τ. What is chosen after looking at the printed numbers
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 from memrepro.audit.tables import reference
 from memrepro.audit.verdicts import NOT_REPRODUCED, judge
 from memrepro.papers.rfmem import cost
-from memrepro.papers.rfmem.cells import judged, missing, printed_rows, row_cells, share
+from memrepro.papers.rfmem.cells import judged, missing, printed_rows, row_cells
 from memrepro.papers.rfmem.grid import (
     BOTH,
     CUTOFFS,
@@ -96,14 +95,9 @@ def table2(runs: Runs, table: Spec) -> Iterator[Cell]:
                              grid.sources("gated", kind=kind))  # fmt: skip
 
 
-def sweep_figures(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """Overall recall of the gated row at every routing, and of recollection at every α."""
-    taus = [
-        (grid.k, name, one.middle, recall)
-        for name, grid, every in _mpnet(grids)
-        for one, recall in zip(every, grid.over_tau(every).mean(axis=1), strict=True)
-    ]
-    alphas = [
+def alpha_sweep_figure(grids: Sequence[Grid], folder: Path) -> list[Path]:
+    """Overall recall of recollection at every α under mpnet, beside what is printed."""
+    rows = [
         (grid.k, "Recollection here", float(alpha), recall.mean())
         for grid in grids
         if grid.encoder.short == "mpnet"
@@ -115,19 +109,13 @@ def sweep_figures(grids: Sequence[Grid], folder: Path) -> list[Path]:
             for path in ("Famili.", "Recol.", "RF-Mem")}
         for k in CUTOFFS
     }  # fmt: skip
-    written = []
-    for name, x, rows in (
-        ("gate_sweep", "entropy threshold τ", taus),
-        ("alpha_sweep", "α", alphas),
-    ):
-        data = pd.DataFrame(rows, columns=["k", "curve", x, "overall recall"])
-        written += figures.save(partial(_draw_sweep, data, x, lines), data, folder, name)
-    return written
+    data = pd.DataFrame(rows, columns=["k", "curve", "α", "overall recall"])
+    return figures.save(lambda: _draw_alphas(data, lines), data, folder, "alpha_sweep")
 
 
-def _draw_sweep(data: pd.DataFrame, x: str, lines: Mapping[str, Mapping[str, float]]) -> Figure:
+def _draw_alphas(data: pd.DataFrame, lines: Mapping[str, Mapping[str, float]]) -> Figure:
     shown = data.assign(k="K = " + data["k"].astype(str))
-    return draw_lines(shown, x, "overall recall", "curve", "k", levels=lines)
+    return draw_lines(shown, "α", "overall recall", "curve", "k", levels=lines)
 
 
 def routing_table(grids: Sequence[Grid]) -> pd.DataFrame:
@@ -234,43 +222,3 @@ def _routed(
 def _of_mpnet(column: str) -> str:
     """A cell of Table 17's row of the one encoder of it that is here."""
     return reference("table17", "mpnet", column)
-
-
-def routing(_: Runs, __: Spec) -> Iterator[Cell]:
-    """Of each gate: how many it routes to recollection, and recall, at the released and any τ."""
-    for grid in grids_of(OPEN):
-        for bounds, part in routing_table([grid]).groupby("bounds", sort=False):
-            row, asked = f"{grid}, {bounds}", int(part["asked"].iloc[0])
-            one, routed, recall = _released(part), part["recollected"], part["recall"]
-            counts = {
-                "recollected, τ = 0.2": share(one["recollected"], asked),
-                "recollected, any τ": f"{routed.min()} to {routed.max()}",
-            }
-            direct = grid.sources("familiarity")
-            yield from row_cells(row, "routing", counts, asked, sources=direct)
-            worst, best = (part.iloc[at] for at in (recall.argmin(), recall.argmax()))
-            recalls = {
-                "recall, τ = 0.2": number(one["recall"]),
-                "recall, no entropy familiar": number(recall.iloc[0]),
-                "recall, every entropy familiar": number(recall.iloc[-1]),
-                "recall, worst τ": f"{number(worst['recall'])} (τ to {worst['high']:.4f})",
-                "recall, best τ": f"{number(best['recall'])} (τ to {best['high']:.4f})",
-            }
-            yield from row_cells(row, f"recall@{grid.k}", recalls, int(one["n"]),
-                                 sources=grid.sources(*BOTH))  # fmt: skip
-
-
-def routing_figure(grids: Sequence[Grid], folder: Path) -> list[Path]:
-    """The share recollected and recall over τ, with θ of the paper; a column a cut-off."""
-    table = routing_table(grids)
-    data = table[table["bounds"] == next(iter(GATES))].copy()
-    data["share recollected"] = data["recollected"] / data["asked"]
-    return figures.save(lambda: _draw_routing(data), data, folder, "routing_by_threshold")
-
-
-def _draw_routing(data: pd.DataFrame) -> Figure:
-    # A threshold that gives the routing; from the greatest entropy on nothing changes.
-    shown = data.assign(τ=data["high"].where(np.isfinite(data["high"]), 1.02 * data["low"]))
-    shown = shown.melt(["k", "encoder", "τ"], ["share recollected", "recall"], "what")
-    shown["panel"] = shown["what"] + ", K = " + shown["k"].astype(str)
-    return draw_lines(shown, "τ", "value", "encoder", "panel", height=1.4, drawstyle="steps-pre")

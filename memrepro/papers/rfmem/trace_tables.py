@@ -5,17 +5,13 @@ queries that took recollection.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from memrepro.papers.rfmem.cells import ranking_of, row_cells, share
-from memrepro.papers.rfmem.traces import Recorded, Records, records_of
-from memrepro.report import figures
-from memrepro.report.panels import draw_grid
+from memrepro.papers.rfmem.traces import Recorded, records_of
 from memrepro.report.runs import Runs
 from memrepro.report.specs import Spec
 from memrepro.report.tables import Cell, number
@@ -205,29 +201,3 @@ def variants(runs: Runs, table: Spec) -> Iterator[Cell]:
     records = records_of(runs.profile)
     cells = [c for pair in records.variants for c in variant_cells(*pair, table["note"])]
     yield from cells or records.not_run(table["empty"])
-
-
-def rounds_figure(records: Records, folder: Path) -> list[Path]:
-    """By round, both variants of a recollection a column: where docs were found, and the drift."""
-    parts = []
-    for pair in records.variants:
-        for variant, one in zip(("released", "printed"), pair, strict=True):
-            table = by_round(one)
-            for column in ("returned", "gold"):
-                table[column] = table[column] / max(int(table[column].sum()), 1)
-            if not one.is_gated:
-                parts.append(table.assign(experiment=pair[0].name, variant=variant))
-    if not parts:
-        return []
-    data = pd.concat(parts, ignore_index=True)
-    return figures.save(lambda: _draw_rounds(data), data, folder, "trace_rounds_figure")
-
-
-def _draw_rounds(data: pd.DataFrame) -> Figure:
-    """A panel each for the docs returned, the relevant docs and the query's drift."""
-    names = {"returned": "docs returned, share", "gold": "relevant docs returned, share",
-             "drift": "drift of the query, 1 − cosine"}  # fmt: skip
-    shown = data.rename(columns=names).melt(["experiment", "variant", "round"], [*names.values()])
-    shown["row"] = shown["experiment"] + ", " + shown["variant"]
-    shown["round"] = "round " + shown["round"].astype(str)
-    return draw_grid(shown, "row", "round", "value", "variable", title="in hundredths, by round")

@@ -23,14 +23,14 @@ def half_life(spec: Spec) -> str:
     return decay.span(true_half_life(rate)) if rate < 1 else "0: nothing that is past counts"
 
 
-def told(spec: Spec) -> str:
+def own_words(spec: Spec) -> str:
     """What a row of the table says itself."""
     return str(spec["here"])
 
 
 def same_model_here(runs: Runs, study: Spec) -> str:
     """The Top-5 accuracy of all-MiniLM on each task of a study; '' where it was not run."""
-    cells = Tables(Document.of("tiered"), runs).cells("models_here", study)
+    cells = Tables(Document.load("tiered"), runs).cells("models_here", study)
     shares = [f"{c.column} {c.reproduced} (n = {c.n})" for c in cells
               if c.row == _MINILM and c.reproduced]  # fmt: skip
     return f"the same model here: {', '.join(shares)}" if shares else ""
@@ -48,7 +48,7 @@ def encoding_times(runs: Runs, study: Spec) -> str:
     return f"median of encoding a query by {_MINILM} here: {', '.join(times)}" if times else ""
 
 
-def build(profile: str, folder: Path) -> list[Path]:
+def write_analysis(profile: str, folder: Path) -> list[Path]:
     """Write the decay's arithmetic and latency."""
     return [
         *write_cells(decay.cells(), folder, "decay"),

@@ -352,7 +352,7 @@ def _rows(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
 def run(name: str) -> StageResult:
     """Measure an entry of `scales` and write its table."""
     entry = load_plan().scale(name)
-    near = paths.build("scale").parent
+    near = paths.build_folder("scale").parent
     near.mkdir(parents=True, exist_ok=True)
     rows, jobs = [], [(store, n) for n in entry.segments for store in STORES]
     with bar(len(jobs), f"scale {name}", "store") as progress:

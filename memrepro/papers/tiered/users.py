@@ -146,7 +146,7 @@ def _open_files(root: Path) -> int:
 def run(name: str) -> StageResult:
     """Measure an entry of `scales` and write its table."""
     entry = load_plan().scale(name)
-    near = paths.build("scale").parent
+    near = paths.build_folder("scale").parent
     near.mkdir(parents=True, exist_ok=True)
     machine = (platform.processor() or platform.machine(), os.cpu_count())
     rows: list[tuple[object, ...]] = []

@@ -11,7 +11,7 @@ def run(profile: str) -> StageResult:
     """Write the audit's tables under `results/<profile>/audit/`, from the profile's reports."""
     load_plan().check_profile(profile)
     folder = paths.results(profile)
-    outputs = audit.build(profile, folder / "audit")
+    outputs = audit.write_report(profile, folder / "audit")
     inputs = sorted(p for p in folder.glob("*/*.csv") if p.parent.name != "audit")
     summary = show(folder / "audit", "coverage")
     return StageResult(f"audit {profile}", summary, inputs, outputs)

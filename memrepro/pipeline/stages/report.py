@@ -13,7 +13,7 @@ def run(paper: str, profile: str) -> StageResult:
     """Write a paper's tables and figures under `results/<profile>/<paper>/`."""
     load_plan().check_report(profile, paper)
     module = report_module(paper)
-    outputs = module.build(profile, paths.results(profile) / paper)
+    outputs = module.write_report(profile, paths.results(profile) / paper)
     tables = [read_table(p) for p in outputs if p.suffix == ".csv"]
     verdicts = pd.concat([t["verdict"] for t in tables if "verdict" in t])
     counts = (

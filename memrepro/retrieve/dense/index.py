@@ -66,7 +66,7 @@ def search(requests: Sequence[Request], k: int) -> Rankings:
             recalls += [] if rankings.recall is None else [rankings.recall]
         else:
             found += islice(others, len(request.query_ids))
-    return replace(Rankings.of(found), recall=min(recalls, default=None))
+    return replace(Rankings.from_rankings(found), recall=min(recalls, default=None))
 
 
 def search_memory(request: Request, k: int) -> Rankings:
@@ -79,7 +79,7 @@ def search_memory(request: Request, k: int) -> Rankings:
         exact = [set(one.doc_ids) for one in memory.product(sample)]
         held = [docs & set(found[i].doc_ids) for docs, i in zip(exact, sample, strict=True)]
         recall = sum(map(len, held)) / max(1, sum(map(len, exact)))
-        return replace(Rankings.of(found), recall=recall)
+        return replace(Rankings.from_rankings(found), recall=recall)
     rankings: dict[int, Ranking] = {}
     waiting = everyone
     for wanted in (memory.first, _WIDER * memory.first):
@@ -87,7 +87,7 @@ def search_memory(request: Request, k: int) -> Rankings:
         rankings |= {number: ranking for number, (ranking, certain) in tried if certain}
         waiting = np.array([i for i in everyone.tolist() if i not in rankings], np.intp)
     rankings |= zip(waiting.tolist(), memory.product(waiting), strict=True)
-    return Rankings.of(rankings[number] for number in everyone.tolist())
+    return Rankings.from_rankings(rankings[number] for number in everyone.tolist())
 
 
 class _Memory:

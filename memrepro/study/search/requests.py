@@ -45,7 +45,7 @@ class TextVectors:
     vectors: Floats
     source: Path
 
-    def of(self, role: Role, texts: Sequence[str]) -> Floats:
+    def of_texts(self, role: Role, texts: Sequence[str]) -> Floats:
         """The vectors of texts, shape (n, dimension).
 
         Raises:
@@ -94,7 +94,7 @@ def read_vectors(experiment: Experiment) -> TextVectors:
 class VectorsOfTexts(Protocol):
     """What has vectors of texts: a file that the embed stage wrote, or an encoder."""
 
-    def of(self, role: Role, texts: Sequence[str]) -> Floats:
+    def of_texts(self, role: Role, texts: Sequence[str]) -> Floats:
         """The vectors of texts, shape (n, dimension)."""
         ...
 
@@ -147,9 +147,9 @@ def requests_of(
     made = builder.make_all(searched)
     picked: list[Floats | None] = [None] * len(searched)
     if vectors is not None:
-        shared = vectors.of("document", builder.texts)
+        shared = vectors.of_texts("document", builder.texts)
         made = [keys.with_vectors(shared) for keys in made]
-        picked = [vectors.of("query", [q.text for q in one]) for one in asked.values()]
+        picked = [vectors.of_texts("query", [q.text for q in one]) for one in asked.values()]
     requests = [
         builder.request(keys, memory, own, query_vectors=query_vectors)
         for keys, memory, own, query_vectors in zip(

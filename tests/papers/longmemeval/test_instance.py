@@ -11,12 +11,15 @@ from memrepro.files.atomic import write_table
 from memrepro.papers.longmemeval import instance
 
 WORDS = "BM25, words in lower case"
-MEMORY = Memory.of(
+MEMORY = Memory.from_rounds(
     "m",
-    ("near", Round.of("near_1", user="my boat is blue", assistant="What a boat!")),
-    ("gold", Round.of("gold_1", user="nice weather", assistant="It is.")),
-    ("gold", Round.of("gold_3", user="we called her Kittiwake", assistant="A name for a boat.")),
-    ("far", Round.of("far_1", user="soup again", assistant="Enjoy it.")),
+    ("near", Round.from_texts("near_1", user="my boat is blue", assistant="What a boat!")),
+    ("gold", Round.from_texts("gold_1", user="nice weather", assistant="It is.")),
+    (
+        "gold",
+        Round.from_texts("gold_3", user="we called her Kittiwake", assistant="A name for a boat."),
+    ),
+    ("far", Round.from_texts("far_1", user="soup again", assistant="Enjoy it.")),
 )
 GOLD = {"session": {"q": (("gold",),)}, "round": {"q": (("gold_3",),)}}
 PIECE = Piece(MEMORY, (Query("q", "m", "name of my boat", "", "single-session-user"),), GOLD)
@@ -30,7 +33,7 @@ def table():
         *(Extraction(key["far"], "far_1", "nlp", kind, "soup") for kind in ("keyphrase", "event")),
         Extraction(key["near"], "", "nlp", "summary", "a blue boat"),
     ]
-    return instance.ranks(PIECE, Extractions.of(said), [WORDS])
+    return instance.ranks(PIECE, Extractions.grouped(said), [WORDS])
 
 
 def rank(table, level, scheme):

@@ -18,7 +18,9 @@ from memrepro.retrieve.timeaware.retrievers import TimeFiltered
 def times(tmp_path, monkeypatch):
     """Four questions of one memory, with ranges and dates of their own."""
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    memory = Memory.of("m", *((s, Round.of(f"{s}_1", user="x")) for s in ("s1", "s2", "s3")))
+    memory = Memory.from_rounds(
+        "m", *((s, Round.from_texts(f"{s}_1", user="x")) for s in ("s1", "s2", "s3"))
+    )
     kinds = {"both": "a", "one": "a", "none": "b", "no gold": "b", "no range": "b"}
     queries = tuple(Query(q, "m", "?", "", kind) for q, kind in kinds.items())
     two = (("s1",), ("s2",))

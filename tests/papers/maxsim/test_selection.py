@@ -19,11 +19,16 @@ def rankings(seed):
     """Max-sim and each field alone over random vectors, as runs; and the similarities by field."""
     rng = np.random.default_rng(seed)
     rounds = [
-        ("s", Round.of(f"d{i:02}", **{f: f"{f}{i}" for f in ("user", "assistant") if (i + 1) % 5}))
+        (
+            "s",
+            Round.from_texts(
+                f"d{i:02}", **{f: f"{f}{i}" for f in ("user", "assistant") if (i + 1) % 5}
+            ),
+        )
         for i in range(20)
         if (i + 1) % 5
-    ] + [("s", Round.of("alone", user="alone"))]
-    memory = Memory.of("m", *rounds)
+    ] + [("s", Round.from_texts("alone", user="alone"))]
+    memory = Memory.from_rounds("m", *rounds)
     questions = rng.normal(size=(3, 8)).astype(np.float32)
     vectors: dict[str, np.ndarray] = {}
     runs, similar = [], {}

@@ -129,7 +129,7 @@ def test_table_17_judges_mpnet_alone(rows):
 
 
 @pytest.mark.parametrize(
-    "name", ["table16_mpnet", "alternatives_claims", "alternatives_by_parameter", "routing"]
+    "name", ["table16_mpnet", "alternatives_claims", "alternatives_by_parameter"]
 )
 def test_every_number_names_its_runs(rows, name):
     assert all(c.sources for c in toy.cells(name).values())

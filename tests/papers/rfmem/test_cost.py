@@ -17,7 +17,7 @@ ASKED, WHOLE = "personamem-minilm-recollection", "personamem-whole-minilm-recoll
 
 
 pytestmark = pytest.mark.usefixtures("folder")
-TABLES = ["cost_returned", "cost_latency", "cost_ratios", "personamem_contexts"]
+TABLES = ["cost_returned", "cost_ratios", "personamem_contexts"]
 
 
 def tokens_of(doc_id):
@@ -83,12 +83,6 @@ def test_a_query_that_finds_nothing_counts(bench):
 
 
 def test_times_apart_together_and_as_ratios(bench):
-    latency = toy.cells("cost_latency")
-    assert latency[BENCH, "search"].reproduced == "10.00ms"
-    assert latency[BENCH, "search, median"].reproduced == "5.00ms"
-    assert latency[BENCH, "together"].reproduced == "40.00ms"
-    assert latency[BENCH, "share of encoding"].reproduced == "75.0%"
-    assert latency["rfmem-mpnet-familiarity", "search"].verdict == "not run"
     ratios = toy.cells("cost_ratios")
     row = f"{BENCH} by familiarity"
     assert ratios[row, "time, search alone"].reproduced == "5.00×"
@@ -141,7 +135,7 @@ def test_the_two_contexts_side_by_side(personamem):
 
 def claims():
     """The claims on cost: (row, column) → cell."""
-    document = Document.of("rfmem")
+    document = Document.load("rfmem")
     on_cost = [claim for claim in document.claims["claims"] if "cases" in claim]
     document.claims = {**document.claims, "claims": on_cost}
     found = Claims(document, Runs(["open"], toy.plan()), {}).cells()

@@ -10,7 +10,6 @@ from memrepro.papers.rfmem.cells import run_path
 from memrepro.papers.rfmem.trace_tables import (
     by_round,
     gold_cells,
-    rounds_figure,
     routing_cells,
     search_cells,
 )
@@ -147,4 +146,3 @@ def test_all_is_written(folder):
     assert tables["trace_searches"][DEEP, "recollected"].reproduced == "12"
     missing = tables["trace_searches"]["rfmem-minilm-gated-k5", "recollected"]
     assert missing.verdict == "not run"
-    assert len(rounds_figure(Records("open"), folder)) == 3

@@ -127,7 +127,7 @@ def write_latency(name, times):
 
 def cells(name, profile="open"):
     """A table of `tables.yaml`: (row, column) → cell."""
-    found = Tables(Document.of("rfmem"), Runs([profile], plan())).cells(name, {})
+    found = Tables(Document.load("rfmem"), Runs([profile], plan())).cells(name, {})
     return {(c.row, c.column): c for c in found}
 
 

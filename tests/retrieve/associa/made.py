@@ -35,7 +35,7 @@ def memories(draw):
     sessions, found = [], []
     for number in range(draw(st.integers(1, 4))):
         rounds = tuple(
-            Round.of(f"s{number}r{place}", user=draw(said), assistant="Fine.")
+            Round.from_texts(f"s{number}r{place}", user=draw(said), assistant="Fine.")
             for place in range(draw(st.integers(1, 3)))
         )
         session = Session(f"s{number}", rounds)
@@ -54,7 +54,7 @@ def memories(draw):
     )
     # A name is known even where nothing of it was extracted.
     nothing = {"recorded-fact": {}, "recorded-event": {}}
-    texts = {**nothing, **Extractions.of(found).texts}
+    texts = {**nothing, **Extractions.grouped(found).texts}
     return Memory("m", tuple(sessions), tuple(times)), Extractions(texts)
 
 

@@ -31,18 +31,18 @@ def request(memory, extractions, questions=QUESTIONS):
 
 def travels():
     """A question's evidence that shares no word with it, but an event that does."""
-    memory = Memory.of(
+    memory = Memory.from_rounds(
         "m",
-        ("s1", Round.of("r1", user="It was wonderful there.")),
-        ("s1", Round.of("r2", user="Rain again.")),
-        ("s2", Round.of("r3", user="Reach of campaigns.")),
-        ("s2", Round.of("r4", user="Ten thousand, she told me.")),
+        ("s1", Round.from_texts("r1", user="It was wonderful there.")),
+        ("s1", Round.from_texts("r2", user="Rain again.")),
+        ("s2", Round.from_texts("r3", user="Reach of campaigns.")),
+        ("s2", Round.from_texts("r4", user="Ten thousand, she told me.")),
     )
     one, two = memory.sessions
     found = [(one, "r1", "Ann visited Rome with Bob."), (two, "r4", "Bob met the influencer.")]
     facts = [Extraction(s.key, r, "recorded", "fact", text) for s, r, text in found]
     nothing = {"recorded-event": {}}
-    return memory, Extractions({**nothing, **Extractions.of(facts).texts})
+    return memory, Extractions({**nothing, **Extractions.grouped(facts).texts})
 
 
 def test_an_utterance_is_found_through_its_event_and_one_more_through_the_entity():

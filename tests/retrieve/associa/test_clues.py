@@ -16,15 +16,15 @@ from memrepro.retrieve.associa.keys.clues import (
 SESSION = Session(
     "s1",
     (
-        Round.of("r1", user="I love my new bike.", assistant="Great."),
-        Round.of("r2", user="Tomorrow we meet Ann at the lake.", assistant="Have fun."),
-        Round.of("r3", assistant="Are you there?"),
+        Round.from_texts("r1", user="I love my new bike.", assistant="Great."),
+        Round.from_texts("r2", user="Tomorrow we meet Ann at the lake.", assistant="Have fun."),
+        Round.from_texts("r3", assistant="Are you there?"),
     ),
 )
 
 
 def extracted(*found):
-    return Extractions.of(Extraction(SESSION.key, r, "gold", kind, t) for r, kind, t in found)
+    return Extractions.grouped(Extraction(SESSION.key, r, "gold", kind, t) for r, kind, t in found)
 
 
 FOUND = extracted(

@@ -33,11 +33,11 @@ def test_keys_carry_the_whole_graph(made):
 
 
 def test_the_docs_are_those_of_other_key_schemes_also_without_words():
-    memory = Memory.of(
+    memory = Memory.from_rounds(
         "m",
-        ("s1", Round.of("r1", assistant="Hello.")),
-        ("s2", Round.of("r2", user="Hi.")),
-        ("s2", Round.of("r3", assistant="Bye.")),
+        ("s1", Round.from_texts("r1", assistant="Hello.")),
+        ("s2", Round.from_texts("r2", user="Hi.")),
+        ("s2", Round.from_texts("r3", assistant="Bye.")),
     )
     builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", NOTHING)
     keys, usual = builder.make(memory), make_keys(memory, "user_only")
@@ -48,7 +48,7 @@ def test_the_docs_are_those_of_other_key_schemes_also_without_words():
 
 
 def test_a_memory_without_utterances_is_refused():
-    memory = Memory.of("m", ("s1", Round.of("r1", assistant="Hello.")))
+    memory = Memory.from_rounds("m", ("s1", Round.from_texts("r1", assistant="Hello.")))
     builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", NOTHING)
     with pytest.raises(MemreproError, match="memory 'm' has no utterance under the key scheme"):
         builder.make(memory)
@@ -57,14 +57,14 @@ def test_a_memory_without_utterances_is_refused():
 @pytest.mark.parametrize("field", ["entity:Place", "relation:0:1", "relation:a:b", "relation:1"])
 def test_keys_out_of_order_are_refused(field):
     builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", NOTHING)
-    keys = builder.make(Memory.of("m", ("s1", Round.of("r1", user="Hello."))))
+    keys = builder.make(Memory.from_rounds("m", ("s1", Round.from_texts("r1", user="Hello."))))
     with pytest.raises(MemreproError, match="of no memory graph"):
         graph_of(replace(keys, fields=(*keys.fields[:-1], field)))
 
 
 def test_keys_without_labels_are_refused():
     builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", NOTHING)
-    keys = builder.make(Memory.of("m", ("s1", Round.of("r1", user="Hello."))))
+    keys = builder.make(Memory.from_rounds("m", ("s1", Round.from_texts("r1", user="Hello."))))
     keys = keys.with_vectors(HashEncoder().encode(keys.unique, "document"))
     bare = np.array([field != "label" for field in keys.fields])
     kept = tuple(f for f in keys.fields if f != "label")

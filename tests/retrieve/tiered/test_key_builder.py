@@ -18,17 +18,17 @@ TIMES = {"s1": "2023-05-08T13:56", "s2": "2023-05-20T09:00"}
 
 def memory(times=TIMES):
     rounds = [
-        ("s1", Round.of("r1", user="cats purr", assistant="they do")),
-        ("s1", Round.of("r2", user="cats sleep", assistant="a lot")),
-        ("s1", Round.of("r3", user="cats eat", assistant="fish")),
-        ("s2", Round.of("r4", user="boats sail")),
+        ("s1", Round.from_texts("r1", user="cats purr", assistant="they do")),
+        ("s1", Round.from_texts("r2", user="cats sleep", assistant="a lot")),
+        ("s1", Round.from_texts("r3", user="cats eat", assistant="fish")),
+        ("s2", Round.from_texts("r4", user="boats sail")),
     ]
-    return Memory.of("m", *rounds, times=times)
+    return Memory.from_rounds("m", *rounds, times=times)
 
 
 def extractions():
     first, second = memory().sessions
-    return Extractions.of(
+    return Extractions.grouped(
         [
             Extraction(first.key, "r2", "gold", "fact", "cats like sleep"),
             Extraction(first.key, "r2", "gold", "fact", "cats are lazy"),

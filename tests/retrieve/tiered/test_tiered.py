@@ -31,12 +31,14 @@ def memory(n_sessions=6, days=3):
         times[f"s{s}"] = f"2023-05-{1 + s * days:02d}T10:00"
         for r in range(2 + s % 2):
             said = f"{WORDS[s % 6]} {WORDS[(s + r + 1) % 6]} {r}"
-            rounds.append((f"s{s}", Round.of(f"s{s}r{r}", user=said, assistant=f"about {said}")))
-    return Memory.of("m", *rounds, times=times)
+            rounds.append(
+                (f"s{s}", Round.from_texts(f"s{s}r{r}", user=said, assistant=f"about {said}"))
+            )
+    return Memory.from_rounds("m", *rounds, times=times)
 
 
 def facts(held):
-    return Extractions.of(
+    return Extractions.grouped(
         Extraction(session.key, r.round_id, "gold", "fact", f"fact of {r.fields['user']}")
         for session in held.sessions
         for r in session.rounds

@@ -52,7 +52,9 @@ class Example(NamedTuple):
     messages: tuple[Message, ...]
 
 
-def build(coqa: Coqa, recipe: Recipe, embed: Embed, teacher: LanguageModel | None = None) -> Built:
+def draw_examples(
+    coqa: Coqa, recipe: Recipe, embed: Embed, teacher: LanguageModel | None = None
+) -> Built:
     """Draw a positive and a negative sample of each chosen question.
 
     Questions that the story does not answer have no cue and are not used; without a teacher, who

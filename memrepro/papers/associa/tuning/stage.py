@@ -19,7 +19,7 @@ from memrepro.llm.choose import language_model
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.weights import hub_folder
 from memrepro.papers.associa.tuning.coqa import fault, read_coqa
-from memrepro.papers.associa.tuning.examples import build, write_examples
+from memrepro.papers.associa.tuning.examples import draw_examples, write_examples
 from memrepro.papers.associa.tuning.lora import Base, fine_tune, merge_adapter
 from memrepro.papers.associa.tuning.samples import Recipe
 from memrepro.papers.associa.tuning.training import Settings
@@ -70,7 +70,7 @@ def build_examples(name: str) -> pd.DataFrame:
     with VectorStore() as vectors, AnswerStore() as answers:
         teacher = language_model("teacher", entry.teacher, answers, name) if entry.teacher else None
         embedded = partial(embed, encoder=encoder, role="document", store=vectors, progress=False)
-        made = build(coqa, entry.recipe, embedded, teacher)
+        made = draw_examples(coqa, entry.recipe, embedded, teacher)
     write_examples(_folder(name) / "examples.jsonl", made.samples)
     left_out = pd.DataFrame([*coqa.skipped, *made.left_out], columns=["item", "reason"])
     write_table(_folder(name) / "left_out.csv", left_out)

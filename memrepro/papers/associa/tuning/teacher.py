@@ -67,7 +67,7 @@ def restore(
         before = [one for one in story.questions if one.question_id < question.question_id]
         told = "\n".join(f"Q: {one.text}\nA: {one.answer}" for one in before)
         text = f"Text:\n{story.text}\n\nConversation:\n{told}\n\nLast question: {question.text}"
-        prompts.append(Prompt.of(text, _RESTORE, Parameters(maximum_tokens=128)))
+        prompts.append(Prompt.from_user(text, _RESTORE, Parameters(maximum_tokens=128)))
     names = [question.question_id for _, question in asked]
     parsed = parse_all(zip(names, teacher.answer(prompts), strict=True), _Restored)
     restored = {name: value.question for name, value in parsed.values.items() if value.question}
@@ -87,7 +87,7 @@ def describe(teacher: LanguageModel, samples: Sequence[Sample]) -> tuple[list[Sa
         listed = "\n".join(f"{n}. {text}" for n, text in enumerate(sample.evidence, start=1))
         clues = "\n".join(f"- {text}" for text in sample.cues)
         text = f"Question: {sample.query}\n\nEvidence:\n{listed}\n\nClues taken out:\n{clues}"
-        prompts.append(Prompt.of(text, _DESCRIBE, Parameters(maximum_tokens=256)))
+        prompts.append(Prompt.from_user(text, _DESCRIBE, Parameters(maximum_tokens=256)))
     names = [sample.sample_id for sample in samples]
     parsed = parse_all(zip(names, teacher.answer(prompts), strict=True), _Described)
     described, lost = list[Sample](), list(parsed.refused)

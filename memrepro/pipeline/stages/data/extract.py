@@ -117,7 +117,7 @@ def run(dataset: str) -> StageResult:
         path(entry.profile, dataset)
         for path in (paths.dates, paths.ranges, paths.extraction_counts, paths.extracted_lengths)
     )
-    save_extracted_lengths(loaded, Extractions.of(extracted), lengths)
+    save_extracted_lengths(loaded, Extractions.grouped(extracted), lengths)
     save_dates([*said_dates(loaded), *(d for one in found.values() for d in one.dates)], dates)
     save_ranges((r for one in found.values() for r in one.ranges), ranges)
     table = pd.DataFrame(

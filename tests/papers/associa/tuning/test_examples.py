@@ -8,7 +8,7 @@ import pytest
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.papers.associa.tuning.coqa import read_coqa
-from memrepro.papers.associa.tuning.examples import build, read_examples, write_examples
+from memrepro.papers.associa.tuning.examples import draw_examples, read_examples, write_examples
 from memrepro.papers.associa.tuning.samples import Recipe
 from memrepro.papers.associa.tuning.teacher import stands_alone
 from memrepro.retrieve.associa.model_deliberator import ask
@@ -24,7 +24,7 @@ def coqa(tmp_path):
 
 
 def test_without_a_teacher_only_questions_that_stand_alone_are_used(coqa):
-    built = build(coqa, RECIPE, EMBED)
+    built = draw_examples(coqa, RECIPE, EMBED)
     assert built.counts == {
         "in CoQA": 7, "skipped": 0, "answered by the story": 6, "that can be used": 4,
         "chosen": 4, "used": 4,
@@ -40,13 +40,13 @@ def test_equal_inputs_give_equal_bytes_and_the_seed_other_ones(coqa, tmp_path):
     made = []
     for number, recipe in enumerate((RECIPE, RECIPE, Recipe(nodes=8, seed=1))):
         path = tmp_path / f"{number}.jsonl"
-        write_examples(path, build(coqa, recipe, EMBED).samples)
+        write_examples(path, draw_examples(coqa, recipe, EMBED).samples)
         made.append(path.read_bytes())
     assert made[0] == made[1] != made[2]
 
 
 def test_lines_are_what_the_deliberating_model_is_asked_and_the_answer(coqa, tmp_path):
-    samples = build(coqa, RECIPE, EMBED).samples
+    samples = draw_examples(coqa, RECIPE, EMBED).samples
     path = tmp_path / "examples.jsonl"
     write_examples(path, samples)
     read = read_examples(path)
@@ -78,7 +78,7 @@ def reply(prompt):
 
 def test_a_teacher_restores_questions_and_writes_the_negative_answers(coqa):
     teacher = Teacher(reply)
-    built = build(coqa, RECIPE, EMBED, teacher)
+    built = draw_examples(coqa, RECIPE, EMBED, teacher)
     used = {sample.query_id for sample in built.samples}
     assert used == {"s2library-001", "s2library-003", "s2library-004"}
     assert built.counts["that can be used"] == 6
