@@ -227,7 +227,9 @@ def test_the_whole_session_from_an_empty_folder(hashed, capsys):
     Path("mine.trec").write_text("\n".join(rows))
     Path("worse.trec").write_text("\n".join(rows[:1]))
     assert main([*run, "--run", "mine.trec", "--run", "worse.trec", "--out", "trial"]) == 0
-    assert "bought a thing0x4" in (trial / "index.html").read_text()  # a question that worse loses
+    page = (trial / "index.html").read_text()
+    assert "bought a thing0x4" in page  # a question that worse loses
+    assert re.search(r"not found by worse, place \d by plain hybrid", page)
     assert {"mine", "worse"} < set(pd.read_csv(trial / "methods.csv")["row"])
     capsys.readouterr()
     score = ["score", "mine.trec", "--dataset", "trial", "--k", "3"]
@@ -307,6 +309,10 @@ def test_locomo_as_a_file_of_ones_own_gives_the_studys_values():
         assert tuned.tolist() == sweep.loc[inside, best].tolist()
 
 
-def test_every_document_has_a_method_that_is_tried():
+def test_every_document_has_a_method_that_is_tried(capsys):
+    assert main(["try", "--methods", "list"]) == 0
+    assert capsys.readouterr().out.splitlines() == list(tried())
+    assert main(["try"]) == 1
+    assert "name their file" in capsys.readouterr().err
     ideas = {name.partition(":")[0] for name in tried()}
     assert ideas >= {"LongMemEval", "Max-sim", "Associa", "RF-Mem", "Tiered", "hybrid"}

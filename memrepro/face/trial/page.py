@@ -91,9 +91,7 @@ def page_of(trial: Trial) -> str:
         noticed=sentences(trial.data.noticed),
         widest=max([*ends, 0.01]),
         kinds=_by_kind(trial, shown),
-        questions={
-            one.name: list(_moved(trial, one, trial.baseline)) for one in shown if one.against
-        },
+        questions=[(one, list(_moved(trial, one, trial.baseline))) for one in shown if one.against],
         settings=settings_of,
         best=trial.best,
         number=lambda value: "none" if isinf(value) else f"{value:.4f}" if value else "",
@@ -110,7 +108,7 @@ def _by_kind(trial: Trial, shown: list[Outcome]) -> pd.DataFrame:
     return table.rename(columns=named)
 
 
-# `doc, time, text, whether it is evidence` of each doc that is shown.
+# `doc, time and places, text, whether it is evidence` of each doc that is shown.
 _Docs = list[tuple[str, str, str, bool]]
 
 
@@ -129,12 +127,21 @@ def _moved(
         for query in [asked[query_id] for query_id in moved[:_SHOWN]]:
             parts = trial.data.labels[trial.level][query.query_id]
             evidence = [doc for part in parts for doc in part]
-            found = [some.get(query.query_id, [])[:_FOUND] for some in lists]
+            mine, its = (some.get(query.query_id, []) for some in lists)
+            places = {
+                doc: f" {_place(doc, mine)} by {one.name}, {_place(doc, its)} by {base.name}"
+                for doc in evidence
+            }
             told: list[_Docs] = [
                 [
-                    (doc, *texts.get((query.memory_id, doc), ("", "")), doc in evidence)
+                    (doc, at + places.get(doc, ""), text, doc in places)
                     for doc in docs
+                    for at, text in [texts.get((query.memory_id, doc), ("", ""))]
                 ]
-                for docs in (evidence, *found)
+                for docs in (evidence, mine[:_FOUND], its[:_FOUND])
             ]
             yield what, query, told[0], told[1], told[2]
+
+
+def _place(doc: str, docs: list[str]) -> str:
+    return f"place {docs.index(doc) + 1}" if doc in docs else "not found"
