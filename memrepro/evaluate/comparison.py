@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
@@ -233,6 +232,8 @@ def least_detectable(differences: Doubles, groups: Groups, tests: int = 1) -> fl
         groups: which of them belong together.
         tests: of so many that are corrected together by Holm's method, the one of the least p.
     """
+    from scipy.stats import t  # which takes a second to import, and few need
+
     level = LEVEL / tests
     if 2.0 ** (1 - groups.n) >= level:
         return float("inf")

@@ -5,21 +5,14 @@ Tables for people, `--json` for programs. Here alone the clock is the system's w
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 ENCODER = "all-minilm-l6-v2"
 ROOT = "~/.memrepro"
 FORMS = ("memrepro", "chatgpt", "claude", "locomo", "longmemeval", "jsonl")
 
 
-def add_commands(subparsers: Any) -> None:
-    """Add `memory` with its commands; each sets `action`, which takes the arguments, gives 0.
-
-    Args:
-        subparsers: what `ArgumentParser.add_subparsers` has returned.
-    """
-    about = "a person's tiered memory: add, search, see, correct, delete, carry away"
-    memory = subparsers.add_parser("memory", help=about, description=about)
+def add_commands(memory: argparse.ArgumentParser) -> None:
+    """Add the commands of `memory`; each sets `action`, which takes the arguments, gives 0."""
     commands = memory.add_subparsers(required=True, metavar="COMMAND")
 
     def add(name: str, text: str) -> argparse.ArgumentParser:

@@ -4,16 +4,15 @@ import argparse
 import os
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from memrepro import __version__
-from memrepro.audit import __main__ as audit
 from memrepro.errors import MemreproError
-from memrepro.pipeline.printing import Action, plain_output, print_table, warn
+from memrepro.pipeline.printing import Action, Add, plain_output, print_table, warn
 
 _ALONE = """usage: memrepro audit [-h] [--json] … FILE
 
@@ -81,6 +80,8 @@ def _notebook(arguments: argparse.Namespace) -> int:
 
 
 def _datasets(arguments: argparse.Namespace) -> int:
+    import pandas as pd
+
     from memrepro.data.fetch import mirror_copies, mirror_folder
     from memrepro.data.registry import registrations
 
@@ -97,6 +98,8 @@ def _datasets(arguments: argparse.Namespace) -> int:
 
 
 def _experiments(arguments: argparse.Namespace) -> int:
+    import pandas as pd
+
     from memrepro.study.params import load_plan
 
     plan = load_plan()
@@ -153,106 +156,147 @@ def _verify(arguments: argparse.Namespace) -> int:
     return 0 if other.empty or arguments.declared else 1
 
 
-# The commands by who wants them, as `--help` lists them.
+# The commands by who wants them, as `--help` lists them, with what they do.
 _GROUPS = {
-    "Conversations of your own": ("try", "memory"),
-    "Numbers of a paper, and of this project": (
-        "audit", "why", "verify", "explain", "diff", "cite", "attest",
-    ),
-    "Rankings and answers made elsewhere": ("score", "export", "judge", "export-answers"),
-    "Running it": (
-        "repro", "plan", "read", "measure", "finetune", "rehearse", "datasets", "experiments",
-        "keys", "clean",
-    ),
-    "What the stages of dvc.yaml call": ("stage", "notebook"),
-}  # fmt: skip
+    "Conversations of your own": {
+        "try": "which method helps on your own conversations",
+        "memory": "a person's tiered memory: add, search, see, correct, delete, carry away",
+    },
+    "Numbers of a paper, and of this project": {
+        "audit": "check the printed numbers of tables against each other",
+        "why": "show where a number comes from, down to its questions",
+        "verify": "compute all tables again from the rankings and compare",
+        "explain": "try named protocol switches on a number that is not reproduced",
+        "diff": "compare two experiments, question by question",
+        "cite": "what to cite for a table or cell, as BibTeX",
+        "attest": "write what this machine has: versions, verdicts, digests; or compare",
+    },
+    "Rankings and answers made elsewhere": {
+        "score": "evaluate rankings made elsewhere, beside all committed runs",
+        "export": "write a data set's corpus, queries and qrels for other systems",
+        "judge": "score answers made elsewhere, by rule, judge and people's labels",
+        "export-answers": "write a reading study's answers for other evaluation scripts",
+    },
+    "Running it": {
+        "repro": "run all stages of a profile, through dvc",
+        "plan": "say what a profile takes here before it runs: hours, bytes, calls",
+        "read": "answer a profile's questions with language models, and judge the answers",
+        "measure": "time an entry of latency or scales of params.yaml here",
+        "finetune": "tune a model: an entry of tuning of params.yaml",
+        "rehearse": "run the full profile here on generated data and tiny models",
+        "datasets": "list the data sets: edition, licence, what the mirror holds",
+        "experiments": "list the experiments of params.yaml",
+        "keys": "write keys.yaml, which keys are embedded, from the runs",
+        "clean": "list what can be deleted to free disk space, and delete it with --yes",
+    },
+    "What the stages of dvc.yaml call": {
+        "stage": "do the work of one stage of dvc.yaml",
+        "notebook": "execute one notebook, which shows a stage",
+    },
+}
+# The modules that give commands their arguments; those of the others are given here.
+_MODULES = {
+    "provenance": ("why", "explain", "diff", "cite", "attest"),
+    "outside": ("score", "export"),
+    "judge": ("judge", "export-answers"),
+    "read": ("read",),
+    "rehearse": ("rehearse",),
+    "plan": ("plan",),
+    "clean": ("clean",),
+    "try": ("try",),
+}
 _INDENT = 18  # of what a command does
 
 
-def _parser() -> argparse.ArgumentParser:
-    from memrepro.memory.command import add_commands
-    from memrepro.pipeline import (
-        commands_clean,
-        commands_judge,
-        commands_outside,
-        commands_plan,
-        commands_provenance,
-        commands_read,
-        commands_rehearse,
-        commands_try,
-    )
-    from memrepro.study.plan import PROFILES
+def _parser(named: str | None = None) -> argparse.ArgumentParser:
+    """The parser; where something is named, with the arguments of that command alone.
 
+    Libraries take a second to import, and `--help` and most commands need few.
+    """
+    about = {name: text for group in _GROUPS.values() for name, text in group.items()}
     parser = argparse.ArgumentParser(
         prog="memrepro",
         usage="memrepro [-h] [--version] COMMAND ...",
         description=__doc__,
+        epilog=_grouped(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", help=argparse.SUPPRESS)
+    known = {name: commands.add_parser(name, description=text) for name, text in about.items()}
 
     def add(
-        name: str, action: Action, description: str, as_json: bool = True, more: str = ""
+        name: str, action: Action, as_json: bool = True, more: str = ""
     ) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, description=description, epilog=more)
+        command = known[name]
+        command.epilog = more
         command.set_defaults(action=action)
         if as_json:
             command.add_argument("--json", action="store_true", help="print JSON")
         return command
 
-    repro = add("repro", _repro, "run all stages of a profile, through dvc", False)
+    for module, names in _MODULES.items():
+        if named is None or named in names:
+            import_module(f"memrepro.pipeline.commands_{module}").add_to(add)
+    if named is None or named == "memory":
+        from memrepro.memory.command import add_commands
+
+        add_commands(known["memory"])
+    if named is None or named == "audit":
+        from memrepro.audit import __main__ as audit
+
+        audit.add_to(add("audit", audit.run, more=audit.MORE))
+    elsewhere = {"memory", "audit", *(name for names in _MODULES.values() for name in names)}
+    if named is None or named in known.keys() - elsewhere:
+        _add_own(add)
+    return parser
+
+
+def _add_own(add: Add) -> None:
+    """Add the commands of this module."""
+    from memrepro.study.plan import PROFILES
+
+    repro = add("repro", _repro, False)
     repro.add_argument("profile", choices=PROFILES)
     repro.add_argument(
         "--cluster", default="", metavar="ADDRESS",
         help="embed, extract and ask models in process on Ray: host:port, or local:N to try it",
     )  # fmt: skip
-    verify = add("verify", _verify, "compute all tables again from the rankings and compare")
+    verify = add("verify", _verify)
     verify.add_argument("profile", choices=PROFILES)
     verify.add_argument(
         "--declared", action="store_true",
         help="files that differ from the last commit are meant to: they are named, and it passes",
     )  # fmt: skip
-    add("datasets", _datasets, "list the data sets: edition, licence, what the mirror holds")
-    add("experiments", _experiments, "list the experiments of params.yaml")
-    add("keys", _keys, "write keys.yaml, which keys are embedded, from the runs", False)
-    measure = add("measure", _measure, "time an entry of latency or scales of params.yaml here")
+    add("datasets", _datasets)
+    add("experiments", _experiments)
+    add("keys", _keys, False)
+    measure = add("measure", _measure)
     measure.add_argument("name")
     measure.add_argument(
         "--publish", action="store_true", help="put it into results/, where reports read it"
     )
-    finetune = add("finetune", _finetune, "tune a model: an entry of tuning of params.yaml", False)
+    finetune = add("finetune", _finetune, False)
     finetune.add_argument("name")
-    commands_provenance.add_to(add)
-    commands_outside.add_to(add)
-    commands_judge.add_to(add)
-    commands_read.add_to(add)
-    commands_rehearse.add_to(add)
-    commands_plan.add_to(add)
-    commands_clean.add_to(add)
-    commands_try.add_to(add)
-    add_commands(commands)
-    stage = add("stage", _stage, "do the work of one stage of dvc.yaml", False)
+    stage = add("stage", _stage, False)
     stage.add_argument("name", help="prepare, embed, retrieve, evaluate, report, …")
     stage.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="such as a data set")
-    notebook = add("notebook", _notebook, "execute one notebook, which shows a stage", False)
+    notebook = add("notebook", _notebook, False)
     notebook.add_argument("name")
     notebook.add_argument(
         "-p", dest="parameters", action="append", default=[], metavar="NAME=VALUE"
     )
     notebook.add_argument("--output", required=True, help="where the executed notebook goes")
     notebook.add_argument("--page", help="also render it as this HTML file")
-    parser.epilog = _grouped({name: str(one.description) for name, one in commands.choices.items()})
-    return parser
 
 
-def _grouped(commands: Mapping[str, str]) -> str:
+def _grouped() -> str:
     """The commands with what they do, by who wants them; lines of 80 characters."""
     lines: list[str] = []
-    for group, names in _GROUPS.items():
+    for group, commands in _GROUPS.items():
         lines += ["", f"{group}:"]
-        for name in names:
-            first, *rest = textwrap.wrap(commands[name], 80 - _INDENT)
+        for name, text in commands.items():
+            first, *rest = textwrap.wrap(text, 80 - _INDENT)
             lines += [f"  {name:<{_INDENT - 2}}{first}", *(" " * _INDENT + line for line in rest)]
     return "\n".join([*lines[1:], "", "`memrepro COMMAND --help` says what one takes."])
 
@@ -264,8 +308,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         with plain_output():
             # Alone, the audit needs none of the libraries that the other commands import.
             if given[:1] == ["audit"]:
+                from memrepro.audit import __main__ as audit
+
                 return audit.run(audit.parser().parse_args(given[1:]))
-            arguments = _parser().parse_args(given)
+            if given[:1] in (["-h"], ["--help"]) and find_spec("pyarrow") is None:
+                print(_ALONE)
+                return 0
+            arguments = _parser(next(iter(given), "")).parse_args(given)
             status: int = arguments.action(arguments)
             return status
     except MemreproError as error:
@@ -277,9 +326,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "memrepro").startswith("memrepro"):
             raise
-        if given[:1] in (["-h"], ["--help"]):
-            print(_ALONE)
-            return 0
         print(
             f"memrepro: {error.name!r} is not installed, which `{given[0]}` needs: "
             "pip install 'memrepro[pipeline]'",

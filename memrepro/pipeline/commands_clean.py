@@ -63,7 +63,7 @@ FREELY = (LEFT, OBJECTS, "build")
 def add_to(add: Add) -> None:
     """Add the command to the parser."""
     clean = add(
-        "clean", _clean, "list what can be deleted to free disk space, and delete it with --yes",
+        "clean", _clean,
         more="Without names: "
         + ", ".join(FREELY)
         + ". "

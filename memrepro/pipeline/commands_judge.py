@@ -29,7 +29,7 @@ Verdicts = Mapping[str, tuple[bool | None, str]]
 def add_to(add: Add) -> None:
     """Add the commands to the parser."""
     judge = add(
-        "judge", _judge, "score answers made elsewhere, by rule, judge and people's labels",
+        "judge", _judge,
         more="FILE is JSON Lines of question_id and hypothesis, with autoeval_label where it was "
         "judged, as evaluate_qa.py reads and writes them; with --predictions LoCoMo's samples with "
         "the answers in them. People's labels are csv or .jsonl of question_id and label (yes or "
@@ -48,7 +48,7 @@ def add_to(add: Add) -> None:
     judge.add_argument("--labels", type=Path, metavar="FILE", help="agreement with people, by kind")
 
     ship = add(
-        "export-answers", _export, "write a reading study's answers for other evaluation scripts",
+        "export-answers", _export,
         more="JSON Lines as `judge` reads them, or with --samples LoCoMo's form. The answers come "
         "from the records; their texts stay on this machine under the data set's licence.",
     )  # fmt: skip

@@ -18,7 +18,7 @@ _LEVELS = ("session", "round", "turn")
 def add_to(add: Add) -> None:
     """Add the commands to the parser."""
     score = add(
-        "score", _score, "evaluate rankings made elsewhere, beside all committed runs",
+        "score", _score,
         more="A run is TREC's six columns, .jsonl (query_id and ranked, or query_id, doc_id, rank "
         "or score), .csv or .parquet with these columns, or .json (query, doc, score). What is "
         "wrong with a file is named and counted, and the exit status is then 1. Tables and a page "
@@ -52,7 +52,7 @@ def add_to(add: Add) -> None:
     )  # fmt: skip
     score.add_argument("--output", type=Path, metavar="FOLDER", help="in place of build/score/…")
     export = add(
-        "export", _export, "write a data set's corpus, queries and qrels for other systems",
+        "export", _export,
         more="BEIR's and TREC's layouts, a folder a memory. The texts stay on this machine under "
         "the data set's licence.",
     )  # fmt: skip

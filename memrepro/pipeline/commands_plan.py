@@ -17,7 +17,7 @@ from memrepro.study.plan import PROFILES
 def add_to(add: Add) -> None:
     """Add the command to the parser."""
     plan = add(
-        "plan", _plan, "say what a profile takes here before it runs: hours, bytes, calls",
+        "plan", _plan,
         more="It runs nothing and fetches nothing. A price file is that of `read --plan`. Exit "
         "status 1: something cannot be had here, or does not fit.",
     )  # fmt: skip

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from memrepro.audit import __main__ as check
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import METRICS
 from memrepro.pipeline.printing import Add, print_json, print_table, print_text
@@ -22,19 +21,19 @@ _NAME = (
 
 def add_to(add: Add) -> None:
     """Add the commands to the parser."""
-    why = add("why", _why, "show where a number comes from, down to its questions", more=_NAME)
+    why = add("why", _why, more=_NAME)
     _name(why)
     why.add_argument("--all", action="store_true", help="list every question")
-    cite = add("cite", _cite, "what to cite for a table or cell, as BibTeX", False, _NAME)
+    cite = add("cite", _cite, False, _NAME)
     _name(cite)
     explain = add(
-        "explain", _explain, "try named protocol switches on a number that is not reproduced",
+        "explain", _explain,
         more=f"{_NAME} What lands on the printed value was found after the fact, and with many "
         "tries some land by chance: how many were made is said too. Nothing is retrieved.",
     )  # fmt: skip
     _name(explain)
     diff = add(
-        "diff", _diff, "compare two experiments, question by question",
+        "diff", _diff,
         more="'Won' is the second's. Both must be of the same questions. `memrepro experiments` "
         "lists the names; a sweep needs a setting: NAME[SETTING], or --setting-a and --setting-b. "
         "Interval and p are by the data set's unit, such as the conversation.",
@@ -53,7 +52,7 @@ def add_to(add: Add) -> None:
         help="show the texts of questions and gold docs, where the data set is prepared here",
     )  # fmt: skip
     attest = add(
-        "attest", _attest, "write what this machine has: versions, verdicts, digests; or compare",
+        "attest", _attest,
         more="Without --compare it prints one JSON. With it the exit status is 1 where values "
         "differ, a file is missing, or verdicts are not as many of each.",
     )  # fmt: skip
@@ -61,8 +60,6 @@ def add_to(add: Add) -> None:
     attest.add_argument(
         "--compare", type=Path, nargs=2, metavar=("A", "B"), help="compare two such files"
     )
-    sentence = "check the printed numbers of tables against each other"
-    check.add_to(add("audit", check.run, sentence, more=check.MORE))
 
 
 def _name(command: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from memrepro.study.plan import PROFILES, Plan
 def add_to(add: Add) -> None:
     """Add the command to the parser."""
     read = add(
-        "read", _read, "answer a profile's questions with language models, and judge the answers",
+        "read", _read,
         more="Models are those of params.yaml; answers are recorded, so that a second run asks for "
         "none. A price file is YAML, as gpt-4o-mini-2024-07-18: {currency: USD, prompt: 0.15, "
         "answer: 0.60}, for a million tokens of each. Exit status 1: a study cannot be read here.",

@@ -15,7 +15,7 @@ from memrepro.pipeline.printing import Add, print_table
 def add_to(add: Add) -> None:
     """Add the command to the parser."""
     command = add(
-        "rehearse", _rehearse, "run the full profile here on generated data and tiny models",
+        "rehearse", _rehearse,
         more="It runs in a clone of the last commit, against a server on this machine; no number "
         "of it is a result. One of the same commit and scale goes on where it was. Exit status 1: "
         "something did not pass.",

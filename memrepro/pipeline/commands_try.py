@@ -11,7 +11,7 @@ from memrepro.pipeline.printing import Add, print_json, print_table, warn
 def add_to(add: Add) -> None:
     """Add the command to the parser."""
     one = add(
-        "try", _try, "which method helps on your own conversations",
+        "try", _try,
         more="CHATS is JSON lines (conversation, session, at, role or speaker, text, id), LoCoMo's "
         "or LongMemEval's file, or an export of ChatGPT or Claude; a question has `question`, "
         "`gold` (ids of messages or sessions) and `conversation`. All stays on this machine: the "

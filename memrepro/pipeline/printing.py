@@ -1,5 +1,7 @@
 """What the modules of commands share: how a command is added, and how it prints."""
 
+from __future__ import annotations
+
 import argparse
 import errno
 import io
@@ -8,21 +10,22 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, Protocol, TextIO, cast
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 from memrepro.errors import MemreproError, cut, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _CELL = 1000  # characters of a table's cell that people are shown
 Action = Callable[[argparse.Namespace], int]
 
 
 class Add(Protocol):
-    """Adds a command to the parser: its name, what it does, and its description."""
+    """Gives a command of `cli.py` its action, and what its help says beyond its description."""
 
     def __call__(
-        self, name: str, action: Action, description: str, as_json: bool = True, more: str = ""
+        self, name: str, action: Action, as_json: bool = True, more: str = ""
     ) -> argparse.ArgumentParser:
         """Return the command's own parser, to which its arguments are added."""
 

@@ -29,7 +29,7 @@ class Stage:
 
     def prepares(self, dataset: str) -> bool:
         """Whether it downloads a data set."""
-        return any(f" prepare -p dataset={dataset} " in command for command in self.commands)
+        return any(one.endswith(f" stage prepare {dataset}") for one in self.commands)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ SIDES = {
     "no clear difference": ("s", GREY),
     "below": ("D", COLOURS[3]),
 }
+_DASHES = (":", "--", "-.")
 _LINE = 0.135  # inches that a line of small text takes
 _NAME = 38  # letters in a line of a row's name
 _MANY = 30  # points of a line from which on they are not marked
@@ -175,6 +176,7 @@ def draw_intervals(
     panel: str = "",
     series: str = "",
     title: str = "",
+    levels: Mapping[Any, Mapping[str, float]] | None = None,
     limits: tuple[float, float] | None = None,
 ) -> Figure:
     """Points with their intervals, a line a row, below each panel the axis.
@@ -188,6 +190,7 @@ def draw_intervals(
         panel: the column whose values are panels, and their titles.
         series: the column whose values have a colour and mark each, side by side in a row.
         title: of the figure, which says what stands across.
+        levels: panel (or '') → name → place of an upright line.
         limits: of the axes.
     """
     parts = dict(list(data.groupby(panel, sort=False))) if panel else {"": data}
@@ -219,6 +222,9 @@ def draw_intervals(
         axis.tick_params(labelbottom=True)
         if not series:
             axis.axvline(0, color=INK, linestyle="--", linewidth=0.9, zorder=1)
+        upright = (levels or {}).get(name, {}).items()
+        for (label, place), dashes in zip(upright, _DASHES, strict=False):
+            axis.axvline(place, color=GREY, linestyle=dashes, linewidth=1.2, label=label, zorder=1)
         _head(axis, str(name))
     axes[0].set_xlim(limits)
     share_legend(figure, title)

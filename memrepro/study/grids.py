@@ -47,7 +47,7 @@ def runs(study: StudyEntry, where: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if set("{}") & set(_AXIS.sub("", template)):
             raise MemreproError(f"params.yaml: {at} has a brace that opens or closes no axis")
         used, own = _used_and_own(entry, at, study.sets)
-        varied = own.get("vary", used.get("vary"))
+        varied = str(own.get("vary", used.get("vary", "")))
         for labels in itertools.product(*(axes[name] for name in names)):
             chosen: dict[str, Any] = {}
             for name, label in zip(names, labels, strict=True):

@@ -60,10 +60,11 @@ def test_the_examples_for_a_lab_run_as_they_stand(line, tmp_path, monkeypatch, c
 def test_help_says_what_is_installed_where_only_the_audit_is(monkeypatch, capsys):
     from memrepro.pipeline import cli
 
-    def missing():
+    def missing(named):
         raise ModuleNotFoundError("no dvc", name="dvc")
 
     monkeypatch.setattr(cli, "_parser", missing)
+    monkeypatch.setattr(cli, "find_spec", lambda name: None)
     assert cli.main(["--help"]) == 0
     assert "memrepro audit" in capsys.readouterr().out
     assert cli.main(["repro", "sample"]) == 1

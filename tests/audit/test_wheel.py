@@ -39,7 +39,8 @@ def test_a_clean_environment_audits_scores_and_searches(tmp_path, version):
     if not (of_version := python_of(version)):
         pytest.skip(f"no Python {version} is at hand")
     # A copy, since building leaves folders beside the sources.
-    shutil.copytree(ROOT / "memrepro", tmp_path / "source" / "memrepro")
+    others = shutil.ignore_patterns("__pycache__")  # which other processes write to
+    shutil.copytree(ROOT / "memrepro", tmp_path / "source" / "memrepro", ignore=others)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path / "source")
     built = run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", ".", "./source")

@@ -41,7 +41,8 @@ except Exception as error:
 @pytest.mark.slow
 def test_the_wheel_works_outside_the_repository(tmp_path):
     # A copy, since building leaves folders beside the sources.
-    shutil.copytree(ROOT / "memrepro", tmp_path / "source" / "memrepro")
+    others = shutil.ignore_patterns("__pycache__")  # which other processes write to
+    shutil.copytree(ROOT / "memrepro", tmp_path / "source" / "memrepro", ignore=others)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path / "source")
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "MEMREPRO_CACHE")}

@@ -15,7 +15,7 @@ from memrepro.memory.settings import UNCERTAIN
 from tests.memory.store_made import MINUTE, SETTINGS, START, chat, check_whole, opened
 
 NOW = START + 3 * 60 * MINUTE
-IMPATIENT = replace(SETTINGS, dense_ms=250, index_seconds=0.3)
+IMPATIENT = replace(SETTINGS, dense_ms=200, index_seconds=0.2)
 
 
 class Moody(HashEncoder):
@@ -89,7 +89,7 @@ def test_an_encoder_that_hangs_hangs_no_search_and_no_message(tmp_path):
         encoder.go_on.clear()
         encoder.reached.clear()
         calls, threads = encoder.calls, threading.active_count()
-        for failure in ("dense: it took longer than 250 ms", "dense: an earlier call"):
+        for failure in ("dense: it took longer than 200 ms", "dense: an earlier call"):
             answer = asked(memory)
             assert answer.step == "lexical"
             assert answer.failures[0].startswith(failure)

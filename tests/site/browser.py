@@ -38,7 +38,7 @@ class Browser:
             if port.is_file() and len(lines := port.read_text().splitlines()) == 2:
                 break
             time.sleep(0.1)
-        self._socket = create_connection(f"ws://127.0.0.1:{lines[0]}{lines[1]}", timeout=60)
+        self._socket = create_connection(f"ws://127.0.0.1:{lines[0]}{lines[1]}", timeout=300)
         self._number = 0
         self._session = ""
         self.problems: list[str] = []
@@ -56,7 +56,7 @@ class Browser:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
         self._process.terminate()
-        self._process.wait(timeout=20)
+        self._process.wait(timeout=120)
         self._home.cleanup()
 
     def _call(self, method: str, **parameters: Any) -> Any:
@@ -110,7 +110,7 @@ class Browser:
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
-    def until(self, script: str, seconds: float = 30) -> None:
+    def until(self, script: str, seconds: float = 300) -> None:
         """Wait until an expression is true."""
         end = time.monotonic() + seconds
         while not self.run(script):

@@ -77,7 +77,12 @@ def test_what_stands_together_is_resampled_together(monkeypatch):
     assert found["sample-bm25-user"].resampled == "4 persons"
 
 
-def test_the_plain_hybrids_stand_beside_all_methods():
+@pytest.fixture(scope="module")
+def of_sample():
+    return board.leaderboard("sample", load_plan())
+
+
+def test_the_plain_hybrids_stand_beside_all_methods(of_sample):
     """At every cut-off of the leaderboard, and in the question browser."""
     plan = load_plan()
     hybrids = {name for name, one in plan.sweeps.items() if one.retriever == "hybrid"}
@@ -86,16 +91,16 @@ def test_the_plain_hybrids_stand_beside_all_methods():
     assert {f"locomo-minilm-{level}-hybrid" for level in ("round", "session")} <= here
     browsed = {name for names in questions.browsable("open", plan).values() for name in names}
     assert here <= browsed
-    entries = [e for e in board.leaderboard("sample", plan) if e.experiment in hybrids]
+    entries = [e for e in of_sample if e.experiment in hybrids]
     assert {e.varied for e in entries} >= {"alpha 0.0", "alpha 0.5", "alpha 1.0"}
     assert all(None not in e.scores for e in entries)
 
 
-def test_runs_that_know_when_the_evidence_was_are_left_out():
+def test_runs_that_know_when_the_evidence_was_are_left_out(of_sample):
     plan = load_plan()
     knowing = {name for name, one in plan.runs.items() if one.vary == "asked"}
     assert {one.profile for name, one in plan.runs.items() if name in knowing} == {"sample", "open"}
-    assert not knowing & {entry.experiment for entry in board.leaderboard("sample", plan)}
+    assert not knowing & {entry.experiment for entry in of_sample}
 
 
 def test_a_profile_without_results_has_no_lines(tmp_path, monkeypatch):

@@ -204,8 +204,9 @@ def _cells(line: Sequence[_Word]) -> list[_Word]:
         blank = 0.5 * (word.bottom - word.top)
         if made and word.left - made[-1].right < blank:
             last = made[-1]
+            between = " " if word.left - last.right > 0.8 else ""
             made[-1] = last._replace(
-                text=f"{last.text} {word.text}" if word.left - last.right > 0.8 else last.text + word.text,  # noqa: E501
+                text=f"{last.text}{between}{word.text}",
                 right=max(last.right, word.right), bold=last.bold or word.bold,
             )  # fmt: skip
         else:

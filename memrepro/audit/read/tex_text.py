@@ -28,7 +28,8 @@ _SILENT: Mapping[str, str] = {
     **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak"), "["),
     **dict.fromkeys(("setlength", "addtolength", "fontsize", "setcounter", "tablenotetext"), "{{"),
     **dict.fromkeys(("newcommand", "renewcommand", "providecommand"), "*{[[{"),
-    "caption": "*[{", "captionof": "{[{", "rule": "[{{", "footnotetext": "[{", "tikz": "[{", "rowcolors": "*[{{{", "definecolor": "{{{",
+    "caption": "*[{", "captionof": "{[{", "rule": "[{{", "footnotetext": "[{", "tikz": "[{",
+    "rowcolors": "*[{{{", "definecolor": "{{{",
 }  # fmt: skip
 # What prints its last argument.
 _LAST: Mapping[str, str] = {
@@ -51,7 +52,8 @@ _FALLBACK = {
     "ll": "≪", "gg": "≫", "downarrow": "↓", "uparrow": "↑", "rightarrow": "→", "to": "→",
     "leftarrow": "←", "nodata": "-", "ldots": "…", "dots": "…", "cdots": "…", "textendash": "–",
     "textemdash": "—", "percent": "%", "textpercent": "%", "textdollar": "$", "tabularnewline": " ",
-    "Checkmark": "✓", "XSolidBrush": "✗", "second": "s", "milli": "m", "micro": "µ", "nano": "n", "kilo": "k", "mega": "M",
+    "Checkmark": "✓", "XSolidBrush": "✗", "second": "s", "milli": "m",
+    "micro": "µ", "nano": "n", "kilo": "k", "mega": "M",
     "giga": "G", "tera": "T", "centi": "c", "metre": "m", "meter": "m", "gram": "g", "byte": "B",
     "bit": "bit", "hour": "h", "minute": "min", "day": "d", "hertz": "Hz", "watt": "W", "joule": "J",
     "volt": "V", "kelvin": "K", "celsius": "°C", "per": "/", "squared": "²", "cubed": "³",
