@@ -235,7 +235,7 @@ def least_detectable(differences: Doubles, groups: Groups, tests: int = 1) -> fl
     from scipy.stats import t  # which takes a second to import, and few need
 
     level = LEVEL / tests
-    if groups.unit != QUESTION and 2.0 ** (1 - groups.n) >= level:
+    if 2.0 ** (1 - groups.n) >= level:
         return float("inf")
     if groups.unit == QUESTION:
         error = float(np.std(differences, ddof=1)) / np.sqrt(len(differences))

@@ -76,6 +76,8 @@ def add_to(add: Add) -> None:
 
 def _clean(arguments: argparse.Namespace) -> int:
     chosen = [name for name in PARTS if name in (arguments.part or FREELY)]
+    if not arguments.part:
+        _check_repository()
     found = {name: sorted(_objects() if name == OBJECTS else _files(name)) for name in chosen}
     rows: list[dict[str, Any]] = [
         {
@@ -105,6 +107,15 @@ def _clean(arguments: argparse.Namespace) -> int:
             if not any(folder.iterdir()):
                 folder.rmdir()
     return 0
+
+
+def _check_repository() -> None:
+    """What is deleted freely is part of a repository; elsewhere a part of the cache is named."""
+    try:
+        root()
+    except MemreproError as error:
+        cached = ", ".join(name for name, part in PARTS.items() if part.cached)
+        raise MemreproError(f"{error}; or name a part of {cache_folder()}: {cached}") from error
 
 
 def _files(name: str) -> Iterator[Path]:

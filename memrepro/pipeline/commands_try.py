@@ -17,7 +17,9 @@ def add_to(add: Add) -> None:
         "`gold` (ids of messages or sessions) and `conversation`. All stays on this machine: the "
         "page, a value a question, and the best method go to --out. docs/own-data.md shows it all.",
     )  # fmt: skip
-    one.add_argument("chats", metavar="CHATS", help="a file; or a data set's name, such as locomo")
+    one.add_argument(
+        "chats", nargs="?", metavar="CHATS", help="a file; or a data set's name, such as locomo"
+    )
     one.add_argument("--questions", type=Path, metavar="FILE", help="JSON lines")
     one.add_argument(
         "--make-questions", type=int, default=0, metavar="N",
@@ -54,6 +56,8 @@ def _try(arguments: argparse.Namespace) -> int:
     if "list" in arguments.methods:
         print("\n".join(tried()))
         return 0
+    if not arguments.chats:
+        raise MemreproError("no conversations: name their file, such as chats.jsonl")
     check_folder(arguments.out)
     if arguments.model and not arguments.make_questions:
         raise MemreproError("--model words made questions: say how many by --make-questions N")

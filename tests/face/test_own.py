@@ -17,6 +17,7 @@ from memrepro.face.conversations import is_here
 from memrepro.face.defaults import tried
 from memrepro.face.own.noticed import sentences
 from memrepro.face.trial.files import read_rankings
+from memrepro.face.trial.page import headline
 from memrepro.face.trial.trying import run_trial
 from memrepro.pipeline.cli import main
 from tests.memory.test_exchange import CHATGPT, CLAUDE, LOCOMO, LONGMEMEVAL
@@ -89,7 +90,8 @@ def test_files_of_programs_and_data_sets_are_read(tmp_path, form):
 
 
 ODD = {
-    "empty message": ([{"text": " "}], []),
+    "empty message": ([{"text": " "}, {"text": None}], []),
+    "empty question": ([], [{"question": " "}]),
     "message that came twice": ([{"id": "x", "text": "same"}, {"id": "x", "text": "same"}], []),
     "id of two messages": ([{"id": "x", "text": "one"}, {"id": "x", "text": "two"}], []),
     "same text as a message before it": ([{"text": "same"}, {"text": "same"}], []),
@@ -100,6 +102,8 @@ ODD = {
     "session without a time": ([{"text": "b", "session": "2"}], []),
     "question without evidence": ([], [{"question": "Why?"}]),
     "evidence that names no message": ([], [{"question": "Why?", "gold": ["a", "nine"]}]),
+    "question of a kind that is not counted": (
+        [], [{"question": "Why?", "gold": ["a"], "kind": "abstention"}]),
     "conversation with one speaker": ([], []),
     "conversation that does not read like English": (
         [{"text": "Heute habe ich mit meinem Bruder ein altes Fahrrad repariert. " * 4}], []),
@@ -118,6 +122,17 @@ def test_what_is_odd_is_named_counted_and_kept_apart(kind):
     ordinary = mr.load([{"id": "a", "text": "I fly to Oslo.", "at": "2025-01-01"},
                         {"text": "And you?", "role": "Ben"}], ASKED)  # fmt: skip
     assert not ordinary.noticed
+
+
+def test_a_question_is_numbered_by_its_place():
+    own = mr.load([{"id": "a", "text": "I fly to Oslo."}], [{"question": ""}, *ASKED])
+    assert own.questions["query_id"].tolist() == ["q2"]
+
+
+def test_few_questions_of_one_conversation_can_show_nothing(hashed):
+    trial = run_trial(mr.load(*talks(1)), ["BM25"], metric="recall_all@3")
+    assert "with 3 questions, no difference of 1 comparison can" in " ".join(headline(trial))
+    assert [one.least for one in trial.outcomes if one.against] == [float("inf")]
 
 
 def test_many_messages_are_told(monkeypatch):
@@ -212,7 +227,9 @@ def test_the_whole_session_from_an_empty_folder(hashed, capsys):
     Path("mine.trec").write_text("\n".join(rows))
     Path("worse.trec").write_text("\n".join(rows[:1]))
     assert main([*run, "--run", "mine.trec", "--run", "worse.trec", "--out", "trial"]) == 0
-    assert "bought a thing0x4" in (trial / "index.html").read_text()  # a question that worse loses
+    page = (trial / "index.html").read_text()
+    assert "bought a thing0x4" in page  # a question that worse loses
+    assert re.search(r"not found by worse, place \d by plain hybrid", page)
     assert {"mine", "worse"} < set(pd.read_csv(trial / "methods.csv")["row"])
     capsys.readouterr()
     score = ["score", "mine.trec", "--dataset", "trial", "--k", "3"]
@@ -222,6 +239,8 @@ def test_the_whole_session_from_an_empty_folder(hashed, capsys):
     assert each[each["level"] == "round"]["recall_all"].tolist() == [1.0] * len(asked)
     kinds = pd.read_csv(trial / "score" / "kinds.csv")
     assert set(kinds["kind"]) == {"who"}
+    assert main(["score", "mine.trec", "--dataset", "trial"]) == 1  # at k = 10
+    assert "give --k 3, or try again with --metric recall_all@10" in capsys.readouterr().err
     worse = ["score", "worse.trec", "--dataset", "trial", "--k", "3"]
     assert main([*worse, "--fail-below", "recall_all@3=0.60"]) == 1
     assert "recall_all@3 is 0.1111, below 0.6" in capsys.readouterr().err
@@ -290,6 +309,10 @@ def test_locomo_as_a_file_of_ones_own_gives_the_studys_values():
         assert tuned.tolist() == sweep.loc[inside, best].tolist()
 
 
-def test_every_document_has_a_method_that_is_tried():
+def test_every_document_has_a_method_that_is_tried(capsys):
+    assert main(["try", "--methods", "list"]) == 0
+    assert capsys.readouterr().out.splitlines() == list(tried())
+    assert main(["try"]) == 1
+    assert "name their file" in capsys.readouterr().err
     ideas = {name.partition(":")[0] for name in tried()}
     assert ideas >= {"LongMemEval", "Max-sim", "Associa", "RF-Mem", "Tiered", "hybrid"}

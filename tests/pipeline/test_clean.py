@@ -71,6 +71,19 @@ def test_it_deletes_what_it_lists(checkout, tmp_path, capsys, parts, gone):
     assert not (checkout / "build").exists() or "build/link" not in gone
 
 
+def test_without_a_repository_a_part_of_the_cache_is_named(tmp_path, monkeypatch, capsys):
+    vectors = tmp_path / "cache/embeddings.sqlite"
+    vectors.parent.mkdir()
+    vectors.touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMREPRO_CACHE", str(vectors.parent))
+    assert cli.main(["clean", "--yes"]) == 1
+    assert f"name a part of {vectors.parent}: vectors, answers" in capsys.readouterr().err
+    assert vectors.exists()
+    assert cli.main(["clean", "vectors", "--yes"]) == 0
+    assert not vectors.exists()
+
+
 @pytest.mark.slow
 def test_of_dvc_s_cache_goes_what_no_line_names(checkout, capsys):
     def dvc(*words):

@@ -15,7 +15,7 @@ from memrepro.data import read_pieces
 from memrepro.data.registry import registrations
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import QUESTION
-from memrepro.face.defaults import dataset_parameters, unit_of
+from memrepro.face.defaults import dataset_parameters, excluded_kinds, unit_of
 from memrepro.face.own import made
 from memrepro.face.own.noticed import Noticed, look_at
 from memrepro.face.own.rows import MESSAGE, Rows, memories_of, numbered, pieces_of
@@ -72,7 +72,9 @@ def read_own(
         rows = numbered(source, "message", MESSAGE, "text", noticed)
         if not rows:
             what = chats if isinstance(chats, str | Path) else "messages"
-            raise MemreproError(f"{what}: no message: it needs at least one")
+            empty = len(noticed.get("empty message", ()))
+            found = f"none of {empty:,} messages has a text" if empty else "no message"
+            raise MemreproError(f"{what}: {found}: it needs at least one")
         memories = memories_of(rows, noticed)
     else:
         assert path  # rows have no form
@@ -91,6 +93,9 @@ def read_own(
         _note_faults(pieces, noticed)
     else:
         pieces = [Piece(memory, ()) for memory in memories.values()]
+    for query in (query for piece in pieces for query in piece.queries):
+        if query.kind in excluded_kinds():
+            noticed.add("question of a kind that is not counted", f"{query.query_id}: {query.kind}")
     look_at(memories.values(), noticed)
     if len(noticed.get("form of time", ())) < 2:
         noticed.pop("form of time", None)

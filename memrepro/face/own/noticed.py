@@ -10,6 +10,7 @@ from memrepro.errors import cut
 KINDS: Mapping[str, str] = {
     "field that is not read": "left alone",
     "empty message": "left out",
+    "empty question": "left out",
     "message that came twice": "the second was left out",
     "id of two messages": "the second got '#2' behind its own; evidence means the first",
     "same text as a message before it": "kept: evidence that names one of two counts it alone",
@@ -19,6 +20,7 @@ KINDS: Mapping[str, str] = {
     "session without a time": "methods that use time cannot find it by its date",
     "question without evidence": "in no value",
     "evidence that names no message": "its question is in no value",
+    "question of a kind that is not counted": "in no value, as in the studies",
     "conversation with one speaker": "each message is a round; a speaker's key is all of its text",
     "conversation that does not read like English": (
         "facts, dates and keyphrases are found by English rules; BM25 splits at blanks"
@@ -34,6 +36,7 @@ _ENGLISH = frozenset(
     like me my no not of on one or our out she so that the their them there they this to up was we
     were what when which who will with would you your it's i'm don't""".split()  # noqa: SIM905
 )
+_LISTED, _LONGEST = 8, 160  # items of a sentence, and their characters
 _SHARE, _FEWEST = 0.12, 30  # of words; and words from which on a language can be told
 
 
@@ -52,15 +55,18 @@ class Noticed(dict[str, list[str]]):
 def sentences(noticed: Mapping[str, Sequence[str]]) -> list[str]:
     """One a kind, in the order of `KINDS`."""
     return [
-        f"{kind}: {len(noticed[kind]):,} ({cut(_first(noticed[kind]), 160)}): {done}"
+        f"{kind}: {len(noticed[kind]):,} ({_first(noticed[kind])}): {done}"
         for kind, done in KINDS.items()
         if noticed.get(kind)
     ]
 
 
 def _first(items: Sequence[str]) -> str:
-    some = [cut(item, 40) for item in items[:3]]
-    return ", ".join(some) if len(items) <= 3 else f"such as {some[0]}"
+    """All where they fit, else the first."""
+    some = [cut(item, 40) for item in items[:_LISTED]]
+    listed = ", ".join(some)
+    fits = len(items) <= _LISTED and len(listed) <= _LONGEST
+    return listed if fits else f"such as {some[0]}"
 
 
 def look_at(memories: Iterable[Memory], noticed: Noticed) -> None:

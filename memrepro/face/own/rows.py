@@ -85,7 +85,7 @@ def pieces_of(memories: Mapping[str, Memory], rows: Numbered, noticed: Noticed) 
     faults: dict[str, dict[str, str]] = {name: {} for name in memories}
     seen: set[str] = set()
     places = {name: _places(memory) for name, memory in memories.items()}
-    for number, (where, row) in enumerate(rows, start=1):
+    for where, row in rows:
         conversation = _conversation(where, row, several)
         if not several:
             conversation = next(iter(memories))
@@ -94,7 +94,7 @@ def pieces_of(memories: Mapping[str, Memory], rows: Numbered, noticed: Noticed) 
                 f"{where} asks about the conversation {conversation!r}, of which there is no "
                 f"message: there are {cut(', '.join(memories))}"
             )
-        query_id = str(row.get("id", f"q{number}"))
+        query_id = str(row.get("id", f"q{row['number']}"))
         if query_id in seen:
             raise MemreproError(f"{where} has the id {query_id!r} of another: ids must be unique")
         seen.add(query_id)
@@ -179,7 +179,9 @@ def numbered(
     source: str | Path | Rows, what: str, known: Mapping[str, Sequence[str]], needed: str,
     noticed: Noticed,
 ) -> list[tuple[str, Mapping[str, Any]]]:  # fmt: skip
-    """Each row by this project's names, with where it stands; an empty text is left out and noted.
+    """Each row by this project's names, with where it stands and its `number`, from 1.
+
+    A row of an empty text is left out and noted.
 
     Raises:
         MemreproError: for a row that is no object, or whose needed field is no text.
@@ -192,16 +194,18 @@ def numbered(
     own = {name: field for field, names in known.items() for name in reversed(names)}
     found: list[tuple[str, Mapping[str, Any]]] = []
     strange: dict[str, None] = {}
-    for where, row in rows:
+    for number, (where, row) in enumerate(rows, start=1):
         if not isinstance(row, Mapping):
             raise MemreproError(
                 f"{where} is a {type(row).__name__}: write an object with {needed!r}"
             )
         strange |= dict.fromkeys(str(key) for key in row if key not in own)
-        read: dict[str, Any] = {}
+        read: dict[str, Any] = {"number": number}
         for field, names in known.items():
             if (value := next((row[n] for n in names if row.get(n) is not None), None)) is not None:
                 read[field] = value
+        if needed not in read and any(name in row for name in known[needed]):
+            read[needed] = ""  # null, as a call of a tool has it
         if not isinstance(read.get(needed), str):
             raise MemreproError(
                 f"{where} has {needed} {cut(repr(read.get(needed)), 60)}: it must be a text; its "
@@ -209,7 +213,7 @@ def numbered(
                 f"{' or '.join(known[needed])}"
             )
         if not read[needed].strip():
-            noticed.add("empty message", where)
+            noticed.add(f"empty {what}", where)
             continue
         found.append((where, read))
     for name in strange:

@@ -77,13 +77,16 @@ def read_source(folder: Path) -> tuple[Conversations, Mapping[str, Any]]:
     """The conversations of a trial's folder, read again, and what its `trial.yaml` says.
 
     Raises:
-        MemreproError: if it is no such folder, or its trial was of rows.
+        MemreproError: if it is no such folder, or no file holds what was tried.
     """
     if not (folder / TRIAL).is_file():
         raise MemreproError(f"{folder} is no folder that `memrepro try` wrote: it has no {TRIAL}")
     told = read_yaml(folder / TRIAL)
     if "chats" not in told:
-        raise MemreproError(f"{folder} is of a trial of rows in Python, which no file holds")
+        raise MemreproError(
+            f"{folder} is of rows in Python, or of questions that a model worded: no file holds "
+            "them, so that no ranking can be evaluated on them"
+        )
     return Source(*(told[name] for name in Source._fields)).load(), told
 
 
@@ -113,9 +116,9 @@ def _methods(trial: Trial) -> pd.DataFrame:
     own = [by_name[name] for name in frame["row"]]
     frame["variant"] = [one.variant for one in own]
     frame["settings"] = [settings_of(one) for one in own]
-    for name in ("query_ms", "keys", "words"):
+    for name in ("keys", "words"):  # a time is of one machine: it is on the page alone
         frame[name] = [getattr(one.cost, name) if one.cost else None for one in own]
-    return frame.drop(columns=["query_ms"])  # a time is of one machine: it is on the page alone
+    return frame
 
 
 def _about_best(trial: Trial) -> str:

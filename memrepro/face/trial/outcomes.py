@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from memrepro.core.memory import GRANULARITIES
-from memrepro.evaluate.comparison import LEVEL, QUESTION, Comparison, Groups
+from memrepro.evaluate.comparison import LEVEL, Comparison, Groups
 from memrepro.face.conversations import Conversations
 from memrepro.face.method_file import MethodFile
 from memrepro.face.own.made import MADE
@@ -23,8 +23,8 @@ class Cost:
 
     Attributes:
         query_ms: a question's search, its vector being there.
-        keys: a stored message, each of which is encoded once.
-        words: of those keys, a stored message.
+        keys: a stored message.
+        words: of those keys that are encoded, a stored message; 0 without an encoder.
     """
 
     query_ms: float
@@ -143,9 +143,7 @@ class Trial:
 
     @property
     def groups_needed(self) -> int:
-        """So many units a test over all these rows needs at least; 0 where questions are units."""
-        if self.groups.unit == QUESTION:
-            return 0
+        """So many units a test over all these rows needs at least."""
         tests = max(1, len(self.outcomes) - 1)
         return int(np.floor(np.log2(2 * tests / LEVEL))) + 1
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, StrictUndefined
 
 from memrepro.core.memory import Query
 from memrepro.errors import cut
-from memrepro.evaluate.comparison import QUESTION
+from memrepro.evaluate.comparison import LEVEL, QUESTION, units
 from memrepro.face.own.noticed import sentences
 from memrepro.face.trial.outcomes import Outcome, Trial, settings_of
 
@@ -25,9 +25,10 @@ def headline(trial: Trial) -> list[str]:
     """What came out, in sentences: what helps, what could have been seen, what k reaches."""
     base, groups = trial.baseline, trial.groups
     shown = [one for one in trial.outcomes if one.against is not None]
+    of = "" if groups.unit == QUESTION else f", {groups}"
     said = [
         f"{trial.metric} of the {base.name}: {base.mean:.4f} "
-        f"(n = {len(base.values):,} questions, {groups})."
+        f"(n = {units(len(base.values), 'question')}{of})."
     ]
     for verdict in ("helps", "harms"):
         found = [one for one in shown if one.verdict == verdict]
@@ -41,10 +42,11 @@ def headline(trial: Trial) -> list[str]:
     if not any(one.verdict == "helps" for one in shown):
         said.append("No method is shown to help beside it.")
     if trial.groups_needed > groups.n:
+        fewer = ", or fewer methods" * (2.0 ** (1 - groups.n) < LEVEL)  # one could be significant
         said.append(
-            f"These data cannot show anything: with {groups}, no difference of {len(shown)} "
-            f"comparisons can be significant, however large; it takes {trial.groups_needed} "
-            f"{groups.unit}s, or fewer methods."
+            f"These data cannot show anything: with {groups}, no difference of "
+            f"{units(len(shown), 'comparison')} can be significant, however large; it takes "
+            f"{trial.groups_needed} {groups.unit}s{fewer}."
         )
     else:
         least = [one.least for one in shown if not isinf(one.least) and one.least > 0]
@@ -89,12 +91,10 @@ def page_of(trial: Trial) -> str:
         noticed=sentences(trial.data.noticed),
         widest=max([*ends, 0.01]),
         kinds=_by_kind(trial, shown),
-        questions={
-            one.name: list(_moved(trial, one, trial.baseline)) for one in shown if one.against
-        },
+        questions=[(one, list(_moved(trial, one, trial.baseline))) for one in shown if one.against],
         settings=settings_of,
         best=trial.best,
-        number=lambda value: "none" if isinf(value) else f"{value:.4f}",
+        number=lambda value: "none" if isinf(value) else f"{value:.4f}" if value else "",
         slug=lambda name: re.sub(r"\W+", "-", name).strip("-").lower(),
         limit=_SHOWN,
     )
@@ -108,7 +108,7 @@ def _by_kind(trial: Trial, shown: list[Outcome]) -> pd.DataFrame:
     return table.rename(columns=named)
 
 
-# `doc, time, text, whether it is evidence` of each doc that is shown.
+# `doc, time and places, text, whether it is evidence` of each doc that is shown.
 _Docs = list[tuple[str, str, str, bool]]
 
 
@@ -127,12 +127,21 @@ def _moved(
         for query in [asked[query_id] for query_id in moved[:_SHOWN]]:
             parts = trial.data.labels[trial.level][query.query_id]
             evidence = [doc for part in parts for doc in part]
-            found = [some.get(query.query_id, [])[:_FOUND] for some in lists]
+            mine, its = (some.get(query.query_id, []) for some in lists)
+            places = {
+                doc: f" {_place(doc, mine)} by {one.name}, {_place(doc, its)} by {base.name}"
+                for doc in evidence
+            }
             told: list[_Docs] = [
                 [
-                    (doc, *texts.get((query.memory_id, doc), ("", "")), doc in evidence)
+                    (doc, at + places.get(doc, ""), text, doc in places)
                     for doc in docs
+                    for at, text in [texts.get((query.memory_id, doc), ("", ""))]
                 ]
-                for docs in (evidence, *found)
+                for docs in (evidence, mine[:_FOUND], its[:_FOUND])
             ]
             yield what, query, told[0], told[1], told[2]
+
+
+def _place(doc: str, docs: list[str]) -> str:
+    return f"place {docs.index(doc) + 1}" if doc in docs else "not found"

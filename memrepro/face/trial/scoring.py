@@ -10,7 +10,7 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import compare, mean_interval
 from memrepro.evaluate.metrics import METRICS
 from memrepro.evaluate.multiple import holm
-from memrepro.face.runs import docs_in, judging_of
+from memrepro.face.runs import docs_in, judging_of, read_metric
 from memrepro.face.trial.files import read_rankings, read_source
 from memrepro.outside.each import Grouped, by_kind, each_question, whole_memories
 from memrepro.outside.runs import OutsideRun, read_against
@@ -33,11 +33,17 @@ def score_on_trial(
         leave_out: kinds of question that no value counts, beside those the trial left out.
 
     Raises:
-        MemreproError: for a folder or a file that cannot be read.
+        MemreproError: for a folder or a file that cannot be read, or a k beyond the trial's.
     """
     if metric not in METRICS:
         raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
     data, told = read_source(folder)
+    # A short list is not a bad one: the rows say nothing of what stands below their ends.
+    if k > (ranked := read_metric(str(told["metric"]))[1]):
+        raise MemreproError(
+            f"{folder} ranks {ranked} docs a question, so that its rows have no value at k = {k}: "
+            f"give --k {ranked}, or try again with --metric {metric}@{k}"
+        )
     level, called = str(told["level"]), data.name
     known = docs_in(data)
     runs = [read_against(path, known, called, level) for path in files]

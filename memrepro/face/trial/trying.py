@@ -145,7 +145,9 @@ def run_trial(
         ]
         values = [run.values(metric) for run in evaluated]
         saved = [_saved(asked, level, encoder) for asked in settings[name]]
-        costs = [_cost(one, messages) for one in done]
+        costs = [
+            _cost(one, messages, bool(file.encoder)) for one, file in zip(done, saved, strict=True)
+        ]
         found.append(
             Outcome(name, name, PRINTED, saved[0], values[0], evaluated[0].ranking, cost=costs[0])
         )
@@ -226,10 +228,9 @@ def _scheme(asked: Mapping[str, Any]) -> tuple[str, str]:
     return scheme, f"{own.get('lexical', False)} {own.get('dates', '')}"
 
 
-def _cost(one: Searched, messages: int) -> Cost:
-    return Cost(
-        1000 * one.seconds / max(1, len(one.rankings)), one.keys / messages, one.words / messages
-    )
+def _cost(one: Searched, messages: int, encoded: bool) -> Cost:
+    words = one.words / messages if encoded else 0.0
+    return Cost(1000 * one.seconds / max(1, len(one.rankings)), one.keys / messages, words)
 
 
 def _tuned(
