@@ -160,7 +160,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 _GROUPS = {
     "Conversations of your own": {
         "try": "which method helps on your own conversations",
-        "memory": "a person's tiered memory: add, search, see, correct, delete, carry away",
+        "memory": "a person's memory: add, search, see, correct, delete, carry away",
     },
     "Numbers of a paper, and of this project": {
         "audit": "check the printed numbers of tables against each other",

@@ -94,6 +94,7 @@ def _executed(name: str, path: Path, parameters: Mapping[str, Any]) -> nbformat.
             kernel_manager_class=RunningPython,
             cwd=str(root()),
             progress_bar=False,
+            start_timeout=600,  # a busy machine is not a dead kernel
             stderr_file=sys.stderr,
             # The kernel's own warnings (about its transport, about being stopped) help nobody.
             extra_arguments=["--IPKernelApp.log_level=50"],

@@ -48,7 +48,8 @@ def test_it_runs_and_leaves_the_results_as_they_are(monkeypatch):
     manager.kernel_spec.argv[0] = sys.executable  # another environment may own the name python3
     folder = {"metadata": {"path": str(ROOT / "notebooks")}}
     before, notebook = state(), nbformat.from_dict(NOTEBOOK)
-    NotebookClient(notebook, timeout=900, km=manager, resources=folder).execute()
+    limits = {"timeout": 3600, "startup_timeout": 600}
+    NotebookClient(notebook, **limits, km=manager, resources=folder).execute()
     assert state() == before
     shown = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     assert sum("image/png" in output.get("data", {}) for output in shown) == 1

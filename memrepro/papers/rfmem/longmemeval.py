@@ -40,11 +40,11 @@ def gold_of_program(dataset: str) -> Mapping[str, Parts]:
 
 def recalls_by_setting(runs: Runs, run: str) -> dict[str, Recalls]:
     """Setting ('' where nothing varies) → recalls of a run of sessions; {} if it was not run."""
-    if run not in runs.planned:
+    if run not in runs.planned or not (settings := runs.settings(run)):
         return {}
     judged = lay_out(gold_of_program(load_plan().runs[run].dataset))
     found = {}
-    for setting in runs.settings(run):
+    for setting in settings:
         ranking = runs.ranking(run, setting)
         ranking["rank"] = ranking.groupby("query_id", sort=False).cumcount() + 1
         by = evaluate(ranks_of(ranking), judged, ["recall_all"], _CUTOFFS).by

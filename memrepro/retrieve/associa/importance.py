@@ -1,13 +1,19 @@
 """Evidence importance ranking: personalised PageRank on a subgraph (Associa §4.2.3)."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
 
 from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.association import Subgraph
 from memrepro.retrieve.associa.keys.graph import ENTITY, EVENT, Graph
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 DEGREES = ("weighted", "counted")
 _TOLERANCE = 1e-12  # of the ranks' sum, which is 1
@@ -42,6 +48,8 @@ def page_rank(
     Raises:
         MemreproError: if the ranks do not settle.
     """
+    from scipy.sparse import coo_array  # slow to import, and each reading of params.yaml comes by
+
     n = preference.shape[-1]
     if not preference.size:
         return np.zeros(preference.shape)

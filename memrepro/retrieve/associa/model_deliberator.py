@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from memrepro.llm.choose import language_model
 from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.structured import parse_all
@@ -84,6 +83,9 @@ class EntryDeliberator:
     def missing(self, asked: Sequence[QueryEvidence]) -> list[tuple[str, ...]]:
         """As `ModelDeliberator.missing`; a live model's answers are recorded."""
         if self._asked is None:
+            # What asks an endpoint is slow to import, and each reading of params.yaml comes by.
+            from memrepro.llm.choose import language_model
+
             model = language_model(self.name, self.entry, AnswerStore(), f"by {self.name}")
             self._asked = ModelDeliberator(model)
         return self._asked.missing(asked)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
 
 from memrepro.core.similarity import Doubles
 
@@ -30,6 +29,8 @@ class Lexical:
     """The words of a list of texts, and how well each text fits a query."""
 
     def __init__(self, texts: Sequence[str]) -> None:
+        from scipy.sparse import csr_matrix  # slow to import, as in associa/importance.py
+
         self._places: dict[str, int] = {}
         columns: list[int] = []
         ends = [0]
