@@ -133,6 +133,8 @@ def test_few_questions_of_one_conversation_can_show_nothing(hashed):
     trial = run_trial(mr.load(*talks(1)), ["BM25"], metric="recall_all@3")
     assert "with 3 questions, no difference of 1 comparison can" in " ".join(headline(trial))
     assert [one.least for one in trial.outcomes if one.against] == [float("inf")]
+    full = run_trial(mr.load([{"id": "a", "text": "I fly to Oslo."}], ASKED), ["BM25"])
+    assert "nothing can help beside it here" in " ".join(headline(full))
 
 
 def test_many_messages_are_told(monkeypatch):

@@ -55,6 +55,11 @@ def headline(trial: Trial) -> list[str]:
                 f"So many {groups.unit}s could show a difference of {np.median(least):.3f} (the "
                 f"median over methods; power 80 %, after Holm's correction over {len(shown)})."
             )
+    if base.mean == 1.0:
+        said.append(
+            f"The {base.name} has the highest value there is, so nothing can help beside it here: "
+            "a smaller k or harder questions leave room."
+        )
     if groups.unit == QUESTION and len(shown):
         said.append(
             "All questions are of one conversation, or each has its own: intervals resample "
