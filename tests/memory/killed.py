@@ -79,6 +79,7 @@ def work(root, expected, say, seed):
             say("adding", some)
             memory.add([message(i) for i in some])
             say("added", some)
+            here |= set(some)  # so that there is something to delete in a first life, too
             number = some[-1] + 1
         elif do < 0.7:
             say("maintaining", [])
@@ -119,7 +120,7 @@ def one_life(root, expected, seed, counts):
     # earlier kill is made good.
     moment = ("opening", "adding", "deleting", "maintaining")[seed % 4]
     begun = b"" if moment == "opening" else b'["' + moment.encode()
-    text, until, in_moment = b"", time.monotonic() + 600, False
+    text, until, in_moment = b"", time.monotonic() + 60, False
     while (left := until - time.monotonic()) > 0:
         if not in_moment and begun in text:
             in_moment = True
