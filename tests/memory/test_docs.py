@@ -26,7 +26,7 @@ def test_every_command_of_the_page_is_one(capsys):
     from memrepro.memory.command import add_commands
 
     parser = argparse.ArgumentParser()
-    add_commands(parser.add_subparsers())
+    add_commands(parser.add_subparsers().add_parser("memory"))
     lines = re.findall(r"memrepro (memory [^\n;]+)", "\n".join(
         re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     ))  # fmt: skip
