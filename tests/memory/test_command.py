@@ -26,7 +26,7 @@ ASKED = "2023 05 08 user: I live in Oslo, user: I like jazz 13 14 00"
 @pytest.fixture
 def run(tmp_path, capsys):
     parser = argparse.ArgumentParser()
-    add_commands(parser.add_subparsers(required=True))
+    add_commands(parser.add_subparsers(required=True).add_parser("memory"))
 
     def typed(command, *rest, user="ann", settings="everything"):
         parts = ["--user", user, "--root", str(tmp_path / "root"), "--encoder", "hash-64"]
