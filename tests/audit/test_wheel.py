@@ -69,7 +69,13 @@ def test_a_clean_environment_audits_scores_and_searches(tmp_path, version):
     assert (values["recall_any", 1], values["recall_any", 10]) == (0.5, 1.0)
     searched = run(python, "-c", SEARCH)
     assert searched.stdout == "['0'] 1\n", searched.stderr
-    without = run(python, "-m", "memrepro", "measure", "sample-minilm")
+    said = {"conversation": "c", "session": "s", "role": "user"}
+    (tmp_path / "chats.jsonl").write_text(
+        "".join(json.dumps({**said, "id": f"m{i}", "text": f"lamp {i}"}) + "\n" for i in range(9))
+    )
+    asked = {"question": "which lamp?", "gold": ["m1"], "conversation": "c"}
+    (tmp_path / "q.jsonl").write_text(json.dumps(asked) + "\n")
+    without = run(python, "-m", "memrepro", "try", "chats.jsonl", "--questions", "q.jsonl")
     assert without.returncode == 1
     assert "pip install 'memrepro[pipeline]'" in without.stderr
     assert "Traceback" not in without.stderr

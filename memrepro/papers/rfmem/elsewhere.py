@@ -157,12 +157,12 @@ def _fanouts(runs: Runs, printed: dict[str, str]) -> Iterator[Cell]:
     if not by_fanout:
         return
     source, n = runs.file("lme-s-mpnet-rfmem-recollection-by-fanout"), by_fanout["1"].n
-    low = min(one.recall[50] for one in by_fanout.values())
+    low = min(one.share(50) for one in by_fanout.values())
     for row, text in {
-        "D.3: Recall@5 at F = 1, LongMemEval-S (Figure 15)": f"{by_fanout['1'].recall[5]:.4f}",
-        "D.3: Recall@5 at F = 4, LongMemEval-S (Figure 15)": f"{by_fanout['4'].recall[5]:.4f}",
+        "D.3: Recall@5 at F = 1, LongMemEval-S (Figure 15)": f"{by_fanout['1'].share(5):.4f}",
+        "D.3: Recall@5 at F = 4, LongMemEval-S (Figure 15)": f"{by_fanout['4'].share(5):.4f}",
         "D.3: Recall@10 at its peak, LongMemEval-S (Figure 15)":
-            f"{max(one.recall[10] for one in by_fanout.values()):.4f}",
+            f"{max(one.share(10) for one in by_fanout.values()):.4f}",
         "D.3: Recall@50, all settings, LongMemEval-S (Figure 15)": f"above {low:.4f}",
     }.items():  # fmt: skip
         note = f"{row}: B = 4, all-mpnet-base-v2; there multi-qa-MiniLM before the cleaning"

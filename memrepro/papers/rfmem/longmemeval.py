@@ -7,8 +7,10 @@ used, 419 printed), takes their evidence sessions for gold, and cuts one list of
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from memrepro.audit.verdicts import OTHER_EDITION
+from memrepro.audit.verdicts import NOT_IN_PAPER, OTHER_EDITION
 from memrepro.core.memory import Parts
+from memrepro.core.similarity import Doubles
+from memrepro.evaluate.comparison import QUESTION, Groups, compare
 from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
 from memrepro.papers.rfmem.cells import printed_rows
 from memrepro.report.runs import Runs
@@ -22,10 +24,18 @@ _CUTOFFS = (5, 10, 50)
 
 
 class Recalls(NamedTuple):
-    """The share of n questions of which all evidence is found, by cut-off."""
+    """By cut-off, whether all evidence of each question is found: 1 or 0, shape (n,)."""
 
-    recall: Mapping[int, float]
-    n: int
+    found: Mapping[int, Doubles]
+
+    @property
+    def n(self) -> int:
+        """How many questions are counted."""
+        return len(self.found[_CUTOFFS[0]])
+
+    def share(self, k: int) -> float:
+        """The mean over the questions."""
+        return float(self.found[k].mean())
 
 
 def gold_of_program(dataset: str) -> Mapping[str, Parts]:
@@ -48,19 +58,33 @@ def recalls_by_setting(runs: Runs, run: str) -> dict[str, Recalls]:
         ranking = runs.ranking(run, setting)
         ranking["rank"] = ranking.groupby("query_id", sort=False).cumcount() + 1
         by = evaluate(ranks_of(ranking), judged, ["recall_all"], _CUTOFFS).by
-        recall = {k: float(by["recall_all", k].mean()) for k in _CUTOFFS}
-        found[setting] = Recalls(recall, len(judged.query_ids))
+        found[setting] = Recalls({k: by["recall_all", k] for k in _CUTOFFS})
     return found
 
 
 def table3(runs: Runs, table: Spec) -> Iterator[Cell]:
-    """The rows of `runs`, row → run: recall_all of sessions, never judged."""
-    shown = printed_rows("table3")
+    """The rows of `runs`, row → run: recall_all of sessions, never judged.
+
+    Each row but the first has the paired difference from it, by question, in columns of its own.
+    """
+    shown, direct, note = printed_rows("table3"), None, table["note"]
     for row, run in table["runs"].items():
         for one in recalls_by_setting(runs, run).values():
+            sources = [runs.file(run)]
             for k in _CUTOFFS:
                 column = f"LongMemEval-S, Recall@{k}"
                 yield Cell(
-                    row, column, "recall_all", shown[row][column], number(one.recall[k]), one.n,
-                    OTHER_EDITION, note=table["note"], sources=write_sources([runs.file(run)]),
+                    row, column, "recall_all", shown[row][column], number(one.share(k)), one.n,
+                    OTHER_EDITION, note=note, sources=write_sources(sources),
+                )  # fmt: skip
+            if direct is None:
+                direct, first = one, run
+                continue
+            for k in _CUTOFFS:
+                groups = Groups(QUESTION, ("",) * one.n)
+                found = compare(direct.found[k], one.found[k], groups)
+                yield Cell(
+                    row, f"LongMemEval-S, Recall@{k} − familiarity's", "recall_all", "", "", one.n,
+                    NOT_IN_PAPER, note=note, sources=write_sources([runs.file(first), *sources]),
+                    comparison=found,
                 )  # fmt: skip
