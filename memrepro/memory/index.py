@@ -141,9 +141,13 @@ class VectorIndex:
         LanceDB marks rows as removed, and optimising leaves them in the file while they are few.
         """
         for table in TABLES:
-            rest = self._open(table).to_arrow()
-            self._connect().drop_table(table)
-            self._connect().create_table(table, data=rest, schema=self._schema)
+            rows = self._open(table)
+            # Nothing has been removed from a table since its first version.
+            if rows.version > 1:
+                rest = rows.to_arrow()
+                self._connect().drop_table(table)
+                self._connect().create_table(table, data=rest, schema=self._schema)
+        self._versions = self._now()
 
     def compact(self, older_than: timedelta = _OLD) -> None:
         """Put fragments together, and remove versions of that age, which no reader needs."""

@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from memrepro.core.similarity import Doubles, products
@@ -85,17 +86,26 @@ class Follower:
         except Exception:
             self.counts["index_failed"] += 1
 
-    def purge(self, change: Changing | None = None) -> None:
-        """Bring the vectors level, as `follow`, so that no byte of a removed one is left."""
+    def purge(self, change: Changing | None, scrub: Callable[[], None]) -> None:
+        """Bring the vectors level, as `follow`, so that no byte of a removed one is left.
+
+        Args:
+            change: as `follow`'s.
+            scrub: does the same for the journal, meanwhile.
+        """
         self.follow(change)
         if self.suspects:
             self.clear()
-        else:
-            try:
-                self.index.rewrite()
-            except Exception:
-                self.clear()
-                self.follow()
+            scrub()
+            return
+        with ThreadPoolExecutor(1) as beside:
+            rewriting = beside.submit(self.index.rewrite)
+            scrub()
+        try:
+            rewriting.result()
+        except Exception:
+            self.clear()
+            self.follow()
 
     def clear(self) -> None:
         """Remove all vectors; no search asks what is left of them, or not all there yet."""

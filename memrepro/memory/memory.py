@@ -315,8 +315,7 @@ class TieredMemory:
         Raises:
             MemreproError: if a reader holds an old state, or a file stays; call it again.
         """
-        self._follower.purge(change)
-        self.journal.scrub()
+        self._follower.purge(change, self.journal.scrub)
         with self.journal.transaction():
             self.journal.put("purge", False)
         if not self._follower.suspects:
