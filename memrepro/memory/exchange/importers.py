@@ -34,6 +34,9 @@ def form_of(path: Path) -> str:
         for form, key in _MARKS.items():
             if key in first:
                 return form
+        # A single line.
+        if first is content and {"content", "text"} & set(first):
+            return "jsonl"
     raise MemreproError(
         f"{path} is of no form that is known: it must be of {', '.join(_MARKS)}, or JSON lines"
     )
