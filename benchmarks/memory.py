@@ -17,20 +17,19 @@ the same questions.
 
 import argparse
 import itertools
-import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import yaml
-from rank_bm25 import BM25Okapi
 from sklearn.metrics import roc_auc_score
 
 from benchmarks.memory_histories import History, Question, locomo, longmemeval
+from benchmarks.memory_peers import DEPTH, Listed, Rank, cost_of, peers
 from benchmarks.memory_speed import speed
 from memrepro.encode.encoder import Encoder
 from memrepro.encode.load import load_encoder
@@ -38,16 +37,11 @@ from memrepro.encode.vectors import VectorStore, embed
 from memrepro.evaluate.comparison import Groups, compare, mean_interval, questions
 from memrepro.memory.everything import Everything, mixed
 from memrepro.memory.journal import day
-from memrepro.memory.language.words import spoken
 from memrepro.memory.settings import EVERYTHING, Asked, Settings
 from memrepro.memory.user_memory import ENCODER, Memory
-from memrepro.retrieve.tiered.keys.segments import Message, one_line, segment_text
 from memrepro.text.dates import TimeRange
-from memrepro.text.lengths import count_tokens
-from memrepro.text.scripts import windows
 from memrepro.text.temporal import time_range
 
-_DEPTH = 120
 BUDGETS = (400, 800)
 METRICS = (*(f"any at {budget}" for budget in BUDGETS), "turn recall at 5")
 OURS = "memory"
@@ -58,16 +52,6 @@ GRID = {"alpha": (0.3, 0.4, 0.5, 0.6, 0.7), "near_cosines": _SHARES, "near_words
 PACKAGE = Path(__file__).parents[1] / "memrepro"
 THRESHOLDS = PACKAGE / "memory/thresholds.yaml"
 LETTA = PACKAGE / "retrieve/outside/letta-locomo-5.tsv"
-
-
-class Listed(NamedTuple):
-    """A message of a ranking, and what it takes of a budget."""
-
-    message_id: str
-    tokens: int
-
-
-Rank = Callable[[Question], Sequence[Listed]]
 
 
 class Stored:
@@ -84,81 +68,6 @@ class Stored:
             return embed(texts, self._encoder, role, store, progress=len(texts) > 1)
 
 
-class _Piece(NamedTuple):
-    message_id: str
-    text: str
-    tokens: int
-
-
-def pieces(chat: Sequence[Mapping[str, Any]]) -> list[_Piece]:
-    """The messages as a memory cuts and encodes them."""
-    found = []
-    for said in chat:
-        for window in windows(said["content"], EVERYTHING.window):
-            message = Message(said["id"], said["role"], said["at"], window)
-            cost = _cost(said["id"], said["role"], window)
-            found.append(_Piece(said["id"], spoken(segment_text([message])), cost))
-    return found
-
-
-def _cost(message_id: str, role: str, text: str) -> int:
-    """Tokens of a line of `Memory.context`."""
-    return count_tokens(f"- {role}: {one_line(text)} [{message_id[:12]}]\n")
-
-
-def peers(history: History, encoder: Encoder, folder: Path) -> dict[str, Rank]:
-    """Name → what ranks the messages for a question, each once, by its best window."""
-    import lancedb
-    from lancedb.index import FTS
-
-    cut = pieces(history.chat)
-    texts = [piece.text for piece in cut]
-    vectors = encoder.encode(texts, "document")
-    bm25 = BM25Okapi([words(text) for text in texts])
-    table = lancedb.connect(folder).create_table(
-        "messages", [{"id": n, "text": t, "vector": v} for n, (t, v) in
-                     enumerate(zip(texts, vectors, strict=True))]
-    )  # fmt: skip
-    table.create_index("text", config=FTS())
-
-    def cosine(query: str) -> np.ndarray:
-        return vectors @ encoder.encode([query], "query")[0]
-
-    def lexical(query: str) -> np.ndarray:
-        return bm25.get_scores(words(query))
-
-    def hybrid(query: str) -> np.ndarray:
-        scores = lexical(query)
-        return 0.5 * cosine(query) + 0.5 * scores / max(scores.max(), 1e-12)
-
-    def lance(query: str) -> Sequence[int]:
-        said = re.sub(r"[^\w ]+", " ", query)
-        search = table.search(query_type="hybrid").vector(encoder.encode([query], "query")[0])
-        return search.text(said).limit(2 * _DEPTH).to_arrow().column("id").to_pylist()
-
-    def sorted_by(scores: Callable[[str], np.ndarray]) -> Callable[[str], Sequence[int]]:
-        return lambda query: np.argsort(-scores(query), kind="stable").tolist()
-
-    def listed(places: Callable[[str], Sequence[int]]) -> Rank:
-        def rank(question: Question) -> Sequence[Listed]:
-            found: dict[str, Listed] = {}
-            for place in places(question.text):
-                piece = cut[place]
-                found.setdefault(piece.message_id, Listed(piece.message_id, piece.tokens))
-            return list(found.values())[:_DEPTH]
-
-        return rank
-
-    return {
-        "cosine (numpy)": listed(sorted_by(cosine)), "BM25 (rank_bm25)": listed(sorted_by(lexical)),
-        "plain hybrid, 0.5": listed(sorted_by(hybrid)), "LanceDB, its own hybrid": listed(lance),
-    }  # fmt: skip
-
-
-def words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
-
-
 def of_memory(memory: Memory, later: float = 0.0) -> Rank:
     """The memory's ranking, asked so many seconds later.
 
@@ -167,8 +76,8 @@ def of_memory(memory: Memory, later: float = 0.0) -> Rank:
 
     def rank(question: Question) -> Sequence[Listed]:
         now = question.now if span_of(question) else question.now + later
-        found = memory.search(question.text, _DEPTH, now=now)
-        return [Listed(hit.id, _cost(hit.id, hit.role, hit.text)) for hit in found]
+        found = memory.search(question.text, DEPTH, now=now)
+        return [Listed(hit.id, cost_of(hit.id, hit.role, hit.text)) for hit in found]
 
     return rank
 
@@ -286,7 +195,7 @@ def choose(histories: Sequence[History], encoder: Encoder) -> pd.DataFrame:
                 for names, values in zip(tried, settings, strict=True):
                     scores = mixed(signals, values) + signals.beside
                     found: dict[str, Listed] = {}
-                    for row in np.argsort(-scores, kind="stable")[:_DEPTH]:
+                    for row in np.argsort(-scores, kind="stable")[:DEPTH]:
                         one = windows_of[signals.ids[row]]
                         found.setdefault(one.message_id, one)
                     rows.append(
@@ -309,7 +218,7 @@ def listed_segments(memory: Memory) -> dict[str, Listed]:
     for segment in memory.tiers.journal.segments():
         message = said[segment.message_ids[0]]
         window = segment.text.partition(f"{message.speaker}: ")[2] or message.text
-        cost = _cost(message.message_id, message.speaker, window)
+        cost = cost_of(message.message_id, message.speaker, window)
         found[segment.segment_id] = Listed(message.message_id, cost)
     return found
 
@@ -320,10 +229,10 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     LoCoMo's intervals are by conversation, LongMemEval's by question.
     """
     found = []
-    wide = rows.set_index(["data", "method", "question"])
-    for (data, method), some in wide.groupby(["data", "method"], sort=False):
-        keys = some.index.get_level_values("question")
-        ours = wide.loc[(data, OURS)].loc[keys]
+    for (data, method), some in rows.groupby(["data", "method"], sort=False):
+        keys = some["question"]
+        of_ours = (rows["data"] == data) & (rows["method"] == OURS)
+        ours = rows[of_ours].set_index("question").loc[keys]
         by_question = questions(len(keys))
         talks = Groups("conversation", tuple(key.rpartition("-q")[0] for key in keys))
         groups = talks if data == "LoCoMo" else by_question

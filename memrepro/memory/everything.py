@@ -1,10 +1,10 @@
 """A search of all that was ever said: WARM and the archive as one, with COLD's facts beside them.
 
-A message's score is `alpha` of its cosine and the rest of its BM25 (as a share of the best), each
-with a share of the messages before and after it: an answer is often next to the words that were
-asked for. A fact whose words are not its message's own (a model wrote it) lends its cosine to the
-messages that say it. Words need no cosine, recency decides between near ties alone, and where a
-fact was superseded the message that did so comes first.
+A message's score is `alpha` of its cosine and the rest of its BM25 (as a share of the best), with
+shares of the messages before and after it, less of them the longer it is: an answer is often next
+to the words that were asked for. A fact whose words are not its message's own (a model wrote it)
+lends its cosine to the messages that say it. Words need no cosine, recency decides between near
+ties alone, and where a fact was superseded the message that did so comes first.
 """
 
 import itertools

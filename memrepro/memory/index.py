@@ -144,9 +144,9 @@ class VectorIndex:
             rows = self._open(table)
             # Nothing has been removed from a table since its first version.
             if rows.version > 1:
-                rest = rows.to_arrow()
-                self._connect().drop_table(table)
-                self._connect().create_table(table, data=rest, schema=self._schema)
+                rest, connection = rows.to_arrow(), self._connect()
+                connection.drop_table(table)
+                connection.create_table(table, data=rest, schema=self._schema)
         self._versions = self._now()
 
     def compact(self, older_than: timedelta = _OLD) -> None:

@@ -94,7 +94,9 @@ def recut(
 
 def _windows(messages: Sequence[Message], window: int) -> Iterator[Sequence[Message]]:
     """The messages, or of a single long one its parts, each with a fifth of the one before."""
-    parts = windows(messages[0].text, window) if len(messages) == 1 else []
+    # A text of no more characters has no more words.
+    may_be_cut = len(messages) == 1 and len(messages[0].text) > window
+    parts = windows(messages[0].text, window) if may_be_cut else []
     if len(parts) < 2:
         yield messages
     else:
