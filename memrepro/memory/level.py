@@ -18,6 +18,9 @@ from memrepro.memory.limited import Limited
 from memrepro.memory.settings import Settings
 from memrepro.memory.stretches import Recut
 
+# Segments whose traces are looked for in the files; of more all is written anew.
+_FEW = 3
+
 
 @dataclass
 class Changing:
@@ -67,6 +70,11 @@ class Follower:
             change: all in which they differ, facts apart; None where that has to be looked for.
         """
         self.suspects = True
+        removes = change is None or change.cut.went or change.chilled
+        if removes and not self.journal.get("remains"):
+            # Vectors of removed rows, until `purge` is through.
+            with self.journal.transaction():
+                self.journal.put("remains", True)
         try:
             try:
                 if self.journal.get("void"):
@@ -93,19 +101,34 @@ class Follower:
             change: as `follow`'s.
             scrub: does the same for the journal, meanwhile.
         """
+        traces = self._traces(change)
         self.follow(change)
         if self.suspects:
             self.clear()
             scrub()
             return
         with ThreadPoolExecutor(1) as beside:
-            rewriting = beside.submit(self.index.rewrite)
+            erasing = beside.submit(self.index.erase, traces)
             scrub()
         try:
-            rewriting.result()
+            erasing.result()
         except Exception:
             self.clear()
             self.follow()
+        with self.journal.transaction():
+            self.journal.put("remains", False)
+
+    def _traces(self, change: Changing | None) -> list[bytes] | None:
+        """All that the files are to lose with a change; None where it may be more than that."""
+        if change is None or self.suspects or self.journal.get("remains", True):
+            return None
+        gone = [*change.cut.went, *change.chilled]
+        if len(gone) > _FEW:
+            return None
+        try:
+            return self.index.traces("segments", gone) if gone else []
+        except Exception:
+            return None
 
     def clear(self) -> None:
         """Remove all vectors; no search asks what is left of them, or not all there yet."""

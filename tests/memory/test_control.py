@@ -143,13 +143,13 @@ class Killed(BaseException):
     """Stands for a kill: nothing after it runs."""
 
 
-@pytest.mark.parametrize("step", ["rewrite", "scrub", "change"])
+@pytest.mark.parametrize("step", ["erase", "scrub", "change"])
 def test_a_deletion_that_was_interrupted_is_finished_at_the_next_opening(
     tmp_path, monkeypatch, step
 ):
     memory = filled(tmp_path)
     owner, name = {
-        "rewrite": (VectorIndex, "rewrite"),
+        "erase": (VectorIndex, "erase"),
         "scrub": (Journal, "scrub"),
         "change": (VectorIndex, "change"),
     }[step]
@@ -164,7 +164,7 @@ def test_a_deletion_that_was_interrupted_is_finished_at_the_next_opening(
             control.delete_messages(memory, ["m100", "m101"])
     os.close(memory._lock)
     # The journal is scrubbed beside the vectors.
-    left = vectors[0] in all_bytes(memory.folder) if step == "rewrite" else there(memory, RARE)
+    left = vectors[0] in all_bytes(memory.folder) if step == "erase" else there(memory, RARE)
     assert left
     with opened(tmp_path) as memory:
         gone(memory, RARE)

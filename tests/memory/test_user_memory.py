@@ -13,8 +13,9 @@ import pytest
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
-from memrepro.memory import stretches
+from memrepro.memory import control, stretches
 from memrepro.memory.everything import Signals, mixed
+from memrepro.memory.language.words import spoken
 from memrepro.memory.settings import EVERYTHING, calibrated
 from memrepro.memory.times import seconds
 from memrepro.memory.user_memory import Memory, users
@@ -198,6 +199,23 @@ def test_metadata_is_kept_filtered_carried_and_forgotten(tmp_path):
     with opened(tmp_path, "bob") as other:
         other.import_(tmp_path / "out.json")
         assert other.search("budget", where={"n": 3})[0].metadata["project"] == "roof"
+
+
+def test_what_is_forgotten_is_gone_whether_files_are_overwritten_or_written_anew(tmp_path):
+    anew = []
+    with opened(tmp_path) as memory:
+        memory.add(talk())
+        for key in ("m3", "m23", "m43"):
+            (one,) = [s for s in control.segments(memory.tiers) if s.message_ids == (key,)]
+            vector = HashEncoder(64).encode([spoken(one.text)], "document")[0].tobytes()
+            traces = [vector, one.segment_id.encode(), one.text.encode()]
+            assert all(trace in all_bytes(memory.tiers.folder) for trace in traces)
+            memory.forget(key)
+            assert not any(trace in all_bytes(memory.tiers.folder) for trace in traces)
+            anew.append(memory.tiers.index.state()[0][0] == 1)
+        assert found(memory)[3:] == [f"m{i}" for i in range(63, 200, 20)]
+    # Where rows may have been removed before, all is written anew.
+    assert anew == [True, False, False]
 
 
 def test_what_changed_stands_before_what_it_replaced_and_both_stay(tmp_path):
