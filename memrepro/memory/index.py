@@ -182,8 +182,6 @@ class VectorIndex:
             with path.open("r+b") as file:
                 file.seek(at)
                 file.write(bytes(length))
-                file.flush()
-                os.fsync(file.fileno())
         return True
 
     def compact(self, older_than: timedelta = _OLD) -> None:

@@ -63,11 +63,12 @@ class Follower:
     counts: Counter[str]
     suspects: bool = False
 
-    def follow(self, change: Changing | None = None) -> None:
+    def follow(self, change: Changing | None = None, *, note: bool = True) -> None:
         """Bring the vectors level, or leave that to the next change.
 
         Args:
             change: all in which they differ, facts apart; None where that has to be looked for.
+            note: whether to note that they are; else the caller does.
         """
         self.suspects = True
         removes = change is None or change.cut.went or change.chilled
@@ -89,7 +90,8 @@ class Follower:
                 # What follows from the journal is made anew rather than repaired.
                 self.clear()
                 self._bring_level(None)
-            note_level(self.journal, self.index)
+            if note:
+                note_level(self.journal, self.index)
             self.suspects = False
         except Exception:
             self.counts["index_failed"] += 1
@@ -102,7 +104,7 @@ class Follower:
             scrub: does the same for the journal, meanwhile.
         """
         traces = self._traces(change)
-        self.follow(change)
+        self.follow(change, note=False)
         if self.suspects:
             self.clear()
             scrub()
@@ -115,8 +117,6 @@ class Follower:
         except Exception:
             self.clear()
             self.follow()
-        with self.journal.transaction():
-            self.journal.put("remains", False)
 
     def _traces(self, change: Changing | None) -> list[bytes] | None:
         """All that the files are to lose with a change; None where it may be more than that."""

@@ -318,6 +318,7 @@ class TieredMemory:
         self._follower.purge(change, self.journal.scrub)
         with self.journal.transaction():
             self.journal.put("purge", False)
+            self.journal.put("remains", False)
         if not self._follower.suspects:
             self._try("note", lambda: note_level(self.journal, self.index))
 
