@@ -237,10 +237,7 @@ class Journal:
         return self.segments(f"WHERE s.segment_id {_IN}", (json.dumps(segment_ids),))
 
     def due(self, end: float, n: int) -> list[tuple[str, str, float]]:
-        """Of the warm segments that ended before a time the n first to end: id, text and end.
-
-        They are in order of time, and have no facts yet.
-        """
+        """Id, text and end of the n warm segments without facts that ended first before a time."""
         return self.connection.execute(
             "SELECT segment_id, text, end FROM segments WHERE number IN (SELECT number FROM"
             " segments WHERE tier = 'warm' AND end < ? AND segment_id NOT IN (SELECT segment_id"
