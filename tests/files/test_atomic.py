@@ -2,6 +2,7 @@
 
 import csv
 import errno
+import itertools
 import os
 
 import pandas as pd
@@ -168,11 +169,21 @@ def test_columns_of_texts_are_read_as_categories(tmp_path, texts):
     assert list(found) == ["name", "number"]
 
 
+# A line merges the one before it nine times: the last would take minutes and all memory.
+MERGES = "".join(
+    f"{one}: &{one} {{<<: [{', '.join([f'*{before}'] * 9)}]}}\n"
+    for before, one in itertools.pairwise("abcdefghijkl")
+)
+
+
 @pytest.mark.parametrize(
     ("read", "text"),
     [
         (atomic.read_yaml, "a: " + "[" * 99_999),
         (atomic.read_yaml, "at: 2023-13-45"),
+        (atomic.read_yaml, "a: &a {x: 1}\n" + MERGES),
+        (atomic.read_yaml, "a: &a {}\n" + MERGES.replace("{<<: ", "").replace("]}", "]")),
+        (atomic.read_yaml, f"[&a '{'x' * 10_000}'" + ", *a" * 10_000 + "]"),
         (atomic.read_json, "[" * 99_999),
         (atomic.read_json, "9" * 5000),
         (given.numbered_json_lines, "9" * 5000),

@@ -33,6 +33,16 @@ def test_an_error_is_one_sentence_and_status_one(capsys):
     assert printed.err == "memrepro: -p experiment: a parameter is given as name=value\n"
 
 
+@pytest.mark.parametrize("command", ["audit NAME", "score NAME --qrels NAME", "try NAME"])
+def test_a_name_that_no_file_system_takes_is_one_sentence(command, capsys):
+    assert cli.main(command.replace("NAME", "x" * 5_000 + ".csv").split()) in (1, 2)
+    said = capsys.readouterr().err
+    assert said.startswith("memrepro: x")
+    assert "File name too long" in said
+    assert said.count("\n") == 1
+    assert len(said) < 400
+
+
 def test_unknown_command_and_profile():
     for arguments in (["reproduce"], ["repro", "huge"], []):
         with pytest.raises(SystemExit) as stop:
