@@ -97,10 +97,13 @@ def replacing(path: Path) -> Iterator[Path]:
     Who may read it is as it was, or, of a new file, as the process's umask has it.
 
     Raises:
-        MemreproError: if the folder is read-only or the disk is full; `path` is as it was.
+        MemreproError: if the folder is read-only or the disk is full, or if the path is a device, a
+            pipe or an open file's (/dev/stdout); `path` is as it was.
     """
     temporary = None
     try:
+        if _is_systems(path):
+            raise MemreproError(f"{path} is no place for a file: name one in a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name[:_LONGEST]}.{secrets.token_hex(4)}.part")
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -114,6 +117,14 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _is_systems(path: Path) -> bool:
+    """Whether a file that took this place would be in the place of a device or a pipe."""
+    folder = path.parent.resolve()
+    if folder == Path("/dev") or folder.is_relative_to("/proc"):
+        return True
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def why_not_written(path: Path, error: OSError) -> str:

@@ -59,6 +59,16 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
+@pytest.mark.parametrize("name", ["a pipe", "/dev/none-of-ours.csv", "/proc/self/fd/9"])
+def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path, name):
+    """Root could: `--output /dev/null` would be the machine's last."""
+    os.mkfifo(tmp_path / "a pipe")
+    with pytest.raises(MemreproError, match="is no place for a file: name one in a folder"):
+        atomic.write_text(tmp_path / name, "text\n")
+    assert os.listdir(tmp_path) == ["a pipe"]
+    assert (tmp_path / "a pipe").is_fifo()
+
+
 @pytest.mark.parametrize(
     ("number", "sentence"),
     [(errno.ENOSPC, "the disk is full"), (errno.EROFS, "read-only"), (errno.EACCES, "read-only")],
