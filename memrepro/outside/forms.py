@@ -22,9 +22,8 @@ from memrepro.files.given import (
 # What a row is called, and how it is written.
 _RUN = (
     "row of a run",
-    "write query_id Q0 doc_id rank score tag (TREC); .csv with the columns query_id, doc_id and "
-    'rank or score; or .jsonl: {"query_id": …, "ranked": [doc ids]} or {"query_id": …, "doc_id": '
-    '…, "rank": …, "score": …}',
+    "write TREC's query_id Q0 doc_id rank score tag; .csv with the columns query_id, doc_id and "
+    'rank or score; or .jsonl: {"query_id": …, "ranked": [doc ids]}',
 )
 _QRELS = (
     "qrel",
@@ -127,10 +126,10 @@ def _each(
         try:
             found += made(row)
         except _WRONG as error:
-            why = f"it lacks {error}" if isinstance(error, KeyError) else cut(str(error))
+            why = f"it lacks {error}" if isinstance(error, KeyError) else cut(str(error), 80)
             shown = repr(" ".join(map(str, row)) if isinstance(row, list) else row)
             raise MemreproError(
-                f"{path}, {unit} {number}: {cut(shown, 80)} is no {said[0]} ({why}); {said[1]}"
+                f"{path}, {unit} {number}: {cut(shown, 60)} is no {said[0]} ({why}); {said[1]}"
             ) from error
     return found
 
