@@ -291,7 +291,8 @@ def _check_yaml(data: bytes, path: Path) -> None:
     (`<<`) copies all that its aliases stand for.
     """
     sizes: dict[str | None, int] = {}  # anchor → how many values, or hundreds of characters
-    counts, anchors = [0], [None]
+    anchors: list[str | None] = [None]
+    counts = [0]
     for event in yaml.parse(data, _Loader):
         if isinstance(event, yaml.CollectionStartEvent):
             counts.append(1)

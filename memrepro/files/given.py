@@ -58,7 +58,7 @@ def read_text(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def at_most(file: IO[bytes], path: Path) -> bytes:
+def at_most(file: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
     """The bytes of an open file, or of a part that unpacks.
 
     Raises:
