@@ -250,6 +250,7 @@ def test_what_is_wrong_is_named_and_counted(plan, ours, tmp_path, capsys, monkey
         ("a.csv", "query_id,doc_id,rank\nq1,d1\n", "line 2: 2 cells under 3 headings"),
         ("a.json", '{"q1": 3}', "question 1: .*a list of docs"),
         ("a.jsonl", "[" * 99_999, "no JSON"),
+        ("a.json", "[[[1]]]", r"line 1: '\[1\]' is no row of a run"),
         ("a.run", "q1 Q0 d1 1 0.5 tag\n", "names no question of sample: its ids are such as 'q1'"),
     ],
 )

@@ -10,6 +10,7 @@ from docx.table import _Cell as DocxCell
 from docx.text.paragraph import Paragraph
 
 from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.text import check_unpacked
 from memrepro.errors import MemreproError
 
 _CAPTION = re.compile(r"\s*(?:Table|Tab\.)\s*[\dA-Z]", re.I)
@@ -17,6 +18,7 @@ _CAPTION = re.compile(r"\s*(?:Table|Tab\.)\s*[\dA-Z]", re.I)
 
 def grids(path: Path) -> Iterator[Grid | Unread]:
     """The tables of a document, and those that could not be read with the reason."""
+    check_unpacked(path)
     document = Document(str(path))
     around = [
         Paragraph(node, document).text if node.tag.endswith("}p") else node
