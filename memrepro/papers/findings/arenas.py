@@ -223,9 +223,10 @@ class Arena:
         run = self.ranking(one)
         ranks = ranks_of(run)
         queries = run["query_id"].cat
-        spent = np.bincount(queries.codes, np.nan_to_num(run["tokens"]), len(queries.categories))
-        spent = pd.Series(spent, queries.categories).reindex(self.query_ids).fillna(0)
-        self._too_short[one] = int((spent <= self.tokens).sum())
+        tokens = np.nan_to_num(run["tokens"].to_numpy(float))
+        spent = np.bincount(queries.codes, tokens, len(queries.categories))
+        of_all = pd.Series(spent, queries.categories).reindex(self.query_ids).fillna(0)
+        self._too_short[one] = int((of_all <= self.tokens).sum())
         assert self.judged is not None
         found = {
             name: evaluate(ranks, self.judged, [metric], [k]).by[metric, k]
