@@ -118,6 +118,34 @@ SHAPES = {
     "a section wider than its table": (
         ".tex", tex(HEADS + r"\multicolumn{7}{l}{Sparse} \\ BM25 & 0.41 & 0.28 \\"), ACC,
         {"Sparse, BM25": ["0.41", "0.28"]}),
+    "a unit below the first head": (
+        ".tex", tex(r"\hline Energy & A & B \\ $\sqrt{s}$ & & \\ \hline 6.3 & 0.1 & 0.2 \\ 900 & 0.3 & 0.4 \\"),
+        ["A", "B"], {"6.3": ["0.1", "0.2"], "900": ["0.3", "0.4"]}),
+    "numbered models above their heads": (
+        ".tex", r"\def\sym#1{\ifmmode^{#1}\else\(^{#1}\)\fi}" + tex(
+            r"\toprule & (1) & (2) \\ & Acc & F1 \\ \midrule x & 0.52\sym{*} & 0.61 \\ & (0.036) & (0.041) \\"
+            r"\midrule Obs. & 100 & 90 \\ FE & x & \\ \bottomrule \multicolumn{3}{l}{Errors in brackets} \\"
+            r"\multicolumn{3}{l}{\sym{*} \(p<0.05\), \sym{**} \(p<0.01\)} \\"), ["(1), Acc", "(2), F1"],
+        {"x": ["0.52 (0.036)", "0.61 (0.041)"], "Obs.": ["100", "90"], "FE": ["x", ""]}),
+    "rows of dashes": (
+        ".tex", tex(HEADS + r"ReLU & --- & --- \\ BM25 & 0.41 & 0.28 \\ Drop & \textemdash & n/a \\ Ours & 0.57 & 0.45 \\"),
+        ACC, {"ReLU": ["", ""], "BM25": ["0.41", "0.28"], "Drop": ["", ""], "Ours": ["0.57", "0.45"]}),
+    "a note beside the first name": (
+        ".tex", tex(r"\toprule Model & Turn & Acc & F1 \\ \midrule A & T1 & 0.41 & 0.1 \\ & \multicolumn{3}{l}{lost} \\"
+                    r"B & T1 & 0.43 & 0.2 \\ & T2 & 0.52 & 0.3 \\"), ACC,
+        {"A, T1": ["0.41", "0.1"], "B, T1": ["0.43", "0.2"], "B, T2": ["0.52", "0.3"]}),
+    "bounds in place of numbers": (
+        ".tex", tex(r"\hline Name & Time & Space & Acc \\ \hline a & $O(1)$ & $O(n)$ & 1 \\ b & $O(n)$ & $O(1)$ & 2 \\"),
+        ["Time", "Space", "Acc"], {"a": ["O(1)", "O(n)", "1"], "b": ["O(n)", "O(1)", "2"]}),
+    "decimal commas": (
+        ".tex", tex(HEADS + r"BM25 & 0,41 & 1.200,5 \\ Ours & 0,57 & $0{,}45 \pm 0{,}01$ \\ X & 12,5 & 3 \\"), ACC,
+        {"BM25": ["0.41", "1200.5"], "Ours": ["0.57", "0.45 ± 0.01"], "X": ["12.5", "3"]}),
+    "an array with rules, and matrices": (
+        ".tex", r"$\begin{array}{cc} 1 & 2 \\ 3 & 4 \end{array}$ \[" + tex(HEADS + BODY, env="array") + r"\]",
+        ACC, PLAIN),
+    "authors in tables of their own": (
+        ".tex", r"\def\alignauthor{\end{tabular}\begin{tabular}[t]{p{5cm}}} \author{\alignauthor A}"
+        + tex(HEADS + BODY), ACC, PLAIN),
     # Parts.
     "sections": (".tex", tex(HEADS + r"\multicolumn{3}{l}{Sparse} \\ BM25 & 0.41 & 0.28 \\ \midrule "
                  r"\multicolumn{3}{l}{\textit{Dense}} \\ DPR & 0.57 & 0.45 \\"), ACC,
@@ -193,6 +221,7 @@ CELLS = {
     r"\makecell{0.5 \\ (0.1)}": "0.5 (0.1)", r"$-$0.5": "-0.5", "--": "", r".5": "0.5",
     r"\raisebox{1ex}[0pt]{0.5}": "0.5", r"45.2\%": "45.2%", r"$\mathbf{0.5}$": "0.5",
     r"66 (55.0\%)": "66 (55.0%)", r"$\frac{1}{2}$": "1/2", r"0.5$^{***}$": "0.5", r"$<$0.001": "<0.001",
+    r"$284\left(^{48}_{47}\right)$": "284(48 47)", r"0.0 \tiny{[0.0, 0.1]}": "0.0 [0.0, 0.1]",
     r"\'Etude": "Étude", r"\ours{} 5": "Ours 5", r"\best{0.5}{7}": "0.5/7",
 }  # fmt: skip
 
@@ -201,7 +230,7 @@ CELLS = {
 def test_a_cell(tmp_path, source):
     path = tmp_path / "paper.tex"
     path.write_text(
-        r"\newcommand{\ours}{Ours} \newcommand{\best}[2]{\textbf{#1}/#2} \usepackage{x}"
+        r"\renewcommand\tiny{\@setfontsize\tiny{7pt}\@vipt} \newcommand{\ours}{Ours} \newcommand{\best}[2]{\textbf{#1}/#2} \usepackage{x}"
         rf"\begin{{tabular}}{{lcc}} Model & Acc & F1 \\ \hline x & 1.0 & {source} \\"
         r" y & 2.0 & 3.0 \\ z & 2.0 & 3.0 \\ \end{tabular}"
     )
@@ -238,3 +267,11 @@ def test_what_a_paper_includes_is_read_where_it_stands(tmp_path):
     assert as_read(tmp_path / "main.tex")[1] == found
     read, _ = as_read(tmp_path, ["draft.tex"])
     assert "draft.tex" not in {one.source for one in read.unread}
+
+
+def test_what_two_main_files_include_is_read_once(tmp_path):
+    for name in ("main.tex", "draft.tex"):
+        (tmp_path / name).write_text("\\documentclass{article}\n\\input{table}")
+    (tmp_path / "table.tex").write_text(tex(HEADS + BODY))
+    read, found = as_read(tmp_path)
+    assert (found, read.summary) == ([(ACC, PLAIN)], "1 table read, 0 not, of 1")

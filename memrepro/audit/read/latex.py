@@ -29,7 +29,7 @@ _TABLES: Mapping[str, str] = {
     "supertabular": "[{", "supertabular*": "{[{", "mpsupertabular": "[{", "tabu": "", "longtabu": "",  # noqa: E501
     "tblr": "[{", "talltblr": "[{", "longtblr": "[{", "booktabs": "[{", "NiceTabular": "[{[",
     "NiceTabular*": "{[{[", "NiceTabularX": "{[{[", "deluxetable": "{", "deluxetable*": "{",
-    "widetable": "{{", "tabulararray": "[{",
+    "widetable": "{{", "tabulararray": "[{", "array": "[{",
 }  # fmt: skip
 _BEGIN = re.compile(
     r"\\(?:(?P<what>begin|end)\s*\{(?P<env>[A-Za-z]+\*?)\}|(?P<ctable>ctable)(?![A-Za-z]))"
@@ -89,11 +89,12 @@ def grids(source: Source) -> Iterator[Grid | Unread]:
     except MemreproError as error:
         yield unread(Place(*source.place(0)), error)
     same = text is source.text
-    number = 0
+    number = last = 0
     for one, inner in _outer(_environments(text)):
         # Lines hold where no environment of the source's own was replaced, else about.
-        at = one.begin if same else source.text.find(text[one.start : one.start + 60])
+        at = one.begin if same else source.text.find(text[one.start : one.start + 60], last)
         file, line = source.place(max(at, 0) if same or at >= 0 else one.begin)
+        last = max(last, at + 1)
         for part in _parts(text, one, inner):
             number += 1
             place = Place(file, line, f"table {number}")
@@ -136,7 +137,9 @@ def _environments(text: str) -> Iterator[_Found]:
             while open_ones:
                 name, begin, start, options = open_ones.pop()
                 if name == env:
-                    yield _Found(env, begin, start, max(start, found.start()), at, options)
+                    # Without a rule it is a matrix or a formula of several lines.
+                    if env != "array" or _RULE.search(text, start, found.start()):
+                        yield _Found(env, begin, start, max(start, found.start()), at, options)
                     break
                 yield _Found(name, begin, start, -1, at, "")
     for name, begin, start, _ in open_ones:

@@ -165,7 +165,9 @@ class _Reader:
         elif kind == "^" and number and _SCRIPT_MARK.fullmatch(text):
             return
         elif not number:
-            joint = "^" if kind == "^" and not _SCRIPT_MARK.fullmatch(text) else ""
+            # Behind an opening bracket it is raised above nothing: ends of an interval.
+            raised = kind == "^" and before[-1:] not in ("", "(", "[")
+            joint = "^" if raised and not _SCRIPT_MARK.fullmatch(text) else ""
             short = len(text) <= 3 or kind == "^"
             self.say(f"{joint}{text}" if short else f" {text}", bold, under)
         else:

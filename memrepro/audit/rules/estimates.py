@@ -250,7 +250,8 @@ def in_one_cell(table: Table) -> Iterator[Finding]:
             low, high = ends.middle(ratio)
             number = f"{ends.value:.{ends.digits}f}"
             one = held(row, column, number, low, high, ends.high - ends.low)
-            if one and ends.low <= ends.value <= ends.high:
+            # One at an end, such as a share of 0 %, is at the end of its scale too.
+            if one and ends.low < ends.value < ends.high:
                 middles.append(one._replace(shown=cells[column]))
         formula = "the middle of its interval" + " (of logarithms)" * ratio
         yield from _where_most(table, "interval and estimate", formula, middles)
@@ -258,6 +259,10 @@ def in_one_cell(table: Table) -> Iterator[Finding]:
         after = table.columns[table.columns.index(column) + 1 :]
         p = next((c for c in after if re.fullmatch(_HEADS["p"], c.rpartition(", ")[2])
                   and c.rpartition(", ")[0] in ("", group)), "")  # fmt: skip
+        # Behind two estimates with intervals it is of their difference.
+        several = any(c != column and c.rpartition(", ")[0] == group for c in groups)
+        if p and several and after[0] != p:
+            continue
         if p and (ratio or _is_difference(table, column)):
             yield from _against_p(table, made, p, ratio)
 

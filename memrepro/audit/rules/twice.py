@@ -6,6 +6,7 @@ them, over tables and documents.
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from memrepro.audit.tables import Table
 
 _LOOSE = 0.05  # for rows that are the same throughout
 _LEAST = 2
+_MANY_APART = -3  # rows of one name that differ in two tables, less those that are the same
 _SAME = 0.005  # two cells of one table by chance at least: few questions have few shares
 _KINDS = ("share", "percent", "number", "time")
 
@@ -74,12 +76,20 @@ def repeated(tables: Sequence[Table]) -> Iterator[Finding]:
 def _repeated(
     document: str, lines: Sequence[Line], pairs: Sequence[tuple[Line, Line]]
 ) -> Iterator[Finding]:
-    """The pairs of lines with more equal cells than chance gives over all pairs."""
+    """The pairs of lines with more equal cells than chance gives over all pairs.
+
+    Two tables most of whose rows of one name differ are of two things that lie near each other.
+    """
+    found: list[tuple[tuple[str, str] | None, Finding]] = []
+    alike: Counter[tuple[str, str] | None] = Counter()
     for first, second in pairs:
+        both = first.name == second.name and first.table != second.table
+        tables = (first.table, second.table) if both else None
         for one, two in _aligned(first, second):
             shared = [head for head in one if head in two]
             same = [head for head in shared if one[head] == two[head]]
             near = [head for head in shared if _near(one[head], two[head])]
+            alike[tables] += (1 if len(same) == len(shared) else -1) if len(shared) >= _LEAST else 0
             close = len(near) == len(shared) and len(shared) > _LEAST and len(same) > 0
             if not close and (len(same) < _LEAST or not _telling(first, second, shared, same)):
                 continue
@@ -89,7 +99,10 @@ def _repeated(
             k, each = (len(near), min(1.0, 3 * p)) if close else (len(same), p)
             chance = float(binom.sf(k - 1, len(shared), each)) * max(1, len(pairs))
             if chance <= (CHANCE if len(same) < len(shared) else _LOOSE):
-                yield _repeats(document, first, second, one, two, shared, chance)
+                found.append((tables, _repeats(document, first, second, one, two, shared, chance)))
+    for tables, one_found in found:
+        if tables is None or one_found.words != FAILS or alike[tables] > _MANY_APART:
+            yield one_found
 
 
 def _near(one: str, two: str) -> bool:
