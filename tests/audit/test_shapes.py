@@ -140,9 +140,32 @@ SHAPES = {
     "decimal commas": (
         ".tex", tex(HEADS + r"BM25 & 0,41 & 1.200,5 \\ Ours & 0,57 & $0{,}45 \pm 0{,}01$ \\ X & 12,5 & 3 \\"), ACC,
         {"BM25": ["0.41", "1200.5"], "Ours": ["0.57", "0.45 ± 0.01"], "X": ["12.5", "3"]}),
-    "an array with rules, and matrices": (
-        ".tex", r"$\begin{array}{cc} 1 & 2 \\ 3 & 4 \end{array}$ \[" + tex(HEADS + BODY, env="array") + r"\]",
-        ACC, PLAIN),
+    "an array in a float, and matrices": (
+        ".tex", r"$\begin{array}{c|c} 1 & 2 \\ \hline 3 & 4 \end{array}$ \begin{table}$"
+        + tex(HEADS + BODY, env="array") + r"$\end{table}", ACC, PLAIN),
+    "a name over several lines": (
+        ".tex", tex(r"\hline Part & A & B \\ \hline Mass & 1 & 2 \\ Moment of & \multirow{2}{*}{[3, 4]} &"
+                    r"\multirow{2}{*}{[5, 6]} \\ inertia & & \\ Drag & 7 & 8 \\"), ["A", "B"],
+        {"Mass": ["1", "2"], "Moment of inertia": ["[3, 4]", "[5, 6]"], "Drag": ["7", "8"]}),
+    "twice side by side": (
+        ".tex", tex(r"\hline Parameter & Value & Parameter & Value \\ \hline Rate & 0.1 & Steps & 100 \\ Width & 8 & & \\"),
+        ["Value"], {"Rate": ["0.1"], "Width": ["8"], "Steps": ["100"]}),
+    "a power and a step as second names": (
+        ".tex", tex(r"\hline Model & $\eta$ & Acc & F1 \\ \hline A & $10^{-4}$ & 0.41 & 0.1 \\ A & $5 \cdot 10^{-4}$ & 0.43 & 0.2"
+                    r"\\ A & $10^{-3}$ & 0.44 & 0.3 \\ B & $10^{-4}$ & 0.52 & 0.4 \\ B & $10^{-3}$ & 0.53 & 0.5 \\"
+                    r" B & $5 \cdot 10^{-4}$ & 0.54 & 0.6 \\"), ACC,
+        {"A, 1e-4": ["0.41", "0.1"], "A, 5e-4": ["0.43", "0.2"], "A, 1e-3": ["0.44", "0.3"],
+         "B, 1e-4": ["0.52", "0.4"], "B, 1e-3": ["0.53", "0.5"], "B, 5e-4": ["0.54", "0.6"]}),
+    "a horizon as a second name": (
+        ".tex", tex(r"\hline Data & $H$ & Acc & F1 \\ \hline A & 1440 & 2.41 & 0.1 \\ A & 432 & 2.43 & 0.2 \\ B & 960 & 2.52 & 0.3 \\"
+                    r"B & 288 & 2.54 & 0.4 \\"), ACC,
+        {"A, 1440": ["2.41", "0.1"], "A, 432": ["2.43", "0.2"], "B, 960": ["2.52", "0.3"], "B, 288": ["2.54", "0.4"]}),
+    "one row without a name": (
+        ".tex", tex(r"\hline A & B & C \\ \hline $6.85 \pm 0.23$ & $2.54 \pm 0.14$ & 1.5 \\"), ["A", "B", "C"],
+        {"row 1": ["6.85 ± 0.23", "2.54 ± 0.14", "1.5"]}),
+    "none as a name": (
+        ".tex", tex(r"\hline Genre & Topic & Acc \\ \hline sci-fi & mind & 0.41 \\ none & mind & 0.43 \\ none & none & 0.52 \\"),
+        ["Acc"], {"sci-fi, mind": ["0.41"], "none, mind": ["0.43"], "none": ["0.52"]}),
     "authors in tables of their own": (
         ".tex", r"\def\alignauthor{\end{tabular}\begin{tabular}[t]{p{5cm}}} \author{\alignauthor A}"
         + tex(HEADS + BODY), ACC, PLAIN),
@@ -222,6 +245,7 @@ CELLS = {
     r"\raisebox{1ex}[0pt]{0.5}": "0.5", r"45.2\%": "45.2%", r"$\mathbf{0.5}$": "0.5",
     r"66 (55.0\%)": "66 (55.0%)", r"$\frac{1}{2}$": "1/2", r"0.5$^{***}$": "0.5", r"$<$0.001": "<0.001",
     r"$284\left(^{48}_{47}\right)$": "284(48 47)", r"0.0 \tiny{[0.0, 0.1]}": "0.0 [0.0, 0.1]",
+    r"1\textsuperscript{st} 5": "1st 5", "sci_fi 5": "sci_fi 5", r"\ensuremath{5 \pm 0.1}": "5 ± 0.1",
     r"\'Etude": "Étude", r"\ours{} 5": "Ours 5", r"\best{0.5}{7}": "0.5/7",
 }  # fmt: skip
 
@@ -243,12 +267,13 @@ def test_what_a_paper_includes_is_read_where_it_stands(tmp_path):
         (tmp_path / folder).mkdir()
     files = {
         "main.tex": "\\documentclass{article}\n\\usepackage{own}\n\\input{sections/a}\n"
-        "\\include{sections/b}\n\\input{gone}\n",
-        "own.sty": r"\newcommand{\ours}{Ours}",
+        "\\include{sections/b}\n\\input{gone}\n\\input{folder/packed}\n",
+        "own.sty": r"\newcommand{\ours}{Ours} \def\bf#1{\ifmmode#1\message{no}\else{#1}\fi} \def\textbf#1{\bf#1}",
         "sections/a.tex": "x\n\\begin{table}\\caption{The \\ours}\\label{tab:a}\n"
         "\\input{tables/t}\\end{table}",
         "sections/b.tex": tex(r"Model & Acc \\ \hline A & $\notclosed & 0.5 \\") + r"\begin{tabular}{l}",
-        "tables/t.tex": tex(HEADS + r"\ours & 0.57 & 0.45 \\"),
+        "tables/t.tex": tex(HEADS + r"\ours & 0.57 & \textbf{0.45} \\"),
+        "packed.tex": tex(HEADS + BODY),
         "draft.tex": tex(HEADS + BODY),
         ".git/old.tex": tex(HEADS + BODY),
     }  # fmt: skip

@@ -22,7 +22,7 @@ class Cell(NamedTuple):
     filled: str = ""  # 'left' or 'above': where the cell is that fills this place
     starred: bool = False  # with the mark that significance has
     stars: int = 0
-    dash: bool = False  # prints that there is no number: '-', 'n/a'
+    dash: str = ""  # what it prints in place of a number: '-', 'n/a'
 
 
 class Place(NamedTuple):
@@ -132,7 +132,7 @@ def cell_of(
     mark = _STAR.search(text.translate(_SIGNS))
     stars = mark[0].count("*") + mark[0].count("⋆") if mark else 0
     said = cleaned(text)
-    dash = not said and bool(text.strip())
+    dash = "" if said else text.strip()
     return Cell(said, bold, underlined, columns, rows, filled, bool(mark), stars, dash)
 
 

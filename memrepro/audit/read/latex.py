@@ -19,7 +19,7 @@ from memrepro.audit.read.tex_source import (
     expand,
     read_source,
 )
-from memrepro.audit.read.tex_text import plain, printed
+from memrepro.audit.read.tex_text import KNOWN, plain, printed
 from memrepro.errors import MemreproError, cut
 
 # Environment → the form of its arguments.
@@ -78,6 +78,8 @@ def of_file(path: Path, top: Path) -> tuple[list[Grid | Unread], Source]:
         top: the folder that files are named within.
     """
     source = read_source(path, top)
+    for name in source.of_styles & KNOWN:
+        del source.macros[name]
     return [*grids(source), *source.unread], source
 
 
@@ -137,9 +139,11 @@ def _environments(text: str) -> Iterator[_Found]:
             while open_ones:
                 name, begin, start, options = open_ones.pop()
                 if name == env:
-                    # Without a rule it is a matrix or a formula of several lines.
-                    if env != "array" or _RULE.search(text, start, found.start()):
-                        yield _Found(env, begin, start, max(start, found.start()), at, options)
+                    one = _Found(env, begin, start, max(start, found.start()), at, options)
+                    # Without a rule and a float it is a matrix, or a formula of several lines.
+                    ruled = env == "array" and _RULE.search(text, start, one.stop)
+                    if env != "array" or (ruled and _float(text, one)[0] < begin):
+                        yield one
                     break
                 yield _Found(name, begin, start, -1, at, "")
     for name, begin, start, _ in open_ones:

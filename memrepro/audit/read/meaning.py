@@ -22,10 +22,10 @@ from memrepro.audit.read.named import entry_of, named_rows
 from memrepro.errors import MemreproError
 
 _MOST = 0.5
-_SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?\s*(?:%|[kKMB])?")
+_SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?\s*(?:%|[kKMB])?")
 _COUNTED = re.compile(r"[(\[]\s*(\d+|[IVX]+)\s*[)\]]")
 _COST = re.compile(r"O\(.+\)")  # a bound in place of a number
-_STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?)\s*(?:%|[kKMB]|shots?)?")
+_STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)\s*(?:%|[kKMB]|shots?)?")
 # What a cell says in place of a number, which makes no row of it a head.
 _ANSWER = re.compile(r"yes|no|✓|✗|[xX]|oom|oot|all|none|true|false|n\.?s\.?", re.I)
 
@@ -48,11 +48,12 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
     numeric = _numeric(rows)
     for title, heads, body in _parts(rows, numeric, grid.ruled):
         note, body = _note(body, numeric)
-        labels = _labels(body, numeric)
+        heads, body = _stacked(heads, body)
+        labels = _labels(body, [c for c in numeric if c < len(body[0])])
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
-        width = len(rows[0])
+        width = len(body[0])
         names = [joined([row[c].text for row in heads]) for c in range(width)]
         kept = [
             c for c, name in enumerate(names)
@@ -255,13 +256,15 @@ def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]
         named = next((c for c in range(1, min(3, width)) if kinds[c] == "words"), 0)
         if named and "numbers" in kinds[named:] and all(_is_set(body, c) for c in range(named)):
             return list(range(named + kinds[named:].index("numbers")))
-        found = [0] if width > 1 else []
+        alone = len(body) == 1 and not re.fullmatch(r"\d+", body[0][0].text)
+        found = [0] if width > 1 and not alone else []
     # Names may be numbers, such as k or a rate, and several columns may name a row together.
     more = list(found)
     for c in range(len(found), min(5, width - 1)):
         if _tells_apart(body, more):
             return more
-        if (kinds[c] == "words" and first) or _is_set(body, c, few=bool(first)):
+        of_set = _is_set(body, c, few=bool(first)) or (c == len(more) and _is_step(body, c))
+        if (kinds[c] == "words" and first) or of_set:
             more.append(c)
         elif not first:
             break
@@ -269,9 +272,13 @@ def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]
 
 
 def _tells_apart(body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
-    """Whether no two rows have the same names."""
-    names = [tuple(row[c].text for c in columns) for row in body if not is_section(row)]
-    names = [name for name in names if any(name)]
+    """Whether no two rows of a section have the same names."""
+    section, names = 0, []
+    for i, row in enumerate(body):
+        section = i if is_section(row) else section
+        name = tuple(row[c].text for c in columns)
+        if any(name) and not is_section(row):
+            names.append((section, name))
     return len(set(names)) == len(names)
 
 
@@ -297,6 +304,29 @@ def _is_set(body: Sequence[Sequence[Cell]], c: int, *, few: bool = False) -> boo
     whole = all(re.fullmatch(r"[#(]?\d[\d,]*[.)]?", text) for text in shown)
     plain = all(_STEP.fullmatch(text) for text in shown)
     return (whole and not few) or (plain and len(set(shown)) <= _MOST * len(shown))
+
+
+def _is_step(body: Sequence[Sequence[Cell]], c: int) -> bool:
+    """Whether a column of whole numbers stands before numbers with decimals alone, as an H or k."""
+    shown = [row[c].text for row in body if row[c].text and not row[c].filled]
+    right = [cell.text for row in body for cell in row[c + 1 :] if is_number(cell.text)]
+    return bool(right) and all(map(str.isdigit, shown)) and all("." in text for text in right)
+
+
+def _stacked(
+    heads: list[Sequence[Cell]], body: list[Sequence[Cell]]
+) -> tuple[list[Sequence[Cell]], list[Sequence[Cell]]]:
+    """Heads and rows, one below the other where a table stands twice side by side."""
+    width = len(heads[-1])
+    names = [joined([row[c].text for row in heads]) for c in range(width)]
+    for n in range(2, width):
+        times = width // n
+        firsts = range(0, width, n)
+        again = n * times == width and names[:n] * times == names and len(set(names)) == n
+        if again and names[0] and all(_kind(body, c) == "words" for c in firsts):
+            parts = [[row[c : c + n] for row in body] for c in firsts]
+            return [row[:n] for row in heads], [row for part in parts for row in part]
+    return heads, body
 
 
 def _note(

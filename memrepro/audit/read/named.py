@@ -46,7 +46,10 @@ def named_rows(
             if not wide and not re.fullmatch(r"\(.*\)", joined(texts)):  # a note on the row above
                 group, last = joined(texts), [""] * len(labels)
             continue
-        own = [texts[c] for c in labels]
+        own = [texts[c] or _word(row[c].dash) for c in labels]
+        if lines and any(own) and _continues(row, labels, kept):
+            names[-1] = f"{names[-1]} {joined(own)}"
+            continue
         if lines and not any(own) and _beside(lines[-1], cells):
             lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
             continue
@@ -59,6 +62,18 @@ def named_rows(
         names.append(joined([group if group != name else "", name]) or f"row {len(names) + 1}")
         lines.append(cells)
     yield from zip(distinct(names), lines, strict=True)
+
+
+def _word(dash: str) -> str:
+    """'none' and 'n/a' name a row where a dash does not."""
+    return dash if dash[:1].isalpha() else ""
+
+
+def _continues(row: Sequence[Cell], labels: Sequence[int], kept: Sequence[int]) -> bool:
+    """Whether a row is another line of the name above: all its numbers reach down from there."""
+    shown = [row[c] for c in kept if row[c].text]
+    new = any(row[c].text and not row[c].filled for c in labels)
+    return new and len(shown) > 1 and all(cell.filled == "above" for cell in shown)
 
 
 def _beside(above: Sequence[Cell], below: Sequence[Cell]) -> bool:

@@ -278,8 +278,11 @@ def _there(wanted: str, file: Path, main: Path, top: Path, suffix: str) -> Path 
     """The file that a source includes, by the main file's folder, its own, and the top one."""
     if Path(wanted).is_absolute():
         return None
-    for folder in dict.fromkeys((main.parent, file.parent, top, *list(file.parents)[:3])):
-        for name in (wanted, wanted + suffix):
+    folders = dict.fromkeys((main.parent, file.parent, top, *list(file.parents)[:3]))
+    # What a folder was packed without its sub-folders has, is there by its name alone.
+    by_name = [(main.parent, Path(wanted).name)] if suffix == ".tex" else []
+    for folder, name_ in [*((folder, wanted) for folder in folders), *by_name]:
+        for name in (name_, name_ + suffix):
             path = folder / name
             try:
                 if path.suffix in (".tex", ".ltx", ".sty", ".cls", ".txt", "") and path.is_file():

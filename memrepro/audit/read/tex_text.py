@@ -22,7 +22,7 @@ _SILENT: Mapping[str, str] = {
          "phantom", "hphantom", "vphantom", "tablefootnote", "thanks", "index", "nocite", "todo",
          "vspace", "hspace", "columncolor", "linespread", "captionsetup", "sisetup", "hyphenation",
          "rowfont", "noalign", "tablewidth", "tabletypesize", "tablenotemark", "tablecolumns",
-         "rowstyle", "fontfamily", "cline", "hhline", "cmidrule"), "*{"),
+         "rowstyle", "fontfamily", "message", "cline", "hhline", "cmidrule"), "*{"),
     **dict.fromkeys(("footnote", "color", "cellcolor", "rowcolor", "arrayrulecolor",
                      "includegraphics"), "*[[{"),
     **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak"), "["),
@@ -38,7 +38,7 @@ _LAST: Mapping[str, str] = {
     "makebox": "[[{", "framebox": "[[{", "href": "[{{", "hyperref": "[{", "hyperlink": "{{",
     "multirow": "[{[{[{", "multirowcell": "{[{", "makecell": "*[{", "thead": "*[{", "shortstack": "[{",
     "multicolumn": "{{{", "foreignlanguage": "[{{", "texorpdfstring": "{{", "stackon": "[{{",
-    "colhead": "{", "tablenum": "[{",
+    "colhead": "{", "tablenum": "[{", "ensuremath": "{",
 }  # fmt: skip
 _FALLBACK = {
     "checkmark": "✓", "cmark": "✓", "xmark": "✗", "pm": "±", "textpm": "±", "mp": "∓", "sim": "~",
@@ -141,6 +141,8 @@ class _Reader:
                 at = end
             elif token == "$":
                 maths = not maths
+            elif token == "_" and not maths:
+                self.say("_", bold, under)
             elif token in "^_":
                 (script,), at = arguments(source, at, "{")
                 self.script(token, script, bold, under)
@@ -205,6 +207,7 @@ class _Reader:
             self.say(say(self, given), bold, under)
             return at
         if name in _LAST:
+            maths = maths or name == "ensuremath"
             given, at = arguments(source, at, _LAST[name])
             if given:
                 # Lines within a cell.
@@ -262,9 +265,10 @@ def _superscript(reader: _Reader, given: list[str]) -> str:
     """A superscript of text: what marks a footnote is dropped, a sign or a deviation kept."""
     text = reader.inner(given[0], maths=False).strip()
     before = reader.before
+    if text in ("th", "st", "nd", "rd"):
+        return text
     if _SCRIPT_MARK.fullmatch(text):
-        digit = text.isdigit() and _TEXT_UNIT.search(before)
-        return text if digit or text in ("th", "st", "nd", "rd") else ""
+        return text if text.isdigit() and _TEXT_UNIT.search(before) else ""
     return text if re.search(r"[*†‡±+\-∗⋆()\d]", text) else ""
 
 
@@ -288,3 +292,5 @@ _SPECIAL: Mapping[str, tuple[str, Callable[[_Reader, list[str]], str]]] = {
     "sqrt": ("[{", lambda r, g: f"√{r.inner(g[1], maths=True)}"),
     "overset": ("{{", lambda r, g: r.inner(g[1], maths=True)),
 }  # fmt: skip
+# What a style defines anew and the reader knows anyway.
+KNOWN = frozenset({*_BOLD, *_UNDER, *_BOLD_ON, *_BOLD_OFF, *_SILENT, *_LAST, *_FALLBACK, *_SPECIAL})

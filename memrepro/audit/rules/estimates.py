@@ -43,6 +43,7 @@ _ERROR_BELOW = re.compile(r"standard errors?|\bs\.?e\.?s?\b|std", re.I)
 _P_BELOW = re.compile(r"\bp[- ]?values?\b", re.I)
 _MEDIAN = re.compile(r"median|\bIQR\b|quartile|range|\bmin\b|\bHDI\b|credible|bootstrap", re.I)
 _TELLING, _MOST = 3, 0.75
+_SKEWED = 0.1  # of an interval's width, as bootstraps and correlations are
 _LEVELS = ({1: 0.05, 2: 0.01, 3: 0.001}, {1: 0.1, 2: 0.05, 3: 0.01})
 
 
@@ -182,10 +183,27 @@ def _midpoints(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
                 f"{ends.value:g}", FAILS, LIKELY if good >= 2 else WEAK,
                 f"an interval has its value inside, as {good} of {len(outside)} have", 1,
             )  # fmt: skip
-    formula = "the middle of its interval" + " (of logarithms)" * ratio
-    yield from _where_most(table, "interval and estimate", formula, made)
+    yield from _middles(table, made, ratio)
     if "p" in at:
         yield from _against_p(table, [(r, c, e) for r, c, e, i in outside if i], at["p"], ratio)
+
+
+def _middles(table: Table, made: Sequence[Held], ratio: bool) -> Iterator[Finding]:
+    """Estimates against the middle of their intervals; one that is a little off may be skewed."""
+    formula = "the middle of its interval" + " (of logarithms)" * ratio
+    near = set()
+    for one in made:
+        ends, number = interval_of(table.rows[one.row][one.column]), parse(one.shown)
+        if (
+            ends
+            and number
+            and _SKEWED * (ends.high - ends.low)
+            >= abs(float(number.value) - (one.low + one.high) / 2)
+        ):
+            near.add(f"{one.row}, {one.column}")
+    for found in _where_most(table, "interval and estimate", formula, made):
+        weak = found.words == FAILS and found.where in near
+        yield found._replace(sure=WEAK) if weak else found
 
 
 def _against_p(
@@ -253,8 +271,7 @@ def in_one_cell(table: Table) -> Iterator[Finding]:
             # One at an end, such as a share of 0 %, is at the end of its scale too.
             if one and ends.low < ends.value < ends.high:
                 middles.append(one._replace(shown=cells[column]))
-        formula = "the middle of its interval" + " (of logarithms)" * ratio
-        yield from _where_most(table, "interval and estimate", formula, middles)
+        yield from _middles(table, middles, ratio)
         group = column.rpartition(", ")[0]
         after = table.columns[table.columns.index(column) + 1 :]
         p = next((c for c in after if re.fullmatch(_HEADS["p"], c.rpartition(", ")[2])

@@ -123,7 +123,7 @@ def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
             i: n.value for i, place in places.items()
             # A bound such as p < 0.01 is marked for what it says, and is the best of nothing.
             if (n := parse(table.rows[place[0]][place[1]])) and not n.bound
-            and not (is_apart(i) and place not in cells)
+            and not ((is_apart(i) or re.search(_CHANGE, i)) and place not in cells)
         }  # fmt: skip
         own = [i for i in values if places[i] in cells]
         levels = sorted(set(values.values()))
