@@ -7,8 +7,8 @@ commits; nothing is fetched here (`git clone`, then `git checkout COMMIT`, gets 
 is not in FOLDER is named and left out. For each table the list has what a person reads: file and
 line, how many rows and columns, and three cells, each with the names of its row and column.
 A table is read *right* where all of these agree, *partly* where it is read and one does not,
-*not* where it, or its whole file, is among the unread, and *lost* where it is nowhere. `--list` prints each table that
-is not right.
+*not* where it, or its whole file, is among the unread, and *lost* where it is nowhere. `--list`
+prints each table that is not right.
 """
 
 import argparse
