@@ -22,6 +22,7 @@ from memrepro.audit.rules import (
     rows,
     shapes,
     shares,
+    stars,
     statistics,
     twice,
     unstated,
@@ -80,7 +81,7 @@ OF_PRINTED: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "change in a cell": changes.in_cells,
     "estimates": estimates.statistics,
     "interval and estimate": estimates.in_one_cell,
-    "stars": estimates.stars,
+    "stars": stars.stars,
     # A precision may be of no questions while the recall beside it is.
     "F1 of P and R": statistics.f1,
     "harmonic mean": statistics.harmonic,

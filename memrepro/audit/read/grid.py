@@ -102,7 +102,7 @@ _SIGNS = str.maketrans(
 _STAR = re.compile(r"(?<=[\d%)\]])\s*[*⋆†‡]+")
 _MARK = "*†‡§¶⋆★✩↑↓▲▼△▽"
 _MARKS = re.compile(
-    rf"(?<=[\d%)\]])\s*[{_MARK}]+(?=\s*(?:$|[±\[(/]))|^[{_MARK}]+\s*(?=[-+]?[$€£]?[\d.])"
+    rf"(?<=[\d)\]])(%?)\s*[{_MARK}]+(?=\s*(?:$|[±\[(/]))|^[{_MARK}]+\s*(?=[-+]?[$€£]?[\d.])"
 )
 _THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
 _NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…)?", re.I)
@@ -143,7 +143,7 @@ def cleaned(text: str) -> str:
     """
     text = unicodedata.normalize("NFC", text).translate(_SIGNS)
     text = _THOUSANDS.sub(lambda one: one[0].replace("\u2009", ","), text)
-    text = _MARKS.sub("", " ".join(text.split()))
+    text = _MARKS.sub(lambda one: one[1] or "", " ".join(text.split()))
     text = re.sub(r"(?<![\d.])\.(?=\d)", "0.", text)
     return "" if _NOTHING.fullmatch(text) else text
 

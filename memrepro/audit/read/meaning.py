@@ -47,7 +47,7 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
     made = []
     numeric = _numeric(rows)
     for title, heads, body in _parts(rows, numeric, grid.ruled):
-        note, body = _note(body, numeric)
+        note, body = _note(body)
         heads, body = _stacked(heads, body)
         labels = _labels(body, [c for c in numeric if c < len(body[0])])
         place = grid.place
@@ -197,8 +197,9 @@ def _is_numeric_head(
 
 def _same_steps(rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int]) -> bool:
     """Whole steps above numbers with decimals alone, in a row whose name spells what they are."""
-    below = [row[c].text for row in rows[i + 1 : i + 4] for c in numeric if row[c].text]
-    return all("." not in rows[i][c].text for c in numeric) and all("." in one for one in below)
+    shown = [c for c in numeric if is_number(rows[i][c].text)]
+    below = [row[c].text for row in rows[i + 1 : i + 4] for c in shown if row[c].text]
+    return all("." not in rows[i][c].text for c in shown) and all("." in one for one in below)
 
 
 def _steps(texts: Sequence[str]) -> bool:
@@ -329,11 +330,9 @@ def _stacked(
     return heads, body
 
 
-def _note(
-    body: Sequence[Sequence[Cell]], numeric: Sequence[int]
-) -> tuple[str, list[Sequence[Cell]]]:  # fmt: skip
-    """What stands below the last row of numbers, as wide as the table; the rows without it."""
-    last = max((i for i, row in enumerate(body) if _is_body(row, numeric)), default=len(body))
-    notes = [row for row in body[last + 1 :] if _spans_all(row)]
-    kept = [row for row in body if not any(row is note for note in notes)]
-    return " ".join(row[0].text for row in notes), kept
+def _note(body: list[Sequence[Cell]]) -> tuple[str, list[Sequence[Cell]]]:
+    """What stands below the last row, as wide as the table; the rows without it."""
+    last = len(body)
+    while last > 1 and _spans_all(body[last - 1]):
+        last -= 1
+    return " ".join(row[0].text for row in body[last:]), body[:last]

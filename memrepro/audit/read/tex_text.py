@@ -52,12 +52,15 @@ _FALLBACK = {
     "ll": "≪", "gg": "≫", "downarrow": "↓", "uparrow": "↑", "rightarrow": "→", "to": "→",
     "leftarrow": "←", "nodata": "-", "ldots": "…", "dots": "…", "cdots": "…", "textendash": "–",
     "textemdash": "—", "percent": "%", "textpercent": "%", "textdollar": "$", "tabularnewline": " ",
-    "Checkmark": "✓", "XSolidBrush": "✗", "second": "s", "milli": "m",
+    "S": "§", "P": "¶", "Checkmark": "✓", "XSolidBrush": "✗", "second": "s", "milli": "m",
     "micro": "µ", "nano": "n", "kilo": "k", "mega": "M",
     "giga": "G", "tera": "T", "centi": "c", "metre": "m", "meter": "m", "gram": "g", "byte": "B",
     "bit": "bit", "hour": "h", "minute": "min", "day": "d", "hertz": "Hz", "watt": "W", "joule": "J",
     "volt": "V", "kelvin": "K", "celsius": "°C", "per": "/", "squared": "²", "cubed": "³",
 }  # fmt: skip
+_SMALLER = {"tiny", "scriptsize", "footnotesize", "small"}
+_CHAR = re.compile(r"\s*(?:'([0-7]{1,3})|\"([0-9A-F]{1,4})|(\d{1,4}))")
+_BASES = {1: 8, 2: 16, 3: 10}
 _SPACES = {",": "\u2009", ":": " ", ";": " ", ">": " ", " ": " ", "\n": " ", "!": "", "/": "", "-": "",
            "\\": " ", "@": "", "(": "", ")": "", "[": "", "]": "", "*": ""}  # fmt: skip
 _DINGBATS = {"51": "✓", "52": "✓", "53": "✗", "54": "✗", "55": "✗", "56": "✗"}
@@ -206,6 +209,13 @@ class _Reader:
             given, at = arguments(source, at, form)
             self.say(say(self, given), bold, under)
             return at
+        if name in _SMALLER and re.search(r"[\d%]$", self.before):
+            self.say(" ", bold, under)
+        if name == "char" and (code := _CHAR.match(source, at)):
+            self.say(
+                chr(int(code[1] or code[2] or code[3], _BASES[code.lastindex or 3])), bold, under
+            )
+            return code.end()
         if name in _LAST:
             maths = maths or name == "ensuremath"
             given, at = arguments(source, at, _LAST[name])

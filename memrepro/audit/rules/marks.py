@@ -55,7 +55,8 @@ def best(table: Table) -> Iterator[Finding]:
         return
     for place, key in enumerate(("bold", "underlined")):
         across = [list(_marked(table, key, along)) for along in (False, True)]
-        found = max(across, key=lambda one: sum(bool(m.end) for m in one))
+        # Of columns and rows those that more marks are the best of, and fewer are not.
+        found = max(across, key=lambda one: sum(1 if m.end else -2 for m in one))
         ends = Counter(m.end for m in found if m.end in (HIGH, LOW))
         good = [m for m in found if m.end]
         if len(found) < _TELLING or 2 * len(good) < len(found):
@@ -132,7 +133,7 @@ def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
         groups = _groups(values)
         # Several of one line are the best of as many groups, else the groups are not known.
         several = len({values[i] for i in own}) > 1
-        if several and (across or not groups):
+        if several and (across or not groups or 2 * len(own) > len(values)):
             continue
         known = direction(line)
         for item in own if several else own[:1]:

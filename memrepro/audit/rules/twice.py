@@ -20,6 +20,7 @@ from memrepro.audit.tables import Table
 
 _LOOSE = 0.05  # for rows that are the same throughout
 _LEAST = 2
+_CROWDED, _MOST = 30, 400  # findings of a document; rows of which every two are compared
 _MANY_APART = -3  # rows of one name that differ in two tables, less those that are the same
 _SAME = 0.005  # two cells of one table by chance at least: few questions have few shares
 _KINDS = ("share", "percent", "number", "time")
@@ -68,7 +69,8 @@ def repeated(tables: Sequence[Table]) -> Iterator[Finding]:
         lines = [line for table in tables for line in _lines(table, named)]
         pairs = [
             (one, two) for one, two in itertools.combinations(lines, 2)
-            if named or (one.name == two.name and one.table != two.table)
+            if (named and len(lines) <= _MOST)
+            or (one.name == two.name and one.table != two.table)
         ]  # fmt: skip
         yield from _repeated(tables[0].document, lines, pairs)
 
@@ -100,9 +102,13 @@ def _repeated(
             chance = float(binom.sf(k - 1, len(shared), each)) * max(1, len(pairs))
             if chance <= (CHANCE if len(same) < len(shared) else _LOOSE):
                 found.append((tables, _repeats(document, first, second, one, two, shared, chance)))
-    for tables, one_found in found:
-        if tables is None or one_found.words != FAILS or alike[tables] > _MANY_APART:
-            yield one_found
+    slips = sum(one.words == FAILS for _, one in found)
+    # Where many rows are alike and not the same, numbers lie nearer than was reckoned.
+    crowded = slips > max(_CROWDED, len({line.table for line in lines}))
+    for tables, one in found:
+        apart = tables is not None and alike[tables] <= _MANY_APART
+        if one.words != FAILS or not (crowded or apart):
+            yield one
 
 
 def _near(one: str, two: str) -> bool:
