@@ -163,6 +163,14 @@ SHAPES = {
     "one row without a name": (
         ".tex", tex(r"\hline A & B & C \\ \hline $6.85 \pm 0.23$ & $2.54 \pm 0.14$ & 1.5 \\"), ["A", "B", "C"],
         {"row 1": ["6.85 ± 0.23", "2.54 ± 0.14", "1.5"]}),
+    "numbers as heads above a rule that leaves the names out, a number over several rows": (
+        ".tex", tex(r"\hline & & \multicolumn{3}{c}{$m$} \\ \cline{3-5} $n$ & Method & 10 & 20 & 30 \\ \cline{2-5}"
+                    r"\multirow{2}{*}{10} & VI & 0.1 & 0.2 & 0.3 \\ & DRO & 0.4 & 0.5 & 0.6 \\"),
+        ["m, 10", "m, 20", "m, 30"], {"10, VI": ["0.1", "0.2", "0.3"], "10, DRO": ["0.4", "0.5", "0.6"]}),
+    "an AAS table": (
+        ".tex", r"\begin{deluxetable*}{lcc}[ht]\tablehead{\colhead{Model} & \colhead{Acc$\%\uparrow$}"
+        r"& \colhead{F1}} \startdata BM25 & 0.41 & 0.28 \\ Ours & 0.57 {\tiny 0.02} & 0.45 \enddata\end{deluxetable*}",
+        ["Acc%↑", "F1"], {"BM25": ["0.41", "0.28"], "Ours": ["0.57 0.02", "0.45"]}),
     "none as a name": (
         ".tex", tex(r"\hline Genre & Topic & Acc \\ \hline sci-fi & mind & 0.41 \\ none & mind & 0.43 \\ none & none & 0.52 \\"),
         ["Acc"], {"sci-fi, mind": ["0.41"], "none, mind": ["0.43"], "none": ["0.52"]}),
@@ -245,7 +253,7 @@ CELLS = {
     r"\raisebox{1ex}[0pt]{0.5}": "0.5", r"45.2\%": "45.2%", r"$\mathbf{0.5}$": "0.5",
     r"66 (55.0\%)": "66 (55.0%)", r"$\frac{1}{2}$": "1/2", r"0.5$^{***}$": "0.5", r"$<$0.001": "<0.001",
     r"$284\left(^{48}_{47}\right)$": "284(48 47)", r"0.0 \tiny{[0.0, 0.1]}": "0.0 [0.0, 0.1]",
-    r"1\textsuperscript{st} 5": "1st 5", "sci_fi 5": "sci_fi 5", r"\ensuremath{5 \pm 0.1}": "5 ± 0.1",
+    r"U \S 3": "U §3", r"{\char'65}": "5", r"1\textsuperscript{st} 5": "1st 5", "sci_fi 5": "sci_fi 5", r"\ensuremath{5 \pm 0.1}": "5 ± 0.1",
     r"\'Etude": "Étude", r"\ours{} 5": "Ours 5", r"\best{0.5}{7}": "0.5/7",
 }  # fmt: skip
 
@@ -268,7 +276,8 @@ def test_what_a_paper_includes_is_read_where_it_stands(tmp_path):
     files = {
         "main.tex": "\\documentclass{article}\n\\usepackage{own}\n\\input{sections/a}\n"
         "\\include{sections/b}\n\\input{gone}\n\\input{folder/packed}\n",
-        "own.sty": r"\newcommand{\ours}{Ours} \def\bf#1{\ifmmode#1\message{no}\else{#1}\fi} \def\textbf#1{\bf#1}",
+        "own.sty": r"\newcommand{\ours}{Ours} \def\bf#1{\ifmmode#1\message{no}\else{#1}\fi} \def\textbf#1{\bf#1}"
+        r"\def\midrule{\noalign{\ifnum0=`}\fi\hrule height 3pt} \let\cite\otherc \def\otherc#1{\cite{#1}}",
         "sections/a.tex": "x\n\\begin{table}\\caption{The \\ours}\\label{tab:a}\n"
         "\\input{tables/t}\\end{table}",
         "sections/b.tex": tex(r"Model & Acc \\ \hline A & $\notclosed & 0.5 \\") + r"\begin{tabular}{l}",

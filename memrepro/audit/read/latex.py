@@ -20,7 +20,7 @@ from memrepro.audit.read.tex_source import (
     expand,
     read_source,
 )
-from memrepro.audit.read.tex_text import KNOWN, plain
+from memrepro.audit.read.tex_text import is_known, plain
 from memrepro.errors import MemreproError, cut
 
 # Environment → the form of its arguments.
@@ -50,6 +50,7 @@ _FORMS = {"specialrule": "{{{", "hhline": "{", "Xhline": "{", "noalign": "{", "r
           "arrayrulecolor": "[{", "SetRow": "[{", "SetHline": "[[{", "SetCline": "[{{",
           "rowfont": "[{", "rowstyle": "{", "cline": "{", "cdashline": "{[", "tabucline": "[{",
           "cmidrule": "[({", "cdashlinelr": "{", "clineB": "{{", "addlinespace": "["}  # fmt: skip
+_WIDE = re.compile(r"\\multicolumn\s*\{(?!1\})")
 _REACH = re.compile(r"\s*(\d{1,3})\s*-\s*(\d{1,3})\s*")
 _TRIM = re.compile(r"\((?:[lr](?:\{[^{}]*\})?)*\)")  # a trimmed rule, which is no name of a row
 _SPLIT = re.compile(
@@ -83,9 +84,11 @@ def of_file(path: Path, top: Path) -> tuple[list[Grid | Unread], Source]:
         top: the folder that files are named within.
     """
     source = read_source(path, top)
+    for name in set(source.environments) & set(_TABLES):
+        del source.environments[name]  # what this reader knows of them is enough
     for name in source.of_styles & set(source.macros):
         # Of a style, what a reader knows, or what is programmed, is no text of a cell.
-        if name in KNOWN or _RULE.match(f"\\{name}") or _PROGRAM.search(source.macros[name].body):
+        if is_known(name) or _RULE.match(f"\\{name}") or _PROGRAM.search(source.macros[name].body):
             del source.macros[name]
     return [*grids(source), *source.unread], source
 
@@ -322,8 +325,11 @@ def _rows(body: str) -> list[Row]:
     made.append((False, cells, ""))
     out: list[Row] = []
     width = max(3, *(len(row) for _, row, _ in made))
+    grouped = True
     for _, row, last in made:
-        first, rule = _without_rules(row[0], width)
+        # Below heads of several columns a rule groups those that follow.
+        first, rule = _without_rules(row[0], 10**6 if grouped else width)
+        grouped = any(map(_WIDE.search, row))
         out.append((rule, [first, *row[1:]], last))
     return out
 

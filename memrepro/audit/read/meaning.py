@@ -255,7 +255,9 @@ def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]
     if not first:
         # A number before the name, such as a rank, a k or a year.
         named = next((c for c in range(1, min(3, width)) if kinds[c] == "words"), 0)
-        if named and "numbers" in kinds[named:] and all(_is_set(body, c) for c in range(named)):
+        whole = all(row[0].text.isdigit() for row in body if row[0].text)
+        of_set = whole or all(_is_set(body, c) for c in range(named))
+        if named and "numbers" in kinds[named:] and of_set:
             return list(range(named + kinds[named:].index("numbers")))
         alone = len(body) == 1 and not re.fullmatch(r"\d+", body[0][0].text)
         found = [0] if width > 1 and not alone else []

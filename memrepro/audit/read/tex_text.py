@@ -302,5 +302,14 @@ _SPECIAL: Mapping[str, tuple[str, Callable[[_Reader, list[str]], str]]] = {
     "sqrt": ("[{", lambda r, g: f"√{r.inner(g[1], maths=True)}"),
     "overset": ("{{", lambda r, g: r.inner(g[1], maths=True)),
 }  # fmt: skip
-# What a style defines anew and the reader knows anyway.
-KNOWN = frozenset({*_BOLD, *_UNDER, *_BOLD_ON, *_BOLD_OFF, *_SILENT, *_LAST, *_FALLBACK, *_SPECIAL})
+
+
+def is_known(name: str) -> bool:
+    """Whether a macro is read here, so that what a style makes of it does not matter."""
+    return bool(_CITES.search(name)) or name in _KNOWN
+
+
+_KNOWN = {
+    *_BOLD, *_UNDER, *_BOLD_ON, *_BOLD_OFF, *_SILENT, *_LAST, *_FALLBACK, *_SPECIAL,
+    "tablehead", "tablefirsthead", "startdata", "enddata", "tablecaption",
+}  # fmt: skip

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
+from memrepro.audit.heads import group_of
 from memrepro.audit.printed import parse
 from memrepro.audit.rules.evidence import (
     Held,
@@ -19,7 +20,6 @@ from memrepro.audit.rules.evidence import (
     tally_and_exceptions,
     width_of,
 )
-from memrepro.audit.rules.heads import group_of
 from memrepro.audit.tables import Table
 
 CHANGE = re.compile(

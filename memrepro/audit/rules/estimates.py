@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
+from memrepro.audit.heads import is_matrix
 from memrepro.audit.printed import parse
 from memrepro.audit.rules.evidence import Held, held, tally_and_exceptions
-from memrepro.audit.rules.heads import is_matrix
 from memrepro.audit.rules.intervals import Interval, interval_of, is_ratio
 from memrepro.audit.rules.text.pvalues import Test, agrees
 from memrepro.audit.tables import Table
@@ -182,7 +182,7 @@ def _middles(
     """Estimates against the middle of their intervals; one that is a little off may be skewed."""
     formula = "the middle of its interval" + " (of logarithms)" * ratio
     near = set()
-    for one, ends in made:
+    for one, ends in [] if ratio else made:
         middle, width = (one.low + one.high) / 2, ends.high - ends.low
         # The interval of a share reaches further towards the middle of its scale.
         half = 0.5 if max(ends.value, ends.high) <= 1 else 50

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
+from memrepro.audit.heads import HIGH, LOW, direction, group_of, is_apart, is_matrix
 from memrepro.audit.printed import parse
-from memrepro.audit.rules.heads import HIGH, LOW, direction, group_of, is_apart, is_matrix
 from memrepro.audit.rules.intervals import interval_of
 from memrepro.audit.tables import Table
 

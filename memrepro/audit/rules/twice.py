@@ -102,13 +102,13 @@ def _repeated(
             chance = float(binom.sf(k - 1, len(shared), each)) * max(1, len(pairs))
             if chance <= (CHANCE if len(same) < len(shared) else _LOOSE):
                 found.append((tables, _repeats(document, first, second, one, two, shared, chance)))
-    slips = sum(one.words == FAILS for _, one in found)
+    slips = sum(one_found.words == FAILS for _, one_found in found)
     # Where many rows are alike and not the same, numbers lie nearer than was reckoned.
     crowded = slips > max(_CROWDED, len({line.table for line in lines}))
-    for tables, one in found:
+    for tables, one_found in found:
         apart = tables is not None and alike[tables] <= _MANY_APART
-        if one.words != FAILS or not (crowded or apart):
-            yield one
+        if one_found.words != FAILS or not (crowded or apart):
+            yield one_found
 
 
 def _near(one: str, two: str) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, Finding, tally
+from memrepro.audit.heads import is_matrix
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
 from memrepro.audit.rules.granularity import possible, ways
-from memrepro.audit.rules.heads import is_matrix
 from memrepro.audit.tables import Table
 
 _OF_RUNS = re.compile(r"\b(?:median|min|max|std|s\.?d\.?|iqr|variance)\b", re.I)
