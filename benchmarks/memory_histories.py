@@ -58,16 +58,15 @@ def locomo(path: Path, first: bool) -> Iterator[History]:
         yield History("LoCoMo", name, chat, questions)
 
 
-def longmemeval(path: Path, first: bool, every: int) -> Iterator[History]:
-    """A half of the oracle's questions, every nth and all abstentions, 25 to a history."""
+def longmemeval(path: Path, first: bool) -> Iterator[History]:
+    """A half of the oracle's questions, 25 to a history."""
     with lzma.open(path) as file:
         rows = [row for row in json.load(file) if row["question_id"] != _LEFT_OUT]
     half = rows[: len(rows) // 2] if first else rows[len(rows) // 2 :]
-    some = [q for n, q in enumerate(half) if n % every == 0 or q["question_id"].endswith("_abs")]
-    for start in range(0, len(some), _TOGETHER):
+    for start in range(0, len(half), _TOGETHER):
         chat: dict[str, dict[str, Any]] = {}
         questions = []
-        for q in some[start : start + _TOGETHER]:
+        for q in half[start : start + _TOGETHER]:
             # Of a session that two questions have the first one's date counts.
             for message in _read(q, "longmemeval"):
                 chat.setdefault(message["id"], message)

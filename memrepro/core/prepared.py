@@ -43,7 +43,8 @@ def text_id(text: str) -> str:
 
 def _rows(table: pd.DataFrame) -> Iterator[Any]:
     """Named rows; pandas' own type for a cell is a union that fits nothing."""
-    return table.itertuples(index=False)
+    # Texts of Arrow are slow to take one by one: all at once, ten times as fast.
+    return table.astype(object).itertuples(index=False)
 
 
 def save(pieces: Iterable[Piece], folder: Path) -> Iterator[Piece]:
@@ -323,9 +324,9 @@ def load_extractions(folder: Path) -> Extractions:
 def load_dates(path: Path, sources: Sequence[str]) -> dict[tuple[str, str], list[tuple[int, int]]]:
     """(memory id, session id) → the dates of the sources, as ordinals, both ends counted."""
     found: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for row in map(DatedEvent._make, _rows(read_table(path))):
-        if row.source in sources:
-            found.setdefault((row.memory_id, row.session_id), []).append((row.start, row.end))
+    table = read_table(path)
+    for row in map(DatedEvent._make, _rows(table[table["source"].isin(list(sources))])):
+        found.setdefault((row.memory_id, row.session_id), []).append((row.start, row.end))
     return found
 
 

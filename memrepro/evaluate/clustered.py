@@ -7,7 +7,6 @@ within each, and chooses anew: intervals hold what the choice itself adds. With 
 PersonaBench's six users, such intervals are known to be too short rather than too long.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,10 +63,17 @@ class Clusters:
         ]
 
     @cached_property
+    def every(self) -> Doubles:
+        """`counts` of all groups in one, shape (resamples, n)."""
+        found = np.empty((self.resamples, len(self.groups)))
+        for own, who in zip(self.counts, self.members, strict=True):
+            found[:, who] = own
+        return found
+
+    @cached_property
     def sizes(self) -> Doubles:
         """The questions of each resample, shape (resamples,)."""
-        drawn = [one.sum(axis=1) for one in self.counts]
-        return np.asarray(np.sum(drawn, axis=0))
+        return np.asarray(self.every.sum(axis=1))
 
     def sums(self, values: Doubles) -> Doubles:
         """The sum of each column in each resample, shape (resamples, n_columns).
@@ -75,8 +81,7 @@ class Clusters:
         Args:
             values: shape (n, n_columns).
         """
-        drawn = [own @ values[who] for own, who in zip(self.counts, self.members, strict=True)]
-        return np.asarray(np.sum(drawn, axis=0))
+        return np.asarray(self.every @ values)
 
     def choose(self, values: Doubles) -> NDArray[np.intp]:
         """The setting under which each group is answered, shape (n_groups,); ties by their order.
@@ -105,15 +110,20 @@ class Clusters:
             drawn: what else is chance, such as the seed or the order of ties: how far each of its
                 outcomes moves a question, shape (n, n_outcomes); a resample draws one.
         """
-        parts = [own @ values[who] for own, who in zip(self.counts, self.members, strict=True)]
-        sums = np.stack(parts, axis=1)  # (resamples, n_groups, n_settings)
-        chosen = _best(sums.sum(axis=1, keepdims=True) - sums)
-        total = np.take_along_axis(sums, chosen[..., None], axis=2)[..., 0].sum(axis=1)
+        # A group whose questions all settings answer alike has no part in the choice.
+        differs = (values != values[:, :1]).any(axis=1)
+        parts, alike = [], values[:, 0].copy()
+        for own, who in zip(self.counts, self.members, strict=True):
+            if differs[who].any():
+                parts.append(own @ values[who])
+                alike[who] = 0
+        total = self.every @ alike
+        if parts:
+            sums = np.stack(parts, axis=1)  # (resamples, n_groups, n_settings)
+            chosen = _best(sums.sum(axis=1, keepdims=True) - sums)
+            total += np.take_along_axis(sums, chosen[..., None], axis=2)[..., 0].sum(axis=1)
         if drawn is not None:
-            moved = np.sum(
-                [own @ drawn[who] for own, who in zip(self.counts, self.members, strict=True)],
-                axis=0,
-            )
+            moved = self.every @ drawn
             which = np.random.default_rng(SEED).integers(0, drawn.shape[1], self.resamples)
             total = total + moved[np.arange(self.resamples), which]
         return np.asarray(total / self.sizes)
@@ -130,12 +140,6 @@ def interval(mean: float, resampled: Doubles) -> Interval:
     return Interval(mean, float(low), float(high))
 
 
-def groups_of(query_ids: Sequence[str], memories: Sequence[str]) -> tuple[str, ...]:
-    """The person or conversation of each memory: what stands before an '@' (PersonaMem's ends).
-
-    Raises:
-        MemreproError: if a question has no memory.
-    """
-    if bare := [q for q, memory in zip(query_ids, memories, strict=True) if not memory]:
-        raise MemreproError(f"question {bare[0]!r} has no memory in the data set's lengths")
-    return tuple(memory.partition("@")[0] for memory in memories)
+def group_of(memory_id: str) -> str:
+    """The person or conversation of a memory: what stands before an '@' (PersonaMem's ends)."""
+    return memory_id.partition("@")[0]

@@ -14,7 +14,7 @@ from memrepro.data.fetch import check_before_use, fetch_all
 from memrepro.data.registry import registration, registrations
 from memrepro.encode.models import cache_folder
 from memrepro.errors import MemreproError
-from memrepro.evaluate.clustered import groups_of
+from memrepro.evaluate.clustered import group_of
 from memrepro.evaluate.comparison import QUESTION, Groups
 from memrepro.face.defaults import dataset_parameters, unit_of
 from memrepro.face.own.files import read_own
@@ -122,7 +122,7 @@ class Conversations:
         if self.unit == QUESTION:
             return Groups(QUESTION, ("",) * len(query_ids))
         memories = {query.query_id: query.memory_id for query in self.dataset.queries}
-        return Groups(self.unit, groups_of(query_ids, [memories[q] for q in query_ids]))
+        return Groups(self.unit, tuple(group_of(memories[query]) for query in query_ids))
 
 
 def gold_of(labels: Mapping[str, Mapping[str, Parts]]) -> pd.DataFrame:
@@ -168,7 +168,7 @@ def load(
     Example:
         >>> import memrepro as mr
         >>> mr.load("sample")
-        <Conversations sample: 120 memories, 833 sessions, 120 questions>
+        <Conversations sample: 80 memories, 316 sessions, 80 questions>
         >>> own = mr.load(
         ...     [{"id": "m1", "speaker": "user", "text": "I moved to Bern."},
         ...      {"id": "m2", "speaker": "assistant", "text": "How do you like it?"}],

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _ROWS = 1 << 13
 _DEEPEST = 100  # levels of a YAML file
+_MOST_VALUES = 1_000_000  # of a YAML file
 _LONGEST = 60  # characters of a name that a temporary file keeps
 # A cell that a spreadsheet runs begins so, in wide letters too; a lone sign and a plain number do
 # not run, nor do numbers in the forms that tables show, which are no formula as a whole:
@@ -84,7 +85,8 @@ def remedy(path: Path) -> str:
         else:
             raise KeyError
     except (MemreproError, ValueError, KeyError, IndexError, TypeError, OSError, RuntimeError):
-        return "repair it, or name another file" if path.exists() else "name a file that is there"
+        there = os.path.exists(path)  # noqa: PTH110 — of a name that no system takes too
+        return "repair it, or name another file" if there else "name a file that is there"
     return f"`make repro PROFILE={profile}` makes it anew"
 
 
@@ -95,10 +97,13 @@ def replacing(path: Path) -> Iterator[Path]:
     Who may read it is as it was, or, of a new file, as the process's umask has it.
 
     Raises:
-        MemreproError: if the folder is read-only or the disk is full; `path` is as it was.
+        MemreproError: if the folder is read-only or the disk is full, or if the path is a device, a
+            pipe or an open file's (/dev/stdout); `path` is as it was.
     """
     temporary = None
     try:
+        if _is_systems(path):
+            raise MemreproError(f"{path} is no place for a file: name one in a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name[:_LONGEST]}.{secrets.token_hex(4)}.part")
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -112,6 +117,14 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _is_systems(path: Path) -> bool:
+    """Whether a file that took this place would be in the place of a device or a pipe."""
+    folder = path.parent.resolve()
+    if folder == Path("/dev") or folder.is_relative_to("/proc"):
+        return True
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def why_not_written(path: Path, error: OSError) -> str:
@@ -261,19 +274,44 @@ def read_yaml(path: Path) -> Any:
     Raises:
         MemreproError: if it is missing or malformed.
     """
-    data, depth = _existing(path).read_bytes(), 0
+    data = _existing(path).read_bytes()
     try:
-        # What loads the tree calls itself in C for each level, where no limit stops it.
-        for event in yaml.parse(data, _Loader):
-            depth += isinstance(event, yaml.CollectionStartEvent)
-            depth -= isinstance(event, yaml.CollectionEndEvent)
-            if depth > _DEEPEST:
-                raise MemreproError(f"{path} nests more than {_DEEPEST} levels deep; repair it")
+        _check_yaml(data, path)
         return yaml.load(data, _Loader)
     except (yaml.YAMLError, ValueError) as error:  # such as a date of a 13th month
         raise MemreproError(
             f"{path} is not valid YAML: {' '.join(str(error).split())}; repair it"
         ) from error
+
+
+def _check_yaml(data: bytes, path: Path) -> None:
+    """Refuse what nests too deep, or what aliases make more of than is read.
+
+    What loads the tree calls itself in C for each level, where no limit stops it, and a merge
+    (`<<`) copies all that its aliases stand for.
+    """
+    sizes: dict[str | None, int] = {}  # anchor → how many values, or hundreds of characters
+    anchors: list[str | None] = [None]
+    counts = [0]
+    for event in yaml.parse(data, _Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            counts.append(1)
+            anchors.append(event.anchor)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            sizes[anchors.pop()] = size = counts.pop()
+            counts[-1] += size
+        elif isinstance(event, yaml.ScalarEvent):
+            sizes[event.anchor] = size = 1 + len(event.value) // 100
+            counts[-1] += size
+        elif isinstance(event, yaml.AliasEvent):
+            counts[-1] += sizes.get(event.anchor, 1)
+        if len(counts) > _DEEPEST + 1:
+            raise MemreproError(f"{path} nests more than {_DEEPEST} levels deep; repair it")
+        if counts[-1] > _MOST_VALUES:
+            raise MemreproError(
+                f"{path} holds more than {_MOST_VALUES:,} values, those that its aliases repeat "
+                "among them; write fewer"
+            )
 
 
 def read_table(

@@ -14,13 +14,13 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from memrepro.errors import MemreproError, cut
 from memrepro.files.atomic import remedy
 
 _GZIP = b"\x1f\x8b"
-_MOST = 1 << 32  # bytes of a file, unpacked
+_MOST = 1 << 30  # bytes of a file, unpacked
 _HALF = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 
 
@@ -39,15 +39,13 @@ def read_text(path: Path) -> str:
         if not path.is_file():
             what = "is no file" if path.exists() else "is missing"
             raise MemreproError(f"{path} {what}: {remedy(path)}")
-        data = path.read_bytes()
-        if data.startswith(_GZIP):
-            with gzip.open(path) as packed:
-                data = packed.read(_MOST + 1)
+        with path.open("rb") as file:
+            packed = file.read(len(_GZIP)) == _GZIP
+            file.seek(0)
+            data = at_most(gzip.GzipFile(fileobj=file) if packed else file, path)
     except (OSError, EOFError, zlib.error) as error:
         why = getattr(error, "strerror", None) or error
         raise MemreproError(f"{path} cannot be read ({why}): {remedy(path)}") from error
-    if len(data) > _MOST:
-        raise MemreproError(f"{path} has more than {_MOST >> 30} GB unpacked: split it")
     wide = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     try:
         text = data.decode("utf-16" if wide else "utf-8-sig")
@@ -58,6 +56,18 @@ def read_text(path: Path) -> str:
             "UTF-8, such as by `iconv -f latin1 -t utf-8`"
         ) from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def at_most(file: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:
+    """The bytes of an open file, or of a part that unpacks.
+
+    Raises:
+        MemreproError: if there are more than one reads at once.
+    """
+    data = file.read(_MOST + 1)
+    if len(data) > _MOST:
+        raise MemreproError(f"{path} has more than {_MOST >> 30} GB unpacked: split it")
+    return data
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -20,6 +20,7 @@ from memrepro.memory.everything import Everything, require_vectors
 from memrepro.memory.index import Table, VectorIndex
 from memrepro.memory.journal import Journal, Segment, any_word, day
 from memrepro.memory.language.fact import Fact
+from memrepro.memory.language.words import spoken
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import UNCERTAIN, Answer, Asked, Item, Settings, Step, near_miss
 from memrepro.retrieve.tiered import scoring
@@ -116,7 +117,7 @@ class Chain:
         self.counts.update(f"given_{item.tier}" for item in items)
         says = "" if items else UNCERTAIN
         if items and not any(item.certain for item in items):
-            says = near_miss(items[0].text)
+            says = near_miss(spoken(items[0].text))
         return Answer(answered, tuple(items), says, tuple(failures))
 
     def _dense(self, asked: Asked) -> list[Item]:

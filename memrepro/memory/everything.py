@@ -1,10 +1,10 @@
 """A search of all that was ever said: WARM and the archive as one, with COLD's facts beside them.
 
-A message's score is `alpha` of its cosine and the rest of its BM25 (as a share of the best), each
-with a share of the messages before and after it: an answer is often next to the words that were
-asked for. A fact whose words are not its message's own (a model wrote it) lends its cosine to the
-messages that say it. Words need no cosine, recency decides between near ties alone, and where a
-fact was superseded the message that did so comes first.
+A message's score is `alpha` of its cosine and the rest of its BM25 (as a share of the best), with
+shares of the messages before and after it, less of them the longer it is: an answer is often next
+to the words that were asked for. A fact whose words are not its message's own (a model wrote it)
+lends its cosine to the messages that say it. Words need no cosine, recency decides between near
+ties alone, and where a fact was superseded the message that did so comes first.
 """
 
 import itertools
@@ -56,7 +56,7 @@ class _Held:
     Attributes:
         key: of the journal's state in which it was read.
         ids: of the segments.
-        numbers, ends, importance: of each.
+        numbers, lengths, ends, importance: of each; a length in characters.
         channels: of each.
         near: of each distance d from 1, at [j], whether j + d is a neighbour.
         vectors: (n, dimension), of length one, or zero where there is none yet.
@@ -66,6 +66,7 @@ class _Held:
     key: tuple[int, int] = (-1, -1)
     ids: list[str] = field(default_factory=list)
     numbers: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    lengths: Doubles = field(default_factory=lambda: np.zeros(0))
     ends: Doubles = field(default_factory=lambda: np.zeros(0))
     importance: Doubles = field(default_factory=lambda: np.zeros(0))
     channels: list[str] = field(default_factory=list)
@@ -73,6 +74,28 @@ class _Held:
     vectors: Vectors | None = None
     facts: Vectors | None = None
     places: list[list[int]] = field(default_factory=list)
+
+
+class Signals(NamedTuple):
+    """What a score mixes, of n segments in order of channel and time, (n,) each.
+
+    Attributes:
+        ids: of the segments.
+        cosines: with the query; None where only its words are looked for.
+        words: BM25 as a share of the best.
+        near: of each distance d from 1, at [j], whether j + d is a neighbour.
+        lengths: in characters.
+        in_time: whether it is of the days that the query names.
+        beside: what is added to the mixture, for those days, importance and recency.
+    """
+
+    ids: Sequence[str]
+    cosines: Doubles | None
+    words: Doubles
+    near: Sequence[NDArray[np.bool_]]
+    lengths: Doubles
+    in_time: NDArray[np.bool_]
+    beside: Doubles
 
 
 class _Successor(NamedTuple):
@@ -94,38 +117,43 @@ class Everything:
     def dense(self, asked: Asked) -> list[Item]:
         """By vectors and words together."""
         with self.journal.snapshot():
-            require_vectors(self.journal, self.encoder)
-            held = self._read(vectors=True)
-            if not held.ids or held.vectors is None:
-                return []
-            query = self.in_time(lambda: normalise(self.encoder.encode([asked.query], "query"))[0])
-            cosines = held.vectors @ query.astype(np.float32)
-            if held.facts is not None:
-                for cosine, places in zip(held.facts @ query, held.places, strict=True):
-                    cosines[places] = np.maximum(cosines[places], cosine)
-            return self._best(asked, held, cosines.astype(np.float64))
+            return self._best(asked, self.signals(asked))
 
     def lexical(self, asked: Asked) -> list[Item]:
         """By words alone."""
         with self.journal.snapshot():
             held = self._read(vectors=False)
-            if not (items := self._best(asked, held, None)):
+            if not (items := self._best(asked, self._signals(asked, held, None))):
                 raise MemreproError("no segment has a word of the query")
             return items
+
+    def signals(self, asked: Asked) -> Signals:
+        """What the score of each segment mixes, whatever the shares; in a snapshot."""
+        require_vectors(self.journal, self.encoder)
+        held = self._read(vectors=True)
+        if not held.ids or held.vectors is None:
+            return self._signals(asked, held, np.zeros(0))
+        query = self.in_time(lambda: normalise(self.encoder.encode([asked.query], "query"))[0])
+        cosines = held.vectors @ query.astype(np.float32)
+        if held.facts is not None:
+            for cosine, places in zip(held.facts @ query, held.places, strict=True):
+                cosines[places] = np.maximum(cosines[places], cosine)
+        return self._signals(asked, held, cosines.astype(np.float64))
 
     def _read(self, *, vectors: bool) -> _Held:
         db, held = self.journal.connection, self._held
         key = (int(db.execute("PRAGMA data_version").fetchone()[0]), db.total_changes)
         if held.key != key:
             rows = db.execute(
-                "SELECT s.segment_id, s.number, s.start, s.end, m.channel, m.importance"
+                "SELECT s.segment_id, s.number, length(s.text), s.start, s.end, m.channel,"
+                " m.importance"
                 " FROM segments s JOIN segment_messages p USING (segment_id)"
                 " JOIN messages m USING (message_id) WHERE s.tier = 'warm' AND p.place = 0"
                 " ORDER BY m.channel, s.start, s.number"
             ).fetchall()
-            ids, numbers, starts, ends, channels, important = zip(*rows, strict=True) if rows else (
-                ((),) * 6
-            )  # fmt: skip
+            ids, numbers, lengths, starts, ends, channels, important = (
+                zip(*rows, strict=True) if rows else ((),) * 7
+            )
             gap = self.settings.segmentation.gap_hours * 3600
             pauses = np.diff(np.array(starts, np.float64)) > gap
             changed = np.array([a != b for a, b in itertools.pairwise(channels)], bool)
@@ -133,7 +161,8 @@ class Everything:
             reach = max(len(self.settings.near_cosines), len(self.settings.near_words))
             near = [stretch[:-d] == stretch[d:] for d in range(1, reach + 1)]
             self._held = _Held(
-                key, list(ids), np.array(numbers, np.int64), np.array(ends, np.float64),
+                key, list(ids), np.array(numbers, np.int64), np.array(lengths, np.float64),
+                np.array(ends, np.float64),
                 np.array(important, np.float64), list(channels), near,
             )  # fmt: skip
             if held.vectors is not None:
@@ -176,20 +205,19 @@ class Everything:
                     sources.setdefault(fact_id, []).append(place[source])
         return vectors, [sources.get(key.partition(".")[0], []) for key in keys]
 
-    def _best(self, asked: Asked, held: _Held, cosines: Doubles | None) -> list[Item]:
-        found = content_words(asked.query)
-        words = self._words(held, found)
-        alpha = self.settings.alpha if cosines is not None else 0.0
-        scores = (1 - alpha) * _with_near(words, held.near, self.settings.near_words)
-        if cosines is not None:
-            scores += alpha * _with_near(cosines, held.near, self.settings.near_cosines)
-        allowed = self._allowed(asked, held)
+    def _signals(self, asked: Asked, held: _Held, cosines: Doubles | None) -> Signals:
+        words = self._words(held, content_words(asked.query))
+        in_time, age = self._in_time(asked, held), np.maximum(asked.now - held.ends, 0) / _DAY
+        recent = _RECENT * 0.5 ** (age / _HALF_LIFE_DAYS)
+        beside = _IMPORTANT * held.importance + recent + _IN_TIME * in_time
+        return Signals(held.ids, cosines, words, held.near, held.lengths, in_time, beside)
+
+    def _best(self, asked: Asked, signals: Signals) -> list[Item]:
+        held, found, cosines = self._held, content_words(asked.query), signals.cosines
+        scores, allowed = mixed(signals, self.settings), self._allowed(asked, held)
         if cosines is None:
             allowed &= scores > 0
-        scores += _IMPORTANT * held.importance
-        scores += _RECENT * 0.5 ** (np.maximum(asked.now - held.ends, 0) / _DAY / _HALF_LIFE_DAYS)
-        in_time = self._in_time(asked, held)
-        scores += _IN_TIME * in_time
+        scores += signals.beside
         rows = np.flatnonzero(allowed)
         rows = rows[np.argsort(-scores[rows], kind="stable")][: asked.k or _USUAL]
         least = self._least(asked)
@@ -199,7 +227,7 @@ class Everything:
         for row in rows:
             segment = segments[held.ids[row]]
             cosine = float(cosines[row]) if cosines is not None else None
-            certain = (cosine or 0.0) >= least or bool(in_time[row])
+            certain = (cosine or 0.0) >= least or bool(signals.in_time[row])
             certain = certain or covers(found, segment.text)
             items.append(
                 Item(
@@ -253,10 +281,11 @@ class Everything:
         for name, value in asked.where.items():
             rows = self.journal.connection.execute(
                 "SELECT segment_id FROM segment_messages JOIN metadata USING (message_id)"
-                " JOIN json_each(content) j ON j.key = ?"
-                # A number may be asked for as text, as the command line does.
-                " WHERE j.value = ? OR CAST(j.value AS TEXT) = ?",
-                (name, value, value),
+                " JOIN json_each(content) j ON j.key = ?1"
+                # A number or true may be asked for as text, as the command line does.
+                " WHERE j.value = ?2 OR CAST(j.value AS TEXT) = ?2"
+                " OR (j.type = ?2 AND ?2 IN ('true', 'false'))",
+                (name, value),
             )
             having = {key for (key,) in rows}
             allowed &= np.array([key in having for key in held.ids], bool)
@@ -315,19 +344,31 @@ class Everything:
         return [_Successor(*row) for row in rows]
 
 
-def _with_near(scores: Doubles, near: Sequence[NDArray[np.bool_]], shares: Sequence[float]
-               ) -> Doubles:  # fmt: skip
-    """Each score with shares of its neighbours'."""
+def mixed(signals: Signals, settings: Settings) -> Doubles:
+    """Cosines and words of each segment and its neighbours, by the settings' shares."""
+    alpha = settings.alpha if signals.cosines is not None else 0.0
+    scores = (1 - alpha) * _with_near(signals.words, signals, settings, settings.near_words)
+    if signals.cosines is not None:
+        near = _with_near(signals.cosines, signals, settings, settings.near_cosines)
+        scores += alpha * near
+    return scores
+
+
+def _with_near(
+    scores: Doubles, signals: Signals, settings: Settings, shares: Sequence[float]
+) -> Doubles:
+    """Each score with shares of its neighbours'; a long text says by itself what it is about."""
     found = scores.copy()
-    for distance, (share, joined) in enumerate(zip(shares, near, strict=False), 1):
-        found[:-distance] += share * scores[distance:] * joined
-        found[distance:] += share * scores[:-distance] * joined
+    brief = np.minimum(1.0, settings.near_length / np.maximum(signals.lengths, 1.0))
+    for distance, (share, joined) in enumerate(zip(shares, signals.near, strict=False), 1):
+        found[:-distance] += share * scores[distance:] * joined * brief[:-distance]
+        found[distance:] += share * scores[:-distance] * joined * brief[distance:]
     return found
 
 
 def covers(query: Sequence[str], text: str) -> bool:
-    """Whether a text has most of a query's words, whatever their endings."""
+    """Whether a text has most of a query's words, at least one, whatever their endings."""
     said = set(words_and_pairs(indexed(text)))
     stems = {word[: max(4, len(word) - 3)] for word in said}
     hits = sum(word in said or word[: max(4, len(word) - 3)] in stems for word in query)
-    return hits >= _SAID * len(query)
+    return hits >= max(_SAID * len(query), 1)

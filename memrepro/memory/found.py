@@ -87,6 +87,8 @@ def as_text(found: Found, tokens: int) -> str:
 
     head = [f"({found.says})"] if found.says else []
     left = tokens - sum(count_tokens(f"{line}\n") for line in head)
+    if left < 0:
+        return ""
     chosen: list[Hit] = []
     days: set[str] = set()
     for hit in found:

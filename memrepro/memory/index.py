@@ -43,9 +43,10 @@ class VectorIndex:
         self._folder, self._dimension = folder, dimension
         self._connection: Any = None
         self._versions: list[tuple[int, int]] = []
-        self._schema = pa.schema(
-            [("id", pa.string()), ("vector", pa.list_(pa.float32(), dimension))]
-        )
+        # As they are, so that `erase` finds them.
+        key = pa.field("id", pa.string(), metadata={"lance-encoding:compression": "none"})
+        vector = pa.field("vector", pa.list_(pa.float32(), dimension))
+        self._schema = pa.schema([key, vector])
 
     def load(self) -> None:
         """Load LanceDB, which takes two seconds at the first call of a process."""
@@ -131,19 +132,57 @@ class VectorIndex:
 
     def some(self, table: Table, ids: Sequence[str]) -> tuple[list[str], Vectors]:
         """Those of some ids that are there, in any order, and their vectors of length one."""
-        which = ", ".join(f"'{key}'" for key in ids)
-        found = self._open(table).search().where(f"id IN ({which})").limit(len(ids))
-        return self._read(found.select(["id", "vector"]).to_arrow())
+        return self._read(self._rows_of(table, ids))
 
-    def rewrite(self) -> None:
-        """Write the tables anew, so that no byte of a removed vector is left.
+    def traces(self, table: Table, ids: Sequence[str]) -> list[bytes]:
+        """What the files hold of some ids: these, and their vectors."""
+        found = self._rows_of(table, ids)
+        vectors = found.column("vector").combine_chunks().flatten().to_numpy()
+        keys = [key.encode() for key in found.column("id").to_pylist()]
+        return [*keys, *(v.tobytes() for v in vectors.reshape(-1, self._dimension))]
 
-        LanceDB marks rows as removed, and optimising leaves them in the file while they are few.
+    def erase(self, traces: Sequence[bytes] | None) -> None:
+        """Leave no byte of removed rows: LanceDB marks them, and keeps them in the file.
+
+        Args:
+            traces: all of such rows of the segments, to be overwritten with zeros; where one cannot
+                be, or where this is None, the table is written anew.
         """
         for table in TABLES:
-            rest = self._open(table).to_arrow()
-            self._connect().drop_table(table)
-            self._connect().create_table(table, data=rest, schema=self._schema)
+            rows = self._open(table)
+            # Nothing has been removed from a table since its first version.
+            if rows.version > 1 and not (
+                table == "segments" and traces is not None and self._overwrite(rows, table, traces)
+            ):
+                rest, connection = rows.to_arrow(), self._connect()
+                connection.drop_table(table)
+                connection.create_table(table, data=rest, schema=self._schema)
+                # It holds what it has read of the table before, which had the same versions.
+                self._connection = None
+
+    def _overwrite(self, rows: Any, table: Table, traces: Sequence[bytes]) -> bool:
+        """Whether each stood once in the table's data, and is overwritten in all files."""
+        # An approximate index has the vectors too, in eight bits an entry.
+        if rows.list_indices():
+            return False
+        places: list[tuple[Path, int, int]] = []
+        times = dict.fromkeys(traces, 0)
+        for path in (self._folder / f"{table}.lance").rglob("*"):
+            held = path.read_bytes() if path.is_file() else b""
+            for trace in times:
+                at = held.find(trace)
+                while at >= 0:
+                    places.append((path, at, len(trace)))
+                    times[trace] += path.parent.name == "data"
+                    at = held.find(trace, at + len(trace))
+        # Twice where another row has the same vector, or an old version the same row.
+        if set(times.values()) - {1}:
+            return False
+        for path, at, length in places:
+            with path.open("r+b") as file:
+                file.seek(at)
+                file.write(bytes(length))
+        return True
 
     def compact(self, older_than: timedelta = _OLD) -> None:
         """Put fragments together, and remove versions of that age, which no reader needs."""
@@ -191,6 +230,11 @@ class VectorIndex:
                 f"the vectors in {self._folder} cannot be removed ({error}): see that this process "
                 "may do so, and open the memory again"
             ) from error
+
+    def _rows_of(self, table: Table, ids: Sequence[str]) -> pa.Table:
+        which = ", ".join(f"'{key}'" for key in ids)
+        found = self._open(table).search().where(f"id IN ({which})").limit(len(ids))
+        return found.select(["id", "vector"]).to_arrow()
 
     def _now(self) -> list[tuple[int, int]]:
         """What any write to the tables changes."""

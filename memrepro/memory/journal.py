@@ -236,14 +236,14 @@ class Journal:
         """Those segments, in order of time."""
         return self.segments(f"WHERE s.segment_id {_IN}", (json.dumps(segment_ids),))
 
-    def due(self, end: float, n: int) -> list[Segment]:
-        """The n warm segments that ended first, of those that ended before a time."""
-        return self.segments(
-            "WHERE s.number IN (SELECT number FROM segments WHERE tier = 'warm' AND end < ?"
-            " AND segment_id NOT IN (SELECT segment_id FROM facts_made)"
-            " ORDER BY end, number LIMIT ?)",
+    def due(self, end: float, n: int) -> list[tuple[str, str, float]]:
+        """Id, text and end of the n warm segments without facts that ended first before a time."""
+        return self.connection.execute(
+            "SELECT segment_id, text, end FROM segments WHERE number IN (SELECT number FROM"
+            " segments WHERE tier = 'warm' AND end < ? AND segment_id NOT IN (SELECT segment_id"
+            " FROM facts_made) ORDER BY end, number LIMIT ?) ORDER BY start, number",
             (end, n),
-        )
+        ).fetchall()
 
     def overlapping(self, first: float, last: float) -> list[tuple[str, float, float]]:
         """The ids, starts and ends of the segments that have a moment between two times."""

@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from memrepro.core.similarity import Doubles, products
@@ -16,6 +17,9 @@ from memrepro.memory.language.words import spoken
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import Settings
 from memrepro.memory.stretches import Recut
+
+# Segments whose traces are looked for in the files; of more all is written anew.
+_FEW = 3
 
 
 @dataclass
@@ -59,13 +63,19 @@ class Follower:
     counts: Counter[str]
     suspects: bool = False
 
-    def follow(self, change: Changing | None = None) -> None:
+    def follow(self, change: Changing | None = None, *, note: bool = True) -> None:
         """Bring the vectors level, or leave that to the next change.
 
         Args:
             change: all in which they differ, facts apart; None where that has to be looked for.
+            note: whether to note that they are; else the caller does.
         """
         self.suspects = True
+        removes = change is None or change.cut.went or change.chilled
+        if removes and not self.journal.get("remains"):
+            # Vectors of removed rows, until `purge` is through.
+            with self.journal.transaction():
+                self.journal.put("remains", True)
         try:
             try:
                 if self.journal.get("void"):
@@ -80,22 +90,45 @@ class Follower:
                 # What follows from the journal is made anew rather than repaired.
                 self.clear()
                 self._bring_level(None)
-            note_level(self.journal, self.index)
+            if note:
+                note_level(self.journal, self.index)
             self.suspects = False
         except Exception:
             self.counts["index_failed"] += 1
 
-    def purge(self, change: Changing | None = None) -> None:
-        """Bring the vectors level, as `follow`, so that no byte of a removed one is left."""
-        self.follow(change)
+    def purge(self, change: Changing | None, scrub: Callable[[], None]) -> None:
+        """Bring the vectors level, as `follow`, so that no byte of a removed one is left.
+
+        Args:
+            change: as `follow`'s.
+            scrub: does the same for the journal, meanwhile.
+        """
+        traces = self._traces(change)
+        self.follow(change, note=False)
         if self.suspects:
             self.clear()
-        else:
-            try:
-                self.index.rewrite()
-            except Exception:
-                self.clear()
-                self.follow()
+            scrub()
+            return
+        with ThreadPoolExecutor(1) as beside:
+            erasing = beside.submit(self.index.erase, traces)
+            scrub()
+        try:
+            erasing.result()
+        except Exception:
+            self.clear()
+            self.follow()
+
+    def _traces(self, change: Changing | None) -> list[bytes] | None:
+        """All that the files are to lose with a change; None where it may be more than that."""
+        if change is None or self.suspects or self.journal.get("remains", True):
+            return None
+        gone = [*change.cut.went, *change.chilled]
+        if len(gone) > _FEW:
+            return None
+        try:
+            return self.index.traces("segments", gone) if gone else []
+        except Exception:
+            return None
 
     def clear(self) -> None:
         """Remove all vectors; no search asks what is left of them, or not all there yet."""

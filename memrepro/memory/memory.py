@@ -242,11 +242,11 @@ class TieredMemory:
         end = now - self.settings.warm_days * _DAY
         n = _AT_ONCE * 32 if self.settings.keeps_all else _AT_ONCE
         while due := self.journal.due(end, n):
-            ids = [segment.segment_id for segment in due]
-            candidates = self._extract([(s.segment_id, s.text, s.end) for s in due])
+            ids = [segment_id for segment_id, _, _ in due]
+            candidates = self._extract(due)
             with self.changing() as change:
                 # Of what comes in, the newest says when.
-                noted = now if math.isfinite(now) else max(segment.end for segment in due)
+                noted = now if math.isfinite(now) else max(end for _, _, end in due)
                 made = cold.apply(self.journal.connection, candidates, noted, self._decide)
                 if self.settings.keeps_all:
                     change.db.executemany(
@@ -315,10 +315,10 @@ class TieredMemory:
         Raises:
             MemreproError: if a reader holds an old state, or a file stays; call it again.
         """
-        self._follower.purge(change)
-        self.journal.scrub()
+        self._follower.purge(change, self.journal.scrub)
         with self.journal.transaction():
             self.journal.put("purge", False)
+            self.journal.put("remains", False)
         if not self._follower.suspects:
             self._try("note", lambda: note_level(self.journal, self.index))
 

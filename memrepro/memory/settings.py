@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from memrepro.errors import MemreproError
+from memrepro.errors import MemreproError, cut
 from memrepro.files.atomic import read_yaml
 from memrepro.memory.folders import LONGEST, is_unicode
 from memrepro.memory.times import check_time
@@ -59,6 +59,8 @@ class Settings:
             it a search reads all vectors, and is exact.
         near_cosines, near_words: of 'everything', the shares of the neighbours one, two … messages
             away in a message's cosine and in its BM25.
+        near_length: characters of a message up to which these shares are whole; of a longer one
+            they are less in proportion.
         window: words of a segment; a longer message is several. 0 for whole messages.
         timezone: whose days they are, an IANA name.
     """
@@ -80,8 +82,9 @@ class Settings:
     index_seconds: float = 60.0
     same: float = 0.9
     index_rows: int = 50_000
-    near_cosines: tuple[float, ...] = (0.2, 0.1)
-    near_words: tuple[float, ...] = (0.4, 0.2)
+    near_cosines: tuple[float, ...] = ()
+    near_words: tuple[float, ...] = (0.6, 0.3)
+    near_length: int = 200
     window: int = 0
     timezone: str = "UTC"
 
@@ -116,6 +119,7 @@ class Settings:
              "over gap_hours"),
             ("search", self.search in ("tiers", "everything"), "tiers or everything"),
             ("near_cosines", min(self.near_cosines, default=0) >= 0, "0 or more each"),
+            ("near_length", self.near_length >= 0, "0 or more"),
             ("near_words", min(self.near_words, default=0) >= 0, "0 or more each"),
             ("window", self.window >= 0, "0 or more"),
             ("timezone", _is_zone(self.timezone), "an IANA name, such as Europe/Oslo"),
@@ -143,7 +147,7 @@ AS_PRINTED = Settings()
 # A segment is one message, or a window of a long one, and final at once; its facts are made when
 # it comes.
 EVERYTHING = Settings(
-    search="everything", segmentation=Segmentation(1, 1, 0), alpha=0.5, threshold=0.0,
+    search="everything", segmentation=Segmentation(1, 1, 0), alpha=0.6, threshold=0.0,
     warm_days=0.0, dense_ms=10_000.0, window=160,
 )  # fmt: skip
 NAMED: Mapping[str, Settings] = {"everything": EVERYTHING, "as printed": AS_PRINTED}
@@ -189,6 +193,12 @@ class Asked:
                 f"the query {self.query[:40]!a} has {len(self.query):,} characters; at most "
                 f"{LONGEST:,} are looked for"
             )
+        for name, value in self.where.items():
+            if not isinstance(value, str | int | float):
+                raise MemreproError(
+                    f"metadata is asked for by {name} = {cut(repr(value), 60)}: it must be a text, "
+                    "a number, True or False"
+                )
         check_time(self.now, "a search")
 
 

@@ -57,7 +57,6 @@ def recut(
     A segment is final, and kept, once no later message can change it: its stretch is followed by
     another, or was over when the clock was last given, or has gone on for `LOOKAHEAD` messages.
     """
-    # Where each message is a segment of its own, no other one has a part in it.
     db, gap = journal.connection, rules.gap_hours * 3600 if rules.most > 1 else 0.0
     clock, newest = journal.get("clock"), journal.last(1)
     # What was the last stretch may be closed now, and what is the last may be open again.
@@ -68,7 +67,9 @@ def recut(
         journal.put("newest", ends)
     came: dict[str, tuple[Sequence[Message], str]] = {}
     went: list[str] = []
-    for first, done, messages, here in _around(journal, sorted(anchors), gap):
+    # Where each message is a segment of its own, no other one has a part in it.
+    around = _around(journal, sorted(anchors), gap) if rules.most > 1 else _at(journal, anchors)
+    for first, done, messages, here in around:
         wanted: dict[str, tuple[Sequence[Message], str]] = {}
         for stretch in _stretches(messages, gap):
             one_each = [(place, place + 1) for place in range(len(stretch))]
@@ -93,7 +94,9 @@ def recut(
 
 def _windows(messages: Sequence[Message], window: int) -> Iterator[Sequence[Message]]:
     """The messages, or of a single long one its parts, each with a fifth of the one before."""
-    parts = windows(messages[0].text, window) if len(messages) == 1 else []
+    # A text of no more characters has no more words.
+    may_be_cut = len(messages) == 1 and len(messages[0].text) > window
+    parts = windows(messages[0].text, window) if may_be_cut else []
     if len(parts) < 2:
         yield messages
     else:
@@ -105,6 +108,18 @@ _TOGETHER, _FEW = 512, 64
 # Rows in one statement: SQLite takes 32,766 values.
 _ROWS = 4096
 Around = tuple[float, float, Sequence[Message], Sequence[tuple[str, float, float]]]
+
+
+def _at(journal: Journal, anchors: Iterable[float]) -> Iterator[Around]:
+    """The messages and the segments of just these times, ascending."""
+    ordered = sorted(anchors)
+    for first in range(0, len(ordered), _TOGETHER):
+        some = ordered[first : first + _TOGETHER]
+        which = f"IN ({', '.join('?' * len(some))})"
+        messages = journal.messages(f"WHERE at {which}", some)
+        segments = f"SELECT segment_id, start, end FROM segments WHERE start {which}"
+        here = journal.connection.execute(segments, some).fetchall()
+        yield -math.inf, math.inf, messages, here
 
 
 def _around(journal: Journal, anchors: Sequence[float], gap: float) -> Iterator[Around]:

@@ -27,7 +27,7 @@ from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
 from memrepro.memory.language import extract as extractors
 from memrepro.memory.language.fact import Change, Decide, Extract, Fact
-from memrepro.memory.language.words import content_words
+from memrepro.memory.language.words import telling_words
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import EVERYTHING, NAMED, Settings
 from memrepro.memory.times import seconds
@@ -209,7 +209,7 @@ class Memory:
                     for m, t in zip(one, at, strict=True)]  # fmt: skip
             if not hits:
                 # Nothing goes by likeness alone: it must have the words that were named.
-                named = content_words(what)
+                named = telling_words(what)
                 hits = [hit for hit in self.search(what, k) if covers(named, hit.text)]
             if hits and not dry_run:
                 control.delete_messages(tiers, [hit.id for hit in hits])
@@ -351,5 +351,8 @@ def _users(root: Path) -> Iterator[str]:
 
 
 def _taken(rest: dict[str, Any], names: Sequence[str]) -> Any:
-    """The first of some names' values, which leaves the rest."""
-    return next((rest.pop(name) for name in names if rest.get(name) is not None), None)
+    """The first of some names' values, which leaves the rest, as what is None does."""
+    for name in names:
+        if name in rest and (value := rest.pop(name)) is not None:
+            return value
+    return None

@@ -22,9 +22,8 @@ from memrepro.files.given import (
 # What a row is called, and how it is written.
 _RUN = (
     "row of a run",
-    "write query_id Q0 doc_id rank score tag (TREC); .csv with the columns query_id, doc_id and "
-    'rank or score; or .jsonl: {"query_id": …, "ranked": [doc ids]} or {"query_id": …, "doc_id": '
-    '…, "rank": …, "score": …}',
+    "write TREC's query_id Q0 doc_id rank score tag; .csv with the columns query_id, doc_id and "
+    'rank or score; or .jsonl: {"query_id": …, "ranked": [doc ids]}',
 )
 _QRELS = (
     "qrel",
@@ -40,6 +39,7 @@ _HEADS = {
     "iteration": ("iter", "iteration"),
 }
 _OURS = {head: name for name, heads in _HEADS.items() for head in heads}
+_MOST_ROWS = 20_000_000  # of a parquet file, where a few bytes may stand for all
 _TABLES, _LINES = (".csv", ".tsv"), (".jsonl", ".ndjson")
 _WRONG = (ValueError, TypeError, KeyError)
 Made = TypeVar("Made")
@@ -126,10 +126,10 @@ def _each(
         try:
             found += made(row)
         except _WRONG as error:
-            why = f"it lacks {error}" if isinstance(error, KeyError) else cut(str(error))
-            shown = repr(" ".join(row) if isinstance(row, list) else row)
+            why = f"it lacks {error}" if isinstance(error, KeyError) else cut(str(error), 80)
+            shown = repr(" ".join(map(str, row)) if isinstance(row, list) else row)
             raise MemreproError(
-                f"{path}, {unit} {number}: {cut(shown, 80)} is no {said[0]} ({why}); {said[1]}"
+                f"{path}, {unit} {number}: {cut(shown, 60)} is no {said[0]} ({why}); {said[1]}"
             ) from error
     return found
 
@@ -249,9 +249,12 @@ def number_of(value: Any) -> float:
 def _parquet(path: Path) -> _Numbered:
     if not path.is_file():
         raise MemreproError(f"{path} is no file: name a file that is there")
-    from pyarrow import ArrowException  # large, and of no use to who reads text alone
+    import pyarrow.parquet as pq  # large, and of no use to who reads text alone
+    from pyarrow import ArrowException
 
     try:
+        if (rows := pq.read_metadata(path).num_rows) > _MOST_ROWS:
+            raise MemreproError(f"{path} has {rows:,} rows; at most {_MOST_ROWS:,}: split it")
         table = pd.read_parquet(path)
     except (OSError, ValueError, TypeError, KeyError, ArrowException) as error:
         raise MemreproError(f"{path} is no parquet file: {error}") from error

@@ -320,9 +320,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemreproError as error:
         print(f"memrepro: {error}", file=sys.stderr)
         return 1
-    except PermissionError as error:
-        print(f"memrepro: {error.filename or error} cannot be read or written", file=sys.stderr)
-        return 1
     except ModuleNotFoundError as error:
         if (error.name or "memrepro").startswith("memrepro"):
             raise
@@ -333,6 +330,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
         return 1
     except BrokenPipeError:  # as in `| head`: nobody reads on
+        return 1
+    except OSError as error:  # no permission, a name that is too long, a link to itself
+        named, why = error.filename or "a file", error.strerror or error
+        said = MemreproError(f"{named} cannot be read or written ({why}): name another one")
+        print(f"memrepro: {said}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("memrepro: stopped; run the same command again to go on", file=sys.stderr)

@@ -59,9 +59,14 @@ class _Plain:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self.failed: OSError | None = None  # argparse passes over it
 
     def write(self, text: str) -> int:
-        return self._stream.write("\n".join(map(printable, text.split("\n"))))
+        try:
+            return self._stream.write("\n".join(map(printable, text.split("\n"))))
+        except OSError as error:
+            self.failed = error
+            raise
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -78,14 +83,19 @@ def plain_output() -> Iterator[None]:
         BrokenPipeError: if nobody reads it.
     """
     stream = sys.stdout
+    if stream is None:  # as of `>&-`
+        raise MemreproError("the output was not written (it is closed): write it elsewhere")
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
+    plain = _Plain(stream)
     try:
-        with redirect_stdout(cast(TextIO, _Plain(stream))):
+        with redirect_stdout(cast(TextIO, plain)):
             try:
                 yield
             finally:
                 stream.flush()
+                if plain.failed:
+                    raise plain.failed
     except OSError as error:
         if error.filename is not None:
             raise

@@ -164,12 +164,15 @@ def top(study: str, docs: int = 3) -> pd.DataFrame:
 
 
 def agreement(study: str) -> pd.DataFrame:
-    """The share of questions on which two of a study's runs put the same doc first."""
+    """The share of questions on which two runs, of sweeps the first, put the same doc first."""
     firsts: dict[str, pd.Series] = {}
-    for name, one in load_plan().study(study).items():
-        if not one.vary and len(firsts) < _RUNS:
-            table = read_table(paths.run(one.profile, name, study))
-            firsts[name] = table[table["rank"] == 1].set_index("query_id")["doc_id"]
+    runs = load_plan().study(study)
+    for name, one in sorted(runs.items(), key=lambda run: bool(run[1].vary))[:_RUNS]:
+        table = read_table(paths.run(one.profile, name, study))
+        if one.vary:
+            table = table[table["setting"] == table["setting"].iloc[0]]
+            name = f"{name}[{table['setting'].iloc[0]}]"
+        firsts[name] = table[table["rank"] == 1].set_index("query_id")["doc_id"]
     both = {
         one: {
             other: round(float(theirs.reindex(mine.index).eq(mine).mean()), 2)

@@ -230,7 +230,8 @@ def _digest(path: Path, files: tuple[tuple[Path, int], ...]) -> str:
     md5 = {file: hashlib.md5(file.read_bytes(), usedforsecurity=False) for file, _ in files}
     if path.is_file():
         return md5[path].hexdigest()
-    listed = sorted((f.relative_to(path).parts, one.hexdigest()) for f, one in md5.items())
-    entries = [{"md5": digest, "relpath": "/".join(parts)} for parts, digest in listed]
+    # As text, where "a-b/c" stands before "a/c".
+    listed = sorted((f.relative_to(path).as_posix(), one.hexdigest()) for f, one in md5.items())
+    entries = [{"md5": digest, "relpath": name} for name, digest in listed]
     whole = hashlib.md5(json.dumps(entries, sort_keys=True).encode(), usedforsecurity=False)
     return f"{whole.hexdigest()}.dir"

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.clustered import groups_of
+from memrepro.evaluate.clustered import group_of
 from memrepro.evaluate.comparison import QUESTION, Groups
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
@@ -27,22 +27,21 @@ def groups_of_questions(dataset: str, query_ids: Sequence[str], plan: Plan) -> G
             f"which {entry.unit} a question of {dataset} belongs to is not known here: {path} is "
             f"missing; run `make repro PROFILE={entry.profile}` first"
         )
-    memories = _memories(path, path.stat().st_mtime_ns)
-    labels = groups_of(query_ids, [memories.get(q, "") for q in query_ids])
-    persons = _persons(paths.persons(entry.profile, dataset))
-    return Groups(entry.unit, tuple(persons.get(label, label) for label in labels))
-
-
-def _persons(path: Path) -> dict[str, str]:
-    """Shared context → its person; {} where no person has several."""
-    if not path.is_file():
-        return {}
-    return dict(read_table(path)[["context", "person"]].itertuples(index=False, name=None))
+    persons = paths.persons(entry.profile, dataset)
+    changed = [one.stat().st_mtime_ns if one.is_file() else 0 for one in (path, persons)]
+    known = _groups(path, persons, *changed)
+    if bare := [query for query in query_ids if not known.get(query)]:
+        raise MemreproError(f"question {bare[0]!r} has no memory in the data set's lengths")
+    return Groups(entry.unit, tuple(known[query] for query in query_ids))
 
 
 @lru_cache(maxsize=8)
-def _memories(path: Path, changed: int) -> dict[str, str]:
-    """Query id → its memory, of a data set's lengths."""
-    table = read_table(path, ["level", "doc_id"])
+def _groups(lengths: Path, persons: Path, *changed: int) -> dict[str, str]:
+    """Query id → its conversation, or the person whose shared context that is."""
+    table = read_table(lengths, ["level", "doc_id"])
     asked = table[table["level"] == "query"]
-    return dict(zip(asked["doc_id"].astype(str), asked["memory_id"].astype(str), strict=True))
+    groups = asked["memory_id"].astype(str).map(group_of)
+    if persons.is_file():
+        known = read_table(persons).set_index("context")["person"]
+        groups = groups.map(known).fillna(groups)
+    return dict(zip(asked["doc_id"].astype(str).tolist(), groups.tolist(), strict=True))

@@ -1,9 +1,12 @@
 # ruff: noqa: E501, UP031 — sources and what is read of them stand side by side
 """Small files that ask for much: each is refused by a sentence, and costs little."""
 
+import zipfile
+
 import pytest
 
 from memrepro.audit.__main__ import parser, run
+from memrepro.audit.check import audit_file
 from memrepro.audit.read.files import tables_of
 from memrepro.errors import MemreproError
 
@@ -20,6 +23,8 @@ GREEDY = {
                 "</table>", "and 99999999 rows; at most 1,000"),
     "rowspans": (".html", "<table>" + ("<tr>" + "<td rowspan=1000>1</td>" * 400 + "</tr>") * 3
                  + "</table>", "more than 100,000 cells"),
+    "cells": (".html", "<table><tr>" + "<td>1" * 200_000 + "</table>", "more than 100,000 cells"),
+    "pipes": (".md", "|" * 200_000 + "\n" + "|-" * 200_000 + "\n", "more than 100,000 cells"),
     "multicolumn": (".tex", r"\begin{tabular}{l}\multicolumn{100000000}{c}{x} \\ A & 1 \end{tabular}",
                     "a cell spans 100000000 columns"),
     "macros": (".tex", MACROS + rf"\begin{{tabular}}{{lc}} {ROWS} B & \aj \end{{tabular}}",
@@ -60,18 +65,35 @@ def bomb_xlsx(path):
 
 
 def merged_xlsx(path):
-    import zipfile
-
     import openpyxl
 
     book = openpyxl.Workbook()
     book.active["A1"] = 1
     book.active.merge_cells("A1:B2")
     book.save(path)
-    parts = {name: zipfile.ZipFile(path).read(name) for name in zipfile.ZipFile(path).namelist()}
-    with zipfile.ZipFile(path, "w") as out:
+    rewrite(path, lambda data: data.replace(b'ref="A1:B2"', b'ref="A1:XFD1048576"'))
+
+
+def rewrite(path, change):
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
         for name, data in parts.items():
-            out.writestr(name, data.replace(b'ref="A1:B2"', b'ref="A1:XFD1048576"'))
+            out.writestr(name, change(data))
+
+
+def packed_docx(path):
+    import docx
+
+    docx.Document().save(str(path))
+    rewrite(path, lambda data: data + b" " * 8_000_000)
+
+
+def packed_xlsx(path):
+    import openpyxl
+
+    openpyxl.Workbook().save(path)
+    rewrite(path, lambda data: data + b" " * 8_000_000)
 
 
 def bomb_pdf(path):
@@ -99,6 +121,8 @@ def bomb_pdf(path):
     [("a.docx", bomb_docx, "a cell spans 100000000 columns"),
      ("a.xlsx", bomb_xlsx, "reach row 2,000 and column 16,384"),
      ("b.xlsx", merged_xlsx, "merges the cells A1:XFD1048576"),
+     ("b.docx", packed_docx, "bytes of text, unpacked; at most 50,000,000 are read"),
+     ("c.xlsx", packed_xlsx, "bytes of text, unpacked; at most 50,000,000 are read"),
      ("a.pdf", bomb_pdf, "cannot be read within")],
 )  # fmt: skip
 def test_a_file_that_asks_for_much_is_listed_and_the_rest_goes_on(
@@ -111,6 +135,14 @@ def test_a_file_that_asks_for_much_is_listed_and_the_rest_goes_on(
     assert len(read.tables) == 1
     assert sentence in " ".join(one.why for one in read.unread)
     assert read.summary == "1 table read, 1 not, of 2"
+
+
+def test_rows_are_held_against_each_other_up_to_a_number_of_pairs(tmp_path):
+    rows = "".join(f"x{n},0.{n % 1000:03d},0.{n % 999:03d}\n" for n in range(2_100))
+    (tmp_path / "a.csv").write_text("Model,recall@5,recall@10\n" + rows)
+    report = audit_file(tmp_path / "a.csv")
+    (one,) = [f for f in report.findings if f.rule == "printed twice"]
+    assert (one.where, one.found) == ("not checked", "2,203,950 pairs of rows")
 
 
 def test_memory_has_a_limit(tmp_path, monkeypatch):

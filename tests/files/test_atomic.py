@@ -2,6 +2,7 @@
 
 import csv
 import errno
+import itertools
 import os
 
 import pandas as pd
@@ -56,6 +57,16 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
         raise RuntimeError
     assert path.read_text() == "old\n"
     assert os.listdir(tmp_path) == ["t.csv"]
+
+
+@pytest.mark.parametrize("name", ["a pipe", "/dev/none-of-ours.csv", "/proc/self/fd/9"])
+def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path, name):
+    """Root could: `--output /dev/null` would be the machine's last."""
+    os.mkfifo(tmp_path / "a pipe")
+    with pytest.raises(MemreproError, match="is no place for a file: name one in a folder"):
+        atomic.write_text(tmp_path / name, "text\n")
+    assert os.listdir(tmp_path) == ["a pipe"]
+    assert (tmp_path / "a pipe").is_fifo()
 
 
 @pytest.mark.parametrize(
@@ -168,11 +179,21 @@ def test_columns_of_texts_are_read_as_categories(tmp_path, texts):
     assert list(found) == ["name", "number"]
 
 
+# A line merges the one before it nine times: the last would take minutes and all memory.
+MERGES = "".join(
+    f"{one}: &{one} {{<<: [{', '.join([f'*{before}'] * 9)}]}}\n"
+    for before, one in itertools.pairwise("abcdefghijkl")
+)
+
+
 @pytest.mark.parametrize(
     ("read", "text"),
     [
         (atomic.read_yaml, "a: " + "[" * 99_999),
         (atomic.read_yaml, "at: 2023-13-45"),
+        (atomic.read_yaml, "a: &a {x: 1}\n" + MERGES),
+        (atomic.read_yaml, "a: &a {}\n" + MERGES.replace("{<<: ", "").replace("]}", "]")),
+        (atomic.read_yaml, f"[&a '{'x' * 10_000}'" + ", *a" * 10_000 + "]"),
         (atomic.read_json, "[" * 99_999),
         (atomic.read_json, "9" * 5000),
         (given.numbered_json_lines, "9" * 5000),

@@ -2,11 +2,15 @@
 
 import gzip
 import json
+import zipfile
 
+import pandas as pd
 import pytest
 
 from memrepro.errors import MemreproError
 from memrepro.files import given
+from memrepro.memory.exchange import importers
+from memrepro.outside import forms
 
 # Every separator that Python's `splitlines` breaks at, within an id and a text.
 ODD = "a\u2028b\x85c\x0cd\x0be\x1cf\u2029g\u00a0h"
@@ -60,3 +64,23 @@ def test_what_is_no_such_text_is_one_sentence_that_deletes_nothing(tmp_path, con
     with pytest.raises(MemreproError, match=sentence) as error:
         given.numbered_json_lines(tmp_path / "a.jsonl")
     assert "delete" not in str(error.value)
+
+
+def test_what_unpacks_to_more_than_one_reads_at_once_is_refused(tmp_path, monkeypatch):
+    """As gz, as a chat's archive, and as parquet, where a few bytes stand for many rows."""
+    text = b'{"id": "a"}\n' * 99
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text, mtime=0))
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", text)
+    pd.DataFrame({"query_id": ["q"] * 99, "doc_id": "d", "rank": 1}).to_parquet(
+        tmp_path / "a.parquet"
+    )
+    monkeypatch.setattr(given, "_MOST", len(text) - 1)
+    monkeypatch.setattr(forms, "_MOST_ROWS", 98)
+    for read, name, sentence in (
+        (given.numbered_json_lines, "a.jsonl.gz", "GB unpacked: split it"),
+        (importers.form_of, "a.zip", "GB unpacked: split it"),
+        (forms.run_rows, "a.parquet", "has 99 rows; at most 98: split it"),
+    ):
+        with pytest.raises(MemreproError, match=sentence):
+            read(tmp_path / name)

@@ -53,6 +53,13 @@ def opened(root):
     return Memory(root / "mem", encoder=HashEncoder(64))
 
 
+def test_one_line_of_json_is_json_lines(tmp_path):
+    path = tmp_path / "chats"
+    path.write_text('{"content": "I fly to Oslo", "at": "2023-05-08"}\n')
+    assert form_of(path) == "jsonl"
+    assert [chat["content"] for chat in read_chats(path, "jsonl")] == ["I fly to Oslo"]
+
+
 @pytest.mark.parametrize("form", [*FORMS, "jsonl", "zip"])
 def test_chats_come_in_once_and_are_found(tmp_path, form):
     path = tmp_path / "chats"

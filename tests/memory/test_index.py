@@ -48,7 +48,7 @@ def test_what_a_search_has_read_outlives_own_changes_and_not_a_rewrite(index):
     assert "v5" not in index.nearest("segments", query, None)[0]
     assert index.nearest("segments", vectors_of(["v21"])[0], 1)[0] == ["v21"]
     assert index._connection is kept
-    index.rewrite()
+    index.erase(None)
     assert len(index.nearest("segments", query, None)[0]) == 21
     assert index._connection is not kept
 
@@ -108,7 +108,7 @@ def test_an_approximate_index_is_built_from_a_number_of_rows_on_and_taken_in_and
     index.compact()
     gone = vectors_of(["v17"])[0]
     index.change("segments", [], ["v17"], vectors_of)
-    index.rewrite()
+    index.erase(None)
     assert built() == []
     assert gone.tobytes() not in all_bytes(tmp_path)
     index.approximate(500)
@@ -118,9 +118,35 @@ def test_an_approximate_index_is_built_from_a_number_of_rows_on_and_taken_in_and
     # The bytes of what is removed are not in what was built either.
     index.approximate(500)
     index.level("segments", ids[500:], vectors_of)
-    index.rewrite()
+    index.erase(None)
     gone = (vectors[20] / np.linalg.norm(vectors[20])).astype(np.float32).tobytes()
     assert gone[:16] not in all_bytes(tmp_path)
+
+
+@pytest.mark.parametrize("twin", [False, True])
+def test_what_is_removed_is_overwritten_where_it_stands_once(index, tmp_path, twin):
+    ids = [f"v{i:031d}" for i in range(300)]
+    vectors = dict(zip(ids, vectors_of(ids), strict=True))
+    if twin:
+        vectors[ids[9]] = vectors[ids[7]]
+    index.level("segments", ids, lambda some: np.array([vectors[key] for key in some]))
+    index.erase(None)
+    before = index.state()
+    traces = index.traces("segments", [ids[7]])
+    assert traces == [ids[7].encode(), vectors[ids[7]].tobytes()]
+    assert all(trace in all_bytes(tmp_path) for trace in traces)
+    index.change("segments", [], [ids[7]], vectors_of)
+    index.erase(traces)
+    # Written anew are its versions and the twin's vector alone.
+    assert (index.state()[0][0] > before[0][0]) == (not twin)
+    assert [trace in all_bytes(tmp_path) for trace in traces] == [False, twin]
+    found, unit = index.all("segments")
+    assert sorted(found) == sorted({*ids} - {ids[7]})
+    expected = np.array([vectors[key] / np.linalg.norm(vectors[key]) for key in found])
+    np.testing.assert_allclose(unit, expected, rtol=1e-5)
+    index.change("segments", [ids[7]], [ids[5]], vectors_of)
+    index.compact()
+    assert len(index.all("segments")[0]) == 299
 
 
 @pytest.mark.parametrize("approximate", [False, True])
@@ -146,5 +172,5 @@ def test_a_reader_that_kept_its_connection_sees_tables_written_anew(tmp_path, ap
         fill(first)
         assert found() <= {f"v{i}" for i in range(first, first + n)}
         assert reader.nearest("segments", vectors_of([f"v{first}"])[0], 1)[0] == [f"v{first}"]
-        writer.rewrite()
+        writer.erase(None)
         assert reader.nearest("segments", vectors_of([f"v{first}"])[0], 1)[0] == [f"v{first}"]

@@ -40,7 +40,7 @@ class Kills:
         self.left = steps
         for owner, name in (
             (Journal, "put"), (VectorIndex, "clear"), (VectorIndex, "level"),
-            (VectorIndex, "change"), (VectorIndex, "rewrite"), (VectorIndex, "_rows"),
+            (VectorIndex, "change"), (VectorIndex, "erase"), (VectorIndex, "_rows"),
         ):  # fmt: skip
             patch.setattr(owner, name, self.stepping(getattr(owner, name)))
         rmtree = shutil.rmtree
@@ -179,7 +179,7 @@ def test_a_kill_during_a_purge_or_while_vectors_are_made_anew_hides_no_segment(
         memory = opened(copied(filled, root))
         with pytest.MonkeyPatch.context() as patch:
             if damage == "rewriting fails":
-                patch.setattr(VectorIndex, "rewrite", full)
+                patch.setattr(VectorIndex, "erase", full)
             elif damage == "no version is whole":
                 for path in (memory.folder / "vectors.lance").rglob("*.manifest"):
                     path.write_bytes(b"damaged")
@@ -210,7 +210,7 @@ def test_a_purge_that_cannot_remove_what_it_must_says_so_and_is_finished_later(
     with opened(root) as memory:
         with monkeypatch.context() as patch:
             patch.setattr("memrepro.memory.index.shutil.rmtree", stuck)
-            patch.setattr(VectorIndex, "rewrite", full)
+            patch.setattr(VectorIndex, "erase", full)
             with pytest.raises(MemreproError, match=r"vectors\.lance.* cannot be removed"):
                 control.delete_messages(memory, ["m123"])
         assert memory.journal.get("purge")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -31,6 +32,16 @@ def test_an_error_is_one_sentence_and_status_one(capsys):
     printed = capsys.readouterr()
     assert printed.out == ""
     assert printed.err == "memrepro: -p experiment: a parameter is given as name=value\n"
+
+
+@pytest.mark.parametrize("command", ["audit NAME", "score NAME --qrels NAME", "try NAME"])
+def test_a_name_that_no_file_system_takes_is_one_sentence(command, capsys):
+    assert cli.main(command.replace("NAME", "x" * 5_000 + ".csv").split()) in (1, 2)
+    said = capsys.readouterr().err
+    assert said.startswith("memrepro: x")
+    assert "File name too long" in said
+    assert said.count("\n") == 1
+    assert len(said) < 400
 
 
 def test_unknown_command_and_profile():
@@ -132,8 +143,9 @@ def test_an_archive_without_git_says_what_runs_in_it(checkout):
         dvc.repro("all", os.environ)
 
 
-@pytest.mark.parametrize("command", [["datasets"], ["experiments", "--json"]])
-def test_an_output_that_cannot_be_written_is_one_sentence(command):
+@pytest.mark.parametrize("command", [["datasets"], ["experiments", "--json"], ["--help"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_output_that_cannot_be_written_is_one_sentence(command, unbuffered):
     """/dev/full answers every write with ENOSPC; most of it is written as the process ends."""
     if not os.path.exists("/dev/full"):
         pytest.skip("this system has no /dev/full")
@@ -141,11 +153,19 @@ def test_an_output_that_cannot_be_written_is_one_sentence(command):
         ran = subprocess.run(
             [sys.executable, "-m", "memrepro", *command],
             stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )  # fmt: skip
     assert ran.returncode == 1
     assert ran.stderr == (
         "memrepro: the output was not written (No space left on device): write it elsewhere\n"
     )
+
+
+def test_a_closed_output_is_one_sentence():
+    command = f"{shlex.quote(sys.executable)} -m memrepro datasets >&-"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr == "memrepro: the output was not written (it is closed): write it elsewhere\n"
 
 
 def test_what_a_terminal_cannot_show_is_its_escape():

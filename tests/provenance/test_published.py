@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from dvc_data.hashfile.hash_info import HashInfo
+from dvc_data.hashfile.tree import Tree
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -20,6 +22,16 @@ ROOT = Path(__file__).parents[2]
 def git(folder, *arguments):
     subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=b", *arguments], cwd=folder,
                    check=True, capture_output=True)  # fmt: skip
+
+
+def test_the_hash_of_a_folder_is_dvcs(tmp_path):
+    tree = Tree()
+    for name in ("a/c", "a-b/c", "a.csv", "b"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+        tree.add(tuple(name.split("/")), None, HashInfo("md5", lineage.dvc_hash(tmp_path / name)))
+    tree.digest()
+    assert lineage.dvc_hash(tmp_path) == tree.hash_info.value
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Input that is damaged: accepted with what it has, or refused; and nothing is half written."""
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ from memrepro.llm.shipping import export_records, import_records
 from memrepro.memory import control
 from memrepro.memory.actions import read_messages
 from memrepro.memory.memory import TieredMemory
+from memrepro.outside.qrels import read_qrels
 from memrepro.outside.runs import questions_of
 from memrepro.read.labels import read_labels
 from memrepro.read.shipping import import_hypotheses
@@ -52,6 +54,23 @@ INSERTED = (
     b"[" * 99_999,
     b"9" * 5000,
 )
+
+
+TREC = "".join(f"q{n} Q0 d{n % 3} {n % 3 + 1} 0.{9 - n} tag\n" for n in range(9))
+SCORES = {f"q{n}": {"a": 0.5, "b": 0.25} for n in range(6)}
+# What people give: how it is written, and what reads it.
+GIVEN: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
+    "a run of TREC": ("it.run", TREC.encode(), questions_of),
+    "a packed run": ("it.run.gz", gzip.compress(TREC.encode(), mtime=0), questions_of),
+    "a run of scores": ("it.json", json.dumps(SCORES).encode(), questions_of),
+    "a table of a run": ("it.csv", b"qid;docid;rank\n" + b"q1;a;1\nq1;b;2\n" * 3, questions_of),
+    "qrels": ("it.json", json.dumps(SCORES).encode(), read_qrels),
+    "a typed table": (
+        "it.yaml",
+        b"t:\n  columns: [a, b]\n  rows: {x: ['0.5', '0.4']}\n  runs: {x: 3}\n  total: 40\n",
+        lambda at: audit_file(at).failing("weak"),
+    ),
+}
 
 
 def bytes_of(data: bytes, chance: Random) -> bytes:
@@ -183,6 +202,10 @@ def files(folder: Path) -> Iterator[tuple[str, Callable[[Path], object]]]:
     for name, rows in lines.items():
         (folder / name).mkdir()
         (folder / name / "it.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    for name, (file, data, use) in GIVEN.items():
+        (folder / name).mkdir()
+        (folder / name / file).write_bytes(data)
+        yield name, lambda at, file=file, use=use: use(at / file)
     yield "hypotheses", lambda at: import_hypotheses(at / "it.jsonl", asked)
     yield "labels", lambda at: read_labels(at / "it.jsonl", dict.fromkeys(asked, True))
     yield "messages", added

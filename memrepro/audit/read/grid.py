@@ -154,6 +154,19 @@ def is_number(text: str) -> bool:
     return bool(found) and _BETWEEN.fullmatch(left) is not None and not _DATE.fullmatch(text)
 
 
+def check_cells(count: int) -> None:
+    """Refuse a table of more cells than is read.
+
+    Raises:
+        MemreproError: saying how many are.
+    """
+    if count > MOST_CELLS:
+        raise MemreproError(
+            f"it has more than {MOST_CELLS:,} cells; it is a table of data, which is not "
+            "checked: give the table that the paper prints"
+        )
+
+
 def filled(rows: Iterable[Sequence[Cell]], kept_free: bool = False) -> list[list[Cell]]:
     """Rows with every span filled by its cell, all as long; a row may be empty.
 
@@ -190,11 +203,7 @@ def filled(rows: Iterable[Sequence[Cell]], kept_free: bool = False) -> list[list
             line.append(below.pop((i, len(line))))
         made.append(line)
         size += len(line)
-        if max(size, len(below)) > MOST_CELLS:
-            raise MemreproError(
-                f"it has more than {MOST_CELLS:,} cells; it is a table of data, which is not "
-                "checked: give the table that the paper prints"
-            )
+        check_cells(max(size, len(below)))
     width = max(map(len, made), default=0)
     if not any(cell.text for line in made for cell in line):
         raise NoNumbers("it is empty: no cell prints anything")

@@ -6,7 +6,17 @@ from typing import Any
 
 from lxml import html
 
-from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.grid import (
+    Cell,
+    Grid,
+    NoNumbers,
+    Place,
+    Unread,
+    cell_of,
+    check_cells,
+    filled,
+    unread,
+)
 from memrepro.audit.read.tex_text import printed
 from memrepro.errors import MemreproError
 
@@ -74,7 +84,9 @@ def _grid(table: Any, place: Place) -> Grid:
     rows: list[list[Cell]] = []
     ruled = set()
     before = None
-    for group, cells in _rows(table):
+    found = _rows(table)
+    check_cells(sum(len(cells) for _, cells in found))
+    for group, cells in found:
         if _is_head(before) and group is not before:
             ruled.add(len(rows))
         before = group
@@ -82,7 +94,7 @@ def _grid(table: Any, place: Place) -> Grid:
     if not ruled and rows and len(rows) > 1:
         # Heads are often rows of <th> alone, in no group of their own.
         heads = [all(c.tag == "th" or "ltx_th" in _class(c).split() for c in cells)
-                 for _, cells in _rows(table)]  # fmt: skip
+                 for _, cells in found]  # fmt: skip
         first = heads.index(False) if False in heads else 0
         ruled = {first} if first else set()
     whole = filled(rows)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from html import escape
 
 import mistune
 
 from memrepro.audit.read import html
-from memrepro.audit.read.grid import Grid, Unread
+from memrepro.audit.read.grid import MOST_CELLS, Grid, Unread
 from memrepro.audit.read.tex_text import printed
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -49,7 +50,9 @@ def grids(text: str, file: str) -> Iterator[Grid | Unread]:
 def _as_html(lines: list[str], number: int) -> str:
     """A table of pipes as one of HTML, on as many lines."""
     rows = [_cells(line) for k, line in enumerate(lines) if k != 1]
-    head, *body = ["".join(f"<td>{_inline(cell)}</td>" for cell in row) for row in rows]
+    # One of too many cells is not read, whatever their marks say.
+    read = _inline if sum(map(len, rows)) <= MOST_CELLS else escape
+    head, *body = ["".join(f"<td>{read(cell)}</td>" for cell in row) for row in rows]
     made = [f'<table data-line="{number}"><thead><tr>{head}</tr></thead>', "<tbody>"]
     made += [f"<tr>{row}</tr>" for row in body]
     return "\n".join(made) + "</tbody></table>"

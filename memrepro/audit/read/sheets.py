@@ -19,7 +19,7 @@ from memrepro.audit.read.grid import (
     filled,
     unread,
 )
-from memrepro.audit.read.text import text_of_file
+from memrepro.audit.read.text import check_unpacked, text_of_file
 from memrepro.errors import MemreproError
 
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell[^>]*ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"')
@@ -48,6 +48,7 @@ def of_xlsx(path: Path) -> Iterator[Grid | Unread]:
     """A table a sheet, as shown: with the digits of each cell's format."""
     from openpyxl import load_workbook
 
+    check_unpacked(path)
     _check_merged(path)
     for sheet in load_workbook(path, data_only=True).worksheets:
         place = Place(path.name, 0, f"sheet {sheet.title}", "", sheet.title)

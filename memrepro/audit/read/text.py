@@ -1,6 +1,7 @@
 """The text of a file, whatever its encoding."""
 
 import codecs
+import zipfile
 from pathlib import Path
 
 from memrepro.errors import MemreproError
@@ -19,8 +20,7 @@ def text_of_file(path: Path) -> str:
     Raises:
         MemreproError: if it is larger than any paper, or no text.
     """
-    if (size := path.stat().st_size) > _MOST:
-        raise MemreproError(f"{path} has {size:,} bytes; at most {_MOST:,} are read")
+    _check_size(path, path.stat().st_size)
     data = path.read_bytes()
     coded = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
     if coded != "utf-16" and b"\0" in data:
@@ -33,3 +33,20 @@ def text_of_file(path: Path) -> str:
     except UnicodeDecodeError:
         text = data.decode("cp1252", errors="replace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def check_unpacked(path: Path) -> None:
+    """Refuse an Office file whose texts are larger, unpacked, than any paper.
+
+    Raises:
+        MemreproError: saying how large; no more leaves the archive than it says itself.
+        zipfile.BadZipFile: if it is no archive.
+    """
+    with zipfile.ZipFile(path) as parts:
+        sizes = [part.file_size for part in parts.infolist() if part.filename.endswith(".xml")]
+    _check_size(path, sum(sizes), " of text, unpacked")
+
+
+def _check_size(path: Path, size: int, what: str = "") -> None:
+    if size > _MOST:
+        raise MemreproError(f"{path} has {size:,} bytes{what}; at most {_MOST:,} are read")

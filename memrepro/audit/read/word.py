@@ -20,6 +20,7 @@ from memrepro.audit.read.grid import (
     filled,
     unread,
 )
+from memrepro.audit.read.text import check_unpacked
 from memrepro.errors import MemreproError
 
 _CAPTION = re.compile(r"\s*(?:Table|Tab\.)\s*[\dA-Z]", re.I)
@@ -27,6 +28,7 @@ _CAPTION = re.compile(r"\s*(?:Table|Tab\.)\s*[\dA-Z]", re.I)
 
 def grids(path: Path) -> Iterator[Grid | Unread | Sentences]:
     """A document's tables, those that could not be read with the reason, and its paragraphs."""
+    check_unpacked(path)
     document = Document(str(path))
     around = [
         Paragraph(node, document).text if node.tag.endswith("}p") else node

@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -141,10 +142,11 @@ def mixed(table: Table) -> Iterator[Finding]:
         }  # fmt: skip
         finest = min((number.step for number in shown.values()), default=None)
         zeros = sum(int(x.value / x.step) % 10 == 0 for x in shown.values() if x.step == finest)
+        sizes = Counter((_places(number), number.step) for number in shown.values())
         for row, own in shown.items():
-            beside = [x for x in shown.values() if _places(x) >= _places(own)]
-            finer = sum(x.step < own.step for x in beside)
-            if finer >= _CELLS - 1 and 2 * finer > len(beside):
+            beside = [(step, n) for (places, step), n in sizes.items() if places >= _places(own)]
+            finer = sum(n for step, n in beside if step < own.step)
+            if finer >= _CELLS - 1 and 2 * finer > sum(n for _, n in beside):
                 short.setdefault(row, []).append((column, finer, zeros))
     for row, found in short.items():
         if table.columns == [PROSE] or (len(found) > 1 and 2 * len(found) >= len(table.columns)):

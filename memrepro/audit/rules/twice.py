@@ -5,6 +5,7 @@ them, over tables and documents.
 """
 
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ _LOOSE = 0.05  # for rows that are the same throughout
 _LEAST = 2
 _CROWDED, _MOST = 30, 400  # findings of a document; rows of which every two are compared
 _MANY_APART = -3  # rows of one name that differ in two tables, less those that are the same
+_MOST_PAIRS = 2_000_000  # which take half a minute
 _SAME = 0.005  # two cells of one table by chance at least: few questions have few shares
 _KINDS = ("share", "percent", "number", "time")
 
@@ -67,10 +69,25 @@ def repeated(tables: Sequence[Table]) -> Iterator[Finding]:
     """
     for named in (True, False):
         lines = [line for table in tables for line in _lines(table, named)]
+        groups: dict[str, list[int]] = {}
+        for place, line in enumerate(lines):
+            groups.setdefault("" if named else line.name, []).append(place)
+        count = sum(math.comb(len(group), 2) for group in groups.values())
+        if count > _MOST_PAIRS:
+            yield Finding(
+                tables[0].document, lines[0].table, "printed twice", "not checked", "",
+                f"at most {_MOST_PAIRS:,} pairs of rows", f"{count:,} pairs of rows", TELLS, WEAK,
+                "rows are held against each other, and these are too many: audit fewer", 0,
+            )  # fmt: skip
+            continue
+        places = sorted(
+            pair for group in groups.values() for pair in itertools.combinations(group, 2)
+        )
+        pairs = [(lines[one], lines[two]) for one, two in places]
+        every = named and len(lines) <= _MOST
         pairs = [
-            (one, two) for one, two in itertools.combinations(lines, 2)
-            if (named and len(lines) <= _MOST)
-            or (one.name == two.name and one.table != two.table)
+            (one, two) for one, two in pairs
+            if every or (one.name == two.name and one.table != two.table)
         ]  # fmt: skip
         yield from _repeated(tables[0].document, lines, pairs)
 

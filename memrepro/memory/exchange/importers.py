@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError, cut
-from memrepro.files.given import numbered_lines, read_text
+from memrepro.files.given import at_most, numbered_lines, read_text
 
 OWN = "memrepro"
 Messages = list[dict[str, Any]]
@@ -34,6 +34,9 @@ def form_of(path: Path) -> str:
         for form, key in _MARKS.items():
             if key in first:
                 return form
+        # A single line.
+        if first is content and {"content", "text"} & set(first):
+            return "jsonl"
     raise MemreproError(
         f"{path} is of no form that is known: it must be of {', '.join(_MARKS)}, or JSON lines"
     )
@@ -81,8 +84,8 @@ def _content(path: Path) -> Any:
     """The JSON of a file, or of `conversations.json` in an archive as it was downloaded."""
     try:
         if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                return json.loads(archive.read("conversations.json"))
+            with zipfile.ZipFile(path) as archive, archive.open("conversations.json") as chats:
+                return json.loads(at_most(chats, path))
         return json.loads(read_text(path))
     except (OSError, UnicodeDecodeError, KeyError, zipfile.BadZipFile) as error:
         raise MemreproError(f"{path} cannot be read: {error}") from error

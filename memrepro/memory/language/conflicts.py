@@ -51,13 +51,16 @@ def by_rules(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     written they find 18 of 32; and three quarters of the statements in LoCoMo's talk cannot be
     read. Whoever needs conflicts resolved in free talk wants a model's recorded choices.
     """
-    latest = sorted(facts, key=lambda fact: (-fact.last_validated_at, fact.fact_id))
-    if repeated := _repeats(candidate, latest):
-        return repeated
+    said = same_words(candidate.text)
+    if same := [fact for fact in facts if same_words(fact.text) == said]:
+        return Decision("noop", _latest_first(same)[0].fact_id, "the same words")
     new, is_whole = _read(candidate.text)
     if not is_whole:
         return Decision("add", reason="not read")
-    old = [(fact, *_read(fact.text)) for fact in latest]
+    # Each rule below wants the subject to be the same.
+    subjects = {one.subject for one in new}
+    others = [fact for fact in facts if any(it.subject in subjects for it in _read(fact.text)[0])]
+    old = [(fact, *_read(fact.text)) for fact in _latest_first(others)]
     whole = [(fact, told) for fact, told, is_whole in old if is_whole]
     if len(new) == 1 and new[0].denied:
         hit = [(fact, told) for fact, told in whole if all(_denies(new[0], one) for one in told)]
@@ -79,10 +82,15 @@ def by_rules(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     return Decision("add", reason="new")
 
 
-def _read(text: str) -> tuple[list[Statement], bool]:
+def _latest_first(facts: Sequence[Fact]) -> list[Fact]:
+    return sorted(facts, key=lambda fact: (-fact.last_validated_at, fact.fact_id))
+
+
+@lru_cache(1 << 16)
+def _read(text: str) -> tuple[tuple[Statement, ...], bool]:
     """The clauses that can be read, and whether these are all."""
     told = read(text)
-    return [one for one in told if one is not None], bool(told) and None not in told
+    return tuple(one for one in told if one is not None), bool(told) and None not in told
 
 
 def _repeats(candidate: Candidate, facts: Sequence[Fact]) -> Decision | None:

@@ -1,6 +1,7 @@
 """Closed lists of English words and wordings that the rules know, from `english.yaml`."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from memrepro.files.atomic import read_yaml
@@ -15,6 +16,23 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(f"{entry['before']}(?:{'|'.join(entry['any'])}){entry['after']}")
 
 
+class Rewrites:
+    """What is written, and what is read instead, one after the other."""
+
+    def __init__(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Compile the pairs of a regular expression and what stands in its place."""
+        self._pairs = [(re.compile(written), instead) for written, instead in pairs]
+        self._any = re.compile("|".join(f"(?:{written})" for written, _ in pairs))
+
+    def __call__(self, text: str) -> str:
+        """A text with all of them read."""
+        # Most texts have none of them.
+        if self._any.search(text):
+            for written, instead in self._pairs:
+                text = written.sub(instead, text)
+        return text
+
+
 KIND_OF: dict[str, str] = {word: kind for kind, words in _LISTS["kinds"].items() for word in words}
 WORDS: dict[str, frozenset[str]] = {n: frozenset(words) for n, words in _LISTS["words"].items()}
 STATES, VERBS, SMALL, PEOPLE = (WORDS[name] for name in ("states", "verbs", "small", "people"))
@@ -27,10 +45,8 @@ ATTRIBUTE_NOUNS = {noun: (name, tuple(heads)) for noun, (name, heads) in
 LEAD, TAIL, ADVERBS, PARTLY, OTHER_MOOD, HEDGE, TASTE, PAST, KIN, TIES = map(_pattern, (
     "lead", "tail", "adverbs", "partly", "other_mood", "hedge", "taste", "past", "kin", "ties",
 ))  # fmt: skip
-# Pairs of what is written and what is read instead, in this order.
 CONTRACTIONS, CHANGES, PERFECTS = (
-    [(re.compile(written), instead) for written, instead in _LISTS[name]]
-    for name in ("contractions", "changes", "perfects")
+    Rewrites(_LISTS[name]) for name in ("contractions", "changes", "perfects")
 )
 RESULTS = tuple((name, re.compile(pattern)) for name, pattern in _LISTS["results"])
 PHRASES = tuple((name, dislike, re.compile(p)) for name, dislike, p in _LISTS["phrases"])

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 PLAIN, HEDGED = 0.9, 0.5  # the confidence of a statement by rules
 CHARACTERS, FACTS = 300, 40  # of a model's fact; facts of one segment
 
-_LINE = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d)\] ([^:\n]{1,80}): ")
+_LINE = re.compile(r"\[([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2})\] ([^:\n]{1,80}): ")
+# A statement that either of the readers below takes has one of these words.
+_STATES = re.compile(
+    r"\b(?:i|we|me|us|my|our|the|user|just|recently|finally|currently|been|still|already|died|"
+    r"passed|put down|ran away)\b",
+    re.IGNORECASE,
+)
 # Whose words are no facts of a person.
 _MACHINES = frozenset(("assistant", "system", "tool", "bot"))
 
@@ -50,7 +56,7 @@ def by_rules(
     found: dict[Candidate, None] = {}
     for segment_id, text, at in segments:
         for speaker, minute, said in _lines(text, at):
-            if speaker.casefold() in _MACHINES:
+            if speaker.casefold() in _MACHINES or not _STATES.search(said):
                 continue
             who = "" if speaker.casefold() == USER else f"{speaker}: "
             for fact in _statements(said, changes):
@@ -121,7 +127,7 @@ def _lines(text: str, at: float) -> Iterator[tuple[str, float, str]]:
 
 def _stamp(written: str) -> float | None:
     try:
-        return datetime.strptime(written, "%Y-%m-%d %H:%M").replace(tzinfo=UTC).timestamp()
+        return datetime.fromisoformat(written).replace(tzinfo=UTC).timestamp()
     except ValueError:
         return None
 

@@ -105,8 +105,9 @@ def _clause(text: str, speaker: str, changes: bool) -> Statement | None:
         return None
     named = frozenset(word.casefold() for word in re.findall(r"\b[A-Z]\w*", text))
     said = " ".join(text.replace("’", "'").casefold().rstrip(" .!…").split())
-    for written, instead in english.CONTRACTIONS + english.CHANGES * changes:
-        said = written.sub(instead, said)
+    said = english.CONTRACTIONS(said)
+    if changes:
+        said = english.CHANGES(said)
     if match := english.LEAD.match(said):
         said = said[match.end() :]
     if changes and (told := _changed(text, said, speaker)):
@@ -168,8 +169,7 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
             return None
         items = frozenset([Item((stem(thing.split()[0]),), name, 1)])
         return Statement(owner, "have", items, denied=True, once=True)
-    for written, instead in english.PERFECTS:
-        rest = written.sub(instead, rest)
+    rest = english.PERFECTS(rest)
     if match := re.match(r"(?:stopped|quit|gave up)(?= \w+ing\b)|used to ", rest):
         rest, ended = rest[match.end() :].strip(), True
         if rest.startswith("be "):

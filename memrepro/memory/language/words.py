@@ -56,10 +56,15 @@ def index_words(connection: sqlite3.Connection, *, stems: bool) -> None:
             statement = ""
 
 
+def telling_words(query: str) -> list[str]:
+    """The words of a query that say what it is about, each once."""
+    found = dict.fromkeys(words_and_pairs(query))
+    return [word for word in found if word not in _EMPTY]
+
+
 def content_words(query: str) -> list[str]:
-    """The words of a query that say what it is about, each once; all where none does."""
-    found = list(dict.fromkeys(words_and_pairs(query)))
-    return [word for word in found if word not in _EMPTY] or found
+    """The same; all words where none says so."""
+    return telling_words(query) or list(dict.fromkeys(words_and_pairs(query)))
 
 
 def any_of(found: list[str]) -> str:

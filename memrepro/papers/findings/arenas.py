@@ -111,6 +111,7 @@ class Arena:
         self.ranking = lru_cache(maxsize=2)(self._ranking)
         self._files: dict[tuple[Candidate, ...], tuple[Source, ...]] = {}
         self._known: dict[Candidate, dict[str, Doubles]] = {}  # a run stands in several methods
+        self._too_short: dict[Candidate, int] = {}
 
     @cached_property
     def _gold(self) -> Gold:
@@ -221,6 +222,10 @@ class Arena:
     def _values(self, one: Candidate) -> dict[str, Doubles]:
         run = self.ranking(one)
         ranks = ranks_of(run)
+        queries = run["query_id"].cat
+        spent = np.bincount(queries.codes, np.nan_to_num(run["tokens"]), len(queries.categories))
+        spent = pd.Series(spent, queries.categories).reindex(self.query_ids).fillna(0)
+        self._too_short[one] = int((spent <= self.tokens).sum())
         assert self.judged is not None
         found = {
             name: evaluate(ranks, self.judged, [metric], [k]).by[metric, k]
@@ -265,9 +270,8 @@ class Arena:
 
     def too_short(self, one: Candidate) -> int:
         """How many questions have a list that ends before the budget of tokens does."""
-        run = self.ranking(one)
-        spent = run.groupby("query_id", observed=True)["tokens"].sum()
-        return int((spent.reindex(self.query_ids).fillna(0) <= self.tokens).sum())
+        self.values([one])
+        return self._too_short[one]
 
     def ties(self, one: Candidate) -> Ties | None:
         """The ties at the cut-off; None where the list ends there, or its scores rise in it."""

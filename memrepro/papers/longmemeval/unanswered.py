@@ -1,6 +1,7 @@
 """Abstention: how well a ranking's scores tell questions without an answer from those with one."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -50,13 +51,17 @@ def auc(values: Doubles, answerable: NDArray[np.bool_]) -> tuple[float, float, f
     yes, no = values[answerable], values[~answerable]
     # The area is the share of pairs in which the answerable question has the higher value.
     above = (yes[:, None] > no) + (yes[:, None] == no) / 2
-    generator = np.random.default_rng(SEED)
-    drawn_yes, drawn_no = (
-        generator.multinomial(n, np.full(n, 1 / n), size=RESAMPLES) for n in above.shape
-    )
+    drawn_yes, drawn_no = _drawn(*above.shape)
     found = ((drawn_yes @ above) * drawn_no).sum(axis=1) / above.size
     low, high = np.percentile(np.round(found, 12), [2.5, 97.5])
     return float(above.mean()), float(low), float(high)
+
+
+@lru_cache(maxsize=4)
+def _drawn(*sizes: int) -> tuple[NDArray[np.int64], ...]:
+    """How often each resample has each question, for each size, shape (RESAMPLES, size)."""
+    generator = np.random.default_rng(SEED)
+    return tuple(generator.multinomial(n, np.full(n, 1 / n), size=RESAMPLES) for n in sizes)
 
 
 def abstention_cells(runs: Runs, table: Spec) -> Iterator[Cell]:

@@ -55,13 +55,13 @@ def update_cells(runs: Runs, table: Spec) -> Iterator[Cell]:
             began = {session: dates[query_id, session][0] for session in sessions}
             evidence[query_id] = sorted(sorted(sessions), key=began.__getitem__)
     groups = Groups("question", ("",) * len(evidence))
+    session_of = load_places(paths.places(profile, dataset))
     for title, one in table["lists"].items():
         run, setting = one["run"], str(one.get("setting", ""))
         if runs.why_not(run, setting):
             continue
         ranking = runs.ranking(run, setting)
         if load_plan().runs[run].granularity != "session":
-            session_of = load_places(paths.places(profile, dataset))
             ranking = ranking.assign(doc_id=ranking["doc_id"].map(session_of))
             ranking = ranking.drop_duplicates()
         found = newest_first(ranking, evidence)

@@ -85,7 +85,8 @@ def stages_of(folder: Path, last: str) -> list[Stage]:
     from dvc.repo import Repo
 
     try:
-        with Repo(str(folder)) as repo:
+        # An archive without git has the same stages.
+        with Repo(str(folder), config={"core": {"no_scm": True}}) as repo:
             graph = nx.relabel_nodes(repo.index.graph, lambda stage: stage.name)
             known = {stage.name: stage for stage in repo.index.stages}
             changed = set(repo.status(targets=[last], with_deps=True))
