@@ -7,8 +7,8 @@ commits; nothing is fetched here (`git clone`, then `git checkout COMMIT`, gets 
 is not in FOLDER is named and left out. For each table the list has what a person reads: file and
 line, how many rows and columns, and three cells, each with the names of its row and column.
 A table is read *right* where all of these agree, *partly* where it is read and one does not,
-*not* where it is among the unread, and *lost* where it is nowhere. `--list` prints each table that
-is not right.
+*not* where it, or its whole file, is among the unread, and *lost* where it is nowhere. `--list`
+prints each table that is not right.
 """
 
 import argparse
@@ -37,7 +37,9 @@ def outcome(expected: dict[str, Any], read: Read) -> str:
     ]  # fmt: skip
     if not here:
         place = f"{expected['file']}, line {expected['line']},"
-        return "not" if any(one.source.startswith(place) for one in read.unread) else "lost"
+        told = (one.source for one in read.unread)
+        named = any(source.startswith(place) or source == expected["file"] for source in told)
+        return "not" if named else "lost"
     return "right" if any(_agrees(expected, table) for table in here) else "partly"
 
 

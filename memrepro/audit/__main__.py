@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from memrepro.audit.check import report_of
-    from memrepro.audit.page import as_json, page
+    from memrepro.audit.page import as_json, as_text, page
     from memrepro.audit.read.files import tables_of, write_entries
 
     read = tables_of(arguments.file, arguments.exclude)
@@ -56,8 +56,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(as_json(report), indent=1))
     else:
-        table = report.frame().to_markdown(index=False, disable_numparse=True)
-        print("\n".join(map(printable, table.split("\n"))))
+        print(as_text(report))
     for one in report.unread:
         caption = f" ('{cut(one.caption, 60)}')" if one.caption else ""
         print(printable(f"not read: {one.source}{caption}: {one.why}"), file=sys.stderr)

@@ -22,6 +22,7 @@ from memrepro.audit.rules import (
     rows,
     shapes,
     shares,
+    stars,
     statistics,
     twice,
     unstated,
@@ -63,11 +64,10 @@ OF_TABLE: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "change in a column": changes.changes,
     "same number in a row": shapes.same_in_row,
     "mixed digits": shapes.mixed,
+    "same head twice": shapes.same_head,
     "half-life": shapes.half_lives,
     "marked best": marks.best,
     "marked significant": marks.significant,
-    "F1 of P and R": statistics.f1,
-    "harmonic mean": statistics.harmonic,
     "mean and deviation": grim.grimmer,
     "value in its interval": intervals.inside,
     "interval and n": intervals.widths,
@@ -81,7 +81,10 @@ OF_PRINTED: Mapping[str, Callable[[Table], Iterator[Finding]]] = {
     "change in a cell": changes.in_cells,
     "estimates": estimates.statistics,
     "interval and estimate": estimates.in_one_cell,
-    "stars": estimates.stars,
+    "stars": stars.stars,
+    # A precision may be of no questions while the recall beside it is.
+    "F1 of P and R": statistics.f1,
+    "harmonic mean": statistics.harmonic,
 }
 
 

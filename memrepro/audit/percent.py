@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
+from memrepro.audit.heads import NO_LEVEL, counts_questions
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, parse
-from memrepro.audit.rules.heads import NO_LEVEL, counts_questions
 from memrepro.audit.tables import PROSE, Table
 
 

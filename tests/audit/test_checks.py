@@ -10,7 +10,7 @@ from scipy import stats
 
 from memrepro.audit import audit_tables
 from memrepro.audit.finding import LIKELY
-from memrepro.audit.rules.estimates import legend_of
+from memrepro.audit.rules.stars import legend_of
 from memrepro.audit.rules.text.pvalues import Test, p_of, p_values
 
 T_OF_R = 0.21 * math.sqrt(98 / (1 - 0.21**2))

@@ -134,6 +134,15 @@ CLEAN = {
          "Ferritin, median [IQR]": ["37.2 [20.0, 67.0]"]},
         {},
     ),
+    "a share at the end of its scale, and the p of two shares": (
+        ["Certain", "Uncertain", "Δ", "p"],
+        {"a": ["0.0 [0.0, 0.4]", "11.5 [9.9, 13.1]", "+11.5", "<0.001"],
+         "b": ["10.2 [9.6, 10.8]", "71.1 [69.5, 72.7]", "+60.9", "<0.001"],
+         "c": ["16.4 [15.6, 17.2]", "35.2 [32.1, 38.3]", "+18.8", "<0.001"],
+         "d": ["52.1 [50.8, 53.4]", "79.5 [77.2, 81.8]", "+27.4", "0.012"],
+         "e": ["92.0 [90.6, 93.4]", "91.7 [89.4, 94.0]", "-0.3", "0.583"]},
+        {"caption": "Estimates and their intervals"},
+    ),
     "percentages of several numbers": (
         ["Group A (n=120)"],
         {"Answered": ["100 (90.1%)"], "Of these, yes": ["40 (40.0%)"],
@@ -162,6 +171,21 @@ def test_what_is_no_slip_is_not_told(name):
     assert failing(columns, rows, **reading) == []
     told = audit_tables({"t": {"columns": columns, "rows": rows, **reading}}).findings
     assert [f for f in told if f.where == "not checked"] == []
+
+
+def test_tables_of_two_things_that_lie_near_each_other_are_no_copies():
+    heads = ["A R@5", "B R@5", "C R@5", "D R@5"]
+    one = {
+        f"s{i}": [f"0.{(7919 * i + 3001 * k) % 9000 + 500:04d}" for k in range(4)] for i in range(5)
+    }
+    other = {row: [c[0], *(f"{float(x) + 1e-4:.4f}" for x in c[1:])] for row, c in one.items()}
+    tables = {"t": {"columns": heads, "rows": one}, "u": {"columns": heads, "rows": other}}
+    assert [f for f in audit_tables(tables).failing(LIKELY) if f.rule == "printed twice"] == []
+    # A copy with one slip is one.
+    other = {**one, "s1": [*one["s1"][:3], "0.7700"]}
+    tables["u"]["rows"] = other
+    found = [f.where for f in audit_tables(tables).failing() if f.rule == "printed twice"]
+    assert found == ["t: s1 and u: s1"]
 
 
 @pytest.mark.parametrize(

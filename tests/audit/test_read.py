@@ -249,3 +249,43 @@ def test_a_page_shows_each_question_in_its_table(tmp_path):
     assert "<mark>57.15</mark>" in shown
     assert rules()[found.rule]["simplest"] in shown
     assert as_json(report)["findings"][0]["check"]
+
+
+SENTENCES = ("The groups differ, t(28) = 2.10, p = .30 here.", "F(1, 1,028) = 4.05, p = .045.")
+
+
+def docx_of_sentences(path):
+    import docx
+
+    document = docx.Document()
+    for one in SENTENCES:
+        document.add_paragraph(one)
+    document.save(str(path))
+
+
+def pdf_of_sentences(path):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    for k, one in enumerate(SENTENCES):
+        figure.text(0.05, 0.9 - 0.1 * k, one, fontsize=9)
+    figure.savefig(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.tex", r"They differ, \(t(28) = 2.10\), \(p = .30\), $F(1, 1{,}028)=4.05$, $p=.045$"),
+        ("a.html", "<p>The groups differ, <i>t</i>(28) = 2.10, <em>p</em> = .30</p>"
+         "<table><tr><td>t(8) = 2.10, p = .90</td><td>1</td></tr></table>"),
+        ("a.md", " ".join(SENTENCES).replace("p =", "*p* =")),
+        ("a.docx", docx_of_sentences),
+        ("a.pdf", pdf_of_sentences),
+    ],
+)  # fmt: skip
+def test_a_test_in_the_sentences_of_every_format(tmp_path, name, write):
+    path = tmp_path / name
+    path.write_text(write) if isinstance(write, str) else write(path)
+    (found,) = audit_file(path).failing(LIKELY)
+    assert (found.rule, found.printed) == ("p of its statistic", "t(28) = 2.10, p = .30")
+    assert found.table.startswith(name)

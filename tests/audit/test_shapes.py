@@ -118,6 +118,65 @@ SHAPES = {
     "a section wider than its table": (
         ".tex", tex(HEADS + r"\multicolumn{7}{l}{Sparse} \\ BM25 & 0.41 & 0.28 \\"), ACC,
         {"Sparse, BM25": ["0.41", "0.28"]}),
+    "a unit below the first head": (
+        ".tex", tex(r"\hline Energy & A & B \\ $\sqrt{s}$ & & \\ \hline 6.3 & 0.1 & 0.2 \\ 900 & 0.3 & 0.4 \\"),
+        ["A", "B"], {"6.3": ["0.1", "0.2"], "900": ["0.3", "0.4"]}),
+    "numbered models above their heads": (
+        ".tex", r"\def\sym#1{\ifmmode^{#1}\else\(^{#1}\)\fi}" + tex(
+            r"\toprule & (1) & (2) \\ & Acc & F1 \\ \midrule x & 0.52\sym{*} & 0.61 \\ & (0.036) & (0.041) \\"
+            r"\midrule Obs. & 100 & 90 \\ FE & x & \\ \bottomrule \multicolumn{3}{l}{Errors in brackets} \\"
+            r"\multicolumn{3}{l}{\sym{*} \(p<0.05\), \sym{**} \(p<0.01\)} \\"), ["(1), Acc", "(2), F1"],
+        {"x": ["0.52 (0.036)", "0.61 (0.041)"], "Obs.": ["100", "90"], "FE": ["x", ""]}),
+    "rows of dashes": (
+        ".tex", tex(HEADS + r"ReLU & --- & --- \\ BM25 & 0.41 & 0.28 \\ Drop & \textemdash & n/a \\ Ours & 0.57 & 0.45 \\"),
+        ACC, {"ReLU": ["", ""], "BM25": ["0.41", "0.28"], "Drop": ["", ""], "Ours": ["0.57", "0.45"]}),
+    "a note beside the first name": (
+        ".tex", tex(r"\toprule Model & Turn & Acc & F1 \\ \midrule A & T1 & 0.41 & 0.1 \\ & \multicolumn{3}{l}{lost} \\"
+                    r"B & T1 & 0.43 & 0.2 \\ & T2 & 0.52 & 0.3 \\"), ACC,
+        {"A, T1": ["0.41", "0.1"], "B, T1": ["0.43", "0.2"], "B, T2": ["0.52", "0.3"]}),
+    "bounds in place of numbers": (
+        ".tex", tex(r"\hline Name & Time & Space & Acc \\ \hline a & $O(1)$ & $O(n)$ & 1 \\ b & $O(n)$ & $O(1)$ & 2 \\"),
+        ["Time", "Space", "Acc"], {"a": ["O(1)", "O(n)", "1"], "b": ["O(n)", "O(1)", "2"]}),
+    "decimal commas": (
+        ".tex", tex(HEADS + r"BM25 & 0,41 & 1.200,5 \\ Ours & 0,57 & $0{,}45 \pm 0{,}01$ \\ X & 12,5 & 3 \\"), ACC,
+        {"BM25": ["0.41", "1200.5"], "Ours": ["0.57", "0.45 ± 0.01"], "X": ["12.5", "3"]}),
+    "an array in a float, and matrices": (
+        ".tex", r"$\begin{array}{c|c} 1 & 2 \\ \hline 3 & 4 \end{array}$ \begin{table}$"
+        + tex(HEADS + BODY, env="array") + r"$\end{table}", ACC, PLAIN),
+    "a name over several lines": (
+        ".tex", tex(r"\hline Part & A & B \\ \hline Mass & 1 & 2 \\ Moment of & \multirow{2}{*}{[3, 4]} &"
+                    r"\multirow{2}{*}{[5, 6]} \\ inertia & & \\ Drag & 7 & 8 \\"), ["A", "B"],
+        {"Mass": ["1", "2"], "Moment of inertia": ["[3, 4]", "[5, 6]"], "Drag": ["7", "8"]}),
+    "twice side by side": (
+        ".tex", tex(r"\hline Parameter & Value & Parameter & Value \\ \hline Rate & 0.1 & Steps & 100 \\ Width & 8 & & \\"),
+        ["Value"], {"Rate": ["0.1"], "Width": ["8"], "Steps": ["100"]}),
+    "a power and a step as second names": (
+        ".tex", tex(r"\hline Model & $\eta$ & Acc & F1 \\ \hline A & $10^{-4}$ & 0.41 & 0.1 \\ A & $5 \cdot 10^{-4}$ & 0.43 & 0.2"
+                    r"\\ A & $10^{-3}$ & 0.44 & 0.3 \\ B & $10^{-4}$ & 0.52 & 0.4 \\ B & $10^{-3}$ & 0.53 & 0.5 \\"
+                    r" B & $5 \cdot 10^{-4}$ & 0.54 & 0.6 \\"), ACC,
+        {"A, 1e-4": ["0.41", "0.1"], "A, 5e-4": ["0.43", "0.2"], "A, 1e-3": ["0.44", "0.3"],
+         "B, 1e-4": ["0.52", "0.4"], "B, 1e-3": ["0.53", "0.5"], "B, 5e-4": ["0.54", "0.6"]}),
+    "a horizon as a second name": (
+        ".tex", tex(r"\hline Data & $H$ & Acc & F1 \\ \hline A & 1440 & 2.41 & 0.1 \\ A & 432 & 2.43 & 0.2 \\ B & 960 & 2.52 & 0.3 \\"
+                    r"B & 288 & 2.54 & 0.4 \\"), ACC,
+        {"A, 1440": ["2.41", "0.1"], "A, 432": ["2.43", "0.2"], "B, 960": ["2.52", "0.3"], "B, 288": ["2.54", "0.4"]}),
+    "one row without a name": (
+        ".tex", tex(r"\hline A & B & C \\ \hline $6.85 \pm 0.23$ & $2.54 \pm 0.14$ & 1.5 \\"), ["A", "B", "C"],
+        {"row 1": ["6.85 ± 0.23", "2.54 ± 0.14", "1.5"]}),
+    "numbers as heads above a rule that leaves the names out, a number over several rows": (
+        ".tex", tex(r"\hline & & \multicolumn{3}{c}{$m$} \\ \cline{3-5} $n$ & Method & 10 & 20 & 30 \\ \cline{2-5}"
+                    r"\multirow{2}{*}{10} & VI & 0.1 & 0.2 & 0.3 \\ & DRO & 0.4 & 0.5 & 0.6 \\"),
+        ["m, 10", "m, 20", "m, 30"], {"10, VI": ["0.1", "0.2", "0.3"], "10, DRO": ["0.4", "0.5", "0.6"]}),
+    "an AAS table": (
+        ".tex", r"\begin{deluxetable*}{lcc}[ht]\tablehead{\colhead{Model} & \colhead{Acc$\%\uparrow$}"
+        r"& \colhead{F1}} \startdata BM25 & 0.41 & 0.28 \\ Ours & 0.57 {\tiny 0.02} & 0.45 \enddata\end{deluxetable*}",
+        ["Acc%↑", "F1"], {"BM25": ["0.41", "0.28"], "Ours": ["0.57 0.02", "0.45"]}),
+    "none as a name": (
+        ".tex", tex(r"\hline Genre & Topic & Acc \\ \hline sci-fi & mind & 0.41 \\ none & mind & 0.43 \\ none & none & 0.52 \\"),
+        ["Acc"], {"sci-fi, mind": ["0.41"], "none, mind": ["0.43"], "none": ["0.52"]}),
+    "authors in tables of their own": (
+        ".tex", r"\def\alignauthor{\end{tabular}\begin{tabular}[t]{p{5cm}}} \author{\alignauthor A}"
+        + tex(HEADS + BODY), ACC, PLAIN),
     # Parts.
     "sections": (".tex", tex(HEADS + r"\multicolumn{3}{l}{Sparse} \\ BM25 & 0.41 & 0.28 \\ \midrule "
                  r"\multicolumn{3}{l}{\textit{Dense}} \\ DPR & 0.57 & 0.45 \\"), ACC,
@@ -193,6 +252,8 @@ CELLS = {
     r"\makecell{0.5 \\ (0.1)}": "0.5 (0.1)", r"$-$0.5": "-0.5", "--": "", r".5": "0.5",
     r"\raisebox{1ex}[0pt]{0.5}": "0.5", r"45.2\%": "45.2%", r"$\mathbf{0.5}$": "0.5",
     r"66 (55.0\%)": "66 (55.0%)", r"$\frac{1}{2}$": "1/2", r"0.5$^{***}$": "0.5", r"$<$0.001": "<0.001",
+    r"$284\left(^{48}_{47}\right)$": "284(48 47)", r"0.0 \tiny{[0.0, 0.1]}": "0.0 [0.0, 0.1]",
+    r"U \S 3": "U §3", r"{\char'65}": "5", r"1\textsuperscript{st} 5": "1st 5", "sci_fi 5": "sci_fi 5", r"\ensuremath{5 \pm 0.1}": "5 ± 0.1",
     r"\'Etude": "Étude", r"\ours{} 5": "Ours 5", r"\best{0.5}{7}": "0.5/7",
 }  # fmt: skip
 
@@ -201,7 +262,7 @@ CELLS = {
 def test_a_cell(tmp_path, source):
     path = tmp_path / "paper.tex"
     path.write_text(
-        r"\newcommand{\ours}{Ours} \newcommand{\best}[2]{\textbf{#1}/#2} \usepackage{x}"
+        r"\renewcommand\tiny{\@setfontsize\tiny{7pt}\@vipt} \newcommand{\ours}{Ours} \newcommand{\best}[2]{\textbf{#1}/#2} \usepackage{x}"
         rf"\begin{{tabular}}{{lcc}} Model & Acc & F1 \\ \hline x & 1.0 & {source} \\"
         r" y & 2.0 & 3.0 \\ z & 2.0 & 3.0 \\ \end{tabular}"
     )
@@ -214,12 +275,14 @@ def test_what_a_paper_includes_is_read_where_it_stands(tmp_path):
         (tmp_path / folder).mkdir()
     files = {
         "main.tex": "\\documentclass{article}\n\\usepackage{own}\n\\input{sections/a}\n"
-        "\\include{sections/b}\n\\input{gone}\n",
-        "own.sty": r"\newcommand{\ours}{Ours}",
+        "\\include{sections/b}\n\\input{gone}\n\\input{folder/packed}\n",
+        "own.sty": r"\newcommand{\ours}{Ours} \def\bf#1{\ifmmode#1\message{no}\else{#1}\fi} \def\textbf#1{\bf#1}"
+        r"\def\midrule{\noalign{\ifnum0=`}\fi\hrule height 3pt} \let\cite\otherc \def\otherc#1{\cite{#1}}",
         "sections/a.tex": "x\n\\begin{table}\\caption{The \\ours}\\label{tab:a}\n"
         "\\input{tables/t}\\end{table}",
         "sections/b.tex": tex(r"Model & Acc \\ \hline A & $\notclosed & 0.5 \\") + r"\begin{tabular}{l}",
-        "tables/t.tex": tex(HEADS + r"\ours & 0.57 & 0.45 \\"),
+        "tables/t.tex": tex(HEADS + r"\ours & 0.57 & \textbf{0.45} \\"),
+        "packed.tex": tex(HEADS + BODY),
         "draft.tex": tex(HEADS + BODY),
         ".git/old.tex": tex(HEADS + BODY),
     }  # fmt: skip
@@ -238,3 +301,11 @@ def test_what_a_paper_includes_is_read_where_it_stands(tmp_path):
     assert as_read(tmp_path / "main.tex")[1] == found
     read, _ = as_read(tmp_path, ["draft.tex"])
     assert "draft.tex" not in {one.source for one in read.unread}
+
+
+def test_what_two_main_files_include_is_read_once(tmp_path):
+    for name in ("main.tex", "draft.tex"):
+        (tmp_path / name).write_text("\\documentclass{article}\n\\input{table}")
+    (tmp_path / "table.tex").write_text(tex(HEADS + BODY))
+    read, found = as_read(tmp_path)
+    assert (found, read.summary) == ([(ACC, PLAIN)], "1 table read, 0 not, of 1")

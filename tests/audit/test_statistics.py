@@ -36,6 +36,27 @@ def test_f1_follows_from_precision_and_recall():
     assert failing(["P", "R", "F1"], rows) == [("F1 of P and R", "c, F1")]
 
 
+def test_f1_of_percentages_whose_recall_counts_questions():
+    rows = {"a": ["50.0", "40.0", "44.4"], "b": ["60.0", "40.0", "48.0"],
+            "c": ["70.0", "40.0", "59.9"], "d": ["55.0", "45.0", "49.5"]}  # fmt: skip
+    assert failing(["Precision", "Recall", "F1"], rows) == [("F1 of P and R", "c, F1")]
+
+
+@pytest.mark.parametrize(
+    ("columns", "sure"),
+    [
+        (["R@1", "R@5", "R@5 (2)", "R@20"], ["likely"]),
+        (["Size", "Acc", "Acc (2)", "F1"], ["weak"]),
+        (["B", "SE", "B (2)", "SE (2)"], []),  # one model beside the other
+        (["R@1", "R@5", "R@10", "R@20"], []),
+    ],
+)
+def test_a_head_that_stands_twice(columns, sure):
+    rows = {"a": ["0.11", "0.23", "0.25", "0.41"], "b": ["0.13", "0.26", "0.28", "0.44"]}
+    found = audit_tables({"t": {"columns": columns, "rows": rows}}).failing()
+    assert [f.sure for f in found if f.rule == "same head twice"] == sure
+
+
 def test_a_harmonic_mean_is_of_the_two_columns_that_most_rows_follow():
     columns = ["A, Seen", "A, Unseen", "A, Runs", "A, H", "B, Seen", "B, Unseen", "B, H"]
     rows = {

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-from memrepro.audit.read.grid import Cell, Grid, Place, Unread
+from memrepro.audit.read.grid import Cell, Grid, Place, Sentences, Unread
 from memrepro.errors import MemreproError, cut
 
 SECONDS = 120  # of computing; and four times as long by the clock, on a machine that is busy
@@ -20,7 +20,7 @@ MEGABYTES = 4_000
 _START = "import sys; from memrepro.audit.read.child import answer; answer(*sys.argv[1:])"
 
 
-def read_apart(path: Path, module: str, function: str = "grids") -> list[Grid | Unread]:
+def read_apart(path: Path, module: str, function: str = "grids") -> list[Grid | Unread | Sentences]:
     """What a reader's function gives for a file.
 
     Raises:
@@ -60,7 +60,9 @@ def read_apart(path: Path, module: str, function: str = "grids") -> list[Grid | 
     return [_made(one) for one in said["found"]]
 
 
-def _made(said: dict[str, list[object]]) -> Grid | Unread:
+def _made(said: dict[str, list[object]]) -> Grid | Unread | Sentences:
+    if "sentences" in said:
+        return Sentences(*said["sentences"])  # type: ignore[arg-type]
     if "unread" in said:
         return Unread(*said["unread"])  # type: ignore[arg-type]
     place, rows, ruled = said["grid"]
@@ -72,13 +74,13 @@ def answer(path: str, module: str, function: str, seconds: str, megabytes: str) 
     """The child: print what the reader gives as JSON."""
     _limit(int(seconds), int(megabytes) << 20)
     try:
-        read: Callable[[Path], Iterator[Grid | Unread]] = getattr(
+        read: Callable[[Path], Iterator[Grid | Unread | Sentences]] = getattr(
             import_module(f"memrepro.audit.read.{module}"), function
         )
-        found = []
+        found: list[dict[str, object]] = []
         for one in read(Path(path)):
-            if isinstance(one, Unread):
-                found.append({"unread": list(one)})
+            if isinstance(one, Unread | Sentences):
+                found.append({type(one).__name__.lower(): list(one)})
             else:
                 ruled = None if one.ruled is None else sorted(one.ruled)
                 found.append(

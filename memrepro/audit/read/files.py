@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from memrepro.audit.read.child import read_apart
-from memrepro.audit.read.grid import Grid, NoNumbers, Place, Unread, unread
+from memrepro.audit.read.grid import Grid, NoNumbers, Place, Sentences, Unread, unread
 from memrepro.audit.read.meaning import entries_of_grid
 from memrepro.audit.read.text import text_of_file
 from memrepro.audit.read.tidy import is_tidy, tables_of_cells
@@ -25,19 +25,20 @@ from memrepro.audit.tables import Table, read_tables, table_of
 from memrepro.errors import MemreproError, cut
 from memrepro.files.atomic import read_yaml, write_text
 
+Found = Grid | Unread | Sentences
 _YAML = (".yaml", ".yml")
 _HTML = (".html", ".htm", ".xhtml")
 _MOST_FILES = 5_000
 _MAIN = re.compile(r"^[^%\n]*\\documentclass", re.M)
 
 
-def _of_text(module: str, path: Path) -> Iterable[Grid | Unread]:
-    found: Iterable[Grid | Unread] = _reader(module).grids(text_of_file(path), path.name)
+def _of_text(module: str, path: Path) -> Iterable[Found]:
+    found: Iterable[Found] = _reader(module).grids(text_of_file(path), path.name)
     return found
 
 
-def _of_csv(path: Path) -> Iterable[Grid | Unread]:
-    found: Iterable[Grid | Unread] = _reader("sheets").of_csv(path)
+def _of_csv(path: Path) -> Iterable[Found]:
+    found: Iterable[Found] = _reader("sheets").of_csv(path)
     return found
 
 
@@ -57,7 +58,7 @@ def _reader(module: str) -> Any:
 
 
 # Suffix → what gives the grids of a file; LaTeX, which is several files, is `_of_latex`'s.
-READERS: Mapping[str, Callable[[Path], Iterable[Grid | Unread]]] = {
+READERS: Mapping[str, Callable[[Path], Iterable[Found]]] = {
     **dict.fromkeys(_HTML, partial(_of_text, "html")),
     **dict.fromkeys((".md", ".markdown"), partial(_of_text, "markdown")),
     **dict.fromkeys((".csv", ".tsv"), _of_csv),
@@ -147,6 +148,12 @@ def _files(folder: Path, exclude: Sequence[str]) -> Iterator[Path]:
             yield path.resolve() if path.suffix == ".tex" else path
 
 
+def _where(one: Grid | Unread) -> str:
+    """The file and line of a table, whichever it is in its document."""
+    whole = str(one.place) if isinstance(one, Grid) else one.source
+    return whole.rpartition(", table ")[0] or whole
+
+
 class _Reading:
     """What is read so far of a file, or of a folder's files."""
 
@@ -156,6 +163,7 @@ class _Reading:
         self.unread: list[Unread] = []
         self.entries: dict[str, Mapping[str, Any]] = {}
         self.texts: dict[str, str] = {}
+        self.read_before: set[str] = set()  # places of other main files, which may include the same
 
     def read_all(self, paths: Sequence[Path]) -> Read:
         """All files, the LaTeX ones first."""
@@ -227,7 +235,8 @@ class _Reading:
         """A LaTeX file and what it includes; all files that were read."""
         found, source = _reader("latex").of_file(path.resolve(), self.top)
         self.texts |= source.texts
-        self._grids(found, path, name)
+        self._grids([one for one in found if _where(one) not in self.read_before], path, name)
+        self.read_before.update(map(_where, found))
         return set(source.files)
 
     def _file(self, path: Path) -> None:
@@ -235,9 +244,7 @@ class _Reading:
             self.tables += tables_of_cells(path)
             return
         if path.suffix.lower() in (*_HTML, ".md", ".markdown"):
-            text = text_of_file(path)
-            html = path.suffix.lower() in _HTML
-            self.texts[self._place(path).file] = re.sub(r"<[^<>]+>", " ", text) if html else text
+            self.texts[self._place(path).file] = text_of_file(path)
         self._grids(READERS[path.suffix.lower()](path), path, self.document)
 
     def _yaml(self, path: Path) -> None:
@@ -258,11 +265,14 @@ class _Reading:
                     place = self._place(path)._replace(part=f"table {str(name)[:60]!r}")
                     self.unread.append(unread(place, error))
 
-    def _grids(self, grids: Iterable[Grid | Unread], path: Path, document: str) -> None:
+    def _grids(self, grids: Iterable[Found], path: Path, document: str) -> None:
         file = self._place(path).file
         for grid in grids:
             if isinstance(grid, Unread):
                 self.unread.append(grid)
+                continue
+            if isinstance(grid, Sentences):
+                self.texts[grid.source.replace(path.name, file, 1)] = grid.text
                 continue
             place = grid.place
             if place.file == path.name:

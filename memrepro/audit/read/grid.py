@@ -22,6 +22,7 @@ class Cell(NamedTuple):
     filled: str = ""  # 'left' or 'above': where the cell is that fills this place
     starred: bool = False  # with the mark that significance has
     stars: int = 0
+    dash: str = ""  # what it prints in place of a number: '-', 'n/a'
 
 
 class Place(NamedTuple):
@@ -61,6 +62,13 @@ class Grid(NamedTuple):
     ruled: frozenset[int] | None = None
 
 
+class Sentences(NamedTuple):
+    """What stands in a file beside its tables, and where, such as 'paper.pdf, page 3'."""
+
+    source: str
+    text: str
+
+
 class Unread(NamedTuple):
     """What could not be read, and why.
 
@@ -94,7 +102,7 @@ _SIGNS = str.maketrans(
 _STAR = re.compile(r"(?<=[\d%)\]])\s*[*⋆†‡]+")
 _MARK = "*†‡§¶⋆★✩↑↓▲▼△▽"
 _MARKS = re.compile(
-    rf"(?<=[\d%)\]])\s*[{_MARK}]+(?=\s*(?:$|[±\[(/]))|^[{_MARK}]+\s*(?=[-+]?[$€£]?[\d.])"
+    rf"(?<=[\d)\]])(%?)\s*[{_MARK}]+(?=\s*(?:$|[±\[(/]))|^[{_MARK}]+\s*(?=[-+]?[$€£]?[\d.])"
 )
 _THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
 _NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…)?", re.I)
@@ -111,6 +119,8 @@ _BETWEEN = re.compile(
     r"\b(?:to|vs|and|or|of|[pPnNMtzr]|SD|SE|CI|df)\b)*"
 )
 NUMBER = re.compile(_ONE)
+_COMMA = re.compile(r"[-+<>~≈]?\s?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))\s?%?")
+_LEAST = 3
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}(?:[-/]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}")
 
 
@@ -121,7 +131,9 @@ def cell_of(
     """A cell of what it prints, its marks still on it."""
     mark = _STAR.search(text.translate(_SIGNS))
     stars = mark[0].count("*") + mark[0].count("⋆") if mark else 0
-    return Cell(cleaned(text), bold, underlined, columns, rows, filled, bool(mark), stars)
+    said = cleaned(text)
+    dash = "" if said else text.strip()
+    return Cell(said, bold, underlined, columns, rows, filled, bool(mark), stars, dash)
 
 
 def cleaned(text: str) -> str:
@@ -131,7 +143,7 @@ def cleaned(text: str) -> str:
     """
     text = unicodedata.normalize("NFC", text).translate(_SIGNS)
     text = _THOUSANDS.sub(lambda one: one[0].replace("\u2009", ","), text)
-    text = _MARKS.sub("", " ".join(text.split()))
+    text = _MARKS.sub(lambda one: one[1] or "", " ".join(text.split()))
     text = re.sub(r"(?<![\d.])\.(?=\d)", "0.", text)
     return "" if _NOTHING.fullmatch(text) else text
 
@@ -214,6 +226,30 @@ def _spread(
         for row in made[max(0, i + 1 + cell.rows) : i] if cell.rows < 0 else []:
             if at + k < len(row) and not row[at + k].text:
                 row[at + k] = copy
+
+
+def with_points(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Rows whose decimal commas are points, where three cells, and a third, can be nothing else."""
+    shown = [c.text for row in rows for c in row if not c.filled and is_number(c.text)]
+    commas = sum(bool(_COMMA.fullmatch(text)) for text in shown)
+    points = any(re.search(r"\d\.\d+(?![\d,])", text) for text in shown)
+    if points or commas < max(_LEAST, len(shown) / 3):
+        return [list(row) for row in rows]
+
+    def turned(cell: Cell) -> Cell:
+        if not is_number(cell.text):
+            return cell
+        text = re.sub(r"(?<=\d)\.(?=\d{3})", "", cell.text)
+        return cell._replace(text=re.sub(r"(?<=\d),(?=\d)", ".", text))
+
+    return [[turned(cell) for cell in row] for row in rows]
+
+
+def is_section(row: Sequence[Cell]) -> bool:
+    """A row that names those below it: one cell, no number, and no dash in place of one."""
+    shown = [cell for cell in row if cell.text and not cell.filled]
+    dashed = any(cell.dash for cell in row)
+    return len(shown) == 1 and not is_number(shown[0].text) and not dashed
 
 
 def joined(names: Sequence[str]) -> str:

@@ -109,7 +109,7 @@ def _cell(node: Any) -> Cell:
     for maths in list(node.iter("math", "{*}math")):
         if said := maths.get("alttext"):
             tail = maths.tail
-            shown = printed(said.replace("\\displaystyle", ""))
+            shown = printed(f"${said}$".replace("\\displaystyle", ""))
             maths.clear()
             maths.text, maths.tail = shown.text, tail
             if shown.bold:

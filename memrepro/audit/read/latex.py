@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, filled, unread
+from memrepro.audit.read.tex_cells import line_of
 from memrepro.audit.read.tex_heads import (
     Row,
     head_set_before,
@@ -19,7 +20,7 @@ from memrepro.audit.read.tex_source import (
     expand,
     read_source,
 )
-from memrepro.audit.read.tex_text import plain, printed
+from memrepro.audit.read.tex_text import is_known, plain
 from memrepro.errors import MemreproError, cut
 
 # Environment → the form of its arguments.
@@ -29,7 +30,7 @@ _TABLES: Mapping[str, str] = {
     "supertabular": "[{", "supertabular*": "{[{", "mpsupertabular": "[{", "tabu": "", "longtabu": "",  # noqa: E501
     "tblr": "[{", "talltblr": "[{", "longtblr": "[{", "booktabs": "[{", "NiceTabular": "[{[",
     "NiceTabular*": "{[{[", "NiceTabularX": "{[{[", "deluxetable": "{", "deluxetable*": "{",
-    "widetable": "{{", "tabulararray": "[{",
+    "widetable": "{{", "tabulararray": "[{", "array": "[{",
 }  # fmt: skip
 _BEGIN = re.compile(
     r"\\(?:(?P<what>begin|end)\s*\{(?P<env>[A-Za-z]+\*?)\}|(?P<ctable>ctable)(?![A-Za-z]))"
@@ -39,7 +40,7 @@ _FLOAT = re.compile(r"\\(begin|end)\s*\{(?:wrap|sideways|sc|long|threepart)?(?:t
 _RULE = re.compile(
     r"\\(?P<full>toprule|midrule|bottomrule|hline|Xhline|hdashline|specialrule|noalign|thickhline|"
     r"Midrule|Toprule|Bottomrule|heavyrule|tabucline|doublerule|hrule|colrule|botrule|topline|"
-    r"midline|bottomline)(?![A-Za-z@])"
+    r"midline|bottomline|tableline)(?![A-Za-z@])"
     r"|\\(?P<part>cmidrule|cline|cdashline|cdashlinelr|clineB|hhline|morecmidrules|addlinespace|"
     r"rowcolor|arrayrulecolor|SetRow|SetHline|SetCline|rowfont|tabulinesep|noalign|aboverulesep|"
     r"belowrulesep|rowstyle|smallskip|medskip|bigskip|pagebreak|nopagebreak|newpage|"
@@ -49,6 +50,8 @@ _FORMS = {"specialrule": "{{{", "hhline": "{", "Xhline": "{", "noalign": "{", "r
           "arrayrulecolor": "[{", "SetRow": "[{", "SetHline": "[[{", "SetCline": "[{{",
           "rowfont": "[{", "rowstyle": "{", "cline": "{", "cdashline": "{[", "tabucline": "[{",
           "cmidrule": "[({", "cdashlinelr": "{", "clineB": "{{", "addlinespace": "["}  # fmt: skip
+_WIDE = re.compile(r"\\multicolumn\s*\{(?!1\})")
+_REACH = re.compile(r"\s*(\d{1,3})\s*-\s*(\d{1,3})\s*")
 _TRIM = re.compile(r"\((?:[lr](?:\{[^{}]*\})?)*\)")  # a trimmed rule, which is no name of a row
 _SPLIT = re.compile(
     r"\\(?:(?P<row>\\|tabularnewline(?![A-Za-z@])|cr(?![A-Za-z@]))|begin\s*\{(?P<begin>[^{}]*)\}|"
@@ -56,7 +59,10 @@ _SPLIT = re.compile(
     r"|(?P<open>\{)|(?P<close>\})|(?P<cell>&)", re.S,
 )  # fmt: skip
 _LENGTH = re.compile(r"\s*\[\s*-?\s*(?:[\d.]+\s*(?:pt|ex|em|cm|mm|in|bp|sp|\\)|\\)[^\]\n]*\]|\[\]")
-_PLACEHOLDER = re.compile(r"\\memreprotable\{(\d+)\}")
+_PROGRAM = re.compile(
+    r"@|\\(?:[egx]?def|let|if[a-z]*|noalign|futurelet|csname|expandafter|[hv]skip|advance|setbox"
+    r"|[hv]rule|global|kern|penalty|begingroup|aftergroup)(?![A-Za-z])"
+)
 
 
 class _Found(NamedTuple):
@@ -78,6 +84,12 @@ def of_file(path: Path, top: Path) -> tuple[list[Grid | Unread], Source]:
         top: the folder that files are named within.
     """
     source = read_source(path, top)
+    for name in set(source.environments) & set(_TABLES):
+        del source.environments[name]  # what this reader knows of them is enough
+    for name in source.of_styles & set(source.macros):
+        # Of a style, what a reader knows, or what is programmed, is no text of a cell.
+        if is_known(name) or _RULE.match(f"\\{name}") or _PROGRAM.search(source.macros[name].body):
+            del source.macros[name]
     return [*grids(source), *source.unread], source
 
 
@@ -89,11 +101,12 @@ def grids(source: Source) -> Iterator[Grid | Unread]:
     except MemreproError as error:
         yield unread(Place(*source.place(0)), error)
     same = text is source.text
-    number = 0
+    number = last = 0
     for one, inner in _outer(_environments(text)):
         # Lines hold where no environment of the source's own was replaced, else about.
-        at = one.begin if same else source.text.find(text[one.start : one.start + 60])
+        at = one.begin if same else source.text.find(text[one.start : one.start + 60], last)
         file, line = source.place(max(at, 0) if same or at >= 0 else one.begin)
+        last = max(last, at + 1)
         for part in _parts(text, one, inner):
             number += 1
             place = Place(file, line, f"table {number}")
@@ -136,7 +149,11 @@ def _environments(text: str) -> Iterator[_Found]:
             while open_ones:
                 name, begin, start, options = open_ones.pop()
                 if name == env:
-                    yield _Found(env, begin, start, max(start, found.start()), at, options)
+                    one = _Found(env, begin, start, max(start, found.start()), at, options)
+                    # Without a rule and a float it is a matrix, or a formula of several lines.
+                    ruled = env == "array" and _RULE.search(text, start, one.stop)
+                    if env != "array" or (ruled and _float(text, one)[0] < begin):
+                        yield one
                     break
                 yield _Found(name, begin, start, -1, at, "")
     for name, begin, start, _ in open_ones:
@@ -249,7 +266,7 @@ def _grid(text: str, one: _Found, place: Place, source: Source, inner: Sequence[
     rows: list[list[Cell]] = []
     ruled = set()
     for rule, cells, last in of_longtable(_rows(head + body)):
-        line = _line(cells, one.name in _KEPT_FREE)
+        line = line_of(cells, one.name in _KEPT_FREE)
         if rule:
             ruled.add(len(rows))
         if any(cell.text or cell.columns > 1 for cell in line) or not last:
@@ -307,77 +324,30 @@ def _rows(body: str) -> list[Row]:
     cells.append(body[start:])
     made.append((False, cells, ""))
     out: list[Row] = []
+    width = max(3, *(len(row) for _, row, _ in made))
+    grouped = True
     for _, row, last in made:
-        first, rule = _without_rules(row[0])
+        # Below heads of several columns a rule groups those that follow.
+        first, rule = _without_rules(row[0], 10**6 if grouped else width)
+        grouped = any(map(_WIDE.search, row))
         out.append((rule, [first, *row[1:]], last))
     return out
 
 
-def _without_rules(cell: str) -> tuple[str, bool]:
-    """A row's first cell without rules and what else stands between rows; whether one was whole."""
+def _without_rules(cell: str, width: int = 10**6) -> tuple[str, bool]:
+    """A row's first cell without rules and what else stands between rows; whether one was whole.
+
+    A rule below all columns but the first is a whole one.
+    """
     made, at, whole = [], 0, False
     while found := _RULE.search(cell, at):
         name = found["full"] or found["part"]
         whole |= found["full"] is not None and name != "noalign"
         made.append(cell[at : found.start()])
         form = _FORMS.get(name, "[" if found["full"] and name != "hline" else "")
-        at = arguments(cell, found.end(), form)[1] if form else found.end()
+        given, at = arguments(cell, found.end(), form) if form else ([""], found.end())
+        reach = _REACH.fullmatch(given[-1]) if name in ("cline", "cmidrule") else None
+        whole |= reach is not None and int(reach[1]) <= 2 and int(reach[2]) >= width
         if trim := _TRIM.match(cell, at):
             at = trim.end()
     return "".join([*made, cell[at:]]), whole
-
-
-def _line(cells: Sequence[str], spans_free: bool) -> list[Cell]:
-    """A row's cells; where a span keeps its places free, those are dropped."""
-    line: list[Cell] = []
-    skip = 0
-    for source in cells:
-        if skip and not source.strip():
-            skip -= 1
-            continue
-        skip = 0
-        cell = _cell(source)
-        if spans_free:
-            skip = cell.columns - 1
-        line.append(cell)
-    return line
-
-
-_SPAN = re.compile(r"\\(multicolumn|multirow|multirowcell|SetCell|Block)(?![A-Za-z@])\*?")
-
-
-def _cell(source: str) -> Cell:
-    """One cell: its text, spans and marks."""
-    columns = rows = 1
-    at = 0
-    while found := _SPAN.search(source, at):
-        at = found.end()
-        if found[1] == "multicolumn":
-            (n, _, text), end = arguments(source, at, "{{{")
-            columns = _whole(n)
-        elif found[1] == "multirow":
-            (_, n, _, _, _, text), end = arguments(source, at, "[{[{[{")
-            rows = _whole(n)
-        elif found[1] == "multirowcell":
-            (n, _, _, text), end = arguments(source, at, "{[[{")
-            rows = _whole(n)
-        elif found[1] == "Block":
-            (_, n, text), end = arguments(source, at, "[{{")
-            down, _, wide = n.partition("-")
-            rows, columns = _whole(down or "1"), _whole(wide or "1")
-        else:
-            (given, _), end = arguments(source, at, "[{")
-            text = ""
-            for key, value in re.findall(r"([rc])\s*=\s*(\d+)", given):
-                rows, columns = (_whole(value), columns) if key == "r" else (rows, _whole(value))
-        source, at = source[: found.start()] + text + source[end:], found.start()
-    said = printed(source)
-    return cell_of(said.text, said.bold, said.underlined, columns=columns, rows=rows)
-
-
-def _whole(n: str) -> int:
-    found = re.match(r"\s*(-?)\s*=?\s*(\d+)", n)
-    if not found:
-        return 1
-    size = int(found[2][:9]) or 1
-    return -size if found[1] and size > 1 else size

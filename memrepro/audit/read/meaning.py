@@ -8,26 +8,26 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, distinct, is_number, joined
+from memrepro.audit.read.grid import (
+    Cell,
+    Grid,
+    NoNumbers,
+    distinct,
+    is_number,
+    is_section,
+    joined,
+    with_points,
+)
+from memrepro.audit.read.named import entry_of, named_rows
 from memrepro.errors import MemreproError
 
-_SIZE = re.compile(r"\(?\b[nN]\s*=\s*(\d{1,3}(?:,\d{3})+|\d+)\)?")
-_QUESTIONS = re.compile(
-    r"\b(\d{1,3}(?:,\d{3})+|\d+)\s+(?:test\s+|evaluation\s+)?"
-    r"(?:questions|queries|examples|instances|samples|problems)\b"
-)
-_SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|support|size", re.I)
 _MOST = 0.5
-_SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?\s*(?:%|[kKMB])?")
-_COUNTED = re.compile(r"[(\[]?\s*(\d+|[IVX]+)\s*[)\]]?")
-_STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?)\s*(?:%|[kKMB]|shots?)?")
-_BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*|[pP]\s*[<=>].*")
+_SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?\s*(?:%|[kKMB])?")
+_COUNTED = re.compile(r"[(\[]\s*(\d+|[IVX]+)\s*[)\]]")
+_COST = re.compile(r"O\(.+\)")  # a bound in place of a number
+_STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)\s*(?:%|[kKMB]|shots?)?")
 # What a cell says in place of a number, which makes no row of it a head.
 _ANSWER = re.compile(r"yes|no|✓|✗|[xX]|oom|oot|all|none|true|false|n\.?s\.?", re.I)
-
-
-def _int(shown: str) -> int:
-    return int(shown.replace(",", ""))
 
 
 # A title, heads and rows: of a table, or of a part of one with heads of its own.
@@ -43,15 +43,17 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         NoNumbers: if it prints none.
         MemreproError: if it has no heads.
     """
-    rows = [list(row) for row in grid.rows]
+    rows = with_points(grid.rows)
     made = []
     numeric = _numeric(rows)
     for title, heads, body in _parts(rows, numeric, grid.ruled):
-        labels = _labels(body, numeric)
+        note, body = _note(body)
+        heads, body = _stacked(heads, body)
+        labels = _labels(body, [c for c in numeric if c < len(body[0])])
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
-        width = len(rows[0])
+        width = len(body[0])
         names = [joined([row[c].text for row in heads]) for c in range(width)]
         kept = [
             c for c, name in enumerate(names)
@@ -60,9 +62,8 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         columns = distinct(names[c] or f"column {c + 1}" for c in kept)
         # Numbers and marks name a row only with what they are of.
         set_ = len(labels) > 1 and all(_SET.fullmatch(r[c].text) for r in body for c in labels)
-        named = dict(_named(body, labels, kept, [names[c] for c in labels] if set_ else []))
-        entry = _entry(place, list(columns), named)
-        note = _note(body, numeric)
+        named = dict(named_rows(body, labels, kept, [names[c] for c in labels] if set_ else []))
+        entry = entry_of(place, list(columns), named)
         made.append(entry | ({"note": note} if note else {}))
     return made
 
@@ -89,10 +90,10 @@ def _parts(
         heads, body = list(part[:behind]), list(part[behind:])
         # What names the rows below a head may stand before it, at the end of the part above.
         following = ""
-        while len(body) > 1 and _is_section(body[-1]) and end < len(rows):
+        while len(body) > 1 and is_section(body[-1]) and end < len(rows):
             following = joined([joined([c.text for c in body[-1]]), following])
             body.pop()
-        while len(heads) > 1 and _is_section(heads[-1]):
+        while len(heads) > 1 and is_section(heads[-1]) and not _is_unit(heads, own):
             body.insert(0, heads.pop())
         yield title, heads, body
         title = following
@@ -133,14 +134,15 @@ def _behind_heads(
     Raises:
         MemreproError: if none is.
     """
-    first = next((i for i, row in enumerate(rows) if _is_body(row, numeric)), None)
+    body = (i for i, row in enumerate(rows) if _is_body(row, numeric))
+    first = next((i for i in body if not _is_counted(rows[i], numeric)), None)
     if first is None:
         raise NoNumbers("it prints no row of numbers: nothing can be checked")
     if ruled and len(ruled) <= _MOST * len(rows):
         # A row of words below the rule, with a name of its own, is none of the heads.
         rule = min((i for i in ruled if i), default=first)
         named = all(row[0].text and not row[0].filled for row in (rows[0], rows[rule]))
-        first = rule if rule < first and named and not _is_section(rows[rule]) else first
+        first = rule if rule < first and named and not is_section(rows[rule]) else first
     while first + 1 < len(rows) and _is_numeric_head(rows, first, numeric, ruled):
         first += 1
     if first:
@@ -153,27 +155,38 @@ def _behind_heads(
     raise MemreproError("it has no row of heads: its first row is numbers already")
 
 
+def _is_unit(heads: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -> bool:
+    """Whether the last head is the unit of the first column: a rule runs below it, none above."""
+    own, last = heads[-1][0], len(heads)
+    ends = ruled is not None and last in ruled and last - 1 not in ruled
+    return ends and bool(own.text) and own.columns == 1
+
+
 def _is_body(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
     """A row of the body: most of what it prints in columns of numbers are numbers."""
     shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
     if not shown:  # a row whose numbers all reach down from above
-        return any(is_number(row[c].text) for c in numeric)
+        return any(is_number(row[c].text) for c in numeric if row[c].filled != "left")
     return sum(map(is_number, shown)) >= _MOST * len(shown) and any(map(is_number, shown))
+
+
+def _is_counted(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
+    """Whether a row numbers the columns: (1), (2), (3)."""
+    found = [_COUNTED.fullmatch(row[c].text) for c in numeric if row[c].text and not row[c].filled]
+    named = [m[1] for m in found if m]
+    return len(named) == len(found) and named[:2] in (["1", "2"], ["I", "II"], ["1"], ["I"])
 
 
 def _is_numeric_head(
     rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int], ruled: frozenset[int] | None
 ) -> bool:  # fmt: skip
-    """Whether a row of numbers is one of heads: (1), (2), (3); or k = 1, 5, 10 above a rule."""
+    """Whether a row of numbers is one of heads: k = 1, 5, 10 above a rule."""
     row, below = rows[i], rows[i + 1]
     shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
     if not _is_body(below, numeric) or len(shown) < len(numeric) * _MOST:
         return False
     # A word among them, such as the head of an average, is another sign of heads.
     shown = [text for text in shown if is_number(text)]
-    counted = [_COUNTED.fullmatch(text) for text in shown]
-    if all(counted) and all("(" in text or "[" in text for text in shown):
-        return [m[1] for m in counted if m][:2] in (["1", "2"], ["I", "II"], ["1"], ["I"])
     above_rule = ruled is not None and i + 1 in ruled
     named = bool(row[0].text) and not row[0].filled and row[0].rows > 0
     if not above_rule or len(shown) < 2 or not _steps(shown):
@@ -184,8 +197,9 @@ def _is_numeric_head(
 
 def _same_steps(rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int]) -> bool:
     """Whole steps above numbers with decimals alone, in a row whose name spells what they are."""
-    below = [row[c].text for row in rows[i + 1 : i + 4] for c in numeric if row[c].text]
-    return all("." not in rows[i][c].text for c in numeric) and all("." in one for one in below)
+    shown = [c for c in numeric if is_number(rows[i][c].text)]
+    below = [row[c].text for row in rows[i + 1 : i + 4] for c in shown if row[c].text]
+    return all("." not in rows[i][c].text for c in shown) and all("." in one for one in below)
 
 
 def _steps(texts: Sequence[str]) -> bool:
@@ -197,12 +211,6 @@ def _steps(texts: Sequence[str]) -> bool:
     again = len(values) // 2  # the same steps under each of two heads
     rising = [values, values[:again]] if values[:again] == values[again:] else [values]
     return any(one == sorted(set(one)) or one == sorted(set(one), reverse=True) for one in rising)
-
-
-def _is_section(row: Sequence[Cell]) -> bool:
-    """A row that names those below it: one cell, and no number."""
-    shown = [cell for cell in row if cell.text and not cell.filled]
-    return len(shown) == 1 and not is_number(shown[0].text)
 
 
 def _spans_all(row: Sequence[Cell]) -> bool:
@@ -228,7 +236,7 @@ def _is_head_again(
     if not words or (len(set(words)) < 2 and len(numeric) > 1 and not same):
         return False
     behind = next((k for k in range(i + 1, len(rows)) if _is_body(rows[k], numeric)), None)
-    if behind is None or any(_is_section(one) for one in rows[i + 1 : behind] if i + 1 == behind):
+    if behind is None or any(is_section(one) for one in rows[i + 1 : behind] if i + 1 == behind):
         return False
     if same or row[0].text in {head[0].text for head in above if head[0].text}:
         return True
@@ -247,15 +255,19 @@ def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]
     if not first:
         # A number before the name, such as a rank, a k or a year.
         named = next((c for c in range(1, min(3, width)) if kinds[c] == "words"), 0)
-        if named and "numbers" in kinds[named:] and all(_is_set(body, c) for c in range(named)):
+        whole = all(row[0].text.isdigit() for row in body if row[0].text)
+        of_set = whole or all(_is_set(body, c) for c in range(named))
+        if named and "numbers" in kinds[named:] and of_set:
             return list(range(named + kinds[named:].index("numbers")))
-        found = [0] if width > 1 else []
+        alone = len(body) == 1 and not re.fullmatch(r"\d+", body[0][0].text)
+        found = [0] if width > 1 and not alone else []
     # Names may be numbers, such as k or a rate, and several columns may name a row together.
     more = list(found)
     for c in range(len(found), min(5, width - 1)):
         if _tells_apart(body, more):
             return more
-        if (kinds[c] == "words" and first) or _is_set(body, c, few=bool(first)):
+        of_set = _is_set(body, c, few=bool(first)) or (c == len(more) and _is_step(body, c))
+        if (kinds[c] == "words" and first) or of_set:
             more.append(c)
         elif not first:
             break
@@ -263,9 +275,13 @@ def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]
 
 
 def _tells_apart(body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
-    """Whether no two rows have the same names."""
-    names = [tuple(row[c].text for c in columns) for row in body if not _is_section(row)]
-    names = [name for name in names if any(name)]
+    """Whether no two rows of a section have the same names."""
+    section, names = 0, []
+    for i, row in enumerate(body):
+        section = i if is_section(row) else section
+        name = tuple(row[c].text for c in columns)
+        if any(name) and not is_section(row):
+            names.append((section, name))
     return len(set(names)) == len(names)
 
 
@@ -274,7 +290,8 @@ def _kind(body: Sequence[Sequence[Cell]], c: int) -> str:
     shown = [row[c].text for row in body if _alone(row[c])]
     if not shown:
         return ""
-    return "numbers" if sum(map(is_number, shown)) >= _MOST * len(shown) else "words"
+    numbers = sum(is_number(text) or bool(_COST.fullmatch(text)) for text in shown)
+    return "numbers" if numbers >= _MOST * len(shown) else "words"
 
 
 def _alone(cell: Cell) -> bool:
@@ -292,107 +309,32 @@ def _is_set(body: Sequence[Sequence[Cell]], c: int, *, few: bool = False) -> boo
     return (whole and not few) or (plain and len(set(shown)) <= _MOST * len(shown))
 
 
-def _note(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> str:
-    """What stands below the last row of numbers, as wide as the table."""
-    last = max((i for i, row in enumerate(body) if _is_body(row, numeric)), default=len(body))
-    return " ".join(row[0].text for row in body[last + 1 :] if _spans_all(row))
+def _is_step(body: Sequence[Sequence[Cell]], c: int) -> bool:
+    """Whether a column of whole numbers stands before numbers with decimals alone, as an H or k."""
+    shown = [row[c].text for row in body if row[c].text and not row[c].filled]
+    right = [cell.text for row in body for cell in row[c + 1 :] if is_number(cell.text)]
+    return bool(right) and all(map(str.isdigit, shown)) and all("." in text for text in right)
 
 
-def _named(
-    body: Sequence[Sequence[Cell]], labels: Sequence[int], kept: Sequence[int],
-    settings: Sequence[str],
-) -> Iterator[tuple[str, list[Cell]]]:  # fmt: skip
-    """Names and cells of rows: what stands beneath an estimate in brackets is joined to it.
-
-    Where several numbers name a row, `settings` are their heads.
-    """
-    group = ""
-    last = [""] * len(labels)
-    names: list[str] = []
-    lines: list[list[Cell]] = []
-    for row in body:
-        texts = [cell.text for cell in row]
-        # A number as wide as several columns is printed once.
-        cells = [row[c] if row[c].filled != "left" else Cell("") for c in kept]
-        if not any(texts):
-            continue
-        if _is_section(row) and not any(is_number(cell.text) for cell in cells):
-            if not re.fullmatch(r"\(.*\)", joined(texts)):  # a note on the row above
-                group, last = joined(texts), [""] * len(labels)
-            continue
-        own = [texts[c] for c in labels]
-        if lines and not any(own) and _beside(lines[-1], cells):
-            lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
-            continue
-        # A name that is not printed again reaches down.
-        if len(own) > 1 and any(own) and not own[0] and not settings:
-            own[0] = last[0]
-        last = own or last
-        pairs = zip(settings, own, strict=True) if settings else []
-        name = joined([f"{head} {one}".strip() for head, one in pairs if one] or own)
-        names.append(joined([group if group != name else "", name]) or f"row {len(names) + 1}")
-        lines.append(cells)
-    yield from zip(distinct(names), lines, strict=True)
+def _stacked(
+    heads: list[Sequence[Cell]], body: list[Sequence[Cell]]
+) -> tuple[list[Sequence[Cell]], list[Sequence[Cell]]]:
+    """Heads and rows, one below the other where a table stands twice side by side."""
+    width = len(heads[-1])
+    names = [joined([row[c].text for row in heads]) for c in range(width)]
+    for n in range(2, width):
+        times = width // n
+        firsts = range(0, width, n)
+        again = n * times == width and names[:n] * times == names and len(set(names)) == n
+        if again and names[0] and all(_kind(body, c) == "words" for c in firsts):
+            parts = [[row[c : c + n] for row in body] for c in firsts]
+            return [row[:n] for row in heads], [row for part in parts for row in part]
+    return heads, body
 
 
-def _beside(above: Sequence[Cell], below: Sequence[Cell]) -> bool:
-    """Whether a row without a name is what belongs to the one above: errors, intervals, t."""
-    shown = [(one, other) for one, other in zip(above, below, strict=True) if other.text]
-    return bool(shown) and all(
-        _BESIDE.fullmatch(other.text) and is_number(other.text) and one.text
-        and not _BESIDE.fullmatch(one.text)
-        for one, other in shown
-    )  # fmt: skip
-
-
-def _beneath(one: Cell, other: Cell) -> Cell:
-    if not other.text:
-        return one
-    return one._replace(
-        text=f"{one.text} {other.text}", bold=one.bold or other.bold,
-        starred=one.starred or other.starred, stars=max(one.stars, other.stars),
-    )  # fmt: skip
-
-
-def _entry(
-    place: Place, columns: Sequence[str], named: dict[str, list[Cell]]
-) -> dict[str, Any]:  # fmt: skip
-    sizes: dict[str, int] = {}
-    for column in columns:
-        if found := _SIZE.search(column):
-            sizes[column] = _int(found[1])
-    # Beside counts alone, a row n is a count as they are.
-    counts = all(re.fullmatch(r"[\d,]*", cell.text) for row in named.values() for cell in row)
-    for name in [name for name in named if _SIZES_ROW.fullmatch(name) and not counts]:
-        shown = {c: cell.text for c, cell in zip(columns, named[name], strict=True)}
-        if all(text.replace(",", "").isdigit() for text in shown.values() if text):
-            sizes |= {c: _int(text) for c, text in shown.items() if text}
-            del named[name]
-    entry: dict[str, Any] = {"source": str(place), "file": place.file}
-    place_of = {"line": place.line, "label": place.label, "caption": place.caption}
-    entry |= {key: value for key, value in place_of.items() if value}
-    entry["columns"] = list(columns)
-    entry["rows"] = {row: [cell.text for cell in cells] for row, cells in named.items()}
-    wholes = [c for c in columns if re.search(r"\b(overall|average|avg|all|total|mean)\b", c, re.I)]
-    told = {_int(n) for pattern in (_SIZE, _QUESTIONS) for n in pattern.findall(place.caption)}
-    if len(told) == 1 and told == {sum(sizes.values())} and len(sizes) > 1:
-        sizes |= dict.fromkeys((c for c in wholes if c not in sizes), told.pop())
-    elif not sizes and len(told) == 1 and min(told) > 1:
-        # The number in a caption is of the whole where a whole is printed.
-        sizes = dict.fromkeys(wholes or columns, told.pop())
-        entry["n_source"] = "the caption"
-    if sizes := {column: n for column, n in sizes.items() if n > 0}:
-        entry["n"] = sizes
-    for key in ("bold", "underlined", "starred"):
-        marked = {
-            row: own for row, cells in named.items()
-            if (own := [c for c, cell in zip(columns, cells, strict=True)
-                          if getattr(cell, key) and is_number(cell.text)])
-        }  # fmt: skip
-        if marked:
-            entry[key] = marked
-    stars = {
-        row: has for row, cells in named.items()
-        if (has := {c: cell.stars for c, cell in zip(columns, cells, strict=True) if cell.stars})
-    }  # fmt: skip
-    return entry | ({"stars": stars} if stars else {})
+def _note(body: list[Sequence[Cell]]) -> tuple[str, list[Sequence[Cell]]]:
+    """What stands below the last row, as wide as the table; the rows without it."""
+    last = len(body)
+    while last > 1 and _spans_all(body[last - 1]):
+        last -= 1
+    return " ".join(row[0].text for row in body[last:]), body[:last]

@@ -15,6 +15,7 @@ from memrepro.audit.read.grid import (
     Grid,
     NoNumbers,
     Place,
+    Sentences,
     Unread,
     cell_of,
     filled,
@@ -44,8 +45,8 @@ class _Region(NamedTuple):
     rules: tuple[float, ...]  # from the top
 
 
-def grids(path: Path) -> Iterator[Grid | Unread]:
-    """The tables of a file; captions of pages where none was found as unread."""
+def grids(path: Path) -> Iterator[Grid | Unread | Sentences]:
+    """The tables of a file and each page's text; captions of tables that were not found, unread."""
     with pdfplumber.open(path) as pages:
         if len(pages.pages) > _MOST_PAGES:
             raise MemreproError(
@@ -58,6 +59,7 @@ def grids(path: Path) -> Iterator[Grid | Unread]:
                              f"{_MOST_CHARACTERS:,} are read")  # fmt: skip
                 continue
             yield from _of_page(page, path.name, number)
+            yield Sentences(f"{path.name}, page {number}", _text(page))
             page.close()
 
 
@@ -100,6 +102,15 @@ def _of_page(page: Any, file: str, number: int) -> Iterator[Grid | Unread]:
             place, "its cells are not told apart: it has neither ruled cells nor rules above and "
             "below; give its LaTeX or HTML, or type it",
         )  # fmt: skip
+
+
+def _text(page: Any) -> str:
+    """A page's words in the order in which it draws them, which is that of its columns."""
+    made, last = "", 0.0
+    for word in page.extract_words(use_text_flow=True, x_tolerance=1.5):
+        apart = "\n" if abs(word["bottom"] - last) > _SAME else " "
+        made, last = f"{made}{apart}{word['text']}", word["bottom"]
+    return made.strip()
 
 
 def _distance(caption: tuple[float, float], x: float, y: float) -> float:

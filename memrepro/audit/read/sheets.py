@@ -23,17 +23,12 @@ from memrepro.audit.read.text import check_unpacked, text_of_file
 from memrepro.errors import MemreproError
 
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell[^>]*ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"')
-_COMMA = re.compile(r"[-+]?\d+,\d+%?")
 
 
 def of_csv(path: Path) -> Iterator[Grid | Unread]:
     """The one table of a csv or tsv file."""
     text = text_of_file(path)
-    marks = delimiter(text)
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=marks))
-    if marks == ";" and _with_commas(rows):
-        rows = [[text.replace(",", ".") if _COMMA.fullmatch(text.strip()) else text
-                 for text in row] for row in rows]  # fmt: skip
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text))
     yield _grid([[cell_of(text) for text in row] for row in rows], Place(path.name))
 
 
@@ -47,14 +42,6 @@ def delimiter(text: str) -> str:
         if width > 1 and (widths.count(width), width) > most:
             best, most = mark, (widths.count(width), width)
     return best
-
-
-def _with_commas(rows: list[list[str]]) -> bool:
-    """Whether the file's numbers have commas for points."""
-    cells = [text.strip() for row in rows for text in row]
-    return any(map(_COMMA.fullmatch, cells)) and not any(
-        re.fullmatch(r"[-+]?\d*\.\d+%?", text) for text in cells
-    )
 
 
 def of_xlsx(path: Path) -> Iterator[Grid | Unread]:

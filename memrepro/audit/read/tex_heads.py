@@ -42,8 +42,11 @@ def of_longtable(rows: Sequence[Row]) -> list[Row]:
     return [*head, *body, *parts.get("endlastfoot", [])]
 
 
-def _unbalanced(body: str) -> bool:
-    return body.count("\\begin{tab") != body.count("\\end{tab")
+def _stands_between(body: str, of_style: bool) -> bool:
+    """Whether a macro ends a table before it begins one, or, of a style, does one of both alone."""
+    begin, end = "\\begin{tab", "\\end{tab"
+    alone = of_style and body.count(begin) != body.count(end)
+    return alone or -1 < body.find(end) < body.find(begin)
 
 
 def with_environments(source: Source, text: str, makes_tables: Callable[[str], bool]) -> str:
@@ -64,6 +67,6 @@ def with_environments(source: Source, text: str, makes_tables: Callable[[str], b
         text = one.end.join(ends.split(text))
     own = {
         name: one for name, one in source.macros.items()
-        if makes_tables(one.body) and not (name in source.of_styles and _unbalanced(one.body))
+        if makes_tables(one.body) and not _stands_between(one.body, name in source.of_styles)
     }  # fmt: skip
     return expand(text, own) if own else text

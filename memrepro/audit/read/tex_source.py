@@ -44,6 +44,7 @@ _DEFINED = re.compile(
 )
 _LET = re.compile(r"\s*=?\s*(\\[A-Za-z@]+|\\.|[^\s\\])")
 _MACRO = re.compile(r"\\(?:([A-Za-z@]+)|.|$)", re.S)
+_IN_MATHS = re.compile(r"\\ifmmode(?![A-Za-z@])(.*?)(?:\\else.*?)?\\fi(?![A-Za-z@])", re.S)
 _BLANKS = re.compile(r"[ \t]*\n?[ \t]*")
 
 
@@ -277,8 +278,11 @@ def _there(wanted: str, file: Path, main: Path, top: Path, suffix: str) -> Path 
     """The file that a source includes, by the main file's folder, its own, and the top one."""
     if Path(wanted).is_absolute():
         return None
-    for folder in dict.fromkeys((main.parent, file.parent, top, *list(file.parents)[:3])):
-        for name in (wanted, wanted + suffix):
+    folders = dict.fromkeys((main.parent, file.parent, top, *list(file.parents)[:3]))
+    # What a folder was packed without its sub-folders has, is there by its name alone.
+    by_name = [(main.parent, Path(wanted).name)] if suffix == ".tex" else []
+    for folder, name_ in [*((folder, wanted) for folder in folders), *by_name]:
+        for name in (name_, name_ + suffix):
             path = folder / name
             try:
                 if path.suffix in (".tex", ".ltx", ".sty", ".cls", ".txt", "") and path.is_file():
@@ -335,6 +339,13 @@ def _define(text: str, made: Source) -> str:
     return "".join([*pieces, text[at:]])
 
 
+def _that_prints(macro: Macro) -> Macro:
+    r"""A macro without what prints nothing: a font size, and what `\\ifmmode` has for text."""
+    if re.search(r"\\@set(?:font)?size", macro.body):
+        return Macro("", "")
+    return macro._replace(body=_IN_MATHS.sub(r"\1", macro.body))
+
+
 def _definition(text: str, found: re.Match[str], made: Source) -> int:
     """Keep one definition; the position behind it."""
     at, kind, name = found.end(), found["kind"] or found["begun"], found["name"]
@@ -347,10 +358,10 @@ def _definition(text: str, found: re.Match[str], made: Source) -> int:
         if start > 0 and not re.sub(r"(?:#\d)+|\s", "", text[at:start]):
             form = "{" * text.count("#", at, start)
             (body,), at = arguments(text, start, "{")
-            made.macros[name] = Macro(form, body)
+            made.macros[name] = _that_prints(Macro(form, body))
     elif kind.endswith("DocumentCommand"):
         (letters, body), at = arguments(text, at, "{{")
-        made.macros[name] = _of_form(letters, body)
+        made.macros[name] = _that_prints(_of_form(letters, body))
     elif kind.endswith("DocumentEnvironment"):
         (letters, begin, end), at = arguments(text, at, "{{{")
         made.environments[found["env"]] = _of_form(letters, begin)._replace(end=end)
@@ -364,7 +375,7 @@ def _definition(text: str, found: re.Match[str], made: Source) -> int:
             (end,), at = arguments(text, at, "{")
             made.environments[found["env"]] = macro._replace(end=end)
         else:
-            made.macros[name] = macro
+            made.macros[name] = _that_prints(macro)
     return at
 
 

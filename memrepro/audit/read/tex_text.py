@@ -22,7 +22,7 @@ _SILENT: Mapping[str, str] = {
          "phantom", "hphantom", "vphantom", "tablefootnote", "thanks", "index", "nocite", "todo",
          "vspace", "hspace", "columncolor", "linespread", "captionsetup", "sisetup", "hyphenation",
          "rowfont", "noalign", "tablewidth", "tabletypesize", "tablenotemark", "tablecolumns",
-         "rowstyle", "fontfamily", "cline", "hhline", "cmidrule"), "*{"),
+         "rowstyle", "fontfamily", "message", "cline", "hhline", "cmidrule"), "*{"),
     **dict.fromkeys(("footnote", "color", "cellcolor", "rowcolor", "arrayrulecolor",
                      "includegraphics"), "*[[{"),
     **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak"), "["),
@@ -38,7 +38,7 @@ _LAST: Mapping[str, str] = {
     "makebox": "[[{", "framebox": "[[{", "href": "[{{", "hyperref": "[{", "hyperlink": "{{",
     "multirow": "[{[{[{", "multirowcell": "{[{", "makecell": "*[{", "thead": "*[{", "shortstack": "[{",
     "multicolumn": "{{{", "foreignlanguage": "[{{", "texorpdfstring": "{{", "stackon": "[{{",
-    "colhead": "{", "tablenum": "[{",
+    "colhead": "{", "tablenum": "[{", "ensuremath": "{",
 }  # fmt: skip
 _FALLBACK = {
     "checkmark": "✓", "cmark": "✓", "xmark": "✗", "pm": "±", "textpm": "±", "mp": "∓", "sim": "~",
@@ -52,12 +52,15 @@ _FALLBACK = {
     "ll": "≪", "gg": "≫", "downarrow": "↓", "uparrow": "↑", "rightarrow": "→", "to": "→",
     "leftarrow": "←", "nodata": "-", "ldots": "…", "dots": "…", "cdots": "…", "textendash": "–",
     "textemdash": "—", "percent": "%", "textpercent": "%", "textdollar": "$", "tabularnewline": " ",
-    "Checkmark": "✓", "XSolidBrush": "✗", "second": "s", "milli": "m",
+    "S": "§", "P": "¶", "Checkmark": "✓", "XSolidBrush": "✗", "second": "s", "milli": "m",
     "micro": "µ", "nano": "n", "kilo": "k", "mega": "M",
     "giga": "G", "tera": "T", "centi": "c", "metre": "m", "meter": "m", "gram": "g", "byte": "B",
     "bit": "bit", "hour": "h", "minute": "min", "day": "d", "hertz": "Hz", "watt": "W", "joule": "J",
     "volt": "V", "kelvin": "K", "celsius": "°C", "per": "/", "squared": "²", "cubed": "³",
 }  # fmt: skip
+_SMALLER = {"tiny", "scriptsize", "footnotesize", "small"}
+_CHAR = re.compile(r"\s*(?:'([0-7]{1,3})|\"([0-9A-F]{1,4})|(\d{1,4}))")
+_BASES = {1: 8, 2: 16, 3: 10}
 _SPACES = {",": "\u2009", ":": " ", ";": " ", ">": " ", " ": " ", "\n": " ", "!": "", "/": "", "-": "",
            "\\": " ", "@": "", "(": "", ")": "", "[": "", "]": "", "*": ""}  # fmt: skip
 _DINGBATS = {"51": "✓", "52": "✓", "53": "✗", "54": "✗", "55": "✗", "56": "✗"}
@@ -141,6 +144,8 @@ class _Reader:
                 at = end
             elif token == "$":
                 maths = not maths
+            elif token == "_" and not maths:
+                self.say("_", bold, under)
             elif token in "^_":
                 (script,), at = arguments(source, at, "{")
                 self.script(token, script, bold, under)
@@ -165,7 +170,9 @@ class _Reader:
         elif kind == "^" and number and _SCRIPT_MARK.fullmatch(text):
             return
         elif not number:
-            joint = "^" if kind == "^" and not _SCRIPT_MARK.fullmatch(text) else ""
+            # Behind an opening bracket it is raised above nothing: ends of an interval.
+            raised = kind == "^" and before[-1:] not in ("", "(", "[")
+            joint = "^" if raised and not _SCRIPT_MARK.fullmatch(text) else ""
             short = len(text) <= 3 or kind == "^"
             self.say(f"{joint}{text}" if short else f" {text}", bold, under)
         else:
@@ -202,7 +209,15 @@ class _Reader:
             given, at = arguments(source, at, form)
             self.say(say(self, given), bold, under)
             return at
+        if name in _SMALLER and re.search(r"[\d%]$", self.before):
+            self.say(" ", bold, under)
+        if name == "char" and (code := _CHAR.match(source, at)):
+            self.say(
+                chr(int(code[1] or code[2] or code[3], _BASES[code.lastindex or 3])), bold, under
+            )
+            return code.end()
         if name in _LAST:
+            maths = maths or name == "ensuremath"
             given, at = arguments(source, at, _LAST[name])
             if given:
                 # Lines within a cell.
@@ -260,9 +275,10 @@ def _superscript(reader: _Reader, given: list[str]) -> str:
     """A superscript of text: what marks a footnote is dropped, a sign or a deviation kept."""
     text = reader.inner(given[0], maths=False).strip()
     before = reader.before
+    if text in ("th", "st", "nd", "rd"):
+        return text
     if _SCRIPT_MARK.fullmatch(text):
-        digit = text.isdigit() and _TEXT_UNIT.search(before)
-        return text if digit or text in ("th", "st", "nd", "rd") else ""
+        return text if text.isdigit() and _TEXT_UNIT.search(before) else ""
     return text if re.search(r"[*†‡±+\-∗⋆()\d]", text) else ""
 
 
@@ -285,4 +301,15 @@ _SPECIAL: Mapping[str, tuple[str, Callable[[_Reader, list[str]], str]]] = {
     "dfrac": ("{{", lambda r, g: f"{r.inner(g[0], maths=True)}/{r.inner(g[1], maths=True)}"),
     "sqrt": ("[{", lambda r, g: f"√{r.inner(g[1], maths=True)}"),
     "overset": ("{{", lambda r, g: r.inner(g[1], maths=True)),
+}  # fmt: skip
+
+
+def is_known(name: str) -> bool:
+    """Whether a macro is read here, so that what a style makes of it does not matter."""
+    return bool(_CITES.search(name)) or name in _KNOWN
+
+
+_KNOWN = {
+    *_BOLD, *_UNDER, *_BOLD_ON, *_BOLD_OFF, *_SILENT, *_LAST, *_FALLBACK, *_SPECIAL,
+    "tablehead", "tablefirsthead", "startdata", "enddata", "tablecaption",
 }  # fmt: skip

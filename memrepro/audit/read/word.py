@@ -9,15 +9,25 @@ from docx import Document
 from docx.table import _Cell as DocxCell
 from docx.text.paragraph import Paragraph
 
-from memrepro.audit.read.grid import Cell, Grid, NoNumbers, Place, Unread, cell_of, filled, unread
+from memrepro.audit.read.grid import (
+    Cell,
+    Grid,
+    NoNumbers,
+    Place,
+    Sentences,
+    Unread,
+    cell_of,
+    filled,
+    unread,
+)
 from memrepro.audit.read.text import check_unpacked
 from memrepro.errors import MemreproError
 
 _CAPTION = re.compile(r"\s*(?:Table|Tab\.)\s*[\dA-Z]", re.I)
 
 
-def grids(path: Path) -> Iterator[Grid | Unread]:
-    """The tables of a document, and those that could not be read with the reason."""
+def grids(path: Path) -> Iterator[Grid | Unread | Sentences]:
+    """A document's tables, those that could not be read with the reason, and its paragraphs."""
     check_unpacked(path)
     document = Document(str(path))
     around = [
@@ -25,6 +35,7 @@ def grids(path: Path) -> Iterator[Grid | Unread]:
         for node in document.element.body
         if node.tag.endswith(("}p", "}tbl"))
     ]
+    yield Sentences(path.name, "\n".join(one for one in around if isinstance(one, str)))
     number = 0
     for at, node in enumerate(around):
         if isinstance(node, str):

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
+from memrepro.audit.heads import group_of
 from memrepro.audit.printed import parse
 from memrepro.audit.rules.evidence import (
     Held,
@@ -19,7 +20,6 @@ from memrepro.audit.rules.evidence import (
     tally_and_exceptions,
     width_of,
 )
-from memrepro.audit.rules.heads import group_of
 from memrepro.audit.tables import Table
 
 CHANGE = re.compile(
@@ -134,11 +134,14 @@ def _differences(
     name: str, lines: Mapping[str, Line], first: Line, second: Line, relative: bool, across: bool
 ) -> Iterator[Held]:
     width = 2 * max(width_of(lines[name].values()), 1e-12)
+    # Whole numbers among others with decimals are means, and rounded.
+    levels = [n for line in (first, second) for shown in line.values() if (n := parse(shown))]
+    counts = all(n.step == 1 for n in levels)
     for place, shown in lines[name].items():
         a, b, change = parse(first.get(place, "")), parse(second.get(place, "")), parse(shown)
         if a is None or b is None or change is None or (relative and b.low <= 0):
             continue
-        (a_low, a_high), (b_low, b_high) = ends(a), ends(b)
+        (a_low, a_high), (b_low, b_high) = (ends(n) if counts else (n.low, n.high) for n in (a, b))
         low, high = a_low - b_high, a_high - b_low
         if relative:
             low, high = (

@@ -5,15 +5,12 @@ ratio around its logarithm, and holds 0 (or 1) where p is above its level.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
-
-from scipy import stats
+from collections.abc import Iterator, Mapping, Sequence
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
-from memrepro.audit.printed import Printed, parse
+from memrepro.audit.heads import is_matrix
+from memrepro.audit.printed import parse
 from memrepro.audit.rules.evidence import Held, held, tally_and_exceptions
-from memrepro.audit.rules.heads import is_matrix
 from memrepro.audit.rules.intervals import Interval, interval_of, is_ratio
 from memrepro.audit.rules.text.pvalues import Test, agrees
 from memrepro.audit.tables import Table
@@ -33,17 +30,9 @@ _HEADS: Mapping[str, str] = {
     "df1": r"d\.?f\.?1|num(?:erator)? ?df|df ?n", "df2": r"d\.?f\.?2|den(?:ominator)? ?df|df ?d",
     "interval": r".*\b(?:CI|C\.I\.|confidence interval|HDI|credible interval)\b.*",
 }  # fmt: skip
-_LEGEND = re.compile(
-    r"(\*{1,4})\s*:?\s*(?:,|denotes?|indicates?)?\s*\(?\s*p\s*[<≤]\s*=?\s*(0?\.\d+)", re.I
-)
-_PERCENTS = re.compile(r"(\*{1,4})[^*\d]{0,40}?(\d{1,2})\s*%")
-_BRACKETED = re.compile(r"[(\[]\s*(-?\d+(?:\.\d+)?)\s*[)\]]")
-_T_BELOW = re.compile(r"\bt[- ]?(?:stat|value|ratio)|z[- ]?(?:stat|value)", re.I)
-_ERROR_BELOW = re.compile(r"standard errors?|\bs\.?e\.?s?\b|std", re.I)
-_P_BELOW = re.compile(r"\bp[- ]?values?\b", re.I)
 _MEDIAN = re.compile(r"median|\bIQR\b|quartile|range|\bmin\b|\bHDI\b|credible|bootstrap", re.I)
 _TELLING, _MOST = 3, 0.75
-_LEVELS = ({1: 0.05, 2: 0.01, 3: 0.001}, {1: 0.1, 2: 0.05, 3: 0.01})
+_SKEWED = 0.1  # of an interval's width, as bootstraps and correlations are
 
 
 def _parts(table: Table) -> Iterator[tuple[str, dict[str, str]]]:
@@ -172,7 +161,7 @@ def _midpoints(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
         low, high = ends.middle(ratio)
         one = held(row, at["estimate"], shown, low, high, ends.high - ends.low)
         if one and inside:
-            made.append(one)
+            made.append((one, ends))
     good = sum(inside for *_, inside in outside)
     for row, cells, ends, inside in outside:
         if not inside and good >= _MOST * len(outside):
@@ -182,10 +171,29 @@ def _midpoints(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
                 f"{ends.value:g}", FAILS, LIKELY if good >= 2 else WEAK,
                 f"an interval has its value inside, as {good} of {len(outside)} have", 1,
             )  # fmt: skip
-    formula = "the middle of its interval" + " (of logarithms)" * ratio
-    yield from _where_most(table, "interval and estimate", formula, made)
+    yield from _middles(table, made, ratio)
     if "p" in at:
         yield from _against_p(table, [(r, c, e) for r, c, e, i in outside if i], at["p"], ratio)
+
+
+def _middles(
+    table: Table, made: Sequence[tuple[Held, Interval]], ratio: bool
+) -> Iterator[Finding]:  # fmt: skip
+    """Estimates against the middle of their intervals; one that is a little off may be skewed."""
+    formula = "the middle of its interval" + " (of logarithms)" * ratio
+    near = set()
+    for one, ends in [] if ratio else made:
+        middle, width = (one.low + one.high) / 2, ends.high - ends.low
+        # The interval of a share reaches further towards the middle of its scale.
+        half = 0.5 if max(ends.value, ends.high) <= 1 else 50
+        share = ends.low >= 0 and ends.high <= 2 * half
+        towards = share and abs(middle - half) < abs(ends.value - half)
+        if towards or abs(ends.value - middle) <= _SKEWED * width:
+            near.add(f"{one.row}, {one.column}")
+    cells = [one for one, _ in made]
+    for found in _where_most(table, "interval and estimate", formula, cells):
+        weak = found.words == FAILS and found.where in near
+        yield found._replace(sure=WEAK) if weak else found
 
 
 def _against_p(
@@ -250,14 +258,18 @@ def in_one_cell(table: Table) -> Iterator[Finding]:
             low, high = ends.middle(ratio)
             number = f"{ends.value:.{ends.digits}f}"
             one = held(row, column, number, low, high, ends.high - ends.low)
-            if one and ends.low <= ends.value <= ends.high:
-                middles.append(one._replace(shown=cells[column]))
-        formula = "the middle of its interval" + " (of logarithms)" * ratio
-        yield from _where_most(table, "interval and estimate", formula, middles)
+            # One at an end, such as a share of 0 %, is at the end of its scale too.
+            if one and ends.low < ends.value < ends.high:
+                middles.append((one._replace(shown=cells[column]), ends))
+        yield from _middles(table, middles, ratio)
         group = column.rpartition(", ")[0]
         after = table.columns[table.columns.index(column) + 1 :]
         p = next((c for c in after if re.fullmatch(_HEADS["p"], c.rpartition(", ")[2])
                   and c.rpartition(", ")[0] in ("", group)), "")  # fmt: skip
+        # Behind two estimates with intervals it is of their difference.
+        several = any(c != column and c.rpartition(", ")[0] == group for c in groups)
+        if p and several and after[0] != p:
+            continue
         if p and (ratio or _is_difference(table, column)):
             yield from _against_p(table, made, p, ratio)
 
@@ -265,120 +277,3 @@ def in_one_cell(table: Table) -> Iterator[Finding]:
 def _is_difference(table: Table, column: str) -> bool:
     names = f"{column} {table.reading.get('caption', '')}"
     return bool(re.search(r"diff|Δ|\bB\b|β|coef|estimate|effect|change|\bb\b", names))
-
-
-class _Starred(NamedTuple):
-    row: str
-    column: str
-    shown: str
-    stars: int
-    low: float
-    high: float
-
-
-def stars(table: Table) -> Iterator[Finding]:
-    """Stars against the estimate over its standard error, in its cell or in the row below.
-
-    What stars mean the caption or the note says, else the usual levels that most cells follow; that
-    the brackets hold standard errors, and not t, is told by them or by most cells too.
-    """
-    known: Mapping[str, Mapping[str, int]] = table.reading.get("stars", {})
-    counted = bool(known)
-    if not counted:  # that there are some, and not how many
-        marked = table.reading.get("starred", {})
-        known = {row: dict.fromkeys(columns, 1) for row, columns in marked.items()}
-    note = f"{table.reading.get('note', '')} {table.reading.get('caption', '')}"
-    if not known or (_P_BELOW.search(note) and not _ERROR_BELOW.search(note)):
-        return
-    pairs = list(_estimates(table))
-    if len(pairs) < _TELLING:
-        return
-    forms: list[tuple[str, Callable[[Printed, Printed], tuple[float, float] | None]]] = []
-    if not (_T_BELOW.search(note) and not _ERROR_BELOW.search(note)):
-        forms.append(("estimate / SE", _quotient))
-    if not _ERROR_BELOW.search(note):
-        forms.append(("t", lambda _, below: (abs(below.low), abs(below.high))))
-    legend = legend_of(note)
-    tried = []
-    for said, form in forms:
-        for levels in [legend] if legend else _LEVELS:
-            levels = levels if counted else {1: max(levels.values())}
-            made = []
-            for row, column, shown, estimate, below in pairs:
-                if span := form(estimate, below):
-                    own = known.get(row, {}).get(column, 0)
-                    one = _Starred(row, column, shown, own, *sorted(span))
-                    made.append((one, _earned(one, levels)))
-            tried.append((said, levels, made))
-    said, levels, made = max(
-        tried, key=lambda one: sum(ok for _, ok in one[2]), default=("", {}, [])
-    )
-    good = sum(ok for _, ok in made)
-    if good < _TELLING or good < _MOST * len(made) or not any(one.stars for one, _ in made):
-        return
-    meaning = ", ".join(f"{'*' * n} p < {p:g}" for n, p in sorted(levels.items()))
-    why = f"{good} of {len(made)} agree with {meaning}"
-    yield tally(table, "stars", "all", f"stars follow from {said}", good, len(made), why)._replace(
-        sure=LIKELY)  # fmt: skip
-    for one, ok in made:
-        if not ok:
-            p = [2 * stats.norm.sf(z) for z in (one.high, one.low)]
-            due = max((n for n, level in levels.items() if p[1] < level), default=0)
-            yield Finding(
-                table.document, table.name, "stars", f"{one.row}, {one.column}", one.shown,
-                f"{'*' * due or 'no star'}: {said} from {one.low:.3g} to {one.high:.3g}",
-                f"{'*' * one.stars or 'no star'}", FAILS,
-                LIKELY if legend or good >= 2 * _TELLING else WEAK, why, 2,
-            )  # fmt: skip
-
-
-def _quotient(estimate: Printed, below: Printed) -> tuple[float, float] | None:
-    if below.low <= 0:
-        return None
-    ends = [abs(e) / s for e in (estimate.low, estimate.high) for s in (below.low, below.high)]
-    least = 0.0 if estimate.low <= 0 <= estimate.high else min(ends)
-    return least, max(ends)
-
-
-def _earned(one: _Starred, levels: Mapping[int, float]) -> bool:
-    """Whether some value that rounds so has just these stars; of few degrees of freedom too."""
-    most = stats.norm.sf(one.high) * 2  # the least p
-    least = stats.t.sf(one.low, 20) * 2  # the most, of a small sample
-    level = levels.get(one.stars, 1.0) if one.stars else 1.0
-    further = max((p for n, p in levels.items() if n > one.stars), default=0.0)
-    if one.stars and one.stars not in levels:
-        return True
-    return bool(most < level and least >= further)
-
-
-def _estimates(table: Table) -> Iterator[tuple[str, str, str, Printed, Printed]]:
-    """Row, column, cell, estimate and what stands in brackets behind it or in the row below."""
-    rows = list(table.rows)
-    for at, row in enumerate(rows):
-        below = table.rows[rows[at + 1]] if at + 1 < len(rows) else {}
-        own_row = [s for s in table.rows[row].values() if s.strip()]
-        under = [s for s in below.values() if s.strip()]
-        stacked = bool(under) and sum(bool(_BRACKETED.fullmatch(s.strip())) for s in under) >= max(
-            1, len(under) // 2
-        )
-        if own_row and all(_BRACKETED.fullmatch(s.strip()) for s in own_row):
-            continue
-        for column, shown in table.rows[row].items():
-            number = parse(shown)
-            inside = re.fullmatch(
-                r"\s*-?\d+(?:\.\d+)?\s*\**\s*[(\[]\s*(\d+\.\d+)\s*[)\]]\s*\**\s*", shown
-            )
-            text = inside[1] if inside else ""
-            if not text and stacked and (found := _BRACKETED.fullmatch(below[column].strip())):
-                text = found[1]
-            if number and text and (error := parse(text)):
-                yield row, column, shown, number, error
-
-
-def legend_of(note: str) -> dict[int, float]:
-    """How many stars mean which level: '* p < 0.05, ** p < 0.01', or '* 10 %, ** 5 %'."""
-    found = {len(stars): float(level) for stars, level in _LEGEND.findall(note)}
-    if not found:
-        found = {len(s): int(p) / 100 for s, p in _PERCENTS.findall(note) if int(p) <= 10}
-    ordered = [found[n] for n in sorted(found)]
-    return found if ordered == sorted(ordered, reverse=True) else {}

@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from memrepro.audit.finding import FAILS, LIKELY, WEAK, Finding, tally
+from memrepro.audit.heads import HIGH, LOW, direction, group_of, is_apart, is_matrix
 from memrepro.audit.printed import parse
-from memrepro.audit.rules.heads import HIGH, LOW, direction, group_of, is_apart, is_matrix
 from memrepro.audit.rules.intervals import interval_of
 from memrepro.audit.tables import Table
 
@@ -55,7 +55,8 @@ def best(table: Table) -> Iterator[Finding]:
         return
     for place, key in enumerate(("bold", "underlined")):
         across = [list(_marked(table, key, along)) for along in (False, True)]
-        found = max(across, key=lambda one: sum(bool(m.end) for m in one))
+        # Of columns and rows those that more marks are the best of, and fewer are not.
+        found = max(across, key=lambda one: sum(1 if m.end else -2 for m in one))
         ends = Counter(m.end for m in found if m.end in (HIGH, LOW))
         good = [m for m in found if m.end]
         if len(found) < _TELLING or 2 * len(good) < len(found):
@@ -123,7 +124,7 @@ def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
             i: n.value for i, place in places.items()
             # A bound such as p < 0.01 is marked for what it says, and is the best of nothing.
             if (n := parse(table.rows[place[0]][place[1]])) and not n.bound
-            and not (is_apart(i) and place not in cells)
+            and not ((is_apart(i) or re.search(_CHANGE, i)) and place not in cells)
         }  # fmt: skip
         own = [i for i in values if places[i] in cells]
         levels = sorted(set(values.values()))
@@ -132,7 +133,7 @@ def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:
         groups = _groups(values)
         # Several of one line are the best of as many groups, else the groups are not known.
         several = len({values[i] for i in own}) > 1
-        if several and (across or not groups):
+        if several and (across or not groups or 2 * len(own) > len(values)):
             continue
         known = direction(line)
         for item in own if several else own[:1]:

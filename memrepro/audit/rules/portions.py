@@ -12,10 +12,10 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK, Finding, tally
+from memrepro.audit.heads import group_of, is_matrix
 from memrepro.audit.printed import Printed, parse
 from memrepro.audit.rules.evidence import Held, best_of, held, how_sure, tally_and_exceptions
 from memrepro.audit.rules.granularity import written
-from memrepro.audit.rules.heads import group_of, is_matrix
 from memrepro.audit.tables import Table
 
 _RATIO = re.compile(

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK, Finding, tally
+from memrepro.audit.heads import is_matrix
 from memrepro.audit.printed import Printed, parse
 from memrepro.audit.rules.granularity import CHANCE
-from memrepro.audit.rules.heads import is_matrix
 from memrepro.audit.rules.wholes import NEAR, WHOLE, columns_of
 from memrepro.audit.tables import Table, matches
 

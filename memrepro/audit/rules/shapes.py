@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from statistics import median
 
-from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, TELLS, WEAK, Finding, tally
+from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding, tally
 from memrepro.audit.ledger import Entry, entries
 from memrepro.audit.printed import Printed, parse
 from memrepro.audit.rules.granularity import ways
@@ -21,6 +21,8 @@ _ROUND = ("0.0000", "0.5000", "1.0000")
 # What cannot fall with k beside recall: whether something is found, and the first one's rank.
 _FOUND = re.compile(r"\b(?:hits?|hit rate|HR|success|pass|acc|MRR)@\d+(?![.\d])", re.I)
 _THRESHOLD = re.compile(r"@\s*0?\.\d|@\d+\.\d")  # of an overlap, which no longer list is
+_AGAIN = re.compile(r"(.+) \(2\)")  # as a reader tells two columns of one head apart
+_STEP = re.compile(r"\d+(?:\.\d+)?")
 _CELLS = 4  # of a column, from which on it has a number of digits
 
 
@@ -163,6 +165,25 @@ def mixed(table: Table) -> Iterator[Finding]:
 def _places(number: Printed) -> int:
     """How many digits stand before the point."""
     return max(1, number.value.adjusted() + 1)
+
+
+def same_head(table: Table) -> Iterator[Finding]:
+    """A head that stands twice where all others differ; of steps such as k = 1, 5, 5, 20 likely."""
+    again = [c for c in table.columns if (m := _AGAIN.fullmatch(c)) and m[1] in table.columns]
+    others = [c for c in table.columns if c not in again]
+    if len(again) != 1 or len(others) < _CELLS - 1:
+        return
+    head = again[0].removesuffix(" (2)")
+    stem = re.sub(_STEP, "", head)
+    steps = [float(m[0]) for c in others if re.sub(_STEP, "", c) == stem and (m := _STEP.search(c))]
+    series = len(steps) >= _CELLS - 1 and steps in (sorted(set(steps)), sorted(set(steps))[::-1])
+    both = [[cells[c] for cells in table.rows.values()] for c in (head, again[0])]
+    numbers = "the same numbers" if both[0] == both[1] else "other numbers"
+    yield Finding(
+        table.document, table.name, "same head twice", again[0], head, "a head of its own",
+        f"two columns of this head, with {numbers}", FAILS, LIKELY if series else WEAK,
+        f"each of the other {len(others) - 1} stands once", 2,
+    )  # fmt: skip
 
 
 def half_lives(table: Table) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scipy.stats import binom
 
 from memrepro.audit.finding import CERTAIN, FAILS, HOLDS, LIKELY, TELLS, WEAK, Finding
+from memrepro.audit.heads import NO_LEVEL, counts_questions
 from memrepro.audit.ledger import Entry, entries
 from memrepro.audit.printed import parse
 from memrepro.audit.rules.granularity import (
@@ -23,7 +24,6 @@ from memrepro.audit.rules.granularity import (
     possible,
     ways,
 )
-from memrepro.audit.rules.heads import NO_LEVEL, counts_questions
 from memrepro.audit.tables import PROSE, Table
 
 # Metrics of which each question counts 0 or 1, and those that are not named; an NDCG is no share.

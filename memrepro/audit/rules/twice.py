@@ -7,6 +7,7 @@ them, over tables and documents.
 import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ from memrepro.audit.tables import Table
 
 _LOOSE = 0.05  # for rows that are the same throughout
 _LEAST = 2
+_CROWDED, _MOST = 30, 400  # findings of a document; rows of which every two are compared
+_MANY_APART = -3  # rows of one name that differ in two tables, less those that are the same
 _MOST_PAIRS = 2_000_000  # which take half a minute
 _SAME = 0.005  # two cells of one table by chance at least: few questions have few shares
 _KINDS = ("share", "percent", "number", "time")
@@ -81,19 +84,31 @@ def repeated(tables: Sequence[Table]) -> Iterator[Finding]:
             pair for group in groups.values() for pair in itertools.combinations(group, 2)
         )
         pairs = [(lines[one], lines[two]) for one, two in places]
-        pairs = [(one, two) for one, two in pairs if named or one.table != two.table]
+        every = named and len(lines) <= _MOST
+        pairs = [
+            (one, two) for one, two in pairs
+            if every or (one.name == two.name and one.table != two.table)
+        ]  # fmt: skip
         yield from _repeated(tables[0].document, lines, pairs)
 
 
 def _repeated(
     document: str, lines: Sequence[Line], pairs: Sequence[tuple[Line, Line]]
 ) -> Iterator[Finding]:
-    """The pairs of lines with more equal cells than chance gives over all pairs."""
+    """The pairs of lines with more equal cells than chance gives over all pairs.
+
+    Two tables most of whose rows of one name differ are of two things that lie near each other.
+    """
+    found: list[tuple[tuple[str, str] | None, Finding]] = []
+    alike: Counter[tuple[str, str] | None] = Counter()
     for first, second in pairs:
+        both = first.name == second.name and first.table != second.table
+        tables = (first.table, second.table) if both else None
         for one, two in _aligned(first, second):
             shared = [head for head in one if head in two]
             same = [head for head in shared if one[head] == two[head]]
             near = [head for head in shared if _near(one[head], two[head])]
+            alike[tables] += (1 if len(same) == len(shared) else -1) if len(shared) >= _LEAST else 0
             close = len(near) == len(shared) and len(shared) > _LEAST and len(same) > 0
             if not close and (len(same) < _LEAST or not _telling(first, second, shared, same)):
                 continue
@@ -103,7 +118,14 @@ def _repeated(
             k, each = (len(near), min(1.0, 3 * p)) if close else (len(same), p)
             chance = float(binom.sf(k - 1, len(shared), each)) * max(1, len(pairs))
             if chance <= (CHANCE if len(same) < len(shared) else _LOOSE):
-                yield _repeats(document, first, second, one, two, shared, chance)
+                found.append((tables, _repeats(document, first, second, one, two, shared, chance)))
+    slips = sum(one_found.words == FAILS for _, one_found in found)
+    # Where many rows are alike and not the same, numbers lie nearer than was reckoned.
+    crowded = slips > max(_CROWDED, len({line.table for line in lines}))
+    for tables, one_found in found:
+        apart = tables is not None and alike[tables] <= _MANY_APART
+        if one_found.words != FAILS or not (crowded or apart):
+            yield one_found
 
 
 def _near(one: str, two: str) -> bool:

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, Finding, tally
+from memrepro.audit.heads import is_matrix
 from memrepro.audit.ledger import entry_of
 from memrepro.audit.printed import Printed, kind_of, parse
 from memrepro.audit.rules.granularity import possible, ways
-from memrepro.audit.rules.heads import is_matrix
 from memrepro.audit.tables import Table
 
+_OF_RUNS = re.compile(r"\b(?:median|min|max|std|s\.?d\.?|iqr|variance)\b", re.I)
 WHOLE = re.compile(r"\b(overall|average|avg\.?|mean|total|all|sum)\b", re.I)
 _MOST_ORDERS = 6
 _FEW = 4
@@ -64,7 +65,8 @@ def columns_of(
     """
     stated: Mapping[str, list[str]] = table.reading.get("whole", {})
     found: dict[str, list[str]] = {}
-    if is_matrix(table) and not stated:
+    # Beside a median or a deviation a mean is of runs, and of none of the columns.
+    if (is_matrix(table) or any(map(_OF_RUNS.search, table.columns))) and not stated:
         return found
     for column in table.columns:
         if column in stated:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from memrepro.audit.rules.heads import NO_LEVEL, counts_questions, is_matrix
+from memrepro.audit.heads import NO_LEVEL, counts_questions, is_matrix
 from memrepro.audit.rules.shares import Share, shares_of
 from memrepro.audit.rules.wholes import columns_of
 from memrepro.audit.tables import Table

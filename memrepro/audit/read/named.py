@@ -1,0 +1,140 @@
+"""Rows of a table by their names, and the mapping that the ledger reads."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from memrepro.audit.read.grid import Cell, Place, distinct, is_number, is_section, joined
+
+_SIZE = re.compile(r"\(?\b[nN]\s*=\s*(\d{1,3}(?:,\d{3})+|\d+)\)?")
+_QUESTIONS = re.compile(
+    r"\b(\d{1,3}(?:,\d{3})+|\d+)\s+(?:test\s+|evaluation\s+)?"
+    r"(?:questions|queries|examples|instances|samples|problems)\b"
+)
+_SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|support|size", re.I)
+_BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*|[pP]\s*[<=>].*")
+
+
+def _int(shown: str) -> int:
+    return int(shown.replace(",", ""))
+
+
+def named_rows(
+    body: Sequence[Sequence[Cell]], labels: Sequence[int], kept: Sequence[int],
+    settings: Sequence[str],
+) -> Iterator[tuple[str, list[Cell]]]:  # fmt: skip
+    """Names and cells of rows: what stands beneath an estimate in brackets is joined to it.
+
+    Where several numbers name a row, `settings` are their heads.
+    """
+    group = ""
+    last = [""] * len(labels)
+    names: list[str] = []
+    lines: list[list[Cell]] = []
+    for row in body:
+        texts = [cell.text for cell in row]
+        # A number as wide as several columns is printed once.
+        cells = [row[c] if row[c].filled != "left" else Cell("") for c in kept]
+        if not any(texts):
+            continue
+        shown = [c for c, cell in enumerate(row) if cell.text and not cell.filled]
+        # One that stands right of the first name is a name or, where it is wider, a note.
+        second = len(shown) == 1 and shown[0] in labels[1:]
+        wide = second and row[shown[0]].columns > 1
+        is_group = is_section(row) and not any(is_number(cell.text) for cell in cells)
+        if is_group and (wide or not second):
+            if not wide and not re.fullmatch(r"\(.*\)", joined(texts)):  # a note on the row above
+                group, last = joined(texts), [""] * len(labels)
+            continue
+        own = [texts[c] or _word(row[c].dash) for c in labels]
+        if lines and any(own) and _continues(row, labels, kept):
+            names[-1] = f"{names[-1]} {joined(own)}"
+            continue
+        if lines and not any(own) and _beside(lines[-1], cells):
+            lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
+            continue
+        # A name that is not printed again reaches down.
+        if len(own) > 1 and any(own) and not own[0] and not settings:
+            own[0] = last[0]
+        last = own or last
+        pairs = zip(settings, own, strict=True) if settings else []
+        name = joined([f"{head} {one}".strip() for head, one in pairs if one] or own)
+        names.append(joined([group if group != name else "", name]) or f"row {len(names) + 1}")
+        lines.append(cells)
+    yield from zip(distinct(names), lines, strict=True)
+
+
+def _word(dash: str) -> str:
+    """'none' and 'n/a' name a row where a dash does not."""
+    return dash if dash[:1].isalpha() else ""
+
+
+def _continues(row: Sequence[Cell], labels: Sequence[int], kept: Sequence[int]) -> bool:
+    """Whether a row is another line of the name above: all its numbers reach down from there."""
+    shown = [row[c] for c in kept if row[c].text]
+    new = any(row[c].text and not row[c].filled for c in labels)
+    return new and len(shown) > 1 and all(cell.filled == "above" for cell in shown)
+
+
+def _beside(above: Sequence[Cell], below: Sequence[Cell]) -> bool:
+    """Whether a row without a name is what belongs to the one above: errors, intervals, t."""
+    shown = [(one, other) for one, other in zip(above, below, strict=True) if other.text]
+    return bool(shown) and all(
+        _BESIDE.fullmatch(other.text) and is_number(other.text) and one.text
+        and not _BESIDE.fullmatch(one.text)
+        for one, other in shown
+    )  # fmt: skip
+
+
+def _beneath(one: Cell, other: Cell) -> Cell:
+    if not other.text:
+        return one
+    return one._replace(
+        text=f"{one.text} {other.text}", bold=one.bold or other.bold,
+        starred=one.starred or other.starred, stars=max(one.stars, other.stars),
+    )  # fmt: skip
+
+
+def entry_of(
+    place: Place, columns: Sequence[str], named: dict[str, list[Cell]]
+) -> dict[str, Any]:  # fmt: skip
+    """A table as `tables.table_of` reads it: where it stands, cells, sizes, and what is marked."""
+    sizes: dict[str, int] = {}
+    for column in columns:
+        if found := _SIZE.search(column):
+            sizes[column] = _int(found[1])
+    # Beside counts alone, a row n is a count as they are.
+    counts = all(re.fullmatch(r"[\d,]*", cell.text) for row in named.values() for cell in row)
+    for name in [name for name in named if _SIZES_ROW.fullmatch(name) and not counts]:
+        shown = {c: cell.text for c, cell in zip(columns, named[name], strict=True)}
+        if all(text.replace(",", "").isdigit() for text in shown.values() if text):
+            sizes |= {c: _int(text) for c, text in shown.items() if text}
+            del named[name]
+    entry: dict[str, Any] = {"source": str(place), "file": place.file}
+    place_of = {"line": place.line, "label": place.label, "caption": place.caption}
+    entry |= {key: value for key, value in place_of.items() if value}
+    entry["columns"] = list(columns)
+    entry["rows"] = {row: [cell.text for cell in cells] for row, cells in named.items()}
+    wholes = [c for c in columns if re.search(r"\b(overall|average|avg|all|total|mean)\b", c, re.I)]
+    told = {_int(n) for pattern in (_SIZE, _QUESTIONS) for n in pattern.findall(place.caption)}
+    if len(told) == 1 and told == {sum(sizes.values())} and len(sizes) > 1:
+        sizes |= dict.fromkeys((c for c in wholes if c not in sizes), told.pop())
+    elif not sizes and len(told) == 1 and min(told) > 1:
+        # The number in a caption is of the whole where a whole is printed.
+        sizes = dict.fromkeys(wholes or columns, told.pop())
+        entry["n_source"] = "the caption"
+    if sizes := {column: n for column, n in sizes.items() if n > 0}:
+        entry["n"] = sizes
+    for key in ("bold", "underlined", "starred"):
+        marked = {
+            row: own for row, cells in named.items()
+            if (own := [c for c, cell in zip(columns, cells, strict=True)
+                          if getattr(cell, key) and is_number(cell.text)])
+        }  # fmt: skip
+        if marked:
+            entry[key] = marked
+    stars = {
+        row: has for row, cells in named.items()
+        if (has := {c: cell.stars for c, cell in zip(columns, cells, strict=True) if cell.stars})
+    }  # fmt: skip
+    return entry | ({"stars": stars} if stars else {})
