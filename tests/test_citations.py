@@ -32,8 +32,9 @@ def test_every_file_that_is_named_exists():
                 continue
             if name == "dvc.yaml" and cited.startswith("results/"):
                 continue
-            # Its worked examples write theirs, as `tests/test_extending.py` does.
-            if name == "docs/extending.md":
+            # Its worked examples write theirs (`tests/test_extending.py`); other people's tables
+            # name files of their own.
+            if name in ("docs/extending.md", "benchmarks/audit_papers.yaml"):
                 continue
             if not any((base / cited).exists() for base in (ROOT, (ROOT / name).parent)):
                 missing[cited].add(name)
