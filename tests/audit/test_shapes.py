@@ -128,14 +128,16 @@ SHAPES = {
             r"\multicolumn{3}{l}{\sym{*} \(p<0.05\), \sym{**} \(p<0.01\)} \\"), ["(1), Acc", "(2), F1"],
         {"x": ["0.52 (0.036)", "0.61 (0.041)"], "Obs.": ["100", "90"], "FE": ["x", ""]}),
     "rows of dashes": (
-        ".tex", tex(HEADS + r"ReLU & --- & --- \\ BM25 & 0.41 & 0.28 \\ Drop & \textemdash & n/a \\ Ours & 0.57 & 0.45 \\"),
+        ".tex", tex(HEADS + r"ReLU & --- & --- \\ BM25 & 0.41 & 0.28 \\"
+                    r"Drop & \textemdash & n/a \\ Ours & 0.57 & 0.45 \\"),
         ACC, {"ReLU": ["", ""], "BM25": ["0.41", "0.28"], "Drop": ["", ""], "Ours": ["0.57", "0.45"]}),
     "a note beside the first name": (
         ".tex", tex(r"\toprule Model & Turn & Acc & F1 \\ \midrule A & T1 & 0.41 & 0.1 \\ & \multicolumn{3}{l}{lost} \\"
                     r"B & T1 & 0.43 & 0.2 \\ & T2 & 0.52 & 0.3 \\"), ACC,
         {"A, T1": ["0.41", "0.1"], "B, T1": ["0.43", "0.2"], "B, T2": ["0.52", "0.3"]}),
     "bounds in place of numbers": (
-        ".tex", tex(r"\hline Name & Time & Space & Acc \\ \hline a & $O(1)$ & $O(n)$ & 1 \\ b & $O(n)$ & $O(1)$ & 2 \\"),
+        ".tex", tex(r"\hline Name & Time & Space & Acc \\ \hline a & $O(1)$ & $O(n)$ & 1 \\"
+                    r"b & $O(n)$ & $O(1)$ & 2 \\"),
         ["Time", "Space", "Acc"], {"a": ["O(1)", "O(n)", "1"], "b": ["O(n)", "O(1)", "2"]}),
     "decimal commas": (
         ".tex", tex(HEADS + r"BM25 & 0,41 & 1.200,5 \\ Ours & 0,57 & $0{,}45 \pm 0{,}01$ \\ X & 12,5 & 3 \\"), ACC,
@@ -148,16 +150,19 @@ SHAPES = {
                     r"\multirow{2}{*}{[5, 6]} \\ inertia & & \\ Drag & 7 & 8 \\"), ["A", "B"],
         {"Mass": ["1", "2"], "Moment of inertia": ["[3, 4]", "[5, 6]"], "Drag": ["7", "8"]}),
     "twice side by side": (
-        ".tex", tex(r"\hline Parameter & Value & Parameter & Value \\ \hline Rate & 0.1 & Steps & 100 \\ Width & 8 & & \\"),
+        ".tex", tex(r"\hline Parameter & Value & Parameter & Value \\ \hline Rate & 0.1 & Steps & 100 \\"
+                    r"Width & 8 & & \\"),
         ["Value"], {"Rate": ["0.1"], "Width": ["8"], "Steps": ["100"]}),
     "a power and a step as second names": (
-        ".tex", tex(r"\hline Model & $\eta$ & Acc & F1 \\ \hline A & $10^{-4}$ & 0.41 & 0.1 \\ A & $5 \cdot 10^{-4}$ & 0.43 & 0.2"
+        ".tex", tex(r"\hline Model & $\eta$ & Acc & F1 \\ \hline A & $10^{-4}$ & 0.41 & 0.1 \\"
+                    r"A & $5 \cdot 10^{-4}$ & 0.43 & 0.2"
                     r"\\ A & $10^{-3}$ & 0.44 & 0.3 \\ B & $10^{-4}$ & 0.52 & 0.4 \\ B & $10^{-3}$ & 0.53 & 0.5 \\"
                     r" B & $5 \cdot 10^{-4}$ & 0.54 & 0.6 \\"), ACC,
         {"A, 1e-4": ["0.41", "0.1"], "A, 5e-4": ["0.43", "0.2"], "A, 1e-3": ["0.44", "0.3"],
          "B, 1e-4": ["0.52", "0.4"], "B, 1e-3": ["0.53", "0.5"], "B, 5e-4": ["0.54", "0.6"]}),
     "a horizon as a second name": (
-        ".tex", tex(r"\hline Data & $H$ & Acc & F1 \\ \hline A & 1440 & 2.41 & 0.1 \\ A & 432 & 2.43 & 0.2 \\ B & 960 & 2.52 & 0.3 \\"
+        ".tex", tex(r"\hline Data & $H$ & Acc & F1 \\ \hline A & 1440 & 2.41 & 0.1 \\"
+                    r"A & 432 & 2.43 & 0.2 \\ B & 960 & 2.52 & 0.3 \\"
                     r"B & 288 & 2.54 & 0.4 \\"), ACC,
         {"A, 1440": ["2.41", "0.1"], "A, 432": ["2.43", "0.2"], "B, 960": ["2.52", "0.3"], "B, 288": ["2.54", "0.4"]}),
     "one row without a name": (
@@ -172,7 +177,8 @@ SHAPES = {
         r"& \colhead{F1}} \startdata BM25 & 0.41 & 0.28 \\ Ours & 0.57 {\tiny 0.02} & 0.45 \enddata\end{deluxetable*}",
         ["Acc%↑", "F1"], {"BM25": ["0.41", "0.28"], "Ours": ["0.57 0.02", "0.45"]}),
     "none as a name": (
-        ".tex", tex(r"\hline Genre & Topic & Acc \\ \hline sci-fi & mind & 0.41 \\ none & mind & 0.43 \\ none & none & 0.52 \\"),
+        ".tex", tex(r"\hline Genre & Topic & Acc \\ \hline sci-fi & mind & 0.41 \\"
+                    r"none & mind & 0.43 \\ none & none & 0.52 \\"),
         ["Acc"], {"sci-fi, mind": ["0.41"], "none, mind": ["0.43"], "none": ["0.52"]}),
     "authors in tables of their own": (
         ".tex", r"\def\alignauthor{\end{tabular}\begin{tabular}[t]{p{5cm}}} \author{\alignauthor A}"
@@ -253,7 +259,8 @@ CELLS = {
     r"\raisebox{1ex}[0pt]{0.5}": "0.5", r"45.2\%": "45.2%", r"$\mathbf{0.5}$": "0.5",
     r"66 (55.0\%)": "66 (55.0%)", r"$\frac{1}{2}$": "1/2", r"0.5$^{***}$": "0.5", r"$<$0.001": "<0.001",
     r"$284\left(^{48}_{47}\right)$": "284(48 47)", r"0.0 \tiny{[0.0, 0.1]}": "0.0 [0.0, 0.1]",
-    r"U \S 3": "U §3", r"{\char'65}": "5", r"1\textsuperscript{st} 5": "1st 5", "sci_fi 5": "sci_fi 5", r"\ensuremath{5 \pm 0.1}": "5 ± 0.1",
+    r"U \S 3": "U §3", r"{\char'65}": "5", r"1\textsuperscript{st} 5": "1st 5", "sci_fi 5": "sci_fi 5",
+    r"\ensuremath{5 \pm 0.1}": "5 ± 0.1",
     r"\'Etude": "Étude", r"\ours{} 5": "Ours 5", r"\best{0.5}{7}": "0.5/7",
 }  # fmt: skip
 
@@ -262,7 +269,8 @@ CELLS = {
 def test_a_cell(tmp_path, source):
     path = tmp_path / "paper.tex"
     path.write_text(
-        r"\renewcommand\tiny{\@setfontsize\tiny{7pt}\@vipt} \newcommand{\ours}{Ours} \newcommand{\best}[2]{\textbf{#1}/#2} \usepackage{x}"
+        r"\renewcommand\tiny{\@setfontsize\tiny{7pt}\@vipt} \newcommand{\ours}{Ours} "
+        r"\newcommand{\best}[2]{\textbf{#1}/#2} \usepackage{x}"
         rf"\begin{{tabular}}{{lcc}} Model & Acc & F1 \\ \hline x & 1.0 & {source} \\"
         r" y & 2.0 & 3.0 \\ z & 2.0 & 3.0 \\ \end{tabular}"
     )

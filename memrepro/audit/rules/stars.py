@@ -1,4 +1,4 @@
-"""Stars against the estimate and the standard error that they stand beside."""
+"""Stars against their estimate and its standard error."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
