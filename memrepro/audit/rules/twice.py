@@ -85,6 +85,13 @@ def repeated(tables: Sequence[Table]) -> Iterator[Finding]:
         )
         pairs = [(lines[one], lines[two]) for one, two in places]
         every = named and len(lines) <= _MOST
+        if named and not every:
+            yield Finding(
+                tables[0].document, "all tables", "printed twice", "not checked", "",
+                f"at most {_MOST} rows", f"{len(lines):,} rows: of more than {_MOST} only those "
+                "of one name in two tables are held against each other", TELLS, WEAK,
+                "every two of so many are too many pairs: audit fewer tables at a time", 0,
+            )  # fmt: skip
         pairs = [
             (one, two) for one, two in pairs
             if every or (one.name == two.name and one.table != two.table)
