@@ -145,7 +145,7 @@ def cleaned(text: str) -> str:
     text = unicodedata.normalize("NFC", text).translate(_SIGNS)
     text = _THOUSANDS.sub(lambda one: one[0].replace("\u2009", ","), text)
     text = _MARKS.sub(lambda one: one[1] or "", " ".join(text.split()))
-    text = re.sub(r"(?<![\d.])\.(?=\d)", "0.", text)
+    text = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
     return "" if _NOTHING.fullmatch(text) else text
 
 

@@ -25,6 +25,7 @@ _MOST = 0.5
 _SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?\s*(?:%|[kKMB])?")
 _COUNTED = re.compile(r"[(\[]\s*(\d+|[IVX]+)\s*[)\]]")
 _LEGEND = re.compile(r"\*\s*p\s*[<≤]\s*=?\s*0?\.\d")
+_TICK = re.compile(r"✓|✗|yes|no", re.I)
 _COST = re.compile(r"O\(.+\)")  # a bound in place of a number
 _STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)\s*(?:-\s*\d[\d.,]*\s*)?(?:%|[kKMB]|shots?)?")
 # What a cell says in place of a number, which makes no row of it a head.
@@ -285,7 +286,8 @@ def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]
 
 def _is_ticked(body: Sequence[Sequence[Cell]], c: int) -> bool:
     shown = [row[c].text for row in body if _alone(row[c])]
-    return bool(shown) and all(text in ("✓", "✗") for text in shown)
+    ticks = sum(bool(_TICK.fullmatch(text)) for text in shown)
+    return bool(shown) and ticks > _MOST * len(shown)
 
 
 def _among_numbers(heads: Sequence[Sequence[Cell]], c: int, labels: Sequence[int]) -> bool:
