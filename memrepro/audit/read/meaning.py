@@ -53,6 +53,7 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         heads, body = _stacked(heads, body)
         labels = _labels(body, [c for c in numeric if c < len(body[0])])
         labels = [c for c in labels if not _among_numbers(heads, c, labels)]
+        labels = _without_ticks(body, labels)
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
@@ -278,10 +279,13 @@ def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]
             more.append(c)
         elif not first:
             break
-    more = more if _tells_apart(body, more) else found
-    # What rows have or not tells of them, where something else names them.
-    named = [c for c in more if not _is_ticked(body, c)]
-    return named if named and _tells_apart(body, named) else more
+    return more if _tells_apart(body, more) else found
+
+
+def _without_ticks(body: Sequence[Sequence[Cell]], labels: Sequence[int]) -> list[int]:
+    """Those that name rows: what rows have or not is none, where something else names them."""
+    named = [c for c in labels if not _is_ticked(body, c)]
+    return named if named and _tells_apart(body, named) else list(labels)
 
 
 def _is_ticked(body: Sequence[Sequence[Cell]], c: int) -> bool:
