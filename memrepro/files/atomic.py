@@ -348,9 +348,9 @@ def read_table(
         raise _unreadable(path, error) from error
 
 
-def csv_texts(file: Path | IO[bytes]) -> pd.DataFrame:
+def csv_texts(file: Path | IO[bytes] | IO[str], comma: str = ",") -> pd.DataFrame:
     """The texts of a csv that `write_table` wrote, as they were before it."""
-    found = pd.read_csv(file, dtype=str, keep_default_na=False)
+    found = pd.read_csv(file, sep=comma, dtype=str, keep_default_na=False)
     return _where_formula(found, lambda text: text.removeprefix("'"))
 
 
