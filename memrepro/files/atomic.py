@@ -11,10 +11,9 @@ import errno
 import hashlib
 import json
 import os
-import re
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +23,7 @@ import pandas as pd
 import yaml
 
 from memrepro.errors import MemreproError
+from memrepro.files.formulas import has_return, where_formula
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,17 +35,6 @@ _ROWS = 1 << 13
 _DEEPEST = 100  # levels of a YAML file
 _MOST_VALUES = 1_000_000  # of a YAML file
 _LONGEST = 60  # characters of a name that a temporary file keeps
-# A cell that a spreadsheet runs begins so, in wide letters too; a lone sign and a plain number do
-# not run, nor do numbers in the forms that tables show, which are no formula as a whole:
-# "+0.1 [+0.0, +0.2], won 5", "-0.1 / 0.0 / +0.1 (9)", "+0.1 → -0.1", "-0.1 (LoCoMo rounds)".
-_BLANKS = "\t\r\n\v\f\0 \u00a0\u200b\ufeff"  # which some programs take away
-_FORMULA_STARTS = frozenset("'=@+-＝＠＋－﹦﹫﹢﹣" + _BLANKS)
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_HARMLESS = re.compile(
-    rf"[+-]|{_NUMBER}(?: \[{_NUMBER}, {_NUMBER}\](?:, [\w ,]+)?|(?: / {_NUMBER})+ \(\d+\)"
-    rf"|(?: → {_NUMBER})+| \([\w ,.-]+\))?",
-    re.ASCII,
-)
 
 
 def root() -> Path:
@@ -163,44 +152,11 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
         if path.suffix == ".parquet":
             frame.to_parquet(temporary, index=False, compression="zstd")
         else:
-            safe = _where_formula(frame, lambda text: f"'{text}")
+            safe = where_formula(frame, lambda text: f"'{text}")
             # A return by itself ends a row, but the library quotes a line feed alone.
-            odd = any("\r" in str(one) for one in safe.columns) or _has_return(safe)
+            odd = any("\r" in str(one) for one in safe.columns) or has_return(safe)
             quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
             safe.to_csv(temporary, index=False, lineterminator="\n", quoting=quoting)
-
-
-def _where_formula(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
-    """The frame with its formulas changed, headings too; itself where it has none."""
-    heads = [change(h) if isinstance(h, str) and _is_formula(h) else h for h in frame.columns]
-    if heads != list(frame.columns):
-        frame = frame.set_axis(heads, axis="columns")
-    for place, column in enumerate(frame.dtypes):
-        if column.kind != "O":
-            continue
-        texts = frame.iloc[:, place].tolist()
-        if _FORMULA_STARTS.isdisjoint({text[:1] for text in texts if isinstance(text, str)}):
-            continue  # most columns: no need to look at each text
-        found = [isinstance(text, str) and _is_formula(text) for text in texts]
-        if any(found):
-            frame = frame.copy(deep=False)
-            pairs = zip(texts, found, strict=True)
-            frame.isetitem(place, [change(text) if one else text for text, one in pairs])
-    return frame
-
-
-def _is_formula(text: str) -> bool:
-    """Whether a spreadsheet may run a text, or would if the apostrophes before it were fewer."""
-    bare = text.lstrip("'")
-    if bare[:1] in ("\t", "\r", "\n"):
-        return True
-    bare = bare.lstrip(f"'{_BLANKS}")
-    return bare[:1] in _FORMULA_STARTS and bool(bare) and not _HARMLESS.fullmatch(bare)
-
-
-def _has_return(frame: pd.DataFrame) -> bool:
-    texts = (frame.iloc[:, place] for place, kind in enumerate(frame.dtypes) if kind.kind == "O")
-    return any("\r" in text for column in texts for text in column if isinstance(text, str))
 
 
 class TableWriter:
@@ -367,7 +323,7 @@ def read_table(
 def csv_texts(file: Path | IO[bytes] | IO[str], comma: str = ",") -> pd.DataFrame:
     """The texts of a csv that `write_table` wrote, as they were before it."""
     found = pd.read_csv(file, sep=comma, dtype=str, keep_default_na=False)
-    return _where_formula(found, lambda text: text.removeprefix("'"))
+    return where_formula(found, lambda text: text.removeprefix("'"))
 
 
 @contextmanager

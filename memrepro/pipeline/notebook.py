@@ -28,7 +28,7 @@ from memrepro.pipeline.unchanged import unchanged
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _ROOM = re.compile(r"\bmemrepro\.(\w+)")  # that a notebook names
-_FACE = re.compile(r"\bmr\.\w+")
+_FACE = re.compile(r"\bmr\.(\w+)")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
@@ -64,12 +64,16 @@ def kernel_for(name: str) -> Iterator[AsyncKernelManager]:
     """
     cells = nbformat.read(source(name), as_version=4).cells
     code = [cell.source for cell in cells if cell.cell_type == "code"]
-    parsed = (one for text in code for one in ast.parse(text).body)
-    lines = [ast.unparse(one) for one in parsed if isinstance(one, ast.Import | ast.ImportFrom)]
-    lines += sorted(set(_FACE.findall("\n".join(code))))  # whose modules load at first use
-    imports = "\n".join(lines)
-    # The kernel's own warnings (about its transport, about being stopped) help nobody.
-    options = ["--IPKernelApp.log_level=50", f"--IPKernelApp.exec_lines=exec({imports!r}, {{}})"]
+    parsed = [one for text in code for one in ast.parse(text).body]
+    names = [one.names[0].name for one in parsed if isinstance(one, ast.Import)]
+    names += [f"{one.module}" for one in parsed if isinstance(one, ast.ImportFrom)]
+    used = sorted(set(_FACE.findall("\n".join(code))))  # whose modules load at first use
+    face = f"all(hasattr(__import__('memrepro'), one) for one in {used}) and None"
+    options = [
+        "--IPKernelApp.log_level=50",  # its own warnings (transport, being stopped) help nobody
+        f"--IPKernelApp.exec_lines=all(map(__import__, {names})) and None",
+        f"--IPKernelApp.exec_lines={face}",
+    ]
     kernel = RunningPython()
     run_sync(kernel.start_kernel)(cwd=str(root()), extra_arguments=options)
     try:

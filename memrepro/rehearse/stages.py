@@ -29,7 +29,7 @@ class Stage:
 
     def prepares(self, dataset: str) -> bool:
         """Whether it downloads a data set."""
-        return any(one.endswith(f" stage prepare {dataset}") for one in self.commands)
+        return any(f" stage prepare {dataset} " in f"{one} " for one in self.commands)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from memrepro.memory.times import seconds
 OWN = "memrepro"
 Messages = list[dict[str, Any]]
 _ROLES = ("user", "assistant")
-_LONGMEMEVALS_DATE = re.compile(r"(\d{4})/(\d\d)/(\d\d) \(\w+\) (\d\d:\d\d)")
+_DATE_WITH_WEEKDAY = re.compile(r"(\d{4})/(\d\d)/(\d\d) \(\w+\) (\d\d:\d\d)")
 
 
 def form_of(path: Path) -> str:
@@ -147,7 +147,7 @@ def _longmemeval(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         question["haystack_sessions"], strict=True,
     )  # fmt: skip
     for key, date, turns in sessions:
-        usual = _LONGMEMEVALS_DATE.fullmatch(date)
+        usual = _DATE_WITH_WEEKDAY.fullmatch(date)
         began = seconds("{}-{}-{}T{}".format(*usual.groups()) if usual else date)
         for place, turn in enumerate(turns):
             said = turn.get("content") if isinstance(turn, dict) else None
