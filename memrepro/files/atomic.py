@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import yaml
@@ -155,7 +155,7 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
             safe = where_formula(frame, lambda text: f"'{text}")
             # A return by itself ends a row, but the library quotes a line feed alone.
             odd = any("\r" in str(one) for one in safe.columns) or has_return(safe)
-            quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+            quoting: Literal[0, 1] = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
             safe.to_csv(temporary, index=False, lineterminator="\n", quoting=quoting)
 
 
