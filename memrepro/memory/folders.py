@@ -96,9 +96,11 @@ def sqlite_mode(path: Path, write: bool) -> str:
     return "mode=ro&immutable=1"
 
 
-def being_made(folder: Path) -> str:
-    """What is said of a memory that has nothing to read yet."""
-    return f"the memory in {folder} is only being made: read it a moment later"
+class BeingMade(MemreproError):
+    """A memory has nothing to read yet."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"the memory in {folder} is only being made: read it a moment later")
 
 
 def is_unicode(text: str) -> bool:

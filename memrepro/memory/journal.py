@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
-from memrepro.memory.folders import being_made, sqlite_mode
+from memrepro.memory.folders import BeingMade, sqlite_mode
 from memrepro.memory.language.words import indexed
 from memrepro.retrieve.tiered.keys.lexical import words
 from memrepro.retrieve.tiered.keys.segments import Message, content_hash
@@ -100,7 +100,7 @@ class Journal:
                     self.connection.execute("PRAGMA query_only=ON")
                     # Its maker's first transaction is not yet over.
                     if self.connection.execute("PRAGMA schema_version").fetchone() == (0,):
-                        raise MemreproError(being_made(path.parent))
+                        raise BeingMade(path.parent)
                 self.connection.execute("SELECT count(*) FROM meta").fetchone()
             except BaseException:
                 self.connection.close()

@@ -18,7 +18,7 @@ from memrepro.memory.consolidate import consolidate
 from memrepro.memory.degrade import Chain
 from memrepro.memory.folders import (
     DELETED,
-    being_made,
+    BeingMade,
     check_message,
     lock,
     user_folder,
@@ -116,7 +116,7 @@ class TieredMemory:
             if self._writes:
                 self._make_good()
             elif (wrote := self.journal.get("encoder")) is None:
-                raise MemreproError(being_made(self.folder))
+                raise BeingMade(self.folder)
             elif wrote != asdict(encoder.identity):
                 raise MemreproError(
                     f"the vectors in {self.folder} are not of {encoder.identity.model!r} as it is "

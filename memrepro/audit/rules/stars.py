@@ -102,8 +102,10 @@ def _of_p(_: Printed, below: Printed) -> tuple[float, float] | None:
     """The z of a p in brackets."""
     if below.low < -below.step or below.high > 1 + below.step:
         return None
-    return tuple(float(distributions.norm.isf(min(1.0, max(1e-12, p)) / 2))
-                 for p in (below.high, below.low))  # type: ignore[return-value]  # fmt: skip
+    least, most = (
+        float(distributions.norm.isf(min(1.0, max(1e-12, p)) / 2)) for p in (below.high, below.low)
+    )
+    return least, most
 
 
 def _earned(one: _Starred, levels: Mapping[int, float]) -> bool:
