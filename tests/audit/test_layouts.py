@@ -74,6 +74,24 @@ LAYOUTS = {
     "decimals among words": (
         tex(r"\hline Field & Without X & With X \\ \hline a & up to 0.4 & 0.1 \\ b & fail (0.75) & 0.81 \\"),
         [(["Without X", "With X"], {"a": ["up to 0.4", "0.1"], "b": ["fail (0.75)", "0.81"]})]),
+    "a second name over two lines, a total beside numbers, and a sentence": (
+        tex(r"\toprule No & Kind & Count \\ \midrule 1 & a, b, & 5 \\ & c & \\ 2 & d & 6 \\ & "
+            + "It is known of others that they are not listed here, since nobody has counted them so far, "
+            r"and since they are many in each place. & \\ \midrule & Total & 11 \\", spec="llc"),
+        [(["Count"], {"1, a, b, c": ["5"], "2, d": ["6"], "Total": ["11"]})]),
+    "the same steps below each name": (
+        tex(r"\toprule & Window & Lag & Late \\ \midrule A & 60 & 1.5 & 4 \\ & 180 & 1.6 & 4 \\ \midrule "
+            r"B & 60 & 1.4 & 0 \\ & 180 & 1.3 & 0 \\"),
+        [(["Lag", "Late"], {"A, 60": ["1.5", "4"], "A, 180": ["1.6", "4"], "B, 60": ["1.4", "0"],
+                            "B, 180": ["1.3", "0"]})]),
+    "names in brackets that repeat": (
+        tex(r"\hline Region & Method & F1 \\ \hline (A) & x & 0.3 \\ (A) & y & 0.5 \\ \hline (B) & x & 0.4 \\"
+            r"(B) & y & 0.6 \\ \hline (C) & x & 0.1 \\ (C) & y & 0.2 \\ \hline"),
+        [(["F1"], {"(A), x": ["0.3"], "(A), y": ["0.5"], "(B), x": ["0.4"], "(B), y": ["0.6"],
+                   "(C), x": ["0.1"], "(C), y": ["0.2"]})]),
+    "amounts in one unit": (
+        tex(r"\hline Model & Input & Cap \\ \hline a & 2,211 elements & 512 \\ b & 1 / 602 elements & 192 \\"),
+        [(["Input", "Cap"], {"a": ["2,211 elements", "512"], "b": ["1 / 602 elements", "192"]})]),
     "percent signs that are not escaped": (
         "\\begin{tabular}{lcc}\n\\hline\nModel & Est. & 95% CI & p \\\\\n\\hline\nx & 1.5 & [1, 2] & 0.1 \\\\\n"
         "y & 2.5 & [2, 3] & 0.2 \\\\ % & 0.3 \\\\\n\\hline\n\\end{tabular}",

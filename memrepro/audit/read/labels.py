@@ -11,6 +11,7 @@ _TICK = re.compile(r"✓|✗|yes|no", re.I)
 _COST = re.compile(r"O\(.+\)")  # a bound in place of a number
 _TO_DO = re.compile(r"[\[(]*(?:TODO|TBD|FIXME|XXX?|\?\?+)\b.*")  # a draft's place for a number
 _MEASURED = re.compile(r"(?<![\w.-])\d+\.\d+(?![\w.])|\d\s?%")
+_AMOUNT = re.compile(r"[\d.,/\s]*\d\s+([A-Za-z]{2,})")
 _LEAST = 3  # groups of rows, of which a broken name can be told
 
 
@@ -44,7 +45,10 @@ def _is_to_do(body: Sequence[Sequence[Cell]], c: int) -> bool:
 
 
 def _is_measured(heads: Sequence[Sequence[Cell]], body: Sequence[Sequence[Cell]], c: int) -> bool:
-    """Whether most of a column has decimals among words, under a head like that of numbers."""
+    """Whether a column is of amounts in one unit, or of decimals under a head like that of numbers."""
+    units = [_AMOUNT.fullmatch(row[c].text) for row in body]
+    if c > 0 and all(units) and len({found[1] for found in units if found}) == 1:
+        return True
     own = set(joined([row[c].text for row in heads]).split())
     alike = any(
         kind(body, k) == "numbers" and own & set(joined([row[k].text for row in heads]).split())
@@ -71,6 +75,8 @@ def _leading(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int
         counts = width > 2 and all(cell.text.isdigit() for cell in body[0])
         nameless = len(body) == 1 and (counts or not body[0][0].text.isdigit())
         found = [0] if width > 1 and not nameless else []
+    elif first < width and _repeats(body, first):
+        found.append(first)
     # Names may be numbers, such as k or a rate, and several columns may name a row together.
     more = list(found)
     for c in range(len(found), min(5, width - 1)):
@@ -139,6 +145,18 @@ def _is_step(body: Sequence[Sequence[Cell]], c: int) -> bool:
     return bool(right) and all(map(str.isdigit, shown)) and all("." in text for text in right)
 
 
+def _repeats(body: Sequence[Sequence[Cell]], c: int) -> bool:
+    """Whether rows without a name print the same steps in a column below each of several names."""
+    groups: list[list[str]] = []
+    for row in body:
+        if any(cell.text for cell in row[:c]) or not groups:
+            groups.append([])
+        groups[-1].append(row[c].text)
+    steps = groups[0]
+    alike = len(groups) > 1 and all(group == steps for group in groups)
+    return alike and len(steps) > 1 and len(set(steps)) == len(steps) and all(steps)
+
+
 def _is_mixed(body: Sequence[Sequence[Cell]], c: int) -> bool:
     """Whether a column has words and small whole numbers, as the levels of several variables."""
     shown = [row[c].text for row in body if alone(row[c])]
@@ -188,7 +206,7 @@ def _is_bracketed(group: Sequence[Sequence[Cell]]) -> bool:
     return (
         len(lines) > 1
         and names[: len(lines)] == lines
-        and lines[1].startswith("(")
+        and lines[1].startswith("(") > lines[0].startswith("(")
         and not _is_open(" ".join(lines))
         and all(_is_line(row) or (row[1].text and not is_number(row[1].text)) for row in group)
     )

@@ -13,6 +13,8 @@ _QUESTIONS = re.compile(
 )
 _SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|support|size", re.I)
 _OPEN = re.compile(r"(?:\s[+&]|,|\b(?:and|of|with))$")  # a name that goes on in the next line
+_WHOLE = re.compile(r"total|sum|overall|all|average|avg\.?|mean", re.I)
+_LONGEST = 120  # characters of a name
 _BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*|[pP]\s*[<=>].*")
 
 
@@ -42,6 +44,12 @@ def named_rows(
         # One that stands right of the first name is a name or, where it is wider, a note.
         second = len(shown) == 1 and shown[0] in labels[1:]
         wide = second and row[shown[0]].columns > 1
+        if second and lines and len(texts[shown[0]]) > _LONGEST:
+            continue  # a sentence
+        if second and lines and last[k := labels.index(shown[0])].endswith(","):
+            names[-1] += f" {texts[shown[0]]}"
+            last[k] = texts[shown[0]]
+            continue
         is_group = is_section(row) and not any(is_number(cell.text) for cell in cells)
         if is_group and (wide or not second):
             if _is_listed(row) and any(_is_listed(one) for one in body[i + 1 : i + 2]):
@@ -63,7 +71,8 @@ def named_rows(
             lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
             continue
         # A name that is not printed again reaches down.
-        if len(own) > 1 and any(own) and not own[0] and not settings:
+        whole = len(own) > 1 and _WHOLE.fullmatch(own[1]) and last[0].isdigit()
+        if len(own) > 1 and any(own) and not own[0] and not settings and not whole:
             own[0] = last[0]
         last = own or last
         pairs = zip(settings, own, strict=True) if settings else []

@@ -1,8 +1,9 @@
-"""Tables of a PDF: by their ruled cells, else by where the words stand between two rules.
+"""Tables of a PDF: by where the words stand between rules, else below or above a caption.
 
-A caption of a table that neither finds is listed.
+A caption of a table that is not found is listed.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,9 +27,9 @@ from memrepro.errors import MemreproError
 
 _MOST_PAGES, _MOST_CHARACTERS = 500, 60_000  # of a file, of a page
 _MOST_NUMBERS = 8  # of a cell
-_NUMBERED = re.compile(r"(?:\d+|[A-Z]\.?\d*|[IVX]+)[.:]?")
+_NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*|[A-Z]\.?\d*(?:\.\d+)?|[IVX]+)[.:]?")
 _BOLD = re.compile(r"bold|black|cmbx|medi\b|-bx|heavy", re.I)
-_SAME, _SHORTEST = 3.0, 60.0  # points: what counts as one place, and as a rule
+_SAME, _SHORTEST, _FAR = 3.0, 60.0, 400.0  # points: one place, a rule, from a caption
 
 
 class _Word(NamedTuple):
@@ -38,12 +39,34 @@ class _Word(NamedTuple):
     top: float
     bottom: float
     bold: bool
+    script: str = ""  # '^' or '_' of a smaller one above or below its line
+
+
+class _Rule(NamedTuple):
+    """A line across, at a height, or down, at a distance from the left: from where to where."""
+
+    at: float
+    begin: float
+    end: float
+
+
+class _Drawn(NamedTuple):
+    """What a page draws."""
+
+    words: list[_Word]
+    across: list[_Rule]
+    down: list[_Rule]
 
 
 class _Region(NamedTuple):
+    """What stands between the first and the last of several rules, from the top, of one width."""
+
     left: float
     right: float
-    rules: tuple[float, ...]  # from the top
+    rules: tuple[float, ...]
+
+
+_Table = tuple[list[list[Cell]], frozenset[int] | None]
 
 
 def grids(path: Path) -> Iterator[Grid | Unread | Sentences]:
@@ -59,40 +82,70 @@ def grids(path: Path) -> Iterator[Grid | Unread | Sentences]:
                 yield unread(place, f"the page has {len(page.chars):,} characters; at most "
                              f"{_MOST_CHARACTERS:,} are read")  # fmt: skip
                 continue
-            yield from _of_page(page, path.name, number)
+            yield from _of_page(_drawn(page), path.name, number)
             yield Sentences(f"{path.name}, page {number}", _text(page))
             page.close()
 
 
-def _of_page(page: Any, file: str, number: int) -> Iterator[Grid | Unread]:
+def _drawn(page: Any) -> _Drawn:
     words = [
         _Word(w["text"], w["x0"], w["x1"], w["top"], w["bottom"], bool(_BOLD.search(w["fontname"])))
-        for w in page.extract_words(extra_attrs=["fontname"], x_tolerance=1.5)
+        for w in page.extract_words(extra_attrs=["fontname", "size"], x_tolerance=1.5)
     ]
-    lines = _lines(words)
+    across, down = [], []
+    for one in (*page.lines, *page.rects, *page.curves):
+        wide, high = one["x1"] - one["x0"], one["bottom"] - one["top"]
+        x, y = (one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2
+        if high < _SAME <= wide:
+            across.append(_Rule(y, one["x0"], one["x1"]))
+        elif wide < _SAME <= high:
+            down.append(_Rule(x, one["top"], one["bottom"]))
+        elif one["object_type"] == "rect" and one.get("stroke") and min(wide, high) > _SAME:
+            across += [_Rule(one[end], one["x0"], one["x1"]) for end in ("top", "bottom")]
+            down += [_Rule(one[end], one["top"], one["bottom"]) for end in ("x0", "x1")]
+    return _Drawn(words, _joined_rules(across), _joined_rules(down))
+
+
+def _joined_rules(rules: Sequence[_Rule]) -> list[_Rule]:
+    """Rules, those that touch in one line as one."""
+    made: list[_Rule] = []
+    for rule in sorted(rules, key=lambda r: (round(r.at), r.begin)):
+        last = made[-1] if made else None
+        if last and abs(last.at - rule.at) < 1.5 and rule.begin - last.end < 1.5:
+            made[-1] = last._replace(end=max(last.end, rule.end))
+        else:
+            made.append(rule)
+    return made
+
+
+def _of_page(page: _Drawn, file: str, number: int) -> Iterator[Grid | Unread]:
+    lines = _lines(page.words)
     captions = [(line, i) for line in lines if (i := _caption_at(line)) is not None]
     said = [" ".join(w.text for w in _run(line, i)) for line, i in captions]
     places = [(line[i].left, line[i].top) for line, i in captions]
-    found: list[tuple[float, float, Any]] = []
-    for table in page.find_tables():
-        rows = table.extract()
-        if len(rows) > 1 and max(map(len, rows)) > 1:
-            cells = [[cell_of(text or "") for text in row] for row in rows]
-            found.append((table.bbox[0], table.bbox[1], (cells, None)))
-    boxes = [table.bbox for table in page.find_tables()]
-    for region in _regions(page, [top for _, top in places]):
-        if any(b[1] - _SAME <= region.rules[0] <= b[3] + _SAME for b in boxes):
-            continue
-        if made := _between(words, region):
+    found: list[tuple[float, float, _Table]] = []
+    for region in _regions(page.across, [top for _, top in places]):
+        if made := _between(page, region):
             found.append((region.left, region.rules[0], made))
-    left = list(range(len(said)))
-    for i, (x, y, (cells, ruled)) in enumerate(sorted(found, key=lambda one: (one[1], one[0])), 1):
-        near = min(left, key=lambda k: _distance(places[k], x, y), default=None)
-        caption = ""
-        if near is not None and (_distance(places[near], x, y) < 400 or len(found) == len(said)):
-            caption = said[near]
-            left.remove(near)
-        place = Place(file, 0, f"page {number}, table {i}", "", caption)
+    pairs = [
+        (_distance(place, x, y), k, i)
+        for i, (x, y, _) in enumerate(found) for k, place in enumerate(places)
+    ]  # fmt: skip
+    of_table: dict[int, int] = {}
+    for far, k, i in sorted(pairs):
+        if far < _FAR and k not in of_table.values() and i not in of_table:
+            of_table[i] = k
+    kept = [i for i, (_, _, (cells, _)) in enumerate(found) if i in of_table or _is_full(cells)]
+    for k in set(range(len(said))) - set(of_table.values()):
+        if made := _unruled(lines, *captions[k]):
+            of_table[len(found)] = k
+            kept.append(len(found))
+            found.append((*places[k], made))
+    kept.sort(key=lambda i: (found[i][1], found[i][0]))
+    for n, i in enumerate(kept, 1):
+        cells, ruled = found[i][2]
+        caption = said[of_table[i]] if i in of_table else ""
+        place = Place(file, 0, f"page {number}, table {n}", "", caption)
         most = max(sum(map(is_number, cell.text.split())) for row in cells for cell in row)
         if most > _MOST_NUMBERS:
             yield unread(place, f"its rows run together: a cell holds {most} numbers; give its "
@@ -102,12 +155,22 @@ def _of_page(page: Any, file: str, number: int) -> Iterator[Grid | Unread]:
             yield Grid(place, filled(cells), ruled)
         except MemreproError as error:
             yield unread(place, error, counts=not isinstance(error, NoNumbers))
-    for k in left:
+    for k in sorted(set(range(len(said))) - set(of_table.values())):
         place = Place(file, 0, f"page {number}, '{said[k][:60]}'", "", said[k])
         yield unread(
-            place, "its cells are not told apart: it has neither ruled cells nor rules above and "
-            "below; give its LaTeX or HTML, or type it",
+            place, "its cells are not told apart: neither rules above and below nor columns of "
+            "words tell them; give its LaTeX or HTML, or type it",
         )  # fmt: skip
+
+
+def _is_full(cells: Sequence[Sequence[Cell]]) -> bool:
+    """Whether what no caption calls a table looks like one, and not like the axes of a plot."""
+    rows = [row for row in cells if sum(bool(cell.text) for cell in row) > 1]
+    width = max(sum(cell.columns for cell in row) for row in cells)
+    shown = sum(bool(cell.text) for row in rows for cell in row)
+    named = sum(bool(row[0].text) and not is_number(row[0].text) for row in rows)
+    full = len(rows) > max(1, 0.5 * len(cells))
+    return full and shown > 0.6 * width * len(rows) and named > 0.5 * len(rows)
 
 
 def _text(page: Any) -> str:
@@ -124,14 +187,28 @@ def _distance(caption: tuple[float, float], x: float, y: float) -> float:
 
 
 def _lines(words: Sequence[_Word]) -> list[list[_Word]]:
-    """Words by line, from the left."""
+    """Words by line, from the left; smaller ones that stand across a line are scripts of it."""
     lines: list[list[_Word]] = []
-    for word in sorted(words, key=lambda w: (w.bottom, w.left)):
+    high = sorted(word.bottom - word.top for word in words)[len(words) // 2] if words else 0.0
+    small = [word for word in words if word.bottom - word.top < 0.82 * high]
+    for word in sorted(set(words) - set(small), key=lambda w: (w.bottom, w.left)):
         if lines and abs(lines[-1][0].bottom - word.bottom) < _SAME:
             lines[-1].append(word)
         else:
             lines.append([word])
-    return [sorted(line, key=lambda w: w.left) for line in lines]
+    full = [line[0] for line in lines]
+    for word in sorted(small, key=lambda w: (w.bottom, w.left)):
+        middle = (word.top + word.bottom) / 2
+        own = [k for k, one in enumerate(full) if one.top - 1 < middle < one.bottom + 1]
+        beside = [k for k in own if any(-1 < word.left - w.right < 1.5 for w in lines[k])]
+        if beside:
+            kind = "^" if word.bottom < full[beside[0]].bottom - 1 else "_"
+            lines[beside[0]].append(word._replace(script=kind))
+            continue
+        near = [line for line in lines if abs(line[0].bottom - word.bottom) < _SAME]
+        near[0].append(word) if near else lines.append([word])
+    made = (sorted(line, key=lambda w: w.left) for line in lines)
+    return sorted(made, key=lambda line: line[0].bottom)
 
 
 def _caption_at(line: Sequence[_Word]) -> int | None:
@@ -159,76 +236,139 @@ def _run(line: Sequence[_Word], at: int) -> list[_Word]:
     return made
 
 
-def _regions(page: Any, captions: Sequence[float]) -> Iterator[_Region]:
+def _regions(across: Sequence[_Rule], captions: Sequence[float]) -> Iterator[_Region]:
     """What stands between the first and the last of several rules of one width."""
-    rules = [
-        (one["x0"], one["x1"], (one["top"] + one["bottom"]) / 2)
-        for one in (*page.lines, *page.rects)
-        if one["x1"] - one["x0"] > _SHORTEST and abs(one["bottom"] - one["top"]) < _SAME
-    ]
-    groups: list[list[tuple[float, float, float]]] = []
-    for rule in sorted(rules, key=lambda r: (r[2], r[0])):
+    groups: list[list[_Rule]] = []
+    for rule in sorted(across):
+        if rule.end - rule.begin < _SHORTEST:
+            continue
         for group in groups:
             last = group[-1]
-            alike = abs(last[0] - rule[0]) < _SAME and abs(last[1] - rule[1]) < _SAME
-            between = any(last[2] < top < rule[2] for top in captions)
-            if alike and not between and rule[2] - last[2] < 400:
+            alike = abs(last.begin - rule.begin) < _SAME and abs(last.end - rule.end) < _SAME
+            between = any(last.at < top < rule.at for top in captions)
+            if alike and not between and rule.at - last.at < _FAR:
                 group.append(rule)
                 break
         else:
             groups.append([rule])
     for group in groups:
-        tops = [group[0][2]]
-        tops += [y for _, _, y in group if y - tops[-1] > _SAME]
+        tops = [group[0].at]
+        tops += [rule.at for rule in group if rule.at - tops[-1] > _SAME]
         if len(tops) > 1:
-            yield _Region(group[0][0], group[0][1], tuple(tops))
+            yield _Region(group[0].begin, group[0].end, tuple(tops))
 
 
-def _between(
-    words: Sequence[_Word], region: _Region
-) -> tuple[list[list[Cell]], frozenset[int]] | None:
+def _between(page: _Drawn, region: _Region) -> _Table | None:
     """The cells between a region's rules, and the rows that a rule stands above."""
     top, bottom = region.rules[0], region.rules[-1]
     inside = [
-        w for w in words
+        w for w in page.words
         if top - 1 < (w.top + w.bottom) / 2 < bottom + 1
         and region.left - 2 < (w.left + w.right) / 2 < region.right + 2
     ]  # fmt: skip
-    lines = [_cells(line) for line in _lines(inside)]
-    body = [
-        line for line in lines if line and line[0].top > region.rules[min(1, len(region.rules) - 2)]
-    ]
+    walls = [
+        rule.at for rule in page.down
+        if region.left + _SAME < rule.at < region.right - _SAME
+        and min(rule.end, bottom) - max(rule.begin, top) > 0.5 * (bottom - top)
+    ]  # fmt: skip
+    lines = [_cells(line, walls) for line in _lines(inside)]
+    first = region.rules[min(1, len(region.rules) - 2)]
+    body = [line for line in lines if line[0].bottom > first + 1]
     columns = _columns(body or lines)
     if len(columns) < 2 or len(lines) < 2:
         return None
+    wide = region.right - region.left - _SAME
+    bars = [r for r in page.across if top < r.at < bottom and r.end - r.begin < wide]
     rows: list[list[Cell]] = []
-    ruled = set()
-    above = top - 1.0
-    for line in lines:
-        if any(above < rule < line[0].bottom for rule in region.rules):
-            ruled.add(len(rows))
-        above = line[0].bottom
-        rows.append(_row_cells(line, columns))
+    ruled: set[int] = set()
+    bands = [[line for line in lines if above < (line[0].top + line[0].bottom) / 2 < below]
+             for above, below in itertools.pairwise(region.rules)]  # fmt: skip
+    # Where most rules have one line of numbers between them, what is broken there is one row.
+    counted = [sum(_counts(line) for line in band) for band in bands if band]
+    boxed = len(counted) > 2 and sum(n <= 1 for n in counted) > 0.7 * len(counted)
+    for band in bands:
+        ruled.add(len(rows))
+        made = [_row_cells(line, columns, bars) for line in band]
+        spanned = any(cell.columns > 1 for row in made for cell in row)
+        whole = boxed and made and sum(map(_counts, band)) <= 1 and not spanned
+        rows += [_as_one(made, len(columns))] if whole else made
     if not any(is_number(cell.text) for row in rows for cell in row):
         return None
     return rows, frozenset(ruled)
 
 
-def _cells(line: Sequence[_Word]) -> list[_Word]:
-    """Words of a line joined to cells where no more than a blank is between them."""
+def _counts(line: Sequence[_Word]) -> bool:
+    return any(is_number(word.text) for word in line[1:])
+
+
+def _as_one(rows: Sequence[Sequence[Cell]], width: int) -> list[Cell]:
+    """The lines of one row, joined cell by cell."""
+    made = []
+    for c in range(width):
+        own = [row[c] for row in rows if c < len(row) and row[c].text]
+        text = " ".join(cell.text for cell in own)
+        made.append(cell_of(text, any(cell.bold for cell in own)))
+    return made
+
+
+def _unruled(
+    lines: Sequence[Sequence[_Word]], caption: Sequence[_Word], at: int
+) -> _Table | None:  # fmt: skip
+    """The cells of lines below a caption, else above it, that stand in columns without rules."""
+    left, right = caption[at].left, _run(caption, at)[-1].right
+    start = next(i for i, line in enumerate(lines) if line == caption)
+    for way in (1, -1):
+        rows: list[list[_Word]] = []
+        i = start + way
+        while 0 <= i < len(lines):
+            near = [w for w in lines[i] if w.right > left - 40 and w.left < right + 120]
+            row = _cells(near, ()) if near else []
+            if len(row) > 1 and any(is_number(cell.text) for cell in row):
+                rows.append(row)
+            elif rows and (len(row) < 2 or len(rows) > 1) and way > 0:
+                break
+            elif len(row) > 1:
+                rows.append(row)
+            elif rows:
+                break
+            i += way
+        rows = rows[::way]
+        numbers = [row for row in rows if _counts(row)]
+        columns = _columns(numbers) if numbers else []
+        full = sum(len(row) == len(columns) for row in rows)
+        if len(numbers) > 1 and len(columns) > 1 and full > 0.6 * len(rows):
+            return [_row_cells(row, columns, ()) for row in rows], None
+    return None
+
+
+def _cells(line: Sequence[_Word], walls: Sequence[float]) -> list[_Word]:
+    """Words of a line joined to cells where a blank at most, and no rule, is between them."""
     made: list[_Word] = []
     for word in line:
         blank = 0.5 * (word.bottom - word.top)
-        if made and word.left - made[-1].right < blank:
+        apart = made and any(made[-1].right - 1 < wall < word.left + 1 for wall in walls)
+        if made and not apart and word.left - made[-1].right < max(blank, 1.5 * bool(word.script)):
             last = made[-1]
             between = " " if word.left - last.right > 0.8 else ""
             made[-1] = last._replace(
-                text=f"{last.text}{between}{word.text}",
+                text=_with_script(last.text, word) or f"{last.text}{between}{word.text}",
                 right=max(last.right, word.right), bold=last.bold or word.bold,
             )  # fmt: skip
         else:
             made.append(word)
     return made
+
+
+def _with_script(text: str, word: _Word) -> str:
+    """A text with what is raised or lowered behind a number; '' where nothing is special."""
+    if not word.script or text[-1:] not in "0123456789%)":
+        return ""
+    if word.script == "^" and re.fullmatch(r"[-−–]?\d+", word.text):
+        power = re.fullmatch(r"(.*?)\s*[×·]?\s*10", text)
+        return f"{power[1] or 1}e{word.text}" if power else text  # else the mark of a footnote
+    if word.script == "^" and re.fullmatch(r"[a-z](?:,[a-z])*", word.text):
+        return text
+    return f"{text}{word.text}" if re.fullmatch(r"[*∗†‡]+", word.text) else f"{text} {word.text}"
 
 
 def _columns(lines: Sequence[Sequence[_Word]]) -> list[tuple[float, float]]:
@@ -247,15 +387,20 @@ def _columns(lines: Sequence[Sequence[_Word]]) -> list[tuple[float, float]]:
     return spans
 
 
-def _row_cells(line: Sequence[_Word], columns: Sequence[tuple[float, float]]) -> list[Cell]:
-    """A line's cells, each in the columns that it stands in."""
+def _row_cells(
+    line: Sequence[_Word], columns: Sequence[tuple[float, float]], bars: Sequence[_Rule]
+) -> list[Cell]:  # fmt: skip
+    """A line's cells, each in the columns that it, or a bar below it, stands in."""
     row: list[Cell] = []
     for word in line:
-        over = [
-            c for c, (left, right) in enumerate(columns) if word.left < right and word.right > left
-        ]
+        middle, high = (word.left + word.right) / 2, word.bottom - word.top
+        under = [
+            bar for bar in bars
+            if bar.begin < middle < bar.end and -2 < bar.at - word.bottom < 0.8 * high
+        ]  # fmt: skip
+        ends = (under[0].begin, under[0].end) if under else (word.left, word.right)
+        over = [c for c, (left, right) in enumerate(columns) if ends[0] < right and ends[1] > left]
         if not over:
-            middle = (word.left + word.right) / 2
             over = [min(range(len(columns)), key=lambda c: abs(sum(columns[c]) / 2 - middle))]
         at = sum(cell.columns for cell in row)
         if over[-1] < at:

@@ -242,7 +242,7 @@ def read_source(path: Path, top: Path) -> Source:
             line = text.count("\n", 0, found.start()) + 1
             add(text[at : found.start()], name, text.count("\n", 0, at) + 1)
             at = found.end()
-            if not wanted or "#" in wanted:
+            if not wanted or "#" in wanted or Path(wanted).stem == "glyphtounicode":  # is TeX's own
                 continue
             wanted = expand(wanted, made.macros).strip()
             other = _there(wanted, file, path, top, ".tex")
