@@ -96,6 +96,10 @@ LAYOUTS = {
         "\\begin{tabular}{lcc}\n\\hline\nModel & Est. & 95% CI & p \\\\\n\\hline\nx & 1.5 & [1, 2] & 0.1 \\\\\n"
         "y & 2.5 & [2, 3] & 0.2 \\\\ % & 0.3 \\\\\n\\hline\n\\end{tabular}",
         [(["Est.", "95% CI", "p"], {"x": ["1.5", "[1, 2]", "0.1"], "y": ["2.5", "[2, 3]", "0.2"]})]),
+    "an ampersand that is not escaped": (
+        "\\begin{tabular}{lcc}\n\\hline\nIndex&Acc&F1 \\\\\n\\hline\nS&P & 1.5 & 7.5 \\\\\n"
+        "y & 3.5 & 4.5 \\\\\nz & 5.5 & 6.5 \\\\\n\\hline\n\\end{tabular}",
+        [(["Acc", "F1"], {"S&P": ["1.5", "7.5"], "y": ["3.5", "4.5"], "z": ["5.5", "6.5"]})]),
     "a percent sign that is a comment": (
         "\\begin{tabular}{lcc}\n\\hline\nModel & Acc & F1 \\\\\n\\hline\nx & 1.5 % & 7.5 \\\\\n& 2.5 \\\\\n"
         "y & 3.5 & 4.5 \\\\\n\\hline\n\\end{tabular}",

@@ -45,7 +45,7 @@ def _is_to_do(body: Sequence[Sequence[Cell]], c: int) -> bool:
 
 
 def _is_measured(heads: Sequence[Sequence[Cell]], body: Sequence[Sequence[Cell]], c: int) -> bool:
-    """Whether a column is of amounts in one unit, or of decimals under a head like that of numbers."""
+    """Whether a column is of amounts in one unit, or of decimals under a head of numbers."""
     units = [_AMOUNT.fullmatch(row[c].text) for row in body]
     if c > 0 and all(units) and len({found[1] for found in units if found}) == 1:
         return True

@@ -1,6 +1,7 @@
 """What of a LaTeX source prints nothing: comments, false conditions, sources shown as text."""
 
 import re
+import statistics
 
 _HIDDEN = re.compile(
     r"(?P<comment>(?<!\\)(?:\\\\)*%.*)"
@@ -12,6 +13,7 @@ _IF = re.compile(r"\\(?:if[A-Za-z@]*|fi|else)(?![A-Za-z@])|(?<!\\)(?:\\\\)*%.*")
 _NO_IF = {"\\ifthenelse", "\\iff"}
 _CUT = re.compile(r"(?<!\\)%")
 _CELL = re.compile(r"(?<!\\)&")
+_TIGHT = re.compile(r"(?<=[A-Za-z])&(?=[A-Z])")
 _ENDS = re.compile(r"\\\\\s*(?:\[[^\]]*\])?\s*(?:\\\w+\s*)*$")
 
 
@@ -20,7 +22,7 @@ def hidden(text: str) -> str:
 
     A percent sign takes the line's end with it, so that a blank line does not come of it.
     """
-    text = _with_percents(text)
+    text = _with_escapes(text)
     made, at = [], 0
     while found := _HIDDEN.search(text, at):
         end = found.end()
@@ -53,24 +55,33 @@ def _behind_if(text: str, at: int) -> tuple[int, str]:
     return len(text), ""
 
 
-def _with_percents(text: str) -> str:
-    r"""The text with the percent signs escaped that a writer forgot to escape.
+def _with_escapes(text: str) -> str:
+    r"""The text with the percent signs and ampersands escaped that a writer forgot to escape.
 
-    Such a one stands in a row of a table that without what follows it would have no end, `\\\\`,
-    and fewer cells than the next row of the table, which with it has as many.
+    Such a percent sign stands in a row of a table that without what follows it would have no end,
+    `\\\\`, and fewer cells than the next row, which with it has as many. Such an ampersand stands
+    between two letters of a row that without it has as many cells as most others.
     """
     if not _CELL.search(text):
         return text
     lines = text.split("\n")
     for i, line in enumerate(lines):
         cut = _CUT.search(line)
-        if not cut or not line[: cut.start()].strip() or not _ENDS.search(line):
+        percent = cut is not None and bool(line[: cut.start()].strip()) and bool(_ENDS.search(line))
+        if not percent and not _TIGHT.search(line):
             continue
-        cells, left = len(_CELL.findall(line)), len(_CELL.findall(line[: cut.start()]))
-        if left == cells or _ENDS.search(line[: cut.start()]):
-            continue
-        near = (other for other in (*lines[i + 1 : i + 4], *lines[i - 1 : i - 4 : -1])
-                if _ENDS.search(other) and _CELL.search(other))  # fmt: skip
-        if len(_CELL.findall(_CUT.split(next(near, ""))[0])) == cells:
-            lines[i] = _CUT.sub(r"\\%", line)
+        around = (*lines[i + 1 : i + 6], *lines[max(0, i - 5) : i][::-1])
+        rows = [_CUT.split(o)[0] for o in around if _ENDS.search(o) and _CELL.search(o)]
+        if percent and cut is not None:
+            kept, cells = line[: cut.start()], len(_CELL.findall(line))
+            short = len(_CELL.findall(kept)) < cells and not _ENDS.search(kept)
+            if short and len(_CELL.findall(next(iter(rows), ""))) == cells:
+                lines[i] = _CUT.sub(r"\\%", line)
+        elif rows and [_loose(line)] == statistics.multimode(map(_loose, rows)):
+            lines[i] = _TIGHT.sub(r"\\&", line)
     return "\n".join(lines)
+
+
+def _loose(row: str) -> int:
+    """Ampersands of a row that stand not between two letters."""
+    return len(_CELL.findall(row)) - len(_TIGHT.findall(row))
