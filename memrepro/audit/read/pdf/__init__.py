@@ -5,9 +5,9 @@ A caption of a table that is not found is listed.
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pdfplumber
 
@@ -23,39 +23,23 @@ from memrepro.audit.read.grid import (
     is_number,
     unread,
 )
+from memrepro.audit.read.pdf.words import (
+    SAME,
+    Drawn,
+    Rule,
+    Word,
+    cells_of,
+    drawn,
+    lines_of,
+    text_of,
+)
 from memrepro.errors import MemreproError
 
 _MOST_PAGES, _MOST_CHARACTERS = 500, 60_000  # of a file, of a page
 _MOST_NUMBERS = 8  # of a cell
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*|[A-Z]\.?\d*(?:\.\d+)?|[IVX]+)[.:]?")
-_BOLD = re.compile(r"bold|black|cmbx|medi\b|-bx|heavy", re.I)
-_SAME, _SHORTEST, _FAR = 3.0, 60.0, 400.0  # points: one place, a rule, from a caption
-
-
-class _Word(NamedTuple):
-    text: str
-    left: float
-    right: float
-    top: float
-    bottom: float
-    bold: bool
-    script: str = ""  # '^' or '_' of a smaller one above or below its line
-
-
-class _Rule(NamedTuple):
-    """A line across, at a height, or down, at a distance from the left: from where to where."""
-
-    at: float
-    begin: float
-    end: float
-
-
-class _Drawn(NamedTuple):
-    """What a page draws."""
-
-    words: list[_Word]
-    across: list[_Rule]
-    down: list[_Rule]
+_POWER = re.compile(r"(\d(?:\.\d+)?)(?:e|\s*[×·]\s*10)\s*([-−–])\s*(\d+)(?![\d.])")
+_SHORTEST, _FAR = 60.0, 400.0  # points: a rule, and how far a caption is from its table
 
 
 class _Region(NamedTuple):
@@ -82,49 +66,18 @@ def grids(path: Path) -> Iterator[Grid | Unread | Sentences]:
                 yield unread(place, f"the page has {len(page.chars):,} characters; at most "
                              f"{_MOST_CHARACTERS:,} are read")  # fmt: skip
                 continue
-            yield from _of_page(_drawn(page), path.name, number)
-            yield Sentences(f"{path.name}, page {number}", _text(page))
+            yield from _of_page(drawn(page), path.name, number)
+            yield Sentences(f"{path.name}, page {number}", text_of(page))
             page.close()
 
 
-def _drawn(page: Any) -> _Drawn:
-    words = [
-        _Word(w["text"], w["x0"], w["x1"], w["top"], w["bottom"], bool(_BOLD.search(w["fontname"])))
-        for w in page.extract_words(extra_attrs=["fontname", "size"], x_tolerance=1.5)
-    ]
-    across, down = [], []
-    for one in (*page.lines, *page.rects, *page.curves):
-        wide, high = one["x1"] - one["x0"], one["bottom"] - one["top"]
-        x, y = (one["x0"] + one["x1"]) / 2, (one["top"] + one["bottom"]) / 2
-        if high < _SAME <= wide:
-            across.append(_Rule(y, one["x0"], one["x1"]))
-        elif wide < _SAME <= high:
-            down.append(_Rule(x, one["top"], one["bottom"]))
-        elif one["object_type"] == "rect" and one.get("stroke") and min(wide, high) > _SAME:
-            across += [_Rule(one[end], one["x0"], one["x1"]) for end in ("top", "bottom")]
-            down += [_Rule(one[end], one["top"], one["bottom"]) for end in ("x0", "x1")]
-    return _Drawn(words, _joined_rules(across), _joined_rules(down))
-
-
-def _joined_rules(rules: Sequence[_Rule]) -> list[_Rule]:
-    """Rules, those that touch in one line as one."""
-    made: list[_Rule] = []
-    for rule in sorted(rules, key=lambda r: (round(r.at), r.begin)):
-        last = made[-1] if made else None
-        if last and abs(last.at - rule.at) < 1.5 and rule.begin - last.end < 1.5:
-            made[-1] = last._replace(end=max(last.end, rule.end))
-        else:
-            made.append(rule)
-    return made
-
-
-def _of_page(page: _Drawn, file: str, number: int) -> Iterator[Grid | Unread]:
-    lines = _lines(page.words)
+def _of_page(page: Drawn, file: str, number: int) -> Iterator[Grid | Unread]:
+    lines = lines_of(page.words)
     captions = [(line, i) for line in lines if (i := _caption_at(line)) is not None]
     said = [" ".join(w.text for w in _run(line, i)) for line, i in captions]
     places = [(line[i].left, line[i].top) for line, i in captions]
     found: list[tuple[float, float, _Table]] = []
-    for region in _regions(page.across, [top for _, top in places]):
+    for region in _outer(_regions(page.across, [top for _, top in places])):
         if made := _between(page, region):
             found.append((region.left, region.rules[0], made))
     pairs = [
@@ -169,49 +122,16 @@ def _is_full(cells: Sequence[Sequence[Cell]]) -> bool:
     width = max(sum(cell.columns for cell in row) for row in cells)
     shown = sum(bool(cell.text) for row in rows for cell in row)
     named = sum(bool(row[0].text) and not is_number(row[0].text) for row in rows)
-    full = len(rows) > max(1, 0.5 * len(cells))
+    numbers = sum(is_number(cell.text) for row in rows for cell in row[1:])
+    full = len(rows) > max(1, 0.5 * len(cells)) and numbers > 0.3 * shown
     return full and shown > 0.6 * width * len(rows) and named > 0.5 * len(rows)
-
-
-def _text(page: Any) -> str:
-    """A page's words in the order in which it draws them, which is that of its columns."""
-    made, last = "", 0.0
-    for word in page.extract_words(use_text_flow=True, x_tolerance=1.5):
-        apart = "\n" if abs(word["bottom"] - last) > _SAME else " "
-        made, last = f"{made}{apart}{word['text']}", word["bottom"]
-    return made.strip()
 
 
 def _distance(caption: tuple[float, float], x: float, y: float) -> float:
     return abs(caption[1] - y) + abs(caption[0] - x) / 4
 
 
-def _lines(words: Sequence[_Word]) -> list[list[_Word]]:
-    """Words by line, from the left; smaller ones that stand across a line are scripts of it."""
-    lines: list[list[_Word]] = []
-    high = sorted(word.bottom - word.top for word in words)[len(words) // 2] if words else 0.0
-    small = [word for word in words if word.bottom - word.top < 0.82 * high]
-    for word in sorted(set(words) - set(small), key=lambda w: (w.bottom, w.left)):
-        if lines and abs(lines[-1][0].bottom - word.bottom) < _SAME:
-            lines[-1].append(word)
-        else:
-            lines.append([word])
-    full = [line[0] for line in lines]
-    for word in sorted(small, key=lambda w: (w.bottom, w.left)):
-        middle = (word.top + word.bottom) / 2
-        own = [k for k, one in enumerate(full) if one.top - 1 < middle < one.bottom + 1]
-        beside = [k for k in own if any(-1 < word.left - w.right < 1.5 for w in lines[k])]
-        if beside:
-            kind = "^" if word.bottom < full[beside[0]].bottom - 1 else "_"
-            lines[beside[0]].append(word._replace(script=kind))
-            continue
-        near = [line for line in lines if abs(line[0].bottom - word.bottom) < _SAME]
-        near[0].append(word) if near else lines.append([word])
-    made = (sorted(line, key=lambda w: w.left) for line in lines)
-    return sorted(made, key=lambda line: line[0].bottom)
-
-
-def _caption_at(line: Sequence[_Word]) -> int | None:
+def _caption_at(line: Sequence[Word]) -> int | None:
     """Where in a line a table's caption begins."""
     for i, word in enumerate(line[:-1]):
         starts = i == 0 or word.left - line[i - 1].right > 8
@@ -226,7 +146,7 @@ def _caption_at(line: Sequence[_Word]) -> int | None:
     return None
 
 
-def _run(line: Sequence[_Word], at: int) -> list[_Word]:
+def _run(line: Sequence[Word], at: int) -> list[Word]:
     """The words from a place up to a gap."""
     made = [line[at]]
     for word in line[at + 1 :]:
@@ -236,15 +156,15 @@ def _run(line: Sequence[_Word], at: int) -> list[_Word]:
     return made
 
 
-def _regions(across: Sequence[_Rule], captions: Sequence[float]) -> Iterator[_Region]:
+def _regions(across: Sequence[Rule], captions: Sequence[float]) -> Iterator[_Region]:
     """What stands between the first and the last of several rules of one width."""
-    groups: list[list[_Rule]] = []
+    groups: list[list[Rule]] = []
     for rule in sorted(across):
         if rule.end - rule.begin < _SHORTEST:
             continue
         for group in groups:
             last = group[-1]
-            alike = abs(last.begin - rule.begin) < _SAME and abs(last.end - rule.end) < _SAME
+            alike = abs(last.begin - rule.begin) < SAME and abs(last.end - rule.end) < SAME
             between = any(last.at < top < rule.at for top in captions)
             if alike and not between and rule.at - last.at < _FAR:
                 group.append(rule)
@@ -253,12 +173,26 @@ def _regions(across: Sequence[_Rule], captions: Sequence[float]) -> Iterator[_Re
             groups.append([rule])
     for group in groups:
         tops = [group[0].at]
-        tops += [rule.at for rule in group if rule.at - tops[-1] > _SAME]
+        tops += [rule.at for rule in group if rule.at - tops[-1] > SAME]
         if len(tops) > 1:
             yield _Region(group[0].begin, group[0].end, tuple(tops))
 
 
-def _between(page: _Drawn, region: _Region) -> _Table | None:
+def _outer(regions: Iterable[_Region]) -> list[_Region]:
+    """Regions that are no part of a wider one, as what bars under heads make."""
+    made = list(regions)
+    return [
+        one for one in made
+        if not any(
+            other.left <= one.left + SAME and one.right - SAME <= other.right
+            and other.right - other.left > one.right - one.left + SAME
+            and other.rules[0] - 1 < one.rules[0] < other.rules[-1]
+            for other in made
+        )
+    ]  # fmt: skip
+
+
+def _between(page: Drawn, region: _Region) -> _Table | None:
     """The cells between a region's rules, and the rows that a rule stands above."""
     top, bottom = region.rules[0], region.rules[-1]
     inside = [
@@ -268,16 +202,16 @@ def _between(page: _Drawn, region: _Region) -> _Table | None:
     ]  # fmt: skip
     walls = [
         rule.at for rule in page.down
-        if region.left + _SAME < rule.at < region.right - _SAME
+        if region.left + SAME < rule.at < region.right - SAME
         and min(rule.end, bottom) - max(rule.begin, top) > 0.5 * (bottom - top)
     ]  # fmt: skip
-    lines = [_cells(line, walls) for line in _lines(inside)]
+    lines = [cells_of(line, walls) for line in lines_of(inside)]
     first = region.rules[min(1, len(region.rules) - 2)]
     body = [line for line in lines if line[0].bottom > first + 1]
     columns = _columns(body or lines)
     if len(columns) < 2 or len(lines) < 2:
         return None
-    wide = region.right - region.left - _SAME
+    wide = region.right - region.left - SAME
     bars = [r for r in page.across if top < r.at < bottom and r.end - r.begin < wide]
     rows: list[list[Cell]] = []
     ruled: set[int] = set()
@@ -297,7 +231,7 @@ def _between(page: _Drawn, region: _Region) -> _Table | None:
     return rows, frozenset(ruled)
 
 
-def _counts(line: Sequence[_Word]) -> bool:
+def _counts(line: Sequence[Word]) -> bool:
     return any(is_number(word.text) for word in line[1:])
 
 
@@ -312,17 +246,17 @@ def _as_one(rows: Sequence[Sequence[Cell]], width: int) -> list[Cell]:
 
 
 def _unruled(
-    lines: Sequence[Sequence[_Word]], caption: Sequence[_Word], at: int
+    lines: Sequence[Sequence[Word]], caption: Sequence[Word], at: int
 ) -> _Table | None:  # fmt: skip
     """The cells of lines below a caption, else above it, that stand in columns without rules."""
     left, right = caption[at].left, _run(caption, at)[-1].right
     start = next(i for i, line in enumerate(lines) if line == caption)
     for way in (1, -1):
-        rows: list[list[_Word]] = []
+        rows: list[list[Word]] = []
         i = start + way
         while 0 <= i < len(lines):
             near = [w for w in lines[i] if w.right > left - 40 and w.left < right + 120]
-            row = _cells(near, ()) if near else []
+            row = cells_of(near, ()) if near else []
             if len(row) > 1 and any(is_number(cell.text) for cell in row):
                 rows.append(row)
             elif rows and (len(row) < 2 or len(rows) > 1) and way > 0:
@@ -341,37 +275,7 @@ def _unruled(
     return None
 
 
-def _cells(line: Sequence[_Word], walls: Sequence[float]) -> list[_Word]:
-    """Words of a line joined to cells where a blank at most, and no rule, is between them."""
-    made: list[_Word] = []
-    for word in line:
-        blank = 0.5 * (word.bottom - word.top)
-        apart = made and any(made[-1].right - 1 < wall < word.left + 1 for wall in walls)
-        if made and not apart and word.left - made[-1].right < max(blank, 1.5 * bool(word.script)):
-            last = made[-1]
-            between = " " if word.left - last.right > 0.8 else ""
-            made[-1] = last._replace(
-                text=_with_script(last.text, word) or f"{last.text}{between}{word.text}",
-                right=max(last.right, word.right), bold=last.bold or word.bold,
-            )  # fmt: skip
-        else:
-            made.append(word)
-    return made
-
-
-def _with_script(text: str, word: _Word) -> str:
-    """A text with what is raised or lowered behind a number; '' where nothing is special."""
-    if not word.script or text[-1:] not in "0123456789%)":
-        return ""
-    if word.script == "^" and re.fullmatch(r"[-−–]?\d+", word.text):
-        power = re.fullmatch(r"(.*?)\s*[×·]?\s*10", text)
-        return f"{power[1] or 1}e{word.text}" if power else text  # else the mark of a footnote
-    if word.script == "^" and re.fullmatch(r"[a-z](?:,[a-z])*", word.text):
-        return text
-    return f"{text}{word.text}" if re.fullmatch(r"[*∗†‡]+", word.text) else f"{text} {word.text}"
-
-
-def _columns(lines: Sequence[Sequence[_Word]]) -> list[tuple[float, float]]:
+def _columns(lines: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:
     """Where columns begin and end: what no line's cell bridges that has as many cells as most."""
     most = max((len(line) for line in lines), default=0)
     for least in (2, most):
@@ -388,7 +292,7 @@ def _columns(lines: Sequence[Sequence[_Word]]) -> list[tuple[float, float]]:
 
 
 def _row_cells(
-    line: Sequence[_Word], columns: Sequence[tuple[float, float]], bars: Sequence[_Rule]
+    line: Sequence[Word], columns: Sequence[tuple[float, float]], bars: Sequence[Rule]
 ) -> list[Cell]:  # fmt: skip
     """A line's cells, each in the columns that it, or a bar below it, stands in."""
     row: list[Cell] = []
@@ -409,5 +313,6 @@ def _row_cells(
             continue
         row += [Cell("")] * (over[0] - at)
         first = max(over[0], at)
-        row.append(cell_of(word.text, word.bold, columns=over[-1] - first + 1))
+        text = _POWER.sub(r"\1e\2\3", word.text)
+        row.append(cell_of(text, word.bold, columns=over[-1] - first + 1))
     return row
