@@ -1,11 +1,14 @@
-"""tiered_users: one folder a user, for many users on one machine.
+"""One folder a user, for many users on one machine.
 
-One memory is filled as `scale` fills it and copied into the folder of every user: what a machine
+    python benchmarks/memory_users.py [--users 10000] [--segments 1000] [--publish]
+
+One memory is filled as `memory_scale` does and copied into the folder of every user: what a machine
 does for a user depends on the size of a memory, not on its words. Users are then asked for in a
 random order, one at a time, as a server would that keeps nothing open, and some are kept open.
 Before a cold opening the system is told to forget a user's files.
 """
 
+import argparse
 import os
 import platform
 import shutil
@@ -14,24 +17,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
+import memory_scale as scale
 import numpy as np
 import pandas as pd
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import write_table
 from memrepro.files.progress import bar
 from memrepro.memory.folders import user_folder
-from memrepro.papers.tiered import scale
 from memrepro.retrieve.tiered.keys.segments import Message
-from memrepro.study.params import load_plan
-from memrepro.study.result import StageResult
 
 COLUMNS = [
     "users", "segments", "step", "n", "p50_ms", "p95_ms", "disk_mb", "files", "open_mb",
     "open_files", "processor", "threads",
 ]  # fmt: skip
-USERS = 10_000
 _ASKED, _KEPT = 200, 200  # users of a step, and users whose memories are open together
 _SPARE = 1.2  # of the disk that all copies take
 
@@ -143,20 +142,23 @@ def _open_files(root: Path) -> int:
     return sum(os.path.realpath(number).startswith(inside) for number in held.iterdir())
 
 
-def run(name: str) -> StageResult:
-    """Measure an entry of `scales` and write its table."""
-    entry = load_plan().scale(name)
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--users", type=int, default=10_000)
+    parser.add_argument("--segments", type=int, default=1000)
+    parser.add_argument("--publish", action="store_true", help="into results/open/latency")
+    given = parser.parse_args()
     near = paths.build_folder("scale").parent
     near.mkdir(parents=True, exist_ok=True)
+    n = given.segments
+    with tempfile.TemporaryDirectory(dir=near) as folder:
+        disk, files = fill(Path(folder), given.users, n)
+        steps, weighs, held = scale.alone(measure, Path(folder), given.users, n)
     machine = (platform.processor() or platform.machine(), os.cpu_count())
-    rows: list[tuple[object, ...]] = []
-    for n in entry.segments:
-        with tempfile.TemporaryDirectory(dir=near) as folder:
-            disk, files = fill(Path(folder), USERS, n)
-            steps, weighs, held = scale.alone(measure, Path(folder), USERS, n)
-        own = (round(disk, 2), files, round(weighs, 2), round(held, 1), *machine)
-        rows += [(USERS, n, *step, *own) for step in steps]
-    output = paths.measured(entry.profile) / f"{name}.parquet"
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    write_table(output, table)
-    return StageResult(f"scale {name}", table, [], [output])
+    own = (round(disk, 2), files, round(weighs, 2), round(held, 1), *machine)
+    rows = [(given.users, n, *step, *own) for step in steps]
+    scale.write(pd.DataFrame(rows, columns=COLUMNS), "tiered-users", given.publish)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,6 @@
-"""tiered_scale: what the tiered store costs as it grows, beside one index over turns.
+"""What the tiered store costs as it grows, beside one index over turns.
+
+    python benchmarks/memory_scale.py [--segments 1000 10000 100000 1000000] [--publish]
 
 Each store of each size is filled in a process of its own, then opened and searched in another, all
 in one run. A stretch of three synthetic turns is one segment; its words fall as 1/rank and have no
@@ -12,6 +14,7 @@ opening it brings the vectors level; there is no ingest time then. For ten segme
 one fact, of a segment of its own, which is older.
 """
 
+import argparse
 import hashlib
 import multiprocessing
 import os
@@ -38,8 +41,6 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.files.progress import bar
 from memrepro.retrieve.tiered.keys.segments import Message, segment_text
-from memrepro.study.params import load_plan
-from memrepro.study.result import StageResult
 
 if TYPE_CHECKING:
     from memrepro.memory.memory import TieredMemory
@@ -349,18 +350,29 @@ def _rows(store: str, n_segments: int, folder: Path) -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
-def run(name: str) -> StageResult:
-    """Measure an entry of `scales` and write its table."""
-    entry = load_plan().scale(name)
+def write(table: pd.DataFrame, name: str, publish: bool) -> None:
+    """Print a table and write it, where the tiered report reads it or beside what is measured."""
+    print(table.to_string(index=False))
+    path = paths.measured("open") / f"{name}.parquet"
+    write_table(paths.latency("open", name, ".parquet") if publish else path, table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    sizes = [1000, 10_000, 100_000, 1_000_000]
+    parser.add_argument("--segments", type=int, nargs="+", default=sizes)
+    parser.add_argument("--publish", action="store_true", help="into results/open/latency")
+    given = parser.parse_args()
     near = paths.build_folder("scale").parent
     near.mkdir(parents=True, exist_ok=True)
-    rows, jobs = [], [(store, n) for n in entry.segments for store in STORES]
-    with bar(len(jobs), f"scale {name}", "store") as progress:
+    rows, jobs = [], [(store, n) for n in given.segments for store in STORES]
+    with bar(len(jobs), "stores", "store") as progress:
         for store, n in jobs:
             with tempfile.TemporaryDirectory(dir=near) as folder:
                 rows += _rows(store, n, Path(folder))
             progress.update()
-    output = paths.measured(entry.profile) / f"{name}.parquet"
-    table = pd.DataFrame(rows, columns=COLUMNS)
-    write_table(output, table)
-    return StageResult(f"scale {name}", table, [], [output])
+    write(pd.DataFrame(rows, columns=COLUMNS), "tiered-scale", given.publish)
+
+
+if __name__ == "__main__":
+    main()
