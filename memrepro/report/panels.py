@@ -29,8 +29,8 @@ SIDES = {
 }
 _DASHES = (":", "--", "-.")
 _LINE = 0.135  # inches that a line of small text takes
+_HIGH = 1.8  # inches of a panel of lines
 _NAME = 38  # letters in a line of a row's name
-_MANY = 30  # points of a line from which on they are not marked
 
 
 def stacked(
@@ -72,66 +72,35 @@ def draw_lines(
     line: str,
     panel: str = "",
     levels: Mapping[Any, Mapping[str, float]] | None = None,
-    marked: Mapping[str, float] | None = None,
-    log: str = "",
-    title: str = "",
-    height: float = 1.8,
-    **style: Any,
 ) -> Figure:
     """Lines that are named where they end.
 
     Args:
         data: a row a point.
         x: the column across.
-        y: the column of heights, whose name stands at its axis unless the panels' names say it.
+        y: the column of heights, whose name stands at its axis.
         line: the column whose values are lines, ten at most.
         panel: the column whose values are panels, and their titles.
         levels: panel (or '') → name → height of a level line.
-        marked: name → place of an upright line.
-        log: 'x' where places across stand at equal ratios, and 0 beside them; 'y' where heights do,
-            'xy' where both do.
-        title: of the figure.
-        height: of each of the axes, in inches.
-        style: of all lines, as in `Axes.plot`.
     """
     parts = dict(list(data.groupby(panel, sort=False))) if panel else {"": data}
-    figure, axes = stacked([height] * len(parts), 0.5, 0.3 * bool(title))
+    figure, axes = stacked([_HIGH] * len(parts), 0.5, 0)
     looks = looks_of(data[line])
     for axis, (name, part) in zip(axes, parts.items(), strict=True):
         ends = []
         for label, points in part.groupby(line, sort=False):
             mark, colour = looks[label]
-            own = {"marker": mark if len(points) < _MANY else "", "markersize": 4, **style}
-            axis.plot(points[x], points[y], color=colour, **own)
+            axis.plot(points[x], points[y], color=colour, marker=mark, markersize=4)
             ends.append((str(label), float(points[x].iloc[-1]), float(points[y].iloc[-1]), colour))
         for label, level in (levels or {}).get(name, {}).items():
             axis.axhline(level, color=GREY, linestyle="--", linewidth=1, zorder=1)
             ends.append((label, float(part[x].max()), level, GREY))
-        if "y" in log:
-            axis.set_yscale("log")
-        if "x" in log:
-            space_by_ratio(axis, np.unique(data[x]).tolist())
         axis.margins(x=0.02)
-        for label, place in (marked or {}).items():
-            axis.axvline(place, color=GREY, linestyle=":", linewidth=1.2, zorder=1)
-            axis.annotate(label, (place, 1), (0, 2), xycoords=axis.get_xaxis_transform(),
-                          textcoords="offset points", ha="center", fontsize=8)  # fmt: skip
-        axis.set_title(name, pad=14 if marked else None)
-        axis.set_ylabel("" if y == "value" else y)
-        label_ends(axis, ends, height)
+        axis.set_title(name)
+        axis.set_ylabel(y)
+        label_ends(axis, ends, _HIGH)
     axes[-1].set_xlabel(x)
-    figure.suptitle(title, x=0.01, ha="left")
     return figure
-
-
-def space_by_ratio(axis: Axes, places: Sequence[float]) -> None:
-    """Show places across at equal ratios, each with its number; 0, too, where there is one."""
-    least = min(place for place in places if place > 0)
-    axis.set_xscale("symlog", linthresh=least) if min(places) == 0 else axis.set_xscale("log")
-    axis.set_xticks(places, [f"{place:,.9g}".replace("e-0", "e\u2212") for place in places])
-    axis.minorticks_off()
-    if min(places) == 0:
-        axis.set_xlim(-least / 4, max(places) * 1.3)
 
 
 def label_ends(
