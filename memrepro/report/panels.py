@@ -27,7 +27,6 @@ SIDES = {
     "no clear difference": ("s", GREY),
     "below": ("D", COLOURS[3]),
 }
-_DASHES = (":", "--", "-.")
 _LINE = 0.135  # inches that a line of small text takes
 _HIGH = 1.8  # inches of a panel of lines
 _NAME = 38  # letters in a line of a row's name
@@ -143,59 +142,41 @@ def draw_intervals(
     row: str,
     value: str,
     panel: str = "",
-    series: str = "",
     title: str = "",
-    levels: Mapping[Any, Mapping[str, float]] | None = None,
-    limits: tuple[float, float] | None = None,
 ) -> Figure:
     """Points with their intervals, a line a row, below each panel the axis.
 
-    Without `series` a point is marked by the side of 0 on which its interval lies.
+    A point is marked by the side of 0 on which its interval lies.
 
     Args:
-        data: a row a point; `low` and `high` are the interval where there is one.
+        data: a row a point; `low` and `high` are the interval.
         row: the column of names.
         value: the column of places.
         panel: the column whose values are panels, and their titles.
-        series: the column whose values have a colour and mark each, side by side in a row.
         title: of the figure, which says what stands across.
-        levels: panel (or '') → name → place of an upright line.
-        limits: of the axes.
     """
     parts = dict(list(data.groupby(panel, sort=False))) if panel else {"": data}
-    kinds = list(dict.fromkeys(data[series])) if series else [*SIDES]
-    looks = looks_of(data[series]) if series else SIDES
-    spread = 0.06 * len(kinds) if series else 0
     rows = {name: list(dict.fromkeys(part[row])) for name, part in parts.items()}
     names = {one: fill(str(one), _NAME) for shown in rows.values() for one in shown}
-    pitch = {one: max(_LINE * (text.count("\n") + 1) + 0.05, 0.07 + spread)
-             for one, text in names.items()}  # fmt: skip
+    pitch = {one: _LINE * (text.count("\n") + 1) + 0.05 for one, text in names.items()}
     heights = [sum(pitch[one] for one in shown) for shown in rows.values()]
     figure, axes = stacked(heights, above=0.6, sharex=True)
-    for kind in kinds:
-        axes[0].plot([], [], looks[kind][0], color=looks[kind][1], markersize=4, label=kind)
+    for kind, (mark, colour) in SIDES.items():
+        axes[0].plot([], [], mark, color=colour, markersize=4, label=kind)
     for axis, (name, part) in zip(axes, parts.items(), strict=True):
         ends = np.cumsum([pitch[one] for one in rows[name]])
         middle = dict(zip(rows[name], ends - [pitch[one] / 2 for one in rows[name]], strict=True))
         for point in part.to_dict("records"):
-            low, high = point.get("low", point[value]), point.get("high", point[value])
-            kind = point[series] if series else side(low, high)
-            mark, colour = looks[kind]
-            shift = 0.06 * kinds.index(kind) - (spread - 0.06) / 2 if series else 0
-            place = middle[point[row]] + shift
+            low, high, place = point["low"], point["high"], middle[point[row]]
+            mark, colour = SIDES[side(low, high)]
             axis.plot([low, high], [place, place], color=colour, linewidth=1.3)
             axis.plot([point[value]], [place], mark, color=colour, markersize=4)
         axis.set_yticks(list(middle.values()), [names[one] for one in middle])
         axis.set_ylim(ends[-1], 0)
         axis.grid(axis="y", visible=False)
         axis.tick_params(labelbottom=True)
-        if not series:
-            axis.axvline(0, color=INK, linestyle="--", linewidth=0.9, zorder=1)
-        upright = (levels or {}).get(name, {}).items()
-        for (label, place), dashes in zip(upright, _DASHES, strict=False):
-            axis.axvline(place, color=GREY, linestyle=dashes, linewidth=1.2, label=label, zorder=1)
+        axis.axvline(0, color=INK, linestyle="--", linewidth=0.9, zorder=1)
         _head(axis, str(name))
-    axes[0].set_xlim(limits)
     share_legend(figure, title)
     return figure
 

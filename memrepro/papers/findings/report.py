@@ -23,7 +23,6 @@ def write_report(profile: str, folder: Path) -> list[Path]:
         "confirmatory": confirmatory.family_cells(confirmatory.run_family(study)),
         "least_detectable": confirmatory.detectable_cells(study),
         "study": study_tables.study_cells(study),
-        "study_ideas": study_tables.idea_cells(study),
         "study_counted": study_tables.count_cells(study),
         "study_budgets": study_tables.budget_cells(study),
         "study_choices": study_tables.choice_cells(study),

@@ -2,17 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from memrepro.files import paths
 from memrepro.papers.reading.shares import IN_BRACKETS, ByUnit, by_kind, share_cells
 from memrepro.read.labels import kappa
-from memrepro.report import figures
-from memrepro.report.panels import draw_intervals
 from memrepro.report.tables import Cell, number
 
 _PATH = paths.answers("")
@@ -57,24 +53,6 @@ def accuracy_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
         texts |= {"LoCoMo's F1": by.mean(rows["f1"]), "words": f"{rows['words'].mean():.1f}"}
         yield from share_cells(reader, "share of right answers", texts, len(rows), _NOTE, _PATH,
                                by.groups(rows))  # fmt: skip
-
-
-def kind_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
-    """By kind of question: what the judge calls right, and F1."""
-    for (reader, kind), rows in scored.groupby(["reader", "kind"], sort=False):
-        texts = {
-            _MAJORITY: by.mean(_PASSES[_MAJORITY](rows)),
-            "LoCoMo's F1": by.mean(rows["f1"]),
-        }
-        yield from share_cells(
-            f"{reader}; {kind}",
-            "share of right answers",
-            texts,
-            len(rows),
-            _NOTE,
-            _PATH,
-            by.groups(rows),
-        )
 
 
 def agreement_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
@@ -158,32 +136,12 @@ def label_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
                                by.groups(rows))  # fmt: skip
 
 
-def _passing(scored: pd.DataFrame, by: ByUnit) -> pd.DataFrame:
-    rows = []
-    for (reader, kind), part in scored.groupby(["reader", "kind"], sort=False):
-        found = by.interval(_PASSES[_MAJORITY](part))
-        rows.append((reader, kind, *found, len(part)))
-    return pd.DataFrame(rows, columns=["reader", "kind", "judged right", "low", "high", "n"])
-
-
-def _draw(data: pd.DataFrame) -> Figure:
-    title = "judged right by two of three, 95 % interval"
-    return draw_intervals(data, "kind", "judged right", series="reader", title=title, limits=(0, 1))
-
-
 def tables(scored: pd.DataFrame, by: ByUnit) -> dict[str, Iterator[Cell]]:
     """The tables by name, from the published answers, indexed by question."""
     return {
         "accuracy": accuracy_cells(scored, by),
-        "by_kind": kind_cells(scored, by),
         "agreement": agreement_cells(scored, by),
         "judges": judge_cells(scored, by),
         "wrong_on_purpose": wrong_cells(scored, by),
         "labels": label_cells(scored, by),
     }
-
-
-def draw(scored: pd.DataFrame, by: ByUnit, folder: Path) -> list[Path]:
-    """The figure of what the judge calls right."""
-    data = _passing(scored, by)
-    return figures.save(lambda: _draw(data), data, folder, "judged")
