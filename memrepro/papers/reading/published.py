@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from memrepro.files import paths
-from memrepro.papers.reading.shares import IN_BRACKETS, ByUnit, by_kind, share_cells
+from memrepro.papers.reading.shares import IN_BRACKETS, RULES, ByUnit, by_kind, share_cells
 from memrepro.read.labels import kappa
 from memrepro.report.tables import Cell, number
 
@@ -19,12 +19,6 @@ _NOTE = (
     "categories 1 to 4"
 )
 _KAPPA = "κ: Cohen's, agreement beyond chance; 0 where a rule calls no answer right"
-# A rule's column → whether it calls an answer right.
-_RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "same words": lambda rows: rows["match"],
-    "gold's words in it": lambda rows: rows["contains"],
-    "F1 ≥ 0.5": lambda rows: rows["f1"] >= 0.5,
-}
 # How the judge's three judgements become one.
 _PASSES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "judged right by two of three": lambda rows: rows[_ROUNDS].sum(axis=1) >= 2,
@@ -49,7 +43,7 @@ def accuracy_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     for reader, rows in _readers(scored):
         texts = {f"judgement {n}": by.mean(rows[one]) for n, one in enumerate(_ROUNDS, 1)}
         texts[_MAJORITY] = by.mean(_PASSES[_MAJORITY](rows))
-        texts |= {name: by.mean(rule(rows)) for name, rule in _RULES.items()}
+        texts |= {name: by.mean(rule(rows)) for name, rule in RULES.items()}
         texts |= {"LoCoMo's F1": by.mean(rows["f1"]), "words": f"{rows['words'].mean():.1f}"}
         yield from share_cells(reader, "share of right answers", texts, len(rows), _NOTE, _PATH,
                                by.groups(rows))  # fmt: skip
@@ -67,7 +61,7 @@ def agreement_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
             "κ of two judgements": number(float(np.mean(pairs))),
             **{
                 f"κ of judge and {name}": by.kappa(judged, rule(rows))
-                for name, rule in _RULES.items()
+                for name, rule in RULES.items()
             },
         }
         yield from share_cells(reader, "agreement", texts, len(rows), f"{_NOTE}; {_KAPPA}", _PATH,
@@ -92,7 +86,7 @@ def judge_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
             for one, other in combinations(range(1, len(_ROUNDS) + 1), 2)
         ]
         pairs.append(("lenient vote", "strict vote", votes[_LENIENT], votes[_STRICT]))
-        pairs += [("majority", name, votes[_MAJORITY], rule(rows)) for name, rule in _RULES.items()]
+        pairs += [("majority", name, votes[_MAJORITY], rule(rows)) for name, rule in RULES.items()]
         for one, other, first, second in pairs:
             yield from share_cells(
                 f"{reader}; {one} and {other}", "verdicts", by.judges_beside(first, second),
@@ -106,7 +100,7 @@ def wrong_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     for reader, rows in _readers(wrong):
         for kind, part in by_kind(rows):
             texts = {name: by.mean(passed(part)) for name, passed in _PASSES.items()}
-            texts |= {name: by.mean(rule(part)) for name, rule in _RULES.items()}
+            texts |= {name: by.mean(rule(part)) for name, rule in RULES.items()}
             yield from share_cells(
                 f"{reader}; {kind}",
                 "share that passes",

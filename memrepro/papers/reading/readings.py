@@ -14,6 +14,7 @@ from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
     ALL,
     IN_BRACKETS,
+    RULES,
     ByUnit,
     against,
     by_kind,
@@ -41,12 +42,6 @@ SCORES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "judged right": lambda rows: _judged(rows),
     "LoCoMo's F1": lambda rows: _by_rule(rows, rows["f1"]),
     "gold's words in it": lambda rows: _by_rule(rows, _numbers(rows["contains"])),
-}
-# A rule's column → whether it calls an answer right.
-_RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "same words": lambda rows: rows["match"],
-    "gold's words in it": lambda rows: rows["contains"],
-    "F1 ≥ 0.5": lambda rows: rows["f1"] >= 0.5,
 }
 
 
@@ -171,7 +166,7 @@ def judge_cells(answers: Answers) -> Iterator[Cell]:
             continue
         judged, by = told["judged"].astype(bool), ByUnit.of_dataset(settings.dataset)
         texts = {"judged right": by.mean(judged)}
-        for name, rule in _RULES.items():
+        for name, rule in RULES.items():
             right = rule(told).astype(bool)
             texts[f"{name}: equal"] = by.mean(right == judged)
             texts[f"{name}: κ"] = by.kappa(judged, right)
