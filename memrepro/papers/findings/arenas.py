@@ -247,7 +247,7 @@ class Arena:
         queries, docs = (table[name].cat for name in ("query_id", "doc_id"))
         gold = pc.is_in(pa.array(docs.categories, pa.large_string()), self.judged.ids[1].unique())
         is_gold = gold.to_numpy(zero_copy_only=False)[docs.codes]
-        asked = queries.categories.get_indexer(self.query_ids)
+        asked = queries.categories.get_indexer(pd.Index(self.query_ids))
         found = {}
         for setting in table["setting"].cat.categories if "setting" in table else ("",):
             of = np.flatnonzero(table["setting"] == setting) if setting else slice(None)
@@ -283,10 +283,11 @@ class Arena:
         """The tokens of each row's doc, shape (n_rows,)."""
         queries, docs = (run[name].cat for name in ("query_id", "doc_id"))
         memory_ids, doc_ids, places, tokens = self._tokens_of
-        memories = memory_ids.get_indexer(self.memories.reindex(queries.categories))
-        known = doc_ids.get_indexer(docs.categories)
-        at = places.get_indexer(memories[queries.codes] * len(doc_ids) + known[docs.codes])
-        return np.where(at < 0, np.nan, tokens[at])
+        asked = memory_ids.get_indexer(pd.Index(self.memories.reindex(queries.categories)))
+        named = doc_ids.get_indexer(docs.categories)
+        memory, doc = asked[queries.codes], named[docs.codes]
+        at = places.get_indexer(pd.Index(memory * len(doc_ids) + doc))
+        return np.where((at < 0) | (memory < 0) | (doc < 0), np.nan, tokens[at])
 
     def too_short(self, one: Candidate) -> int:
         """How many questions have a list that ends before the budget of tokens does."""
