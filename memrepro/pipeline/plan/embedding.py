@@ -192,7 +192,7 @@ def seconds(work: Work, device: str) -> float:
     """
     operations = _operations(work.encoder, work.tokens)
     if device == "cuda":
-        return operations / (facts()["share"]["cuda"] * facts()["gpu"]["rate"])
+        return operations / float(facts()["share"]["cuda"] * facts()["gpu"]["rate"])
     return operations / _rate(work.encoder)
 
 
