@@ -34,10 +34,8 @@ def test_the_hash_of_a_folder_is_dvcs(tmp_path):
     assert lineage.dvc_hash(tmp_path) == tree.hash_info.value
 
 
-@pytest.fixture(scope="module")
-def cloned(tmp_path_factory):
-    """The last commit; its dvc.lock has the hashes of the sample's results as they are there."""
-    folder = tmp_path_factory.mktemp("published")
+def published_in(folder):
+    """The last commit in a clone; its dvc.lock has the hashes of the sample's results there."""
     git(folder, "clone", "--quiet", "--shared", str(ROOT), "clone")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lineage, "root", lambda: folder / "clone")
@@ -53,13 +51,23 @@ def cloned(tmp_path_factory):
     return folder / "clone"
 
 
+def as_published(clone):
+    """Undo whatever was done to such a clone."""
+    git(clone, "reset", "--quiet", "--hard", "published")
+    git(clone, "clean", "--quiet", "--force", "-d", "-x")
+
+
+@pytest.fixture(scope="module")
+def cloned(tmp_path_factory):
+    return published_in(tmp_path_factory.mktemp("published"))
+
+
 @pytest.fixture
 def clone(cloned, monkeypatch):
     """The last commit in a folder of its own, which stands for the repository."""
     at(cloned, monkeypatch)
     yield cloned
-    git(cloned, "reset", "--quiet", "--hard", "published")
-    git(cloned, "clean", "--quiet", "--force", "-d", "-x")
+    as_published(cloned)
 
 
 def at(folder, monkeypatch):
