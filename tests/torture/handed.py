@@ -20,7 +20,6 @@ from memrepro.audit.__main__ import parser, run
 from memrepro.audit.check import audit_file
 from memrepro.audit.read.files import tables_of
 from memrepro.data import longmemeval
-from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_table, read_yaml, write_table
 from memrepro.files.given import numbered_json_lines
 from memrepro.memory import control

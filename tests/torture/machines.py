@@ -112,11 +112,14 @@ def archives(folder: Path, chance: Random) -> str:
 def moved(folder: Path, chance: Random) -> str:
     """An environment of another place is named, with what makes it anew."""
     here = folder / chance.choice(("moved", "a b", "it's", "naïve"))
-    (here / ".venv/bin").mkdir(parents=True)
+    (here / ".venv").mkdir(parents=True)
     shutil.copy(root() / "Makefile", here)
-    was = chance.choice(("/home/ann/memrepro", str(folder / "was"), f"{here}-2"))
+    was = chance.choice(("/home/ann/memrepro", str(folder / "was"), f"{here}-2", f"/mnt{here}"))
     (here / ".venv/.installed").touch()
-    (here / ".venv/bin/activate").write_text(f"VIRTUAL_ENV='{was}/.venv'\n")
+    made = here / ".venv/pyvenv.cfg"
+    made.write_text(f"home = /usr/bin\ncommand = /usr/bin/python3 -m venv {here}/.venv\n")
+    subprocess.run(["make", "here"], cwd=here, capture_output=True, check=True)
+    made.write_text(f"home = /usr/bin\ncommand = /usr/bin/python3 -m venv {was}/.venv\n")
     ran = subprocess.run(["make", "here"], cwd=here, capture_output=True, text=True, check=False)
     assert ran.returncode != 0
     assert "run make clean-venv" in ran.stderr

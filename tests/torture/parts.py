@@ -10,7 +10,7 @@ PARTS = (
     Part("mutated input", mutated.cases, 1000),
     Part("reports: files and servers", reported.files_and_servers, 340, weight=2),
     # Apart from them: its children open LanceDB, which the parent of a fork must not have opened.
-    Part("reports: machines", reported.machines, 90, weight=2),
+    Part("reports: machines", reported.machines, 45, weight=2),
     Part("flipped bits", flipped.cases, 500),
     Part("faults of files and clock", faulted.cases, 60),
     Part("kills: tiered store", killed.memory, 240),

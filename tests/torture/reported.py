@@ -5,6 +5,7 @@ of it; what it returns names how it ended.
 """
 
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,10 +20,13 @@ _SECONDS, _PATIENCE = 60, 300  # of the processor, and by the clock, where proce
 
 
 def cases(points: Points, folder: Path, chance: Random) -> Iterator[Case]:
-    """Each point in turn, one input of it in a folder of its own."""
+    """Each point in turn for half a second, one input at least, in a folder of its own."""
     while True:
         for name, draw in points.items():
+            until = time.monotonic() + 0.5
             yield one_case(name, draw, folder / "at", chance.randrange(1 << 32))
+            while time.monotonic() < until:
+                yield one_case(name, draw, folder / "at", chance.randrange(1 << 32))
 
 
 files_and_servers = partial(cases, {**handed.POINTS, **served.POINTS})
