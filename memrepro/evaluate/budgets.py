@@ -11,16 +11,20 @@ from memrepro.evaluate.bootstrap import SEED
 from memrepro.evaluate.metrics import Ranks
 
 
-def within_tokens(run: pd.DataFrame, tokens: NDArray[np.integer], budget: int) -> pd.DataFrame:
-    """The rows of a run whose docs fit: docs are given whole, best first, until one does not fit.
+def tokens_until(run: pd.DataFrame, tokens: NDArray[np.number]) -> pd.Series:
+    """What a reader has been given with each row: docs are given whole, best first.
+
+    A budget of tokens holds the rows of at most as many: until one does not fit.
 
     Args:
         run: `query_id, …`, in order of rank for each question.
-        tokens: of each row's doc, shape (n_rows,).
-        budget: the most tokens.
+        tokens: of each row's doc, shape (n_rows,); where it is NaN, so is the result.
+
+    Returns:
+        The tokens of a question's docs down to each row's own, shape (n_rows,).
     """
-    spent = pd.Series(tokens, index=run.index).groupby(run["query_id"], observed=True).cumsum()
-    return run[spent <= budget]
+    given = pd.Series(tokens, index=run.index)
+    return given.groupby(run["query_id"], observed=True).cumsum()
 
 
 def tied_at(run: pd.DataFrame, k: int) -> NDArray[np.bool_]:

@@ -83,7 +83,7 @@ class Histories:
 def within(items: Sequence[Item], tokens: int, form: Form) -> int:
     """How many items, best first, have at most so many tokens together as they are shown.
 
-    They are given whole, until one does not fit (as `evaluate.budgets.within_tokens`).
+    They are given whole, until one does not fit (as `evaluate.budgets.tokens_until`).
     """
     sizes = (count_tokens(show(item, len(items), form)) for item in items)
     return sum(total <= tokens for total in accumulate(sizes))

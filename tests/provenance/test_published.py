@@ -34,6 +34,13 @@ def test_the_hash_of_a_folder_is_dvcs(tmp_path):
     assert lineage.dvc_hash(tmp_path) == tree.hash_info.value
 
 
+@pytest.mark.parametrize("profile", ["sample", "open"])
+def test_the_last_commit_is_as_its_lock_and_manifest_say(profile, tmp_path, monkeypatch):
+    git(tmp_path, "clone", "--quiet", "--shared", str(ROOT), "clone")
+    at(tmp_path / "clone", monkeypatch)
+    assert published.differences(profile).empty
+
+
 def published_in(folder):
     """The last commit in a clone; its dvc.lock has the hashes of the sample's results there."""
     git(folder, "clone", "--quiet", "--shared", str(ROOT), "clone")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.memory import Memory, Round
 from memrepro.errors import MemreproError
-from memrepro.evaluate.budgets import within_tokens
+from memrepro.evaluate.budgets import tokens_until
 from memrepro.read.history import FACT, Histories, ranked, shown_of, within
 from memrepro.read.plan import Condition, choose
 from memrepro.read.prompts import Item, show
@@ -24,7 +25,7 @@ def test_never_more_tokens_than_allowed_and_the_least_relevant_go_first(items, t
     kept = within(items, tokens, form)
     sizes = [count_tokens(show(item, len(items), form)) for item in items]
     run = pd.DataFrame({"query_id": ["q"] * len(items)})
-    assert kept == len(within_tokens(run, pd.Series(sizes, dtype="int64").to_numpy(), tokens))
+    assert kept == (tokens_until(run, np.array(sizes, np.int64)) <= tokens).sum()
     assert sum(sizes[:kept]) <= tokens
     assert kept == len(items) or sum(sizes[: kept + 1]) > tokens
 

@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from memrepro.core.similarity import Doubles
-from memrepro.evaluate.budgets import tie_orders, tied_at, within_tokens
+from memrepro.evaluate.budgets import tie_orders, tied_at, tokens_until
 from memrepro.evaluate.clustered import Clusters
 from memrepro.evaluate.comparison import QUESTION, Groups
 from memrepro.evaluate.metrics import Judged, evaluate, ranks_of
@@ -106,9 +109,9 @@ class Arena:
         self._at_docs, self.tokens = budgets, int(entry["tokens"])
         self.main = f"{_METRIC}@{k}"
         self.in_tokens = f"{_METRIC} in {self.tokens} tokens"
-        self._tables: dict[str, pd.DataFrame] = {}
-        # Several figures are taken from one ranking after the other, and many have one source.
-        self.ranking = lru_cache(maxsize=2)(self._ranking)
+        # One run at a time, as they are large; several figures are taken from one after the other.
+        self._table = lru_cache(maxsize=1)(self._read_table)
+        self._rows_of_gold = lru_cache(maxsize=1)(self._find_rows_of_gold)
         self._files: dict[tuple[Candidate, ...], tuple[Source, ...]] = {}
         self._known: dict[Candidate, dict[str, Doubles]] = {}  # a run stands in several methods
         self._too_short: dict[Candidate, int] = {}
@@ -146,15 +149,14 @@ class Arena:
         return [*self._at_docs, *([self.in_tokens] if self.counts_tokens else [])]
 
     @cached_property
-    def _tokens_of(self) -> tuple[dict[str, int], dict[str, int], pd.Series]:
-        """Numbers of memories and of docs, and the tokens by memory · docs + doc."""
+    def _tokens_of(self) -> tuple[pd.Index, pd.Index, pd.Index, NDArray[np.int64]]:
+        """Memories, docs, and beside each memory · docs + doc its tokens."""
         held = self._lengths[self._lengths["level"] == self.level]
         (memories, first), (docs, second) = (
             pd.factorize(held[name]) for name in ("memory_id", "doc_id")
         )
         places = memories.astype(np.int64) * len(second) + docs
-        numbers = [{key: n for n, key in enumerate(one)} for one in (first, second)]
-        return numbers[0], numbers[1], pd.Series(held["tokens"].to_numpy(), places)
+        return pd.Index(first), pd.Index(second), pd.Index(places), held["tokens"].to_numpy()
 
     @cached_property
     def memories(self) -> pd.Series:
@@ -220,54 +222,72 @@ class Arena:
         return {name: np.stack([one[name] for one in found], axis=1) for name in self.budgets}
 
     def _values(self, one: Candidate) -> dict[str, Doubles]:
-        run = self.ranking(one)
-        ranks = ranks_of(run)
-        queries = run["query_id"].cat
-        tokens = np.nan_to_num(run["tokens"].to_numpy(float))
-        spent = np.bincount(queries.codes, tokens, len(queries.categories))
-        of_all = pd.Series(spent, queries.categories).reindex(self.query_ids).fillna(0)
-        self._too_short[one] = int((of_all <= self.tokens).sum())
+        rows, whole = self._rows_of_gold(one.run)[one.setting]
+        self._too_short[one] = int((whole <= self.tokens).sum())
         assert self.judged is not None
-        found = {
-            name: evaluate(ranks, self.judged, [metric], [k]).by[metric, k]
-            for name, (metric, k) in self._at_docs.items()
-        }
+        metrics, ks = ([*dict.fromkeys(of)] for of in zip(*self._at_docs.values(), strict=True))
+        by = evaluate(ranks_of(rows), self.judged, metrics, ks).by
+        found = {name: by[at] for name, at in self._at_docs.items()}
         if not self.counts_tokens:
             return found
-        given = within_tokens(run, run["tokens"].to_numpy(), self.tokens)
-        deep = int(run["rank"].max()) if len(run) else 1  # a floor may leave nothing at all
+        given = rows[rows["spent"] <= self.tokens]
+        deep = int(given["rank"].max()) if len(given) else 1  # a floor may leave nothing at all
         by = evaluate(ranks_of(given), self.judged, [_METRIC], [deep]).by
         return {**found, self.in_tokens: by[_METRIC, deep]}
 
-    def _ranking(self, one: Candidate) -> pd.DataFrame:
-        """`query_id, doc_id, rank, score, tokens` of a run, in order of rank for each question.
+    def _find_rows_of_gold(self, run: str) -> dict[str, tuple[pd.DataFrame, Doubles]]:
+        """Of each setting of a run the rows that can be gold, and what its lists cost a reader.
 
-        The ids are categories, in the order of their texts.
+        Returns:
+            `query_id, doc_id, rank, spent`, where `spent` is the tokens of all docs of the question
+            down to this one; and the tokens of each question's whole list, shape (n,).
         """
-        if one.run not in self._tables:
-            path = paths.run(self.profile, one.run, self._plan.runs[one.run].study)
-            table = read_table(path, ["setting", "query_id", "doc_id"])
-            for name in ("query_id", "doc_id"):
-                known = table[name].cat.categories
-                table[name] = table[name].cat.set_categories(sorted(known))
-            # By number, which is as stable as by text and much faster.
-            order = np.lexsort((table["rank"], table["query_id"].cat.codes))
-            table = table.take(order)
-            # One at a time: they are large.
-            self._tables = {one.run: table.assign(tokens=self._doc_tokens(table))}
-        table = self._tables[one.run]
+        table = self._table(run)
+        assert self.judged is not None
+        queries, docs = (table[name].cat for name in ("query_id", "doc_id"))
+        gold = pc.is_in(pa.array(docs.categories, pa.large_string()), self.judged.ids[1].unique())
+        is_gold = gold.to_numpy(zero_copy_only=False)[docs.codes]
+        asked = queries.categories.get_indexer(pd.Index(self.query_ids))
+        found = {}
+        for setting in table["setting"].cat.categories if "setting" in table else ("",):
+            of = np.flatnonzero(table["setting"] == setting) if setting else slice(None)
+            rows = table[["query_id", "doc_id", "rank"]].iloc[of]
+            tokens = table["tokens"].to_numpy()[of]
+            asking = rows["query_id"].cat.codes
+            whole = np.bincount(asking, np.nan_to_num(tokens), len(queries.categories))
+            rows = rows.assign(spent=tokens_until(rows, tokens))
+            found[setting] = rows[is_gold[of]], np.append(whole, 0.0)[asked]
+        return found
+
+    def _ranking(self, one: Candidate) -> pd.DataFrame:
+        """`query_id, doc_id, rank, score` of a run, in order of rank for each question.
+
+        The ids are categories, those of questions in the order of their texts.
+        """
+        table = self._table(one.run)
         if one.setting and "setting" in table:
             table = table[table["setting"] == one.setting]
-        return table[["query_id", "doc_id", "rank", "score", "tokens"]].reset_index(drop=True)
+        return table[["query_id", "doc_id", "rank", "score"]].reset_index(drop=True)
+
+    def _read_table(self, run: str) -> pd.DataFrame:
+        """A run of all settings in order of rank for each question, with the docs' tokens."""
+        path = paths.run(self.profile, run, self._plan.runs[run].study)
+        table = read_table(path, ["setting", "query_id", "doc_id"])
+        queries = table["query_id"].cat
+        table["query_id"] = queries.set_categories(sorted(queries.categories))
+        # By number, which is as stable as by text and much faster.
+        table = table.take(np.lexsort((table["rank"], table["query_id"].cat.codes)))
+        return table.assign(tokens=self._doc_tokens(table))
 
     def _doc_tokens(self, run: pd.DataFrame) -> Any:
         """The tokens of each row's doc, shape (n_rows,)."""
         queries, docs = (run[name].cat for name in ("query_id", "doc_id"))
-        memory_numbers, doc_numbers, tokens = self._tokens_of
-        memories = self.memories.reindex(queries.categories).map(memory_numbers).to_numpy()
-        known = docs.categories.map(doc_numbers).to_numpy()
-        places = memories[queries.codes] * len(doc_numbers) + known[docs.codes]
-        return tokens.reindex(places).to_numpy()
+        memory_ids, doc_ids, places, tokens = self._tokens_of
+        asked = memory_ids.get_indexer(pd.Index(self.memories.reindex(queries.categories)))
+        named = doc_ids.get_indexer(docs.categories)
+        memory, doc = asked[queries.codes], named[docs.codes]
+        at = places.get_indexer(pd.Index(memory * len(doc_ids) + doc))
+        return np.where((at < 0) | (memory < 0) | (doc < 0), np.nan, tokens[at])
 
     def too_short(self, one: Candidate) -> int:
         """How many questions have a list that ends before the budget of tokens does."""
@@ -276,7 +296,7 @@ class Arena:
 
     def ties(self, one: Candidate) -> Ties | None:
         """The ties at the cut-off; None where the list ends there, or its scores rise in it."""
-        run = self.ranking(one)
+        run = self._ranking(one)
         query = run["query_id"].cat.codes.to_numpy()
         same = query[1:] == query[:-1]
         if not (run["rank"] > self.k).any() or (np.diff(run["score"])[same] > 0).any():

@@ -1,6 +1,6 @@
 """MTEB's published scores of all-MiniLM-L6-v2 on the two data sets, beside a run of its task."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from memrepro.audit.verdicts import NOT_RUN, OTHER_EDITION, judge
@@ -31,7 +31,8 @@ def cells(profile: str) -> Iterator[Cell]:
             "LoCoMo", "recall@10", "recall@10", "", "", 0, NOT_RUN, note=f"{RUN} has not run"
         )
         return
-    for one in mteb.beside(run, plan):
+    beside = mteb.beside(run, plan)
+    for one in beside:
         row, shown = f"{one.task}, {one.subset}", f"{one.published:.3f}"
         if one.here < 0:
             yield Cell(row, one.metric, one.metric, shown, "", one.n, NOT_RUN, note=_ABSENT)
@@ -44,12 +45,14 @@ def cells(profile: str) -> Iterator[Cell]:
             note=f"{_NOTE}; published: {one.published:.5f}",
             sources=f"file {run.relative_to(paths.results(profile))}",
         )  # fmt: skip
-    yield from _exchanged(run, plan, profile)
+    yield from _exchanged(run, plan, profile, beside)
 
 
-def _exchanged(run: Path, plan: Plan, profile: str) -> Iterator[Cell]:
+def _exchanged(
+    run: Path, plan: Plan, profile: str, beside: Sequence[mteb.Beside]
+) -> Iterator[Cell]:
     """The values once docs of almost one cosine have changed places, as another precision may."""
-    told = [one for one in mteb.beside(run, plan) if one.task == "LoCoMo" and one.here >= 0]
+    told = [one for one in beside if one.task == "LoCoMo" and one.here >= 0]
     for subset in dict.fromkeys(one.subset for one in told):
         if (found := mteb.exchanges(run, plan, subset)) is None:
             continue
