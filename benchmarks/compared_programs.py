@@ -96,9 +96,8 @@ def half_precision(size: int) -> Work:
 def stored(step: str, size: int) -> Work:
     """The tiered memory beside one LanceDB table of turns: segments added, or questions asked."""
     import lancedb
+    import memory_scale as scale
     import pyarrow as pa
-
-    from memrepro.papers.tiered import scale
 
     folder, number = TemporaryDirectory(), count()
     known: dict[str, np.ndarray] = {}
@@ -148,7 +147,7 @@ def stored(step: str, size: int) -> Work:
 @cache
 def million(size: int) -> Path:
     """A memory of so many segments, kept as long as the whole run."""
-    from memrepro.papers.tiered import scale
+    import memory_scale as scale
 
     folder = Path(os.environ["BENCH_FOLDER"]) / str(size)
     if not folder.exists():
@@ -158,7 +157,7 @@ def million(size: int) -> Path:
 
 def opening(size: int) -> Work:
     """The memory opened, until its first answer."""
-    from memrepro.papers.tiered import scale
+    import memory_scale as scale
 
     folder, (question, *_) = million(size), scale.questions(1, 11)
 
@@ -171,7 +170,7 @@ def opening(size: int) -> Work:
 
 def one_search(size: int) -> Work:
     """One question after the other, none twice."""
-    from memrepro.papers.tiered import scale
+    import memory_scale as scale
 
     search = scale.open_tiered(million(size), size)["WARM, dense and BM25"]
     asked = cycle(scale.questions(1000, 11))

@@ -4,7 +4,7 @@
                                     [--messages 3]
 
 The resident memory of this process after each tenth, and what the files take. Texts and segments
-are those of `tiered_scale`: drawn words, a drawn vector a segment, the texts by the real encoder.
+are those of `memory_scale.py`: drawn words, a vector drawn for each; the texts by the real encoder.
 """
 
 import argparse
@@ -16,11 +16,11 @@ from typing import Any
 
 import pandas as pd
 import psutil
+from memory_scale import APART, opened, questions, segments
 
 from memrepro.encode.encoder import Encoder, HashEncoder
 from memrepro.encode.load import load_encoder
 from memrepro.encode.vectors import VectorStore, fill
-from memrepro.papers.tiered.scale import APART, opened, questions, segments
 
 TENTHS = 10
 HASH = "hash"  # the store and the loop without a model: vectors of as many numbers, at once

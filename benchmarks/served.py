@@ -3,7 +3,7 @@
     uv pip install --target build/peers pgserver==0.1.4 'psycopg[binary]==3.3.9'
     python benchmarks/served.py [--users 1000] [--segments 1000]
 
-Every user has the same memory, as `memrepro measure tiered-users` copies it. A search gives the
+Every user has the same memory, as `memory_users.py` copies it. A search gives the
 five segments of one user that are nearest to a question; an addition is an exchange of two
 messages, on the disk when it returns. Users are drawn at random, and the stores take turns at each.
 By the clock, as a server's work is in other processes. Postgres (with pgvector, from the wheel
@@ -22,11 +22,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import memory_scale as scale
 import numpy as np
 import pandas as pd
 
 from memrepro.memory.folders import user_folder
-from memrepro.papers.tiered import scale
 from memrepro.retrieve.tiered.keys.segments import Message, segment_text
 
 ROOT = Path(__file__).parents[1]

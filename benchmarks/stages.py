@@ -1,27 +1,24 @@
-"""What each stage of a profile takes on this machine: the table that `memrepro plan` scales.
+"""What each stage of a profile takes on this machine: the table that `memrepro plan` reads.
 
     git clone . "$CLONE" && MEMREPRO_CACHE="$CLONE/.cache" \\
         python benchmarks/stages.py sample --folder "$CLONE"
 
 Runs `memrepro repro` in the folder (a clone, so that every stage runs; an empty cache, so that
 every text is embedded), reads from its log when each stage began and how long encoders and language
-models took of it, and watches the memory of its processes. Between stages they are stopped for some
-seconds, in which the machine's rates are measured, as other work comes and goes. `--steps FILE`
-takes the stages of a rehearsal instead (`memrepro rehearse --json`), whose encoders are none. The
-profile's entry of memrepro/pipeline/plan/measured.yaml is replaced.
+models took of it, and watches the memory of its processes. `--steps FILE` takes the stages of a
+rehearsal instead (`memrepro rehearse --json`), whose encoders are none. The profile's entry of
+memrepro/pipeline/plan/measured.yaml is replaced.
 """
 
 import argparse
 import os
 import re
-import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 
@@ -31,14 +28,13 @@ import yaml
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_json, read_yaml, write_text
 from memrepro.llm.records import AnswerStore
-from memrepro.pipeline.plan import answers, downloads, embedding, machine
+from memrepro.pipeline.plan import answers, downloads, embedding
 from memrepro.pipeline.plan.stages import last_stage, stages_of
 from memrepro.study.params import load_plan
 
-TABLE = Path(machine.__file__).with_name("measured.yaml")
+TABLE = Path(embedding.__file__).with_name("measured.yaml")
 HEAD = "# What stages took, as benchmarks/stages.py measured it; see there. Memory is in MB.\n"
 ASKED = ("study", "model", "calls", "left", "prompt_tokens", "answer_tokens", "seconds")
-PAUSE = 3.0  # seconds of each of the two measurements, between two stages
 STAGE = re.compile(r"Running stage '([^']+)'")
 IDLE = re.compile(r"Stage '[^']+' (didn't change|is cached)")
 ENCODED = re.compile(r"([\w.-]+): \d+ vectors found, \d+ encoded in ([\d.]+) s")
@@ -46,7 +42,7 @@ ANSWERED = re.compile(r"^memrepro: (\S+): \d+ answers; .* took ([\d.]+) s when t
 
 
 class Watch(threading.Thread):
-    """The most memory that a process and its children hold, and rates while they wait."""
+    """The most memory that a process and its children hold."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
@@ -61,33 +57,9 @@ class Watch(threading.Thread):
                 self.peak = max(self.peak, sum(one.memory_info().rss for one in self._family()))
             time.sleep(0.3)
 
-    def rates(self) -> machine.Rates:
-        """Of the machine; measured between stages, as a notebook's kernel dies of a stop."""
-        family = []
-        with suppress(psutil.Error):
-            family = self._family()
-        for one in family:
-            with suppress(psutil.Error):
-                one.suspend()
-        try:
-            return machine.calibrate(PAUSE)
-        finally:
-            for one in family:
-                with suppress(psutil.Error):
-                    one.resume()
-
-
-def mean(rates: list[machine.Rates]) -> machine.Rates:
-    return machine.Rates(
-        statistics.mean(one.matrix for one in rates), statistics.mean(one.python for one in rates)
-    )
-
 
 def measure(profile: str, folder: Path) -> dict:
-    """Run the profile there; rates, encoders, language models and stages.
-
-    Seconds are those that would have passed at the mean rates of all stages.
-    """
+    """Run the profile there: encoders, language models and stages."""
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1"}
     run = subprocess.Popen(
         [sys.executable, "-m", "memrepro", "repro", profile], cwd=folder, env=environment,
@@ -95,16 +67,14 @@ def measure(profile: str, folder: Path) -> dict:
     )  # fmt: skip
     watch, took = Watch(run.pid), []
     watch.start()
-    rates = [watch.rates()]  # before each stage, and after the last
     stage, began, within = "", 0.0, []
 
     def turn(following: str) -> None:
         """One stage ends, another begins."""
         nonlocal stage, began, within
         seconds, peak = time.perf_counter() - began, watch.peak
-        rates.append(watch.rates())
         if stage:
-            took.append((stage, seconds, peak, mean(rates[-2:]), within))
+            took.append((stage, seconds, peak, within))
         stage, began, within, watch.peak = following, time.perf_counter(), [], 0
 
     for line in run.stdout:
@@ -117,20 +87,18 @@ def measure(profile: str, folder: Path) -> dict:
     if run.wait():
         raise MemreproError(f"{profile} did not complete in {folder}: its log says why")
     turn("")
-    whole = mean([meanwhile for *_, meanwhile, _ in took])
     stages: dict[str, dict[str, float]] = {}
     by_kind: dict[str, dict[str, float]] = {"encoded": {}, "answered": {}}
-    for name, seconds, peak, meanwhile, parts in took:
+    for name, seconds, peak, parts in took:
         # An answer that several conditions share has its time in each of them.
         fits = min(1.0, seconds / (sum(part[2] for part in parts) or 1.0))
         parts = [(kind, model, some * fits) for kind, model, some in parts]
-        own = (seconds - sum(part[2] for part in parts)) * meanwhile.python / whole.python
+        own = seconds - sum(part[2] for part in parts)
         stages[name] = {"seconds": round(own, 1), "memory": round(peak / 1e6)}
         for kind, model, some in parts:
-            some *= meanwhile.matrix / whole.matrix
             by_kind[kind][model] = round(by_kind[kind].get(model, 0.0) + some, 1)
     found = counts(profile, folder, by_kind["answered"])
-    return {**asdict(whole), "encoded": by_kind["encoded"], **found, "stages": stages}
+    return {"encoded": by_kind["encoded"], **found, "stages": stages}
 
 
 def counts(profile: str, folder: Path, answered: dict[str, float]) -> dict:
@@ -160,8 +128,7 @@ def rehearsed(steps: Path) -> dict:
         for row in read_json(steps)
         if row["outcome"] == "passed"
     }
-    rates = asdict(machine.calibrate())
-    return {**rates, "encoded": {}, "embedded": [], "asked": [], "stages": stages}
+    return {"encoded": {}, "embedded": [], "asked": [], "stages": stages}
 
 
 def main() -> None:
@@ -175,11 +142,8 @@ def main() -> None:
         if arguments.steps
         else measure(arguments.profile, arguments.folder.resolve())
     )
-    for rate in ("matrix", "python"):
-        found[rate] = float(f"{found[rate]:.4g}")
-    entry = {
-        "when": date.today().isoformat(), "cores": machine.cores(), "memory": machine.memory()
-    }  # fmt: skip
+    cores, memory = len(psutil.Process().cpu_affinity()), psutil.virtual_memory().total
+    entry = {"when": date.today().isoformat(), "cores": cores, "memory": memory}
     table = read_yaml(TABLE) if TABLE.is_file() else {}
     table[arguments.profile] = entry | found
     write_text(TABLE, HEAD + yaml.safe_dump(table, sort_keys=False, width=100))

@@ -1,6 +1,7 @@
 """The command that says what a profile takes before anything of it runs."""
 
 import argparse
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -24,14 +25,10 @@ def add_to(add: Add) -> None:
     plan.add_argument("profile", choices=PROFILES)
     plan.add_argument("--device", choices=["cpu", "cuda"], help="that encoders run on")
     plan.add_argument("--prices", type=Path, metavar="FILE", help="also what calls cost")
-    plan.add_argument(
-        "--quick", action="store_true",
-        help="do not measure this machine for 16 s: times are those of where stages were measured",
-    )  # fmt: skip
 
 
 def _plan(arguments: argparse.Namespace) -> int:
-    found = planned(arguments.profile, arguments.device, arguments.prices, arguments.quick)
+    found = planned(arguments.profile, arguments.device, arguments.prices)
     if arguments.json:
         print_json(found)
     else:
@@ -39,9 +36,7 @@ def _plan(arguments: argparse.Namespace) -> int:
     return 1 if found["unavailable"] else 0
 
 
-def planned(
-    profile: str, device: str | None, prices: Path | None = None, quick: bool = False
-) -> dict[str, Any]:
+def planned(profile: str, device: str | None, prices: Path | None = None) -> dict[str, Any]:
     """All that the command says, by table: lists of rows, and the `total`.
 
     Raises:
@@ -50,19 +45,14 @@ def planned(
     """
     from memrepro.encode.models import cache_folder
     from memrepro.llm.prices import read_prices
-    from memrepro.pipeline.plan import answers, downloads, embedding, machine, stages
+    from memrepro.pipeline.plan import answers, downloads, embedding, stages
     from memrepro.study.params import load_plan
 
     plan = load_plan()
-    gpu_here = machine.has_gpu()
-    device = device or ("cuda" if gpu_here else "cpu")
+    device = device or ("cuda" if _has_gpu() else "cpu")
     line = stages.stages_of(root(), stages.last_stage(profile))
     ahead = [stage for stage in line if stage.state != stages.DONE]
-    here = None if quick else machine.calibrate()
-    measured_gpu = gpu_here and not quick
-    gpu = machine.matrix_rate("cuda", 2.0) if measured_gpu else stages.facts()["gpu"]["rate"]
-
-    groups = stages.by_group(line, here)
+    groups = stages.by_group(line)
     jobs = [job for stage in ahead for job in stage.embeds]
     encoders = dict.fromkeys(
         encoder for profile_, dataset in jobs for encoder in plan.keys(profile_, dataset)
@@ -82,8 +72,8 @@ def planned(
 
     embeds = [
         asdict(work) | {
-            "hours on a CPU": embedding.seconds(work, here, "cpu", gpu) / 3600,
-            "hours on a GPU": embedding.seconds(work, here, "cuda", gpu) / 3600,
+            "hours on a CPU": embedding.seconds(work, "cpu") / 3600,
+            "hours on a GPU": embedding.seconds(work, "cuda") / 3600,
         }
         for work in works
     ]  # fmt: skip
@@ -94,7 +84,7 @@ def planned(
         "encoders": sum(
             row[f"hours on a {'GPU' if device == 'cuda' else 'CPU'}"] for row in embeds
         ),
-        "language models": answers.hours(calls, here) if reads else 0.0,
+        "language models": answers.hours(calls) if reads else 0.0,
     }
     total = {
         "stages to run": len(ahead), "stages done": len(line) - len(ahead),
@@ -103,7 +93,7 @@ def planned(
         "bytes to fetch": sum(d.bytes for d in fetched if d.source != downloads.HERE),
         "disk": sum(d.disk for d in fetched) + vectors + answers.recorded_bytes(calls),
         "disk free": shutil.disk_usage(root()).free,
-        "memory": max(memory), "memory here": machine.memory(),
+        "memory": max(memory), "memory here": _memory(),
         "texts to embed": sum(work.left for work in works),
         "calls left": int(calls["left"].sum()), "asked by repro": reads,
     }  # fmt: skip
@@ -117,13 +107,24 @@ def planned(
             unavailable.append({"item": item, "host": "", "why": why, "remedy": remedy})
     return {
         "profile": profile, "device": device,
-        "rates": asdict(here) if here else None,
-        "gpu": {"rate": gpu, "name": "here" if measured_gpu else stages.facts()["gpu"]["name"]},
+        "gpu": stages.facts()["gpu"],
         "stages": groups.to_dict("records"), "embedding": embeds,
         "downloads": [asdict(one) for one in fetched],
         "language models": calls.astype(object).where(calls.notna(), None).to_dict("records"),
         "unavailable": unavailable, "total": total,
     }  # fmt: skip
+
+
+def _has_gpu() -> bool:
+    """Whether torch sees one."""
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def _memory() -> int:
+    """The machine's, in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _show(found: Mapping[str, Any]) -> None:
@@ -142,11 +143,10 @@ def _show(found: Mapping[str, Any]) -> None:
     _table("Language models", found["language models"], list((found["language models"] or [{}])[0]))
     _table("What cannot be had here", found["unavailable"], ["item", "host", "why", "remedy"])
     parts = ", ".join(f"{name} {hours:.2f}" for name, hours in total["hours by"].items())
-    quick = "" if found["rates"] else "; this machine was not measured"
     print(
         f"{found['profile']}: {total['stages to run']} stages to run "
         f"({total['stages done']} done, {total['stages without a time']} never timed), "
-        f"about {total['hours']:.2f} hours on {found['device']} ({parts}{quick}), "
+        f"about {total['hours']:.2f} hours on {found['device']} ({parts}, where it was measured), "
         f"{_bytes(total['bytes to fetch'])} to fetch, {_bytes(total['disk'])} of disk "
         f"({_bytes(total['disk free'])} free), {_bytes(total['memory'])} of memory "
         f"({_bytes(total['memory here'])} here), {total['texts to embed']} texts to embed, "

@@ -6,7 +6,7 @@ from typing import Any
 
 from memrepro.report import charts, checks, diagram
 from memrepro.report.claims import Claims
-from memrepro.report.compared import difference_cells, draw_differences
+from memrepro.report.compared import difference_cells
 from memrepro.report.document import Document, in_entry
 from memrepro.report.engine import Tables
 from memrepro.report.runs import Runs
@@ -82,7 +82,6 @@ def _claims(document: Document, runs: Runs, study: Spec, folder: Path) -> list[P
     if claims.metrics:
         stem = f"{prefix}differences"
         differences += write_cells(difference_cells(found), folder, stem)
-        differences += draw_differences(found, folder, f"{stem}_drawn")
     return [
         *differences,
         *([] if study.get("rest") else write_cells(claims.cells(), folder, prefix + name)),

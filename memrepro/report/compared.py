@@ -8,22 +8,15 @@ With g groups no p is below 2 / 2^g: ten conversations can decide a claim of 25 
 most, six persons one of a single comparison.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
 from memrepro.audit.verdicts import NOT_COMPARABLE, UNDECIDED
-from memrepro.evaluate.comparison import QUESTION, Comparison
+from memrepro.evaluate.comparison import Comparison
 from memrepro.evaluate.multiple import holm
-from memrepro.report import figures
-from memrepro.report.panels import draw_intervals
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.tables import Cell
 
-_DRAWN = 40  # comparisons, so that a figure is no longer than two screens
 HOLDS, FAILS = "holds here", "does not hold here"
 TESTED = (
     "'holds here': every comparison is above 0 by its 95 % interval and by sign flips of the data "
@@ -69,14 +62,6 @@ def verdict(found: Sequence[Comparison]) -> str:
     return FAILS if -1 in known else HOLDS if set(known) == {1} else UNDECIDED
 
 
-def by_unit(found: Sequence[Comparison]) -> str:
-    """What was resampled of these comparisons, such as 'by conversation, then question'."""
-    units = [one.unit for one in found]
-    return "by " + " or ".join(
-        unit if unit == QUESTION else f"{unit}, then {QUESTION}" for unit in dict.fromkeys(units)
-    )
-
-
 def difference_cells(found: Sequence[Compared]) -> Iterator[Cell]:
     """Each comparison: its difference, and its p-value, not corrected."""
     for one in found:
@@ -87,41 +72,3 @@ def difference_cells(found: Sequence[Compared]) -> Iterator[Cell]:
         )  # fmt: skip
         yield cell
         yield cell._replace(column=f"{one.metric}, p").filled(f"{one.found.p:.4f}")
-
-
-def draw_differences(found: Sequence[Compared], folder: Path, name: str) -> list[Path]:
-    """Write every difference with its interval; draw those by the first metric, in groups."""
-    rows = [(one.name, one.metric, *one.found.interval, one.found.n) for one in found]
-    columns = ["comparison", "metric", "difference", "low", "high", "n"]
-    data = pd.DataFrame(rows, columns=columns)
-    if data.empty:
-        return []
-    drawn = [one for one in found if one.metric == found[0].metric]
-    unit = by_unit([one.found for one in drawn])
-    title = f"{found[0].metric}: differences with 95 % intervals,\nresampled {unit}"
-    shown = _grouped(drawn).head(_DRAWN)
-    if len(shown) < len(drawn):
-        title += f"; {len(shown)} of {len(drawn)}, the others in the table"
-    return figures.save(
-        lambda: draw_intervals(shown, "row", "difference", "group", title=title),
-        data, folder, name,
-    )  # fmt: skip
-
-
-def _grouped(found: Sequence[Compared]) -> pd.DataFrame:
-    """Comparisons under the side that most of them share: `group, row, difference, low, high`."""
-    better, worse = (Counter(getattr(one, side) for one in found) for side in ("better", "worse"))
-    rows = []
-    for one in found:
-        kind = f", {one.kind}" if one.kind else ""
-        group, row = f"… \u2212 {one.worse}", one.better + kind
-        if better[one.better] > worse[one.worse]:
-            group, row = f"{one.better} \u2212 …", one.worse + kind
-        rows.append((group, row, one.name, *one.found.interval))
-    table = pd.DataFrame(rows, columns=["group", "row", "name", "difference", "low", "high"])
-    size = table["group"].map(table["group"].value_counts())
-    # One by itself is named whole, below the groups.
-    table.loc[size == 1, "row"] = table["name"]
-    table.loc[size == 1, "group"] = "others"
-    order = size.where(size > 1, 0)
-    return table.iloc[(-order).argsort(kind="stable")]

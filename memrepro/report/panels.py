@@ -27,10 +27,9 @@ SIDES = {
     "no clear difference": ("s", GREY),
     "below": ("D", COLOURS[3]),
 }
-_DASHES = (":", "--", "-.")
 _LINE = 0.135  # inches that a line of small text takes
+_HIGH = 1.8  # inches of a panel of lines
 _NAME = 38  # letters in a line of a row's name
-_MANY = 30  # points of a line from which on they are not marked
 
 
 def stacked(
@@ -72,66 +71,35 @@ def draw_lines(
     line: str,
     panel: str = "",
     levels: Mapping[Any, Mapping[str, float]] | None = None,
-    marked: Mapping[str, float] | None = None,
-    log: str = "",
-    title: str = "",
-    height: float = 1.8,
-    **style: Any,
 ) -> Figure:
     """Lines that are named where they end.
 
     Args:
         data: a row a point.
         x: the column across.
-        y: the column of heights, whose name stands at its axis unless the panels' names say it.
+        y: the column of heights, whose name stands at its axis.
         line: the column whose values are lines, ten at most.
         panel: the column whose values are panels, and their titles.
         levels: panel (or '') → name → height of a level line.
-        marked: name → place of an upright line.
-        log: 'x' where places across stand at equal ratios, and 0 beside them; 'y' where heights do,
-            'xy' where both do.
-        title: of the figure.
-        height: of each of the axes, in inches.
-        style: of all lines, as in `Axes.plot`.
     """
     parts = dict(list(data.groupby(panel, sort=False))) if panel else {"": data}
-    figure, axes = stacked([height] * len(parts), 0.5, 0.3 * bool(title))
+    figure, axes = stacked([_HIGH] * len(parts), 0.5, 0)
     looks = looks_of(data[line])
     for axis, (name, part) in zip(axes, parts.items(), strict=True):
         ends = []
         for label, points in part.groupby(line, sort=False):
             mark, colour = looks[label]
-            own = {"marker": mark if len(points) < _MANY else "", "markersize": 4, **style}
-            axis.plot(points[x], points[y], color=colour, **own)
+            axis.plot(points[x], points[y], color=colour, marker=mark, markersize=4)
             ends.append((str(label), float(points[x].iloc[-1]), float(points[y].iloc[-1]), colour))
         for label, level in (levels or {}).get(name, {}).items():
             axis.axhline(level, color=GREY, linestyle="--", linewidth=1, zorder=1)
             ends.append((label, float(part[x].max()), level, GREY))
-        if "y" in log:
-            axis.set_yscale("log")
-        if "x" in log:
-            space_by_ratio(axis, np.unique(data[x]).tolist())
         axis.margins(x=0.02)
-        for label, place in (marked or {}).items():
-            axis.axvline(place, color=GREY, linestyle=":", linewidth=1.2, zorder=1)
-            axis.annotate(label, (place, 1), (0, 2), xycoords=axis.get_xaxis_transform(),
-                          textcoords="offset points", ha="center", fontsize=8)  # fmt: skip
-        axis.set_title(name, pad=14 if marked else None)
-        axis.set_ylabel("" if y == "value" else y)
-        label_ends(axis, ends, height)
+        axis.set_title(name)
+        axis.set_ylabel(y)
+        label_ends(axis, ends, _HIGH)
     axes[-1].set_xlabel(x)
-    figure.suptitle(title, x=0.01, ha="left")
     return figure
-
-
-def space_by_ratio(axis: Axes, places: Sequence[float]) -> None:
-    """Show places across at equal ratios, each with its number; 0, too, where there is one."""
-    least = min(place for place in places if place > 0)
-    axis.set_xscale("symlog", linthresh=least) if min(places) == 0 else axis.set_xscale("log")
-    axis.set_xticks(places, [f"{place:,.9g}".replace("e-0", "e\u2212") for place in places])
-    axis.minorticks_off()
-    if min(places) == 0:
-        axis.set_xlim(-least / 4, max(places) * 1.3)
 
 
 def label_ends(
@@ -174,59 +142,41 @@ def draw_intervals(
     row: str,
     value: str,
     panel: str = "",
-    series: str = "",
     title: str = "",
-    levels: Mapping[Any, Mapping[str, float]] | None = None,
-    limits: tuple[float, float] | None = None,
 ) -> Figure:
     """Points with their intervals, a line a row, below each panel the axis.
 
-    Without `series` a point is marked by the side of 0 on which its interval lies.
+    A point is marked by the side of 0 on which its interval lies.
 
     Args:
-        data: a row a point; `low` and `high` are the interval where there is one.
+        data: a row a point; `low` and `high` are the interval.
         row: the column of names.
         value: the column of places.
         panel: the column whose values are panels, and their titles.
-        series: the column whose values have a colour and mark each, side by side in a row.
         title: of the figure, which says what stands across.
-        levels: panel (or '') → name → place of an upright line.
-        limits: of the axes.
     """
     parts = dict(list(data.groupby(panel, sort=False))) if panel else {"": data}
-    kinds = list(dict.fromkeys(data[series])) if series else [*SIDES]
-    looks = looks_of(data[series]) if series else SIDES
-    spread = 0.06 * len(kinds) if series else 0
     rows = {name: list(dict.fromkeys(part[row])) for name, part in parts.items()}
     names = {one: fill(str(one), _NAME) for shown in rows.values() for one in shown}
-    pitch = {one: max(_LINE * (text.count("\n") + 1) + 0.05, 0.07 + spread)
-             for one, text in names.items()}  # fmt: skip
+    pitch = {one: _LINE * (text.count("\n") + 1) + 0.05 for one, text in names.items()}
     heights = [sum(pitch[one] for one in shown) for shown in rows.values()]
     figure, axes = stacked(heights, above=0.6, sharex=True)
-    for kind in kinds:
-        axes[0].plot([], [], looks[kind][0], color=looks[kind][1], markersize=4, label=kind)
+    for kind, (mark, colour) in SIDES.items():
+        axes[0].plot([], [], mark, color=colour, markersize=4, label=kind)
     for axis, (name, part) in zip(axes, parts.items(), strict=True):
         ends = np.cumsum([pitch[one] for one in rows[name]])
         middle = dict(zip(rows[name], ends - [pitch[one] / 2 for one in rows[name]], strict=True))
         for point in part.to_dict("records"):
-            low, high = point.get("low", point[value]), point.get("high", point[value])
-            kind = point[series] if series else side(low, high)
-            mark, colour = looks[kind]
-            shift = 0.06 * kinds.index(kind) - (spread - 0.06) / 2 if series else 0
-            place = middle[point[row]] + shift
+            low, high, place = point["low"], point["high"], middle[point[row]]
+            mark, colour = SIDES[side(low, high)]
             axis.plot([low, high], [place, place], color=colour, linewidth=1.3)
             axis.plot([point[value]], [place], mark, color=colour, markersize=4)
         axis.set_yticks(list(middle.values()), [names[one] for one in middle])
         axis.set_ylim(ends[-1], 0)
         axis.grid(axis="y", visible=False)
         axis.tick_params(labelbottom=True)
-        if not series:
-            axis.axvline(0, color=INK, linestyle="--", linewidth=0.9, zorder=1)
-        upright = (levels or {}).get(name, {}).items()
-        for (label, place), dashes in zip(upright, _DASHES, strict=False):
-            axis.axvline(place, color=GREY, linestyle=dashes, linewidth=1.2, label=label, zorder=1)
+        axis.axvline(0, color=INK, linestyle="--", linewidth=0.9, zorder=1)
         _head(axis, str(name))
-    axes[0].set_xlim(limits)
     share_legend(figure, title)
     return figure
 

@@ -16,7 +16,6 @@ from memrepro.read.plan import ReadingStudy
 
 Profile = Literal["sample", "open", "full"]
 PROFILES = get_args(Profile)
-Numbers = Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
 Settings = Mapping[str, Any]
 # Whose results the full profile's reports read too, besides its own.
 STANDS_ON: Mapping[str, tuple[str, ...]] = {"full": ("open", "full")}
@@ -138,19 +137,17 @@ class Latency:
 
 @dataclasses.dataclass(frozen=True, config=STRICT)
 class Scale:
-    """What a document's own module measures, outside the line: a store at several sizes, a file.
+    """What a document's own module measures, outside the line, such as a single file.
 
     Attributes:
         profile: whose folder the table lies in.
         paper: the document whose module measures it.
         module: which of its modules.
-        segments: the sizes of a store, in segments.
     """
 
     profile: Profile
     paper: str
-    module: str = "scale"
-    segments: Numbers = ()
+    module: str
 
 
 @dataclasses.dataclass(frozen=True, config=STRICT)

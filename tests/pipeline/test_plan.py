@@ -16,16 +16,15 @@ from memrepro.encode.vectors import VectorStore, vector_key
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_json
 from memrepro.pipeline import cli
-from memrepro.pipeline.plan import answers, downloads, embedding, machine, stages
-from memrepro.pipeline.plan.machine import Rates
+from memrepro.pipeline.plan import answers, downloads, embedding, stages
 from memrepro.pipeline.plan.stages import DONE, MAY_RUN, RUNS, Stage
 from memrepro.study.params import load_plan
 
 MINILM = "all-minilm-l6-v2"
-# 500 tokens by an encoder of 10 weights took 2 s: 5 of every operation that products reached.
+# 500 tokens by an encoder of 10 weights took 2 s: 5,000 operations a second.
 MEASURED = {
     "sample": {
-        "matrix": 1000.0, "python": 20.0, "encoded": {MINILM: 2.0},
+        "encoded": {MINILM: 2.0},
         "embedded": [
             {"profile": "p", "dataset": "d", "encoder": MINILM, "texts": 9, "tokens": 500}
         ],
@@ -37,6 +36,7 @@ MEASURED = {
 FACTS = {
     "encoders": {MINILM: {"weights": 10}, "stella-en-1.5b-v5": {"weights": 30}},
     "share": {"torch": 0.5, "cuda": 0.25},
+    "gpu": {"rate": 400.0},
     "like": {"prepare@b": {"stage": "prepare@a", "times": 3}},
     "base": "user_only",
     "expected": {"far": {"queries": [10, 5], "session": {"user_only": [100, 20]}}},
@@ -57,27 +57,25 @@ def work(encoder=MINILM, tokens=1000):
 
 
 @pytest.mark.parametrize(
-    ("one", "here", "device", "expected"),
+    ("one", "device", "expected"),
     [
-        (work(), Rates(500.0, 1.0), "cpu", 8.0),  # twice the tokens at half the rate
-        (work(), None, "cpu", 4.0),
-        # Not measured, and run by torch: half of MiniLM's share, three times its weights.
-        (work("stella-en-1.5b-v5"), Rates(1000.0, 1.0), "cpu", 24.0),
-        (work(), None, "cuda", 2 * 10 * 1000 / (400 * 0.25)),
+        (work(), "cpu", 4.0),  # twice the tokens
+        # Not measured, and run by torch: half of MiniLM's rate, three times its weights.
+        (work("stella-en-1.5b-v5"), "cpu", 24.0),
+        (work(), "cuda", 2 * 10 * 1000 / (400 * 0.25)),
     ],
 )
-def test_an_encoders_seconds(known, one, here, device, expected):
-    assert embedding.seconds(one, here, device, gpu=400.0) == pytest.approx(expected)
+def test_an_encoders_seconds(known, one, device, expected):
+    assert embedding.seconds(one, device) == pytest.approx(expected)
 
 
-def test_a_stages_seconds_scale_with_python(known):
-    assert stages.took("prepare@a", Rates(1.0, 40.0)) == (6.0, 300e6)
-    assert stages.took("prepare@a", None) == (12.0, 300e6)
-    assert stages.took("prepare@b", Rates(1.0, 10.0)) == (72.0, 300e6)
-    assert stages.took("prepare@c", None) == (None, 0.0)
+def test_a_stages_seconds_are_measured_or_like_anothers(known):
+    assert stages.took("prepare@a") == (12.0, 300e6)
+    assert stages.took("prepare@b") == (36.0, 300e6)
+    assert stages.took("prepare@c") == (None, 0.0)
     line = [Stage("prepare@a", RUNS, "", ()), Stage("prepare@b", DONE, "", ()),
             Stage("verify@c", MAY_RUN, "", ())]  # fmt: skip
-    rows = stages.by_group(line, None).to_dict("records")
+    rows = stages.by_group(line).to_dict("records")
     assert [(r["stages"], r["all"], r["done"], r["run"], r["may run"]) for r in rows] == [
         ("prepare", 2, 1, 1, 0), ("verify", 1, 0, 0, 1)
     ]  # fmt: skip
@@ -89,7 +87,7 @@ def test_answers_take_as_long_as_measured(known):
         [("s", "m", 40, 10), ("s", "other", 900, 0)],
         columns=["study", "model", "prompt_tokens", "answer_tokens"],
     )
-    assert answers.hours(calls, Rates(500.0, 1.0)) == pytest.approx(36 * 0.5 * 2 / 3600)
+    assert answers.hours(calls) == pytest.approx(36 * 0.5 / 3600)
 
 
 def test_a_measured_file_covers_what_it_says():
@@ -230,7 +228,7 @@ def test_the_command_names_what_full_lacks(capsys, monkeypatch):
     )]  # fmt: skip
     monkeypatch.setattr(stages, "stages_of", lambda folder, last: line)
     monkeypatch.setattr(embedding.paths, "prepared", lambda dataset: Path("nowhere"))
-    assert cli.main(["plan", "full", "--quick", "--device", "cuda", "--json"]) == 1
+    assert cli.main(["plan", "full", "--device", "cuda", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert {row["item"] for row in found["unavailable"]} >= {
         "contriever",
@@ -244,14 +242,8 @@ def test_the_command_names_what_full_lacks(capsys, monkeypatch):
     assert found["total"]["disk"] > 8 * prompts > 1e9  # whose records hold them
     assert found["total"]["hours"] > found["total"]["hours by"]["encoders"] > 0
     assert found["total"]["stages to run"] == 1
-    assert cli.main(["plan", "full", "--quick"]) == 1
+    assert cli.main(["plan", "full"]) == 1
     assert "full: 1 stages to run (0 done, " in capsys.readouterr().out
-
-
-def test_a_machine_is_measured():
-    rates = machine.calibrate(0.2)
-    assert rates.matrix > 1e8
-    assert rates.python > 0.1
 
 
 def test_calls_are_those_of_the_last_measurement_where_nothing_is_prepared(monkeypatch):

@@ -85,10 +85,7 @@ FILES = {
             columns: [recall_all@5]
           printed_only: {printed: prose, verdict: not comparable, why: words}
         figures:
-          bars: {per: study, what: grid, level: session, metric: recall_all, k: 5, called: row,
-                 rows: [plain]}
-          lines: {per: study, what: lines, level: session, run: toy-sweep, called: x,
-                  metrics: [recall_all@5]}
+          bars: {per: study, level: session, metric: recall_all, k: 5, called: row, rows: [plain]}
         """,
     "claims.yaml": """
         metrics: [recall_all@5]

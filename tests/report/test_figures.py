@@ -118,17 +118,6 @@ def test_more_lines_than_can_be_told_apart_are_refused():
         draw_lines(pd.DataFrame(rows, columns=["x", "name", "y"]), "x", "y", "name")
 
 
-def test_nothing_below_0_stands_on_an_axis_of_ratios_from_0():
-    rates = [0, 1e-5, 1e-3, 1]
-    data = pd.DataFrame({"rate": rates, "metric": "m", "value": [0.8, 0.8, 0.1, 0.8]})
-    axis = draw_lines(data, "rate", "value", "metric", log="x").axes[0]
-    assert list(axis.get_xticks()) == rates
-    shown = axis.transAxes.inverted().transform(axis.transData.transform([(r, 0) for r in rates]))
-    assert np.all(np.diff(shown[:, 0]) > 0.1)
-    assert 0 <= shown[0, 0] < 0.2
-    assert axis.get_ylabel() == ""  # no axis is called 'value'
-
-
 def test_a_grid_has_each_number_under_its_column_and_no_0_with_a_sign():
     rows = [("a", "x", -0.004, False), ("a", "z", 0.2, True), ("b", "y", -0.21, True)]
     data = pd.DataFrame(rows, columns=["row", "column", "difference", "clear"])

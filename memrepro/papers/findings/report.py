@@ -4,13 +4,7 @@ from pathlib import Path
 
 from memrepro.audit.claims import read_claims
 from memrepro.files import paths
-from memrepro.papers.findings import (
-    confirmatory,
-    factorial,
-    sample,
-    study_figures,
-    study_tables,
-)
+from memrepro.papers.findings import confirmatory, factorial, sample, study_tables
 from memrepro.papers.findings.claims import class_cells, fallen_cells
 from memrepro.papers.findings.study import run_study
 from memrepro.report.tables import write_cells
@@ -29,7 +23,6 @@ def write_report(profile: str, folder: Path) -> list[Path]:
         "confirmatory": confirmatory.family_cells(confirmatory.run_family(study)),
         "least_detectable": confirmatory.detectable_cells(study),
         "study": study_tables.study_cells(study),
-        "study_ideas": study_tables.idea_cells(study),
         "study_counted": study_tables.count_cells(study),
         "study_budgets": study_tables.budget_cells(study),
         "study_choices": study_tables.choice_cells(study),
@@ -41,6 +34,5 @@ def write_report(profile: str, folder: Path) -> list[Path]:
     return [
         *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),
         *factorial.draw(added, folder),
-        *study_figures.draw(study, folder),
         *(sample.write_sample(profile, folder) if profile == "sample" else []),
     ]

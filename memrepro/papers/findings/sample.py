@@ -21,10 +21,7 @@ _OVERALL = "overall"
 _CUT = ("recall_all", "ndcg", "ndcg_longmemeval")
 _LEVEL = "session"
 # RF-Mem's tables of any of its runs.
-_OF_RFMEM = (
-    "trace_routing", "trace_searches", "trace_rounds", "trace_gold", "trace_variants",
-    "cost_returned", "cost_ratios",
-)  # fmt: skip
+_OF_RFMEM = ("trace_routing", "trace_gold", "cost_ratios")
 
 
 def by_type(metrics: Metrics, runs: Sequence[str]) -> Iterator[Cell]:

@@ -13,7 +13,6 @@ from memrepro.papers.findings.study import (
     BASELINES,
     BELOW,
     PRINTED,
-    REFERENCES,
     TUNED,
     UNCLEAR,
     Outcome,
@@ -166,62 +165,6 @@ def _cost_texts(cost: Cost) -> dict[str, str]:
         "a language model writes": cost.writes or "nothing",
         "ms a search": "not measured" if timed is None else f"{timed:.2f}",
     }
-
-
-def idea_cells(study: Study) -> Iterator[Cell]:
-    """Which idea helps where, by how much, at what cost: a row a method, all arenas together."""
-    note = (
-        "each method as tuned, where it has settings to choose from, else as printed; differences "
-        "in recall_all at ten docs; above or below by the interval, exploratory; a method stands "
-        "on the arenas where its run can be made"
-    )
-    for method in (*REFERENCES, *read_study()["methods"]):
-        found = [
-            one
-            for arena in study.arenas
-            if not arena.generated
-            for one in study.best_variants(arena)
-            if one.method == method
-        ]
-        if not found:
-            continue
-        texts = {"arenas": str(len(found))}
-        for name in BASELINES:
-            compared = [one for one in found if name in one.against]
-            if not compared:
-                texts |= dict.fromkeys(
-                    (f"against {name}", f"least, less {name}", f"most, less {name}"), "itself"
-                )
-                continue
-            words = Counter(one.side(name) for one in compared)
-            texts[f"against {name}"] = ", ".join(
-                f"{word} {words[word]}" for word in _SIDES if words[word]
-            )
-            low, *_, high = sorted(
-                (one.against[name][one.arena.main].difference, one.arena.name)
-                for one in [*compared, *compared]
-            )
-            texts[f"least, less {name}"] = f"{low[0]:+.4f} ({low[1]})"
-            texts[f"most, less {name}"] = f"{high[0]:+.4f} ({high[1]})"
-        costs = [cost_of(one) for one in found]
-        compared_keys = [
-            cost.compared / one.arena.docs
-            for cost, one in zip(costs, found, strict=True)
-            if cost.compared is not None
-        ]
-        texts["keys compared, per doc"] = (
-            f"{min(compared_keys):.1f} to {max(compared_keys):.1f}"
-            if compared_keys
-            else "not counted"
-        )
-        texts["besides"] = costs[0].work or "nothing"
-        texts["a language model writes"] = costs[0].writes or "nothing"
-        for column, text in texts.items():
-            yield Cell(
-                method, column, "recall_all", "", text, len(found), NOT_COMPARABLE, note=note,
-                sources=str(FileSource("findings/study.csv")),
-            )  # fmt: skip
-            note = ""
 
 
 def count_cells(study: Study) -> Iterator[Cell]:

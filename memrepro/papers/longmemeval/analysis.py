@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from memrepro.papers.longmemeval import budgets, statistics, time
+from memrepro.papers.longmemeval import statistics, time
 from memrepro.report.document import Document
 
 
@@ -14,4 +14,4 @@ def write_analysis(profile: str, folder: Path) -> list[Path]:
     ):
         written += statistics.write_statistics(profile, dataset, folder)
         written += time.write_ranges(profile, dataset, folder)
-    return written + budgets.draw_budgets(profile, folder)
+    return written

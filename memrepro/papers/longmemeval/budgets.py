@@ -11,21 +11,16 @@ is not a bad one.
 
 from collections.abc import Iterator, Mapping
 from math import inf
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.extractions import parent_of
 from memrepro.core.memory import Parts
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report import figures
-from memrepro.report.document import Document
-from memrepro.report.panels import draw_lines
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, write_sources
 from memrepro.report.specs import Spec, fill
@@ -174,30 +169,3 @@ def cells(runs: Runs, table: Spec) -> Iterator[Cell]:
                     comparison=runs.compare(base, first.values[budget], values),
                     sources=f"{first.sources} + {one.sources}",
                 )
-
-
-def draw(runs: Runs, study: Spec, folder: Path) -> list[Path]:
-    """The same as curves."""
-    rows = [
-        (name, budget, float(values["value"].mean()), len(values))
-        for name, one in given(runs, study).items()
-        for budget, values in one.values.items()
-    ]
-    if not rows:
-        return []
-    data = pd.DataFrame(rows, columns=["given", "tokens", "recall_all", "n"])
-
-    return figures.save(lambda: _draw(data), data, folder, fill("{stem}_budgets_drawn", study))
-
-
-def _draw(data: pd.DataFrame) -> Figure:
-    across, up = "tokens that a reader is given, at most", "questions with all evidence"
-    shown = data.rename(columns={"tokens": across, "recall_all": up})
-    return draw_lines(shown, across, up, "given", height=3)
-
-
-def draw_budgets(profile: str, folder: Path) -> list[Path]:
-    """Draw the budgets of each study."""
-    document = Document.load("longmemeval")
-    runs = Runs(document.profiles(profile), load_plan())
-    return [path for one in document.studies(profile) for path in draw(runs, one, folder)]

@@ -6,7 +6,6 @@ either. The runs of the single fields, as deep as max-sim's, therefore tell the 
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import read_table
 from memrepro.report.profile import EVIDENCE, evidence_fields
 from memrepro.report.runs import Runs
 from memrepro.report.sources import FileSource, RunSource, write_sources
@@ -155,16 +154,3 @@ def selection_cells(runs: Runs, study: Spec) -> Iterator[Cell]:
                 row, column, "docs", "", text, one.questions, NOT_COMPARABLE, note=_NOTE,
                 sources=sources,
             )  # fmt: skip
-
-
-def write_winners(runs: Runs, study: Spec, folder: Path) -> list[Path]:
-    """Write which field won each doc: a line a question, one mark a doc in the order of rank."""
-    if runs.why_not(f"{study['stem']}-fields", "fielded"):
-        return []
-    found, evidence, *_ = of_study(runs, study)
-    marks = found.groupby("query_id", sort=True, observed=True)["field"].agg("".join)
-    frame = pd.DataFrame({"query_id": marks.index, "won": marks.to_numpy()})
-    frame.insert(1, "evidence", frame["query_id"].map(evidence).fillna(""))
-    path = folder / f"{study['stem']}_winning_fields.csv"
-    write_table(path, frame)
-    return [path]

@@ -1,10 +1,8 @@
 """Published choices on PersonaMem: the floor without memory, what retrieval adds, and to what."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from memrepro.evaluate.comparison import Comparison
 from memrepro.evaluate.multiple import holm
@@ -19,8 +17,6 @@ from memrepro.papers.reading.shares import (
     not_run,
     share_cells,
 )
-from memrepro.report import figures
-from memrepro.report.panels import draw_intervals
 from memrepro.report.tables import Cell, number
 
 _PATH = paths.choices("")
@@ -126,24 +122,3 @@ def tables(choices: pd.DataFrame | None, by: ByUnit) -> dict[str, Iterator[Cell]
             for name in ("choices", "choices_evidence")
         }
     return {"choices": accuracy_cells(choices, by), "choices_evidence": evidence_cells(choices, by)}
-
-
-def draw(choices: pd.DataFrame | None, by: ByUnit, folder: Path) -> list[Path]:
-    """The figure: accuracy by kind without memory and with retrieval, beside chance."""
-    if choices is None:
-        return []
-    rows = []
-    for (reader, memory), part in choices.groupby(["reader", "memory"], sort=False):
-        for kind, one in by_kind(part.set_index("query_id")):
-            chance = float((1 / one["options"]).mean())
-            rows.append((reader, memory, kind, *by.interval(one["right"]), chance))
-    columns = ["reader", "memory", "kind", "accuracy", "low", "high", "chance"]
-    data = pd.DataFrame(rows, columns=columns)
-    return figures.save(lambda: _draw(data), data, folder, "choices_by_kind")
-
-
-def _draw(data: pd.DataFrame) -> Figure:
-    shown = data.assign(kind=data["kind"].str.replace("_", " "))
-    levels = {reader: {"chance": float(data["chance"].mean())} for reader in data["reader"]}
-    return draw_intervals(shown, "kind", "accuracy", "reader", "memory", "accuracy, 95 % interval",
-                          levels, (0, 1))  # fmt: skip

@@ -2,17 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from memrepro.files import paths
-from memrepro.papers.reading.shares import IN_BRACKETS, ByUnit, by_kind, share_cells
+from memrepro.papers.reading.shares import IN_BRACKETS, RULES, ByUnit, by_kind, share_cells
 from memrepro.read.labels import kappa
-from memrepro.report import figures
-from memrepro.report.panels import draw_intervals
 from memrepro.report.tables import Cell, number
 
 _PATH = paths.answers("")
@@ -23,12 +19,6 @@ _NOTE = (
     "categories 1 to 4"
 )
 _KAPPA = "κ: Cohen's, agreement beyond chance; 0 where a rule calls no answer right"
-# A rule's column → whether it calls an answer right.
-_RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "same words": lambda rows: rows["match"],
-    "gold's words in it": lambda rows: rows["contains"],
-    "F1 ≥ 0.5": lambda rows: rows["f1"] >= 0.5,
-}
 # How the judge's three judgements become one.
 _PASSES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "judged right by two of three": lambda rows: rows[_ROUNDS].sum(axis=1) >= 2,
@@ -53,28 +43,10 @@ def accuracy_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     for reader, rows in _readers(scored):
         texts = {f"judgement {n}": by.mean(rows[one]) for n, one in enumerate(_ROUNDS, 1)}
         texts[_MAJORITY] = by.mean(_PASSES[_MAJORITY](rows))
-        texts |= {name: by.mean(rule(rows)) for name, rule in _RULES.items()}
+        texts |= {name: by.mean(rule(rows)) for name, rule in RULES.items()}
         texts |= {"LoCoMo's F1": by.mean(rows["f1"]), "words": f"{rows['words'].mean():.1f}"}
         yield from share_cells(reader, "share of right answers", texts, len(rows), _NOTE, _PATH,
                                by.groups(rows))  # fmt: skip
-
-
-def kind_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
-    """By kind of question: what the judge calls right, and F1."""
-    for (reader, kind), rows in scored.groupby(["reader", "kind"], sort=False):
-        texts = {
-            _MAJORITY: by.mean(_PASSES[_MAJORITY](rows)),
-            "LoCoMo's F1": by.mean(rows["f1"]),
-        }
-        yield from share_cells(
-            f"{reader}; {kind}",
-            "share of right answers",
-            texts,
-            len(rows),
-            _NOTE,
-            _PATH,
-            by.groups(rows),
-        )
 
 
 def agreement_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
@@ -89,7 +61,7 @@ def agreement_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
             "κ of two judgements": number(float(np.mean(pairs))),
             **{
                 f"κ of judge and {name}": by.kappa(judged, rule(rows))
-                for name, rule in _RULES.items()
+                for name, rule in RULES.items()
             },
         }
         yield from share_cells(reader, "agreement", texts, len(rows), f"{_NOTE}; {_KAPPA}", _PATH,
@@ -114,7 +86,7 @@ def judge_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
             for one, other in combinations(range(1, len(_ROUNDS) + 1), 2)
         ]
         pairs.append(("lenient vote", "strict vote", votes[_LENIENT], votes[_STRICT]))
-        pairs += [("majority", name, votes[_MAJORITY], rule(rows)) for name, rule in _RULES.items()]
+        pairs += [("majority", name, votes[_MAJORITY], rule(rows)) for name, rule in RULES.items()]
         for one, other, first, second in pairs:
             yield from share_cells(
                 f"{reader}; {one} and {other}", "verdicts", by.judges_beside(first, second),
@@ -128,7 +100,7 @@ def wrong_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
     for reader, rows in _readers(wrong):
         for kind, part in by_kind(rows):
             texts = {name: by.mean(passed(part)) for name, passed in _PASSES.items()}
-            texts |= {name: by.mean(rule(part)) for name, rule in _RULES.items()}
+            texts |= {name: by.mean(rule(part)) for name, rule in RULES.items()}
             yield from share_cells(
                 f"{reader}; {kind}",
                 "share that passes",
@@ -158,32 +130,12 @@ def label_cells(scored: pd.DataFrame, by: ByUnit) -> Iterator[Cell]:
                                by.groups(rows))  # fmt: skip
 
 
-def _passing(scored: pd.DataFrame, by: ByUnit) -> pd.DataFrame:
-    rows = []
-    for (reader, kind), part in scored.groupby(["reader", "kind"], sort=False):
-        found = by.interval(_PASSES[_MAJORITY](part))
-        rows.append((reader, kind, *found, len(part)))
-    return pd.DataFrame(rows, columns=["reader", "kind", "judged right", "low", "high", "n"])
-
-
-def _draw(data: pd.DataFrame) -> Figure:
-    title = "judged right by two of three, 95 % interval"
-    return draw_intervals(data, "kind", "judged right", series="reader", title=title, limits=(0, 1))
-
-
 def tables(scored: pd.DataFrame, by: ByUnit) -> dict[str, Iterator[Cell]]:
     """The tables by name, from the published answers, indexed by question."""
     return {
         "accuracy": accuracy_cells(scored, by),
-        "by_kind": kind_cells(scored, by),
         "agreement": agreement_cells(scored, by),
         "judges": judge_cells(scored, by),
         "wrong_on_purpose": wrong_cells(scored, by),
         "labels": label_cells(scored, by),
     }
-
-
-def draw(scored: pd.DataFrame, by: ByUnit, folder: Path) -> list[Path]:
-    """The figure of what the judge calls right."""
-    data = _passing(scored, by)
-    return figures.save(lambda: _draw(data), data, folder, "judged")

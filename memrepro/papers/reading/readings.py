@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
@@ -16,6 +14,7 @@ from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import (
     ALL,
     IN_BRACKETS,
+    RULES,
     ByUnit,
     against,
     by_kind,
@@ -25,8 +24,6 @@ from memrepro.papers.reading.shares import (
 from memrepro.read.history import ranked
 from memrepro.read.plan import Condition, ReadingStudy
 from memrepro.read.prompts import permutation
-from memrepro.report import figures
-from memrepro.report.panels import draw_intervals
 from memrepro.report.tables import Cell, number
 from memrepro.study.params import load_plan
 
@@ -45,13 +42,6 @@ SCORES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
     "judged right": lambda rows: _judged(rows),
     "LoCoMo's F1": lambda rows: _by_rule(rows, rows["f1"]),
     "gold's words in it": lambda rows: _by_rule(rows, _numbers(rows["contains"])),
-}
-_DRAWN = ("right option", "LoCoMo's F1")
-# A rule's column → whether it calls an answer right.
-_RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "same words": lambda rows: rows["match"],
-    "gold's words in it": lambda rows: rows["contains"],
-    "F1 ≥ 0.5": lambda rows: rows["f1"] >= 0.5,
 }
 
 
@@ -176,7 +166,7 @@ def judge_cells(answers: Answers) -> Iterator[Cell]:
             continue
         judged, by = told["judged"].astype(bool), ByUnit.of_dataset(settings.dataset)
         texts = {"judged right": by.mean(judged)}
-        for name, rule in _RULES.items():
+        for name, rule in RULES.items():
             right = rule(told).astype(bool)
             texts[f"{name}: equal"] = by.mean(right == judged)
             texts[f"{name}: κ"] = by.kappa(judged, right)
@@ -293,15 +283,14 @@ def place_rows(answers: Answers) -> Iterator[tuple[str, str, pd.DataFrame]]:
 def tables(answers: Answers | None, profile: str) -> dict[str, Iterator[Cell]]:
     """The tables by name; where nothing was read, with the reason."""
     reason = f"nothing was read for this profile: `python -m memrepro read {profile}` does it"
-    names = ("readings", "readings_outcomes", "readings_judge", "readings_rubrics",
-             "readings_retrieval", "readings_tokens")  # fmt: skip
+    made = {
+        "readings": accuracy_cells, "readings_outcomes": outcome_cells,
+        "readings_judge": judge_cells, "readings_rubrics": rubric_cells,
+        "readings_retrieval": retrieval_cells, "readings_tokens": token_cells,
+    }  # fmt: skip
     if answers is None:
-        return {name: not_run("this project's readers", "score", "score", reason) for name in names}
-    return dict(
-        zip(names, (accuracy_cells(answers), outcome_cells(answers), judge_cells(answers),
-                    rubric_cells(answers), retrieval_cells(answers), token_cells(answers)),
-            strict=True)
-    )  # fmt: skip
+        return {name: not_run("this project's readers", "score", "score", reason) for name in made}
+    return {name: cells_of(answers) for name, cells_of in made.items()}
 
 
 def read_answers(profile: str) -> Answers | None:
@@ -321,35 +310,3 @@ def read_answers(profile: str) -> Answers | None:
                 f"`python -m memrepro read {profile}`"
             )
     return Answers(rows, studies)
-
-
-def draw(answers: Answers | None, folder: Path) -> list[Path]:
-    """The figure: each condition's score beside no memory and chance, a panel a study.
-
-    The score is that of options or of a rule, which no judge can sway.
-    """
-    if answers is None:
-        return []
-    rows, seen = [], set()
-    for row, settings, part, _ in answers.conditions():
-        scores, unjudged = dict(_scores(part)), replace(settings, judge="", rubrics="")
-        name = next((name for name in _DRAWN if name in scores), "")
-        # Another judge has the same answers before it.
-        if not name or unjudged in seen:
-            continue
-        seen.add(unjudged)
-        values, by = scores[name], ByUnit.of_dataset(settings.dataset)
-        study, condition, _ = row.split("; ", 2)
-        count = answers.options_of(row)
-        chance = 1 / count if count else np.nan
-        rows.append((study, condition, name, *by.interval(values.dropna()), chance))
-    columns = ["study", "condition", "score", "mean", "low", "high", "chance"]
-    data = pd.DataFrame(rows, columns=columns)
-    return figures.save(lambda: _draw(data), data, folder, "readings_by_condition")
-
-
-def _draw(data: pd.DataFrame) -> Figure:
-    chances = data.groupby("study")["chance"].mean().dropna()
-    levels = {study: {"chance": chance} for study, chance in chances.items()}
-    return draw_intervals(data, "condition", "mean", "study", "score", "mean, 95 % interval",
-                          levels, (0, 1.05 * float(data["high"].max())))  # fmt: skip

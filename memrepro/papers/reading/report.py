@@ -38,7 +38,7 @@ def place_cells(chosen: pd.DataFrame | None, own: readings.Answers | None) -> It
 
 
 def write_report(profile: str, folder: Path) -> list[Path]:
-    """Write the tables and figures into a folder; return their paths."""
+    """Write the tables into a folder; return their paths."""
     scored = read_table(paths.answers(profile), ["reader", "kind", "label"]).set_index("query_id")
     chosen, own = choices.read_choices(profile), readings.read_answers(profile)
     by, by_person = ByUnit.of_dataset(published.DATASET), ByUnit.of_dataset(choices.DATASET)
@@ -47,9 +47,4 @@ def write_report(profile: str, folder: Path) -> list[Path]:
     tables |= labelled.tables(labelled.read_labelled(profile))
     tables |= {"mteb": mteb.cells(profile)}
     tables |= {"places": place_cells(chosen, own), "items": item_cells(profile)}
-    return [
-        *(path for name, cells in tables.items() for path in write_cells(cells, folder, name)),
-        *published.draw(scored, by, folder),
-        *choices.draw(chosen, by_person, folder),
-        *readings.draw(own, folder),
-    ]
+    return [path for name, cells in tables.items() for path in write_cells(cells, folder, name)]

@@ -27,6 +27,12 @@ from memrepro.study.params import load_plan
 
 ALL = "all kinds"
 IN_BRACKETS = "in brackets: 95 % bootstrap interval by what the column 'resampled' names"
+# A rule's column → whether it calls an answer right.
+RULES: Mapping[str, Callable[[pd.DataFrame], pd.Series]] = {
+    "same words": lambda rows: rows["match"],
+    "gold's words in it": lambda rows: rows["contains"],
+    "F1 ≥ 0.5": lambda rows: rows["f1"] >= 0.5,
+}
 
 
 @dataclass(frozen=True)

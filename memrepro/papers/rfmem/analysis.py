@@ -15,8 +15,8 @@ from memrepro.papers.rfmem import (
     cases,
     claims,
     cost,
+    score_lists,
     sweep_figures,
-    theory,
     thresholds,
 )
 from memrepro.papers.rfmem.cells import file_of, judged, printed_rows, row_cells, share
@@ -162,6 +162,6 @@ def write_analysis(profile: str, folder: Path) -> list[Path]:
     return [
         *thresholds.alpha_sweep_figure(grids, folder),
         *sweep_figures.draw_all(grids, folder),
-        *theory.signals_figures(DOCUMENT.tables["signals"]["lists"], folder),
-        *cases.draw_cases(records, DOCUMENT.tables["cases"]["quoted"], folder),
+        *score_lists.signals_figures(score_lists.DRAWN, folder),
+        *cases.draw_cases(records, folder),
     ]

@@ -1,10 +1,11 @@
 """RF-Mem's case studies (Figures 18 and 19): single questions, drawn as trees, in ids alone.
 
-Source: RF-Mem D.7. Figure 19's own question is in PersonaMem 32k and is shown under each encoder;
-Figure 18's is not. On PersonaBench cases are chosen by recall.
+Source: RF-Mem D.7. Figure 19's own question is in PersonaMem 32k; Figure 18's is not. On
+PersonaBench the two questions are those of the greatest gain and loss of recall by recollection, of
+equals the first id. All are under all-mpnet-base-v2, by the released variant at K = 10.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,32 +15,21 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
-from memrepro.papers.rfmem.cells import missing, ranking_of, row_cells
-from memrepro.papers.rfmem.grid import BOTH, ENCODERS, OPEN, Grid, grids_of
-from memrepro.papers.rfmem.traces import PARTS, Recorded, Records, records_of
+from memrepro.papers.rfmem.grid import OPEN, grids_of
+from memrepro.papers.rfmem.traces import Recorded, Records
 from memrepro.report import figures
-from memrepro.report.runs import Runs
-from memrepro.report.sources import Source
-from memrepro.report.specs import Spec
-from memrepro.report.tables import Cell, number
+from memrepro.report.tables import number
 
 # At K = 5 the printed row needs α = 0.9, where queries hardly move.
 K = 10
-# Case → its figure's name, and the rule that chooses its question.
-GAIN, LOSS, FAMILIAR = "recollection wins", "familiarity wins", "the gate takes familiarity"
-PRINTED = "Figure 19's own question"
+# Case → its figure.
+GAIN, LOSS, PRINTED = "recollection wins", "familiarity wins", "Figure 19's own question"
 FIGURES = {
-    GAIN: "figure18", LOSS: "figure19", FAMILIAR: "case_familiar", PRINTED: "figure19_own"
+    GAIN: "figure18_mpnet", LOSS: "figure19_mpnet", PRINTED: "figure19_own_personamem_mpnet"
 }  # fmt: skip
-RULES = {
-    GAIN: f"the greatest recall@{K} by recollection less familiarity's",
-    LOSS: f"the least recall@{K} by recollection less familiarity's",
-    FAMILIAR: "of the questions that the gate takes by familiarity, the lowest entropy",
-    PRINTED: "quoted in D.7.2",
-}
+QUOTED = "d72d5e18-1633-48a6-8d01-824992353c91"  # the question of D.7.2
 _COLUMNS = [
     "node", "parent", "kind", "round", "branch", "cluster", "doc_id", "score", "rank",
     "rank_by_familiarity", "relevant", "drift", "candidates", "x", "y",
@@ -48,7 +38,7 @@ _ROW = 0.27  # inches that a row of the figure takes
 
 
 class Case(NamedTuple):
-    """A chosen question: the key of `RULES`, its id and kind, and its recall by either path."""
+    """A chosen question: the key of `FIGURES`, its id and kind, and its recall by either path."""
 
     case: str
     query_id: str
@@ -57,21 +47,17 @@ class Case(NamedTuple):
     recollection: float
 
 
-def choose(both: pd.DataFrame, gated: pd.DataFrame) -> Iterator[Case]:
-    """The question of each rule; none where no question gains, loses or is familiar.
+def choose(both: pd.DataFrame) -> Iterator[Case]:
+    """The questions that recollection gains and loses most on; none where no question does.
 
     Args:
         both: `query_id, kind, familiarity, recollection`, recall by question.
-        gated: the gate's `query_id, path, entropy`.
     """
     both = both.sort_values("query_id", ignore_index=True)
     gain = (both["recollection"] - both["familiarity"]).round(9)
-    known = both.merge(gated[["query_id", "path", "entropy"]], on="query_id")
-    familiar = known[known["path"] == "familiarity"]
     for case, rows in {
         GAIN: both[(gain == gain.max()) & (gain > 0)],
         LOSS: both[(gain == gain.min()) & (gain < 0)],
-        FAMILIAR: familiar[familiar["entropy"] == familiar["entropy"].min()],
     }.items():
         for one in rows.head(1).itertuples(index=False):
             yield Case(case, one.query_id, one.kind, one.familiarity, one.recollection)
@@ -214,129 +200,43 @@ def _draw(heading: str, nodes: pd.DataFrame) -> Figure:
     return figure
 
 
-class _Shown(NamedTuple):
-    """A case under an encoder, and the runs that say how its question was answered."""
-
-    case: Case
-    title: str
-    short: str
-    deep: Recorded
-    gated: Recorded
-    sources: Sequence[Source]  # of its choice and recall
-
-    @property
-    def drawn(self) -> Recorded:
-        """The run that is drawn."""
-        return self.gated if self.case.case == FAMILIAR else self.deep
-
-    @property
-    def recalls(self) -> str:
-        """Recall by either path."""
-        return f"{number(self.case.familiarity)} → {number(self.case.recollection)}"
-
-
-def _grids() -> list[Grid]:
-    return [grid for grid in grids_of(OPEN) if grid.k == K]
-
-
-def _why_not(deep: Recorded, gated: Recorded) -> str:
-    return "; ".join(filter(None, (deep.why_not, gated.why_not)))
-
-
-def _runs(records: Records, quoted: Spec) -> Iterator[tuple[str, str, Recorded, Recorded]]:
-    """Title, short name, recollection's and the gate's run of each encoder of PersonaMem."""
-    for encoder in ENCODERS:
-        names = [
-            quoted["run"].format(stem=encoder.short, path=p) for p in ("recollection", "gated")
-        ]
-        if all(name in records.experiments for name in names):
-            deep, gated = (records.experiments[name] for name in names)
-            yield f"PersonaMem 32k, {encoder.title}", f"personamem_{encoder.short}", deep, gated
-
-
-def _chosen(records: Records, quoted: Spec) -> Iterator[_Shown]:
-    """The cases of each encoder on PersonaBench, and the printed one, of those that were run."""
-    for grid in _grids():
-        deep, gated = (records.experiments[grid.run(path)] for path in ("recollection", "gated"))
-        if _why_not(deep, gated):
-            continue
-        both = grid.questions.assign(familiarity=grid.familiarity, recollection=grid.recollection)
-        for case in choose(both, gated.queries):
-            yield _Shown(case, grid.encoder.title, grid.encoder.short, deep, gated,
-                         grid.sources(*BOTH))  # fmt: skip
-    for title, short, deep, gated in _runs(records, quoted):
-        asked = not _why_not(deep, gated) and set(deep.queries["query_id"])
-        if asked and quoted["question"] in asked:
-            case = _printed_case(quoted["question"], deep)
-            yield _Shown(case, title, short, deep, gated, deep.sources("qrels"))
-
-
-def _printed_case(query_id: str, deep: Recorded) -> Case:
-    """A question by either path: its recall of the relevant docs among the first K."""
+def _printed_case(deep: Recorded) -> Case:
+    """`QUOTED` by either path: its recall of the relevant docs among the first K."""
     kinds, _ = load_qrels(paths.qrels(OPEN, deep.entry.dataset), "round")
-    gold = set(deep.gold.loc[deep.gold["query_id"] == query_id, "doc_id"])
+    gold = set(deep.gold.loc[deep.gold["query_id"] == QUOTED, "doc_id"])
     direct = deep.familiarity
     assert direct is not None  # the run that its gate looks at stands before it in the study
     shares = [
-        len(gold & set(run.loc[run["query_id"] == query_id, "doc_id"])) / len(gold)
+        len(gold & set(run.loc[run["query_id"] == QUOTED, "doc_id"])) / len(gold)
         for run in (direct, deep.hits)
     ]
-    return Case(PRINTED, query_id, kinds[query_id], *shares)
+    return Case(PRINTED, QUOTED, kinds[QUOTED], *shares)
 
 
-def _ranks(nodes: pd.DataFrame) -> str:
-    """Where either path has each relevant doc of a tree."""
-    found = nodes[nodes["relevant"].eq(True)]
-    pairs: Any = zip(found["rank_by_familiarity"], found["rank"], strict=True)
-    return "; ".join(f"{one or '–'} → {other or '–'}" for one, other in pairs) or "in neither"
+def _chosen(records: Records) -> Iterator[tuple[Case, str, Recorded]]:
+    """The cases on PersonaBench and the printed one, of those that were run: title and run."""
+    grid = next(g for g in grids_of(OPEN) if (g.encoder.short, g.k) == ("mpnet", K))
+    deep = records.experiments[grid.run("recollection")]
+    if not deep.why_not:
+        both = grid.questions.assign(familiarity=grid.familiarity, recollection=grid.recollection)
+        for case in choose(both):
+            yield case, grid.encoder.title, deep
+    own = records.experiments["personamem-mpnet-recollection"]
+    if not own.why_not and QUOTED in set(own.queries["query_id"]):
+        yield _printed_case(own), f"PersonaMem 32k, {grid.encoder.title}", own
 
 
-def cases(runs: Runs, table: Spec) -> Iterator[Cell]:
-    """The chosen cases of each encoder, and the printed one."""
-    records = records_of(runs.profile)
-    for grid in _grids():
-        pair = [records.experiments[grid.run(path)] for path in ("recollection", "gated")]
-        if why := _why_not(*pair):
-            yield missing(grid.encoder.title, "question", "case", why)
-    for title, _, deep, gated in _runs(records, table["quoted"]):
-        if why := _why_not(deep, gated):
-            yield missing(title, "question", "case", why)
-    for one in _chosen(records, table["quoted"]):
-        case, gated = one.case, one.gated
-        known: Any = gated.queries.set_index("query_id").loc[case.query_id]
-        nodes = tree(one.deep, case.query_id)
-        known_before = nodes["rank_by_familiarity"].ne("")
-        texts = {
-            "rule": RULES[case.case],
-            "question": case.query_id,
-            "kind": case.kind,
-            "recall, familiarity → recollection": one.recalls,
-            "ranks of relevant docs, familiarity → recollection": _ranks(nodes),
-            "docs of both": str(int((nodes["rank"].ne("") & known_before).sum())),
-            "rounds": str(one.drawn.queries.set_index("query_id").loc[case.query_id, "rounds"]),
-            "mean score": number(known["mean"]),
-            "entropy": number(known["entropy"]),
-            "the gate's path": known["path"],
-        }  # fmt: skip
-        sources: list[Source] = [
-            *one.sources, *gated.sources("queries"), *one.drawn.sources(*PARTS),
-            ranking_of(one.deep.direct),
-        ]  # fmt: skip
-        yield from row_cells(f"{one.title}: {case.case}", "case", texts, 1, table["note"], sources,
-                             NOT_COMPARABLE)  # fmt: skip
-
-
-def draw_cases(records: Records, quoted: Spec, folder: Path) -> list[Path]:
+def draw_cases(records: Records, folder: Path) -> list[Path]:
     """Write a figure of each case; return the paths."""
     written = []
-    for one in _chosen(records, quoted):
-        case = one.case
-        nodes = tree(one.drawn, case.query_id)
+    for case, title, deep in _chosen(records):
+        nodes = tree(deep, case.query_id)
         heading = (
-            f"{one.title}, question {case.query_id} ({case.kind}): {case.case}\n"
-            f"recall@{K} by familiarity → by recollection: {one.recalls}\n"
+            f"{title}, question {case.query_id} ({case.kind}): {case.case}\n"
+            f"recall@{K} by familiarity → by recollection: "
+            f"{number(case.familiarity)} → {number(case.recollection)}\n"
             "■ query   ◆ cluster   ○ branch: drift of its query, new docs   ★ relevant doc"
         )
-        name = f"{FIGURES[case.case]}_{one.short}"
-        written += figures.save(partial(_draw, heading, nodes), nodes, folder, name)
+        draw = partial(_draw, heading, nodes)
+        written += figures.save(draw, nodes, folder, FIGURES[case.case])
     return written

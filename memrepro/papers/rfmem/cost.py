@@ -19,7 +19,6 @@ from memrepro.papers.rfmem.cells import (
     numeric,
     printed_rows,
     row_cells,
-    share,
 )
 from memrepro.papers.rfmem.grid import CUTOFFS, OPEN
 from memrepro.papers.rfmem.traces import Recorded, Records, records_of
@@ -149,35 +148,6 @@ def routed(runs: Runs, _: Spec) -> Iterator[Cell]:
                              f"the last {len(tested)} questions; τ = 0.2", sources)  # fmt: skip
 
 
-def _amounts(found: pd.DataFrame) -> dict[str, str]:
-    """The docs, words and tokens that are returned, on average."""
-    digits = {"docs": 2, "words": 1, "tokens": 1}
-    return {column: f"{found[column].mean():.{places}f}" for column, places in digits.items()}
-
-
-def returned(runs: Runs, table: Spec) -> Iterator[Cell]:
-    """What each path gives a reader, and how often it searches for it."""
-    note = _note(table)
-    seen = set[str]()
-    for family in records_of(runs.profile).families:
-        base = family.familiarity
-        for one in family:
-            row = f"{one.name}, K = {family.k}"
-            if row in seen:
-                continue
-            seen.add(row)
-            if not one.is_counted or not base.is_counted:
-                yield missing(row, "docs", "returned", _UNKNOWN)
-                continue
-            found = one.returned(family.k)
-            ratio = found["tokens"].mean() / base.returned(family.k)["tokens"].mean()
-            texts = _amounts(found) | {"tokens by familiarity's": f"{ratio:.3f}"}
-            sources = [*base.counted, *one.counted]
-            yield from row_cells(row, "returned", texts, len(found), note, sources)
-            texts = {"searches": "" if one.searches is None else f"{one.searches:.2f}"}
-            yield from row_cells(row, "returned", texts, len(found), note, one.traced)
-
-
 def printed_ratio(name: str) -> tuple[str, str]:
     """A printed time over familiarity's, at two digits, and both places; '' without one."""
     for (row, column), timed in TIMED.items():
@@ -216,47 +186,3 @@ def ratios(runs: Runs, table: Spec) -> Iterator[Cell]:
             if one.searches is not None:
                 texts, n = {"searches": f"{one.searches:.2f}×"}, len(one.queries)
                 yield from row_cells(row, "ratio", texts, n, note, one.traced)
-
-
-def contexts(runs: Runs, table: Spec) -> Iterator[Cell]:
-    """PersonaMem with and without the turns after the question, side by side."""
-    experiments, note = records_of(runs.profile).experiments, _note(table)
-    for encoder, stem in PERSONAMEM.items():
-        for path, ending in PATHS.items():
-            asked, whole = (experiments.get(f"{edition}-{stem}-{ending}")
-                            for edition in ("personamem", "personamem-whole"))  # fmt: skip
-            if asked is None or whole is None:
-                continue
-            row = f"{encoder}, {path}"
-            for which, one in (("asked", asked), ("whole", whole)):
-                if not one.is_counted:
-                    yield missing(row, f"docs, {which}", "cost", _UNKNOWN)
-                    continue
-                sizes = one.lengths["round"].groupby("memory_id").size()
-                size = sizes.reindex(one.asked["memory_id"]).mean()
-                found = one.returned()
-                texts = {"docs in memory": f"{size:.1f}", **_amounts(found)}
-                texts["time"] = _milliseconds(one.time("encode", "search"))
-                if not one.why_not:
-                    texts["recollected"] = share(len(one.recollected), len(one.queries))
-                texts = {f"{column}, {which}": text for column, text in texts.items()}
-                sources = [*one.counted, *one.timed, *one.traced]
-                yield from row_cells(row, "cost", texts, len(found), note, sources)
-            if asked.is_counted and whole.is_counted:
-                yield from _later(row, asked, whole, note)
-
-
-def _later(row: str, asked: Recorded, whole: Recorded, note: str) -> Iterator[Cell]:
-    """What of the docs from the whole context came after the question, and how many stay."""
-    before, after = asked.run(asked.k), whole.run(whole.k)
-    own = asked.asked["memory_id"].reindex(after["query_id"]).to_numpy()
-    pairs = after[["doc_id"]].assign(memory_id=own)
-    held = asked.lengths["round"][["memory_id", "doc_id"]]
-    known = pairs.merge(held, how="left", indicator=True)["_merge"]
-    keys = ["query_id", "doc_id"]
-    texts = {
-        "later": share(int((known == "left_only").sum()), len(after)),
-        "docs in both": share(len(before[keys].merge(after[keys])), len(before)),
-    }
-    sources = [*asked.counted, *whole.counted]
-    yield from row_cells(row, "cost", texts, len(asked.asked), note, sources)

@@ -18,7 +18,7 @@ from memrepro.papers.rfmem.claims import best_settings
 from memrepro.papers.rfmem.grid import BOTH, OPEN, Grid, grids_of
 from memrepro.papers.rfmem.learned_gate import HIDDEN, VALIDATED
 from memrepro.papers.rfmem.longmemeval import recalls_by_setting
-from memrepro.papers.rfmem.theory import lists_of
+from memrepro.papers.rfmem.score_lists import lists_of
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source, write_sources
 from memrepro.report.specs import Spec
@@ -100,7 +100,7 @@ def _personamem(printed: dict[str, str]) -> Iterator[Cell]:
 def _signals(printed: dict[str, str], table: Spec) -> Iterator[Cell]:
     """Appendix B's medians and band of PersonaMem's signals, at K = 10."""
     asked, whole = (
-        next(one for one in lists_of([entry]) if one.place.k == cases.K) for entry in table["lists"]
+        next(one for one in lists_of(entry) if one.k == cases.K) for entry in table["lists"]
     )
     for row, column, quantiles in (
         ("B: band of the entropy, PersonaMem (Figure 6)", "entropy", [0.25, 0.75]),

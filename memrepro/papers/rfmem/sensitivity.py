@@ -1,4 +1,4 @@
-"""How far RF-Mem's gains on PersonaBench depend on its hyper-parameters, and on their choice.
+"""How far RF-Mem's gains on PersonaBench depend on how its hyper-parameters are chosen.
 
 Source: RF-Mem Table 2 and Appendices D.2 to D.5. Every gain is over familiarity on the same
 questions. 'Here' is the released code's variant at the settings of Table 2's rows: B = 3 and, at
@@ -6,19 +6,17 @@ K = 5, F = 1 and α = 0.9, at K = 10, F = 2 and α = 0.2.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, LeaveOneGroupOut
 
-from memrepro.audit.tables import join_references, reference
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.comparison import Comparison
-from memrepro.papers.rfmem.cells import judged, printed_rows, row_cells, signed
-from memrepro.papers.rfmem.grid import BOTH, OPEN, TAU, Grid, grids_of
-from memrepro.papers.rfmem.thresholds import closest
+from memrepro.papers.rfmem.cells import row_cells, signed
+from memrepro.papers.rfmem.grid import OPEN, TAU, Grid, grids_of
 from memrepro.report.runs import Runs
 from memrepro.report.sources import Source
 from memrepro.report.specs import Spec
@@ -26,73 +24,11 @@ from memrepro.report.tables import Cell, number
 
 # Default of main_batch.py in the released code's PersonaBench folder, commit d6a2cb3.
 RELEASED_ALPHA = "0.8"
-RECOLLECTION, GATED, GATED_AS_PRINTED = "Recol.", "RF-Mem", "RF-Mem, τ as printed"
+RECOLLECTION, GATED = "Recol.", "RF-Mem"
 FOLDS, REPEATS = 5, 20
 _BEST, _FAIR = "best on the test questions", "chosen on the other users"
 _FOLDED = f"chosen on {FOLDS - 1} of {FOLDS} folds"
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-
-class Row(NamedTuple):
-    """A path of Table 2 on one grid: its recall at the row's settings, and over each sweep.
-
-    Attributes:
-        grid: of an encoder at one K.
-        path: RECOLLECTION, GATED or GATED_AS_PRINTED.
-        recall: shape (n,).
-        spreads: what is varied → recall, shape (settings, n).
-    """
-
-    grid: Grid
-    path: str
-    recall: Doubles
-    spreads: Mapping[str, Doubles]
-
-
-def rows_of(grid: Grid) -> list[Row]:
-    """The rows of an encoder at one K; that at the printed row's τ only where there is one."""
-    sweeps = {parameter: grid.stacked(parameter) for parameter in grid.sweeps}
-    rows = [Row(grid, RECOLLECTION, grid.recollection, sweeps)]
-    _, both = grid.over_alpha_and_tau()
-    taus = {GATED: TAU}
-    if f"{grid.encoder.name} {GATED}" in printed_rows("table2"):
-        taus[GATED_AS_PRINTED] = closest(grid, grid.routings).high
-    for path, tau in taus.items():
-        spreads = {p: grid.gated(values, tau) for p, values in sweeps.items()}
-        spreads |= {"τ": grid.over_tau(), "α and τ": both}
-        rows.append(Row(grid, path, grid.gated(grid.recollection, tau), spreads))
-    return rows
-
-
-def printed_gain(encoder: str, path: str, column: str) -> tuple[str, str]:
-    """A printed number less familiarity's, at four digits, and both places; '' without one."""
-    printed, base = printed_rows("table2"), f"{encoder} Famili."
-    if (row := f"{encoder} {path.split(',')[0]}") not in printed:
-        return "", ""
-    gain = signed(float(printed[row][column]) - float(printed[base][column]))
-    return gain, join_references(reference("table2", one, column) for one in (row, base))
-
-
-def gains(_: Runs, table: Spec) -> Iterator[Cell]:
-    """Each gain of Table 2 that can be run here: printed, here, its interval and its spreads."""
-    for row in (row for grid in grids_of(OPEN) for row in rows_of(grid)):
-        grid, metric = row.grid, f"gain in recall@{row.grid.k}"
-        for column, kind, mask in grid.columns():
-            found, title = grid.compare(grid.familiarity, row.recall, mask), f"R@{grid.k} {column}"
-            shown, place = printed_gain(grid.encoder.name, row.path, title)
-            name = f"{grid.encoder.name} {row.path}, {title}"
-            note, sources = table["after" if shown else "unprinted"], grid.sources(*BOTH, kind=kind)
-            gain, base = found.difference, float(grid.familiarity[mask].mean())
-            yield judged(name, "gain", metric, shown, signed(gain), gain, found.n, note, sources,
-                         place, picked=row.path != GATED)  # fmt: skip
-            tested = {"with its interval": found}
-            yield from row_cells(name, metric, tested, found.n, table["note"], sources, "")
-            for what, values in row.spreads.items():
-                means = values[:, mask].mean(axis=1) - base
-                ends = " / ".join(signed(float(f(means))) for f in (np.min, np.median, np.max))
-                texts = {f"over {what}": f"{ends} ({len(means)})"}
-                swept: list[Source] = [*sources, *grid.swept(what.split()[0])]
-                yield from row_cells(name, metric, texts, found.n, table["note"], swept, "")
 
 
 class Chosen(NamedTuple):

@@ -232,13 +232,6 @@ class Records:
         self.missing = [one for one in traced if one.why_not]
 
     @property
-    def variants(self) -> list[tuple[Recorded, Recorded]]:
-        """Released and printed experiments that share all that both variants have."""
-        printed = {one.name: one for one in self.traced if "-printed" in one.name}
-        names = {name.replace("-printed", ""): name for name in printed}
-        return [(one, printed[names[one.name]]) for one in self.traced if one.name in names]
-
-    @property
     def families(self) -> list[Family]:
         """The experiments on the same keys, of one K and variant."""
         found = []

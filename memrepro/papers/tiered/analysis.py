@@ -53,7 +53,5 @@ def write_analysis(profile: str, folder: Path) -> list[Path]:
     return [
         *write_cells(decay.cells(), folder, "decay"),
         *write_cells(decay.outweighed(), folder, "outweighed"),
-        *decay.draw(folder),
         *write_cells(latency.latency(profile), folder, "latency"),
-        *latency.draw_latency(profile, folder),
     ]

@@ -6,20 +6,13 @@ formulas are those that the retriever runs.
 
 from collections.abc import Iterator
 from math import log, log1p
-from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
 
 from memrepro.audit.documents import printed_rows
 from memrepro.audit.tables import reference
 from memrepro.audit.verdicts import AGREES, DIFFERS, NOT_IN_PAPER
-from memrepro.report import figures
-from memrepro.report.panels import INK, draw_lines
 from memrepro.report.tables import Cell
-from memrepro.retrieve.tiered.scoring import additive_recency, bucket_recency, half_life
+from memrepro.retrieve.tiered.scoring import additive_recency, half_life
 
 HOUR, DAY, WEEK = 1.0, 24.0, 168.0
 MONTH = 365.25 * DAY / 12  # a year's twelfth
@@ -119,41 +112,3 @@ def outweighed() -> Iterator[Cell]:
             text = "never" if value >= 1 else span(age_at(1 - value, rate))
             row = f"cosine {similarity}"
             yield Cell(row, channel, "arithmetic", "", text, 1, NOT_IN_PAPER, note=note)
-
-
-def _curves() -> pd.DataFrame:
-    """Recency by hours since the last access: `hours, weight, formula, half-life`."""
-    spaced = [np.linspace(0, _WINDOW, 169), np.geomspace(_WINDOW, 1500, 60)]
-    hours = np.unique(np.concatenate(spaced))
-    curves = [
-        (additive_recency(hours, one.rate), f"rate {one.rate:g}, printed {one.said}", one.hours)
-        for one in half_lives()
-    ]
-    curves.append((bucket_recency(hours), "time buckets", np.nan))
-    columns = ("weight", "formula", "half-life")
-    return pd.concat(
-        [pd.DataFrame({"hours": hours, **dict(zip(columns, c, strict=True))}) for c in curves],
-        ignore_index=True,
-    )
-
-
-def _draw_curves(data: pd.DataFrame) -> Figure:
-    across = "hours since the last access"
-    shown = data.rename(columns={"hours": across, "weight": "recency"})
-    for formula, hours in data[["formula", "half-life"]].drop_duplicates().dropna().to_numpy():
-        true = formula.replace(", printed", f": {span(hours).split(' = ')[-1]}, printed")
-        shown["formula"] = shown["formula"].replace(formula, true)
-    figure = draw_lines(shown, across, "recency", "formula", height=3,
-                        marked={"WARM's 7 days": _WINDOW})  # fmt: skip
-    axis, half = figure.axes[0], data["half-life"].dropna().unique()
-    axis.plot(half, np.full(len(half), 0.5), "o", color=INK, markersize=4)
-    axis.axhline(0.5, color="0.8", linewidth=1)
-    axis.set_xscale("symlog", linthresh=1)
-    axis.set_xticks(ticks := (0, 1, 10, 100, 1000), map(str, ticks))
-    return figure
-
-
-def draw(folder: Path) -> list[Path]:
-    """The curves, the true half-lives marked where they cross one half."""
-    data = _curves()
-    return figures.save(lambda: _draw_curves(data), data, folder, "decay_drawn")

@@ -1,17 +1,11 @@
-"""What the tiered store's steps take by tier and size, as a table and drawn."""
+"""What the tiered store's steps take by tier and size, as a table."""
 
 from collections.abc import Iterator
-from pathlib import Path
-
-import pandas as pd
-from matplotlib.figure import Figure
 
 from memrepro.audit.documents import printed_rows
 from memrepro.audit.verdicts import NOT_IN_PAPER, NOT_RUN
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report import figures
-from memrepro.report.panels import draw_lines
 from memrepro.report.sources import FileSource
 from memrepro.report.tables import Cell
 
@@ -67,24 +61,3 @@ def _of_users(profile: str) -> Iterator[Cell]:
             f"{x.open_files:.1f} files"
         )
         yield Cell(row, column, "size", "", text, 1, NOT_IN_PAPER, sources=source)
-
-
-def _draw_steps(data: pd.DataFrame) -> Figure:
-    # What takes no thousandth of a millisecond is shown as one.
-    shown = data[data["percentile"] == "p95"].assign(value=data["ms"].clip(lower=0.001))
-    shown["panel"] = shown["store"] + ": milliseconds a query, 95th percentile"
-    levels = {panel: {f"{_TIMEOUT:.0f} ms, fallback": _TIMEOUT} for panel in shown["panel"]}
-    return draw_lines(shown, "segments", "value", "step", "panel", levels, log="xy", height=2.2)
-
-
-def draw_latency(profile: str, folder: Path) -> list[Path]:
-    """Each step's median and 95th percentile by size, a panel a store, beside the timeout."""
-    path = paths.latency(profile, _NAME, ".parquet")
-    if not path.is_file():
-        return []
-    times = {"p50_ms": "p50", "p95_ms": "p95"}
-    table = read_table(path).rename(columns=times)
-    data = table.melt(
-        ["store", "segments", "step"], [*times.values()], var_name="percentile", value_name="ms"
-    )
-    return figures.save(lambda: _draw_steps(data), data, folder, "latency_drawn")

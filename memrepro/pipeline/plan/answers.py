@@ -12,7 +12,6 @@ from memrepro.llm.plan import estimated_tokens
 from memrepro.llm.prices import Price
 from memrepro.llm.records import AnswerStore
 from memrepro.pipeline.plan.embedding import BEFORE, COUNTED, ESTIMATED
-from memrepro.pipeline.plan.machine import Rates
 from memrepro.pipeline.plan.stages import facts, measured
 from memrepro.read.forecast import forecast
 from memrepro.read.plan import Condition, ReadingStudy
@@ -127,7 +126,7 @@ def _shown(one: Condition, plan: Plan, known: Mapping[str, Any]) -> tuple[float,
     return tokens / mean, tokens
 
 
-def hours(calls: pd.DataFrame, here: Rates | None) -> float:
+def hours(calls: pd.DataFrame) -> float:
     """Of the calls that models in this process answer, at the rate of the last measurement."""
     total = 0.0
     for entry in measured().values():
@@ -135,8 +134,7 @@ def hours(calls: pd.DataFrame, here: Rates | None) -> float:
             mine = calls[(calls["study"] == row["study"]) & (calls["model"] == row["model"])]
             tokens = row["prompt_tokens"] + row["answer_tokens"]
             left = float(mine[["prompt_tokens", "answer_tokens"]].to_numpy().sum())
-            scale = entry["matrix"] / here.matrix if here else 1.0
-            total += row["seconds"] * left / tokens * scale / 3600
+            total += row["seconds"] * left / tokens / 3600
     return total
 
 

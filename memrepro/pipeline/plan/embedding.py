@@ -18,7 +18,6 @@ from memrepro.encode.placement import Placement, placement
 from memrepro.encode.vectors import VectorStore, vector_key
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.pipeline.plan.machine import Rates
 from memrepro.pipeline.plan.stages import facts, measured
 from memrepro.study.embedding import keys_to_embed, texts_to_embed
 from memrepro.study.plan import Plan
@@ -186,39 +185,37 @@ def _growth() -> dict[tuple[str, str], tuple[float, float]]:
     return dict(zip(keys, zip(both["texts"], both["tokens"], strict=True), strict=True))
 
 
-def seconds(work: Work, here: Rates | None, device: str, gpu: float) -> float:
-    """How long an encoder takes: two operations a weight and token, at the rate that it reaches.
+def seconds(work: Work, device: str) -> float:
+    """How long an encoder takes on 'cpu' or 'cuda': two operations a weight and token.
 
-    Args:
-        work: its texts.
-        here: this machine's rates; those of the machine where it was measured, if it is None.
-        device: 'cpu' or 'cuda'.
-        gpu: operations a second of the GPU's float32 products.
+    On a CPU at the rate that it was measured at; on a GPU at an assumed share of an assumed one's.
     """
-    operations: float = 2 * facts()["encoders"][work.encoder]["weights"] * work.tokens
+    operations = _operations(work.encoder, work.tokens)
     if device == "cuda":
-        share: float = facts()["share"]["cuda"]
-        return operations / (share * gpu)
-    share, rate = _share(work.encoder)
-    return operations / (share * (here.matrix if here else rate))
+        return operations / float(facts()["share"]["cuda"] * facts()["gpu"]["rate"])
+    return operations / _rate(work.encoder)
 
 
-def _share(encoder: str) -> tuple[float, float]:
-    """What an encoder reached of the rate of matrix products on a CPU, and that rate.
+def _operations(encoder: str, tokens: int) -> float:
+    return float(2 * facts()["encoders"][encoder]["weights"] * tokens)
+
+
+def _rate(encoder: str) -> float:
+    """Operations a second that an encoder reached on a CPU, in the mean of the measurements.
 
     One that was not measured is taken for the mean of those that were, by torch a little less.
     """
-    found = []
-    for entry in measured().values():
-        for name, seconds_ in entry["encoded"].items():
-            tokens = sum(row["tokens"] for row in entry["embedded"] if row["encoder"] == name)
-            operations = 2 * facts()["encoders"][name]["weights"] * tokens
-            found.append((name, operations / seconds_ / entry["matrix"], entry["matrix"]))
+    found = [
+        (name, _operations(name, tokens) / seconds_)
+        for entry in measured().values()
+        for name, seconds_ in entry["encoded"].items()
+        if (tokens := sum(row["tokens"] for row in entry["embedded"] if row["encoder"] == name))
+    ]
     mine = [one for one in found if one[0] == encoder] or found
     slower = 1.0
     if mine is found and placement(model_card(encoder), 0, []).runtime == "torch":
         slower = facts()["share"]["torch"]
-    return float(np.mean([one[1] for one in mine])) * slower, mine[-1][2]
+    return float(np.mean([rate for _, rate in mine])) * slower
 
 
 def vector_bytes(work: Work) -> int:

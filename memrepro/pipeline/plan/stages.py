@@ -1,4 +1,4 @@
-"""A profile's stages: what they do, which are done, and how long the others take here."""
+"""A profile's stages: what they do, which are done, and how long the others took."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,6 @@ import pandas as pd
 
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import read_yaml
-from memrepro.pipeline.plan.machine import Rates
 
 DONE, RUNS, MAY_RUN = "done", "runs", "runs if what it reads changes"
 _EMBED = re.compile(r" stage embed (\S+) (\S+)")
@@ -103,26 +102,25 @@ def stages_of(folder: Path, last: str) -> list[Stage]:
     return found
 
 
-def took(name: str, here: Rates | None) -> tuple[float | None, float]:
-    """A stage's seconds here, without encoders and language models, and its memory in bytes.
+def took(name: str) -> tuple[float | None, float]:
+    """The seconds of a stage, without encoders and language models, and its memory in bytes.
 
-    Measured anywhere, they are scaled by the two machines' rates of Python; `like` in facts.yaml
-    names a stage that was measured for one that was not. None where neither is there.
+    `like` in facts.yaml names a stage that was measured for one that was not. None where neither is
+    there.
     """
     like = facts()["like"].get(name, {"stage": name, "times": 1})
     for wanted, times in ((name, 1), (like["stage"], like["times"])):
         for entry in measured().values():
             if one := entry["stages"].get(wanted):
-                scale = entry["python"] / here.python if here else 1.0
-                return one["seconds"] * times * scale, one["memory"] * 1e6
+                return one["seconds"] * times, one["memory"] * 1e6
     return None, 0.0
 
 
-def by_group(stages: Iterable[Stage], here: Rates | None) -> pd.DataFrame:
+def by_group(stages: Iterable[Stage]) -> pd.DataFrame:
     """What is done and what runs, by what stages do; minutes of those that run or may run."""
     rows = []
     for stage in stages:
-        seconds, memory = took(stage.name, here)
+        seconds, memory = took(stage.name)
         to_run = stage.state != DONE
         rows.append({
             "stages": stage.group, "all": 1, "done": not to_run, "run": stage.state == RUNS,

@@ -17,10 +17,9 @@ from tests.measured import write_metrics
 from tests.papers.rfmem import toy
 
 TABLES = DOCUMENT.tables
-BLOCKS = TABLES["alternatives_claims"]["paths"]
-SWEEPS = TABLES["alternatives_by_parameter"]["sweeps"]
+BLOCKS = [TABLES[name]["blocks"] for name in ("table15_mpnet", "table16_mpnet")]
 STEMS = [f"rfmem-{encoder.short}" for encoder in ENCODERS]
-PATHS = list(dict.fromkeys(path for blocks in BLOCKS.values() for path in blocks.values()))
+PATHS = list(dict.fromkeys(path for blocks in BLOCKS for path in blocks.values()))
 QUESTIONS = [f"q{i}" for i in range(8)]
 KIND = dict(zip(QUESTIONS, [k for k in KINDS.values() if k] * 2, strict=True))
 # The last question has no relevant doc: it is routed, and has no recall.
@@ -58,10 +57,9 @@ def rows(folder):
             add(f"{stem}-familiarity", "", k, recall_of("familiarity", k))
             for path in PATHS:
                 add(f"{stem}-{path}-k{k}", "", k, recall_of(path, k))
-            for path, (_, parameter, _) in {**SWEEPS, "recollection": ("", "alpha", "α")}.items():
-                for setting in ("0.1", "0.2"):
-                    name = f"{stem}-{path}-k{k}-by-{parameter}"
-                    add(name, setting, k, recall_of(path, k, setting))
+            for setting in ("0.1", "0.2"):
+                name = f"{stem}-recollection-k{k}-by-alpha"
+                add(name, setting, k, recall_of("recollection", k, setting))
         run = pd.DataFrame(
             [
                 (query_id, f"d{rank}", rank + 1, score)
@@ -128,8 +126,5 @@ def test_table_17_judges_mpnet_alone(rows):
         assert (ours_alone.reported, ours_alone.verdict) == ("", "not in the paper")
 
 
-@pytest.mark.parametrize(
-    "name", ["table16_mpnet", "alternatives_claims", "alternatives_by_parameter"]
-)
-def test_every_number_names_its_runs(rows, name):
-    assert all(c.sources for c in toy.cells(name).values())
+def test_every_number_names_its_runs(rows):
+    assert all(c.sources for c in toy.cells("table16_mpnet").values())

@@ -7,49 +7,26 @@ import pandas as pd
 import pytest
 
 from memrepro.files.atomic import read_table
-from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cases import (
-    FAMILIAR,
-    FIGURES,
-    GAIN,
-    LOSS,
-    PRINTED,
-    K,
-    cases,
-    choose,
-    draw_cases,
-    tree,
-)
+from memrepro.papers.rfmem import cases
+from memrepro.papers.rfmem.cases import GAIN, LOSS, QUOTED, K, choose, draw_cases, tree
 from memrepro.papers.rfmem.traces import Records
-from memrepro.report.runs import Runs
 from tests.data.gathered import in_mirror
 from tests.papers.rfmem import toy
 
 DEEP = f"rfmem-mpnet-recollection-k{K}"
 
 
-SPEC = DOCUMENT.tables["cases"]["quoted"]
-
 pytestmark = pytest.mark.usefixtures("folder")
-
-
-def chosen(recalls, entropies):
-    """Cases of `q0`, `q1`, …: (familiarity, recollection), and the entropy of familiar ones."""
-    both = pd.DataFrame(
-        [(f"q{i}", "kind", *pair) for i, pair in enumerate(recalls)],
-        columns=["query_id", "kind", "familiarity", "recollection"],
-    )
-    gated = pd.DataFrame(
-        [(f"q{i}", "recollection" if e is None else "familiarity", e or 0.3)
-         for i, e in enumerate(entropies)],
-        columns=["query_id", "path", "entropy"],
-    )  # fmt: skip
-    return {case.case: case.query_id for case in choose(both.iloc[::-1], gated.iloc[::-1])}
 
 
 def test_the_rules_by_hand_of_equals_the_first_id():
     recalls = [(0.5, 0.5), (0.0, 1.0), (0.0, 1.0), (1.0, 0.5), (1.0, 0.5)]
-    assert chosen(recalls, [0.2, None, 0.1, None, 0.1]) == {GAIN: "q1", LOSS: "q3", FAMILIAR: "q2"}
+    both = pd.DataFrame(
+        [(f"q{i}", "kind", *pair) for i, pair in enumerate(recalls)],
+        columns=["query_id", "kind", "familiarity", "recollection"],
+    )
+    found = {case.case: case.query_id for case in choose(both.iloc[::-1])}
+    assert found == {GAIN: "q1", LOSS: "q3"}
 
 
 # PersonaMem's program searches on after a round that finds nothing, which its floor makes common.
@@ -100,7 +77,7 @@ def test_each_question_is_a_tree_that_holds_all_its_docs(seed, name, dataset, le
         assert (nodes["kind"] == "branch").sum() == (searched["round"] > 0).sum()
 
 
-def test_all_is_written_without_texts_and_what_is_missing_is_not_run(folder):
+def test_all_is_drawn_without_texts(folder):
     asked = toy.requests(seed=1)
     ids = asked[0].query_ids
     toy.write_gold("personabench-n00", "session", {q: ["d01"] for q in ids})
@@ -110,46 +87,35 @@ def test_all_is_written_without_texts_and_what_is_missing_is_not_run(folder):
         DEEP: {q: i / len(ids) for i, q in enumerate(ids)},
     }
     toy.write_metrics("open", "session", recalls)
-    names = {path.name for path in draw_cases(Records("open"), SPEC, folder)}
-    shown = [FIGURES[case] for case in (GAIN, LOSS, FAMILIAR)]
-    assert names == {f"{n}_mpnet.{s}" for n in shown for s in ("svg", "png", "csv")}
-    table = toy.cells("cases")
-    assert table[f"all-mpnet-base-v2: {GAIN}", "question"].reproduced == ids[-1]
-    assert table[f"all-mpnet-base-v2: {LOSS}", "question"].reproduced == ids[0]
-    assert table["all-MiniLM-L6-v2", "question"].verdict == "not run"
-    assert table["PersonaMem 32k, all-mpnet-base-v2", "question"].verdict == "not run"
+    names = {path.name for path in draw_cases(Records("open"), folder)}
+    shown = ("figure18_mpnet", "figure19_mpnet")
+    assert names == {f"{name}.{s}" for name in shown for s in ("svg", "png", "csv")}
+    assert f"question {ids[-1]} (" in (folder / "figure18_mpnet.svg").read_text("utf-8")
+    assert f"question {ids[0]} (" in (folder / "figure19_mpnet.svg").read_text("utf-8")
     nodes = read_table(folder / "figure18_mpnet.csv")
     docs = nodes.loc[nodes["kind"].str.startswith("doc"), "doc_id"]
     assert set(docs) <= set(asked[0].keys.doc_ids)
 
 
-def test_figure_19s_own_question(folder):
+def test_figure_19s_own_question(folder, monkeypatch):
     asked = toy.requests(seed=1)
     query_id = asked[0].query_ids[3]
-    name = SPEC["run"].format(stem="minilm", path="recollection")
+    monkeypatch.setattr(cases, "QUOTED", query_id)
+    name = "personamem-mpnet-recollection"
     toy.write_family(name, asked)
-    one = toy.traced(name)
-    found, before = (
-        run.loc[run["query_id"] == query_id].set_index("doc_id")["rank"]
-        for run in (one.hits, one.familiarity)
-    )
-    gold = found.index[-1]
+    found = toy.traced(name).hits
+    gold = found.loc[found["query_id"] == query_id, "doc_id"].iloc[-1]
     toy.write_gold("personamem-32k", "round", {query_id: [gold]})
     toy.write_metrics("open", "session", {"rfmem-mpnet-familiarity": {"q": 0.5}})
-    quoted = {**SPEC, "question": query_id}
-    names = {path.name for path in draw_cases(Records("open"), quoted, folder)}
-    assert names == {f"figure19_own_personamem_minilm.{s}" for s in ("svg", "png", "csv")}
-    rows = cases(Runs(["open"], toy.plan()), {**DOCUMENT.tables["cases"], "quoted": quoted})
-    cells = {c.column: c.reproduced for c in rows if c.row.endswith(PRINTED)}
-    assert cells["question"] == query_id
-    ranks = f"{before.get(gold, '–')} → {found[gold]}"
-    assert cells["ranks of relevant docs, familiarity → recollection"] == ranks
-    assert cells["docs of both"] == str(len(set(found.index) & set(before.index)))
+    names = {path.name for path in draw_cases(Records("open"), folder)}
+    assert names == {f"figure19_own_personamem_mpnet.{s}" for s in ("svg", "png", "csv")}
+    nodes = read_table(folder / "figure19_own_personamem_mpnet.csv")
+    assert nodes.loc[nodes["relevant"] == "True", "doc_id"].tolist() == [gold]
 
 
 def test_the_id_is_that_of_the_printed_question():
     path = in_mirror("personamem-32k") / "personamem" / "questions_32k.csv"
     with path.open(newline="", encoding="utf-8") as file:
-        (found,) = [r for r in csv.DictReader(file) if r["question_id"] == SPEC["question"]]
+        (found,) = [r for r in csv.DictReader(file) if r["question_id"] == QUOTED]
     text = found["user_question_or_message"]
     assert "developing a tool to manage finances while traveling" in text  # D.7.2

@@ -7,24 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from memrepro.evaluate.comparison import Groups, compare, questions
+from memrepro.evaluate.comparison import Groups, questions
 from memrepro.papers.rfmem import claims, sensitivity
 from memrepro.papers.rfmem.analysis import DOCUMENT
-from memrepro.papers.rfmem.cells import signed
 from memrepro.papers.rfmem.grid import (
-    BEAMS,
     CUTOFFS,
     ENCODERS,
     GATE,
     KINDS,
-    Depth,
     Grid,
     signals,
 )
 from memrepro.papers.rfmem.sensitivity import (
     FOLDS,
     REPEATS,
-    Row,
     best,
     chosen,
     folds,
@@ -129,30 +125,6 @@ def test_a_fair_choice_is_no_better_than_the_best_of_each_user(recalls):
     assert chosen(same, folds(N)).recall == pytest.approx(same[0])
 
 
-# The tables
-
-
-def test_a_gain_its_interval_and_its_spreads(table):
-    one = grid()
-    found = table("gains", one)
-    mask = one.of_kind(KINDS["Basic"])
-    base, now = one.familiarity[mask], one.recollection[mask]
-    cell = found["mpnet Recol., R@5 Basic", "gain"]
-    assert cell.reproduced == signed(now.mean() - base.mean())
-    assert (cell.reported, cell.n) == (f"{0.4333 - 0.4242:+.4f}", 3)
-    assert found[cell.row, "with its interval"].comparison == compare(
-        base, now, Groups("person", tuple(one.questions["user"][mask]))
-    )
-    over = np.array([v[mask].mean() for v in one.sweeps["α"].values()]) - base.mean()
-    assert found[cell.row, "over α"].reproduced == (
-        f"{signed(over.min())} / {signed(np.median(over))} / {signed(over.max())} (11)"
-    )
-    assert (cell.row, "over τ") not in found
-    gated = found["mpnet RF-Mem, R@5 Overall", "over τ"].reproduced
-    assert gated.endswith(f"({len(one.routings)})")
-    assert found["mpnet RF-Mem, R@5 Overall", "over α and τ"].reproduced.endswith("(396)")
-
-
 # The claims
 
 
@@ -173,7 +145,7 @@ def better_path(row, difference):
     one = grid(questions=pd.DataFrame({"kind": ["Social"] * len(difference)}),
                familiarity=0 * difference, recollection=0 * difference,
                groups=questions(len(difference)))  # fmt: skip
-    every = claims.compared([Row(one, CLAIMS[row]["path"], difference, {})])
+    every = [*claims.compared(one, CLAIMS[row]["path"], difference)]
     return cells(claims.of_path(every, CLAIMS[row]))
 
 
@@ -193,44 +165,30 @@ def test_the_verdict_on_a_claim(difference, verdict):
     assert claim.reported == "Recollection is stronger"
 
 
-def best_at(row, recalls, ks=(5, 10)):
-    """The verdict where recollection is best at a B and F, given as (B, F) → recall."""
-    made = tuple(grid(k=k, over_beam_and_fanout=recalls) for k in ks)
-    found = cells(claims.best_between(made, {**CLAIMS[row], "elsewhere": False}))
-    return found[row, "verdict"].verdict, found[row, "in this direction"].reproduced
-
-
-def test_the_best_of_the_grid_lies_in_the_claimed_corner():
-    row = "D.3: B = 2 or 3 with F = 1 or 2 is best (LongMemEval in the paper)"
+def test_the_best_settings_are_all_of_equals():
     low, high = np.zeros(N), np.ones(N)
-    assert best_at(row, {("2", "1"): high, ("4", "1"): low}) == ("exact", "2 of 2")
-    assert best_at(row, {("2", "3"): high, ("2", "1"): low}) == ("not reproduced", "0 of 2")
-    # Of equals one within is enough.
-    assert best_at(row, {("5", "5"): high, ("3", "2"): high}) == ("exact", "2 of 2")
-    told = cells(claims.best_between((grid(over_beam_and_fanout={("2", "1"): high}),), CLAIMS[row]))
-    assert told[row, "verdict"].verdict == "not comparable"
+    one = grid(over_beam_and_fanout={("2", "3"): high, ("2", "1"): low, ("5", "5"): high})
+    assert claims.best_settings(one, "B × F") == [{"B": 2, "F": 3}, {"B": 5, "F": 5}]
+    assert claims.best_settings(grid(sweeps={"α": {"0.1": low, "0.2": high}}), "α") == [{"α": 0.2}]
 
 
-def whole(k, encoder=ENCODERS[0]):
-    """A grid with all that claims and figures ask of it."""
-    rng = np.random.default_rng(1)
-    at = {(beam, fanout): rng.random(N) for beam in BEAMS for fanout in "12"}
-    one = grid(encoder, k, over_beam_and_fanout=at)
-    depths = [Depth(k, np.zeros(N), np.ones(N), np.full(N, 5.0), probes()) for k in (5, 50)]
-    object.__setattr__(one, "over_k", lambda: iter(depths))
-    object.__setattr__(one, "deep_alphas", lambda k: {a: rng.random(N) for a in "01"})
-    return one
+def test_the_best_of_the_grid_lies_in_the_claimed_range(monkeypatch):
+    row = "D.2: α of 0.3 to 0.6 is best at Recall@5"
+    for best_at, verdict in (([0.4], "exact"), ([0.9, 0.6], "exact"), ([0.9], "not reproduced")):
+        tops = [{"α": alpha, "τ": 0.1} for alpha in best_at]
+        monkeypatch.setattr(claims, "best_settings", lambda grid, tried, tops=tops: tops)
+        found = cells(claims.best_between((grid(),), CLAIMS[row]))
+        assert found[row, "verdict"].verdict == verdict
 
 
 @pytest.mark.parametrize("row", CLAIMS)
 def test_every_claim_on_recall_names_a_check_that_finds_it(row):
     check = getattr(claims, CLAIMS[row]["check"])
-    found = list(check(tuple(map(whole, CUTOFFS)), CLAIMS[row]))
+    found = list(check(tuple(grid(k=k) for k in CUTOFFS), CLAIMS[row]))
     assert {c.row for c in found} == {row}
     assert all(c.sources for c in found)
 
 
 def test_every_number_has_its_sources(table):
-    grids = tuple(whole(k, encoder) for encoder in ENCODERS for k in CUTOFFS)
-    for name in ("gains", "chosen_fairly"):
-        assert all(c.sources for c in table(name, *grids).values())
+    grids = [grid(encoder, k) for encoder in ENCODERS for k in CUTOFFS]
+    assert all(c.sources for c in table("chosen_fairly", *grids).values())

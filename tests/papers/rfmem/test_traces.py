@@ -1,18 +1,12 @@
-"""The tables of RF-Mem's traces: a hand-made trace counted by hand, and what holds for any."""
+"""The tables of RF-Mem's traces: a hand-made trace counted by hand, and the gate's regions."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from memrepro.files.atomic import write_table
-from memrepro.papers.rfmem.analysis import DOCUMENT
 from memrepro.papers.rfmem.cells import run_path
-from memrepro.papers.rfmem.trace_tables import (
-    by_round,
-    gold_cells,
-    routing_cells,
-    search_cells,
-)
+from memrepro.papers.rfmem.trace_tables import gold_cells, routing_cells
 from memrepro.papers.rfmem.traces import Recorded, Records
 from memrepro.retrieve.rfmem.gate import Gate
 from tests.papers.rfmem import toy
@@ -20,8 +14,6 @@ from tests.papers.rfmem import toy
 pytestmark = pytest.mark.usefixtures("folder")
 DEEP, GATED = "rfmem-mpnet-recollection-k5", "rfmem-mpnet-gated-k5"
 NAN = float("nan")
-NAMES = [name for name in DOCUMENT.tables if name.startswith("trace_")]
-TABLE = {"note": "a note", "stops": "why it stopped"}
 
 
 def traced(name, queries, branches, hits):
@@ -61,35 +53,13 @@ def texts(cells):
     return {c.column: c.reproduced for c in cells}
 
 
-def test_rounds_searches_and_stops_by_hand(by_hand):
-    assert texts(search_cells(by_hand, TABLE)) == {
-        "recollected": "2",
-        "rounds a query": "2.00, at most 2",
-        "searches a query": "2.50",
-        "candidates a search": "2.00",
-        "clusters a search": "1.60",
-        "searches without a candidate": "1 of 5 (20.0%)",
-        "stopped at K docs": "1 of 2 (50.0%)",
-        "ran dry": "1 of 2 (50.0%)",
-        "cut off after R rounds": "0 of 2 (0.0%)",
-    }
-    table = by_round(by_hand).set_index("round")
-    assert table["queries"].tolist() == [2, 2]
-    assert table["branches"].tolist() == [1.0, 1.5]
-    assert table["candidates"].tolist() == [2.0, 2.0]
-    assert table.loc[1, "drift"] == pytest.approx((0.1 + 0.3 + 0.2) / 3)
-    assert table.loc[1, "drift_p95"] == pytest.approx(np.percentile([0.1, 0.3, 0.2], 95))
-    assert table["returned"].tolist() == [4, 2]
-    assert table["gold"].tolist() == [1, 1]
-
-
 def test_gold_by_hand(by_hand):
     found = [("q0", "a", 1), ("q0", "x", 2), ("q1", "c", 1), ("q1", "b", 6)]
     direct = pd.DataFrame(found, columns=["query_id", "doc_id", "rank"])
-    assert "found by familiarity" not in texts(gold_cells(by_hand, TABLE))
+    assert "found by familiarity" not in texts(gold_cells(by_hand, "a note"))
     write_table(run_path("rfmem-mpnet-familiarity"), direct)
     del by_hand.familiarity  # what was kept of before
-    cells = list(gold_cells(by_hand, TABLE))
+    cells = list(gold_cells(by_hand, "a note"))
     assert texts(cells) == {
         "relevant docs": "4",
         "found": "2 of 4 (50.0%)",
@@ -109,27 +79,19 @@ def test_gold_by_hand(by_hand):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_what_holds_for_any_trace(seed):
-    """Regions part the queries as the gate has it, rounds part the docs."""
-    toy.write_gold("personabench-n00", "session", {"q00": ["d01"], "q01": ["d02", "d03"]})
+def test_the_regions_part_the_queries_as_the_gate_does(seed):
     asked = toy.requests(seed=seed)
-    made = {name: toy.write_trace(name, asked) for name in (DEEP, GATED)}
+    for name in (DEEP, GATED):
+        toy.write_trace(name, asked)
     found = {one.name: one for one in Records("open").traced}
-    assert set(found) == set(made)
-    for name, one in found.items():
-        table = by_round(one)
-        assert table["returned"].sum() == len(one.deep_hits)
-        assert table["gold"].sum() == len(one.deep_hits.merge(one.gold))
-        searches = (table["queries"] * table["branches"]).sum()
-        assert searches == pytest.approx(len(made[name].branches))
-        assert table["drift"].tolist()[:1] == pytest.approx([0.0] * min(len(table), 1), abs=1e-6)
+    assert set(found) == {DEEP, GATED}
     parameters = found[GATED].entry.parameters
     gate = Gate(*(parameters[n] for n in ("sharpness", "entropy_threshold", "mean_high",
                                           "mean_low")))  # fmt: skip
     direct = toy.write_run("rfmem-mpnet-familiarity", asked)
     scores = direct[direct["rank"] <= 5].groupby("query_id")["score"].agg(list)
     familiar = sum(gate.is_familiar(np.array(s)) for s in scores)
-    shown = texts(routing_cells(found[GATED], TABLE))
+    shown = texts(routing_cells(found[GATED]))
     counts = {column: int(text.split()[0]) for column, text in shown.items()}
     assert counts.pop("Famili.") == familiar
     assert counts.pop("Recol.") == len(scores) - familiar
@@ -138,11 +100,9 @@ def test_what_holds_for_any_trace(seed):
 
 def test_all_is_written(folder):
     toy.write_gold("personabench-n00", "session", {"q00": ["d01"]})
-    asked = toy.requests()
-    for name in (DEEP, "rfmem-mpnet-recollection-printed-k5"):
-        toy.write_family(name, asked)
-    tables = {name: toy.cells(name) for name in NAMES}
+    toy.write_family(DEEP, toy.requests())
+    tables = {name: toy.cells(name) for name in ("trace_routing", "trace_gold")}
     assert all(c.sources for found in tables.values() for c in found.values() if c.reproduced)
-    assert tables["trace_searches"][DEEP, "recollected"].reproduced == "12"
-    missing = tables["trace_searches"]["rfmem-minilm-gated-k5", "recollected"]
+    assert tables["trace_gold"][DEEP, "relevant docs"].reproduced == "1"
+    missing = tables["trace_routing"]["rfmem-minilm-gated-k5", "Recol."]
     assert missing.verdict == "not run"

@@ -1,4 +1,4 @@
-"""The tiered store's latency as a table and drawn, and words beside claims."""
+"""The tiered store's latency as a table, and words beside claims."""
 
 import pandas as pd
 
@@ -16,7 +16,6 @@ def test_latency(tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
     (absent,) = latency.latency("sample")
     assert absent.verdict == "not run"
-    assert latency.draw_latency("sample", tmp_path) == []
     rows = [
         ("tiered", size, step, time, 2 * time, 1.5, 100.0, 12.0)
         for size in (1000, 10000)
@@ -29,8 +28,6 @@ def test_latency(tmp_path, monkeypatch):
     assert shown.reproduced == "10.00 / 20.00"
     assert shown.sources == "file latency/tiered-scale.parquet"
     assert "12.0 MB" in cells["tiered, weight", "1000 segments, p50 / p95 ms"].reproduced
-    drawn = latency.draw_latency("sample", tmp_path)
-    assert [path.suffix for path in drawn] == [".svg", ".png", ".csv"]
 
 
 def test_half_lives_of_settings():
