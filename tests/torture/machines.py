@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from random import Random
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import lancedb  # noqa: F401 - once, before children are forked, which open it
@@ -46,9 +46,13 @@ WRAPPED = (
 
 
 @cache
+def _held(name: str) -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix=f"torture-{name}-")
+
+
 def _kept(name: str) -> Path:
-    """A folder that all drawings of a process share."""
-    return Path(mkdtemp(prefix=f"torture-{name}-"))
+    """A folder that all drawings of a process share; it goes with the process."""
+    return Path(_held(name).name)
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
