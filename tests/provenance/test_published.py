@@ -160,7 +160,7 @@ def zeros(clone):
 
 
 MAXSIM, RUNS = "results/sample/maxsim", "results/sample/runs/sample-keys"
-FIGURES = sorted(path.name for path in (ROOT / MAXSIM).glob("*.svg"))[:2]
+FIGURES = sorted(path.name for path in (ROOT / MAXSIM).glob("*.[ps][nv]g"))[:2]
 # A row of the table of docs/provenance.md → what is done, what is named as long as it is not
 # committed, and when it is, the manifest made again (unless that is what was changed).
 PROMISED = {
