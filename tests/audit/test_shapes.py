@@ -298,7 +298,8 @@ CELLS = {
     r"$284\left(^{48}_{47}\right)$": "284(48 47)", r"0.0 \tiny{[0.0, 0.1]}": "0.0 [0.0, 0.1]",
     r"Weight$^{a,b}$ 5": "Weight 5", "x zenodo.12": "x zenodo.12",
     r"U \S 3": "U §3", r"{\char'65}": "5", r"1\textsuperscript{st} 5": "1st 5", "sci_fi 5": "sci_fi 5",
-    r"\ensuremath{5 \pm 0.1}": "5 ± 0.1",
+    r"\ensuremath{5 \pm 0.1}": "5 ± 0.1", r"$\tilde{\rho} = 5$": "ρ̃ = 5", r"$\bar{x}$ 5": "x̄ 5",
+    r"(5 cMpc)$^3$ 5": "(5 cMpc) 5", r"(x cMpc)$^3$ 5": "(x cMpc)^3 5", r"\nth{12} 5": "12th 5",
     r"\'Etude": "Étude", r"\ours{} 5": "Ours 5", r"\best{0.5}{7}": "0.5/7",
 }  # fmt: skip
 

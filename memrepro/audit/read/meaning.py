@@ -18,22 +18,23 @@ from memrepro.audit.read.grid import (
     joined,
     with_points,
 )
+from memrepro.audit.read.labels import (
+    MOST,
+    STEP,
+    Part,
+    alone,
+    labels_of,
+    side_by_side,
+    with_whole_names,
+)
 from memrepro.audit.read.named import entry_of, named_rows
 from memrepro.errors import MemreproError
 
-_MOST = 0.5
 _SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?\s*(?:%|[kKMB])?")
 _COUNTED = re.compile(r"[(\[]\s*(\d+|[IVX]+)\s*[)\]]")
 _LEGEND = re.compile(r"\*\s*p\s*[<≤]\s*=?\s*0?\.\d")
-_TICK = re.compile(r"✓|✗|yes|no", re.I)
-_COST = re.compile(r"O\(.+\)")  # a bound in place of a number
-_STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)\s*(?:-\s*\d[\d.,]*\s*)?(?:%|[kKMB]|shots?)?")
 # What a cell says in place of a number, which makes no row of it a head.
 _ANSWER = re.compile(r"yes|no|✓|✗|[xX]|oom|oot|all|none|true|false|n\.?s\.?", re.I)
-
-
-# A title, heads and rows: of a table, or of a part of one with heads of its own.
-_Body = tuple[str, list[Sequence[Cell]], list[Sequence[Cell]]]
 
 
 def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
@@ -45,15 +46,11 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         NoNumbers: if it prints none.
         MemreproError: if it has no heads.
     """
-    rows = with_points(grid.rows)
+    rows, ruled = with_whole_names(with_points(grid.rows), grid.ruled)
     made = []
-    numeric = _numeric(rows)
-    for title, heads, body in _parts(rows, numeric, grid.ruled):
-        note, body = _note(body)
-        heads, body = _stacked(heads, body)
-        labels = _labels(body, [c for c in numeric if c < len(body[0])])
-        labels = [c for c in labels if not _among_numbers(heads, c, labels)]
-        labels = _without_ticks(body, labels)
+    for title, heads, body, note in _tables(rows, ruled):
+        numeric = [c for c in range(len(body[0])) if any(is_number(row[c].text) for row in body)]
+        labels = labels_of(heads, body, numeric)
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
@@ -72,9 +69,19 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
     return made
 
 
+def _tables(
+    rows: Sequence[Sequence[Cell]], ruled: frozenset[int] | None
+) -> Iterator[tuple[str, list[Sequence[Cell]], list[Sequence[Cell]], str]]:
+    """Title, heads, rows and note of each table: of parts below and beside each other."""
+    for above, heads, body in _parts(rows, _numeric(rows), ruled):
+        note, body = _note(body)
+        for title, own, part in side_by_side(heads, body):
+            yield joined([above, title]), own, part, note
+
+
 def _parts(
     rows: Sequence[Sequence[Cell]], numeric: Sequence[int], ruled: frozenset[int] | None
-) -> Iterator[_Body]:
+) -> Iterator[Part]:
     """The table's parts: one, or several where rows of heads stand between those of numbers."""
     title = ""
     while len(rows) > 1 and _spans_all(rows[0]):
@@ -99,7 +106,9 @@ def _parts(
             body.pop()
         while len(heads) > 1 and is_section(heads[-1]) and not _is_unit(heads, own):
             body.insert(0, heads.pop())
-        yield title, heads, body
+        if len(heads) == 1 and own and 1 not in own and len(numeric) > 1 and _is_first(heads[0]):
+            body.insert(0, heads.pop())
+        yield title, [_spread(row, i, heads, own) for i, row in enumerate(heads)], body
         title = following
 
 
@@ -112,9 +121,9 @@ def _numeric(rows: Sequence[Sequence[Cell]]) -> list[int]:
     """
     found = []
     for c in range(len(rows[0])):
-        shown = [row[c].text for row in rows[1:] if _alone(row[c])]
+        shown = [row[c].text for row in rows[1:] if alone(row[c])]
         numbers = sum(map(is_number, shown))
-        if shown and numbers >= _MOST * len(shown):
+        if shown and numbers >= MOST * len(shown):
             found.append(c)
     if found:
         return found
@@ -142,7 +151,7 @@ def _behind_heads(
     first = next((i for i in body if not _is_counted(rows[i], numeric)), None)
     if first is None:
         raise NoNumbers("it prints no row of numbers: nothing can be checked")
-    if ruled and len(ruled) <= _MOST * len(rows):
+    if ruled and len(ruled) <= MOST * len(rows):
         # A row of words below the rule, with a name of its own, is none of the heads.
         rule = min((i for i in ruled if i), default=first)
         after = next((i for i in range(rule, first) if not is_section(rows[i])), first)
@@ -152,12 +161,42 @@ def _behind_heads(
         first += 1
     if first:
         return first
+    if len(rows) > 1 and _steps([rows[0][c].text for c in numeric]):
+        return 1
+    if _is_headless(rows, ruled):
+        return 0
     if ruled is not None and 1 in ruled and len(rows) > 1:
         return 1
-    shown = [row[c] for row in rows[:1] for c in numeric]
-    if len(rows) > 1 and _steps([cell.text for cell in shown]):
-        return 1
     raise MemreproError("it has no row of heads: its first row is numbers already")
+
+
+def _is_headless(rows: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -> bool:
+    """Whether names and numbers begin at once: no rule tells a row from the others."""
+    if ruled is None or len(rows) < 2:
+        return False
+    within = ruled & set(range(1, len(rows)))
+    alike = not within or len(within) == len(rows) - 1 > 1
+    names = [row[0] for row in rows]
+    own = all(cell.text and not cell.filled and not is_number(cell.text) for cell in names)
+    return alike and own and len({cell.text for cell in names}) == len(names)
+
+
+def _is_first(row: Sequence[Cell]) -> bool:
+    """Whether a row prints in its first column alone."""
+    return is_section(row) and bool(row[0].text) and row[0].columns == 1
+
+
+def _spread(
+    row: Sequence[Cell], i: int, heads: Sequence[Sequence[Cell]], ruled: frozenset[int] | None
+) -> Sequence[Cell]:  # fmt: skip
+    """A row of heads; one alone above a rule and heads of all columns stands above all of them."""
+    shown = [cell for cell in row if cell.text]
+    if i + 1 >= len(heads) or i + 1 not in (ruled or ()) or len(shown) != 1 or row[0].text:
+        return row
+    below = [cell.text for cell in heads[i + 1][1:]]
+    if not all(below) or len(set(below)) < len(below) or len(below) < 2:
+        return row
+    return [row[0], *[shown[0]._replace(filled="left")] * len(below)]
 
 
 def _is_unit(heads: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -> bool:
@@ -172,7 +211,7 @@ def _is_body(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
     shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
     if not shown:  # a row whose numbers all reach down from above
         return any(is_number(row[c].text) for c in numeric if row[c].filled != "left")
-    return sum(map(is_number, shown)) >= _MOST * len(shown) and any(map(is_number, shown))
+    return sum(map(is_number, shown)) >= MOST * len(shown) and any(map(is_number, shown))
 
 
 def _is_counted(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
@@ -188,7 +227,7 @@ def _is_numeric_head(
     """Whether a row of numbers is one of heads: k = 1, 5, 10 above a rule."""
     row, below = rows[i], next((r for r in rows[i + 1 :] if not is_section(r)), rows[i + 1])
     shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
-    if not _is_body(below, numeric) or len(shown) < len(numeric) * _MOST:
+    if not _is_body(below, numeric) or len(shown) < len(numeric) * MOST:
         return False
     # A word among them, such as the head of an average, is another sign of heads.
     shown = [text for text in shown if is_number(text)]
@@ -212,7 +251,7 @@ def _same_steps(rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int]) 
 
 def _steps(texts: Sequence[str]) -> bool:
     """Whether texts are numbers that rise or fall throughout, as settings do."""
-    found = [_STEP.fullmatch(text) for text in texts if text]
+    found = [STEP.fullmatch(text) for text in texts if text]
     if len(found) < 2 or not all(found):
         return False
     values = [float(m[1].replace(",", "")) for m in found if m]
@@ -250,119 +289,8 @@ def _is_head_again(
         return True
     if ruled is None or i not in ruled:
         return ruled is None and len(words) == len(numeric) and not any(rows[i - 1][1:])
-    every = len(ruled) > _MOST * len(rows)
+    every = len(ruled) > MOST * len(rows)
     return not every and any(k in ruled for k in range(i + 1, behind + 1))
-
-
-def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]:
-    """The columns that name rows: the leading ones, and those that tell rows of one name apart."""
-    width = len(body[0])
-    kinds = [_kind(body, c) for c in range(width)]
-    first = kinds.index("numbers") if "numbers" in kinds else max(1, numeric[0])
-    found = list(range(first))
-    if not first:
-        # A number before the name, such as a rank, a k or a year.
-        named = next((c for c in range(1, min(3, width)) if kinds[c] == "words"), 0)
-        whole = all(row[0].text.isdigit() for row in body if row[0].text)
-        of_set = whole or all(_is_set(body, c) for c in range(named))
-        if named and "numbers" in kinds[named:] and of_set:
-            return list(range(named + kinds[named:].index("numbers")))
-        alone = len(body) == 1 and not re.fullmatch(r"\d+", body[0][0].text)
-        found = [0] if width > 1 and not alone else []
-    # Names may be numbers, such as k or a rate, and several columns may name a row together.
-    more = list(found)
-    for c in range(len(found), min(5, width - 1)):
-        if _tells_apart(body, more):
-            return more
-        of_set = _is_set(body, c, few=bool(first)) or (c == len(more) and _is_step(body, c))
-        if (kinds[c] == "words" and first) or of_set:
-            more.append(c)
-        elif not first:
-            break
-    return more if _tells_apart(body, more) else found
-
-
-def _without_ticks(body: Sequence[Sequence[Cell]], labels: Sequence[int]) -> list[int]:
-    """Those that name rows: what rows have or not is none, where something else names them."""
-    named = [c for c in labels if not _is_ticked(body, c)]
-    return named if named and _tells_apart(body, named) else list(labels)
-
-
-def _is_ticked(body: Sequence[Sequence[Cell]], c: int) -> bool:
-    shown = [row[c].text for row in body if _alone(row[c])]
-    ticks = sum(bool(_TICK.fullmatch(text)) for text in shown)
-    return bool(shown) and ticks > _MOST * len(shown)
-
-
-def _among_numbers(heads: Sequence[Sequence[Cell]], c: int, labels: Sequence[int]) -> bool:
-    """Whether one head spans a column and others that name no row."""
-    for row in heads:
-        first = last = c
-        while first and row[first].filled == "left":
-            first -= 1
-        while last + 1 < len(row) and row[last + 1].filled == "left":
-            last += 1
-        if first and row[c].text and any(k not in labels for k in range(first, last + 1)):
-            return True
-    return False
-
-
-def _tells_apart(body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
-    """Whether no two rows of a section have the same names."""
-    section, names = 0, []
-    for i, row in enumerate(body):
-        section = i if is_section(row) else section
-        name = tuple(row[c].text for c in columns)
-        if any(name) and not is_section(row):
-            names.append((section, name))
-    return len(set(names)) == len(names)
-
-
-def _kind(body: Sequence[Sequence[Cell]], c: int) -> str:
-    """What a column prints: 'numbers', 'words', or '' for nothing of its own."""
-    shown = [row[c].text for row in body if _alone(row[c])]
-    if not shown:
-        return ""
-    numbers = sum(is_number(text) or bool(_COST.fullmatch(text)) for text in shown)
-    return "numbers" if numbers >= _MOST * len(shown) else "words"
-
-
-def _alone(cell: Cell) -> bool:
-    """Whether a cell prints something in this column and no other."""
-    return bool(cell.text) and not cell.filled and cell.columns == 1
-
-
-def _is_set(body: Sequence[Sequence[Cell]], c: int, *, few: bool = False) -> bool:
-    """Whether a column of numbers is of what was set: few values, each in several rows, or whole."""  # noqa: E501
-    shown = [row[c].text for row in body if row[c].text]
-    if any(row[c].filled for row in body):
-        return False  # one number for several rows was measured on them together
-    whole = all(re.fullmatch(r"[#(]?\d[\d,]*[.)]?", text) for text in shown)
-    plain = all(_STEP.fullmatch(text) for text in shown)
-    return (whole and not few) or (plain and len(set(shown)) <= _MOST * len(shown))
-
-
-def _is_step(body: Sequence[Sequence[Cell]], c: int) -> bool:
-    """Whether a column of whole numbers stands before numbers with decimals alone, as an H or k."""
-    shown = [row[c].text for row in body if row[c].text and not row[c].filled]
-    right = [cell.text for row in body for cell in row[c + 1 :] if is_number(cell.text)]
-    return bool(right) and all(map(str.isdigit, shown)) and all("." in text for text in right)
-
-
-def _stacked(
-    heads: list[Sequence[Cell]], body: list[Sequence[Cell]]
-) -> tuple[list[Sequence[Cell]], list[Sequence[Cell]]]:
-    """Heads and rows, one below the other where a table stands twice side by side."""
-    width = len(heads[-1])
-    names = [joined([row[c].text for row in heads]) for c in range(width)]
-    for n in range(2, width):
-        times = width // n
-        firsts = range(0, width, n)
-        again = n * times == width and names[:n] * times == names and len(set(names)) == n
-        if again and names[0] and all(_kind(body, c) == "words" for c in firsts):
-            parts = [[row[c : c + n] for row in body] for c in firsts]
-            return [row[:n] for row in heads], [row for part in parts for row in part]
-    return heads, body
 
 
 def _is_legend(row: Sequence[Cell]) -> bool:

@@ -12,6 +12,9 @@ _QUESTIONS = re.compile(
     r"(?:questions|queries|examples|instances|samples|problems)\b"
 )
 _SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|support|size", re.I)
+_OPEN = re.compile(r"(?:\s[+&]|,|\b(?:and|of|with))$")  # a name that goes on in the next line
+_WHOLE = re.compile(r"total|sum|overall|all|average|avg\.?|mean", re.I)
+_LONGEST = 120  # characters of a name
 _BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*|[pP]\s*[<=>].*")
 
 
@@ -27,11 +30,11 @@ def named_rows(
 
     Where several numbers name a row, `settings` are their heads.
     """
-    group, fresh = "", False
+    group, fresh, once = "", False, False
     last = [""] * len(labels)
     names: list[str] = []
     lines: list[list[Cell]] = []
-    for row in body:
+    for i, row in enumerate(body):
         texts = [cell.text for cell in row]
         # A number as wide as several columns is printed once.
         cells = [row[c] if row[c].filled != "left" else Cell("") for c in kept]
@@ -41,12 +44,20 @@ def named_rows(
         # One that stands right of the first name is a name or, where it is wider, a note.
         second = len(shown) == 1 and shown[0] in labels[1:]
         wide = second and row[shown[0]].columns > 1
+        if second and lines and len(texts[shown[0]]) > _LONGEST:
+            continue  # a sentence
+        if second and lines and last[k := labels.index(shown[0])].endswith(","):
+            names[-1] += f" {texts[shown[0]]}"
+            last[k] = texts[shown[0]]
+            continue
         is_group = is_section(row) and not any(is_number(cell.text) for cell in cells)
         if is_group and (wide or not second):
+            if _is_listed(row) and any(_is_listed(one) for one in body[i + 1 : i + 2]):
+                continue  # one of a list that prints nothing, as what was not run
             if not wide and not re.fullmatch(r"\(.*\)", joined(texts)):  # a note on the row above
                 # Two such rows, one below the other, name what follows together.
                 group = joined([group, joined(texts)] if fresh else texts)
-                last, fresh = [""] * len(labels), True
+                last, fresh, once = [""] * len(labels), True, bool(_OPEN.search(group))
             continue
         fresh = False
         own = [
@@ -60,7 +71,8 @@ def named_rows(
             lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
             continue
         # A name that is not printed again reaches down.
-        if len(own) > 1 and any(own) and not own[0] and not settings:
+        whole = len(own) > 1 and _WHOLE.fullmatch(own[1]) and last[0].isdigit()
+        if len(own) > 1 and any(own) and not own[0] and not settings and not whole:
             own[0] = last[0]
         last = own or last
         pairs = zip(settings, own, strict=True) if settings else []
@@ -68,7 +80,12 @@ def named_rows(
         name = ", ".join(part for part in parts if part)
         names.append(joined([group if group != name else "", name]) or f"row {len(names) + 1}")
         lines.append(cells)
+        group, once = "" if once else group, False
     yield from zip(distinct(names), lines, strict=True)
+
+
+def _is_listed(row: Sequence[Cell]) -> bool:
+    return re.match(r"[-+]\s?[A-Za-z]", row[0].text) is not None
 
 
 def _named_by_dash(cell: Cell, above: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memrepro.audit.read.grid import Place, Unread, unread
+from memrepro.audit.read.tex_hidden import hidden
 from memrepro.audit.read.text import text_of_file
 from memrepro.errors import MemreproError
 
@@ -21,14 +22,6 @@ _DEEPEST, _MOST_FILES, _MOST_TEXT, _MOST_EXPANDED, _MOST_STEPS = (
     200_000,
     20_000,
 )
-_HIDDEN = re.compile(
-    r"(?P<comment>(?<!\\)(?:\\\\)*%.*)"
-    r"|\\begin\{(?P<env>comment|verbatim\*?|Verbatim|lstlisting|minted|filecontents\*?)\}"
-    r"[\s\S]*?\\end\{(?P=env)\}"
-    r"|(?P<iffalse>\\iffalse\b)"
-)
-_IF = re.compile(r"\\(?:if[A-Za-z@]*|fi|else)(?![A-Za-z@])|(?<!\\)(?:\\\\)*%.*")
-_NO_IF = {"\\ifthenelse", "\\iff"}
 _INCLUDE = re.compile(
     r"\\(?:(?:input|include|subfile|InputIfFileExists)(?![A-Za-z])\s*(?:\{(?P<braced>[^{}]*)\}|"
     r"(?P<bare>[^\s{}\\\[]+))"
@@ -249,7 +242,7 @@ def read_source(path: Path, top: Path) -> Source:
             line = text.count("\n", 0, found.start()) + 1
             add(text[at : found.start()], name, text.count("\n", 0, at) + 1)
             at = found.end()
-            if not wanted or "#" in wanted:
+            if not wanted or "#" in wanted or Path(wanted).stem == "glyphtounicode":  # is TeX's own
                 continue
             wanted = expand(wanted, made.macros).strip()
             other = _there(wanted, file, path, top, ".tex")
@@ -290,43 +283,6 @@ def _there(wanted: str, file: Path, main: Path, top: Path, suffix: str) -> Path 
             except (OSError, ValueError):  # a name that no file can have
                 return None
     return None
-
-
-def hidden(text: str) -> str:
-    r"""The text without comments, `\\iffalse` and environments that print no table; as many lines.
-
-    A percent sign takes the line's end with it, so that a blank line does not come of it.
-    """
-    made, at = [], 0
-    while found := _HIDDEN.search(text, at):
-        end = found.end()
-        if found["iffalse"]:
-            end, left = _behind_if(text, end)
-            made += [text[at : found.start()], "\n" * text.count("\n", found.start(), end), left]
-        elif found["comment"]:
-            kept = found[0].index("%")
-            made.append(text[at : found.start() + kept])
-        else:
-            made += [text[at : found.start()], "\n" * found[0].count("\n")]
-        at = end
-    return "".join([*made, text[at:]])
-
-
-def _behind_if(text: str, at: int) -> tuple[int, str]:
-    r"""The position behind the `\\fi` of a false condition, and what stands behind its `\\else`."""
-    depth, other = 1, None
-    for found in _IF.finditer(text, at):
-        word = found[0]
-        if "%" in word or word in _NO_IF:
-            continue
-        if word == "\\else":
-            if depth == 1:
-                other = found.end()
-        else:
-            depth += -1 if word == "\\fi" else 1
-        if not depth:
-            return found.end(), hidden(text[other : found.start()]) if other else ""
-    return len(text), ""
 
 
 def _define(text: str, made: Source) -> str:

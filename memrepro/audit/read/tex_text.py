@@ -67,6 +67,7 @@ _DINGBATS = {"51": "✓", "52": "✓", "53": "✗", "54": "✗", "55": "✗", "5
 _CITES = re.compile(r"[Cc]ite|[Cc]itet?p?\*?$|^(?:text|paren|foot|auto|full)cite")
 _TEXT_UNIT = re.compile(r"(?:^|[\s(/])(?:R|[kcm]?m|CO|H|r|χ|η|η[a-z]?|ω|s)$")
 _FOOTNOTED = re.compile(r"(?<=[A-Za-z.)])\$\^\{?([a-h](?:,[a-h])*)\}?\$")  # a mark behind a word
+_OF_WORDS = re.compile(r"\([^()\d]*[A-Za-z][^()\d]*\)$")  # a power of what stands in brackets
 _SCRIPT_MARK = re.compile(r"\s*(?:[a-z]|[A-Z]{1,2}|\d{1,2})(?:\s*,\s*(?:[a-z]|[A-Z]|\d{1,2}))*\s*")
 
 
@@ -169,6 +170,8 @@ class _Reader:
             self.power(text, bold, under)
         elif kind == "^" and re.fullmatch(r"[*†‡⋆§¶∗#'′,\s]+|∘|°", text):
             self.say(text.replace("∘", "°").replace("∗", "*"), bold, under)
+        elif kind == "^" and text in ("2", "3") and _OF_WORDS.search(before):
+            self.say(f"^{text}", bold, under)
         elif kind == "^" and number and _SCRIPT_MARK.fullmatch(text):
             return
         elif not number:
@@ -266,6 +269,25 @@ def _accented(name: str, letter: str) -> str:
     return str(latex2text.LatexNodes2Text().latex_to_text(rf"\{name}{{{letter}}}"))
 
 
+# Accents of maths, each the character that combines with the letter before it.
+_OVER = {"tilde": "\u0303", "widetilde": "\u0303", "bar": "\u0304", "hat": "\u0302",
+         "widehat": "\u0302", "vec": "\u20d7", "dot": "\u0307", "ddot": "\u0308", "check": "\u030c",
+         "breve": "\u0306", "mathring": "\u030a", "acute": "\u0301", "grave": "\u0300"}  # fmt: skip
+
+
+def _over(name: str) -> tuple[str, Callable[["_Reader", list[str]], str]]:
+    """An accent over one letter; over several it is not printed."""
+
+    def say(reader: _Reader, given: list[str]) -> str:
+        text = reader.inner(given[0], maths=True).strip()
+        return text + _OVER[name] if len(text) == 1 and text.isalpha() else text
+
+    return "{", say
+
+
+_ORDINALS = {"1": "st", "2": "nd", "3": "rd"}
+
+
 def _number(reader: _Reader, source: str) -> str:
     """A number as siunitx takes it."""
     text = reader.inner(source, maths=True)
@@ -303,6 +325,8 @@ _SPECIAL: Mapping[str, tuple[str, Callable[[_Reader, list[str]], str]]] = {
     "dfrac": ("{{", lambda r, g: f"{r.inner(g[0], maths=True)}/{r.inner(g[1], maths=True)}"),
     "sqrt": ("[{", lambda r, g: f"√{r.inner(g[1], maths=True)}"),
     "overset": ("{{", lambda r, g: r.inner(g[1], maths=True)),
+    "nth": ("{", lambda r, g: g[0] + _ORDINALS.get(g[0][-1:] * (g[0][-2:-1] != "1"), "th")),
+    **{name: _over(name) for name in _OVER},
 }  # fmt: skip
 
 

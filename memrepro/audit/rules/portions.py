@@ -258,7 +258,8 @@ def _held_portions(
     hundred = any(n.unit == "%" or n.value > 1 for n in shown)
     for row, cells in table.rows.items():
         a, b = right[row], every[row]
-        if a is None or b is None or b.value <= 0:
+        # None is 0 % of any number.
+        if a is None or b is None or b.value <= 0 or not a.value:
             continue
         share = float(a.value / b.value) * (100 if hundred else 1)
         one = held(row, column, cells[column], share, share, 100.0 if hundred else 1.0)

@@ -13,8 +13,8 @@ from memrepro.audit.tables import Table
 _F = re.compile(
     r"\b(?P<of>[A-Z]?)F(?:[-_ ]?(?P<beta>0?\.5|1|2))?(?:[-_ ]?(?:score|measure))?\b(?!@)"
 )
-_P = r"\b{of}P(?:rec(?:ision)?)?\b\.?"
-_R = r"\b{of}R(?:ec(?:all)?)?\b\.?(?!@)"
+_P = r"\b(?:{of}P(?:rec(?:ision)?)?|PPV)\b\.?"
+_R = r"\b(?:{of}R(?:ec(?:all)?)?|TPR|(?i:sensitivity))\b\.?(?!@)"
 _HARMONIC = r"(?i:harmonic|\bh-?mean\b)|\bHM\b|(?:^|[ ,])H$"
 _SELDOM = 0.9  # of the rows, that lie between P and R where an F outside of them is told
 _ROWS = 3  # that must be there before a column's meaning is taken from them
@@ -39,7 +39,11 @@ def f1(table: Table) -> Iterator[Finding]:
         if not found:
             continue
         head = f"{column[: found.start()]}{column[found.end() :]}".strip(" ,")
-        p, r = (_beside(table, column, head, key.format(of=found["of"])) for key in (_P, _R))
+        # A micro F1 is of the P and R of all together.
+        heads = (head, "") if head.lower() == "micro" else (head,)
+        names = [key.format(of=found["of"]) for key in (_P, _R)]
+        pairs = [[_beside(table, column, one, name) for name in names] for one in heads]
+        p, r = next((pair for pair in pairs if all(pair)), ("", ""))
         if not p or not r:
             continue
         beta = float(found["beta"] or 1)

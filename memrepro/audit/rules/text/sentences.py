@@ -23,7 +23,8 @@ _CHANGE = re.compile(
     rf"(?P<after>[^.;)\n]{{0,30}})"
 )
 _SHARE = re.compile(
-    r"(?<![\d.,/-])(?P<right>\d[\d,]*)\s*(?:/|of|out of)\s*(?:the\s+|all\s+)?(?P<all>\d[\d,]*)\b"
+    r"(?<![\w.,/-])(?<![Ll]ayer )(?<![Ll]ayers )(?P<right>\d[\d,]*)\s*(?:/|of|out of)\s*"
+    r"(?:the\s+|all\s+)?(?P<all>\d[\d,]*)\b"
     r"(?!\.\d)(?:\s+[A-Za-z-]+){0,3}\s*[(\[,]\s*(?:or\s+)?(?P<part>\d+(?:\.\d+)?)\s*%"
     r"|(?<![\d.])(?P<part2>\d+(?:\.\d+)?)\s*%\s*[(\[]\s*(?P<right2>\d[\d,]*)\s*(?:/|of|out of)\s*"
     r"(?:the\s+|all\s+)?(?P<all2>\d[\d,]*)\b(?!\.\d)"

@@ -1,0 +1,117 @@
+# ruff: noqa: E501 — sources and what is read of them stand side by side
+"""Layouts that a row and a column do not tell: tables side by side, no heads, names over lines."""
+
+import pytest
+
+from tests.audit.test_shapes import as_read, tex
+
+HEADS = r"\toprule Model & Acc & F1 \\ \midrule "
+
+# Name → source, and the columns and rows of each table that a person reads in it.
+LAYOUTS = {
+    "two of one kind, with totals": (
+        tex(r"\toprule Topic & Papers & Language & Papers \\ \midrule Tests & 5 & Python & 6 \\"
+            r" Bugs & 2 & Rust & 1 \\ Total & 7 & Total & 7 \\"),
+        [(["Papers"], {"Tests": ["5"], "Bugs": ["2"], "Total": ["7"]}),
+         (["Papers"], {"Python": ["6"], "Rust": ["1"], "Total": ["7"]})]),
+    "two below titles, heads alike": (
+        tex(r"\hline \multicolumn{3}{c}{A} & \multicolumn{3}{c}{B} \\ \hline & Train & Val & & Train & Val \\"
+            r"\hline one & 1.5 & 2.5 & one & 3.5 & 4.5 \\ two & 1.6 & 2.6 & nine & 3.6 & 4.6 \\"),
+        [(["Train", "Val"], {"A, one": ["1.5", "2.5"], "A, two": ["1.6", "2.6"],
+                             "B, one": ["3.5", "4.5"], "B, nine": ["3.6", "4.6"]})]),
+    "two below titles, heads not alike": (
+        tex(r"\hline \multicolumn{2}{c}{A} & \multicolumn{2}{c}{B} \\ \hline Model & Acc & Model & Loss \\"
+            r"\hline x & 0.5 & y & 3.5 \\ y & 0.6 & z & 3.6 \\"),
+        [(["Acc"], {"x": ["0.5"], "y": ["0.6"]}), (["Loss"], {"y": ["3.5"], "z": ["3.6"]})]),
+    "two without heads": (
+        tex(r"\hline $a_1$ & $-0.1 \pm 0.5$ & $b_1$ & 4.6 \\ $a_2$ & 0.5 & $b_2$ & $-16.4$ \\ \hline"),
+        [(["column 2"], {"a1": ["-0.1 ± 0.5"], "a2": ["0.5"], "b1": ["4.6"], "b2": ["-16.4"]})]),
+    "pairs that are compared are one": (
+        tex(r"\hline First & Acc & Second & Acc \\ \hline x & 0.5 & y & 0.6 \\ x & 0.5 & z & 0.7 \\"),
+        [(["Acc", "Acc (2)"], {"x, y": ["0.5", "0.6"], "x, z": ["0.5", "0.7"]})]),
+    "no heads, a rule between all rows": (
+        tex(r"\hline $V_{max}$ & 6 \\ \hline $W_{max}$ & 0.9 \\ \hline $C_1$ & 2 \\ \hline"),
+        [(["column 2"], {"Vmax": ["6"], "Wmax": ["0.9"], "C1": ["2"]})]),
+    "no heads, a section first": (
+        tex(r"\hline Winner & & \\ a & 238 & 4531.2 \\ \hline b & 240 & 4519.1 \\ \hline Other & & \\"
+            r"c & 237 & 4628.9 \\ \hline"),
+        [(["column 2", "column 3"], {"Winner, a": ["238", "4531.2"], "Winner, b": ["240", "4519.1"],
+                                     "Other, c": ["237", "4628.9"]})]),
+    "a head that one rule alone tells": (
+        tex(r"\hline Year & 2019 \\ \hline Papers & 12 \\ Talks & 3 \\ \hline"),
+        [(["2019"], {"Papers": ["12"], "Talks": ["3"]})]),
+    "lines of a name around its numbers": (
+        tex(r"\hline Model & A & B \\ \hline k-NN & 1.5 & 2.5 \\ \hline Radial & & \\ Basis & 3.5 & 4.5 \\"
+            r"Function & & \\ \hline Tree & 5.5 & 6.5 \\ \hline"),
+        [(["A", "B"], {"k-NN": ["1.5", "2.5"], "Radial Basis Function": ["3.5", "4.5"], "Tree": ["5.5", "6.5"]})]),
+    "lines of a name in brackets": (
+        tex(r"\toprule Model & Data & F1 \\ \midrule X & a & 1.5 \\ (main paper, & b & 2.5 \\ 5 seeds) & c & 3.5 \\"
+            r"\midrule Y & a & 4.5 \\ (5 seeds) & b & 5.5 \\ & c & 6.5 \\ \midrule Z & a & 7.5 \\ (tuned, & b & 8.5"
+            r"\\ seed 4) & & \\ \bottomrule"),
+        [(["F1"], {f"{name}, {data}": [f"{k}.5"] for k, (name, data) in enumerate(
+            [*(("X (main paper, 5 seeds)", d) for d in "abc"), *(("Y (5 seeds)", d) for d in "abc"),
+             *(("Z (tuned, seed 4)", d) for d in "ab")], 1)})]),
+    "a name that goes on below": (
+        tex(HEADS + r"Compared + \\ \quad chains & 0.4 & 0.5 \\ \midrule Guess & 0.2 & 0.3 \\"),
+        [(["Acc", "F1"], {"Compared +, chains": ["0.4", "0.5"], "Guess": ["0.2", "0.3"]})]),
+    "one of a list that was not run": (
+        tex(HEADS + r"Ours & & \\ -- w/o judge & & \\ -- w/o tool & 0.4 & 0.5 \\ -- full & 0.6 & 0.7 \\"),
+        [(["Acc", "F1"], {"Ours, - w/o tool": ["0.4", "0.5"], "Ours, - full": ["0.6", "0.7"]})]),
+    "levels that are words and numbers": (
+        tex(r"& & A & B \\ \cline{2-4} & n & 934 & 935 \\ \cline{2-4} \multirow{2}{*}{Sex} & f & 556 & 548 \\"
+            r"& m & 378 & 387 \\ \cline{2-4} \multirow{2}{*}{Site} & 1 & 285 & 512 \\ & 2 & 649 & 423 \\"),
+        [(["A", "B"], {"n": ["934", "935"], "Sex, f": ["556", "548"], "Sex, m": ["378", "387"],
+                       "Site, 1": ["285", "512"], "Site, 2": ["649", "423"]})]),
+    "one head above all, in the middle": (
+        tex(r"\hline & & Method & \\ \hline Data & A & B & C \\ \hline x & 0.4 & 0.5 & 0.6 \\ \hline"),
+        [(["Method, A", "Method, B", "Method, C"], {"x": ["0.4", "0.5", "0.6"]})]),
+    "one row of counts": (
+        tex(r"\hline Books & Papers & Total \\ \hline 12 & 7 & 19 \\ \hline"),
+        [(["Books", "Papers", "Total"], {"row 1": ["12", "7", "19"]})]),
+    "a draft's places for numbers": (
+        tex(r"\hline Plan & Gain & Cost & Rank \\ \hline a & TODO & \$0 & 2 \\ b & TODO & TODO & 1 \\"),
+        [(["Gain", "Cost", "Rank"], {"a": ["TODO", "$0", "2"], "b": ["TODO", "TODO", "1"]})]),
+    "decimals among words": (
+        tex(r"\hline Field & Without X & With X \\ \hline a & up to 0.4 & 0.1 \\ b & fail (0.75) & 0.81 \\"),
+        [(["Without X", "With X"], {"a": ["up to 0.4", "0.1"], "b": ["fail (0.75)", "0.81"]})]),
+    "a second name over two lines, a total beside numbers, and a sentence": (
+        tex(r"\toprule No & Kind & Count \\ \midrule 1 & a, b, & 5 \\ & c & \\ 2 & d & 6 \\ & "
+            + "It is known of others that they are not listed here, since nobody has counted them so far, "
+            r"and since they are many in each place. & \\ \midrule & Total & 11 \\", spec="llc"),
+        [(["Count"], {"1, a, b, c": ["5"], "2, d": ["6"], "Total": ["11"]})]),
+    "the same steps below each name": (
+        tex(r"\toprule & Window & Lag & Late \\ \midrule A & 60 & 1.5 & 4 \\ & 180 & 1.6 & 4 \\ \midrule "
+            r"B & 60 & 1.4 & 0 \\ & 180 & 1.3 & 0 \\"),
+        [(["Lag", "Late"], {"A, 60": ["1.5", "4"], "A, 180": ["1.6", "4"], "B, 60": ["1.4", "0"],
+                            "B, 180": ["1.3", "0"]})]),
+    "names in brackets that repeat": (
+        tex(r"\hline Region & Method & F1 \\ \hline (A) & x & 0.3 \\ (A) & y & 0.5 \\ \hline (B) & x & 0.4 \\"
+            r"(B) & y & 0.6 \\ \hline (C) & x & 0.1 \\ (C) & y & 0.2 \\ \hline"),
+        [(["F1"], {"(A), x": ["0.3"], "(A), y": ["0.5"], "(B), x": ["0.4"], "(B), y": ["0.6"],
+                   "(C), x": ["0.1"], "(C), y": ["0.2"]})]),
+    "amounts in one unit": (
+        tex(r"\hline Model & Input & Cap \\ \hline a & 2,211 elements & 512 \\ b & 1 / 602 elements & 192 \\"),
+        [(["Input", "Cap"], {"a": ["2,211 elements", "512"], "b": ["1 / 602 elements", "192"]})]),
+    "percent signs that are not escaped": (
+        "\\begin{tabular}{lcc}\n\\hline\nModel & Est. & 95% CI & p \\\\\n\\hline\nx & 1.5 & [1, 2] & 0.1 \\\\\n"
+        "y & 2.5 & [2, 3] & 0.2 \\\\ % & 0.3 \\\\\n\\hline\n\\end{tabular}",
+        [(["Est.", "95% CI", "p"], {"x": ["1.5", "[1, 2]", "0.1"], "y": ["2.5", "[2, 3]", "0.2"]})]),
+    "an ampersand that is not escaped": (
+        "\\begin{tabular}{lcc}\n\\hline\nIndex&Acc&F1 \\\\\n\\hline\nS&P & 1.5 & 7.5 \\\\\n"
+        "y & 3.5 & 4.5 \\\\\nz & 5.5 & 6.5 \\\\\n\\hline\n\\end{tabular}",
+        [(["Acc", "F1"], {"S&P": ["1.5", "7.5"], "y": ["3.5", "4.5"], "z": ["5.5", "6.5"]})]),
+    "a percent sign that is a comment": (
+        "\\begin{tabular}{lcc}\n\\hline\nModel & Acc & F1 \\\\\n\\hline\nx & 1.5 % & 7.5 \\\\\n& 2.5 \\\\\n"
+        "y & 3.5 & 4.5 \\\\\n\\hline\n\\end{tabular}",
+        [(["Acc", "F1"], {"x": ["1.5", "2.5"], "y": ["3.5", "4.5"]})]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_layout(tmp_path, layout):
+    source, tables = LAYOUTS[layout]
+    path = tmp_path / "paper.tex"
+    path.write_text(source)
+    read, found = as_read(path)
+    assert found == tables
+    assert not [one for one in read.unread if one.counts]
