@@ -61,9 +61,10 @@ check: .venv/.installed
 	$(BIN)/python -m mypy
 	$(BIN)/python -m pytest -q -m "not slow" tests/pipeline/test_notebooks.py tests/test_setup.py
 
-# An environment names the folder that it was made in, in its scripts and its link to this package.
+# An environment names the folder that it was made in, in its scripts and its link to this package;
+# of its files, pyvenv.cfg (`command = … -m venv /place/.venv`) quotes nothing.
 here:
-	@test ! -e .venv/.installed || grep -qsF '$(CURDIR)/.venv' .venv/bin/activate || { \
+	@test ! -e .venv/.installed || grep -qsF " $$(pwd -P)/.venv" .venv/pyvenv.cfg || { \
 		echo "this checkout was moved, and .venv belongs to the place where it was: run make clean-venv, then the same command again" >&2; exit 1; }
 
 # A half-made environment is never taken for a whole one: the mark is written last.

@@ -74,25 +74,33 @@ def test_the_dockerfile_does_what_the_readme_says_line_by_line():
     assert held.stdout == ""
 
 
-def test_a_checkout_that_was_moved_names_its_environment(tmp_path):
+@pytest.mark.parametrize("name", ["plain", "it's mine"])
+@pytest.mark.parametrize("was", ["/elsewhere", "/mnt{here}", "{here}-2"])
+def test_a_checkout_that_was_moved_names_its_environment(tmp_path, name, was):
+    here = tmp_path.resolve() / name
+
     def make(*arguments):
-        command = ["make", "--silent", "-C", str(tmp_path), *arguments]
+        command = ["make", "--silent", "-C", str(here), *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
-    shutil.copy(ROOT / "Makefile", tmp_path)
+    def made_in(folder):
+        command = f"command = /usr/bin/python3.11 -m venv {folder}/.venv\n"
+        (here / ".venv/pyvenv.cfg").write_text(command)
+
+    (here / ".venv").mkdir(parents=True)
+    shutil.copy(ROOT / "Makefile", here)
     names = ("requirements.lock", "requirements-torch.txt", "pyproject.toml")
-    (tmp_path / ".venv/bin").mkdir(parents=True)
-    for name in (*names, ".venv/.installed"):
-        (tmp_path / name).touch()
-    (tmp_path / ".venv/bin/activate").write_text("VIRTUAL_ENV=/elsewhere/.venv\n")
+    for one in (*names, ".venv/.installed"):
+        (here / one).touch()
+    made_in(was.format(here=here))
     moved = make("repro")
     assert moved.returncode == 2
     assert "was moved" in moved.stderr
     assert "run make clean-venv, then" in moved.stderr
-    (tmp_path / ".venv/bin/activate").write_text(f"VIRTUAL_ENV={tmp_path.resolve()}/.venv\n")
+    made_in(here)
     assert make("repro", "-n").returncode == 0
     assert make("clean-venv").returncode == 0
-    assert not (tmp_path / ".venv").exists()
+    assert not (here / ".venv").exists()
 
 
 def test_torch_is_pinned_without_a_hash_and_the_rest_with_one():

@@ -19,9 +19,10 @@ _TOO_LONG = {
 }  # fmt: skip
 # And in words, where a server (vLLM, SGLang, TGI, Gemini, Anthropic, Mistral) has no name for it.
 _SAYS_TOO_LONG = re.compile(
-    r"context[ _-]?(?:length|size|window)"
+    r"context[ _-]?(?:length|size|window)|maximum prompt length|range of input length"
     r"|\b(?:prompt|inputs?|input token count|request)\b.{0,80}?"
-    r"(?:too (?:long|large)|exceed|longer than|must be <=|must have less)",
+    r"(?:too (?:long|large)|exceed|longer than|must be <=|must have less)"
+    r"|\bprompt length\b.{0,40}?greater than",
     re.IGNORECASE | re.DOTALL,
 )
 _NOT_THE_PROMPT = {"rate_limit_exceeded", "unsupported_parameter", "unsupported_value"}

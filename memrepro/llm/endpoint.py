@@ -292,7 +292,8 @@ class Endpoint:
             raise _Stop(f"{why}; asked for the model {self.identity.model!r}")
         if error.names & {"unsupported_parameter", "unsupported_value"}:
             raise _Stop(f"{why}; say in `request` of its entry what it takes (docs/llm.md)")
-        if status in _PASSING:
+        # Some servers say 500 where they mean the prompt.
+        if status in _PASSING and not (status == 500 and error.refusal):
             pause = seconds_to_wait(reply.headers.get("Retry-After"))
             if pause > _LONGEST_WAIT:
                 raise _Stop(f"{why}; it asks to wait for {pause:.0f} s")

@@ -145,11 +145,13 @@ def test_rows_are_held_against_each_other_up_to_a_number_of_pairs(tmp_path):
     assert (one.where, one.found) == ("not checked", "2,203,950 pairs of rows")
 
 
-def test_memory_has_a_limit(tmp_path, monkeypatch):
-    bomb_xlsx(tmp_path / "a.xlsx")
-    monkeypatch.setattr("memrepro.audit.read.child.MEGABYTES", 1)
-    with pytest.raises(MemreproError, match="and 1 MB of memory: give the source"):
-        tables_of(tmp_path / "a.xlsx")
+@pytest.mark.parametrize("suffix", [".md", ".html", ".tex", ".csv", ".yaml"])
+def test_memory_has_a_limit_for_texts_too(tmp_path, monkeypatch, suffix):
+    """Of what a process has beside what its parent had."""
+    (tmp_path / f"a{suffix}").write_text("a: " + "b, c\n " * 6_000_000)
+    monkeypatch.setattr("memrepro.audit.read.child.MEGABYTES", 16)
+    with pytest.raises(MemreproError, match="and 16 MB of memory: give the source"):
+        tables_of(tmp_path / f"a{suffix}")
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,17 @@ from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.request import Request
 from memrepro.llm.shipping import export_records
+from tests.llm.bodies import (
+    CUTS,
+    ENDS,
+    FILTERS,
+    NOT_TOO_LONG,
+    OTHERS,
+    THOUGHT,
+    TOO_LONG,
+    body,
+    error,
+)  # fmt: skip
 from tests.llm.server import Fault, completion, said, serving
 
 IDENTITY = ModelIdentity("toy-model", "2024-07-18")
@@ -266,7 +277,7 @@ def test_a_prompt_that_is_refused_for_itself_is_recorded_so(server, tmp_path):
 
 def test_prompts_that_are_too_long_do_not_end_the_work(server, tmp_path):
     for number in range(5):
-        server.faults[f"question {number}"] = [error(400, VLLM)]
+        server.faults[f"question {number}"] = [error(*TOO_LONG["vllm"])]
     with AnswerStore(tmp_path / "a.sqlite") as store:
         got = Recording(store, backend(server), progress=False).answer(PROMPTS)
     assert [outcome_of(one) for one in got] == ["too long"] * 5 + ["answered"] * 7
@@ -414,37 +425,6 @@ def test_a_budget_in_money_needs_a_price(server, tmp_path, text, why):
 # What became of each.
 
 
-def body(text, finish="stop", tokens=7, hidden=0, **message):
-    made = completion(text, 4, tokens, finish)
-    made["usage"]["completion_tokens_details"] = {"reasoning_tokens": hidden}
-    made["choices"][0]["message"] |= message
-    return Fault(body=json.dumps(made).encode())
-
-
-def error(status, value, sent=0):
-    made = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return Fault(status=sent or status, body=made)
-
-
-NGINX = b"<html><head><title>413 Request Entity Too Large</title></head></html>"
-VLLM = {
-    "object": "error", "type": "BadRequestError", "param": None, "code": 400,
-    "message": "This model's maximum context length is 4096 tokens. However, you requested 4608 "
-    "tokens (4096 in the messages, 512 in the completion).",
-}  # fmt: skip
-LLAMA_CPP = {
-    "error": {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 9, "n_ctx": 8,
-              "message": "the request exceeds the available context size"}
-}  # fmt: skip
-GEMINI = {
-    "error": {"code": 400, "status": "INVALID_ARGUMENT",
-              "message": "The input token count (9) exceeds the maximum number of tokens allowed"}
-}  # fmt: skip
-TGI = {
-    "error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8. Given: 9",
-    "error_type": "validation",
-}
-
 BECAME = [
     # What the server does to one prompt for good, what becomes of it, and how often it is asked.
     (Fault(), "answered", 1),
@@ -468,33 +448,23 @@ BECAME = [
         3,
     ),
     # What servers of other makers answer.
-    (error(400, NGINX, 413), "too long", 1),
-    (error(400, VLLM), "too long", 1),
-    (error(400, {"error": VLLM}), "too long", 1),
-    (error(400, LLAMA_CPP), "too long", 1),
-    (error(400, [GEMINI]), "too long", 1),
-    (error(422, TGI), "too long", 1),
-    (error(400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}), "too long", 1),
+    *((error(*one), "too long", 1) for one in TOO_LONG.values()),
+    *((error(status, value), became, n) for status, value, became, n in NOT_TOO_LONG.values()),
     (body(None, "stop"), "empty", 1),
-    (body(None, "length"), "cut at the limit", 1),
-    (body("half", "MAX_TOKENS"), "cut at the limit", 1),
-    (body(None, "content_filter"), "refused", 1),
-    (body(None, "SAFETY"), "refused", 1),
-    (body(None, "tool_calls", tool_calls=[{"id": "1"}]), "ended otherwise", 1),
-    (body("fine", "eos"), "answered", 1),
-    (body("fine", "STOP"), "answered", 1),
-    (body("fine", "end_turn"), "answered", 1),
+    *((body(None, finish), "cut at the limit", 1) for finish in CUTS),
+    *((body("half", finish), "cut at the limit", 1) for finish in CUTS),
+    *((body(None, finish), "refused", 1) for finish in FILTERS),
+    *((body(None, finish, tool_calls=[{"id": "1"}]), "ended otherwise", 1) for finish in OTHERS),
+    *((body("fine", finish), "answered", 1) for finish in ENDS),
     (body([{"type": "thinking"}, {"type": "text", "text": "fine"}]), "answered", 1),
-    (body("<think>I cannot help</think>\n\nfine"), "answered", 1),
+    *((body(f"{thought}fine"), "answered", 1) for thought in THOUGHT),
     (body("<think>hmm, so", "length"), "cut at the limit", 1),
     (body("hmm</think>"), "empty", 1),
     (body("fine", tokens=900, hidden=600), "answered", 1),
     (body("far too much", tokens=1200, hidden=600), "over the limit", 1),
     (error(200, {"error": {"code": 503, "message": "busy"}}), r"status 503 \(busy\)", 3),
     (error(200, {"error": "overloaded"}), r"status 200 \(overloaded\)", 3),
-    (error(200, {"error": {"code": "context_length_exceeded"}}), "too long", 1),
     *((Fault(status=status), f"status {status}", 3) for status in range(520, 525)),
-    (error(413, {"error": {"code": "rate_limit_exceeded", "message": "TPM"}}), "status 413", 1),
     (Fault(headers={"Content-Encoding": "br"}), "packed in a way that was not asked for", 3),
     (Fault(headers={"Content-Encoding": "gzip"}), "cannot be unpacked", 3),
     (

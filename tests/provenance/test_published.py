@@ -41,10 +41,8 @@ def test_the_last_commit_is_as_its_lock_and_manifest_say(profile, tmp_path, monk
     assert published.differences(profile).empty
 
 
-@pytest.fixture(scope="module")
-def cloned(tmp_path_factory):
-    """The last commit; its dvc.lock has the hashes of the sample's results as they are there."""
-    folder = tmp_path_factory.mktemp("published")
+def published_in(folder):
+    """The last commit in a clone; its dvc.lock has the hashes of the sample's results there."""
     git(folder, "clone", "--quiet", "--shared", str(ROOT), "clone")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lineage, "root", lambda: folder / "clone")
@@ -60,13 +58,23 @@ def cloned(tmp_path_factory):
     return folder / "clone"
 
 
+def as_published(clone):
+    """Undo whatever was done to such a clone."""
+    git(clone, "reset", "--quiet", "--hard", "published")
+    git(clone, "clean", "--quiet", "--force", "-d", "-x")
+
+
+@pytest.fixture(scope="module")
+def cloned(tmp_path_factory):
+    return published_in(tmp_path_factory.mktemp("published"))
+
+
 @pytest.fixture
 def clone(cloned, monkeypatch):
     """The last commit in a folder of its own, which stands for the repository."""
     at(cloned, monkeypatch)
     yield cloned
-    git(cloned, "reset", "--quiet", "--hard", "published")
-    git(cloned, "clean", "--quiet", "--force", "-d", "-x")
+    as_published(cloned)
 
 
 def at(folder, monkeypatch):
@@ -152,7 +160,7 @@ def zeros(clone):
 
 
 MAXSIM, RUNS = "results/sample/maxsim", "results/sample/runs/sample-keys"
-FIGURES = sorted(path.name for path in (ROOT / MAXSIM).glob("*.svg"))[:2]
+FIGURES = sorted(path.name for path in (ROOT / MAXSIM).glob("*.[ps][nv]g"))[:2]
 # A row of the table of docs/provenance.md → what is done, what is named as long as it is not
 # committed, and when it is, the manifest made again (unless that is what was changed).
 PROMISED = {

@@ -45,8 +45,8 @@ class Hung(BaseException):
 
 
 @contextmanager
-def limited(seconds: float = SLOWEST) -> Iterator[None]:
-    """Raise `Hung` in the block after so many seconds of the processor, or a minute by the clock.
+def limited(seconds: float = SLOWEST, patience: float = _PATIENCE) -> Iterator[None]:
+    """Raise `Hung` in the block after so many seconds of the processor, or `patience` by the clock.
 
     Whatever else a machine does, a case takes the same seconds of its processor.
     """
@@ -56,7 +56,7 @@ def limited(seconds: float = SLOWEST) -> Iterator[None]:
 
     limits = {
         signal.ITIMER_PROF: (signal.SIGPROF, seconds),
-        signal.ITIMER_REAL: (signal.SIGALRM, _PATIENCE),
+        signal.ITIMER_REAL: (signal.SIGALRM, patience),
     }
     before = {number: signal.signal(number, stop) for number, _ in limits.values()}
     for timer, (_, most) in limits.items():
@@ -83,10 +83,24 @@ def tried(target: str, use: Callable[[], object]) -> Case:
     except Hung:
         return Case(target, "hung", f"more than {SLOWEST} seconds")
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(last.filename).name}:{last.lineno}"
-        return Case(target, "traceback", f"{type(error).__name__} in {where}: {str(error)[:160]!a}")
+        return Case(target, "traceback", failed(error))
     return Case(target, ACCEPTED)
+
+
+def refusal(use: Callable[[], object]) -> str:
+    """The sentence by which something is refused; '' where it is not."""
+    try:
+        use()
+    except MemreproError as error:
+        return str(error)
+    return ""
+
+
+def failed(error: BaseException) -> str:
+    """What broke, and where."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(last.filename).name}:{last.lineno}"
+    return f"{type(error).__name__} in {where}: {str(error)[:160]!a}"
 
 
 def _tell(pipe: Any, work: Callable[[], Case]) -> None:

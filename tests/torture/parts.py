@@ -3,11 +3,14 @@
 import tempfile
 from pathlib import Path
 
-from tests.torture import faulted, flipped, killed, load, mutated
+from tests.torture import faulted, flipped, killed, load, mutated, reported
 from tests.torture.campaign import Case, Part, run
 
 PARTS = (
     Part("mutated input", mutated.cases, 1000),
+    Part("reports: files and servers", reported.files_and_servers, 340, weight=2),
+    # Apart from them: its children open LanceDB, which the parent of a fork must not have opened.
+    Part("reports: machines", reported.machines, 45, weight=2),
     Part("flipped bits", flipped.cases, 500),
     Part("faults of files and clock", faulted.cases, 60),
     Part("kills: tiered store", killed.memory, 240),

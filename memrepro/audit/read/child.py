@@ -1,112 +1,98 @@
 """A file read by a process of its own, with a limit of memory and time.
 
-What a PDF, a Word document or a spreadsheet asks of the library that reads it is not known before:
-a page may draw itself ten times in each of ten levels. So these are read apart, and a file that
-asks too much is listed while the others are read.
+What a file asks of its reader is not known before: a page of a PDF may draw itself ten times in
+each of ten levels. So it is read apart, in a fork, which starts in some ten milliseconds, and a
+file that asks too much is listed while the others are read. A small text is read here: what it can
+ask is bounded by its reader.
 """
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from importlib import import_module
+import os
+import warnings
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any, TypeVar
 
-from memrepro.audit.read.grid import Cell, Grid, Place, Sentences, Unread
 from memrepro.errors import MemreproError, cut
 
+SMALL = 20_000  # bytes
 SECONDS = 120  # of computing; and four times as long by the clock, on a machine that is busy
 MEGABYTES = 4_000
-_START = "import sys; from memrepro.audit.read.child import answer; answer(*sys.argv[1:])"
+Made = TypeVar("Made")
 
 
-def read_apart(path: Path, module: str, function: str = "grids") -> list[Grid | Unread | Sentences]:
-    """What a reader's function gives for a file.
+def read_apart(read: Callable[..., Made], path: Path, *more: Any) -> Made:
+    """What `read(path, *more)` gives, in whole.
+
+    Where a system has no forks, it is read in this process.
 
     Raises:
-        MemreproError: if it needs more than the limits, or a library that is missing, or if the
-            file is damaged.
+        MemreproError: as of `read`, if it needs more than the limits, or a library that is missing,
+            or if the file is damaged.
     """
-    command = [
-        sys.executable,
-        "-c",
-        _START,
-        str(path),
-        module,
-        function,
-        f"{SECONDS}",
-        f"{MEGABYTES}",
-    ]
-    refused = (
-        f"{path} cannot be read within {SECONDS} seconds and {MEGABYTES:,} MB of memory: give the "
-        "source that it was made of"
-    )
+    if not hasattr(os, "fork"):
+        return read(path, *more)
+    context = get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_answer, args=(theirs, read, path, *more))
+    with warnings.catch_warnings():  # of threads, none of which the child needs
+        warnings.simplefilter("ignore")
+        child.start()
+    theirs.close()
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=4 * SECONDS,
-            check=False,
-            encoding="utf-8",
+        found = ours.recv() if ours.poll(4 * SECONDS) else None
+    except EOFError:  # ended by a limit
+        found = None
+    finally:
+        child.kill()
+        child.join()
+        ours.close()
+    if found is None:
+        raise MemreproError(
+            f"{path} cannot be read within {SECONDS} seconds and {MEGABYTES:,} MB of memory: give "
+            "the source that it was made of"
         )
-        said = json.loads(done.stdout)
-    except (subprocess.TimeoutExpired, ValueError) as error:  # ended by the limit, so no JSON
-        raise MemreproError(refused) from error
-    if said.get("memory"):
-        raise MemreproError(refused)
-    if "error" in said:
-        raise MemreproError(said["error"])
-    return [_made(one) for one in said["found"]]
+    made, why = found
+    if why:
+        raise MemreproError(why)
+    return made  # type: ignore[no-any-return]
 
 
-def _made(said: dict[str, list[object]]) -> Grid | Unread | Sentences:
-    if "sentences" in said:
-        return Sentences(*said["sentences"])  # type: ignore[arg-type]
-    if "unread" in said:
-        return Unread(*said["unread"])  # type: ignore[arg-type]
-    place, rows, ruled = said["grid"]
-    cells = [[Cell(*cell) for cell in row] for row in rows]  # type: ignore[attr-defined]
-    return Grid(Place(*place), cells, None if ruled is None else frozenset(ruled))  # type: ignore[misc, call-overload]
-
-
-def answer(path: str, module: str, function: str, seconds: str, megabytes: str) -> None:
-    """The child: print what the reader gives as JSON."""
-    _limit(int(seconds), int(megabytes) << 20)
+def _answer(pipe: Connection, read: Callable[..., Any], path: Path, *more: Any) -> None:
+    """The child: send what the reader gives and '', or None and why it gives nothing."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say of a file
+    _limit()
     try:
-        read: Callable[[Path], Iterator[Grid | Unread | Sentences]] = getattr(
-            import_module(f"memrepro.audit.read.{module}"), function
-        )
-        found: list[dict[str, object]] = []
-        for one in read(Path(path)):
-            if isinstance(one, Unread | Sentences):
-                found.append({type(one).__name__.lower(): list(one)})
-            else:
-                ruled = None if one.ruled is None else sorted(one.ruled)
-                found.append(
-                    {"grid": [list(one.place), [list(map(list, r)) for r in one.rows], ruled]}
-                )
-        said: dict[str, object] = {"found": found}
+        said: tuple[Any, str] | None = read(path, *more), ""
     except MemreproError as error:
-        said = {"error": str(error)}
+        said = None, error.args[0]
     except ModuleNotFoundError as error:
-        said = {
-            "error": f"the reader {module!r} needs the library {error.name!r}, which is not "
-            "installed: install the project's own dependencies (docs/audit.md)"
-        }
+        said = None, missing(path.suffix, error)
     except (MemoryError, ImportError):  # a library that finds no room is not imported
-        said = {"memory": True}
+        said = None
     # Each library has errors of its own for a file that is broken, and lets others' through.
     except Exception as error:
         why = f"it is damaged, or not what its name says ({type(error).__name__}: {cut(error)})"
-        said = {"error": f"{path} cannot be read: {why}"}
-    sys.stdout.write(json.dumps(said))
+        said = None, f"{path} cannot be read: {why}"
+    pipe.send(said)
 
 
-def _limit(seconds: int, size: int) -> None:
-    try:
-        import resource
-    except ImportError:  # no such limits on Windows
-        return
+def missing(reader: str, error: ModuleNotFoundError) -> str:
+    """What is said where a reader's library is not there."""
+    return (
+        f"the reader {reader!r} needs the library {error.name!r}, which is not installed: install "
+        "the project's own dependencies (docs/audit.md)"
+    )
+
+
+def _limit() -> None:
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text("ascii").split()[0]) if _HAS_PROC else 0
+    size = pages * resource.getpagesize() + (MEGABYTES << 20)  # what the parent has, and more
     resource.setrlimit(resource.RLIMIT_AS, (size, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+
+
+_HAS_PROC = Path("/proc/self/statm").is_file()

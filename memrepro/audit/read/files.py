@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from memrepro.audit.read.child import read_apart
+from memrepro.audit.read.child import SMALL, Made, missing, read_apart
 from memrepro.audit.read.grid import Grid, NoNumbers, Place, Sentences, Unread, unread
 from memrepro.audit.read.meaning import entries_of_grid
 from memrepro.audit.read.text import text_of_file
@@ -33,16 +33,6 @@ _CLASS = re.compile(r"^[^%\n]*\\documentclass", re.M)
 _BEGUN = re.compile(r"^[^%\n]*\\begin\s*\{document\}", re.M)
 
 
-def _of_text(module: str, path: Path) -> Iterable[Found]:
-    found: Iterable[Found] = _reader(module).grids(text_of_file(path), path.name)
-    return found
-
-
-def _of_csv(path: Path) -> Iterable[Found]:
-    found: Iterable[Found] = _reader("sheets").of_csv(path)
-    return found
-
-
 def _reader(module: str) -> Any:
     """A reader's module, loaded when a file wants it, since its library may be large.
 
@@ -52,22 +42,30 @@ def _reader(module: str) -> Any:
     try:
         return import_module(f"memrepro.audit.read.{module}")
     except ModuleNotFoundError as error:
-        raise MemreproError(
-            f"the reader {module!r} needs the library {error.name!r}, which is not installed: "
-            "install the project's own dependencies (docs/audit.md)"
-        ) from error
+        raise MemreproError(missing(module, error)) from error
 
 
-# Suffix → what gives the grids of a file; LaTeX, which is several files, is `_of_latex`'s.
-READERS: Mapping[str, Callable[[Path], Iterable[Found]]] = {
-    **dict.fromkeys(_HTML, partial(_of_text, "html")),
-    **dict.fromkeys((".md", ".markdown"), partial(_of_text, "markdown")),
-    **dict.fromkeys((".csv", ".tsv"), _of_csv),
-    ".xlsx": partial(read_apart, module="sheets", function="of_xlsx"),
-    ".docx": partial(read_apart, module="word"),
-    ".pdf": partial(read_apart, module="pdf"),
+# Suffix → the module and function that gives the grids; LaTeX, which is several files, is apart.
+READERS: Mapping[str, tuple[str, str]] = {
+    **dict.fromkeys(_HTML, ("html", "of_file")),
+    **dict.fromkeys((".md", ".markdown"), ("markdown", "of_file")),
+    **dict.fromkeys((".csv", ".tsv"), ("sheets", "of_csv")),
+    ".xlsx": ("sheets", "of_xlsx"),
+    ".docx": ("word", "grids"),
+    ".pdf": ("pdf", "grids"),
 }
 SUFFIXES = (*_YAML, ".tex", *READERS)
+_TEXTS = (*_YAML, *_HTML, ".md", ".markdown", ".csv", ".tsv")
+
+
+def _all_of(path: Path, read: Callable[[Path], Iterable[Found]]) -> list[Found]:
+    return list(read(path))
+
+
+def _bounded(read: Callable[..., Made], path: Path, *more: Any) -> Made:
+    """What a reader of a file gives, read apart unless it is a small text."""
+    small = path.suffix.lower() in _TEXTS and path.is_file() and path.stat().st_size < SMALL
+    return (read if small else partial(read_apart, read))(path, *more)
 
 
 class Read(NamedTuple):
@@ -236,7 +234,7 @@ class _Reading:
 
     def _document(self, path: Path, name: str) -> set[Path]:
         """A LaTeX file and what it includes; all files that were read."""
-        found, source = _reader("latex").of_file(path.resolve(), self.top)
+        found, source = read_apart(_reader("latex").of_file, path.resolve(), self.top)
         self.texts |= source.texts
         self._grids([one for one in found if _where(one) not in self.read_before], path, name)
         self.read_before.update(map(_where, found))
@@ -244,19 +242,21 @@ class _Reading:
 
     def _file(self, path: Path) -> None:
         if path.suffix.lower() == ".csv" and is_tidy(path):
-            self.tables += tables_of_cells(path)
+            self.tables += _bounded(tables_of_cells, path)
             return
         if path.suffix.lower() in (*_HTML, ".md", ".markdown"):
             self.texts[self._place(path).file] = text_of_file(path)
-        self._grids(READERS[path.suffix.lower()](path), path, self.document)
+        module, function = READERS[path.suffix.lower()]
+        grids = _bounded(_all_of, path, getattr(_reader(module), function))
+        self._grids(grids, path, self.document)
 
     def _yaml(self, path: Path) -> None:
         """Tables that a person typed; in a folder, a file of other things is passed over."""
         if self.alone:
-            self.tables += read_tables(path, self.document)
+            self.tables += _bounded(read_tables, path, self.document)
             return
         try:
-            entries = read_yaml(path)
+            entries = _bounded(read_yaml, path)
         except MemreproError:
             return  # a file of something else, in a form that this reader does not know
         entries = entries if isinstance(entries, Mapping) else {}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from lxml import html
@@ -18,9 +19,15 @@ from memrepro.audit.read.grid import (
     unread,
 )
 from memrepro.audit.read.tex_text import printed
+from memrepro.audit.read.text import text_of_file
 from memrepro.errors import MemreproError
 
 _CELLS, _GROUPS = ("td", "th"), ("thead", "tbody", "tfoot")
+
+
+def of_file(path: Path) -> Iterator[Grid | Unread]:
+    """The same of a file's text as `grids`."""
+    return grids(text_of_file(path), path.name)
 
 
 def grids(text: str, file: str) -> Iterator[Grid | Unread]:

@@ -3,17 +3,24 @@
 import re
 from collections.abc import Iterator
 from html import escape
+from pathlib import Path
 
 import mistune
 
 from memrepro.audit.read import html
 from memrepro.audit.read.grid import MOST_CELLS, Grid, Unread
 from memrepro.audit.read.tex_text import printed
+from memrepro.audit.read.text import text_of_file
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _CELL = re.compile(r"(?:\\.|`[^`]*`|\$[^$|]*\$|[^|\\]|\\$)*")
 _MATHS = re.compile(r"\$([^$]+)\$")
+
+
+def of_file(path: Path) -> Iterator[Grid | Unread]:
+    """The same of a file's text as `grids`."""
+    return grids(text_of_file(path), path.name)
 
 
 def grids(text: str, file: str) -> Iterator[Grid | Unread]:
