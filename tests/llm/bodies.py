@@ -80,7 +80,7 @@ TOO_LONG = {
     "inside a 200": (200, {"error": {"code": 400, "message": VLLM["message"]}}),
     "by name inside a 200": (200, {"error": {"code": "context_length_exceeded"}}),
 }  # fmt: skip
-# Errors beside them that say nothing of the prompt's length; what is told of them, and the tries.
+# Errors that say nothing of the prompt's length; what the user reads, and the tries.
 NOT_TOO_LONG = {
     "a rate of tokens": (413, _openai(
         "Request too large on tokens per minute", "rate_limit_exceeded"),

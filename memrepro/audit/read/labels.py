@@ -228,7 +228,7 @@ Part = tuple[str, list[Sequence[Cell]], list[Sequence[Cell]]]  # a title, heads,
 
 
 def side_by_side(heads: list[Sequence[Cell]], body: list[Sequence[Cell]]) -> list[Part]:
-    """The tables that stand beside each other in one, as one or several; else the table itself.
+    """The tables that lie side by side in one, as one or several; else the table itself.
 
     They are as wide, begin with names, and have the same heads, or titles, or no heads. With the
     same heads they are one, with titles as sections; with other heads of names each is its own.
