@@ -249,7 +249,7 @@ class Arena:
         is_gold = gold.to_numpy(zero_copy_only=False)[docs.codes]
         asked = queries.categories.get_indexer(pd.Index(self.query_ids))
         found = {}
-        for setting in table["setting"].cat.categories if "setting" in table else ("",):
+        for setting in self._plan.runs[run].variants():  # one that found nothing has no rows
             of = np.flatnonzero(table["setting"] == setting) if setting else slice(None)
             rows = table[["query_id", "doc_id", "rank"]].iloc[of]
             tokens = table["tokens"].to_numpy()[of]
