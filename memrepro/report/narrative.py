@@ -313,13 +313,17 @@ def opening(paper: str, profile: str) -> Markdown:
 
 
 def found(paper: str, profile: str) -> Markdown:
-    """What was found, a sentence each; the headlines first."""
+    """What was found, a sentence each; where there are headlines, the others fold behind them."""
     told = read_entries(paper)["profiles"].get(profile, {})
     values = Values(profile, paper)
-    sentences = [values.fill(text) for text in told.get("headlines", ())]
-    sentences += read_narrative(paper, profile).found
-    sentences = sentences or [f"Nothing was found under `{profile}` yet."]
-    return _markdown("## What was found\n\n" + _listed(sentences))
+    headlines = [values.fill(text) for text in told.get("headlines", ())]
+    others = read_narrative(paper, profile).found
+    if headlines and others:
+        opened = f"{_listed(headlines)}\n\n<details><summary>{len(others)} more</summary>"
+        text = f"{opened}\n\n{_listed(others)}\n\n</details>"
+    else:
+        text = _listed(headlines + others) or f"- Nothing was found under `{profile}` yet."
+    return _markdown(f"## What was found\n\n{text}")
 
 
 def closing(paper: str, profile: str) -> Markdown:

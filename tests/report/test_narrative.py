@@ -191,6 +191,12 @@ def test_a_report_says_what_was_found_in_a_page(paper, profile):
         text for text in told.found if set(re.findall(r"[\w.-]+", text)) & set(load_plan().runs)
     ]
     assert 5 <= len(told.found) <= 12
+    shown, _, folded = narrative.found(paper, profile).data.partition("<details>")
+    if narrative.read_entries(paper)["profiles"][profile].get("headlines"):
+        assert [text for text in told.found if text in folded] == told.found
+        assert shown.count("\n- ") == 6
+    else:
+        assert [text for text in told.found if text in shown] == told.found
     assert told.cite
     assert told.not_cite
     assert told.differs
