@@ -1,0 +1,58 @@
+"""Reports of documents, made again from the committed rankings: every file has the same bytes.
+
+`verify` does so for all of open, whose metrics take a minute to evaluate; here are the reports of
+the sample, and RF-Mem's.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from pyarrow.parquet import write_table
+
+from memrepro.files import paths
+from memrepro.report.figures import data_only
+from memrepro.report.modules import report_module
+from memrepro.study.evaluation import evaluate_profile
+from memrepro.study.params import load_plan
+
+REPORTS = [("open", "rfmem")]
+REPORTS += [("sample", paper) for paper in load_plan().reports["sample"]]
+# Of open the runs that RF-Mem's report names.
+OF_OPEN = (
+    "rfmem", "personamem", "personabench", "locomo-minilm-round", "locomo-mpnet-round",
+    "lme-s-minilm-round",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def metrics(tmp_path_factory):
+    """A profile's metrics, evaluated once."""
+
+    @cache
+    def made(profile):
+        plan = load_plan()
+        parts = OF_OPEN if profile == "open" else ("",)
+        experiments, sweeps = (
+            {name: run for name, run in runs.items() if any(part in name for part in parts)}
+            for runs in (plan.experiments, plan.sweeps)
+        )
+        path = tmp_path_factory.mktemp("metrics") / f"{profile}.parquet"
+        few = replace(plan, experiments=experiments, sweeps=sweeps)
+        write_table(evaluate_profile(profile, few).metrics, path)
+        return path
+
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("profile", "paper"), REPORTS)
+def test_a_report_follows_from_the_rankings(profile, paper, metrics, tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.report.profile.metrics_file", metrics)
+    with data_only():
+        written = report_module(paper).write_report(profile, tmp_path)
+    assert len(written) > 10
+    kept = paths.results(profile) / paper
+    assert not [
+        path.name for path in written if path.read_bytes() != (kept / path.name).read_bytes()
+    ]
