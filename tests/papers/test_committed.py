@@ -7,10 +7,12 @@ the sample, and RF-Mem's.
 from dataclasses import replace
 from functools import cache
 
+import pandas as pd
 import pytest
 from pyarrow.parquet import write_table
 
 from memrepro.files import paths
+from memrepro.files.atomic import read_table
 from memrepro.report.figures import data_only
 from memrepro.report.modules import report_module
 from memrepro.study.evaluation import evaluate_profile
@@ -27,7 +29,7 @@ OF_OPEN = (
 
 @pytest.fixture(scope="module")
 def metrics(tmp_path_factory):
-    """A profile's metrics, evaluated once."""
+    """A profile's metrics, evaluated once; protocols and exclusions come out as committed."""
 
     @cache
     def made(profile):
@@ -39,7 +41,13 @@ def metrics(tmp_path_factory):
         )
         path = tmp_path_factory.mktemp("metrics") / f"{profile}.parquet"
         few = replace(plan, experiments=experiments, sweeps=sweeps)
-        write_table(evaluate_profile(profile, few).metrics, path)
+        found = evaluate_profile(profile, few)
+        kept = read_table(paths.protocols(profile))
+        kept = kept[kept["experiment"].isin({*experiments, *sweeps})].reset_index(drop=True)
+        pd.testing.assert_frame_equal(found.protocols, kept)
+        left_out = found.exclusions.merge(read_table(paths.exclusions(profile)))
+        assert len(left_out) == len(found.exclusions) > 0
+        write_table(found.metrics, path)
         return path
 
     return made

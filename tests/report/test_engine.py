@@ -5,7 +5,7 @@ import textwrap
 import pandas as pd
 import pytest
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from memrepro.audit.verdicts import NOT_RUN, UNDECIDED
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.comparison import Comparison
@@ -16,7 +16,7 @@ from memrepro.report.claims import CONTRARY
 from memrepro.report.compared import FAILS, HOLDS, verdict
 from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
-from memrepro.report.sources import RunSource, read_sources
+from memrepro.report.sources import read_sources
 from memrepro.report.specs import as_specs, fill, loops, spell
 from memrepro.study.evaluation import PROTOCOL_COLUMNS
 from memrepro.study.plan import DatasetEntry, Evaluation, Experiment, Plan
@@ -179,38 +179,6 @@ def tables(toy):
     }
 
 
-def test_a_printed_cell_is_judged_and_names_its_run(tables):
-    cell = tables["table1"]["Plain", "R@5"]
-    assert (cell["reported"], cell["reproduced"], cell["n"]) == ("0.50", "0.5000", str(N))
-    assert (cell["verdict"], cell["note"]) == ("exact", "the second column is hard")
-    assert read_sources(cell["sources"]) == [RunSource("toy-plain", "", "session", "recall_all", 5)]
-    assert cell["printed"] == "table1 | Plain | R@5"
-    chosen = tables["table1"]["Plain, chosen", "R@5"]
-    assert (chosen["verdict"], chosen["printed"]) == ("picked", cell["printed"])
-    hard = tables["table1"]["Plain", "R@5 hard"]
-    assert (hard["n"], hard["verdict"]) == (str(N // 2), "not reproduced")
-    assert read_sources(hard["sources"])[0].kind == "hard"
-
-
-def test_a_cell_without_a_run_says_why(tables):
-    accuracy, absent = (tables["table1"][row, "Accuracy"] for row in ("Plain", "Ours"))
-    assert (accuracy["metric"], accuracy["verdict"]) == ("accuracy", NOT_RUN)
-    assert accuracy["note"] == "needs a reader; the second column is hard"
-    assert (absent["reported"], absent["sources"]) == ("-", "")
-    theirs = tables["table1"]["Theirs", "R@5"]
-    assert theirs["note"].startswith("nobody has it")
-    lost = tables["toy_here"]["lost", "recall_all@5"]
-    assert (lost["verdict"], lost["note"]) == (NOT_RUN, "toy-lost is not in params.yaml")
-    assert ("lost", "hard R@5") not in tables["toy_here"]
-
-
-def test_a_kind_without_questions_has_no_number(tables):
-    for row in ("plain", "better − plain", "by how much"):
-        cell = tables["toy_here"][row, "R@5 never"]
-        assert (cell["reproduced"], cell["n"], cell["verdict"]) == ("", "0", NOT_RUN)
-        assert "no question is of the kind 'never'" in cell["note"]
-
-
 def test_differences_name_the_run_before_first(tables):
     cell = tables["toy_here"]["better − plain", "recall_all@5"]
     mean, low, high = paired_difference(*(pd.Series([float(i < s * N) for i in range(N)]).to_numpy()
@@ -225,25 +193,6 @@ def test_differences_name_the_run_before_first(tables):
     assert [source.run for source in read_sources(cell["sources"])] == ["toy-plain", "toy-better"]
     assert tables["toy_here"]["by how much", "recall_all@5"]["reproduced"] == "0.5000"
     assert cell["note"] == "better − plain: with more"
-
-
-def test_rows_by_setting_and_columns_by_kind(tables):
-    assert {row: c["reproduced"] for (row, _), c in tables["toy_sweep"].items()} == {
-        "x one": "0.2500", "x 2": "0.7500",
-    }  # fmt: skip
-    assert {column for _, column in tables["toy_here"]} == {
-        "recall_all@5", "R@5 never", "easy R@5", "hard R@5", "R@5, evidence: assistant",
-        "R@5, evidence: user",
-    }  # fmt: skip
-
-
-def test_words_and_protocols(tables):
-    words = tables["printed_only"]["§1: ours wins", "printed"]
-    assert (words["reported"], words["verdict"], words["note"]) == (
-        "ours is better", NOT_COMPARABLE, "words",
-    )  # fmt: skip
-    ((row, _),) = tables["protocols"]
-    assert row == f"plain; by session, stated, n = {N}"
 
 
 def test_claims_get_a_verdict_or_the_reason_why_not(tables):
