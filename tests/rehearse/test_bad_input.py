@@ -11,7 +11,7 @@ from memrepro.data import fetch as fetching
 from memrepro.data.registry import RemoteFile
 from memrepro.encode import models
 from memrepro.errors import MemreproError
-from memrepro.rehearse.server import Content, Fault, Hosted, serving
+from memrepro.rehearse.server import Content, Fault, Hosted, moved, serving
 
 BODY = bytes(range(256)) * 5000
 COMMIT, NAME = "a" * 40, "tiny"
@@ -78,6 +78,17 @@ def refusal(get):
     said = str(caught.value)
     assert "\n" not in said
     return said
+
+
+def test_what_a_data_host_does_on_a_bad_day_is_survived(server, fetch):
+    path = "/data/set/a.bin"
+    server.faults[path] = [
+        moved(path), Fault(half=True), Fault(429), Fault(half=True), Fault(drop=True),
+    ]  # fmt: skip
+    server.faults["/elsewhere" + path] = [Fault(500)]
+    assert fetch() == BODY
+    # What had arrived when the connection closed was not asked for again.
+    assert [asked for _, _, asked in server.fetched[-2:]] != ["", ""]
 
 
 @pytest.mark.parametrize(
