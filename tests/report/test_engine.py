@@ -10,7 +10,7 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import read_table
 from memrepro.report import build, figures
 from memrepro.report.claims import CONTRARY
 from memrepro.report.compared import FAILS, HOLDS, verdict
@@ -18,7 +18,6 @@ from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
 from memrepro.report.sources import read_sources
 from memrepro.report.specs import as_specs, fill, loops, spell
-from memrepro.study.evaluation import PROTOCOL_COLUMNS
 from memrepro.study.plan import DatasetEntry, Evaluation, Experiment, Plan
 from tests.measured import write_metrics
 
@@ -29,12 +28,9 @@ RIGHT = {("toy-plain", ""): 0.5, ("toy-better", ""): 1.0, ("toy-sweep", "1"): 0.
 FILES = {
     "printed.yaml": """
         table1:
-          columns: [R@5, R@5 hard, Accuracy]
+          columns: [R@5]
           rows:
-            Plain: ['0.50', '0.40', '0.9']
-            Ours: ['1.000', '1.0', '-']
-            Theirs: ['0.7', '0.7', '0.7']
-          notes: [the second column is hard]
+            Plain: ['0.50']
         prose:
           columns: [printed]
           rows:
@@ -52,38 +48,15 @@ FILES = {
             printed: table1
             level: session
             k: 5
-            notes: true
-            rows:
-              Plain: plain
-              Ours: better
-              Theirs: {why: nobody has it}
-              'Plain, chosen': {as: plain, printed_row: Plain, picked: true}
-            columns:
-              R@5: {metric: recall_all}
-              R@5 hard: {metric: recall_all, kind: hard}
-              Accuracy: {metric: accuracy, k: null, run: null, why: needs a reader}
-          protocols: {what: protocols, rows: [plain], columns: [recall_all@5]}
+            rows: {Plain: plain}
+            columns: {R@5: {metric: recall_all}}
           here:
             per: study
             level: session
             rows:
-              plain: plain
-              better: better
-              lost: lost
               better − plain: {as: better, before: plain}
               by how much: {as: better, minus: plain}
-            columns:
-              recall_all@5: {}
-              R@5 never: {metric: recall_all, k: 5, kind: never}
-              '{kind} R@5': {each: kind, metric: recall_all, k: 5}
-              'R@5, {kind}': {each: evidence, metric: recall_all, k: 5}
-          sweep:
-            per: study
-            level: session
-            rows: {'{called} {spelled}': {run: toy-sweep, each: setting, called: x}}
-            spell: [['1', one]]
             columns: [recall_all@5]
-          printed_only: {printed: prose, verdict: not comparable, why: words}
         figures:
           bars: {per: study, level: session, metric: recall_all, k: 5, called: row, rows: [plain]}
         """,
@@ -147,13 +120,7 @@ def write_toy(tmp_path, monkeypatch):
         for i in range(N)
     ]  # fmt: skip
     write_metrics(paths.metrics("sample"), rows)
-    sums = [("toy-plain", "", "session", "stated", "recall_all", 5, N, 0.5)]
-    write_table(paths.protocols("sample"), pd.DataFrame(sums, columns=PROTOCOL_COLUMNS))
     names = dict.fromkeys([run for run, _ in RIGHT])
-    # The first 30 questions have a field, the first 10 of them the user's.
-    gold = [(f"q{i:02}", "session", "user" if i < 10 else "assistant") for i in range(30)]
-    qrels = pd.DataFrame(gold, columns=["query_id", "level", "field"])
-    write_table(paths.qrels("sample", "toy"), qrels)
     data = {"toy": DatasetEntry("sample", "toy", "question", {})}
     plan = Plan(data, {n: experiment(n) for n in names}, {}, {}, Evaluation((), (), (), (), {}))
     monkeypatch.setattr(build, "load_plan", lambda: plan)
