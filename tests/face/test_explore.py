@@ -1,4 +1,4 @@
-"""notebooks/explore.ipynb is for people: it writes nothing and uses the documented face alone."""
+"""notebooks/explore.ipynb is for people: it runs, and leaves results as they are."""
 
 import subprocess
 import sys

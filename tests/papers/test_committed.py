@@ -1,7 +1,7 @@
 """Reports of documents, made again from the committed rankings: every file has the same bytes.
 
 `verify` does so for all of open, whose metrics take a minute to evaluate; here are the reports of
-the sample, and RF-Mem's.
+the sample, RF-Mem's, and the audit.
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ from memrepro.report.modules import report_module
 from memrepro.study.evaluation import evaluate_profile
 from memrepro.study.params import load_plan
 
-REPORTS = [("open", "rfmem")]
+REPORTS = [("open", "rfmem"), ("open", "audit")]
 REPORTS += [("sample", paper) for paper in load_plan().reports["sample"]]
 # Of open the runs that RF-Mem's report names.
 OF_OPEN = (
