@@ -1,7 +1,7 @@
 """Reports of documents, made again from the committed rankings: every file has the same bytes.
 
 `verify` does so for all of open, whose metrics take a minute to evaluate; here are the reports of
-the sample, RF-Mem's, and the audit.
+the sample, and those of open that need few of its runs.
 """
 
 from dataclasses import replace
@@ -18,9 +18,9 @@ from memrepro.report.modules import report_module
 from memrepro.study.evaluation import evaluate_profile
 from memrepro.study.params import load_plan
 
-REPORTS = [("open", "rfmem"), ("open", "audit")]
+REPORTS = [("open", name) for name in ("rfmem", "reading", "audit")]
 REPORTS += [("sample", paper) for paper in load_plan().reports["sample"]]
-# Of open the runs that RF-Mem's report names.
+# Of open the runs that its reports here name.
 OF_OPEN = (
     "rfmem", "personamem", "personabench", "locomo-minilm-round", "locomo-mpnet-round",
     "lme-s-minilm-round",
