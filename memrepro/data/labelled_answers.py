@@ -5,7 +5,6 @@ questions of a type have which of its answers right, from which every accuracy a
 of two conditions follows; one of the two sources states no licence.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from memrepro.data.fetch import fetch, mirror_folder
 from memrepro.data.reading import damaged, value_of
 from memrepro.data.registry import registration
 from memrepro.errors import MemreproError
+from memrepro.files.given import numbered_json_lines, read_json
 
 # The conditions of each reader, in the order of its columns: what it was shown, and the file.
 LLAMA, GPT = "Llama 3.1 8B (labels: gpt-4o-mini)", "gpt-4o-mini (labels: gpt-4o)"
@@ -83,17 +83,12 @@ def verdicts(path: Path) -> dict[str, bool]:
 
 def _labelled(path: Path) -> Iterator[tuple[Any, Any, str]]:
     """Each answer, where its label stands, and its key there."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".json":
-            for one in value_of(json.loads(text), "per_question", list, str(path)):
-                yield one, one, "correct"
-        else:
-            for line in text.splitlines():
-                one = json.loads(line)
-                yield one, value_of(one, "autoeval_label", dict, str(path)), "label"
-    except ValueError as error:
-        raise damaged(f"{path} is no JSON ({error})") from error
+    if path.suffix == ".json":
+        for one in value_of(read_json(path), "per_question", list, str(path)):
+            yield one, one, "correct"
+    else:
+        for _, one in numbered_json_lines(path):
+            yield one, value_of(one, "autoeval_label", dict, str(path)), "label"
 
 
 def _fetched(dataset: str, name: str, folder: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -45,7 +46,7 @@ def _parts(file: BinaryIO, path: Path) -> Iterator[memoryview]:
     the quotes there are escaped. The commas become brackets in place: to copy a part takes a third
     as long as to parse it.
     """
-    held = bytearray(file.read(_CHUNK))
+    held = bytearray(file.read(_CHUNK).removeprefix(BOM_UTF8))
     if (first := bytes(held.lstrip()[:1])) not in (b"[", b""):
         raise MemreproError(
             f"{path} begins with {first.decode(errors='replace')!r}: LongMemEval's files hold a "

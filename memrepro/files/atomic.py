@@ -6,6 +6,7 @@ file and a failed write leaves the old one as it was.
 
 from __future__ import annotations
 
+import csv
 import errno
 import hashlib
 import json
@@ -37,7 +38,8 @@ _LONGEST = 60  # characters of a name that a temporary file keeps
 # A cell that a spreadsheet runs begins so, in wide letters too; a lone sign and a plain number do
 # not run, nor do numbers in the forms that tables show, which are no formula as a whole:
 # "+0.1 [+0.0, +0.2], won 5", "-0.1 / 0.0 / +0.1 (9)", "+0.1 → -0.1", "-0.1 (LoCoMo rounds)".
-_FORMULA_STARTS = frozenset("'=@\t\r\n+-＝＠＋－")
+_BLANKS = "\t\r\n\v\f\0 \u00a0\u200b\ufeff"  # which some programs take away
+_FORMULA_STARTS = frozenset("'=@+-＝＠＋－﹦﹫﹢﹣" + _BLANKS)
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _HARMLESS = re.compile(
     rf"[+-]|{_NUMBER}(?: \[{_NUMBER}, {_NUMBER}\](?:, [\w ,]+)?|(?: / {_NUMBER})+ \(\d+\)"
@@ -161,12 +163,18 @@ def write_table(path: Path, frame: pd.DataFrame) -> None:
         if path.suffix == ".parquet":
             frame.to_parquet(temporary, index=False, compression="zstd")
         else:
-            quoted = _where_formula(frame, lambda text: f"'{text}")
-            quoted.to_csv(temporary, index=False, lineterminator="\n")
+            safe = _where_formula(frame, lambda text: f"'{text}")
+            # A return by itself ends a row, but the library quotes a line feed alone.
+            odd = any("\r" in str(one) for one in safe.columns) or _has_return(safe)
+            quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+            safe.to_csv(temporary, index=False, lineterminator="\n", quoting=quoting)
 
 
 def _where_formula(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
-    """The frame with its formulas changed; itself where it has none."""
+    """The frame with its formulas changed, headings too; itself where it has none."""
+    heads = [change(h) if isinstance(h, str) and _is_formula(h) else h for h in frame.columns]
+    if heads != list(frame.columns):
+        frame = frame.set_axis(heads, axis="columns")
     for place, column in enumerate(frame.dtypes):
         if column.kind != "O":
             continue
@@ -184,7 +192,15 @@ def _where_formula(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.Data
 def _is_formula(text: str) -> bool:
     """Whether a spreadsheet may run a text, or would if the apostrophes before it were fewer."""
     bare = text.lstrip("'")
+    if bare[:1] in ("\t", "\r", "\n"):
+        return True
+    bare = bare.lstrip(f"'{_BLANKS}")
     return bare[:1] in _FORMULA_STARTS and bool(bare) and not _HARMLESS.fullmatch(bare)
+
+
+def _has_return(frame: pd.DataFrame) -> bool:
+    texts = (frame.iloc[:, place] for place, kind in enumerate(frame.dtypes) if kind.kind == "O")
+    return any("\r" in text for column in texts for text in column if isinstance(text, str))
 
 
 class TableWriter:
@@ -348,9 +364,9 @@ def read_table(
         raise _unreadable(path, error) from error
 
 
-def csv_texts(file: Path | IO[bytes]) -> pd.DataFrame:
+def csv_texts(file: Path | IO[bytes] | IO[str], comma: str = ",") -> pd.DataFrame:
     """The texts of a csv that `write_table` wrote, as they were before it."""
-    found = pd.read_csv(file, dtype=str, keep_default_na=False)
+    found = pd.read_csv(file, sep=comma, dtype=str, keep_default_na=False)
     return _where_formula(found, lambda text: text.removeprefix("'"))
 
 

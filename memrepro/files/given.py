@@ -29,8 +29,12 @@ def form_of(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
-def read_text(path: Path) -> str:
+def read_text(path: Path, *, guess: bool = False) -> str:
     """The text of a file, its lines ended by line feeds alone.
+
+    Args:
+        path: of the file.
+        guess: whether what is not in UTF-8 is taken for Windows' Latin-1.
 
     Raises:
         MemreproError: if it is no file, cannot be read, or is no text in UTF-8.
@@ -48,14 +52,22 @@ def read_text(path: Path) -> str:
         raise MemreproError(f"{path} cannot be read ({why}): {remedy(path)}") from error
     wide = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     try:
-        text = data.decode("utf-16" if wide else "utf-8-sig")
+        text = data.decode("utf-16" if wide else "utf-8")
     except UnicodeDecodeError as error:
+        if guess:
+            return _lines_of(data.decode("cp1252", errors="replace"))
         number = data.count(b"\n", 0, error.start) + 1
         raise MemreproError(
             f"{path} is not in UTF-8 from byte {error.start} on, in line {number}: save it as "
             "UTF-8, such as by `iconv -f latin1 -t utf-8`"
         ) from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return _lines_of(text)
+
+
+def _lines_of(text: str) -> str:
+    """With Unix's line ends, and no mark before a line, as where marked files were joined."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text.replace("\n\ufeff", "\n").lstrip("\ufeff")
 
 
 def at_most(file: IO[bytes] | gzip.GzipFile, path: Path) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any
 
 from memrepro.errors import MemreproError, cut
 from memrepro.files.atomic import write_json
+from memrepro.files.given import read_text
 from memrepro.memory import cold
 from memrepro.memory.folders import DELETED, check_message, lock, remove, user_folder
 from memrepro.memory.journal import Segment
@@ -189,8 +190,8 @@ def import_(memory: TieredMemory, path: Path) -> None:
         MemreproError: if the memory is not empty, or the file is not an export of this version.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        content = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
         # It may be the person's only copy: nothing is said to be done to it.
         raise MemreproError(
             f"{path} cannot be read as an export ({cut(str(error))}): nothing was imported"

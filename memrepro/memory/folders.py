@@ -81,7 +81,11 @@ def check_message(message: Message) -> None:
 
 def sqlite_mode(path: Path, write: bool) -> str:
     """How SQLite opens a file; where nothing can be written, as one that nobody changes."""
-    if write or not path.exists() or not os.statvfs(path).f_flag & os.ST_RDONLY:
+    try:
+        read_only = not write and os.statvfs(path).f_flag & os.ST_RDONLY
+    except FileNotFoundError:  # deleted since it was looked for
+        read_only = False
+    if not read_only:
         return f"mode={'rwc' if write else 'rw'}"
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:

@@ -252,6 +252,9 @@ class VectorIndex:
         return self._connection
 
     def _open(self, table: Table) -> Any:
+        # LanceDB makes the folder that it connects to, also of a user who was just deleted.
+        if not self._folder.is_dir():
+            raise MemreproError(f"{self._folder} is not there: open the memory again")
         # Anew each time: another process may have written the table anew.
         return self._connect().open_table(table)
 

@@ -91,7 +91,8 @@ class TieredMemory:
         try:
             journal, vectors = self.folder / "memory.sqlite", self.folder / "vectors.lance"
             # Its first transaction fills the journal, before there are vectors.
-            if vectors.exists() and not (journal.is_file() and journal.stat().st_size):
+            kept = any(vectors.glob("*.lance"))
+            if kept and not (journal.is_file() and journal.stat().st_size):
                 raise MemreproError(
                     f"{journal} is gone or empty, and its vectors are there: restore the file, or "
                     "import an export under another user's name"

@@ -21,7 +21,7 @@ from memrepro.encode.encoder import Encoder
 from memrepro.errors import MemreproError, cut
 from memrepro.memory import cold, control
 from memrepro.memory.everything import covers
-from memrepro.memory.folders import user_folder
+from memrepro.memory.folders import being_made, user_folder
 from memrepro.memory.found import Found, Hit, Validity, as_text
 from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
@@ -342,10 +342,10 @@ def _users(root: Path) -> Iterator[str]:
             continue
         try:
             journal = Journal(path, write=False)
-        except MemreproError:
-            if path.exists():
+        except MemreproError as error:
+            if path.exists() and str(error) != being_made(path.parent):
                 raise
-            continue  # deleted since it was listed
+            continue  # deleted since it was listed, or not there yet
         yield str(journal.get("user", path.parent.name))
         journal.close()
 

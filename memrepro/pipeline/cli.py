@@ -55,10 +55,23 @@ def _repro(arguments: argparse.Namespace) -> int:
 
 
 def _stage(arguments: argparse.Namespace) -> int:
-    from memrepro.pipeline.stage import run_stage
+    from memrepro.files.atomic import root
+    from memrepro.pipeline.stage import run_and_show, run_stage
+    from memrepro.site.notebook import to_page
 
-    for done in run_stage(arguments.name, arguments.arguments):
+    name, given = arguments.name, arguments.arguments
+    if arguments.page and not arguments.notebook:
+        raise MemreproError(
+            "--page: a page is made of an executed notebook, so give --notebook too"
+        )
+    if arguments.notebook:
+        results = run_and_show(name, given, root() / arguments.notebook)
+    else:
+        results = run_stage(name, given)
+    for done in results:
         print_table(done.table)
+    if arguments.page:
+        to_page(root() / arguments.notebook, root() / arguments.page)
     return 0
 
 
@@ -281,6 +294,8 @@ def _add_own(add: Add) -> None:
     stage = add("stage", _stage, False)
     stage.add_argument("name", help="prepare, embed, retrieve, evaluate, report, …")
     stage.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="such as a data set")
+    stage.add_argument("--notebook", help="then execute the notebook that shows it, into this file")
+    stage.add_argument("--page", help="also render that notebook as this HTML file")
     notebook = add("notebook", _notebook, False)
     notebook.add_argument("name")
     notebook.add_argument(

@@ -5,9 +5,11 @@ success, and leaves times, ids and addresses in the file (docs/protocols.md, Kno
 Jupyter for the kernel `python3`, which any folder of JUPYTER_PATH may claim for another Python.
 """
 
+import ast
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import papermill
 from ipykernel.kernelspec import RESOURCES, get_kernel_dict
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import run_sync
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
@@ -25,6 +28,7 @@ from memrepro.pipeline.unchanged import unchanged
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _ROOM = re.compile(r"\bmemrepro\.(\w+)")  # that a notebook names
+_FACE = re.compile(r"\bmr\.\w+")
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
@@ -51,13 +55,39 @@ def source(name: str) -> Path:
     return path
 
 
-def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
+@contextmanager
+def kernel_for(name: str) -> Iterator[AsyncKernelManager]:
+    """A kernel that imports what a notebook does while the block does something else.
+
+    Raises:
+        MemreproError: if there is no notebook of that name.
+    """
+    cells = nbformat.read(source(name), as_version=4).cells
+    code = [cell.source for cell in cells if cell.cell_type == "code"]
+    parsed = (one for text in code for one in ast.parse(text).body)
+    lines = [ast.unparse(one) for one in parsed if isinstance(one, ast.Import | ast.ImportFrom)]
+    lines += sorted(set(_FACE.findall("\n".join(code))))  # whose modules load at first use
+    imports = "\n".join(lines)
+    # The kernel's own warnings (about its transport, about being stopped) help nobody.
+    options = ["--IPKernelApp.log_level=50", f"--IPKernelApp.exec_lines=exec({imports!r}, {{}})"]
+    kernel = RunningPython()
+    run_sync(kernel.start_kernel)(cwd=str(root()), extra_arguments=options)
+    try:
+        yield kernel
+    finally:
+        run_sync(kernel.shutdown_kernel)(now=True)
+
+
+def execute(
+    name: str, parameters: Mapping[str, Any], output: Path, kernel: AsyncKernelManager | None = None
+) -> Path:
     """Execute a notebook and write it, normalised, to `output`.
 
     Args:
         name: stem of a notebook under `notebooks/`.
         parameters: of its parameters cell; every one must be declared there, and none missing.
         output: where the executed notebook goes; replaced only if the run ends well.
+        kernel: that runs it, of `kernel_for`; one of its own without.
 
     Raises:
         MemreproError: for an unknown or missing parameter, a failed cell, a notebook that ended
@@ -77,13 +107,19 @@ def execute(name: str, parameters: Mapping[str, Any], output: Path) -> Path:
         )
     rooms = {"face", "report", *_ROOM.findall(path.read_text(encoding="utf-8"))}
     with unchanged(f"the notebook {name!r}", map(str, parameters.values()), rooms, path):
-        executed = _executed(name, path, parameters)
+        if kernel:
+            executed = _executed(name, path, parameters, kernel)
+        else:
+            with kernel_for(name) as own:
+                executed = _executed(name, path, parameters, own)
     with replacing(output) as temporary:
         nbformat.write(normalise(executed), temporary)
     return output
 
 
-def _executed(name: str, path: Path, parameters: Mapping[str, Any]) -> nbformat.NotebookNode:
+def _executed(
+    name: str, path: Path, parameters: Mapping[str, Any], kernel: AsyncKernelManager
+) -> nbformat.NotebookNode:
     """The notebook with its outputs, all cells run."""
     try:
         executed = papermill.execute_notebook(
@@ -91,14 +127,11 @@ def _executed(name: str, path: Path, parameters: Mapping[str, Any]) -> nbformat.
             None,
             parameters=dict(parameters),
             kernel_name="python3",
-            kernel_manager_class=RunningPython,
+            km=kernel,
             cwd=str(root()),
             progress_bar=False,
             start_timeout=600,  # a busy machine is not a dead kernel
             stderr_file=sys.stderr,
-            # The kernel's own warnings (about its transport, about being stopped) help nobody.
-            extra_arguments=["--IPKernelApp.log_level=50"],
-            shutdown_kernel="immediate",
         )
     except PapermillExecutionError as error:
         raise _failure(name, error) from error

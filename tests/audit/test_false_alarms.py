@@ -157,6 +157,31 @@ CLEAN = {
         {"note": "t statistics in parentheses. * p < 0.05, ** p < 0.01",
          "stars": {"x": {"(1)": 2, "(2)": 1}, "z": {"(2)": 2}}},
     ),
+    "p values below the estimates": (
+        ["(1)", "(2)"],
+        {"x": ["4.57 (0.001)", "2.43 (0.039)"], "y": ["-0.78 (0.318)", "-0.36 (0.482)"],
+         "z": ["-0.51 (0.708)", "-0.22 (0.654)"], "u": ["0.43 (0.612)", "0.28 (0.584)"],
+         "v": ["0.11 (0.773)", "0.05 (0.841)"], "w": ["-0.15 (0.712)", "-0.08 (0.774)"]},
+        {"stars": {"x": {"(1)": 3, "(2)": 2}}},
+    ),
+    "estimates and errors above a row N": (
+        ["(1)", "(2)"],
+        {"Performance": ["0.038 (0.003)", "0.039 (0.003)"], "Shown": ["-0.020 (0.013)", ""],
+         "Constant": ["0.087 (0.016)", "0.076 (0.015)"]},
+        {"n": {"(1)": 483, "(2)": 483}},
+    ),
+    "the growth of rounded means": (
+        ["2008", "2025", "Change"],
+        {"Solo": ["5,431", "6,534", "20.3%"], "2-3": ["6,271", "7,242", "15.5%"],
+         "31-50": ["10,580", "12,574", "18.9%"], "101+": ["14,112", "16,859", "19.5%"]},
+        {},
+    ),
+    "a numeric variable among whole ones": (
+        ["n", "mean", "sd"],
+        {"Site, integer": ["20", "14.20", "2.02"], "Age, integer": ["20", "33.55", "3.02"],
+         "Type, integer": ["20", "1.45", "0.51"], "Dose, numeric": ["20", "52.43", "9.77"]},
+        {},
+    ),
     "ages, which are no whole numbers": (
         ["M (SD)"],
         {"a": ["23.41 (3.11)"], "b": ["24.52 (2.97)"], "c": ["22.13 (3.45)"]},
@@ -186,6 +211,21 @@ def test_tables_of_two_things_that_lie_near_each_other_are_no_copies():
     tables["u"]["rows"] = other
     found = [f.where for f in audit_tables(tables).failing() if f.rule == "printed twice"]
     assert found == ["t: s1 and u: s1"]
+    # Of rows that differ in one column each, that column is of another thing.
+    other = {row: [*c[:3], f"{float(c[3]) / 2:.4f}" if i < 3 else c[3]]
+             for i, (row, c) in enumerate(one.items())}  # fmt: skip
+    tables["u"]["rows"] = other
+    assert [f for f in audit_tables(tables).failing(LIKELY) if f.rule == "printed twice"] == []
+
+
+def test_of_more_rows_than_every_two_of_are_compared_the_user_is_told():
+    rows = {f"s{i}": [f"0.{(7919 * i) % 9000 + 500:04d}", f"0.{(3001 * i) % 9000 + 500:04d}"]
+            for i in range(401)}  # fmt: skip
+    report = audit_tables({"t": {"columns": ["R@5", "R@10"], "rows": rows}})
+    told = [f.found for f in report.findings if f.where == "not checked"]
+    assert ["401 rows: of more than 400" in one for one in told] == [True]
+    report = audit_tables({"t": {"columns": ["R@5", "R@10"], "rows": dict(list(rows.items())[1:])}})
+    assert [f for f in report.findings if f.where == "not checked"] == []
 
 
 @pytest.mark.parametrize(

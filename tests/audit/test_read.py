@@ -236,6 +236,16 @@ def test_a_damaged_file_is_refused_alone_and_listed_in_a_folder(tmp_path, suffix
     assert [one.source for one in read.unread] == [path.name]
 
 
+def test_rows_of_a_pdf_that_run_together_are_told_as_unread(tmp_path, monkeypatch):
+    path = tmp_path / "paper.pdf"
+    cell = " ".join(f"0.{i}1" for i in range(1, 10))
+    monkeypatch.setitem(globals(), "ROWS", [[row[0], *(cell,) * 3] for row in ROWS])
+    write_pdf(path)
+    read = tables_of(path)
+    (why,) = [one.why for one in read.unread if one.counts]
+    assert (read.tables, why[:54]) == ((), "its rows run together: a cell holds 9 numbers; give it")
+
+
 def test_a_page_shows_each_question_in_its_table(tmp_path):
     path = tmp_path / "paper.csv"
     path.write_text(

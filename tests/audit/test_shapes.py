@@ -179,7 +179,23 @@ SHAPES = {
     "none as a name": (
         ".tex", tex(r"\hline Genre & Topic & Acc \\ \hline sci-fi & mind & 0.41 \\"
                     r"none & mind & 0.43 \\ none & none & 0.52 \\"),
-        ["Acc"], {"sci-fi, mind": ["0.41"], "none, mind": ["0.43"], "none": ["0.52"]}),
+        ["Acc"], {"sci-fi, mind": ["0.41"], "none, mind": ["0.43"], "none, none": ["0.52"]}),
+    "a minus of several rows, and dots for the name above": (
+        ".tex", tex(r"\hline Op & Model & Acc \\ \hline & A & 0.41 \\ \multirow{-2}{*}{$\bm{-}$} & B & "
+                    r"0.43 \\ + & A & 0.52 \\ ... & C & 0.53 \\"),
+        ["Acc"], {"-, A": ["0.41"], "-, B": ["0.43"], "+, A": ["0.52"], "+, C": ["0.53"]}),
+    "numbers with units below a head of several columns": (
+        ".tex", tex(r"\toprule & \multicolumn{2}{c}{Iron} \\ \cmidrule{2-3} Run & Current & $\sigma$ \\ "
+                    r"\midrule a & 990 A & 11$\pm$2 \\ b & 500 A & 92$\pm$1 \\"),
+        ["Iron, Current", "Iron, σ"], {"a": ["990 A", "11±2"], "b": ["500 A", "92±1"]}),
+    "ticks beside names": (
+        ".tex", tex(r"\hline Set & Source & Open & Size \\ \hline A & Web & \cmark & 20 \\ B & News & "
+                    r"\xmark & 30 \\ C & Web & \xmark & 31 \\"), ["Open", "Size"],
+        {"A, Web": ["✓", "20"], "B, News": ["✗", "30"], "C, Web": ["✗", "31"]}),
+    "a confusion matrix": (
+        ".tex", tex(r"\toprule & Yes & No \\ \midrule Said yes & 280 (TP) & 209 (FP) \\ Said no & "
+                    r"94 (FN) & 143 (TN) \\"), ["Yes", "No"],
+        {"Said yes": ["280 (TP)", "209 (FP)"], "Said no": ["94 (FN)", "143 (TN)"]}),
     "authors in tables of their own": (
         ".tex", r"\def\alignauthor{\end{tabular}\begin{tabular}[t]{p{5cm}}} \author{\alignauthor A}"
         + tex(HEADS + BODY), ACC, PLAIN),
@@ -187,6 +203,23 @@ SHAPES = {
     "sections": (".tex", tex(HEADS + r"\multicolumn{3}{l}{Sparse} \\ BM25 & 0.41 & 0.28 \\ \midrule "
                  r"\multicolumn{3}{l}{\textit{Dense}} \\ DPR & 0.57 & 0.45 \\"), ACC,
                  {"Sparse, BM25": ["0.41", "0.28"], "Dense, DPR": ["0.57", "0.45"]}),
+    "two sections, one below the other": (
+        ".tex", tex(HEADS + r"\multicolumn{3}{l}{Panel A} \\ \multicolumn{3}{l}{Firms of 2020} \\ \midrule "
+                    r"BM25 & 0.41 & 0.28 \\"), ACC,
+        {"Panel A, Firms of 2020, BM25": ["0.41", "0.28"]}),
+    "a section above a row of words": (
+        ".tex", tex(r"\toprule Part & Value \\ \midrule \multicolumn{2}{l}{Encoder} \\ Input & 26 of two kinds \\ "
+                    r"Layers & 2 \\ Width & 128 \\"), ["Value"],
+        {"Encoder, Input": ["26 of two kinds"], "Encoder, Layers": ["2"], "Encoder, Width": ["128"]}),
+    "numbers as heads above a section": (
+        ".tex", tex(r"\toprule & \multicolumn{3}{c}{Target} & \\ \cmidrule{2-4} & 1 & 2 & 3 & Level \\ \midrule "
+                    r"\multicolumn{5}{l}{Annual} \\ \midrule Dust & 35.0 & 25.0 & 15.0 & 5.0 \\"),
+        ["Target, 1", "Target, 2", "Target, 3", "Level"],
+        {"Annual, Dust": ["35.0", "25.0", "15.0", "5.0"]}),
+    "ranges as heads, and the head of the names": (
+        ".tex", tex(r"&\multicolumn{2}{c}{Mass} \\ \cline{2-3} Method & $12-13$ & $13-14$ \\ \hline "
+                    r"Power law & $0.23\pm0.01$ & $0.16\pm0.02$ \\"),
+        ["Mass, 12-13", "Mass, 13-14"], {"Power law": ["0.23±0.01", "0.16±0.02"]}),
     "panels": (".tex", tex(HEADS + r"BM25 & 0.41 & 0.28 \\ \midrule Model & Recall & MRR \\ \midrule "
                r"BM25 & 0.51 & 0.38 \\ \bottomrule"), [ACC, ["Recall", "MRR"]],
                [{"BM25": ["0.41", "0.28"]}, {"BM25": ["0.51", "0.38"]}]),
@@ -211,6 +244,10 @@ SHAPES = {
         ".html", "<table><tr><th rowspan=2>Model</th><th colspan=2>Recall</th></tr><tr><th>1</th><th>5</th>"
         "</tr><tr><td>BM25</td><td>0.41</td><td>0.28</td></tr></table>", ["Recall, 1", "Recall, 5"],
         {"BM25": ["0.41", "0.28"]}),
+    "html, a legend below": (
+        ".html", "<table><tr><th></th><th>(1)</th><th>(2)</th></tr><tr><td>x</td><td>0.41</td><td>0.28*"
+        "</td></tr><tr><td>+ p &lt; 0.1, * p &lt; 0.05</td><td></td><td></td></tr></table>",
+        ["(1)", "(2)"], {"x": ["0.41", "0.28"]}),
     "csv, semicolons and commas": (".csv", "Model;Acc;F1\nBM25;0,41;0,28\nOurs;0,57;0,45\n", ACC, PLAIN),
     "csv, semicolons": (".csv", "\ufeffModel;Acc;F1\r\nBM25;0.41;0.28\r\nOurs;0.57;0.45\r\n", ACC, PLAIN),
     "tsv": (".tsv", "Model\tAcc\tF1\nBM25\t0.41\t0.28\nOurs\t0.57\t0.45\n", ACC, PLAIN),
@@ -259,6 +296,7 @@ CELLS = {
     r"\raisebox{1ex}[0pt]{0.5}": "0.5", r"45.2\%": "45.2%", r"$\mathbf{0.5}$": "0.5",
     r"66 (55.0\%)": "66 (55.0%)", r"$\frac{1}{2}$": "1/2", r"0.5$^{***}$": "0.5", r"$<$0.001": "<0.001",
     r"$284\left(^{48}_{47}\right)$": "284(48 47)", r"0.0 \tiny{[0.0, 0.1]}": "0.0 [0.0, 0.1]",
+    r"Weight$^{a,b}$ 5": "Weight 5", "x zenodo.12": "x zenodo.12",
     r"U \S 3": "U §3", r"{\char'65}": "5", r"1\textsuperscript{st} 5": "1st 5", "sci_fi 5": "sci_fi 5",
     r"\ensuremath{5 \pm 0.1}": "5 ± 0.1",
     r"\'Etude": "Étude", r"\ours{} 5": "Ours 5", r"\best{0.5}{7}": "0.5/7",
@@ -317,3 +355,15 @@ def test_what_two_main_files_include_is_read_once(tmp_path):
     (tmp_path / "table.tex").write_text(tex(HEADS + BODY))
     read, found = as_read(tmp_path)
     assert (found, read.summary) == ([(ACC, PLAIN)], "1 table read, 0 not, of 1")
+
+
+def test_a_class_in_a_preamble_and_numbers_of_a_row(tmp_path):
+    (tmp_path / "preamble.tex").write_text("\\documentclass{article}")
+    (tmp_path / "main.tex").write_text(
+        "\\input{preamble}\n\\begin{document}\n\\input{part}\n\\end{document}"
+    )
+    (tmp_path / "part.tex").write_text(tex(HEADS + r"BM25 & 0.41 & 0.28 \\ N & 483 & 512 \\"))
+    read, found = as_read(tmp_path)
+    assert (found, read.unread) == ([(ACC, {"BM25": ["0.41", "0.28"]})], ())
+    told = read.tables[0].reading
+    assert (told["n"], told["n_source"]) == ({"Acc": 483, "F1": 512}, "a row of the table")

@@ -50,12 +50,16 @@ def test_what_does_not_hold_stands_first(tmp_path):
     assert "0.412 is (33 of 80)" in shares["found"]
 
 
-def test_the_same_from_tidy_cells(tmp_path):
+@pytest.mark.parametrize(
+    ("comma", "coding"), [(",", "utf-8-sig"), (";", "utf-16"), ("\t", "utf-8")]
+)
+def test_the_same_from_tidy_cells(tmp_path, comma, coding):
     lines = ["table,row,column,metric,reported,n"]
     for row, cells in GOOD["rows"].items():
         for column, shown in zip(GOOD["columns"], cells, strict=True):
             lines.append(f"table1,{row},{column},accuracy,{shown},{GOOD['n'][column]}")
-    csv = written(tmp_path, "\n".join(lines) + "\n", "paper.csv")
+    csv = tmp_path / "paper.csv"
+    csv.write_text("\n".join(lines).replace(",", comma) + "\n", encoding=coding)
     whole = written(tmp_path, {"table1": GOOD})
     pd.testing.assert_frame_equal(audit_file(csv), audit_file(whole))
 

@@ -221,6 +221,12 @@ def test_a_date_in_iso_8601_is_read(instance, date):
     assert dataset.skipped == read(instance).skipped == []
 
 
+@pytest.mark.parametrize("mark", ["utf-8", "utf-8-sig"])
+def test_a_file_with_a_mark_is_the_same(tmp_path, instance, mark):
+    (tmp_path / "a.json").write_text(json.dumps([instance]), encoding=mark)
+    assert load(tmp_path).memories == read(instance).memories
+
+
 def test_too_many_that_cannot_be_used(instance):
     def broken(count, total):
         return [*many(instance, total - count), *[{"question_id": "bad"}] * count]

@@ -27,23 +27,29 @@ FORMULAS = (
     "=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-x", "\t=1", "\n=1", "'=1", "''@a", "+1+1", "-1/2",
     "-1+cmd|'/C_calc'!A0", "-1 / 2", "-1 / cmd|'/C calc'!A0", "+1 [1, 2], won 1|2", "-1 (A1)*2",
     "-1 (cmd|'/C calc'!A0)", "+1 [Book]Sheet!A1", "-1%", "＝1+1", "＋1", "－1", "＠SUM(A1)", "'-1'",
+    "\r=1+1", "\r\n=1", " =1+1", "\u00a0=1", "\ufeff=1", "\u200b+1+1", "\0=1", "﹦1+1", "--1", "+-1",
+    "-1 / A1 (3)", "+1 → A1", "-1*2", "-1\n", "+1,000",
 )  # fmt: skip
 # As tables show differences and intervals; no spreadsheet reads one of them as a formula.
 NONE = (
     "-0.5 [-1, 2]", "+0.5 [-0.1, +.2], won 2, lost 4, by 9 persons", "-0.1 / 0.0 / +0.1 (11)",
     "+0.1 → -0.2 → 0", "-0.1 (LoCoMo rounds, all-MiniLM-L6-v2)", "+.5", "-1e-05", "-", "'quoted'",
-    "'-1", "a=b", "", "− 1",
+    "'-1", "a=b", "", "− 1", "a\r=1+1", " -1", "|cmd",
 )  # fmt: skip
 
 
 def test_a_spreadsheet_finds_no_formula_in_a_csv(tmp_path):
     texts = [*FORMULAS, *NONE]
-    frame = pd.DataFrame({"a": texts, "b": pd.Categorical(texts), "n": range(len(texts))})
+    frame = pd.DataFrame({"a": texts, "b": pd.Categorical(texts), "=n": range(len(texts))})
     atomic.write_table(tmp_path / "t.csv", frame)
     with (tmp_path / "t.csv").open(newline="") as file:
-        written = [row[:2] for row in csv.reader(file)][1:]
-    assert written == [[f"'{text}"] * 2 for text in FORMULAS] + [[text] * 2 for text in NONE]
+        heads, *written = csv.reader(file)
+    assert heads == ["a", "b", "'=n"]
+    assert [row[:2] for row in written] == [[f"'{text}"] * 2 for text in FORMULAS] + [
+        [text] * 2 for text in NONE
+    ]
     found = atomic.read_table(tmp_path / "t.csv")
+    assert list(found) == list(frame)
     assert found["a"].tolist() == found["b"].tolist() == texts
     atomic.write_table(tmp_path / "again.csv", found)
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "t.csv").read_bytes()

@@ -23,6 +23,7 @@ LINES = "\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS)
     [
         LINES.encode(), LINES.encode("utf-8-sig"), LINES.encode("utf-16"),
         LINES.replace("\n", "\r\n").encode(), f"\n\n{LINES}\n\n".encode(),
+        LINES.replace("\n", "\n\ufeff").encode("utf-8-sig"), f"\ufeff{LINES}".encode("utf-8-sig"),
         gzip.compress(LINES.encode("utf-8-sig"), mtime=0), json.dumps(ROWS).encode(),
         b"\xef\xbb\xbf " + json.dumps(ROWS, indent=1, ensure_ascii=False).encode(),
     ],

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,7 @@ from memrepro.memory import control, folders
 from memrepro.memory.folders import user_folder
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
+from memrepro.memory.user_memory import users
 from tests.memory.store_made import (
     DAY,
     HOUR,
@@ -206,6 +208,33 @@ def test_a_deletion_beside_one_who_removes_the_same_bytes_is_a_deletion(tmp_path
     control.delete_user(tmp_path, "ann")
     assert beside
     assert list(tmp_path.iterdir()) == [user_folder(tmp_path, "bob")]
+
+
+def test_a_reader_brings_no_deleted_user_back(tmp_path):
+    """LanceDB makes the folder that it connects to, and a folder of vectors alone is refused."""
+    filled(tmp_path).close()
+    with opened(tmp_path, mode="read") as reader:
+        control.delete_user(tmp_path, "ann")
+        with suppress(MemreproError):
+            reader.search(RARE, NOW)
+        assert list(tmp_path.iterdir()) == []
+    (user_folder(tmp_path, "ann") / "vectors.lance").mkdir(parents=True)  # as one may have left it
+    filled(tmp_path).close()
+
+
+def test_a_list_of_users_passes_over_one_who_comes_or_goes(tmp_path, monkeypatch):
+    filled(tmp_path).close()
+    for user in ("bob", "eve"):  # of whom one is only being made, and the other goes meanwhile
+        user_folder(tmp_path, user).mkdir()
+        (user_folder(tmp_path, user) / "memory.sqlite").touch()
+    look = os.statvfs
+
+    def looked_at(path):
+        (user_folder(tmp_path, "eve") / "memory.sqlite").unlink(missing_ok=True)
+        return look(path)
+
+    monkeypatch.setattr(folders.os, "statvfs", looked_at)
+    assert users(tmp_path) == ["ann"]
 
 
 @pytest.mark.parametrize("closed", [True, False])

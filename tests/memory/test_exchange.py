@@ -1,6 +1,7 @@
 """Chats of other programs come in, wrong files are refused by name, and an agent is served."""
 
 import asyncio
+import gzip
 import json
 import sys
 import zipfile
@@ -82,6 +83,45 @@ def test_chats_come_in_once_and_are_found(tmp_path, form):
         (hit,) = memory.search("who flies to Oslo", 1, now="2023-06-01")
         assert hit.text == "I fly to Oslo"
         assert hit.at.date().isoformat() == "2023-05-08"
+
+
+@pytest.mark.parametrize(
+    "date", ["2023-05-08T13:56", "2023-05-08 13:56:00", "2023-05-08T15:56+02:00"]
+)
+def test_a_turn_of_another_form_costs_no_other(tmp_path, date):
+    odd = [
+        {"role": "system", "content": "be kind"}, {"role": "tool", "content": "{}"}, "hi", None,
+        {"role": "user", "content": None}, {"role": "user"}, {"content": "who?"},
+        {"role": "assistant", "content": [{"type": "text", "text": "hi"}]},
+    ]  # fmt: skip
+    usual = LONGMEMEVAL[0]["haystack_sessions"][0]
+    for sessions in ([*usual, *odd], [usual[0], *odd, usual[1]]):
+        other = {**LONGMEMEVAL[0], "haystack_dates": [date], "haystack_sessions": [sessions]}
+        for name, content in (("usual", LONGMEMEVAL), ("other", [other])):
+            (tmp_path / name).write_text(json.dumps(content))
+        found = [
+            [(one["role"], one["content"]) for one in read_chats(tmp_path / name, "longmemeval")]
+            for name in ("usual", "other")
+        ]
+        assert found[0] == found[1]
+        first = [read_chats(tmp_path / name, "longmemeval")[0]["at"] for name in ("usual", "other")]
+        assert first[0] == first[1]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [lambda b: b"\xef\xbb\xbf" + b, lambda b: b.decode().encode("utf-16"), gzip.compress],
+    ids=["BOM", "UTF-16", "gzip"],
+)
+def test_an_export_that_another_program_saved_comes_in(tmp_path, written):
+    with opened(tmp_path) as memory:
+        memory.add("I fly to Oslo")
+        memory.export(tmp_path / "it.json")
+    (tmp_path / "again.json").write_bytes(written((tmp_path / "it.json").read_bytes()))
+    assert form_of(tmp_path / "again.json") == "memrepro"
+    with opened(tmp_path / "other") as memory:
+        memory.import_(tmp_path / "again.json")
+        assert [hit.text for hit in memory.messages()] == ["I fly to Oslo"]
 
 
 def test_a_wrong_file_is_refused_by_item_and_rule_and_stays(tmp_path):

@@ -17,6 +17,7 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.pipeline import notebook
 from memrepro.pipeline.notebook import execute
+from memrepro.pipeline.stage import notebook_of
 from memrepro.site.notebook import to_page
 from memrepro.study.params import load_plan
 from memrepro.study.result import recorded
@@ -112,13 +113,12 @@ def test_every_parameter_that_dvc_passes_is_declared():
     called = set()
     for stage in STAGES.values():
         for command in stage["commands"]:
-            if not (found := re.search(r"memrepro notebook (\S+)", command)):
+            if not (found := re.search(r"memrepro stage (\w+) (.+) --notebook ", command)):
                 continue
-            called.add(name := found[1])
-            if name in LINE:
-                passed = set(re.findall(r"-p (\w+)=", command))
-                path = ROOT / "notebooks" / f"{name}.ipynb"
-                assert passed == set(papermill.inspect_notebook(str(path))), name
+            name, given = notebook_of(found[1], found[2].split())
+            called.add(name)
+            path = ROOT / "notebooks" / f"{name}.ipynb"
+            assert set(given) == set(papermill.inspect_notebook(str(path))), name
     reports = {report for papers in load_plan().reports.values() for report in papers}
     assert called == {*LINE, *reports}
 

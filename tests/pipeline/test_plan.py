@@ -226,7 +226,7 @@ def test_the_command_names_what_full_lacks(capsys, monkeypatch):
     """One stage of the full profile, on data that are not here; nothing is prepared."""
     line = [Stage(
         "embed-editions@longmemeval", RUNS,
-        "python -m memrepro notebook embed -p profile=full -p dataset=longmemeval-m --output o", (),
+        "python -m memrepro stage embed full longmemeval-m --notebook o", (),
     )]  # fmt: skip
     monkeypatch.setattr(stages, "stages_of", lambda folder, last: line)
     monkeypatch.setattr(embedding.paths, "prepared", lambda dataset: Path("nowhere"))

@@ -60,8 +60,8 @@ def clone_without_notebooks(folder, clone=scratch.clone):
     line = atomic.read_yaml(checkout / "dvc.yaml")
     for stage in line["stages"].values():
         made = stage.get("do", stage)
-        if isinstance(made["cmd"], list):
-            made["cmd"] = [one for one in made["cmd"] if " memrepro notebook " not in one]
+        commands = [made["cmd"]] if isinstance(made["cmd"], str) else made["cmd"]
+        made["cmd"] = [one.split(" --notebook ")[0] for one in commands]
     atomic.write_text(checkout / "dvc.yaml", yaml.safe_dump(line, sort_keys=False))
     return checkout
 

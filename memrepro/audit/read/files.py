@@ -29,7 +29,8 @@ Found = Grid | Unread | Sentences
 _YAML = (".yaml", ".yml")
 _HTML = (".html", ".htm", ".xhtml")
 _MOST_FILES = 5_000
-_MAIN = re.compile(r"^[^%\n]*\\documentclass", re.M)
+_CLASS = re.compile(r"^[^%\n]*\\documentclass", re.M)
+_BEGUN = re.compile(r"^[^%\n]*\\begin\s*\{document\}", re.M)
 
 
 def _of_text(module: str, path: Path) -> Iterable[Found]:
@@ -209,7 +210,9 @@ class _Reading:
         if self.alone:
             self._document(paths[0], self.document)
             return list(paths)
-        mains = [path for path in paths if _MAIN.search(text_of_file(path))]
+        # A class may stand in a preamble of its own, which the file that begins includes.
+        begun = [path for path in paths if _BEGUN.search(text_of_file(path))]
+        mains = begun or [path for path in paths if _CLASS.search(text_of_file(path))]
         read: set[Path] = set()
         for path in mains:
             # Two papers in a folder, or a paper and its appendix, print things of their own.

@@ -107,6 +107,7 @@ _MARKS = re.compile(
 _THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
 _NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…)?", re.I)
 _UNIT = (
+    "m/s|km/h|A|V|mV|mA|[kMG]?Pa|[kMG]?eV|dB|rpm|mmHg|bpm|mL|[µμ]m|"
     "%|‰|[kKMBTG]|ms|[µμn]s|s|sec|min|mins|h|hrs?|d|[KMGT]i?B|B|FPS|fps|[xX×]|bn|m|cm|mm|nm|km|kg|"
     "g|mg|[GM]?Hz|[kM]?W|°C?|pp|pts?|million|billion|thousand|hours?|days?|weeks?|months?|years?|yrs?"
 )
@@ -116,7 +117,7 @@ _ONE = (
 )
 _BETWEEN = re.compile(
     r"(?:[\s±~≈≃<>≤≥=+\-/|,;:()\[\]{}$€£¥%↑↓→·×*†‡§^]|"
-    r"\b(?:to|vs|and|or|of|[pPnNMtzr]|SD|SE|CI|df)\b)*"
+    r"\b(?:to|vs|and|or|of|[pPnNMtzr]|SD|SE|CI|df|[TF][PN])\b)*"
 )
 NUMBER = re.compile(_ONE)
 _COMMA = re.compile(r"[-+<>~≈]?\s?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))\s?%?")
@@ -144,7 +145,7 @@ def cleaned(text: str) -> str:
     text = unicodedata.normalize("NFC", text).translate(_SIGNS)
     text = _THOUSANDS.sub(lambda one: one[0].replace("\u2009", ","), text)
     text = _MARKS.sub(lambda one: one[1] or "", " ".join(text.split()))
-    text = re.sub(r"(?<![\d.])\.(?=\d)", "0.", text)
+    text = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
     return "" if _NOTHING.fullmatch(text) else text
 
 

@@ -24,8 +24,10 @@ from memrepro.errors import MemreproError
 _MOST = 0.5
 _SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?\s*(?:%|[kKMB])?")
 _COUNTED = re.compile(r"[(\[]\s*(\d+|[IVX]+)\s*[)\]]")
+_LEGEND = re.compile(r"\*\s*p\s*[<≤]\s*=?\s*0?\.\d")
+_TICK = re.compile(r"✓|✗|yes|no", re.I)
 _COST = re.compile(r"O\(.+\)")  # a bound in place of a number
-_STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)\s*(?:%|[kKMB]|shots?)?")
+_STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)\s*(?:-\s*\d[\d.,]*\s*)?(?:%|[kKMB]|shots?)?")
 # What a cell says in place of a number, which makes no row of it a head.
 _ANSWER = re.compile(r"yes|no|✓|✗|[xX]|oom|oot|all|none|true|false|n\.?s\.?", re.I)
 
@@ -50,6 +52,8 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         note, body = _note(body)
         heads, body = _stacked(heads, body)
         labels = _labels(body, [c for c in numeric if c < len(body[0])])
+        labels = [c for c in labels if not _among_numbers(heads, c, labels)]
+        labels = _without_ticks(body, labels)
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
@@ -141,8 +145,9 @@ def _behind_heads(
     if ruled and len(ruled) <= _MOST * len(rows):
         # A row of words below the rule, with a name of its own, is none of the heads.
         rule = min((i for i in ruled if i), default=first)
-        named = all(row[0].text and not row[0].filled for row in (rows[0], rows[rule]))
-        first = rule if rule < first and named and not is_section(rows[rule]) else first
+        after = next((i for i in range(rule, first) if not is_section(rows[i])), first)
+        named = all(row[0].text and not row[0].filled for row in (rows[0], rows[after]))
+        first = rule if after < first and named else first
     while first + 1 < len(rows) and _is_numeric_head(rows, first, numeric, ruled):
         first += 1
     if first:
@@ -181,7 +186,7 @@ def _is_numeric_head(
     rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int], ruled: frozenset[int] | None
 ) -> bool:  # fmt: skip
     """Whether a row of numbers is one of heads: k = 1, 5, 10 above a rule."""
-    row, below = rows[i], rows[i + 1]
+    row, below = rows[i], next((r for r in rows[i + 1 :] if not is_section(r)), rows[i + 1])
     shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
     if not _is_body(below, numeric) or len(shown) < len(numeric) * _MOST:
         return False
@@ -191,7 +196,10 @@ def _is_numeric_head(
     named = bool(row[0].text) and not row[0].filled and row[0].rows > 0
     if not above_rule or len(shown) < 2 or not _steps(shown):
         return False
-    # With a head above, a row that has a name is one of the body, as is one of decimals.
+    # With a head above, a row that has a name is one of the body, as is one of decimals; but
+    # below a head of several columns the name may be the head of the names.
+    first_name = not any(one[0].text for one in rows[:i])
+    named &= not (first_name and any(cell.filled == "left" for cell in rows[i - 1]))
     return i == 0 or (not named and i not in (ruled or ())) or _same_steps(rows, i, numeric)
 
 
@@ -274,6 +282,31 @@ def _labels(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]
     return more if _tells_apart(body, more) else found
 
 
+def _without_ticks(body: Sequence[Sequence[Cell]], labels: Sequence[int]) -> list[int]:
+    """Those that name rows: what rows have or not is none, where something else names them."""
+    named = [c for c in labels if not _is_ticked(body, c)]
+    return named if named and _tells_apart(body, named) else list(labels)
+
+
+def _is_ticked(body: Sequence[Sequence[Cell]], c: int) -> bool:
+    shown = [row[c].text for row in body if _alone(row[c])]
+    ticks = sum(bool(_TICK.fullmatch(text)) for text in shown)
+    return bool(shown) and ticks > _MOST * len(shown)
+
+
+def _among_numbers(heads: Sequence[Sequence[Cell]], c: int, labels: Sequence[int]) -> bool:
+    """Whether one head spans a column and others that name no row."""
+    for row in heads:
+        first = last = c
+        while first and row[first].filled == "left":
+            first -= 1
+        while last + 1 < len(row) and row[last + 1].filled == "left":
+            last += 1
+        if first and row[c].text and any(k not in labels for k in range(first, last + 1)):
+            return True
+    return False
+
+
 def _tells_apart(body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
     """Whether no two rows of a section have the same names."""
     section, names = 0, []
@@ -332,9 +365,14 @@ def _stacked(
     return heads, body
 
 
+def _is_legend(row: Sequence[Cell]) -> bool:
+    """Whether a row says what stars mean, in its first cell alone."""
+    return bool(_LEGEND.search(row[0].text)) and not any(cell.text for cell in row[1:])
+
+
 def _note(body: list[Sequence[Cell]]) -> tuple[str, list[Sequence[Cell]]]:
     """What stands below the last row, as wide as the table; the rows without it."""
     last = len(body)
-    while last > 1 and _spans_all(body[last - 1]):
+    while last > 1 and (_spans_all(body[last - 1]) or _is_legend(body[last - 1])):
         last -= 1
     return " ".join(row[0].text for row in body[last:]), body[:last]

@@ -27,7 +27,7 @@ def named_rows(
 
     Where several numbers name a row, `settings` are their heads.
     """
-    group = ""
+    group, fresh = "", False
     last = [""] * len(labels)
     names: list[str] = []
     lines: list[list[Cell]] = []
@@ -44,9 +44,15 @@ def named_rows(
         is_group = is_section(row) and not any(is_number(cell.text) for cell in cells)
         if is_group and (wide or not second):
             if not wide and not re.fullmatch(r"\(.*\)", joined(texts)):  # a note on the row above
-                group, last = joined(texts), [""] * len(labels)
+                # Two such rows, one below the other, name what follows together.
+                group = joined([group, joined(texts)] if fresh else texts)
+                last, fresh = [""] * len(labels), True
             continue
-        own = [texts[c] or _word(row[c].dash) for c in labels]
+        fresh = False
+        own = [
+            "" if row[c].filled == "left" else texts[c] or _named_by_dash(row[c], last[k])
+            for k, c in enumerate(labels)
+        ]
         if lines and any(own) and _continues(row, labels, kept):
             names[-1] = f"{names[-1]} {joined(own)}"
             continue
@@ -58,15 +64,18 @@ def named_rows(
             own[0] = last[0]
         last = own or last
         pairs = zip(settings, own, strict=True) if settings else []
-        name = joined([f"{head} {one}".strip() for head, one in pairs if one] or own)
+        parts = [f"{head} {one}".strip() for head, one in pairs if one] or own
+        name = ", ".join(part for part in parts if part)
         names.append(joined([group if group != name else "", name]) or f"row {len(names) + 1}")
         lines.append(cells)
     yield from zip(distinct(names), lines, strict=True)
 
 
-def _word(dash: str) -> str:
-    """'none' and 'n/a' name a row where a dash does not."""
-    return dash if dash[:1].isalpha() else ""
+def _named_by_dash(cell: Cell, above: str) -> str:
+    """'none' and 'n/a' name a row, as does a minus of several; dots say the name above again."""
+    if cell.dash in ("...", "…"):
+        return above
+    return cell.dash if cell.dash[:1].isalpha() or cell.rows != 1 or cell.filled else ""
 
 
 def _continues(row: Sequence[Cell], labels: Sequence[int], kept: Sequence[int]) -> bool:
@@ -100,6 +109,7 @@ def entry_of(
 ) -> dict[str, Any]:  # fmt: skip
     """A table as `tables.table_of` reads it: where it stands, cells, sizes, and what is marked."""
     sizes: dict[str, int] = {}
+    of_row = False
     for column in columns:
         if found := _SIZE.search(column):
             sizes[column] = _int(found[1])
@@ -110,7 +120,10 @@ def entry_of(
         if all(text.replace(",", "").isdigit() for text in shown.values() if text):
             sizes |= {c: _int(text) for c, text in shown.items() if text}
             del named[name]
+            of_row = True
     entry: dict[str, Any] = {"source": str(place), "file": place.file}
+    if of_row:
+        entry["n_source"] = "a row of the table"
     place_of = {"line": place.line, "label": place.label, "caption": place.caption}
     entry |= {key: value for key, value in place_of.items() if value}
     entry["columns"] = list(columns)

@@ -25,6 +25,7 @@ from memrepro.audit.read.grid import (
 from memrepro.errors import MemreproError
 
 _MOST_PAGES, _MOST_CHARACTERS = 500, 60_000  # of a file, of a page
+_MOST_NUMBERS = 8  # of a cell
 _NUMBERED = re.compile(r"(?:\d+|[A-Z]\.?\d*|[IVX]+)[.:]?")
 _BOLD = re.compile(r"bold|black|cmbx|medi\b|-bx|heavy", re.I)
 _SAME, _SHORTEST = 3.0, 60.0  # points: what counts as one place, and as a rule
@@ -92,6 +93,11 @@ def _of_page(page: Any, file: str, number: int) -> Iterator[Grid | Unread]:
             caption = said[near]
             left.remove(near)
         place = Place(file, 0, f"page {number}, table {i}", "", caption)
+        most = max(sum(map(is_number, cell.text.split())) for row in cells for cell in row)
+        if most > _MOST_NUMBERS:
+            yield unread(place, f"its rows run together: a cell holds {most} numbers; give its "
+                         "LaTeX or HTML, or type it")  # fmt: skip
+            continue
         try:
             yield Grid(place, filled(cells), ruled)
         except MemreproError as error:

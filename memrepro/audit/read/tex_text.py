@@ -66,6 +66,7 @@ _SPACES = {",": "\u2009", ":": " ", ";": " ", ">": " ", " ": " ", "\n": " ", "!"
 _DINGBATS = {"51": "✓", "52": "✓", "53": "✗", "54": "✗", "55": "✗", "56": "✗"}
 _CITES = re.compile(r"[Cc]ite|[Cc]itet?p?\*?$|^(?:text|paren|foot|auto|full)cite")
 _TEXT_UNIT = re.compile(r"(?:^|[\s(/])(?:R|[kcm]?m|CO|H|r|χ|η|η[a-z]?|ω|s)$")
+_FOOTNOTED = re.compile(r"(?<=[A-Za-z.)])\$\^\{?([a-h](?:,[a-h])*)\}?\$")  # a mark behind a word
 _SCRIPT_MARK = re.compile(r"\s*(?:[a-z]|[A-Z]{1,2}|\d{1,2})(?:\s*,\s*(?:[a-z]|[A-Z]|\d{1,2}))*\s*")
 
 
@@ -80,6 +81,7 @@ class Printed(NamedTuple):
 def printed(source: str) -> Printed:
     """What a text prints, its macros expanded before."""
     reader = _Reader()
+    source = _FOOTNOTED.sub(r"\\textsuperscript{\1}", source)
     reader.read(source, bold=False, under=False, maths=False)
     return Printed("".join(reader.made), reader.bold, reader.under)
 

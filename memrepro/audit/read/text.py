@@ -1,38 +1,29 @@
 """The text of a file, whatever its encoding."""
 
-import codecs
 import zipfile
 from pathlib import Path
 
 from memrepro.errors import MemreproError
+from memrepro.files.given import read_text
 
 _MOST = 50_000_000  # bytes
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 
 
 def text_of_file(path: Path) -> str:
-    """What stands in a text file: UTF-8, UTF-16 by its mark, else Latin-1; its line ends Unix's.
+    """What stands in a text file: UTF-8, UTF-16 by its mark, else Latin-1 (`files.given`).
 
     Raises:
         MemreproError: if it is larger than any paper, or no text.
     """
     _check_size(path, path.stat().st_size)
-    data = path.read_bytes()
-    coded = next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
-    if coded != "utf-16" and b"\0" in data:
+    text = read_text(path, guess=True)
+    _check_size(path, len(text), " of text, unpacked")
+    if "\0" in text:
         raise MemreproError(
             f"{path} cannot be read: it is damaged, or not what its name says (it holds bytes that "
             "no text has)"
         )
-    try:
-        text = data.decode(coded)
-    except UnicodeDecodeError:
-        text = data.decode("cp1252", errors="replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
 def check_unpacked(path: Path) -> None:

@@ -1,13 +1,17 @@
 """Tables from tidy cells, one a line: `row, column, reported`, or `table, metric, n` besides."""
 
+import csv
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from memrepro.audit.read.sheets import delimiter
+from memrepro.audit.read.text import text_of_file
 from memrepro.audit.tables import Table, table_of
 from memrepro.errors import MemreproError
-from memrepro.files.atomic import read_table
+from memrepro.files.atomic import csv_texts
 
 _NEEDED = ("row", "column", "reported")
 _KNOWN = (*_NEEDED, "table", "metric", "n")
@@ -15,13 +19,15 @@ _KNOWN = (*_NEEDED, "table", "metric", "n")
 
 def is_tidy(path: Path) -> bool:
     """Whether a csv file holds tidy cells."""
-    with path.open(encoding="utf-8-sig", errors="replace") as lines:
-        return {"row", "column"} <= {name.strip() for name in lines.readline().split(",")}
+    text = text_of_file(path).lstrip("\n")
+    heads = next(csv.reader([text.partition("\n")[0]], delimiter=delimiter(text)), [])
+    return {"row", "column"} <= set(heads)
 
 
 def tables_of_cells(path: Path) -> list[Table]:
     """Tables from tidy cells; an empty cell of `reported` prints nothing."""
-    frame = read_table(path)
+    text = text_of_file(path)
+    frame = csv_texts(StringIO(text), delimiter(text))
     if missing := [column for column in _NEEDED if column not in frame]:
         raise MemreproError(
             f"{path} has no column {missing[0]!r}: it must have {', '.join(_NEEDED)}, and may have "

@@ -32,6 +32,7 @@ _OF_CELL = re.compile(
     r"\s*(?P<level>[-−+]?\d+(?:\.\d+)?)\s*%?\s*[({\[]?\s*(?P<sign>[-−+↑↓▲▼])\s*"
     r"(?P<by>\d+(?:\.\d+)?)\s*(?P<unit>%?)\s*[)}\]]?\s*"
 )
+_LARGE = 1000  # from which on a whole number may be a rounded mean, such as an income
 _MOST = 24  # lines of which every two are tried
 Line = Mapping[str, str]
 
@@ -141,7 +142,9 @@ def _differences(
         a, b, change = parse(first.get(place, "")), parse(second.get(place, "")), parse(shown)
         if a is None or b is None or change is None or (relative and b.low <= 0):
             continue
-        (a_low, a_high), (b_low, b_high) = (ends(n) if counts else (n.low, n.high) for n in (a, b))
+        (a_low, a_high), (b_low, b_high) = (
+            ends(n) if counts and abs(n.value) < _LARGE else (n.low, n.high) for n in (a, b)
+        )
         low, high = a_low - b_high, a_high - b_low
         if relative:
             low, high = (

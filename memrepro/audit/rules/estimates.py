@@ -181,19 +181,24 @@ def _middles(
 ) -> Iterator[Finding]:  # fmt: skip
     """Estimates against the middle of their intervals; one that is a little off may be skewed."""
     formula = "the middle of its interval" + " (of logarithms)" * ratio
-    near = set()
+    near, explained = set(), set()
     for one, ends in [] if ratio else made:
         middle, width = (one.low + one.high) / 2, ends.high - ends.low
         # The interval of a share reaches further towards the middle of its scale.
         half = 0.5 if max(ends.value, ends.high) <= 1 else 50
         share = ends.low >= 0 and ends.high <= 2 * half
         towards = share and abs(middle - half) < abs(ends.value - half)
-        if towards or abs(ends.value - middle) <= _SKEWED * width:
-            near.add(f"{one.row}, {one.column}")
+        little = abs(ends.value - middle) <= _SKEWED * width
+        where = f"{one.row}, {one.column}"
+        if towards and little:
+            explained.add(where)
+        elif towards or little:
+            near.add(where)
     cells = [one for one, _ in made]
     for found in _where_most(table, "interval and estimate", formula, cells):
-        weak = found.words == FAILS and found.where in near
-        yield found._replace(sure=WEAK) if weak else found
+        if found.words != FAILS or found.where not in explained:
+            weak = found.words == FAILS and found.where in near
+            yield found._replace(sure=WEAK) if weak else found
 
 
 def _against_p(

@@ -17,6 +17,7 @@ _MEAN_AND_SD = rf"{_MEAN}\s*(?:±|[(,]\s*±?)\s*{_SD}"
 _N = re.compile(r"(?:no\.?|number)?\s*(?:n|N|participants|count|sample size)(?:, .*)?")
 _SIZED = re.compile(r"\b[nN]\s*=\s*(\d{1,3}(?:,\d{3})+|\d+)")
 _SCALE = re.compile(r"\blikert|\bscale\b|\brating|\brated\b|\bitems?\b|questionnaire|\bscore", re.I)
+_CONTINUOUS = re.compile(r"\b(?:numeric|continuous|double|float)\b")  # what the row is said to be
 _TELLING = 3
 
 
@@ -38,7 +39,9 @@ def grimmer(table: Table) -> Iterator[Finding]:
         for row, texts in printed.items():
             mean, deviation = map(parse, texts)
             n = size(table, row, column)
-            if mean is None or deviation is None or not n or n * mean.step >= 1 or mean.step == 1:
+            if mean is None or deviation is None or not n or _CONTINUOUS.search(row):
+                continue
+            if n * mean.step >= 1 or mean.step == 1:
                 continue
             sums = range(math.ceil(mean.low * n - 1e-9), math.floor(mean.high * n + 1e-9) + 1)
             fits = [any(_squares(one, n, less, deviation) for one in sums) for less in (1, 0)]

@@ -116,7 +116,11 @@ def _row_wholes(table: Table) -> Iterator[_Made]:
     """How rows are made of others; by name where no size is stated for their cells."""
     stated: Mapping[str, Any] = table.reading.get("whole_rows", {})
     plain = [row for row in table.rows if not WHOLE.fullmatch(row) and row not in stated]
-    if is_matrix(table) and not stated:
+    # Of a matrix only counts have a total.
+    matrix = is_matrix(table) and not stated
+    if matrix and not all(
+        n is None or n.step == 1 for _, _, s in table.cells() for n in [parse(s)]
+    ):
         return
     for row in table.rows:
         if row in stated:
@@ -125,4 +129,6 @@ def _row_wholes(table: Table) -> Iterator[_Made]:
                 parts = [r for r in plain if any(matches(str(p), r) for p in patterns)]
                 yield _Made(row, how, parts, True)
         elif WHOLE.fullmatch(row) and not any(table.size(row, c) for c in table.columns):
-            yield _Made(row, "sum" if _ADDED.fullmatch(row) else "mean", plain, False)
+            how = "sum" if _ADDED.fullmatch(row) else "mean"
+            if how == "sum" or not matrix:
+                yield _Made(row, how, plain, False)

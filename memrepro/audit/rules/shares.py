@@ -40,6 +40,7 @@ _GRADED = re.compile(
     r"|\bprec(?:ision)?\b|\| P$|\bSD\b|\bstd\b|\bdeviation\b",
     re.I,
 )
+_ERROR = re.compile(r"±|[(\[]\s*\d*\.\d+\s*[)\]]")  # a mean or an estimate with its error
 _MUST = 6  # shares that can be written in one way alone, for each that cannot
 TELLING = 0.3  # of the shares would be possible by chance
 
@@ -62,7 +63,7 @@ def shares_of(table: Table, metrics: Sequence[str] = COUNTED) -> list[Share]:
         number = parse(entry.printed)
         if entry.kind != "share" or entry.metric not in metrics or entry.column == PROSE:
             continue
-        if _GRADED.search(f"{entry.row} | {entry.column}") or "±" in entry.printed:
+        if _GRADED.search(f"{entry.row} | {entry.column}") or _ERROR.search(entry.printed):
             continue
         if number and not number.bound:
             digits = -int(number.value.as_tuple().exponent)

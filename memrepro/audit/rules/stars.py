@@ -35,7 +35,7 @@ def stars(table: Table) -> Iterator[Finding]:
     """Stars against the estimate over its standard error, in its cell or in the row below.
 
     What stars mean the caption or the note says, else the usual levels that most cells follow; that
-    the brackets hold standard errors, and not t, is told by them or by most cells too.
+    the brackets hold standard errors, and not t or p, is told by them or by most cells too.
     """
     known: Mapping[str, Mapping[str, int]] = table.reading.get("stars", {})
     counted = bool(known)
@@ -43,16 +43,19 @@ def stars(table: Table) -> Iterator[Finding]:
         marked = table.reading.get("starred", {})
         known = {row: dict.fromkeys(columns, 1) for row, columns in marked.items()}
     note = f"{table.reading.get('note', '')} {table.reading.get('caption', '')}"
-    if not known or (_P_BELOW.search(note) and not _ERROR_BELOW.search(note)):
+    if not known:
         return
     pairs = list(_estimates(table))
     if len(pairs) < _TELLING:
         return
     forms: list[tuple[str, Callable[[Printed, Printed], tuple[float, float] | None]]] = []
-    if not (_T_BELOW.search(note) and not _ERROR_BELOW.search(note)):
+    errors, p_values = (one.search(note) for one in (_ERROR_BELOW, _P_BELOW))
+    if errors or not (p_values or _T_BELOW.search(note)):
         forms.append(("estimate / SE", _quotient))
-    if not _ERROR_BELOW.search(note):
+    if not (errors or p_values):
         forms.append(("t", lambda _, below: (abs(below.low), abs(below.high))))
+    if not errors:
+        forms.append(("p", _of_p))
     legend = legend_of(note)
     tried = []
     for said, form in forms:
@@ -93,6 +96,14 @@ def _quotient(estimate: Printed, below: Printed) -> tuple[float, float] | None:
     ends = [abs(e) / s for e in (estimate.low, estimate.high) for s in (below.low, below.high)]
     least = 0.0 if estimate.low <= 0 <= estimate.high else min(ends)
     return least, max(ends)
+
+
+def _of_p(_: Printed, below: Printed) -> tuple[float, float] | None:
+    """The z of a p in brackets."""
+    if below.low < -below.step or below.high > 1 + below.step:
+        return None
+    return tuple(float(distributions.norm.isf(min(1.0, max(1e-12, p)) / 2))
+                 for p in (below.high, below.low))  # type: ignore[return-value]  # fmt: skip
 
 
 def _earned(one: _Starred, levels: Mapping[int, float]) -> bool:

@@ -16,6 +16,7 @@ _F = re.compile(
 _P = r"\b{of}P(?:rec(?:ision)?)?\b\.?"
 _R = r"\b{of}R(?:ec(?:all)?)?\b\.?(?!@)"
 _HARMONIC = r"(?i:harmonic|\bh-?mean\b)|\bHM\b|(?:^|[ ,])H$"
+_SELDOM = 0.9  # of the rows, that lie between P and R where an F outside of them is told
 _ROWS = 3  # that must be there before a column's meaning is taken from them
 
 
@@ -48,7 +49,7 @@ def f1(table: Table) -> Iterator[Finding]:
         yield from _tally_and_exceptions(table, "F1 of P and R", formula, made, why)
         good, within = sum(o.holds for o in made), sum(o.within for o in made)
         # A mean over classes may lie outside of both, which is seldom.
-        for one in made if 2 * good <= len(made) and within >= 0.75 * len(made) else []:
+        for one in made if 2 * good <= len(made) and within >= _SELDOM * len(made) else []:
             if not one.within:
                 yield Finding(
                     table.document, table.name, "F1 of P and R", f"{one.row}, {column}", one.shown,

@@ -85,6 +85,13 @@ def repeated(tables: Sequence[Table]) -> Iterator[Finding]:
         )
         pairs = [(lines[one], lines[two]) for one, two in places]
         every = named and len(lines) <= _MOST
+        if named and not every:
+            yield Finding(
+                tables[0].document, "all tables", "printed twice", "not checked", "",
+                f"at most {_MOST} rows", f"{len(lines):,} rows: of more than {_MOST} only those "
+                "of one name in two tables are held against each other", TELLS, WEAK,
+                "every two of so many are too many pairs: audit fewer tables at a time", 0,
+            )  # fmt: skip
         pairs = [
             (one, two) for one, two in pairs
             if every or (one.name == two.name and one.table != two.table)
@@ -99,7 +106,8 @@ def _repeated(
 
     Two tables most of whose rows of one name differ are of two things that lie near each other.
     """
-    found: list[tuple[tuple[str, str] | None, Finding]] = []
+    found: list[tuple[tuple[str, str] | None, Finding, set[str]]] = []
+    others: Counter[tuple[tuple[str, str] | None, str]] = Counter()
     alike: Counter[tuple[str, str] | None] = Counter()
     for first, second in pairs:
         both = first.name == second.name and first.table != second.table
@@ -107,6 +115,8 @@ def _repeated(
         for one, two in _aligned(first, second):
             shared = [head for head in one if head in two]
             same = [head for head in shared if one[head] == two[head]]
+            apart = {head for head in shared if one[head] != two[head]}
+            others.update((tables, head) for head in apart | (set(one) ^ set(two)))
             near = [head for head in shared if _near(one[head], two[head])]
             alike[tables] += (1 if len(same) == len(shared) else -1) if len(shared) >= _LEAST else 0
             close = len(near) == len(shared) and len(shared) > _LEAST and len(same) > 0
@@ -118,13 +128,18 @@ def _repeated(
             k, each = (len(near), min(1.0, 3 * p)) if close else (len(same), p)
             chance = float(binom.sf(k - 1, len(shared), each)) * max(1, len(pairs))
             if chance <= (CHANCE if len(same) < len(shared) else _LOOSE):
-                found.append((tables, _repeats(document, first, second, one, two, shared, chance)))
-    slips = sum(one_found.words == FAILS for _, one_found in found)
+                told = _repeats(document, first, second, one, two, shared, chance)
+                found.append((tables, told, apart))
+    slips = sum(one_found.words == FAILS for _, one_found, _ in found)
     # Where many rows are alike and not the same, numbers lie nearer than was reckoned.
     crowded = slips > max(_CROWDED, len({line.table for line in lines}))
-    for tables, one_found in found:
-        apart = tables is not None and alike[tables] <= _MANY_APART
-        if one_found.words != FAILS or not (crowded or apart):
+    for tables, one_found, apart in found:
+        # Or a column is of another thing in each table: other rows differ there too.
+        of_two = tables is not None and (
+            alike[tables] <= _MANY_APART
+            or all(others[tables, head] >= -_MANY_APART for head in apart)
+        )
+        if one_found.words != FAILS or not (crowded or of_two):
             yield one_found
 
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from memrepro.core.memory import GRANULARITIES, Piece
 from memrepro.data import read_pieces
-from memrepro.data.registry import registrations
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import QUESTION
 from memrepro.face.defaults import dataset_parameters, excluded_kinds, unit_of
@@ -156,15 +155,12 @@ def _released(path: Path, module: str) -> list[Piece]:
     """The pieces of a file of a registered data set, which stays where it is."""
     # A reader looks for its file below a folder, by its name: a link there leads to the user's.
     wanted = getattr(import_module(f"memrepro.data.{module}"), "FILE", f"{module}.json")
-    # As the data set of that name is read, or the first that the module reads.
-    names = [name for name, one in registrations().items() if one.module == module]
-    parameters = dataset_parameters(module if module in names else names[0])
     with tempfile.TemporaryDirectory(prefix="memrepro-") as folder:
         link = Path(folder, wanted)
         link.parent.mkdir(exist_ok=True)
         link.symlink_to(path.resolve())
         try:
-            return list(read_pieces(module, Path(folder), path.stem, parameters))
+            return list(read_pieces(module, Path(folder), path.stem, dataset_parameters(module)))
         except MemreproError as error:
             said = str(error).replace(str(link), str(path)).partition(_ANEW)[0]
             raise MemreproError(f"{path}: {said}; it is read as a release of {module}") from error

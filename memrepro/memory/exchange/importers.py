@@ -6,6 +6,7 @@ against it.
 """
 
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -14,9 +15,12 @@ from typing import Any
 
 from memrepro.errors import MemreproError, cut
 from memrepro.files.given import at_most, numbered_lines, read_text
+from memrepro.memory.times import seconds
 
 OWN = "memrepro"
 Messages = list[dict[str, Any]]
+_ROLES = ("user", "assistant")
+_LONGMEMEVALS_DATE = re.compile(r"(\d{4})/(\d\d)/(\d\d) \(\w+\) (\d\d:\d\d)")
 
 
 def form_of(path: Path) -> str:
@@ -107,7 +111,7 @@ def _chatgpt(chat: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         role = (message.get("author") or {}).get("role")
         parts = (message.get("content") or {}).get("parts") or []
         text = "\n".join(part for part in parts if isinstance(part, str)).strip()
-        if role in ("user", "assistant") and text:
+        if role in _ROLES and text:
             at = message.get("create_time") or chat["create_time"]
             yield {"id": message["id"], "role": role, "content": text, "at": float(at),
                    "channel": "chatgpt", "title": chat.get("title") or ""}  # fmt: skip
@@ -143,12 +147,13 @@ def _longmemeval(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         question["haystack_sessions"], strict=True,
     )  # fmt: skip
     for key, date, turns in sessions:
-        began = datetime.strptime(f"{date[:10]} {date[-5:]}", "%Y/%m/%d %H:%M")
+        usual = _LONGMEMEVALS_DATE.fullmatch(date)
+        began = seconds("{}-{}-{}T{}".format(*usual.groups()) if usual else date)
         for place, turn in enumerate(turns):
-            if turn["content"].strip():
-                yield {"id": f"{key}:{place}", "role": turn["role"], "content": turn["content"],
-                       "at": began.replace(tzinfo=UTC).timestamp() + 30 * place,
-                       "session": key}  # fmt: skip
+            said = turn.get("content") if isinstance(turn, dict) else None
+            if isinstance(said, str) and said.strip() and turn.get("role") in _ROLES:
+                yield {"id": f"{key}:{place}", "role": turn["role"], "content": said,
+                       "at": began + 30 * place, "session": key}  # fmt: skip
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:

@@ -14,7 +14,7 @@ from memrepro.files.atomic import read_yaml
 from memrepro.pipeline.plan.machine import Rates
 
 DONE, RUNS, MAY_RUN = "done", "runs", "runs if what it reads changes"
-_EMBED = re.compile(r" notebook embed -p profile=(\S+) -p dataset=(\S+)")
+_EMBED = re.compile(r" stage embed (\S+) (\S+)")
 _RAW = "data/raw/"
 
 
