@@ -12,7 +12,7 @@ from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
-from memrepro.memory.language.fact import Similar
+from memrepro.memory.language.fact import Change, Similar
 from memrepro.memory.language.words import spoken
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import Settings
@@ -62,6 +62,15 @@ class Follower:
     limited: Limited
     counts: Counter[str]
     suspects: bool = False
+
+    def concern(self, changes: Sequence[Change]) -> bool:
+        """Whether vectors of facts may come or go with changes of facts, in their transaction."""
+        if not changes or not self.settings.keeps_all:
+            return bool(changes)
+        # Each table's version and rows, when the vectors were level last.
+        _, (_, rows) = self.journal.get("level") or ((0, 1), (0, 1))
+        ids = {one for change in changes for one in (change.fact_id, change.old_id)}
+        return rows > 0 or bool(cold.in_other_words(self.journal.connection, ids))
 
     def follow(self, change: Changing | None = None, *, note: bool = True) -> None:
         """Bring the vectors level, or leave that to the next change.
@@ -158,10 +167,8 @@ class Follower:
         else:
             index.level("segments", journal.keys("warm"), of_segments)
         if not change or change.facts:
-            found = cold.facts(journal.connection)
-            if keeps_all:
-                others = cold.in_other_words(journal.connection)
-                found = [fact for fact in found if fact.fact_id in others]
+            db = journal.connection
+            found = cold.in_other_words(db) if keeps_all else cold.facts(db)
             texts = {fact.vector_id: fact.text for fact in found}
             index.level("facts", texts, lambda ids: self._encode([texts[key] for key in ids]))
 
