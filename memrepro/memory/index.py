@@ -3,6 +3,8 @@
 A search reads all vectors, and is exact, until `approximate` has built an index over many of them.
 """
 
+import hashlib
+import json
 import os
 import shutil
 import warnings
@@ -23,6 +25,8 @@ os.environ.setdefault("LANCE_LOG", "error")
 
 Table = Literal["segments", "facts"]
 TABLES: tuple[Table, ...] = get_args(Table)
+# Folders of a table whose files change with its rows.
+_PARTS = ("data", "_deletions", "_versions")
 _BATCH = 64
 # Each write makes a fragment and a version: rows are written in groups of many batches.
 _GROUP = 32 * _BATCH
@@ -56,10 +60,21 @@ class VectorIndex:
         """Whether both tables are, in any state."""
         return all((self._folder / f"{table}.lance").is_dir() for table in TABLES)
 
-    def state(self) -> list[list[int]]:
-        """The version and the number of rows of each table, which any write changes."""
-        tables = [self._open(table) for table in TABLES]
-        return [[int(rows.version), int(rows.count_rows())] for rows in tables]
+    def state(self) -> str:
+        """A digest of the tables' files by name and size, which any write changes: 16 digits."""
+        found = sorted(
+            (f"{table}/{part}/{entry.name}", entry.stat().st_size)
+            for table in TABLES
+            for part in _PARTS
+            if (folder := self._folder / f"{table}.lance" / part).is_dir()
+            for entry in os.scandir(folder)
+        )
+        return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
+
+    def has_had_rows(self, table: Table) -> bool:
+        """Whether a table has rows, or had some that are not cleaned away yet."""
+        data = self._folder / f"{table}.lance" / "data"
+        return data.is_dir() and any(os.scandir(data))
 
     def ids(self, table: Table) -> set[str]:
         """The ids of a table."""

@@ -67,10 +67,9 @@ class Follower:
         """Whether vectors of facts may come or go with changes of facts, in their transaction."""
         if not changes or not self.settings.keeps_all:
             return bool(changes)
-        # Each table's version and rows, when the vectors were level last.
-        _, (_, rows) = self.journal.get("level") or ((0, 1), (0, 1))
         ids = {one for change in changes for one in (change.fact_id, change.old_id)}
-        return rows > 0 or bool(cold.in_other_words(self.journal.connection, ids))
+        others = cold.in_other_words(self.journal.connection, ids)
+        return bool(others) or self.index.has_had_rows("facts")
 
     def follow(self, change: Changing | None = None, *, note: bool = True) -> None:
         """Bring the vectors level, or leave that to the next change.

@@ -86,7 +86,7 @@ class TieredMemory:
         self._limited = Limited()
         # The active facts, while nothing but `migrate` has changed them.
         self._known: Known | None = None
-        # Ids of segments that came and whose facts are not made; None where that is to be looked for.
+        # Segments that came and have no facts yet; None where that is to be looked for.
         self._due: list[str] | None = None
         self._lock = lock(root, user_id) if self._writes else -1
         try:
@@ -237,7 +237,8 @@ class TieredMemory:
         while due := self.journal.due(end, n, among):
             ids = [segment_id for segment_id, _, _ in due]
             candidates, known = self._extract(due), self._known
-            with self.changing() as change:
+            # What a power cut takes back is made anew, as its segments have no facts then.
+            with self.changing(waits=False) as change:
                 if known is None and candidates:
                     known = Known(cold.facts(change.db))
                 # Of what comes in, the newest says when.
@@ -265,7 +266,7 @@ class TieredMemory:
 
     @contextmanager
     def changing(
-        self, *, facts: bool = False, whole: bool = False, purge: bool = False
+        self, *, facts: bool = False, whole: bool = False, purge: bool = False, waits: bool = True
     ) -> Iterator[Changing]:
         """A transaction on the journal, after which segments, vectors and HOT follow.
 
@@ -273,13 +274,14 @@ class TieredMemory:
             facts: whether facts may change within.
             whole: whether anything may, as in an import.
             purge: whether what is deleted within must be gone from the disk.
+            waits: whether for the disk; a power cut may take back what does not.
 
         Raises:
             MemreproError: if the memory is open for reading alone, or the journal fails.
         """
         if not self._writes:
             raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
-        with self.journal.transaction() as connection:
+        with self.journal.transaction(waits=waits) as connection:
             # Where the vectors were level before, what has changed is all that is to be done.
             was_level = not (self._follower.suspects or whole or self.journal.get("behind"))
             change, known = Changing(connection, facts), self._known
