@@ -13,7 +13,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
 import pyarrow as pa
 
 from memrepro.core.similarity import normalise
@@ -27,9 +26,8 @@ Table = Literal["segments", "facts"]
 TABLES: tuple[Table, ...] = get_args(Table)
 # Folders of a table whose files change with its rows.
 _PARTS = ("data", "_deletions", "_versions")
-_BATCH = 64
-# Each write makes a fragment and a version: rows are written in groups of many batches.
-_GROUP = 32 * _BATCH
+# Each write makes a fragment and a version: many rows are written together.
+_GROUP = 2048
 # Reading a fragment takes a millisecond, and putting them together writes all rows anew: more of
 # them are left where there are more rows.
 _FRAGMENTS, _ROWS_A_FRAGMENT = 20, 5000
@@ -118,8 +116,7 @@ class VectorIndex:
             rows.delete(f"id IN ({some})")
         for start in range(0, len(came), _GROUP):
             group = came[start : start + _GROUP]
-            batches = [group[i : i + _BATCH] for i in range(0, len(group), _BATCH)]
-            rows.add(self._rows(group, np.concatenate([vectors_of(some) for some in batches])))
+            rows.add(self._rows(group, vectors_of(group)))
         # Nobody else writes, and what was read of the approximate index is as it was.
         self._versions = self._now()
         stats = rows.stats()

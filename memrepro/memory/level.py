@@ -5,6 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
 
 from memrepro.core.similarity import Doubles, products
 from memrepro.encode.encoder import Encoder, Vectors, check_vectors
@@ -20,6 +23,8 @@ from memrepro.memory.stretches import Recut
 
 # Segments whose traces are looked for in the files; of more all is written anew.
 _FEW = 3
+# Texts that are encoded at once.
+_BATCH = 64
 
 
 @dataclass
@@ -172,14 +177,19 @@ class Follower:
             index.level("facts", texts, lambda ids: self._encode([texts[key] for key in ids]))
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
-        encoder = self.encoder
-        try:
-            vectors = self.limited.run(
-                lambda: encoder.encode(texts, "document"), self.settings.index_seconds
-            )
-            check_vectors(vectors, texts, encoder.identity, encoder.dimension)
-        except MemreproError as error:
-            raise _EncoderFailed(str(error)) from error
+        encoder, seconds = self.encoder, self.settings.index_seconds
+        vectors = np.empty((len(texts), encoder.dimension), np.float32)
+        # Texts of a length together, which are padded least.
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        for start in range(0, len(order), _BATCH):
+            places = order[start : start + _BATCH]
+            batch = [texts[place] for place in places]
+            try:
+                found = self.limited.run(partial(encoder.encode, batch, "document"), seconds)
+                check_vectors(found, batch, encoder.identity, encoder.dimension)
+            except MemreproError as error:
+                raise _EncoderFailed(str(error)) from error
+            vectors[places] = found
         return vectors
 
 
