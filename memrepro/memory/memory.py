@@ -232,9 +232,8 @@ class TieredMemory:
     def migrate(self, now: float, among: Sequence[str] | None = None) -> tuple[int, int]:
         """Turn segments, or some, that are old enough into facts: how many, changes of facts."""
         migrated = changes = 0
-        end = now - self.settings.warm_days * _DAY
         n = _AT_ONCE * 32 if self.settings.keeps_all else _AT_ONCE
-        while due := self.journal.due(end, n, among):
+        while due := self.journal.due(now - self.settings.warm_days * _DAY, n, among):
             ids = [segment_id for segment_id, _, _ in due]
             candidates, known = self._extract(due), self._known
             # What a power cut takes back is made anew, as its segments have no facts then.
@@ -245,8 +244,7 @@ class TieredMemory:
                 noted = now if math.isfinite(now) else max(end for _, _, end in due)
                 made = cold.apply(change.db, candidates, noted, self._decide, known)
                 if self.settings.keeps_all:
-                    rows = [(key,) for key in ids]
-                    change.db.executemany("INSERT INTO facts_made VALUES (?)", rows)
+                    change.db.executemany("INSERT INTO facts_made VALUES (?)", zip(ids))
                 else:
                     self.journal.chill(ids)
                     change.chilled += ids
@@ -293,12 +291,10 @@ class TieredMemory:
             )  # fmt: skip
             for segment_id in change.cut.went:
                 change.facts |= bool(cold.forget_source(connection, segment_id))
-            was_level = was_level and not change.whole
-            if whole or change.whole:
-                self._due = None
-            elif self._due is not None:
-                self._due += change.cut.came
-            if not (change.facts or whole or change.whole or change.cut.went):
+            whole |= change.whole
+            was_level = was_level and not whole
+            self._due = None if whole or self._due is None else [*self._due, *change.cut.came]
+            if not (change.facts or whole or change.cut.went):
                 self._known = known
             if change.facts or whole or purge or change.cut.came or change.cut.went:
                 self.journal.put("behind", True)
