@@ -125,6 +125,8 @@ def test_a_score_has_shares_of_the_neighbours_less_of_them_the_longer_the_messag
         ("週末に京都でラーメンを食べた", "ラーメン"),
         ("어제 부산에서 친구를 만났어요", "부산"),
         ("ฉันชอบกินข้าวผัดที่ตลาด", "ข้าวผัด"),
+        ("我家里养了一只猫", "猫"),
+        ("茶が好きです", "茶"),
     ],
 )
 def test_words_without_blanks_between_them_are_found(tmp_path, said, asked):
@@ -286,13 +288,22 @@ def test_what_cannot_be_taken_is_named(tmp_path):
             ({"role": "user"}, "message 0 has the content None"),
             ({"content": "a", "at": 12345}, "message 0: 12345 may be Unix seconds or a date"),
             ({"content": "a", "tags": {1}}, "its metadata is no JSON"),
+            (5, "5 is no message"),
         ]:
             with pytest.raises(MemreproError, match=rule):
                 memory.add(wrong)
-        with pytest.raises(MemreproError, match="k is 0"):
-            memory.search("a", 0)
+        for asked, rule in [
+            ({"query": "a", "k": 0}, "k is 0"),
+            ({"query": "a", "k": 2.5}, "k is 2.5"),
+            ({"query": None}, "the query must be a text"),
+            ({"query": "a", "where": "b"}, "the metadata an object"),
+        ]:
+            with pytest.raises(MemreproError, match=rule):
+                memory.search(**asked)
     with pytest.raises(MemreproError, match="an IANA name"):
         opened(tmp_path, timezone="Mars/Base")
+    with pytest.raises(MemreproError, match="'write' or 'read'"):
+        opened(tmp_path, mode="rw")
 
 
 def test_it_works_from_any_folder_and_ends_while_the_encoder_is_busy(tmp_path):
