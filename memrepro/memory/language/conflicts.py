@@ -46,7 +46,7 @@ def by_rules(candidate: Candidate, facts: Collection[Fact]) -> Decision:
     Of several facts that fit, the one that was last validated counts, ties by id; for a denial,
     none does if they differ in value.
 
-    They err by adding: what they take for an update, a deletion or a no-op is so in all 111 cases
+    They err by adding: what they take for an update, a deletion or a no-op is so in all 114 cases
     of the tests, but of those that should be one and were not looked at while the rules were
     written they find 18 of 32; and three quarters of the statements in LoCoMo's talk cannot be
     read. Whoever needs conflicts resolved in free talk wants a model's recorded choices.
