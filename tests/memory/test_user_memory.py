@@ -7,9 +7,11 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
@@ -218,6 +220,36 @@ def test_what_is_forgotten_is_gone_whether_files_are_overwritten_or_written_anew
         assert found(memory)[3:] == [f"m{i}" for i in range(63, 200, 20)]
     # Where rows may have been removed before, all is written anew.
     assert anew == [True, False, False]
+
+
+def test_what_is_held_of_facts_is_what_is_read_anew(tmp_path):
+    """One memory stays open, another one is opened for each change: their exports are the same."""
+    changes = yaml.safe_load(Path(__file__).with_name("changes.yaml").read_text())
+    said = [text for pair in changes["superseded"][:7] for text in pair]
+
+    def change(memory, step):
+        memory.add({"id": f"m{step}", "content": said[step], "at": 1.7e9 + 3600 * step})
+        now = 1.7e9 + 3600 * step + 60
+        if step % 5 == 2:
+            memory.forget(f"m{step - 1}")
+        elif step % 5 == 3:
+            # Said later than it is edited, so that its facts are not made at once.
+            control.edit_message(memory.tiers, f"m{step}", f"I like number{step}.", now - 600)
+        elif step % 5 == 4 and memory.facts():
+            control.edit_fact(memory.tiers, memory.facts()[0].fact_id, "I like edits.", now)
+
+    with opened(tmp_path / "held") as held:
+        for step in range(len(said)):
+            change(held, step)
+            held.tiers.make_facts()
+            with opened(tmp_path / "anew") as anew:
+                change(anew, step)
+            assert held.facts()
+        held.export(tmp_path / "held.json")
+    with opened(tmp_path / "anew") as anew:
+        assert any("number8" in fact.text for fact in anew.facts())
+        anew.export(tmp_path / "anew.json")
+    assert (tmp_path / "held.json").read_bytes() == (tmp_path / "anew.json").read_bytes()
 
 
 def test_what_changed_stands_before_what_it_replaced_and_both_stay(tmp_path):
