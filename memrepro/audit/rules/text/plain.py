@@ -38,9 +38,7 @@ _SQUARED = re.compile(
     r"χ\s*(?:(?:<sup>\s*2\s*</sup>|²)\s*(<sub>[^<>]*</sub>)"
     r"|(<sub>[^<>]*</sub>)\s*(?:<sup>\s*2\s*</sup>|²))"
 )
-_DEGREES = re.compile(
-    r"(?<![A-Za-z])([tFrzQ]|χ2)\s*<sub>\s*\(?\s*(\d[\d.,;\s]*?)\s*\)?\s*</sub>"
-)
+_DEGREES = re.compile(r"(?<![A-Za-z])([tFrzQ]|χ2)\s*<sub>\s*\(?\s*(\d[\d.,;\s]*?)\s*\)?\s*</sub>")
 _MATHS = re.compile(r"<math\b[^>]*?\balttext=\"([^\"]*)\"[^>]*>.*?</math\s*>", re.S | re.I)
 _NO_PROSE = re.compile(r"<(script|style|table|pre|code)\b.*?</\1\s*>", re.S | re.I)
 _LOOKS_TEX = re.compile(r"\\(?:begin|section|documentclass|textit|emph|cite|item)\b|\\[(%]")
