@@ -112,10 +112,17 @@ def _is_emphasis(table: Table, found: Sequence[_Mark]) -> bool:
 
 
 def _is_significance(table: Table, found: Sequence[_Mark]) -> bool:
-    """Whether marks are of significance: p is below 0.05 in their rows, and not in all."""
-    heads = [c for c in table.columns if re.search(_P, c)]
-    rows = {mark.row for mark in found}
-    for head in heads:
+    """Whether marks are of significance: all have p below 0.05, or an interval clear of 0.
+
+    And some numbers without a mark have not.
+    """
+    places = {(mark.row, mark.column) for mark in found}
+    ends = {(r, c): e for r, c, shown in table.cells() if (e := interval_of(shown))}
+    clear = {place for place, e in ends.items() if not e.low <= 0 <= e.high}
+    if places <= clear and len(clear) < len(ends):
+        return True
+    rows = {row for row, _ in places}
+    for head in (c for c in table.columns if re.search(_P, c)):
         strong = {r: s for r, cells in table.rows.items() if (s := _strength(r, head, cells[head]))}
         if rows <= {r for r, s in strong.items() if s > 1} and min(strong.values()) <= 1:
             return True
