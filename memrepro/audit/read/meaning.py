@@ -168,6 +168,7 @@ def _behind_heads(
         after = next((i for i in range(rule, first) if not is_section(rows[i])), first)
         named = all(row[0].text and not row[0].filled for row in (rows[0], rows[after]))
         first = rule if after < first and named else first
+    first = _before_named(rows, first, ruled)
     while first + 1 < len(rows) and _is_numeric_head(rows, first, numeric, ruled):
         first += 1
     if first:
@@ -188,6 +189,24 @@ def _is_headless(rows: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -
     within = ruled & set(range(1, len(rows)))
     alike = not within or len(within) == len(rows) - 1 > 1
     return alike and _has_names(rows)
+
+
+def _before_named(
+    rows: Sequence[Sequence[Cell]], first: int, ruled: frozenset[int] | None
+) -> int:  # fmt: skip
+    """How many of the rows above the first numbers are heads where rules stand between most rows.
+
+    A row of words below such a rule, all of whose columns print something, has a name as a head of
+    one row has, and is none of the heads.
+    """
+    if not ruled or 1 not in ruled or len(ruled) <= MOST * len(rows):
+        return first
+    for i in range(1, first):
+        own = [cell.text for cell in rows[i] if not cell.filled]
+        whole = len(own) == len(rows[i]) and all(own) and all(c.text for c in rows[i - 1])
+        if i in ruled and whole and len(own) == 2 and not own[0].startswith("("):
+            return i
+    return first
 
 
 def _begins_with_words(
@@ -273,7 +292,8 @@ def _is_numeric_head(
     shown = [text for text in shown if is_number(text)]
     above_rule = ruled is not None and i + 1 in ruled
     named = bool(row[0].text) and not row[0].filled and row[0].rows > 0
-    if not above_rule or len(shown) < 2 or not _steps(shown):
+    steps = _steps(shown) or _steps_of_groups(rows, i, numeric)
+    if not above_rule or len(shown) < 2 or not steps:
         return False
     # With a head above, a row that has a name is one of the body, as is one of decimals; but
     # below a head of several columns the name may be the head of the names.
@@ -298,6 +318,21 @@ def _steps(texts: Sequence[str]) -> bool:
     again = len(values) // 2  # the same steps under each of two heads
     rising = [values, values[:again]] if values[:again] == values[again:] else [values]
     return any(one == sorted(set(one)) or one == sorted(set(one), reverse=True) for one in rising)
+
+
+def _steps_of_groups(rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int]) -> bool:
+    """Whether numbers rise below each head of several columns."""
+    if not i:
+        return False
+    groups: dict[str, list[str]] = {}
+    for c in numeric:
+        if rows[i][c].text and not rows[i][c].filled:
+            groups.setdefault(rows[i - 1][c].text, []).append(rows[i][c].text)
+    several = [group for group in groups.values() if len(group) > 1]
+    return (
+        "" not in groups and len(groups) > 1 and bool(several) and all(map(_steps, several))
+        and all(STEP.fullmatch(text) for group in groups.values() for text in group)
+    )  # fmt: skip
 
 
 def _spans_all(row: Sequence[Cell]) -> bool:
