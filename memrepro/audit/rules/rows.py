@@ -23,6 +23,7 @@ _OF_ALL = re.compile(
 _SEVERAL = re.compile(r"\d\s*/\s*\d+\s*/")
 _SPREAD = re.compile(r"\b(?:s\.?d|s\.?e|std|p|ci|error|variance|range|min|max)\b", re.I)
 _BETWEEN = 3  # places whose mean lies between its parts, from which on one is told that does not
+_FAR = 4
 _TELLING = 2  # sums that hold, from which on a name is believed
 _PERCENT = re.compile(
     r"%|percent|\bpct\b|\brate\b|\bshare\b|ratio|\bmean\b|\bavg|average|median", re.I
@@ -81,6 +82,7 @@ class _Place(NamedTuple):
     holds: bool
     inside: bool
     chance: float  # that it is that, whatever it is
+    off: float  # how far from it
 
 
 def _places(
@@ -109,7 +111,8 @@ def _places(
         open_ = high - low + float(target.step)
         chance = min(1.0, open_ / width if width else 1.0)
         expected = f"{(low + high) / 2:g}"
-        found.append(_Place(f"{row}, {column}", shown, expected, holds, inside, chance))
+        off = abs(float(target.value) - (low + high) / 2)
+        found.append(_Place(f"{row}, {column}", shown, expected, holds, inside, chance, off))
     return found
 
 
@@ -120,8 +123,7 @@ def _added(
     good, n = sum(one.holds for one in found), len(found)
     chance = math.prod(one.chance for one in found if one.holds)
     sure = CERTAIN if made.stated else _sure(made.how, good, n, chance)
-    # A mean of other weights, or of parts that are not shown, lies between its parts all the same.
-    outside = n - sum(one.inside for one in found) == 1 and n > _BETWEEN and not made.stated
+    outside = not made.stated and _is_one_outside(found)
     if not n or (not sure and not good and not outside):
         return
     for one in found:
@@ -141,6 +143,17 @@ def _added(
         table, f"{made.how} of {of}", made.name, f"the {made.how} of {len(made.parts)} {of}", good,
         n, f"arithmetic on the {'column' if of == 'rows' else 'row'}", f" {along}",
     )  # fmt: skip
+
+
+def _is_one_outside(found: Sequence[_Place]) -> bool:
+    """Whether one mean alone lies outside of its parts, far off beside the others.
+
+    One of other weights lies between its parts all the same; one of parts that are not shown may
+    not, but is then as far off elsewhere.
+    """
+    outside = [one for one in found if not one.inside]
+    others = [one.off for one in found if one.inside]
+    return len(outside) == 1 and len(others) >= _BETWEEN and outside[0].off > _FAR * max(others)
 
 
 def _between(name: str, heads: str, numbers: Sequence[Printed], target: Printed) -> bool:
