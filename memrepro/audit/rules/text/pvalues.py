@@ -31,7 +31,7 @@ _BETWEEN = (
     r"[^\n.]|\n(?!\s*\n)|\.(?!\s)){0,110}?"
 )
 _TEST = re.compile(
-    rf"{_START}\s*(?:{_DF})?\s*(?P<is>[=<>≈])\s*(?P<value>-?\s?{_PLAIN})(?P<between>{_BETWEEN})(?:{_P})"
+    rf"{_START}\s*(?:{_DF})?\s*(?P<is>[=<>≈])\s*(?P<value>[-+]?\s?{_PLAIN})(?P<between>{_BETWEEN})(?:{_P})"
 )
 _ONE_SIDED = re.compile(r"one[- ]?(?:tailed|sided)|directional", re.I)
 _ADJUSTED = re.compile(
