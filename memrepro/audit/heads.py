@@ -31,8 +31,8 @@ _HIGHER = re.compile(
     re.I,
 )
 _APART = re.compile(
-    r"\b(?:human|oracle|upper[ -]?bound|topline|ceiling|ground[ -]truth|gold"
-    r"|full[ -]?supervis\w*)\b",
+    r"\b(?:human|oracle|upper[ -]?bound|lower[ -]?bound|topline|ceiling|floor|chance"
+    r"|ground[ -]truth|gold|full[ -]?supervis\w*)\b",
     re.I,
 )
 HIGH, LOW = "high", "low"

@@ -52,6 +52,35 @@ CLEAN = {
          "C": ["0.22", "0.40", "1.00", "0.78"], "Overall": ["0.61", "0.12", "0.78", "1.00"]},
         {"caption": "Correlation of accuracies"},
     ),
+    "bold estimates whose intervals are clear of 0": (
+        ["Rain", "Winter", "Summer"],
+        {f"compound {i}": [f"0.{4 + i}1 (0.{3 + i}2 - 0.{5 + i}0)",
+                           f"0.{i + 2}5 (-0.10 - 0.{5 + i}0)",
+                           f"0.{i + 5}2 (0.{i + 3}4 - 0.{i + 7}0)"] for i in range(3)},
+        {"bold": {f"compound {i}": ["Rain"] for i in range(3)}},
+    ),
+    "bold estimates whose p is below 0.05": (
+        ["Coefficient", "GMR", "p-value"],
+        {"none": ["0.000", "1.00", ""], "low": ["-0.009", "0.99", "0.833"],
+         "moderate": ["0.207", "1.23", "<0.001"], "high": ["0.023", "1.02", "0.727"],
+         "moderate less low": ["0.216", "1.24", "0.001"],
+         "high less low": ["0.032", "1.03", "0.676"]},
+        {"bold": {"moderate": ["Coefficient", "GMR"], "moderate less low": ["Coefficient"]}},
+    ),
+    "a floor below the bold": (
+        ["Floor", "Erased", "Ours"],
+        {f"{m}, {task}": [floor, other, ours] for m in "ABCD" for task, floor, other, ours in (
+            ("one", "0.550", "0.656", "0.550"), ("two", "0.530", "0.722", "0.558"),
+            ("three", "0.510", "0.757", "0.524"))},
+        {"bold": {f"{m}, {task}": ["Ours"] for m in "ABCD" for task in ("one", "two", "three")}},
+    ),
+    "a geometric mean, and wins, ties and losses": (
+        ["F1", "G-Mean", "Accuracy", "LE"],
+        {f"model {i}": [NUMBERS[i], f"{0.2 + 0.09 * i:.3f}", NUMBERS[7 - i], f"+{i}.{3 * i % 7}"]
+         for i in range(6)}
+        | {"W/T/L": ["", "", "", "7/22/10"]},
+        {},
+    ),
     "people and oracles above the bold": (
         ["Acc", "F1", "EM"],
         {"Human": ["0.95", "0.96", "0.91"], "BERT": ["0.61", "0.62", "0.51"],

@@ -100,6 +100,44 @@ LAYOUTS = {
         "\\begin{tabular}{lcc}\n\\hline\nIndex&Acc&F1 \\\\\n\\hline\nS&P & 1.5 & 7.5 \\\\\n"
         "y & 3.5 & 4.5 \\\\\nz & 5.5 & 6.5 \\\\\n\\hline\n\\end{tabular}",
         [(["Acc", "F1"], {"S&P": ["1.5", "7.5"], "y": ["3.5", "4.5"], "z": ["5.5", "6.5"]})]),
+    "numbers whose last digit is masked": (
+        tex(r"\hline No & ZIP & Age \\ \hline 1 & 4767* & $\leq$ 40 \\ 2 & 4767* & $\leq$ 40 \\ 3 & 4790* & $\geq$ 50 \\"),
+        [(["ZIP", "Age"], {"1": ["4767*", "≤ 40"], "2": ["4767*", "≤ 40"], "3": ["4790*", "≥ 50"]})]),
+    "settings without heads, the first of them words": (
+        tex(r"\hline Draw & Tournament size=12 \\ \hline Change & Gaussian $\mu=0.0$, $\sigma=0.5$ \\ \hline Rate & [0.1,0.3] \\ \hline"),
+        [(["column 2"], {"Draw": ["Tournament size=12"], "Change": ["Gaussian μ=0.0, σ=0.5"], "Rate": ["[0.1,0.3]"]})]),
+    "a setting's name and value first": (
+        tex(r"\hline Optimizer & Adam \\ \hline Loss & squared \\ \hline Rate & 0.1 \\ \hline"),
+        [(["column 2"], {"Optimizer": ["Adam"], "Loss": ["squared"], "Rate": ["0.1"]})]),
+    "a head and its settings between rules": (
+        tex(r"\hline Setting & Value \\ \hline Loss & squared \\ \hline Speed & 12 ms (on a phone) \\ \hline Rate & 0.1 \\ \hline"),
+        [(["Value"], {"Loss": ["squared"], "Speed": ["12 ms (on a phone)"], "Rate": ["0.1"]})]),
+    "words and numbers that no rule tells from heads": (
+        tex(r"\hline a & 4/5 D \\ b & 3/5 D \\ c & 2/5 D \\ d & 1/5 D \\ e & 5/5 \\ \hline"),
+        [(["column 2"], {"a": ["4/5 D"], "b": ["3/5 D"], "c": ["2/5 D"], "d": ["1/5 D"], "e": ["5/5"]})]),
+    "a setting beside names that repeat": (
+        tex(r"\hline Model & $\lambda$ & WER & Sim \\ \hline A & 0.001 & 57.3 & 0.833 \\ A & 0.01 & 54.6 & 0.836 \\ A & 0.1 & 56.2 & 0.8"
+            r" \\ B & 0.1 & 45.3 & 0.840 \\ \hline"),
+        [(["WER", "Sim"], {"A, 0.001": ["57.3", "0.833"], "A, 0.01": ["54.6", "0.836"], "A, 0.1": ["56.2", "0.8"],
+                           "B, 0.1": ["45.3", "0.840"]})]),
+    "a measure beside names that repeat": (
+        tex(r"\hline Model & WER & Sim \\ \hline A & 57.3 & 0.833 \\ A & 54.6 & 0.836 \\ A & 56.2 & 0.8 \\ B & 45.3 & 0.840 \\"),
+        [(["WER", "Sim"], {"A": ["57.3", "0.833"], "A (2)": ["54.6", "0.836"], "A (3)": ["56.2", "0.8"],
+                           "B": ["45.3", "0.840"]})]),
+    "numbers between names": (
+        tex(r"\hline Model & $\epsilon$ & Method & F1 \\ \hline \multirow{4}{*}{A} & \multirow{2}{*}{1/255} & x & 0.45 \\ & & y & 0.42"
+            r" \\ & \multirow{2}{*}{2/255} & x & 0.59 \\ & & y & 0.54 \\ \hline"),
+        [(["F1"], {"A, 1/255, x": ["0.45"], "A, 1/255, y": ["0.42"], "A, 2/255, x": ["0.59"], "A, 2/255, y": ["0.54"]})]),
+    "steps below each head of several columns": (
+        tex(r"\toprule & Old & \multicolumn{3}{c}{New} \\ \cmidrule{2-2} \cmidrule{3-5} & 128 & 32 & 128 & 256 \\ \midrule x & 0.5 & 0.6"
+            r" & 0.7 & 0.8 \\ y & 0.1 & 0.2 & 0.3 & 0.4 \\", spec="lcccc"),
+        [(["Old, 128", "New, 32", "New, 128", "New, 256"], {"x": ["0.5", "0.6", "0.7", "0.8"], "y": ["0.1", "0.2", "0.3", "0.4"]})]),
+    "a total of all, below names of two columns": (
+        tex(r"\hline State & Code & Sites \\ \hline Bavaria & BY & 13 \\ Hesse & HE & 65 \\ Saxony & SN & 606 \\ & Total & 684 \\"),
+        [(["Sites"], {"Bavaria, BY": ["13"], "Hesse, HE": ["65"], "Saxony, SN": ["606"], "Total": ["684"]})]),
+    "struts, degrees, and digits that are white": (
+        tex(r"\hline & S(90\arcdeg) & n \bigstrut\\ \hline x & 0.5 & 4.54 \bigstrut[t]\\ y & 0.6 & -\textcolor{white}{0} \\"),
+        [(["S(90°)", "n"], {"x": ["0.5", "4.54"], "y": ["0.6", ""]})]),
     "a percent sign that is a comment": (
         "\\begin{tabular}{lcc}\n\\hline\nModel & Acc & F1 \\\\\n\\hline\nx & 1.5 % & 7.5 \\\\\n& 2.5 \\\\\n"
         "y & 3.5 & 4.5 \\\\\n\\hline\n\\end{tabular}",
@@ -115,3 +153,12 @@ def test_a_layout(tmp_path, layout):
     read, found = as_read(path)
     assert found == tables
     assert not [one for one in read.unread if one.counts]
+
+
+def test_a_layout_of_figures_is_no_table(tmp_path):
+    path = tmp_path / "paper.tex"
+    figure = r"\begin{subfigure}{5.5cm}\includegraphics{a}\end{subfigure}"
+    path.write_text(tex(rf"{figure} & 1 \\ {figure} & 2 \\"))
+    read, found = as_read(path)
+    assert not found
+    assert [one.counts for one in read.unread] == [False]

@@ -136,10 +136,26 @@ def test_intervals_hold_their_value_and_fit_their_n():
         ("t(28) = 2.20, p = .018", "weak"),  # one-sided
         ("F(2, 40) = 1.10, p = .003", "likely"),
         ("z = 1.96, p = .05", None),
+        ("z = +1.96, p = .50", "likely"),
+        ("t(28) = 2.20, ns", "likely"),
+        ("t(28) = 1.20, n.s.", None),
     ],
 )
 def test_p_values_follow_from_their_statistics(text, sure):
     assert [f.sure for f in p_values("d", "t", text)] == ([sure] if sure else [])
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        "<i>F</i><sub>2, 57</sub> = 4.1", "<em>F</em><sub>(2,57)</sub> = 4.1",
+        "χ<sup>2</sup><sub>2</sub> = 7.7", "χ<sub>2</sub><sup>2</sup> = 7.7",
+        '<math alttext="F_{2,57}=4.1"><mi>F</mi></math>',
+    ],
+)  # fmt: skip
+def test_degrees_of_freedom_below_a_statistic_of_a_web_page(statistic):
+    assert not list(p_values("d", "a.html", f"<p>{statistic}, <i>p</i> = .02</p>"))
+    assert len(list(p_values("d", "a.html", f"<p>{statistic}, <i>p</i> = .50</p>"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -195,6 +211,40 @@ def test_an_average_of_scores_is_believed_where_most_rows_follow():
     assert failing(["BLEU de", "BLEU fr", "Average"], rows) == [("mean of columns", "c, Average")]
     rows["b"][2] = "17.2"
     assert not failing(["BLEU de", "BLEU fr", "Average"], rows)
+
+
+def test_a_mean_of_other_weights_lies_between_its_parts():
+    rows = {
+        "GPT": ["61.5", "83.3", "25.0", "75.3"], "Llama": ["48.0", "70.2", "10.1", "74.3"],
+        "Phi": ["24.0", "31.0", "5.4", "35.0"], "Qwen": ["46.9", "68.7", "18.0", "65.4"],
+    }  # fmt: skip
+    columns = ["Average", "BLEU de", "BLEU fr", "BLEU it"]
+    assert not failing(columns, rows)
+    rows["Qwen"][0] = "86.9"
+    assert failing(columns, rows) == [("mean of columns", "Qwen, Average")]
+    # Means that lie outside by little here and by more there are of parts that are not shown.
+    rows["Phi"][0] = "34.9"
+    assert not failing(columns, rows)
+
+
+def test_all_of_counts_is_their_sum():
+    rows = {"1": ["200", "71", "129"], "-1": ["94", "22", "72"], "All": ["294", "93", "201"]}
+    columns = ["Samples", "Tested", "Trained"]
+    assert not failing(columns, rows)
+    rows["All"][2] = "210"
+    assert failing(columns, rows) == [("sum of rows", "All, Trained")]
+
+
+@pytest.mark.parametrize("columns", [["PRE(%)", "REC(%)", "F1(%)"], ["Prec", "Rec", "F1-Score"]])
+def test_one_row_of_three_that_is_far_off(columns):
+    rows = {"a": ["20", "65", "31"], "b": ["55", "37", "44"], "c": ["53", "48", "5"]}
+    assert failing(columns, rows) == [("F1 of P and R", "c, " + columns[2])]
+
+
+def test_a_difference_of_three_rows_under_another_name():
+    rows = {"1": ["0.999", "1.006", "0.067"], "5": ["1.001", "1.197", "0.196"],
+            "10": ["1.002", "1.346", "0.344"]}  # fmt: skip
+    assert failing(["Kafka", "Redis", "Shift"], rows) == [("change of two", "1, Shift")]
 
 
 def test_a_change_is_of_the_column_before_it():

@@ -121,6 +121,7 @@ _BETWEEN = re.compile(
 )
 NUMBER = re.compile(_ONE)
 _COMMA = re.compile(r"[-+<>~≈]?\s?(?:0,\d+|\d+,(?:\d{1,2}|\d{4,}))\s?%?")
+_MASKED = re.compile(r"\d{3,}")
 _LEAST = 3
 _DATE = re.compile(r"\d{4}[-/]\d{1,2}(?:[-/]\d{1,2})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}")
 
@@ -244,6 +245,19 @@ def with_points(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
         return cell._replace(text=re.sub(r"(?<=\d),(?=\d)", ".", text))
 
     return [[turned(cell) for cell in row] for row in rows]
+
+
+def with_masks(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Rows in which a star that every whole number of a column has is a masked digit, no mark."""
+    made = [list(row) for row in rows]
+    for c in range(len(made[0])):
+        shown = [i for i, row in enumerate(made) if not row[c].filled and is_number(row[c].text)]
+        masked = all(made[i][c].stars == 1 and _MASKED.fullmatch(made[i][c].text) for i in shown)
+        if masked and len(shown) >= _LEAST:
+            for i in shown:
+                text = f"{made[i][c].text}*"
+                made[i][c] = made[i][c]._replace(text=text, stars=0, starred=False)
+    return made
 
 
 def is_section(row: Sequence[Cell]) -> bool:

@@ -1,12 +1,17 @@
 """Which columns of a table name its rows, names over several lines, and tables side by side."""
 
+import math
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from memrepro.audit.read.grid import Cell, is_number, is_section, joined
 
 MOST = 0.5
 STEP = re.compile(r"@?(\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)\s*(?:-\s*\d[\d.,]*\s*)?(?:%|[kKMB]|shots?)?")
+_VALUE = re.compile(r"(\d+(?:\.\d+)?(?:e-?\d+)?)(?:\s*/\s*(\d+(?:\.\d+)?))?")
+_FROM_TO = re.compile(r"\d+\s*→\s*\d+")
+_CHANCE = 0.02
 _TICK = re.compile(r"✓|✗|yes|no", re.I)
 _COST = re.compile(r"O\(.+\)")  # a bound in place of a number
 _TO_DO = re.compile(r"[\[(]*(?:TODO|TBD|FIXME|XXX?|\?\?+)\b.*")  # a draft's place for a number
@@ -87,7 +92,53 @@ def _leading(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int
             more.append(c)
         elif not first:
             break
-    return more if tells_apart(body, more) else found
+    return more if tells_apart(body, more) else _with_settings(body, found, more)
+
+
+def _with_settings(
+    body: Sequence[Sequence[Cell]], found: list[int], more: list[int]
+) -> list[int]:  # fmt: skip
+    """The columns of names with a setting's, where names repeat: with it they tell rows apart.
+
+    Numbers left of another column of names, or values beside the names that rise, or fall, below
+    each name that repeats, as chance gives in one of fifty tables.
+    """
+    between = list(range(max(more, default=0) + 1))
+    fresh = [c for c in between if c not in more]
+    repeat = all(2 * len({row[c].text for row in body}) <= len(body) for c in fresh)
+    if len(more) > len(found) and fresh and repeat and tells_apart(body, between):
+        return between
+    c = max(found, default=-1) + 1
+    values: dict[tuple[str, ...], list[float]] = {}
+    for row in body:
+        name = tuple(row[k].text for k in found)
+        if not row[c].text and any(name) and not is_section(row):
+            continue
+        value = _VALUE.fullmatch(row[c].text)
+        if row[c].filled == "left" or (row[c].text and not value):
+            return found
+        if value and any(name):
+            over = float(value[2]) if value[2] else 1.0
+            values.setdefault(name, []).append(float(value[1]) / over if over else 0.0)
+    runs = [run for run in values.values() if len(run) > 1]
+    ordered = any(all(run == sorted(set(run), reverse=down) for run in runs) for down in (0, 1))
+    chance = 2.0
+    for run in runs:
+        chance /= math.factorial(len(run))
+    steady = all(len(run) > 2 and _is_progression(run) for run in runs)
+    if runs and ordered and (chance <= _CHANCE or steady) and tells_apart(body, [*found, c]):
+        return [*found, c]
+    return found
+
+
+def _is_progression(run: Sequence[float]) -> bool:
+    """Whether values grow by one step or one factor throughout, not both by nothing."""
+    steps = [b - a for a, b in pairwise(run)]
+    factors = [b / a for a, b in pairwise(run) if a]
+    return any(
+        len(one) == len(run) - 1 and max(one) - min(one) <= 1e-6 * abs(max(one, key=abs))
+        for one in (steps, factors)
+    )
 
 
 def _among_numbers(heads: Sequence[Sequence[Cell]], c: int, labels: Sequence[int]) -> bool:
@@ -134,7 +185,7 @@ def _is_set(body: Sequence[Sequence[Cell]], c: int, *, few: bool = False) -> boo
     if any(row[c].filled for row in body):
         return False  # one number for several rows was measured on them together
     whole = all(re.fullmatch(r"[#(]?\d[\d,]*[.)]?", text) for text in shown)
-    plain = all(STEP.fullmatch(text) for text in shown)
+    plain = all(STEP.fullmatch(text) or _FROM_TO.fullmatch(text) for text in shown)
     return (whole and not few) or (plain and len(set(shown)) <= MOST * len(shown))
 
 

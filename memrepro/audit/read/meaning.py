@@ -16,6 +16,7 @@ from memrepro.audit.read.grid import (
     is_number,
     is_section,
     joined,
+    with_masks,
     with_points,
 )
 from memrepro.audit.read.labels import (
@@ -32,6 +33,14 @@ from memrepro.errors import MemreproError
 
 _SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?\s*(?:%|[kKMB])?")
 _COUNTED = re.compile(r"[(\[]\s*(\d+|[IVX]+)\s*[)\]]")
+_VALUE = re.compile(r"=\s*[-+]?[\d.]|\d")
+_SETTING = re.compile(
+    r"optimi[sz]er|activation(?: function)?|loss(?: function)?|selection|crossover|mutation|kernel"
+    r"|solver|(?:lr |learning rate )?schedule[r]?|initiali[sz]ation|operating system|os|cpu|gpu"
+    r"|processor|precision|framework|programming language",
+    re.I,
+)
+_ROWS, _MOST_HEADS = 3, 3  # rows that tell a list of settings; rows of heads
 _LEGEND = re.compile(r"\*\s*p\s*[<≤]\s*=?\s*0?\.\d")
 # What a cell says in place of a number, which makes no row of it a head.
 _ANSWER = re.compile(r"yes|no|✓|✗|[xX]|oom|oot|all|none|true|false|n\.?s\.?", re.I)
@@ -46,7 +55,7 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         NoNumbers: if it prints none.
         MemreproError: if it has no heads.
     """
-    rows, ruled = with_whole_names(with_points(grid.rows), grid.ruled)
+    rows, ruled = with_whole_names(with_masks(with_points(grid.rows)), grid.ruled)
     made = []
     for title, heads, body, note in _tables(rows, ruled):
         numeric = [c for c in range(len(body[0])) if any(is_number(row[c].text) for row in body)]
@@ -151,12 +160,15 @@ def _behind_heads(
     first = next((i for i in body if not _is_counted(rows[i], numeric)), None)
     if first is None:
         raise NoNumbers("it prints no row of numbers: nothing can be checked")
+    if _begins_with_words(rows, first, ruled):
+        return 0
     if ruled and len(ruled) <= MOST * len(rows):
         # A row of words below the rule, with a name of its own, is none of the heads.
         rule = min((i for i in ruled if i), default=first)
         after = next((i for i in range(rule, first) if not is_section(rows[i])), first)
         named = all(row[0].text and not row[0].filled for row in (rows[0], rows[after]))
         first = rule if after < first and named else first
+    first = _before_named(rows, first, ruled)
     while first + 1 < len(rows) and _is_numeric_head(rows, first, numeric, ruled):
         first += 1
     if first:
@@ -176,9 +188,56 @@ def _is_headless(rows: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -
         return False
     within = ruled & set(range(1, len(rows)))
     alike = not within or len(within) == len(rows) - 1 > 1
+    return alike and _has_names(rows)
+
+
+def _before_named(
+    rows: Sequence[Sequence[Cell]], first: int, ruled: frozenset[int] | None
+) -> int:  # fmt: skip
+    """How many of the rows above the first numbers are heads where rules stand between most rows.
+
+    A row of words below such a rule, all of whose columns print something, has a name as a head of
+    one row has, and is none of the heads.
+    """
+    if not ruled or 1 not in ruled or len(ruled) <= MOST * len(rows):
+        return first
+    for i in range(1, first):
+        own = [cell.text for cell in rows[i] if not cell.filled]
+        whole = len(own) == len(rows[i]) and all(own) and all(c.text for c in rows[i - 1])
+        if i in ruled and whole and len(own) == 2 and not own[0].startswith("("):
+            return i
+    return first
+
+
+def _begins_with_words(
+    rows: Sequence[Sequence[Cell]], first: int, ruled: frozenset[int] | None
+) -> bool:  # fmt: skip
+    """Whether the words above the first row of numbers are values of rows, and none are heads.
+
+    No rule tells them from the rows below, and they are more than heads have, or, in two columns,
+    the first is a setting's: it prints a number, as another does, or has a setting's name.
+    """
+    if not first or ruled is None or not _has_names(rows):
+        return False
+    within = ruled & set(range(1, len(rows)))
+    if within and len(within) < len(rows) - 1:
+        return first > _MOST_HEADS and not ruled & set(range(1, first + 1))
+    if first > _MOST_HEADS:
+        return True
+    values = [row[1] for row in rows]
+    marked = values[0].bold and not all(cell.bold for cell in values)
+    if len(rows[0]) != 2 or len(rows) < _ROWS or marked:
+        return False
+    said = [bool(_VALUE.search(cell.text)) for cell in values if not is_number(cell.text)]
+    named = bool(_SETTING.fullmatch(rows[0][0].text))
+    return len(said) > 1 and (named or (said[0] and any(said[1:])))
+
+
+def _has_names(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether each row has a name of its own in the first column."""
     names = [row[0] for row in rows]
     own = all(cell.text and not cell.filled and not is_number(cell.text) for cell in names)
-    return alike and own and len({cell.text for cell in names}) == len(names)
+    return own and len({cell.text for cell in names}) == len(names)
 
 
 def _is_first(row: Sequence[Cell]) -> bool:
@@ -233,7 +292,8 @@ def _is_numeric_head(
     shown = [text for text in shown if is_number(text)]
     above_rule = ruled is not None and i + 1 in ruled
     named = bool(row[0].text) and not row[0].filled and row[0].rows > 0
-    if not above_rule or len(shown) < 2 or not _steps(shown):
+    steps = _steps(shown) or _steps_of_groups(rows, i, numeric)
+    if not above_rule or len(shown) < 2 or not steps:
         return False
     # With a head above, a row that has a name is one of the body, as is one of decimals; but
     # below a head of several columns the name may be the head of the names.
@@ -258,6 +318,21 @@ def _steps(texts: Sequence[str]) -> bool:
     again = len(values) // 2  # the same steps under each of two heads
     rising = [values, values[:again]] if values[:again] == values[again:] else [values]
     return any(one == sorted(set(one)) or one == sorted(set(one), reverse=True) for one in rising)
+
+
+def _steps_of_groups(rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int]) -> bool:
+    """Whether numbers rise below each head of several columns."""
+    if not i:
+        return False
+    groups: dict[str, list[str]] = {}
+    for c in numeric:
+        if rows[i][c].text and not rows[i][c].filled:
+            groups.setdefault(rows[i - 1][c].text, []).append(rows[i][c].text)
+    several = [group for group in groups.values() if len(group) > 1]
+    return (
+        "" not in groups and len(groups) > 1 and bool(several) and all(map(_steps, several))
+        and all(STEP.fullmatch(text) for group in groups.values() for text in group)
+    )  # fmt: skip
 
 
 def _spans_all(row: Sequence[Cell]) -> bool:

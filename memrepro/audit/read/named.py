@@ -34,6 +34,8 @@ def named_rows(
     last = [""] * len(labels)
     names: list[str] = []
     lines: list[list[Cell]] = []
+    firsts = [row[labels[0]].text for row in body if not is_section(row)] if labels else []
+    every = firsts.count("") == 1  # each row has a first name, but for one of all of them
     for i, row in enumerate(body):
         texts = [cell.text for cell in row]
         # A number as wide as several columns is printed once.
@@ -71,7 +73,7 @@ def named_rows(
             lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
             continue
         # A name that is not printed again reaches down.
-        whole = len(own) > 1 and _WHOLE.fullmatch(own[1]) and last[0].isdigit()
+        whole = len(own) > 1 and _WHOLE.fullmatch(own[1]) and (every or last[0].isdigit())
         if len(own) > 1 and any(own) and not own[0] and not settings and not whole:
             own[0] = last[0]
         last = own or last

@@ -25,7 +25,7 @@ _SILENT: Mapping[str, str] = {
          "rowstyle", "fontfamily", "message", "cline", "hhline", "cmidrule"), "*{"),
     **dict.fromkeys(("footnote", "color", "cellcolor", "rowcolor", "arrayrulecolor",
                      "includegraphics"), "*[[{"),
-    **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak"), "["),
+    **dict.fromkeys(("footnotemark", "pagebreak", "nopagebreak", "linebreak", "bigstrut"), "["),
     **dict.fromkeys(("setlength", "addtolength", "fontsize", "setcounter", "tablenotetext"), "{{"),
     **dict.fromkeys(("newcommand", "renewcommand", "providecommand"), "*{[[{"),
     "caption": "*[{", "captionof": "{[{", "rule": "[{{", "footnotetext": "[{", "tikz": "[{",
@@ -44,7 +44,8 @@ _FALLBACK = {
     "checkmark": "✓", "cmark": "✓", "xmark": "✗", "pm": "±", "textpm": "±", "mp": "∓", "sim": "~",
     "textasciitilde": "~", "approx": "≈", "ddagger": "‡", "dag": "†", "ddag": "‡", "dagger": "†",
     "textdagger": "†", "textdaggerdbl": "‡", "euro": "€", "EUR": "€", "texteuro": "€", "pounds": "£",
-    "ast": "*", "star": "⋆", "textasteriskcentered": "*", "circ": "°", "degree": "°", "infty": "∞",
+    "ast": "*", "star": "⋆", "textasteriskcentered": "*", "circ": "°", "degree": "°", "infty": "∞", "degr": "°",
+    "arcdeg": "°", "arcmin": "′", "arcsec": "″",
     "cdot": "·", "quad": " ", "qquad": " ", "enspace": " ", "newline": " ", "par": " ", "xspace": " ",
     "thinspace": "\u2009", "space": " ", "linebreak": " ", "slash": "/", "textbar": "|", "vert": "|",
     "mid": "|", "lvert": "|", "rvert": "|", "textless": "<", "textgreater": ">", "lt": "<",
@@ -67,6 +68,7 @@ _DINGBATS = {"51": "✓", "52": "✓", "53": "✗", "54": "✗", "55": "✗", "5
 _CITES = re.compile(r"[Cc]ite|[Cc]itet?p?\*?$|^(?:text|paren|foot|auto|full)cite")
 _TEXT_UNIT = re.compile(r"(?:^|[\s(/])(?:R|[kcm]?m|CO|H|r|χ|η|η[a-z]?|ω|s)$")
 _FOOTNOTED = re.compile(r"(?<=[A-Za-z.)])\$\^\{?([a-h](?:,[a-h])*)\}?\$")  # a mark behind a word
+_WHITE = re.compile(r"\\textcolor\s*\{white\}\s*\{[^{}]*\}")  # which fills a place unseen
 _OF_WORDS = re.compile(r"\([^()\d]*[A-Za-z][^()\d]*\)$")  # a power of what stands in brackets
 _SCRIPT_MARK = re.compile(r"\s*(?:[a-z]|[A-Z]{1,2}|\d{1,2})(?:\s*,\s*(?:[a-z]|[A-Z]|\d{1,2}))*\s*")
 
@@ -82,7 +84,7 @@ class Printed(NamedTuple):
 def printed(source: str) -> Printed:
     """What a text prints, its macros expanded before."""
     reader = _Reader()
-    source = _FOOTNOTED.sub(r"\\textsuperscript{\1}", source)
+    source = _FOOTNOTED.sub(r"\\textsuperscript{\1}", _WHITE.sub("", source))
     reader.read(source, bold=False, under=False, maths=False)
     return Printed("".join(reader.made), reader.bold, reader.under)
 

@@ -25,9 +25,10 @@ from memrepro.audit.tables import Table
 CHANGE = re.compile(
     r"Δ|δ|\\Delta|(?<![A-Za-z])(?:diff(?:erence)?s?|gains?|impr(?:ovement)?s?|imp\.|changes?"
     r"|delta|uplift"
-    r"|drops?|decrease|increase|reduction|(?:abs|rel)(?:olute|ative|\.)?)(?![A-Za-z])",
+    r"|drops?|decrease|increase|reduction|shifts?|gaps?|lifts?|(?:abs|rel)(?:olute|ative|\.)?)(?![A-Za-z])",
     re.I,
 )
+_LEVEL = re.compile(r"\b(?:before|after|pre|post)\b|(?<![A-Za-z])(?:with|without|w/o?)\s", re.I)
 _OF_CELL = re.compile(
     r"\s*(?P<level>[-−+]?\d+(?:\.\d+)?)\s*%?\s*[({\[]?\s*(?P<sign>[-−+↑↓▲▼])\s*"
     r"(?P<by>\d+(?:\.\d+)?)\s*(?P<unit>%?)\s*[)}\]]?\s*"
@@ -84,7 +85,7 @@ def of_two(table: Table) -> Iterator[Finding]:
     """A column or a row named as a change against the two columns or rows that it is of."""
     columns = {c: {r: cells[c] for r, cells in table.rows.items()} for c in table.columns}
     for lines, across in ((columns, False), (table.rows, True)):
-        own = [name for name in lines if CHANGE.search(name)]
+        own = [name for name in lines if CHANGE.search(name) and not _LEVEL.search(name)]
         for name in own:
             if own and 2 * len(own) > len(lines):
                 continue

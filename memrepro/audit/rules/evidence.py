@@ -14,6 +14,7 @@ from memrepro.audit.printed import Printed, parse
 from memrepro.audit.tables import Table
 
 _CHANCE = 0.01  # that so many follow, over all formulas tried; a name says that one is meant
+_RARELY = 1e-3
 _MOST = 0.66  # of the places must follow
 
 
@@ -81,7 +82,9 @@ def how_sure(made: Sequence[Held], tried: int = 1) -> str:
         return ""
     p = sum(one.by_chance for one in made) / n
     chance = float(binom.sf(good - 1, n, p)) * tried
-    return LIKELY if chance <= _CHANCE and good >= 3 else WEAK if chance <= 0.05 else ""
+    few = good < 3  # of two, chance must be rarer still
+    likely = chance <= (_RARELY if few else _CHANCE)
+    return LIKELY if likely else WEAK if chance <= 0.05 else ""
 
 
 def best_of(

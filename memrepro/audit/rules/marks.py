@@ -66,14 +66,17 @@ def best(table: Table) -> Iterator[Finding]:
         why = f"{len(good)} of {len(found)} {lines} mark the {name} so; the mark is read as that"
         yield tally(table, f"marked {name}", f"all {lines}", f"each mark is the {name}", len(good),
                     len(found), why, f" {lines}")._replace(sure=LIKELY)  # fmt: skip
-        apart = _of_some_rows(table, found) or _is_emphasis(table, found)
+        one_end = ends.most_common(1)[0][0] if len(ends) == 1 else ""
+        apart = (
+            _of_some_rows(table, found, one_end)
+            or _is_emphasis(table, found)
+            or _is_significance(table, found)
+        )
         for mark in found:
             if mark.end or mark.group:
                 continue
             shown = table.rows[mark.row][mark.column]
-            usual = direction(mark.column, mark.row) or (
-                ends.most_common(1)[0][0] if len(ends) == 1 or not ends else ""
-            )
+            usual = direction(mark.column, mark.row) or one_end
             better = mark.told[usual] if usual else " or ".join(dict.fromkeys(mark.told.values()))
             way = {HIGH: " (higher is better)", LOW: " (lower is better)"}.get(usual, "")
             few = len(found) - len(good) <= max(1, len(found) // _FEW)
@@ -84,8 +87,11 @@ def best(table: Table) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _of_some_rows(table: Table, found: Sequence[_Mark]) -> bool:
-    """Whether all marks stand in some rows beside each other and would be the best of these."""
+def _of_some_rows(table: Table, found: Sequence[_Mark], end: str) -> bool:
+    """Whether all marks stand in some rows beside each other and would be the best of these.
+
+    `end` is where the marks that are the best stand, '' where that is at both.
+    """
     rows = list(table.rows)
     marked = [rows.index(mark.row) for mark in found]
     first, last = min(marked), max(marked)
@@ -93,7 +99,7 @@ def _of_some_rows(table: Table, found: Sequence[_Mark]) -> bool:
         return False
     for at, to in {(first, len(rows) - 1), (0, last), (first, last)}:
         kept = {r: table.rows[r] for r in rows[at : to + 1]}
-        if len(kept) >= 3 and all(_holds_in(kept, mark) for mark in found):
+        if len(kept) >= 3 and all(_holds_in(kept, mark, end) for mark in found):
             return True
     return False
 
@@ -105,10 +111,29 @@ def _is_emphasis(table: Table, found: Sequence[_Mark]) -> bool:
     return n == len(found) and 4 * n >= 3 * printed
 
 
-def _holds_in(rows: Mapping[str, Mapping[str, str]], mark: _Mark) -> bool:
+def _is_significance(table: Table, found: Sequence[_Mark]) -> bool:
+    """Whether marks are of significance: all have p below 0.05, or an interval clear of 0.
+
+    And some numbers without a mark have not.
+    """
+    places = {(mark.row, mark.column) for mark in found}
+    ends = {(r, c): e for r, c, shown in table.cells() if (e := interval_of(shown))}
+    clear = {place for place, e in ends.items() if not e.low <= 0 <= e.high}
+    if places <= clear and len(clear) < len(ends):
+        return True
+    rows = {row for row, _ in places}
+    for head in (c for c in table.columns if re.search(_P, c)):
+        strong = {r: s for r, cells in table.rows.items() if (s := _strength(r, head, cells[head]))}
+        if rows <= {r for r, s in strong.items() if s > 1} and min(strong.values()) <= 1:
+            return True
+    return False
+
+
+def _holds_in(rows: Mapping[str, Mapping[str, str]], mark: _Mark, end: str) -> bool:
     values = [n.value for cells in rows.values() if (n := parse(cells[mark.column]))]
     own = parse(rows[mark.row][mark.column])
-    return bool(own) and own is not None and own.value in (max(values), min(values))
+    best_ones = {HIGH: [max(values)], LOW: [min(values)]}.get(end, [max(values), min(values)])
+    return own is not None and own.value in best_ones
 
 
 def _marked(table: Table, key: str, across: bool) -> Iterator[_Mark]:

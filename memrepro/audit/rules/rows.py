@@ -1,17 +1,29 @@
 """Rows and columns that are a sum or a mean of others, as stated or by their names."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK, Finding, tally
-from memrepro.audit.heads import is_matrix
+from memrepro.audit.heads import counts_questions, is_matrix
 from memrepro.audit.printed import Printed, parse
 from memrepro.audit.rules.granularity import CHANCE
-from memrepro.audit.rules.wholes import NEAR, WHOLE, columns_of
+from memrepro.audit.rules.wholes import NEAR, columns_of
 from memrepro.audit.tables import Table, matches
 
 _ADDED = re.compile(r"\b(total|sum)\b", re.I)
+_AVERAGED = re.compile(r"\b(average|avg\.?|mean)(?![A-Za-z])", re.I)
+# A row's name says that it is of all others; what stands behind in brackets says how many.
+_OF_ALL = re.compile(
+    r"(?:(?:grand|column|macro|task)[ -])?(?:overall|average|avg\.?|mean|total|all|sum)"
+    r"(?:\s*[(\[].*[)\]])?",
+    re.I,
+)
+_SEVERAL = re.compile(r"\d\s*/\s*\d+\s*/")
+_SPREAD = re.compile(r"\b(?:s\.?d|s\.?e|std|p|ci|error|variance|range|min|max)\b", re.I)
+_BETWEEN = 3  # places whose mean lies between its parts, from which on one is told that does not
+_FAR = 4
 _TELLING = 2  # sums that hold, from which on a name is believed
 _PERCENT = re.compile(
     r"%|percent|\bpct\b|\brate\b|\bshare\b|ratio|\bmean\b|\bavg|average|median", re.I
@@ -34,28 +46,53 @@ def rows(table: Table) -> Iterator[Finding]:
             (made.name, column): ([table.rows[part][column] for part in made.parts], shown)
             for column, shown in table.rows[made.name].items()
         }
-        yield from _added(table, made, "rows", "columns", cells)
+        yield from _added(table, made, _places(made, cells), "rows", "columns")
 
 
 def columns(table: Table) -> Iterator[Finding]:
-    """The same of columns of counts and scores; shares have rules of their own, see `wholes`."""
-    for column, parts in columns_of(table, {"count", "number"}).items():
+    """The same of columns of counts and scores; shares have rules of their own, see `wholes`.
+
+    Those of scores and shares together are tried too, and shares alone in a table of few rows.
+    """
+    scores = columns_of(table, {"count", "number"})
+    all_, shares = columns_of(table, {"count", "number", "share", "percent"}), columns_of(table)
+    for column, parts in all_.items():
         if column in table.reading.get("whole", {}) or is_matrix(table):
             continue
-        made = _Made(column, "sum" if _ADDED.search(column) else "mean", parts, False)
-        cells = {(row, column): ([own[part] for part in parts], own[column])
-                 for row, own in table.rows.items()}  # fmt: skip
-        yield from _added(table, made, "columns", "rows", cells)
+        sized = any(table.size(row, column) for row in table.rows)
+        few = not sized and len(table.rows) <= len(parts)
+        tried = [scores.get(column, []), parts if column not in shares or few else []]
+        how = "sum" if _ADDED.search(column) else "mean"
+        made = [_Made(column, how, one, False) for one in tried if len(one) > 1]
+        places = [(one, _places(one, {
+            (row, column): ([own[part] for part in one.parts], own[column])
+            for row, own in table.rows.items()
+        })) for one in made]  # fmt: skip
+        if places:
+            best = max(places, key=lambda one: sum(place.holds for place in one[1]))
+            yield from _added(table, *best, "columns", "rows")
 
 
-def _added(
-    table: Table, made: _Made, of: str, along: str,
-    cells: Mapping[tuple[str, str], tuple[Sequence[str], str]],
-) -> Iterator[Finding]:  # fmt: skip
-    """A sum or mean at each place; by its name alone it is one only where most places agree."""
-    found, chance = [], 1.0
+class _Place(NamedTuple):
+    """A whole: where, as printed, what follows, whether it is that, or lies between its parts."""
+
+    where: str
+    shown: str
+    expected: str
+    holds: bool
+    inside: bool
+    chance: float  # that it is that, whatever it is
+    off: float  # how far from it
+
+
+def _places(
+    made: _Made, cells: Mapping[tuple[str, str], tuple[Sequence[str], str]]
+) -> list[_Place]:
+    """A sum or mean at each place that prints it and at least two of its parts."""
+    found = []
     for (row, column), (parts, shown) in cells.items():
-        numbers = [number for cell in parts if (number := parse(cell))]
+        # Of '7/22/10' none is a part.
+        numbers = [n for cell in parts if not _SEVERAL.search(cell) and (n := parse(cell))]
         if not (target := parse(shown)) or len(numbers) < 2:
             continue
         # A total is of counts: percentages and means do not add up.
@@ -65,28 +102,74 @@ def _added(
             and not _adds(f"{row} {column}", [*numbers, target])
         ):
             continue
+        inside = made.how != "mean" or _between(made.name, f"{row} {column}", numbers, target)
         share = len(numbers) if made.how == "mean" else 1
         low, high = (sum(ends) / share for ends in zip(*map(_ends, numbers), strict=True))
         holds = low <= target.high + NEAR and high >= target.low - NEAR
-        found.append((f"{row}, {column}", shown, f"{(low + high) / 2:g}", holds))
         values = [float(number.value) for number in numbers]
         width = max(values) - min(values) if made.how == "mean" else sum(map(abs, values))
         open_ = high - low + float(target.step)
-        chance *= min(1.0, open_ / width if width else 1.0) if holds else 1.0
-    good, n = sum(holds for *_, holds in found), len(found)
+        chance = min(1.0, open_ / width if width else 1.0)
+        expected = f"{(low + high) / 2:g}"
+        off = abs(float(target.value) - (low + high) / 2)
+        found.append(_Place(f"{row}, {column}", shown, expected, holds, inside, chance, off))
+    return found
+
+
+def _added(
+    table: Table, made: _Made, found: Sequence[_Place], of: str, along: str
+) -> Iterator[Finding]:
+    """A sum or mean at each place; by its name alone it is one only where most places agree."""
+    good, n = sum(one.holds for one in found), len(found)
+    chance = math.prod(one.chance for one in found if one.holds)
     sure = CERTAIN if made.stated else _sure(made.how, good, n, chance)
-    if not n or (not sure and not good):
+    outside = not made.stated and _is_one_outside(found)
+    if not n or (not sure and not good and not outside):
         return
-    for where, shown, expected, holds in found:
-        if sure and not holds:
+    for one in found:
+        expected, level = one.expected, sure
+        why = f"arithmetic; {good} of {n} {along} follow"
+        if outside and not one.inside:
+            expected = f"a value between the least and the most of its parts, about {one.expected}"
+            why, level = f"a mean lies between its parts, as {n - 1} of {n} {along} do", LIKELY
+        if level and not one.holds:
             yield Finding(
-                table.document, table.name, f"{made.how} of {of}", where, shown, expected, shown,
-                FAILS, sure, f"arithmetic; {good} of {n} {along} follow", 1,
+                table.document, table.name, f"{made.how} of {of}", one.where, one.shown, expected,
+                one.shown, FAILS, level, why, 1,
             )  # fmt: skip
+    if not sure and not good:
+        return
     yield tally(
         table, f"{made.how} of {of}", made.name, f"the {made.how} of {len(made.parts)} {of}", good,
         n, f"arithmetic on the {'column' if of == 'rows' else 'row'}", f" {along}",
     )  # fmt: skip
+
+
+def _is_one_outside(found: Sequence[_Place]) -> bool:
+    """Whether one mean alone lies outside of its parts, far off beside the others.
+
+    One of other weights lies between its parts all the same; one of parts that are not shown may
+    not, but is then as far off elsewhere.
+    """
+    outside = [one for one in found if not one.inside]
+    others = [one.off for one in found if one.inside]
+    return len(outside) == 1 and len(others) >= _BETWEEN and outside[0].off > _FAR * max(others)
+
+
+def _between(name: str, heads: str, numbers: Sequence[Printed], target: Printed) -> bool:
+    """Whether what may be a mean lies between its parts; so where it may be none."""
+    if _SPREAD.search(heads) or any(n.bound or n.signed for n in (*numbers, target)):
+        return True
+    percent = all(n.unit == "%" for n in numbers) or counts_questions(heads)
+    if not _AVERAGED.search(name) and not percent:
+        return True
+    if all(n.step >= 1 for n in (*numbers, target)) and target.value > max(
+        n.value for n in numbers
+    ):
+        return True  # a total
+    return min(n.low for n in numbers) <= target.high and target.low <= max(
+        float(n.value + n.step) for n in numbers
+    )
 
 
 def _adds(heads: str, numbers: Sequence[Printed]) -> bool:
@@ -115,7 +198,7 @@ def _ends(number: Printed) -> tuple[float, float]:
 def _row_wholes(table: Table) -> Iterator[_Made]:
     """How rows are made of others; by name where no size is stated for their cells."""
     stated: Mapping[str, Any] = table.reading.get("whole_rows", {})
-    plain = [row for row in table.rows if not WHOLE.fullmatch(row) and row not in stated]
+    plain = [row for row in table.rows if not _OF_ALL.fullmatch(row) and row not in stated]
     # Of a matrix only counts have a total.
     matrix = is_matrix(table) and not stated
     if matrix and not all(
@@ -128,7 +211,20 @@ def _row_wholes(table: Table) -> Iterator[_Made]:
                 how, patterns = stated[row]
                 parts = [r for r in plain if any(matches(str(p), r) for p in patterns)]
                 yield _Made(row, how, parts, True)
-        elif WHOLE.fullmatch(row) and not any(table.size(row, c) for c in table.columns):
-            how = "sum" if _ADDED.fullmatch(row) else "mean"
+        elif _OF_ALL.fullmatch(row) and not any(table.size(row, c) for c in table.columns):
+            how = "sum" if _ADDED.search(row) or _counted(table, row, plain) else "mean"
             if how == "sum" or not matrix:
                 yield _Made(row, how, plain, False)
+
+
+def _counted(table: Table, row: str, plain: Sequence[str]) -> bool:
+    """Whether 'All' or 'Overall' is of counts alone, most of them above all they are of."""
+    shown = [parse(s) for r in (row, *plain) for s in table.rows[r].values()]
+    if _AVERAGED.search(row) or not all(n is None or (n.step >= 1 and not n.unit) for n in shown):
+        return False
+    above = []
+    for column, cell in table.rows[row].items():
+        parts = [n.value for r in plain if (n := parse(table.rows[r][column]))]
+        if parts and (own := parse(cell)):
+            above.append(own.value > max(parts))
+    return 2 * sum(above) > len(above)

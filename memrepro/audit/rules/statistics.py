@@ -11,12 +11,13 @@ from memrepro.audit.tables import Table
 
 # A letter before them says of what they are: labelled (LP, LR, LF), unlabelled (UP, UR, UF).
 _F = re.compile(
-    r"\b(?P<of>[A-Z]?)F(?:[-_ ]?(?P<beta>0?\.5|1|2))?(?:[-_ ]?(?:score|measure))?\b(?!@)"
+    r"\b(?P<of>[A-Z]?)F(?:[-_ ]?(?P<beta>0?\.5|1|2))?(?:[-_ ]?(?i:score|measure))?\b(?!@)"
 )
-_P = r"\b(?:{of}P(?:rec(?:ision)?)?|PPV)\b\.?"
-_R = r"\b(?:{of}R(?:ec(?:all)?)?|TPR|(?i:sensitivity))\b\.?(?!@)"
+_P = r"\b(?:{of}P(?:(?:re|RE)(?:c|C)?(?:ision|ISION)?)?|PPV)\b\.?"
+_R = r"\b(?:{of}R(?:(?:ec|EC)(?:all|ALL)?)?|TPR|(?i:sensitivity))\b\.?(?!@)"
 _HARMONIC = r"(?i:harmonic|\bh-?mean\b)|\bHM\b|(?:^|[ ,])H$"
 _SELDOM = 0.9  # of the rows, that lie between P and R where an F outside of them is told
+_FAR = 0.1  # of what follows, which no mean over classes is off where two others are exact
 _ROWS = 3  # that must be there before a column's meaning is taken from them
 
 
@@ -109,9 +110,18 @@ def _tally_and_exceptions(
             yield Finding(
                 table.document, table.name, rule, f"{one.row}, {one.column}", one.shown,
                 f"{(one.low + one.high) / 2:.4g} ({one.low:.4g} to {one.high:.4g})", one.shown,
-                FAILS, LIKELY if good >= max(_ROWS, 0.75 * len(made)) else WEAK,
+                FAILS, LIKELY if good >= max(_ROWS, 0.75 * len(made)) or _alone(one, good, made)
+                else WEAK,
                 f"{good} of {len(made)} rows follow {formula}", 3,
             )  # fmt: skip
+
+
+def _alone(one: _Held, good: int, made: Sequence[_Held]) -> bool:
+    """Whether one row of a few is far off, and all others, at least two, follow."""
+    number = parse(one.shown)
+    middle = (one.low + one.high) / 2
+    far = number is not None and abs(float(number.value) - middle) > _FAR * middle
+    return far and good == len(made) - 1 >= 2
 
 
 def _beside(table: Table, column: str, head: str, pattern: str) -> str:

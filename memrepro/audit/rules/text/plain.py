@@ -33,6 +33,13 @@ _TEX = (
 )  # fmt: skip
 _INLINE = re.compile(r"</?(?:em|i|b|strong|span|var|u|font|a|mi|mn|mo|mrow|math)\b[^>]*>", re.I)
 _SCRIPTED = re.compile(r"</?(?:sub|sup)\b[^>]*>", re.I)
+# Degrees of freedom below a statistic; a square may stand before or behind them.
+_SQUARED = re.compile(
+    r"χ\s*(?:(?:<sup>\s*2\s*</sup>|²)\s*(<sub>[^<>]*</sub>)"
+    r"|(<sub>[^<>]*</sub>)\s*(?:<sup>\s*2\s*</sup>|²))"
+)
+_DEGREES = re.compile(r"(?<![A-Za-z])([tFrzQ]|χ2)\s*<sub>\s*\(?\s*(\d[\d.,;\s]*?)\s*\)?\s*</sub>")
+_MATHS = re.compile(r"<math\b[^>]*?\balttext=\"([^\"]*)\"[^>]*>.*?</math\s*>", re.S | re.I)
 _NO_PROSE = re.compile(r"<(script|style|table|pre|code)\b.*?</\1\s*>", re.S | re.I)
 _LOOKS_TEX = re.compile(r"\\(?:begin|section|documentclass|textit|emph|cite|item)\b|\\[(%]")
 
@@ -42,7 +49,9 @@ def plain(text: str, name: str = "") -> str:
     """What a source says, with as many lines as it has."""
     if name.endswith((".html", ".htm", ".xhtml")):
         text = _NO_PROSE.sub(_lines, text)
-        text = re.sub(r"<[^<>]+>", _lines_or_blank, _SCRIPTED.sub("", _INLINE.sub("", text)))
+        text = _INLINE.sub("", _MATHS.sub(_of_maths, text))
+        text = _DEGREES.sub(r"\1(\2)", _SQUARED.sub(r"χ2\1\2", text))
+        text = re.sub(r"<[^<>]+>", _lines_or_blank, _SCRIPTED.sub("", text))
     elif name.endswith(".tex") or _LOOKS_TEX.search(text) or "$" in text:
         text = _of_latex(text, comments=name.endswith(".tex"))
     elif name.endswith(".md"):
@@ -51,6 +60,12 @@ def plain(text: str, name: str = "") -> str:
     text = html.unescape(text)
     text = re.sub(r"(?<!\d)\*{1,3}(?=\S)|(?<=\S)\*{1,3}(?!\d)|\^", "", text)
     return text.replace("−", "-").replace("\u00a0", " ").replace("\u2009", " ")
+
+
+def _of_maths(found: re.Match[str]) -> str:
+    """A formula of a web page as LaTeXML says it in LaTeX, on as many lines."""
+    said = _of_latex(html.unescape(found[1]), comments=False)
+    return " ".join(said.split()) + _lines(found)
 
 
 def _of_latex(text: str, comments: bool) -> str:

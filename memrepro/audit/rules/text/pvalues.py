@@ -18,10 +18,12 @@ _PLAIN = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)"
 _KIND = r"(?P<kind>t|F|[zZ]|r|Q(?:[bwBW]|between|within)?|χ\s*2?|χ²|chi-?\s?squared?|chi2|X2)"
 _START = rf"(?<![A-Za-z0-9_.\\]){_KIND}"
 _DF = r"[(\[]\s*(?P<df>\d[\d,.\s]*(?:[,;]\s*[nN]\s*=\s*[\d,]+)?)\s*[)\]]"
+# 'ns' says that p is above 0.05.
 _P = (
     r"(?<![A-Za-z])[pP]\s*(?:-?\s?values?|s|\(?adj\)?)?\s*"
     r"(?P<sign><=|>=|[<>=≤≥])\s*(?P<p>0?\.\d+|[01](?:\.0+)?(?![\d.]))"
     r"(?:\s*(?:×|x|\\cdot)\s*10\s*(?P<tens>-\d+)|[eE](?P<power>-\d+))?"
+    r"|(?<![A-Za-z.])(?P<ns>n\.?\s?s\.?)(?![A-Za-z])"
 )
 # What may stand between: an effect size, an interval, a mean square; no other statistic.
 _BETWEEN = (
@@ -29,7 +31,7 @@ _BETWEEN = (
     r"[^\n.]|\n(?!\s*\n)|\.(?!\s)){0,110}?"
 )
 _TEST = re.compile(
-    rf"{_START}\s*(?:{_DF})?\s*(?P<is>[=<>≈])\s*(?P<value>-?\s?{_PLAIN})(?P<between>{_BETWEEN}){_P}"
+    rf"{_START}\s*(?:{_DF})?\s*(?P<is>[=<>≈])\s*(?P<value>[-+]?\s?{_PLAIN})(?P<between>{_BETWEEN})(?:{_P})"
 )
 _ONE_SIDED = re.compile(r"one[- ]?(?:tailed|sided)|directional", re.I)
 _ADJUSTED = re.compile(
@@ -159,6 +161,8 @@ def _test(found: re.Match[str]) -> Test | None:
         one, two = _degrees(kind, found["df"])
     if found["is"] == "≈" or (kind in ("r", "F", "chi2") and one is None):
         return None
+    if found["ns"]:
+        return Test(kind, one, two, found["value"], ".05", ">", found["is"])
     power = found["tens"] or found["power"]
     p = found["p"] + (f"e{power}" if power else "")
     sign = {"≤": "<", "≥": ">", "<=": "<", ">=": ">"}.get(found["sign"], found["sign"])
