@@ -205,3 +205,11 @@ def test_the_notebook_says_what_is_computed_of_its_own_report(paper):
     assert calls[0] == ("opening", paper)
     assert calls[-1] == ("provenance", paper)
     assert sorted(calls[1:-1]) == [("closing", paper), ("found", paper)]
+
+
+def test_a_text_says_what_was_resampled_where_it_changes():
+    text = "a [+0.1, +0.2 by 10 persons], b [-0.1, +0.3 by 10 persons], c [+0.1, +0.2 by 9 talks]"
+    assert narrative._each_unit_once(text) == (
+        "a [+0.1, +0.2 by 10 persons], b [-0.1, +0.3], c [+0.1, +0.2 by 9 talks]"
+    )
+    assert narrative._each_unit_once("[1] by 2 by [3]") == "[1] by 2 by [3]"
