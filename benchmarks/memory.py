@@ -3,7 +3,7 @@
     python -m benchmarks.memory --mirror ../shared/mirror --choose     settings, on one half
     python -m benchmarks.memory --mirror ../shared/mirror --calibrate  the threshold, on that half
     python -m benchmarks.memory --mirror ../shared/mirror              the table, on the other
-    python -m benchmarks.memory --speed 1000 10000
+    python -m benchmarks.memory --mirror ../shared/mirror --speed 1000 10000
 
 What is chosen is chosen on LoCoMo's conversations 1-4 and on the first half of LongMemEval's oracle
 questions: the setting of `GRID` with the best mean over both data sets and both budgets, weighed
@@ -306,7 +306,10 @@ def main() -> None:
     parser.add_argument("--calibrate", action="store_true", help="write thresholds.yaml by it")
     parser.add_argument("--speed", type=int, nargs="+", metavar="SEGMENTS")
     arguments = parser.parse_args()
-    if arguments.mirror:
+    if arguments.speed:
+        times = speed(arguments.speed, arguments.encoder, arguments.mirror)
+        print(times.to_markdown(index=False, floatfmt=".2f"))
+    elif arguments.mirror:
         name = arguments.encoder or ENCODER
         encoder: Any = Stored(name)
         first, second = (
@@ -327,8 +330,6 @@ def main() -> None:
             print(table(rows).to_markdown(index=False))
             print(curve(pd.DataFrame(sure)).to_markdown(index=False, floatfmt=".3f"))
             print(areas(pd.DataFrame(sure)).to_markdown(index=False, floatfmt=".3f"))
-    if arguments.speed:
-        print(speed(arguments.speed, arguments.encoder).to_markdown(index=False, floatfmt=".2f"))
 
 
 if __name__ == "__main__":

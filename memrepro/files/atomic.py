@@ -327,8 +327,12 @@ def csv_texts(file: Path | IO[bytes] | IO[str], comma: str = ",") -> pd.DataFram
 
 
 @contextmanager
-def open_table(path: Path) -> Iterator[pq.ParquetFile]:
+def open_table(path: Path, coded: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
     """A parquet file to be read part by part, for a table that memory holds once at most.
+
+    Args:
+        path: of the file.
+        coded: the columns of texts that come as dictionaries, by the path of their values.
 
     Raises:
         MemreproError: if it is missing or damaged.
@@ -337,7 +341,7 @@ def open_table(path: Path) -> Iterator[pq.ParquetFile]:
 
     _existing(path)
     try:
-        with pq.ParquetFile(path, buffer_size=1 << 20) as file:
+        with pq.ParquetFile(path, buffer_size=1 << 20, read_dictionary=list(coded)) as file:
             yield file
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error

@@ -207,6 +207,8 @@ def _export(arguments: argparse.Namespace) -> Result:
 def _import(arguments: argparse.Namespace) -> Result:
     form = arguments.format or form_of(arguments.file)
     chats = None if form == OWN else read_chats(arguments.file, form)
+    if chats == []:
+        raise MemreproError(f"{arguments.file} holds no message; nothing was taken in")
     with _opened(arguments, create=True) as memory:
         if chats is None:
             memory.import_(arguments.file)

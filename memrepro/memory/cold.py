@@ -9,7 +9,7 @@ person has it forgotten, and then all of it is gone.
 import json
 import math
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from memrepro.errors import MemreproError
@@ -25,6 +25,7 @@ from memrepro.memory.language.fact import (
     Decision,
     Fact,
 )
+from memrepro.memory.language.known import Known
 
 
 def facts(connection: sqlite3.Connection, status: str = "active") -> list[Fact]:
@@ -44,8 +45,9 @@ def facts_of(connection: sqlite3.Connection, fact_ids: Sequence[str]) -> list[Fa
     return [fact for fact in found if fact.status == "active"]
 
 
-def in_other_words(connection: sqlite3.Connection) -> set[str]:
-    """The ids of the active facts whose words no segment that says them has."""
+def in_other_words(connection: sqlite3.Connection, among: Iterable[str] | None = None
+                   ) -> list[Fact]:  # fmt: skip
+    """The active facts, or those of some ids, whose words no segment that says them has."""
     said = (
         "CASE instr(f.text, ': ') WHEN 0 THEN f.text ELSE substr(f.text, instr(f.text, ': ')+2) END"
     )
@@ -53,8 +55,10 @@ def in_other_words(connection: sqlite3.Connection) -> set[str]:
         "SELECT fact_id FROM facts f WHERE status = 'active' AND NOT EXISTS (SELECT 1 FROM"
         " fact_sources x JOIN segments s ON s.segment_id = x.source WHERE x.fact_id = f.fact_id"
         f" AND instr(s.text, {said}))"
+        + ("" if among is None else " AND fact_id IN (SELECT value FROM json_each(?))"),
+        () if among is None else (json.dumps(list(among)),),
     )
-    return {fact_id for (fact_id,) in rows}
+    return facts_of(connection, [fact_id for (fact_id,) in rows])
 
 
 def lexical(connection: sqlite3.Connection, terms: str) -> dict[str, float]:
@@ -109,7 +113,11 @@ def conflicts(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def apply(
-    connection: sqlite3.Connection, candidates: Sequence[Candidate], now: float, decide: Decide
+    connection: sqlite3.Connection,
+    candidates: Sequence[Candidate],
+    now: float,
+    decide: Decide,
+    active: Known | None = None,
 ) -> list[Change]:
     """Take candidates in, in the order in which they were said, and say what changed.
 
@@ -121,21 +129,23 @@ def apply(
         candidates: in any order; of those said at one time the order counts.
         now: Unix seconds.
         decide: such as `conflicts.by_rules`.
+        active: the active facts, which are kept in step; read where they are not given.
 
     Raises:
         MemreproError: if a candidate or a decision is not as `fact` says; roll back then.
     """
     for candidate in candidates:
         _check(candidate)
-    active = {fact.fact_id: fact for fact in facts(connection)} if candidates else {}
+    if active is None:
+        active = Known(facts(connection) if candidates else ())
     changes = []
     for given in sorted(candidates, key=lambda one: one.at):
         candidate = given._replace(sources=tuple(sorted(set(given.sources))))
         if tables.known(connection, candidate):
             continue
-        decision = decide(candidate, list(active.values()))
+        decision = decide(candidate, active)
         if decision.operation not in OPERATIONS or (
-            decision.operation != "add" and decision.fact_id not in active
+            decision.operation != "add" and not active.has(decision.fact_id)
         ):
             raise MemreproError(
                 f"the decision on {candidate.text[:60]!r} is {decision.operation!r} of the fact "
@@ -266,7 +276,7 @@ def _carry_out(
     candidate: Candidate,
     decision: Decision,
     now: float,
-    active: dict[str, Fact],
+    active: Known,
 ) -> Change:
     """Write what was decided, and keep `active` in step."""
     operation, fact_id, reason = decision
@@ -277,25 +287,26 @@ def _carry_out(
     else:
         old = active[fact_id]
         if operation == "noop":
-            active[fact_id] = replace(
+            same = replace(
                 old,
                 sources=tuple(sorted({*old.sources, *candidate.sources})),
                 confidence=max(old.confidence, candidate.confidence),
                 created_at=min(old.created_at, at),
                 last_validated_at=max(old.last_validated_at, at),
             )
-            tables.write(connection, active[fact_id])
+            active.put(same)
+            tables.write(connection, same)
             return tables.note(connection, "noop", fact_id, "", candidate, now, reason)
         if at < old.last_validated_at:
             tables.write(connection, replace(new, status="superseded"), fact_id)
             return tables.note(connection, "late", new_id, fact_id, candidate, now, reason)
-        del active[fact_id]
+        active.remove(fact_id)
         if operation == "delete":
             tables.write(connection, replace(old, status="deleted"))
             return tables.note(connection, "delete", fact_id, "", candidate, now, reason)
         tables.write(connection, replace(old, status="superseded"), new_id)
     tables.write(connection, new)
-    active[new_id] = new
+    active.put(new)
     return tables.note(connection, operation, new_id, fact_id, candidate, now, reason)
 
 

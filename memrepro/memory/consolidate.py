@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from memrepro.memory.cold import facts, merge
-from memrepro.memory.language.conflicts import apart, same_words
+from memrepro.memory.language.conflicts import apart
 from memrepro.memory.language.fact import CATEGORIES, Change, Fact, Similar
+from memrepro.memory.language.known import same_words
 
 # Facts that are compared with all that stay, and of these how many at once.
 _BLOCK, _OTHERS = 128, 1024

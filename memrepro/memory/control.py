@@ -40,6 +40,8 @@ _LATER = ("metadata", "facts_made")
 _NOTES = ("clock", "newest", "rules", "paused")
 # Columns of Unix seconds; another of numbers that are not whole holds a share, in 0..1.
 _TIMES = ("at", "start", "end", "last_access", "created_at", "last_validated_at", "changed_at")
+# Columns of JSON, and what it must be.
+_JSON = {"content": dict, "sources": list}
 _TYPES: dict[str, type | tuple[type, ...]] = {"TEXT": str, "INTEGER": int, "REAL": (int, float)}
 
 
@@ -242,6 +244,9 @@ def _insert(db: sqlite3.Connection, table: str, rows: Sequence[dict[str, Any]]) 
         # SQLite keeps what does not fit a column's type, and who reads it later fails.
         if odd := [name for name in names if not isinstance(row[name], types[name])]:
             raise ValueError(f"a row of {table} has the {odd[0]} {row[odd[0]]!r:.80}")
+        for name in _JSON.keys() & types.keys():
+            if not isinstance(json.loads(row[name]), _JSON[name]):
+                raise ValueError(f"a row of {table} has the {name} {row[name]!r:.80}")
         for name in (name for name in names if types[name] is not str and types[name] is not int):
             if name in _TIMES:
                 check_time(row[name], f"a row of {table}, {name}")

@@ -9,6 +9,7 @@ ties alone, and where a fact was superseded the message that did so comes first.
 
 import itertools
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal, day
 from memrepro.memory.language.words import any_of, content_words, indexed
 from memrepro.memory.settings import Asked, Item, Settings, calibrated
-from memrepro.text.scripts import words_and_pairs
+from memrepro.text.scripts import is_sign, words_and_pairs
 from memrepro.text.temporal import time_range
 
 # What a message of the days that a query names, and one marked as important, gets beside; recency
@@ -34,6 +35,8 @@ _SAID = 0.6
 _USUAL = 5
 # Segments whose vectors are read one by one rather than all.
 _FEW = 200
+# Pairs of signs that a single sign is looked for by.
+_PAIRS = 200
 _DAY = 86400.0
 
 
@@ -256,8 +259,9 @@ class Everything:
     def _words(self, held: _Held, found: list[str]) -> Doubles:
         """BM25 of each segment as a share of the best."""
         scores = np.zeros(len(held.ids))
+        terms = [*found, *(pair for word in found if is_sign(word) for pair in self._pairs(word))]
         rows = self.journal.connection.execute(
-            "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?", (any_of(found),)
+            "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?", (any_of(terms),)
         ).fetchall()
         if rows:
             order = np.argsort(held.numbers)
@@ -265,6 +269,14 @@ class Everything:
             scores[order[np.searchsorted(held.numbers[order], numbers)]] = values
             scores /= max(scores.max(), 1e-12)
         return scores
+
+    def _pairs(self, sign: str) -> list[str]:
+        """The pairs of signs that have one, such as a word of a single sign; the most frequent."""
+        texts = self.journal.connection.execute(
+            "SELECT text FROM words WHERE text LIKE ?", (f"%{sign}%",)
+        )
+        pairs = (one for (text,) in texts for one in words_and_pairs(text) if sign in one)
+        return [pair for pair, _ in Counter(pairs).most_common(_PAIRS)]
 
     def _least(self, asked: Asked) -> float:
         if asked.threshold is not None:
@@ -370,5 +382,8 @@ def covers(query: Sequence[str], text: str) -> bool:
     """Whether a text has most of a query's words, at least one, whatever their endings."""
     said = set(words_and_pairs(indexed(text)))
     stems = {word[: max(4, len(word) - 3)] for word in said}
-    hits = sum(word in said or word[: max(4, len(word) - 3)] in stems for word in query)
+    hits = sum(
+        word in said or word[: max(4, len(word) - 3)] in stems or (is_sign(word) and word in text)
+        for word in query
+    )
     return hits >= max(_SAID * len(query), 1)

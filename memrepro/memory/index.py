@@ -3,6 +3,8 @@
 A search reads all vectors, and is exact, until `approximate` has built an index over many of them.
 """
 
+import hashlib
+import json
 import os
 import shutil
 import warnings
@@ -11,7 +13,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
 import pyarrow as pa
 
 from memrepro.core.similarity import normalise
@@ -23,9 +24,10 @@ os.environ.setdefault("LANCE_LOG", "error")
 
 Table = Literal["segments", "facts"]
 TABLES: tuple[Table, ...] = get_args(Table)
-_BATCH = 64
-# Each write makes a fragment and a version: rows are written in groups of many batches.
-_GROUP = 32 * _BATCH
+# Folders of a table whose files change with its rows.
+_PARTS = ("data", "_deletions", "_versions")
+# Each write makes a fragment and a version: many rows are written together.
+_GROUP = 2048
 # Reading a fragment takes a millisecond, and putting them together writes all rows anew: more of
 # them are left where there are more rows.
 _FRAGMENTS, _ROWS_A_FRAGMENT = 20, 5000
@@ -56,10 +58,21 @@ class VectorIndex:
         """Whether both tables are, in any state."""
         return all((self._folder / f"{table}.lance").is_dir() for table in TABLES)
 
-    def state(self) -> list[list[int]]:
-        """The version and the number of rows of each table, which any write changes."""
-        tables = [self._open(table) for table in TABLES]
-        return [[int(rows.version), int(rows.count_rows())] for rows in tables]
+    def state(self) -> str:
+        """A digest of the tables' files by name and size, which any write changes: 16 digits."""
+        found = sorted(
+            (f"{table}/{part}/{entry.name}", entry.stat().st_size)
+            for table in TABLES
+            for part in _PARTS
+            if (folder := self._folder / f"{table}.lance" / part).is_dir()
+            for entry in os.scandir(folder)
+        )
+        return hashlib.sha256(json.dumps(found).encode()).hexdigest()[:16]
+
+    def has_had_rows(self, table: Table) -> bool:
+        """Whether a table has rows, or had some that are not cleaned away yet."""
+        data = self._folder / f"{table}.lance" / "data"
+        return data.is_dir() and any(os.scandir(data))
 
     def ids(self, table: Table) -> set[str]:
         """The ids of a table."""
@@ -103,8 +116,7 @@ class VectorIndex:
             rows.delete(f"id IN ({some})")
         for start in range(0, len(came), _GROUP):
             group = came[start : start + _GROUP]
-            batches = [group[i : i + _BATCH] for i in range(0, len(group), _BATCH)]
-            rows.add(self._rows(group, np.concatenate([vectors_of(some) for some in batches])))
+            rows.add(self._rows(group, vectors_of(group)))
         # Nobody else writes, and what was read of the approximate index is as it was.
         self._versions = self._now()
         stats = rows.stats()

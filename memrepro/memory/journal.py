@@ -20,9 +20,8 @@ from memrepro.retrieve.tiered.keys.lexical import words
 from memrepro.retrieve.tiered.keys.segments import Message, content_hash
 from memrepro.text.dates import TimeRange
 
-# Milliseconds to wait for another process's lock: no longer than a search may take.
-_BUSY = 250
-_PATIENT = 5000
+# Milliseconds to wait for another process's lock: no longer than a search may take; for a deletion.
+_BUSY, _PATIENT = 250, 5000
 _IN = "IN (SELECT value FROM json_each(?))"
 _WITHIN = """SELECT segment_id, number FROM segments s WHERE tier = :tier
     AND (:channel IS NULL OR EXISTS (
@@ -170,11 +169,8 @@ class Journal:
             new.append(message)
             rows.append((message.message_id, key, message.speaker, message.at, message.text,
                          message.channel))  # fmt: skip
-        self.connection.executemany(
-            "INSERT INTO messages (message_id, hash, speaker, at, text, channel)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            rows,
-        )
+        into = "messages (message_id, hash, speaker, at, text, channel)"
+        self.connection.executemany(f"INSERT INTO {into} VALUES (?, ?, ?, ?, ?, ?)", rows)
         return new
 
     def _known(self, column: str, values: Sequence[str]) -> set[str]:
@@ -184,9 +180,8 @@ class Journal:
         )
         return {value for (value,) in rows}
 
-    def messages(
-        self, where: str = "", values: Sequence[Any] = (), most: int = -1
-    ) -> list[Message]:
+    def messages(self, where: str = "", values: Sequence[Any] = (), most: int = -1
+                 ) -> list[Message]:  # fmt: skip
         """Messages in order of time, then of arrival; with `most` no more than the first ones."""
         rows = self.connection.execute(
             f"SELECT message_id, speaker, at, text, channel FROM messages {where}"
@@ -236,13 +231,16 @@ class Journal:
         """Those segments, in order of time."""
         return self.segments(f"WHERE s.segment_id {_IN}", (json.dumps(segment_ids),))
 
-    def due(self, end: float, n: int) -> list[tuple[str, str, float]]:
-        """Id, text and end of the n warm segments without facts that ended first before a time."""
+    def due(self, end: float, n: int, among: Sequence[str] | None = None
+            ) -> list[tuple[str, str, float]]:  # fmt: skip
+        """Id, text, end of n warm segments, or of some, without facts that ended before a time."""
+        # The plus keeps SQLite from reading the index of all that is warm.
+        some = "tier = 'warm'" if among is None else f"+tier = 'warm' AND segment_id {_IN}"
         return self.connection.execute(
             "SELECT segment_id, text, end FROM segments WHERE number IN (SELECT number FROM"
-            " segments WHERE tier = 'warm' AND end < ? AND segment_id NOT IN (SELECT segment_id"
+            f" segments WHERE {some} AND end < ? AND segment_id NOT IN (SELECT segment_id"
             " FROM facts_made) ORDER BY end, number LIMIT ?) ORDER BY start, number",
-            (end, n),
+            (*([] if among is None else [json.dumps(among)]), end, n),
         ).fetchall()
 
     def overlapping(self, first: float, last: float) -> list[tuple[str, float, float]]:
@@ -266,7 +264,7 @@ class Journal:
     def texts(self, segment_ids: Sequence[str]) -> list[str]:
         """The segments' texts, in order."""
         query = "SELECT text FROM json_each(?) JOIN segments ON segment_id = value ORDER BY key"
-        return [text for (text,) in self.connection.execute(query, (json.dumps(segment_ids),))]
+        return [row[0] for row in self.connection.execute(query, (json.dumps(segment_ids),))]
 
     def sources(self, segment_ids: Sequence[str]) -> tuple[str, ...]:
         """The ids of the messages of segments, each once, in order."""

@@ -5,6 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
 
 from memrepro.core.similarity import Doubles, products
 from memrepro.encode.encoder import Encoder, Vectors, check_vectors
@@ -12,7 +15,7 @@ from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
-from memrepro.memory.language.fact import Similar
+from memrepro.memory.language.fact import Change, Similar
 from memrepro.memory.language.words import spoken
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import Settings
@@ -20,6 +23,8 @@ from memrepro.memory.stretches import Recut
 
 # Segments whose traces are looked for in the files; of more all is written anew.
 _FEW = 3
+# Texts that are encoded at once.
+_BATCH = 64
 
 
 @dataclass
@@ -62,6 +67,14 @@ class Follower:
     limited: Limited
     counts: Counter[str]
     suspects: bool = False
+
+    def concern(self, changes: Sequence[Change]) -> bool:
+        """Whether vectors of facts may come or go with changes of facts, in their transaction."""
+        if not changes or not self.settings.keeps_all:
+            return bool(changes)
+        ids = {one for change in changes for one in (change.fact_id, change.old_id)}
+        others = cold.in_other_words(self.journal.connection, ids)
+        return bool(others) or self.index.has_had_rows("facts")
 
     def follow(self, change: Changing | None = None, *, note: bool = True) -> None:
         """Bring the vectors level, or leave that to the next change.
@@ -158,22 +171,25 @@ class Follower:
         else:
             index.level("segments", journal.keys("warm"), of_segments)
         if not change or change.facts:
-            found = cold.facts(journal.connection)
-            if keeps_all:
-                others = cold.in_other_words(journal.connection)
-                found = [fact for fact in found if fact.fact_id in others]
+            db = journal.connection
+            found = cold.in_other_words(db) if keeps_all else cold.facts(db)
             texts = {fact.vector_id: fact.text for fact in found}
             index.level("facts", texts, lambda ids: self._encode([texts[key] for key in ids]))
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
-        encoder = self.encoder
-        try:
-            vectors = self.limited.run(
-                lambda: encoder.encode(texts, "document"), self.settings.index_seconds
-            )
-            check_vectors(vectors, texts, encoder.identity, encoder.dimension)
-        except MemreproError as error:
-            raise _EncoderFailed(str(error)) from error
+        encoder, seconds = self.encoder, self.settings.index_seconds
+        vectors = np.empty((len(texts), encoder.dimension), np.float32)
+        # Texts of a length together, which are padded least.
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        for start in range(0, len(order), _BATCH):
+            places = order[start : start + _BATCH]
+            batch = [texts[place] for place in places]
+            try:
+                found = self.limited.run(partial(encoder.encode, batch, "document"), seconds)
+                check_vectors(found, batch, encoder.identity, encoder.dimension)
+            except MemreproError as error:
+                raise _EncoderFailed(str(error)) from error
+            vectors[places] = found
         return vectors
 
 

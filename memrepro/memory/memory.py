@@ -16,33 +16,21 @@ from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.consolidate import consolidate
 from memrepro.memory.degrade import Chain
-from memrepro.memory.folders import (
-    DELETED,
-    BeingMade,
-    check_message,
-    lock,
-    user_folder,
-)
+from memrepro.memory.folders import DELETED, BeingMade, check_message, lock, user_folder
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
 from memrepro.memory.language import extract as extractors
 from memrepro.memory.language.fact import Change, Decide, Extract
+from memrepro.memory.language.known import Known
 from memrepro.memory.language.words import index_words
-from memrepro.memory.level import (
-    Changing,
-    Follower,
-    cosines_of_facts,
-    is_level,
-    note_level,
-)
+from memrepro.memory.level import Changing, Follower, cosines_of_facts, is_level, note_level
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import EVERYTHING, Added, Answer, Asked, Maintained, Settings
 from memrepro.memory.stretches import recut
 from memrepro.memory.times import check_time
 from memrepro.retrieve.tiered.keys.segments import Message
 
-Metadata = Mapping[str, Mapping[str, object]]
 Mode = Literal["write", "read"]
 _DAY = 86400.0
 _log = logging.getLogger(__name__)
@@ -96,6 +84,10 @@ class TieredMemory:
         self.encoder, self._extract, self._decide = encoder, extract, decide
         self._writes, self._reencode, self._user = mode == "write", reencode, user_id
         self._limited = Limited()
+        # The active facts, while nothing but `migrate` has changed them.
+        self._known: Known | None = None
+        # Segments that came and have no facts yet; None where that is to be looked for.
+        self._due: list[str] | None = None
         self._lock = lock(root, user_id) if self._writes else -1
         try:
             journal, vectors = self.folder / "memory.sqlite", self.folder / "vectors.lance"
@@ -230,33 +222,35 @@ class TieredMemory:
         """Make facts of what has none yet, where they are made at once; or leave it to the next."""
         if self.settings.keeps_all and self.settings.warm_days == 0:
             try:
-                self.migrate(math.inf)
+                self.migrate(math.inf, self._due)
+                self._due = []
             except MemreproError as error:
                 # Such as a model that does not answer: what was said is kept.
                 _log.warning("facts of new messages are made later: %s", error)
                 self._chain.counts["facts_failed"] += 1
 
-    def migrate(self, now: float) -> tuple[int, int]:
-        """Turn segments that are old enough into facts: how many, and changes of facts."""
+    def migrate(self, now: float, among: Sequence[str] | None = None) -> tuple[int, int]:
+        """Turn segments, or some, that are old enough into facts: how many, changes of facts."""
         migrated = changes = 0
-        end = now - self.settings.warm_days * _DAY
         n = _AT_ONCE * 32 if self.settings.keeps_all else _AT_ONCE
-        while due := self.journal.due(end, n):
+        while due := self.journal.due(now - self.settings.warm_days * _DAY, n, among):
             ids = [segment_id for segment_id, _, _ in due]
-            candidates = self._extract(due)
-            with self.changing() as change:
+            candidates, known = self._extract(due), self._known
+            # What a power cut takes back is made anew, as its segments have no facts then.
+            with self.changing(waits=False) as change:
+                if known is None and candidates:
+                    known = Known(cold.facts(change.db))
                 # Of what comes in, the newest says when.
                 noted = now if math.isfinite(now) else max(end for _, _, end in due)
-                made = cold.apply(self.journal.connection, candidates, noted, self._decide)
+                made = cold.apply(change.db, candidates, noted, self._decide, known)
                 if self.settings.keeps_all:
-                    change.db.executemany(
-                        "INSERT INTO facts_made VALUES (?)", [(key,) for key in ids]
-                    )
+                    change.db.executemany("INSERT INTO facts_made VALUES (?)", zip(ids))
                 else:
                     self.journal.chill(ids)
                     change.chilled += ids
-                change.facts = bool(made) or not self.settings.keeps_all
+                change.facts = self._follower.concern(made) or not self.settings.keeps_all
                 self.journal.count({"migrated": len(ids), "fact_changes": len(made)})
+            self._known = None if change.cut.went else known
             migrated += len(ids)
             changes += len(made)
         return migrated, changes
@@ -270,7 +264,7 @@ class TieredMemory:
 
     @contextmanager
     def changing(
-        self, *, facts: bool = False, whole: bool = False, purge: bool = False
+        self, *, facts: bool = False, whole: bool = False, purge: bool = False, waits: bool = True
     ) -> Iterator[Changing]:
         """A transaction on the journal, after which segments, vectors and HOT follow.
 
@@ -278,16 +272,18 @@ class TieredMemory:
             facts: whether facts may change within.
             whole: whether anything may, as in an import.
             purge: whether what is deleted within must be gone from the disk.
+            waits: whether for the disk; a power cut may take back what does not.
 
         Raises:
             MemreproError: if the memory is open for reading alone, or the journal fails.
         """
         if not self._writes:
             raise MemreproError(f"the memory {self.folder} is open for reading: open it to write")
-        with self.journal.transaction() as connection:
+        with self.journal.transaction(waits=waits) as connection:
             # Where the vectors were level before, what has changed is all that is to be done.
             was_level = not (self._follower.suspects or whole or self.journal.get("behind"))
-            change = Changing(connection, facts)
+            change, known = Changing(connection, facts), self._known
+            self._known = None
             yield change
             change.cut = recut(
                 self.journal, self.settings.segmentation, change.times,
@@ -295,7 +291,11 @@ class TieredMemory:
             )  # fmt: skip
             for segment_id in change.cut.went:
                 change.facts |= bool(cold.forget_source(connection, segment_id))
-            was_level = was_level and not change.whole
+            whole |= change.whole
+            was_level = was_level and not whole
+            self._due = None if whole or self._due is None else [*self._due, *change.cut.came]
+            if not (change.facts or whole or change.cut.went):
+                self._known = known
             if change.facts or whole or purge or change.cut.came or change.cut.went:
                 self.journal.put("behind", True)
             if purge:

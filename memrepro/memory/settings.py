@@ -186,6 +186,11 @@ class Asked:
     until: float | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.query, str) or not isinstance(self.where, Mapping):
+            raise MemreproError(
+                f"a search of {cut(repr(self.query), 60)} where {cut(repr(self.where), 60)}: the "
+                "query must be a text, and the metadata an object"
+            )
         if not self.query.strip() or not is_unicode(self.query):
             raise MemreproError(f"the query {self.query[:40]!a} has no words in valid Unicode")
         if len(self.query) > LONGEST:

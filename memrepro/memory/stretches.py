@@ -87,8 +87,10 @@ def recut(
         went += sorted(overlap - wanted.keys())
         came |= {key: one for key, one in wanted.items() if key not in overlap}
     went = list(dict.fromkeys(went))
-    _drop(db, went)
-    keep(db, came, zone)
+    if went:
+        _drop(db, went)
+    if came:
+        keep(db, came, zone)
     return Recut(list(came), went)
 
 

@@ -11,7 +11,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -83,6 +83,8 @@ class Memory:
         if not create and not (user_folder(root, user) / "memory.sqlite").is_file():
             known = ", ".join(users(root)) or "nobody"
             raise MemreproError(f"{root} has no memory of {user!r}: it has those of {known}")
+        if mode not in ("write", "read"):
+            raise MemreproError(f"the mode is {mode!r}: it must be 'write' or 'read'")
         if isinstance(settings, str):
             if settings not in NAMED:
                 raise MemreproError(
@@ -115,6 +117,8 @@ class Memory:
         Raises:
             MemreproError: if one cannot be taken, and then none is.
         """
+        if not isinstance(messages, Iterable):
+            raise MemreproError(f"{cut(repr(messages), 60)} is no message and no list of them")
         given = [messages] if isinstance(messages, str | Mapping) else list(messages)
         now, read, metadata = time.time(), [], {}
         for number, one in enumerate(given):
@@ -151,8 +155,8 @@ class Memory:
         Raises:
             MemreproError: if the query is empty, or the memory closed.
         """
-        if k < 1:
-            raise MemreproError(f"k is {k}: it must be 1 or more")
+        if not isinstance(k, int) or k < 1:
+            raise MemreproError(f"k is {k!r}: it must be a whole number, 1 or more")
         with self._open() as tiers:
             answer = tiers.search(
                 query, self._now(now), channel, k=k, where=where or {}, threshold=threshold

@@ -75,6 +75,26 @@ def _stage(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _stages(arguments: argparse.Namespace) -> int:
+    from memrepro.files.processes import worker_pool
+    from memrepro.pipeline.stage import STAGES
+
+    given = [_parser("stage").parse_args(["stage", *one.split()]) for one in arguments.stages]
+    works = {module for one in given if one.name in STAGES for module in STAGES[one.name].modules}
+    # What all of them import is imported once.
+    preload = ["memrepro.pipeline.notebook", *(f"memrepro.{one}" for one in sorted(works))]
+    workers = min(os.cpu_count() or 1, len(given))
+    with worker_pool(workers, preload) as pool:
+        working = [pool.submit(_stage, one) for one in given]
+        try:
+            for done in working:
+                done.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # those that run end, no other begins
+            raise
+    return 0
+
+
 def _notebook(arguments: argparse.Namespace) -> int:
     from memrepro.files.atomic import root
     from memrepro.pipeline.notebook import execute
@@ -204,6 +224,7 @@ _GROUPS = {
     },
     "What the stages of dvc.yaml call": {
         "stage": "do the work of one stage of dvc.yaml",
+        "stages": "do the work of several, as many side by side as there are cores",
         "notebook": "execute one notebook, which shows a stage",
     },
 }
@@ -296,6 +317,10 @@ def _add_own(add: Add) -> None:
     stage.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="such as a data set")
     stage.add_argument("--notebook", help="then execute the notebook that shows it, into this file")
     stage.add_argument("--page", help="also render that notebook as this HTML file")
+    stages = add("stages", _stages, False)
+    stages.add_argument(
+        "stages", nargs="+", metavar="STAGE", help="quoted, what one `memrepro stage` is given"
+    )
     notebook = add("notebook", _notebook, False)
     notebook.add_argument("name")
     notebook.add_argument(

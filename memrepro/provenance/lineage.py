@@ -17,6 +17,7 @@ from memrepro.files.atomic import read_json, read_yaml, root, sha256
 from memrepro.provenance.cached import until_changed
 from memrepro.provenance.places import Place, entry, profiles_of, run_file, variant
 from memrepro.study import causes
+from memrepro.study.params import params_tree
 from memrepro.study.plan import PROFILES
 
 Stage = Mapping[str, Any]
@@ -150,15 +151,12 @@ def parameters_hold(place: Place) -> bool | None:
     if not stage:
         return None
     for name, recorded in stages()[stage].get("params", {}).get("params.yaml", {}).items():
-        now = _parameters(root() / "params.yaml")
+        now = params_tree()
         for key in name.split("."):
             now = now.get(key, {}) if isinstance(now, dict) else {}
         if now != recorded:
             return False
     return True
-
-
-_parameters = until_changed(2)(read_yaml)
 
 
 def model(encoder: str) -> dict[str, Any]:

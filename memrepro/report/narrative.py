@@ -41,6 +41,7 @@ from memrepro.report.tables import Cell, by_place, cell_of
 from memrepro.study.params import load_plan
 
 _PLACEHOLDER = re.compile(r"\{([^{}]+)\}")
+_INTERVAL = re.compile(r"(\[[^\[\]]*\d) by (\d[^\[\]]*)\]")
 _MINUS = re.compile(r"(?<![\w.])-(?=\d)")
 _PACKAGES = {"audit": "memrepro.audit"}  # the one report that is of no document
 NOT_SO = "(Not so on these values.)"  # behind a sentence whose conditions do not hold
@@ -75,12 +76,12 @@ class Values:
         self._tables: dict[str, pd.DataFrame] = {}
 
     def fill(self, text: str) -> str:
-        """A text with its placeholders filled.
+        """A text with its placeholders filled; what was resampled is said where it changes.
 
         Raises:
             MemreproError: if one names no cell.
         """
-        return _PLACEHOLDER.sub(lambda found: self._filled(found[1]), text)
+        return _each_unit_once(_PLACEHOLDER.sub(lambda found: self._filled(found[1]), text))
 
     def sentence(self, entry: str | Mapping[str, Any]) -> str:
         """A text, or what an entry `says`, filled; `NOT_SO` follows where its `holds` do not.
@@ -191,6 +192,21 @@ def _difference(cell: Cell) -> str:
     if (found := cell.comparison) is None:
         return ""
     return _typeset(f"{found.difference:+.4f} {found.ends[:-1]} by {found.unit_text}]")
+
+
+def _each_unit_once(text: str) -> str:
+    """A text in which an interval names what was resampled only where the one before had another.
+
+    'a [-0.1, 0.2 by 10 persons] and b [0.1, 0.3 by 10 persons]' ends in 'and b [0.1, 0.3]'.
+    """
+    said = ""
+
+    def once(interval: re.Match[str]) -> str:
+        nonlocal said
+        again, said = interval[2] == said, interval[2]
+        return f"{interval[1]}]" if again else interval[0]
+
+    return _INTERVAL.sub(once, text)
 
 
 def _effect(cell: Cell) -> str:
@@ -313,13 +329,17 @@ def opening(paper: str, profile: str) -> Markdown:
 
 
 def found(paper: str, profile: str) -> Markdown:
-    """What was found, a sentence each; the headlines first."""
+    """What was found, a sentence each; where there are headlines, the others fold behind them."""
     told = read_entries(paper)["profiles"].get(profile, {})
     values = Values(profile, paper)
-    sentences = [values.fill(text) for text in told.get("headlines", ())]
-    sentences += read_narrative(paper, profile).found
-    sentences = sentences or [f"Nothing was found under `{profile}` yet."]
-    return _markdown("## What was found\n\n" + _listed(sentences))
+    headlines = [values.fill(text) for text in told.get("headlines", ())]
+    others = read_narrative(paper, profile).found
+    if headlines and others:
+        opened = f"{_listed(headlines)}\n\n<details><summary>{len(others)} more</summary>"
+        text = f"{opened}\n\n{_listed(others)}\n\n</details>"
+    else:
+        text = _listed(headlines + others) or f"- Nothing was found under `{profile}` yet."
+    return _markdown(f"## What was found\n\n{text}")
 
 
 def closing(paper: str, profile: str) -> Markdown:

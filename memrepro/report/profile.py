@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from memrepro.core.prepared import load_evidence_fields
@@ -54,7 +55,7 @@ class Metrics:
         path = metrics_file(profile)
         # A report asks for them in many places: a file of millions of rows is grouped once.
         changed = path.stat().st_mtime_ns
-        self._places, self._names, self._values = _grouped(path, changed)
+        self._places, self._names, self._values = _laid_out(path, changed)
         self._settings: dict[str, dict[str, None]] = {}  # in order, as sets have none
         for experiment, setting, *_ in self._places:
             self._settings.setdefault(experiment, {})[setting] = None
@@ -67,7 +68,7 @@ class Metrics:
     def questions(self, experiment: str, setting: str, level: str) -> frozenset[str]:
         """The questions of an experiment that were evaluated by a level; none if it was not."""
         names, codes = self._names["query_id"]
-        for key, (asked, _) in self._places.items():
+        for key, (asked, *_) in self._places.items():
             if key[:3] == (experiment, setting, level):
                 return frozenset(names.take(codes[asked]))
         return frozenset()
@@ -89,13 +90,30 @@ class Metrics:
             raise MemreproError(
                 f"no {metric}@{k} of {experiment!r} {setting!r} by {level}: run `dvc repro`"
             )
-        asked, rows = self._places[key]
+        asked, part, rows = self._places[key]
         found = {name: names.take(codes[asked]) for name, (names, codes) in self._names.items()}
-        return pd.DataFrame({**found, "value": self._values[rows]})
+        return pd.DataFrame({**found, "value": self._values.of_part(part)[rows]})
+
+
+_CODED = pa.dictionary(pa.int32(), pa.string())
+
+
+class _Values:
+    """The values of a metrics file, each part (row group) read when it is first asked for."""
+
+    def __init__(self, path: Path) -> None:
+        self._file, self._parts = pq.ParquetFile(path), dict[int, Doubles]()
+
+    def of_part(self, part: int) -> Doubles:
+        """The values of all rows of a part, one after the other."""
+        if part not in self._parts:
+            lists = self._file.read_row_group(part, columns=["value"]).column(0)
+            self._parts[part] = lists.combine_chunks().flatten().to_numpy()
+        return self._parts[part]
 
 
 @lru_cache(maxsize=2)
-def _grouped(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], Any]:
+def _laid_out(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], _Values]:
     """A metrics file: the places of each row's questions and values, by its key; what lies there.
 
     Args:
@@ -103,34 +121,42 @@ def _grouped(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], 
         changed: when; another state of the file is read anew.
 
     Returns:
-        `experiment, setting, level, metric, k` → slices of the questions and of the values;
-        `query_id` and `kind` → texts and the number of each question's; the values.
+        `experiment, setting, level, metric, k` → the slice of its questions, the part of the file
+        that has its values, and their slice there; `query_id` and `kind` → texts and the number of
+        each question's; the values.
     """
     keys, named = ["experiment", "setting", "level", "metric", "k"], ["query_id", "kind"]
-    with open_table(path) as file:
-        table = file.read()
-    *lists, values = (table[name].combine_chunks() for name in [*named, "value"])
-    ends, last = _ends(lists[0]), _ends(values)
-    # Where there are none they are those of the row above.
-    row = np.maximum.accumulate(np.where(lists[0].is_valid(), np.arange(len(table)), 0))
-    places = [
-        (slice(*asked), slice(*held))
-        for asked, held in zip(
-            np.stack([ends[row], ends[row + 1]], 1).tolist(),
-            np.stack([last[:-1], last[1:]], 1).tolist(),
-            strict=True,
-        )
-    ]
-    texts = zip(*(table[name].to_pylist() for name in keys), strict=True)
-    found = dict(zip(texts, places, strict=True))
-    if len(found) < len(table):
+    texts = [f"{name}.list.element" for name in named]
+    places: dict[Any, Any] = {}
+    coded: dict[str, list[Any]] = {name: [] for name in named}
+    rows, before, asked = 0, 0, (0, 0)
+    with open_table(path, texts) as file:
+        for part in range(file.num_row_groups):
+            table = file.read_row_group(part, columns=[*keys, *named])
+            lists = {name: table[name].combine_chunks() for name in named}
+            new = lists["query_id"].is_valid().to_pylist()
+            ends, last = _ends(lists["query_id"]).tolist(), 0
+            for row, key in enumerate(
+                zip(*(table[name].to_pylist() for name in keys), strict=True)
+            ):
+                if new[row]:  # else they are those of the row above
+                    asked = (before + ends[row], before + ends[row + 1])
+                n = asked[1] - asked[0]
+                places[key] = (slice(*asked), part, slice(last, last + n))
+                last += n
+            rows, before = rows + len(table), before + ends[-1]
+            for name in named:
+                coded[name].append(lists[name].flatten())
+    if len(places) < rows:
         raise MemreproError(f"{path} has two rows of one metric: delete it, it is made anew")
     names = {}
-    for name, one in zip(named, lists, strict=True):
-        coded = one.flatten().dictionary_encode()
-        known = pd.array(coded.dictionary.to_pylist(), "str")
-        names[name] = (known, coded.indices.to_numpy(zero_copy_only=False))
-    return found, names, values.flatten().to_numpy()
+    for name, parts in coded.items():
+        one = (
+            pa.chunked_array(parts, None if parts else _CODED).unify_dictionaries().combine_chunks()
+        )
+        known = pd.array(one.dictionary.to_pylist(), "str")
+        names[name] = (known, one.indices.to_numpy(zero_copy_only=False))
+    return places, names, _Values(path)
 
 
 def _ends(lists: pa.LargeListArray) -> NDArray[np.int64]:

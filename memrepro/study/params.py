@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from memrepro.errors import MemreproError, cut
 from memrepro.evaluate.metrics import METRICS
@@ -41,6 +42,7 @@ __all__ = [
     "build_entry",
     "load_plan",
     "named",
+    "params_tree",
 ]
 
 
@@ -65,9 +67,27 @@ def load_plan() -> Plan:
             key scheme, method, retriever or parameter, a traced experiment whose retriever has no
             trace, or experiments timed together that differ in profile, data set or encoder.
     """
+    return _plan(*_params())
+
+
+def params_tree() -> Any:
+    """What `params.yaml` holds, as YAML has it; not to be changed.
+
+    Raises:
+        MemreproError: if it is missing or malformed.
+    """
+    return _tree(*_params())
+
+
+def _params() -> tuple[Path, int]:
+    """The file and when it changed: many places ask for it, and read it once."""
     path = root() / "params.yaml"
-    # A report asks for it in many places.
-    return _plan(path, path.stat().st_mtime_ns if path.is_file() else 0)
+    return path, path.stat().st_mtime_ns if path.is_file() else 0
+
+
+@lru_cache(maxsize=2)
+def _tree(path: Path, changed: int) -> Any:
+    return read_yaml(path)
 
 
 _TOP = ("datasets", "reports", "studies", "latency", "scales", "evaluation", "tuning")
@@ -77,7 +97,7 @@ _FIELDS = frozenset(f.name for f in fields(Experiment)) - {"method", "parameters
 
 @lru_cache(maxsize=2)
 def _plan(path: Path, changed: int) -> Plan:
-    tree = read_yaml(path)
+    tree = _tree(path, changed)
     if not isinstance(tree, dict) or set(tree) - set(_OPTIONAL) != set(_TOP):
         raise MemreproError(
             f"params.yaml must have exactly the keys {', '.join(_TOP)}, and may have "

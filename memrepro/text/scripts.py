@@ -38,6 +38,11 @@ def words_and_pairs(text: str) -> list[str]:
     return found
 
 
+def is_sign(word: str) -> bool:
+    """Whether a word is a single sign of the scripts above."""
+    return len(word) == 1 and bool(_RUN.fullmatch(word))
+
+
 def windows(text: str, size: int) -> list[str]:
     """A text in windows of `size` words or signs, each with a fifth of the one before.
 

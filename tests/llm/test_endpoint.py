@@ -23,7 +23,7 @@ from memrepro.llm.model import Answer, ModelIdentity, Parameters, Prompt, Tokens
 from memrepro.llm.outcomes import OUTCOMES, outcome_of
 from memrepro.llm.pace import Budget, most_tokens
 from memrepro.llm.prices import Price, read_prices
-from memrepro.llm.recorded import Recorded, Recording
+from memrepro.llm.recorded import Recording
 from memrepro.llm.records import AnswerStore
 from memrepro.llm.request import Request
 from memrepro.llm.shipping import export_records
@@ -156,31 +156,14 @@ def test_requests_are_spaced_evenly(server):
 # What fails, and is tried again.
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Fault(status=429),
-        Fault(status=500, body=b"<html>oops</html>"),
-        Fault(status=200, body=b"<html>a proxy's page</html>"),
-        Fault(status=200, body=b'{"choices": [{"mess'),
-        Fault(status=200, body=b"\xff\xfe\x00"),
-        Fault(half=True),
-        Fault(drop=True),
-    ],
-    ids=lambda fault: str(fault)[6:60],
-)
+@pytest.mark.parametrize("fault", [Fault(status=429), Fault(body=b"<html>"), Fault(half=True)],
+                         ids=lambda fault: str(fault)[6:60])  # fmt: skip
 def test_a_passing_fault_is_tried_again(server, fault):
     server.faults["question 3"] = [fault, fault]
     got = ask(server)
     assert {a.text for a in got.values()} == {said(p.messages[-1].content) for p in PROMPTS}
     assert asked(server)["question 3"] == 3
     assert len(server.asked) == 14
-
-
-def test_a_timeout_is_tried_again(server):
-    server.faults["question 3"] = [Fault(seconds=60)]
-    assert len(ask(server, PROMPTS[3:4], timeout=1)) == 1
-    assert asked(server)["question 3"] >= 2
 
 
 def test_retry_after_holds_all_requests_back(server):
@@ -248,31 +231,11 @@ def test_what_concerns_all_prompts_ends_the_work_at_once(server, fault, why):
     assert len(server.asked) <= 2
 
 
-def test_a_wrong_request_is_not_tried_again(server):
-    server.faults["question 3"] = [
-        Fault(status=400, body=b'{"object": "error", "message": "no seed here", "code": 400}')
-    ]
-    with pytest.raises(MemreproError, match=r"status 400 \(no seed here\)"):
-        ask(server)
-    assert len(server.asked) == 12
-
-
 def test_a_prompt_with_options_is_never_sent(server):
     options = Prompt.from_user("a or b?", parameters=Parameters(options=("a", "b")))
     with pytest.raises(MemreproError, match=r"a prompt has options, and an endpoint does not say"):
         ask(server, [options])
     assert server.asked == []
-
-
-def test_a_prompt_that_is_refused_for_itself_is_recorded_so(server, tmp_path):
-    body = b'{"error": {"code": "context_length_exceeded", "message": "too long"}}'
-    server.faults["question 3"] = [Fault(status=400, body=body)]
-    with AnswerStore(tmp_path / "a.sqlite") as store:
-        got = Recording(store, backend(server), progress=False).answer(PROMPTS)
-        again = Recorded(store, IDENTITY, "e").answer(PROMPTS)
-    assert got[3].finish_reason == "refused: context_length_exceeded"
-    assert (got[3].text, sum(got[3].tokens), got[3].prompt_tokens) == ("", 0, None)
-    assert again == got
 
 
 def test_prompts_that_are_too_long_do_not_end_the_work(server, tmp_path):

@@ -392,23 +392,3 @@ def test_two_processes_killed_at_once(tmp_path, server):
         kill_at(len(server.asked) + 50, server, draw, path, 1, 2)
     work(path, server.url)
     check_whole(path)
-
-
-def test_two_processes_at_once(tmp_path, server):
-    path, met, answer = tmp_path / "a.sqlite", threading.Event(), server.content.reply
-
-    def when_both_ask(messages):
-        if server.most > AT_ONCE:
-            met.set()
-        met.wait(60)
-        return answer(messages)
-
-    server.content.reply = when_both_ask
-    runs = [forked(work, path, server.url, step) for step in (1, 2)]
-    for run in runs:
-        run.join()
-    assert [run.exitcode for run in runs] == [0, 0]
-    assert server.most > AT_ONCE, "they did not run at once"
-    check_whole(path)
-    # Both may have asked for what was in flight in the other, but not for all.
-    assert 0 <= len(server.asked) - PROMPTS < PROMPTS // 2

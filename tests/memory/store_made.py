@@ -1,5 +1,7 @@
 """Messages and memories for the tests of the store."""
 
+import lancedb
+
 from memrepro.encode.encoder import HashEncoder
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import Settings
@@ -52,6 +54,12 @@ def check_whole(memory):
 
 def all_bytes(root):
     return b"\0".join(path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file())
+
+
+def version(folder):
+    """Of the segments' vectors: 1 where they were written anew."""
+    vectors = lancedb.connect(folder / "vectors.lance")
+    return vectors.open_table("segments").version
 
 
 def ids(messages):

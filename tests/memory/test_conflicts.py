@@ -35,7 +35,7 @@ def right(case, decision):
 # How good the rules are: operation → (right, decided so, should be so).
 MEASURED = {
     "seen": {
-        "add": (27, 28, 27), "update": (19, 19, 20), "delete": (11, 11, 11), "noop": (7, 7, 7),
+        "add": (27, 28, 27), "update": (22, 22, 23), "delete": (11, 11, 11), "noop": (7, 7, 7),
     },
     "unseen": {"add": (14, 28, 14), "update": (7, 7, 15), "delete": (6, 6, 9), "noop": (5, 5, 8)},
 }  # fmt: skip
@@ -163,7 +163,7 @@ CHANGES = yaml.safe_load(Path(__file__).with_name("changes.yaml").read_text())
 
 
 def test_what_changed_is_superseded_and_what_did_not_is_not():
-    """Of 21 changes one is missed (a child "in May": the rules take it for "may")."""
+    """All 21 changes, one of which is "in May", which is no "may"."""
     kept, lost = [], []
     for pairs, into in ((CHANGES["superseded"], kept), (CHANGES["both"], lost)):
         for old, new in pairs:
@@ -181,6 +181,5 @@ def test_what_changed_is_superseded_and_what_did_not_is_not():
             )  # fmt: skip
             if changed != (into is kept):
                 into.append((old, new))
-    assert kept == [("I have two children.", "We had our third child in May.")]
-    assert lost == []
+    assert kept == lost == []
     assert (len(CHANGES["superseded"]), len(CHANGES["both"])) == (21, 40)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from memrepro.memory import cold
 from memrepro.memory.consolidate import consolidate, merged
 from memrepro.memory.journal import SCHEMA
-from memrepro.memory.language.conflicts import apart, same_words
+from memrepro.memory.language.conflicts import apart
 from memrepro.memory.language.fact import CATEGORIES, Candidate, Decision
+from memrepro.memory.language.known import same_words
 
 
 def add(*_):

@@ -317,6 +317,8 @@ def test_an_export_comes_back_the_same(tmp_path):
         lambda c: c["tables"]["segments"][0].update(text=""),
         lambda c: c["tables"]["segments"][0].update(text="[2023-05-08 00:00] user: other"),
         lambda c: c["tables"]["segment_messages"].clear(),
+        lambda c: c["tables"]["fact_history"][0].update(sources="none"),
+        lambda c: c["tables"]["metadata"].append({"message_id": "m0", "content": "[1]"}),
     ],
 )
 def test_a_damaged_export_is_refused_and_nothing_kept(tmp_path, damage):

@@ -19,11 +19,12 @@ CHATGPT = [{
         "r": {"message": None, "parent": None},
         "a": {"parent": "r", "message": {"id": "a", "author": {"role": "user"},
               "create_time": 1683554161.0, "content": {"parts": ["I fly to Oslo"]}}},
-        # A branch that was left.
+        # What was spoken, and a branch that was left.
         "x": {"parent": "a", "message": {"id": "x", "author": {"role": "assistant"},
               "create_time": 1683554162.0, "content": {"parts": ["Wrong."]}}},
         "c": {"parent": "a", "message": {"id": "c", "author": {"role": "assistant"},
-              "create_time": None, "content": {"parts": ["Enjoy!", {"image": 1}]}}},
+              "create_time": None, "content": {"parts": [
+                  {"content_type": "audio_transcription", "text": "Enjoy!"}, {"image": 1}]}}},
     },
 }]  # fmt: skip
 CLAUDE = [{
@@ -54,10 +55,12 @@ def opened(root):
     return Memory(root / "mem", encoder=HashEncoder(64))
 
 
-def test_one_line_of_json_is_json_lines(tmp_path):
+@pytest.mark.parametrize("written", ["{}\n", "[{}]"])
+def test_one_line_of_json_and_a_list_of_messages_are_json_lines(tmp_path, written):
     path = tmp_path / "chats"
-    path.write_text('{"content": "I fly to Oslo", "at": "2023-05-08"}\n')
+    path.write_text(written.replace("{}", '{"content": "I fly to Oslo", "at": "2023-05-08"}'))
     assert form_of(path) == "jsonl"
+    assert [one["content"] for one in read_chats(path, "jsonl")] == ["I fly to Oslo"]
     assert [chat["content"] for chat in read_chats(path, "jsonl")] == ["I fly to Oslo"]
 
 

@@ -7,9 +7,11 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
@@ -20,7 +22,7 @@ from memrepro.memory.settings import EVERYTHING, calibrated
 from memrepro.memory.times import seconds
 from memrepro.memory.user_memory import Memory, users
 from memrepro.text.lengths import count_tokens
-from tests.memory.store_made import all_bytes
+from tests.memory.store_made import all_bytes, version
 
 ASKED = "2023-06-01"
 PATIENT = replace(EVERYTHING, dense_ms=60_000, index_seconds=600)
@@ -125,6 +127,8 @@ def test_a_score_has_shares_of_the_neighbours_less_of_them_the_longer_the_messag
         ("週末に京都でラーメンを食べた", "ラーメン"),
         ("어제 부산에서 친구를 만났어요", "부산"),
         ("ฉันชอบกินข้าวผัดที่ตลาด", "ข้าวผัด"),
+        ("我家里养了一只猫", "猫"),
+        ("茶が好きです", "茶"),
     ],
 )
 def test_words_without_blanks_between_them_are_found(tmp_path, said, asked):
@@ -212,10 +216,40 @@ def test_what_is_forgotten_is_gone_whether_files_are_overwritten_or_written_anew
             assert all(trace in all_bytes(memory.tiers.folder) for trace in traces)
             memory.forget(key)
             assert not any(trace in all_bytes(memory.tiers.folder) for trace in traces)
-            anew.append(memory.tiers.index.state()[0][0] == 1)
+            anew.append(version(memory.tiers.folder) == 1)
         assert found(memory)[3:] == [f"m{i}" for i in range(63, 200, 20)]
     # Where rows may have been removed before, all is written anew.
     assert anew == [True, False, False]
+
+
+def test_what_is_held_of_facts_is_what_is_read_anew(tmp_path):
+    """One memory stays open, another one is opened for each change: their exports are the same."""
+    changes = yaml.safe_load(Path(__file__).with_name("changes.yaml").read_text())
+    said = [text for pair in changes["superseded"][:7] for text in pair]
+
+    def change(memory, step):
+        memory.add({"id": f"m{step}", "content": said[step], "at": 1.7e9 + 3600 * step})
+        now = 1.7e9 + 3600 * step + 60
+        if step % 5 == 2:
+            memory.forget(f"m{step - 1}")
+        elif step % 5 == 3:
+            # Said later than it is edited, so that its facts are not made at once.
+            control.edit_message(memory.tiers, f"m{step}", f"I like number{step}.", now - 600)
+        elif step % 5 == 4 and memory.facts():
+            control.edit_fact(memory.tiers, memory.facts()[0].fact_id, "I like edits.", now)
+
+    with opened(tmp_path / "held") as held:
+        for step in range(len(said)):
+            change(held, step)
+            held.tiers.make_facts()
+            with opened(tmp_path / "anew") as anew:
+                change(anew, step)
+            assert held.facts()
+        held.export(tmp_path / "held.json")
+    with opened(tmp_path / "anew") as anew:
+        assert any("number8" in fact.text for fact in anew.facts())
+        anew.export(tmp_path / "anew.json")
+    assert (tmp_path / "held.json").read_bytes() == (tmp_path / "anew.json").read_bytes()
 
 
 def test_what_changed_stands_before_what_it_replaced_and_both_stay(tmp_path):
@@ -286,13 +320,22 @@ def test_what_cannot_be_taken_is_named(tmp_path):
             ({"role": "user"}, "message 0 has the content None"),
             ({"content": "a", "at": 12345}, "message 0: 12345 may be Unix seconds or a date"),
             ({"content": "a", "tags": {1}}, "its metadata is no JSON"),
+            (5, "5 is no message"),
         ]:
             with pytest.raises(MemreproError, match=rule):
                 memory.add(wrong)
-        with pytest.raises(MemreproError, match="k is 0"):
-            memory.search("a", 0)
+        for asked, rule in [
+            ({"query": "a", "k": 0}, "k is 0"),
+            ({"query": "a", "k": 2.5}, "k is 2.5"),
+            ({"query": None}, "the query must be a text"),
+            ({"query": "a", "where": "b"}, "the metadata an object"),
+        ]:
+            with pytest.raises(MemreproError, match=rule):
+                memory.search(**asked)
     with pytest.raises(MemreproError, match="an IANA name"):
         opened(tmp_path, timezone="Mars/Base")
+    with pytest.raises(MemreproError, match="'write' or 'read'"):
+        opened(tmp_path, mode="rw")
 
 
 def test_it_works_from_any_folder_and_ends_while_the_encoder_is_busy(tmp_path):

@@ -1,4 +1,4 @@
-"""Judged answers: agreement by its formula, and the tables on answers of which all is known."""
+"""Judged answers: agreement by its formula, the state of each item, and tables of nothing."""
 
 import numpy as np
 import pandas as pd
@@ -8,12 +8,8 @@ from memrepro.audit import documents
 from memrepro.audit.coverage import Place
 from memrepro.evaluate.comparison import questions
 from memrepro.files.atomic import read_yaml
-from memrepro.papers.reading import items
-from memrepro.papers.reading.published import judge_cells, label_cells, wrong_cells
-from memrepro.papers.reading.shares import ByUnit
+from memrepro.papers.reading import items, readings
 from memrepro.read.labels import kappa, kappa_interval
-
-BY = ByUnit(lambda query_ids: questions(len(query_ids)))
 
 
 def test_kappa_is_the_agreement_beyond_chance():
@@ -41,25 +37,6 @@ def test_the_interval_of_kappa_is_that_of_answers_drawn_one_by_one():
     assert kappa_interval(same, ~same, questions(4)) == (0, 0, 0)
 
 
-def test_judge_against_judge_says_what_each_lets_pass():
-    rows = [(True, True, False)] * 3 + [(True, True, True)] * 4 + [(False, False, False)] * 3
-    scored = pd.DataFrame(rows, columns=["judged_1", "judged_2", "judged_3"]).assign(
-        reader="vague", planted=True, match=False, contains=[True] * 2 + [False] * 8, f1=0.0
-    )
-    found = {(c.row, c.column): c.reproduced.split()[0] for c in judge_cells(scored, BY)}
-    votes = "vague; lenient vote and strict vote"
-    assert found[votes, "the first passes"] == "0.7000"
-    assert found[votes, "the second passes"] == "0.4000"
-    assert (found[votes, "the first alone"], found[votes, "the second alone"]) == (
-        "0.3000",
-        "0.0000",
-    )
-    # equal 7 of 10; by chance 0.7 · 0.4 + 0.3 · 0.6
-    assert found[votes, "κ"] == f"{(0.7 - 0.46) / 0.54:.4f}"
-    assert found["vague; judgement 1 and judgement 2", "κ"] == "1.0000"
-    assert found["vague; majority and gold's words in it", "the second passes"] == "0.2000"
-
-
 def test_each_item_has_its_state_and_one_without_numbers_says_so(monkeypatch):
     entries = read_yaml(items.FILE)
     known = {
@@ -85,19 +62,8 @@ def test_each_item_has_its_state_and_one_without_numbers_says_so(monkeypatch):
     assert {row for row, _ in found} == set(entries)
 
 
-def test_wrong_answers_that_pass_and_labels_that_are_wrong_are_counted():
-    rows = [(True, True, False), (True, False, False), (True, True, True), (False, False, False)]
-    scored = pd.DataFrame(rows, columns=["judged_1", "judged_2", "judged_3"]).assign(
-        reader="vague", planted=True, kind="temporal", label=["", "", "answer", "evidence"],
-        f1=[0.5, 0.0, 1.0, 0.1], match=False, contains=False, words=1,
-    )  # fmt: skip
-    cells = {(c.row, c.column): c.reproduced for c in wrong_cells(scored, BY)}
-    found = [cells["vague; all kinds", f"judged right {how}"].split()[0]
-             for how in ("by two of three", "at least once", "three times")]  # fmt: skip
-    assert found == ["0.5000", "0.7500", "0.2500"]
-    assert cells["vague; temporal", "F1 ≥ 0.5"].startswith("0.5000")
-    labels = {(c.row, c.column): c.reproduced for c in label_cells(scored, BY)}
-    row = "vague; judged right by two of three"
-    # Without the one wrong answer label, one of three is judged right where it was two of four.
-    assert labels[row, "change without wrong labels"] == f"{1 / 3 - 1 / 2:+.4f}"
-    assert labels[row, "questions with a wrong label"] == "1"
+def test_where_nothing_was_read_each_table_says_so():
+    for cells in readings.tables(None, "open").values():
+        (cell,) = cells
+        assert cell.verdict == "not run"
+        assert "memrepro read open" in cell.note

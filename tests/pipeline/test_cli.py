@@ -184,3 +184,11 @@ def test_help_lists_every_command_in_one_group():
     listed = [name for names in cli._GROUPS.values() for name in names]
     (commands,) = (one for one in cli._parser()._actions if one.choices)
     assert sorted(listed) == sorted(commands.choices)
+
+
+def test_stages_side_by_side_end_with_the_first_error(capfd):
+    known = "known are sample, open, full"
+    assert cli.main(["stages", "evaluate huge", "report tiered huge", "verify huge"]) == 1
+    assert f"unknown profile 'huge': {known}" in capfd.readouterr().err
+    with pytest.raises(SystemExit):
+        cli.main(["stages", "evaluate sample --nope"])

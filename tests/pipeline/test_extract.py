@@ -2,11 +2,9 @@
 
 import json
 
-import pandas as pd
 import pytest
 
-from memrepro.core.extractions import Extractions
-from memrepro.core.prepared import load, load_dates, load_extractions, load_ranges, save
+from memrepro.core.prepared import load, load_extractions, load_ranges, save
 from memrepro.data import sample
 from memrepro.errors import MemreproError
 from memrepro.files import paths
@@ -16,7 +14,7 @@ from memrepro.pipeline.stages.data import extract
 from memrepro.retrieve.tiered.keys.key_builder import messages_of
 from memrepro.retrieve.tiered.keys.segments import cut, segment_text
 from memrepro.study.params import DatasetEntry, Evaluation, Plan
-from memrepro.text.sources import by_nlp, said_dates
+from memrepro.text.sources import by_nlp
 
 
 @pytest.fixture
@@ -86,23 +84,6 @@ def test_what_is_refused(dataset, source, options, module, said):
 def plan(**sources):
     entry = DatasetEntry("sample", "sample", "question", {}, sources)
     return Plan({"toy": entry}, {}, {}, {}, Evaluation((), (), (), (), {}))
-
-
-def test_the_stage_writes_all_sources_and_when_sessions_took_place(dataset, tmp_path, monkeypatch):
-    sources = {"gold": {}, "nlp": {}, "llm": recorded(tmp_path, dataset)}
-    monkeypatch.setattr("memrepro.pipeline.stages.data.extract.load_plan", lambda: plan(**sources))
-    done = extract.run("toy")
-    nlp = by_nlp(dataset)
-    every = [extract.extract(s, o, dataset, "sample") for s, o in sources.items()]
-    texts = [text for one in every for text in one.texts]
-    assert load_extractions(paths.extracted("toy")) == Extractions.grouped(texts)
-    dates = paths.dates("sample", "toy")
-    assert sum(map(len, load_dates(dates, ["said"]).values())) == len(said_dates(dataset)) == 12
-    assert sum(map(len, load_dates(dates, ["nlp"]).values())) == len(nlp.dates)
-    assert load_ranges(paths.ranges("sample", "toy"), "nlp") == nlp.ranges
-    counted = read_table(paths.extraction_counts("sample", "toy"))
-    pd.testing.assert_frame_equal(counted, done.summary.astype(str))
-    assert list(dict.fromkeys(counted["source"])) == ["gold", "nlp", "llm"]
 
 
 def test_a_data_set_without_sources_has_the_times_of_its_sessions(dataset, monkeypatch):

@@ -10,7 +10,6 @@ from memrepro.files import paths
 from memrepro.pipeline.stages import report
 from memrepro.pipeline.stages.data import download
 from memrepro.study import embedding, evaluation
-from memrepro.study.evaluation import evaluate_run, read_gold
 from memrepro.study.params import load_plan
 from memrepro.study.search import retrieval
 from memrepro.study.search.requests import make_requests, read_vectors
@@ -29,37 +28,6 @@ from memrepro.study.search.requests import make_requests, read_vectors
 def test_unknown_names(stage, names, sentence):
     with pytest.raises(MemreproError, match=sentence):
         stage.run(*names)
-
-
-def evaluated(profile, name, run, plan):
-    """The stated protocol's per-question table at the experiment's own level."""
-    experiment = plan.experiment(name)
-    gold = read_gold(profile, experiment.dataset, plan.evaluation.protocols)
-    level = experiment.granularity
-    tables = [
-        values.frame().assign(setting=setting)
-        for setting, at, key, values in evaluate_run(name, experiment, run, plan, gold)
-        if at == level and key == "stated"
-    ]
-    return pd.concat(tables)
-
-
-def test_a_sweep_is_evaluated_setting_by_setting():
-    plan = load_plan()
-    name = "rfmem-mpnet-recollection-k5-by-alpha"
-    run = pd.read_parquet(paths.run("open", name))
-    metrics = evaluated("open", name, run, plan)
-    at = metrics[(metrics["setting"] == "0.9") & (metrics["metric"] == "recall")]
-    alone = "rfmem-mpnet-recollection-k5"
-    fixed = pd.read_parquet(paths.run("open", alone))
-    expected = evaluated("open", alone, fixed, plan)
-    assert set(expected["k"]) == {1, 3, 5}  # beyond the retriever's k is none
-    expected = expected[expected["metric"] == "recall"]
-    assert at["value"].tolist() == expected["value"].tolist()
-    assert set(metrics["k"]) == {1, 3, 5}
-    by_k = "rfmem-minilm-familiarity-by-k"  # there a setting's own k is a cut-off too
-    deep = evaluated("open", by_k, pd.read_parquet(paths.run("open", by_k)), plan)
-    assert set(deep.loc[deep["setting"] == "20", "k"]) == {1, 3, 5, 10, 20}
 
 
 def vectors_file(tmp_path, monkeypatch, **changed):

@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import os
-from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
@@ -92,15 +91,6 @@ def test_what_a_data_host_does_on_a_bad_day_is_survived(server, fetch):
     assert [asked for _, _, asked in server.fetched[-2:]] != ["", ""]
 
 
-def test_a_slow_and_then_wrong_file_is_asked_for_again_where_it_had_begun(server, fetch, tmp_path):
-    part = tmp_path / "raw/set/a.bin.part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(b"of another edition")
-    server.faults["/data/set/a.bin"] = [Fault(seconds=0.05, rate=100_000_000), Fault()]
-    assert fetch() == BODY
-    assert [asked for *_, asked in server.fetched] == ["bytes=18-", ""]
-
-
 @pytest.mark.parametrize(
     ("fault", "why"),
     [
@@ -119,44 +109,6 @@ def test_a_data_host_that_refuses_leaves_what_came(server, fetch, tmp_path, faul
     server.faults.clear()
     assert fetch() == BODY
     assert server.fetched[-1] == ("GET", "/data/set/a.bin", f"bytes={len(came)}-")
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
-def test_a_disk_that_is_full_or_not_ours_keeps_what_came(
-    server, fetch, tmp_path, monkeypatch, number
-):
-    opened = Path.open
-
-    class Full:
-        """A file that takes one block; raised by hand, since root may write anywhere."""
-
-        def __init__(self, file):
-            self.file, self.left = file, number == errno.ENOSPC
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            self.file.close()
-
-        def write(self, block):
-            if not self.left:
-                raise OSError(number, os.strerror(number))
-            self.left = False
-            self.file.write(block)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            Path, "open",
-            lambda path, *a, **k: Full(opened(path, *a, **k)) if path.suffix == ".part"
-            and a[0] != "rb" else opened(path, *a, **k),
-        )  # fmt: skip
-        said = refusal(fetch)
-    assert ("the disk is full" if number == errno.ENOSPC else "read-only") in said
-    came = (tmp_path / "raw/set/a.bin.part").stat().st_size
-    assert (came > 0) == (number == errno.ENOSPC)
-    assert fetch() == BODY
-    assert server.fetched[-1][2] == (f"bytes={came}-" if came else "")
 
 
 def test_a_hub_gives_what_the_registry_names(server, folder):

@@ -5,20 +5,19 @@ import textwrap
 import pandas as pd
 import pytest
 
-from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN, UNDECIDED
+from memrepro.audit.verdicts import NOT_RUN, UNDECIDED
 from memrepro.errors import MemreproError
 from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
+from memrepro.files.atomic import read_table
 from memrepro.report import build, figures
 from memrepro.report.claims import CONTRARY
 from memrepro.report.compared import FAILS, HOLDS, verdict
 from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
-from memrepro.report.sources import RunSource, read_sources
+from memrepro.report.sources import read_sources
 from memrepro.report.specs import as_specs, fill, loops, spell
-from memrepro.study.evaluation import PROTOCOL_COLUMNS
 from memrepro.study.plan import DatasetEntry, Evaluation, Experiment, Plan
 from tests.measured import write_metrics
 
@@ -29,12 +28,9 @@ RIGHT = {("toy-plain", ""): 0.5, ("toy-better", ""): 1.0, ("toy-sweep", "1"): 0.
 FILES = {
     "printed.yaml": """
         table1:
-          columns: [R@5, R@5 hard, Accuracy]
+          columns: [R@5]
           rows:
-            Plain: ['0.50', '0.40', '0.9']
-            Ours: ['1.000', '1.0', '-']
-            Theirs: ['0.7', '0.7', '0.7']
-          notes: [the second column is hard]
+            Plain: ['0.50']
         prose:
           columns: [printed]
           rows:
@@ -52,38 +48,15 @@ FILES = {
             printed: table1
             level: session
             k: 5
-            notes: true
-            rows:
-              Plain: plain
-              Ours: better
-              Theirs: {why: nobody has it}
-              'Plain, chosen': {as: plain, printed_row: Plain, picked: true}
-            columns:
-              R@5: {metric: recall_all}
-              R@5 hard: {metric: recall_all, kind: hard}
-              Accuracy: {metric: accuracy, k: null, run: null, why: needs a reader}
-          protocols: {what: protocols, rows: [plain], columns: [recall_all@5]}
+            rows: {Plain: plain}
+            columns: {R@5: {metric: recall_all}}
           here:
             per: study
             level: session
             rows:
-              plain: plain
-              better: better
-              lost: lost
               better − plain: {as: better, before: plain}
               by how much: {as: better, minus: plain}
-            columns:
-              recall_all@5: {}
-              R@5 never: {metric: recall_all, k: 5, kind: never}
-              '{kind} R@5': {each: kind, metric: recall_all, k: 5}
-              'R@5, {kind}': {each: evidence, metric: recall_all, k: 5}
-          sweep:
-            per: study
-            level: session
-            rows: {'{called} {spelled}': {run: toy-sweep, each: setting, called: x}}
-            spell: [['1', one]]
             columns: [recall_all@5]
-          printed_only: {printed: prose, verdict: not comparable, why: words}
         figures:
           bars: {per: study, level: session, metric: recall_all, k: 5, called: row, rows: [plain]}
         """,
@@ -147,13 +120,7 @@ def write_toy(tmp_path, monkeypatch):
         for i in range(N)
     ]  # fmt: skip
     write_metrics(paths.metrics("sample"), rows)
-    sums = [("toy-plain", "", "session", "stated", "recall_all", 5, N, 0.5)]
-    write_table(paths.protocols("sample"), pd.DataFrame(sums, columns=PROTOCOL_COLUMNS))
     names = dict.fromkeys([run for run, _ in RIGHT])
-    # The first 30 questions have a field, the first 10 of them the user's.
-    gold = [(f"q{i:02}", "session", "user" if i < 10 else "assistant") for i in range(30)]
-    qrels = pd.DataFrame(gold, columns=["query_id", "level", "field"])
-    write_table(paths.qrels("sample", "toy"), qrels)
     data = {"toy": DatasetEntry("sample", "toy", "question", {})}
     plan = Plan(data, {n: experiment(n) for n in names}, {}, {}, Evaluation((), (), (), (), {}))
     monkeypatch.setattr(build, "load_plan", lambda: plan)
@@ -179,38 +146,6 @@ def tables(toy):
     }
 
 
-def test_a_printed_cell_is_judged_and_names_its_run(tables):
-    cell = tables["table1"]["Plain", "R@5"]
-    assert (cell["reported"], cell["reproduced"], cell["n"]) == ("0.50", "0.5000", str(N))
-    assert (cell["verdict"], cell["note"]) == ("exact", "the second column is hard")
-    assert read_sources(cell["sources"]) == [RunSource("toy-plain", "", "session", "recall_all", 5)]
-    assert cell["printed"] == "table1 | Plain | R@5"
-    chosen = tables["table1"]["Plain, chosen", "R@5"]
-    assert (chosen["verdict"], chosen["printed"]) == ("picked", cell["printed"])
-    hard = tables["table1"]["Plain", "R@5 hard"]
-    assert (hard["n"], hard["verdict"]) == (str(N // 2), "not reproduced")
-    assert read_sources(hard["sources"])[0].kind == "hard"
-
-
-def test_a_cell_without_a_run_says_why(tables):
-    accuracy, absent = (tables["table1"][row, "Accuracy"] for row in ("Plain", "Ours"))
-    assert (accuracy["metric"], accuracy["verdict"]) == ("accuracy", NOT_RUN)
-    assert accuracy["note"] == "needs a reader; the second column is hard"
-    assert (absent["reported"], absent["sources"]) == ("-", "")
-    theirs = tables["table1"]["Theirs", "R@5"]
-    assert theirs["note"].startswith("nobody has it")
-    lost = tables["toy_here"]["lost", "recall_all@5"]
-    assert (lost["verdict"], lost["note"]) == (NOT_RUN, "toy-lost is not in params.yaml")
-    assert ("lost", "hard R@5") not in tables["toy_here"]
-
-
-def test_a_kind_without_questions_has_no_number(tables):
-    for row in ("plain", "better − plain", "by how much"):
-        cell = tables["toy_here"][row, "R@5 never"]
-        assert (cell["reproduced"], cell["n"], cell["verdict"]) == ("", "0", NOT_RUN)
-        assert "no question is of the kind 'never'" in cell["note"]
-
-
 def test_differences_name_the_run_before_first(tables):
     cell = tables["toy_here"]["better − plain", "recall_all@5"]
     mean, low, high = paired_difference(*(pd.Series([float(i < s * N) for i in range(N)]).to_numpy()
@@ -225,25 +160,6 @@ def test_differences_name_the_run_before_first(tables):
     assert [source.run for source in read_sources(cell["sources"])] == ["toy-plain", "toy-better"]
     assert tables["toy_here"]["by how much", "recall_all@5"]["reproduced"] == "0.5000"
     assert cell["note"] == "better − plain: with more"
-
-
-def test_rows_by_setting_and_columns_by_kind(tables):
-    assert {row: c["reproduced"] for (row, _), c in tables["toy_sweep"].items()} == {
-        "x one": "0.2500", "x 2": "0.7500",
-    }  # fmt: skip
-    assert {column for _, column in tables["toy_here"]} == {
-        "recall_all@5", "R@5 never", "easy R@5", "hard R@5", "R@5, evidence: assistant",
-        "R@5, evidence: user",
-    }  # fmt: skip
-
-
-def test_words_and_protocols(tables):
-    words = tables["printed_only"]["§1: ours wins", "printed"]
-    assert (words["reported"], words["verdict"], words["note"]) == (
-        "ours is better", NOT_COMPARABLE, "words",
-    )  # fmt: skip
-    ((row, _),) = tables["protocols"]
-    assert row == f"plain; by session, stated, n = {N}"
 
 
 def test_claims_get_a_verdict_or_the_reason_why_not(tables):

@@ -191,6 +191,12 @@ def test_a_report_says_what_was_found_in_a_page(paper, profile):
         text for text in told.found if set(re.findall(r"[\w.-]+", text)) & set(load_plan().runs)
     ]
     assert 5 <= len(told.found) <= 12
+    shown, _, folded = narrative.found(paper, profile).data.partition("<details>")
+    if narrative.read_entries(paper)["profiles"][profile].get("headlines"):
+        assert [text for text in told.found if text in folded] == told.found
+        assert shown.count("\n- ") == 6
+    else:
+        assert [text for text in told.found if text in shown] == told.found
     assert told.cite
     assert told.not_cite
     assert told.differs
@@ -205,3 +211,11 @@ def test_the_notebook_says_what_is_computed_of_its_own_report(paper):
     assert calls[0] == ("opening", paper)
     assert calls[-1] == ("provenance", paper)
     assert sorted(calls[1:-1]) == [("closing", paper), ("found", paper)]
+
+
+def test_a_text_says_what_was_resampled_where_it_changes():
+    text = "a [+0.1, +0.2 by 10 persons], b [-0.1, +0.3 by 10 persons], c [+0.1, +0.2 by 9 talks]"
+    assert narrative._each_unit_once(text) == (
+        "a [+0.1, +0.2 by 10 persons], b [-0.1, +0.3], c [+0.1, +0.2 by 9 talks]"
+    )
+    assert narrative._each_unit_once("[1] by 2 by [3]") == "[1] by 2 by [3]"

@@ -10,12 +10,26 @@ from memrepro.files import paths
 from memrepro.files.atomic import write_table
 from memrepro.report.profile import Metrics, compare_values
 from memrepro.study.params import load_plan
-from tests.papers.rfmem import toy
+from tests import measured
 
 
 def values(**by_question):
     rows = [(query_id, "kind", value) for query_id, value in by_question.items()]
     return pd.DataFrame(rows, columns=["query_id", "kind", "value"])
+
+
+KINDS = ("Social", "Basic information")
+
+
+def write_recall(**experiments):
+    """Write recall of experiments: name → query id → value, the same at every cut-off."""
+    rows = [
+        (name, "", "session", query_id, kind, "recall", k, value)
+        for name, by_query in experiments.items()
+        for k in (5, 10)
+        for kind, (query_id, value) in zip(KINDS, by_query.items(), strict=False)
+    ]
+    measured.write_metrics(paths.metrics("open"), rows)
 
 
 @pytest.fixture
@@ -26,14 +40,14 @@ def as_written(tmp_path, monkeypatch):
 
 
 def test_metrics_are_read_anew_when_the_file_changes(as_written):
-    toy.write_metrics("open", "session", {"a": {"q1": 1.0, "q0": 0.5}})
+    write_recall(a={"q1": 1.0, "q0": 0.5})
     found = Metrics("open").values("a", "session", "recall", 5)
     # In the order of the file, and of a copy that may be changed.
     assert found["query_id"].tolist() == ["q1", "q0"]
-    assert found["kind"].tolist() == list(toy.KINDS[:2])
+    assert found["kind"].tolist() == list(KINDS)
     found["value"] = 0.0
     assert Metrics("open").values("a", "session", "recall", 5)["value"].tolist() == [1.0, 0.5]
-    toy.write_metrics("open", "session", {"b": {"q1": 0.25}})
+    write_recall(b={"q1": 0.25})
     path = paths.metrics("open")
     os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))
     now = Metrics("open")
@@ -48,7 +62,7 @@ def test_metrics_of_no_runs_are_refused(tmp_path, monkeypatch):
     with pytest.raises(MemreproError, match=r"results/open/.*\.parquet is missing"):
         Metrics("open")
     # Nor are those believed that do not say what they were made from.
-    toy.write_metrics("open", "session", {"a": {"q1": 1.0}})
+    write_recall(a={"q1": 1.0})
     with pytest.raises(MemreproError, match=r"results/open/.*\.parquet is missing"):
         Metrics("open")
 

@@ -61,15 +61,6 @@ def test_a_comparison_is_read_as_it_was_written(tmp_path):
     assert tuple(read_table(tmp_path / "t.csv").columns) == (*COLUMNS, *COMPARED)
 
 
-def test_markdown(tmp_path):
-    write_cells(CELLS, tmp_path, "t")
-    markdown = (tmp_path / "t.md").read_text()
-    assert "0.4242 (printed 0.4242, exact)" in markdown
-    rows = [line for line in markdown.splitlines() if line.startswith("|")]
-    assert {line.count("|") for line in rows} == {4}
-    assert "- not measured" in markdown
-
-
 def test_what_a_verdict_rests_on_stands_in_its_row_and_is_no_verdict():
     verdict = Cell("§1: a", "verdict", "claim", "said", "holds here", 9, "exact", "2 of 2", "note")
     assert list(verdict_cells(verdict, {"found": "1; 2"})) == [

@@ -14,9 +14,6 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.study import evaluation
 from memrepro.study.evaluation import (
-    LEDGER_COLUMNS,
-    METRIC_COLUMNS,
-    PROTOCOL_COLUMNS,
     evaluate_profile,
     evaluate_run,
     metrics_file,
@@ -131,24 +128,6 @@ def two_settings(first, second):
     return pd.concat(runs, ignore_index=True)
 
 
-def test_a_sweep_over_key_schemes_is_held_to_the_protocols_cut_offs_and_metrics():
-    chosen = experiment(vary="key_scheme", values=("concat", "fielded"))
-    found = evaluated(chosen, two_settings("concat", "fielded"))
-    assert {setting for setting, _, _ in found} == {"concat", "fielded"}
-    for of_setting in found.values():
-        assert {k for _, k in of_setting} == {1, 3}
-        assert {m for m, _ in of_setting} <= set(EVALUATION.protocol_metrics)
-    assert found["concat", "round", "stated"]["recall_all", 3] == {"q1": 1, "q2": 1}
-    # Reversed: ultra_c_1, answer_a_3, ultra_b_1, answer_a_1.
-    assert found["fielded", "round", "stated"]["recall_all", 1] == {"q1": 0, "q2": 0}
-    assert found["fielded", "session", "official-roll-up"]["ndcg_longmemeval", 3] == {"q1": 1}
-    # One over a parameter is evaluated as any run.
-    found = evaluated(experiment(vary="k1", values=(1.0,), k=3), run_of(ROUNDS, setting="1.0"))
-    assert set(found["1.0", "round", "stated"]) == {
-        (m, k) for m in EVALUATION.metrics for k in EVALUATION.ks if k <= 3
-    }
-
-
 def test_a_setting_that_lacks_questions_is_refused_by_name():
     chosen = experiment(vary="key_scheme", values=("concat", "fielded"))
     run = two_settings("concat", "fielded")
@@ -201,77 +180,6 @@ def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
     assert sorted(ledger["query_id"]) == sorted(KINDS)
     assert set(ledger["level"]) == {"round"}
     assert set(ledger["protocol"]) == {"stated"}
-
-
-def test_a_profile_as_tables():
-    sweep = experiment(vary="key_scheme", values=("concat", "fielded"))
-    runs = {"plain": run_of(ROUNDS), "whole": run_of(("answer_a", "ultra_b", "ultra_c"))}
-    for name, run in runs.items():
-        write_table(paths.run("sample", name, "all"), run)
-    write_table(paths.run("sample", "keys", "all"), two_settings("concat", "fielded"))
-    other = Experiment("open", "all", "toy", "round", "concat", "bm25", "bm25", {"k": 4})
-    made = plan({"keys": sweep}, plain=experiment(), whole=experiment("session"), other=other)
-    found = evaluate_profile("sample", made)
-    metrics, sums, ledger = long(found.metrics), found.protocols, found.exclusions
-
-    assert found.metrics.column_names == METRIC_COLUMNS
-    assert list(sums.columns) == PROTOCOL_COLUMNS
-    assert list(ledger.columns) == LEDGER_COLUMNS
-    assert set(metrics["experiment"]) == set(sums["experiment"]) == {"plain", "whole", "keys"}
-    assert set(metrics["kind"]) == {"fact"}
-    assert not metrics.duplicated(METRIC_COLUMNS[:6]).any()
-    assert not sums.duplicated(PROTOCOL_COLUMNS[:-2]).any()
-
-    # What is summed up is the mean over the questions, and n their number.
-    place = ["experiment", "setting", "level", "metric", "k"]
-    means = metrics.groupby(place)["value"].agg(["size", "mean"])
-    stated = sums[sums["protocol"] == "stated"].set_index(place)
-    assert len(stated) == len(means)
-    assert stated["n"].to_dict() == means["size"].to_dict()
-    assert stated["value"].to_dict() == pytest.approx(means["mean"].to_dict())
-    at = sums[(sums["experiment"] == "plain") & (sums["metric"] == "recall_all") & (sums["k"] == 1)]
-    assert {
-        (level, protocol): (n, value)
-        for level, protocol, n, value in zip(
-            at["level"], at["protocol"], at["n"], at["value"], strict=True
-        )
-    } == {
-        ("round", "stated"): (2, 0),
-        ("round", "with-abstention"): (2, 0),
-        ("round", "official"): (1, 0),
-        ("session", "stated"): (2, 0.5),
-        ("session", "with-abstention"): (3, pytest.approx(2 / 3)),
-        ("session", "official-roll-up"): (1, 0),
-        ("session", "official"): (1, 1),
-    }
-
-
-def test_the_ledger_names_each_question_left_out_once_with_its_reason():
-    write_table(paths.run("sample", "plain", "all"), run_of(ROUNDS))
-    ledger = evaluate_profile("sample", plan(plain=experiment())).exclusions
-    assert not ledger.duplicated(LEDGER_COLUMNS[:-1]).any()
-    reasons = {
-        place: dict(zip(part["query_id"], part["reason"], strict=True))
-        for place, part in ledger.groupby(["level", "protocol"])
-    }
-    always = {"sub": "not evaluated", "bad": "its evidence cannot be read"}
-    abstention = {"abs": "was never said"}
-    assert reasons["session", "stated"] == always | abstention
-    assert reasons["session", "with-abstention"] == always
-    assert reasons["round", "with-abstention"] == always | {
-        "abs": "no round is marked as its evidence"
-    }
-    for protocol in ("official-roll-up", "official"):
-        assert reasons["session", protocol] == always | abstention | {
-            "q2": "no session is marked as its evidence"
-        }
-    assert not [place for place in reasons if place[1] == "lenient"]
-    # Every question is counted or named, and none is both.
-    gold = read_gold("sample", "toy", PROTOCOLS)
-    for (level, protocol), left_out in reasons.items():
-        counted = set(gold.wanted(level, PROTOCOLS[protocol]))
-        assert counted | set(left_out) == set(KINDS)
-        assert not counted & set(left_out)
 
 
 def test_metrics_are_made_where_they_are_absent_or_older_than_the_runs(monkeypatch):

@@ -38,8 +38,8 @@ def form_of(path: Path) -> str:
         for form, key in _MARKS.items():
             if key in first:
                 return form
-        # A single line.
-        if first is content and {"content", "text"} & set(first):
+        # A single line, or a list of messages.
+        if {"content", "text"} & set(first):
             return "jsonl"
     raise MemreproError(
         f"{path} is of no form that is known: it must be of {', '.join(_MARKS)}, or JSON lines"
@@ -100,7 +100,7 @@ def _content(path: Path) -> Any:
 def _chatgpt(chat: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The branch that the person last saw: from the current node up."""
     nodes = chat["mapping"]
-    key, line = chat.get("current_node"), []
+    key, line = chat["current_node"], []
     while key:
         line.append(node := nodes[key])
         key = node.get("parent")
@@ -110,11 +110,20 @@ def _chatgpt(chat: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         message = node.get("message") or {}
         role = (message.get("author") or {}).get("role")
         parts = (message.get("content") or {}).get("parts") or []
-        text = "\n".join(part for part in parts if isinstance(part, str)).strip()
+        text = "\n".join(filter(None, map(_said, parts))).strip()
         if role in _ROLES and text:
             at = message.get("create_time") or chat["create_time"]
+            if at is None:
+                raise ValueError(f"its message {message['id']!r} has no time")
             yield {"id": message["id"], "role": role, "content": text, "at": float(at),
                    "channel": "chatgpt", "title": chat.get("title") or ""}  # fmt: skip
+
+
+def _said(part: Any) -> str:
+    """The words of a part of a message: a text, or what was spoken."""
+    if isinstance(part, dict) and part.get("content_type") == "audio_transcription":
+        part = part.get("text")
+    return part if isinstance(part, str) else ""
 
 
 def _claude(chat: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -157,11 +166,18 @@ def _longmemeval(question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Any]]:
-    """Number, from 1, and value of each line of a file that is not empty.
+    """Number, from 1, and value of each line that is not empty, or member of a JSON list.
 
     Raises:
         MemreproError: if the file cannot be read, or a line is no JSON.
     """
+    try:
+        content = _content(path)
+    except _NoJson:
+        content = None
+    if isinstance(content, list):
+        yield from enumerate(content, 1)
+        return
     for number, line in numbered_lines(path):
         try:
             yield number, json.loads(line)

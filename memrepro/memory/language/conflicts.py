@@ -8,10 +8,9 @@ stands is given up for a guess.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -21,8 +20,9 @@ from memrepro.llm.model import LanguageModel, Prompt
 from memrepro.llm.structured import Refused, parse
 from memrepro.memory.language.english import SINGLE, STATES
 from memrepro.memory.language.fact import Candidate, Decision, Fact, Operation, Similar
+from memrepro.memory.language.known import Known, clauses_read, same_words
 from memrepro.memory.language.prompts import prompt
-from memrepro.memory.language.statements import ANYTHING, Item, Statement, read
+from memrepro.memory.language.statements import ANYTHING, Item, Statement
 
 NEAREST = 10  # facts that a model is shown
 # A fact about one of these has one value at a time.
@@ -32,7 +32,7 @@ _HABITS = frozenset({"drink", "eat", "smoke", "play", "use", "drive", "like", "p
                      "have", "take", "study", "employer", "do"})  # fmt: skip
 
 
-def by_rules(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
+def by_rules(candidate: Candidate, facts: Collection[Fact]) -> Decision:
     """Decide by rules on subject, attribute and value; the first that fits counts.
 
     1. The same words are a no-op; what cannot be read (`statements.read`) is added.
@@ -46,21 +46,20 @@ def by_rules(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     Of several facts that fit, the one that was last validated counts, ties by id; for a denial,
     none does if they differ in value.
 
-    They err by adding: what they take for an update, a deletion or a no-op is so in all 111 cases
+    They err by adding: what they take for an update, a deletion or a no-op is so in all 114 cases
     of the tests, but of those that should be one and were not looked at while the rules were
     written they find 18 of 32; and three quarters of the statements in LoCoMo's talk cannot be
     read. Whoever needs conflicts resolved in free talk wants a model's recorded choices.
     """
-    said = same_words(candidate.text)
-    if same := [fact for fact in facts if same_words(fact.text) == said]:
+    known = facts if isinstance(facts, Known) else Known(facts)
+    if same := known.in_words(candidate.text):
         return Decision("noop", _latest_first(same)[0].fact_id, "the same words")
-    new, is_whole = _read(candidate.text)
+    new, is_whole = clauses_read(candidate.text)
     if not is_whole:
         return Decision("add", reason="not read")
     # Each rule below wants the subject to be the same.
-    subjects = {one.subject for one in new}
-    others = [fact for fact in facts if any(it.subject in subjects for it in _read(fact.text)[0])]
-    old = [(fact, *_read(fact.text)) for fact in _latest_first(others)]
+    others = known.about(new)
+    old = [(fact, *clauses_read(fact.text)) for fact in _latest_first(others)]
     whole = [(fact, told) for fact, told, is_whole in old if is_whole]
     if len(new) == 1 and new[0].denied:
         hit = [(fact, told) for fact, told in whole if all(_denies(new[0], one) for one in told)]
@@ -82,29 +81,16 @@ def by_rules(candidate: Candidate, facts: Sequence[Fact]) -> Decision:
     return Decision("add", reason="new")
 
 
-def _latest_first(facts: Sequence[Fact]) -> list[Fact]:
+def _latest_first(facts: Collection[Fact]) -> list[Fact]:
     return sorted(facts, key=lambda fact: (-fact.last_validated_at, fact.fact_id))
 
 
-@lru_cache(1 << 16)
-def _read(text: str) -> tuple[tuple[Statement, ...], bool]:
-    """The clauses that can be read, and whether these are all."""
-    told = read(text)
-    return tuple(one for one in told if one is not None), bool(told) and None not in told
-
-
-def _repeats(candidate: Candidate, facts: Sequence[Fact]) -> Decision | None:
+def _repeats(candidate: Candidate, facts: Collection[Fact]) -> Decision | None:
     words = same_words(candidate.text)
     for fact in facts:
         if same_words(fact.text) == words:
             return Decision("noop", fact.fact_id, "the same words")
     return None
-
-
-@lru_cache(1 << 16)
-def same_words(text: str) -> tuple[str, ...]:
-    """The words of a text without case and punctuation; equal for texts that differ in no word."""
-    return tuple(re.findall(r"\w+(?:['’]\w+)*", text.casefold().replace("’", "'")))
 
 
 def apart(one: str, other: str) -> bool:
@@ -126,8 +112,8 @@ def apart(one: str, other: str) -> bool:
     names = [_names(text) for text in (one, other)]
     if names[0] - names[1] and names[1] - names[0]:
         return True
-    for mine in _read(one)[0]:
-        for its in _read(other)[0]:
+    for mine in clauses_read(one)[0]:
+        for its in clauses_read(other)[0]:
             if (mine.subject, mine.negative, mine.denied, mine.condition) != (
                 its.subject, its.negative, its.denied, its.condition,
             ):  # fmt: skip
@@ -288,7 +274,7 @@ class ModelDecider:
     counts: Counter[str] = field(default_factory=Counter)
     refused: list[tuple[str, str]] = field(default_factory=list)
 
-    def __call__(self, candidate: Candidate, facts: Sequence[Fact]) -> Decision:
+    def __call__(self, candidate: Candidate, facts: Collection[Fact]) -> Decision:
         """Decide.
 
         Raises:
@@ -315,7 +301,7 @@ class ModelDecider:
             return Decision("add", reason="the model's choice")
         return Decision(choice.operation, shown[choice.fact - 1].fact_id, "the model's choice")
 
-    def _nearest(self, candidate: Candidate, facts: Sequence[Fact]) -> list[Fact]:
+    def _nearest(self, candidate: Candidate, facts: Collection[Fact]) -> list[Fact]:
         known = sorted(facts, key=lambda fact: fact.fact_id)
         alike = self.similar([candidate.text], [fact.text for fact in known])[0]
         return [known[place] for place in np.argsort(-alike, kind="stable")[: self.nearest]]

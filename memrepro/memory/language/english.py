@@ -62,6 +62,7 @@ THINGS = {
     )
     for attribute, lead in (("when", "(?:on|at)"), ("amount", ""))
 }
+FAVOURITE = re.compile(r"(.+?) (?:is|are) (?:my|our) (favou?rite [\w ]+)$")
 DIED = re.compile(r"([A-Z]\w+) (?:has |just )*(?:died|passed away|was put down|ran away)\b")
 ENDED = re.compile(r"\b(?:any ?more|any longer|no longer)\b")
 # Not "but" or "that", which say that it holds in part only.

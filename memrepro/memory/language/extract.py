@@ -134,7 +134,7 @@ def _stamp(written: str) -> float | None:
 
 def _statements(said: str, changes: bool) -> Iterator[str]:
     """The statements in one message, each by itself where its clauses can stand alone."""
-    for sentence in sentences(said):
+    for sentence in filter(_STATES.search, sentences(said)):
         parts = clauses(sentence)
         alone = [fact for part in parts for fact in _fact(part, changes)] if parts[1:] else []
         yield from alone if parts[1:] and len(alone) == len(parts) else _fact(sentence, changes)

@@ -5,7 +5,7 @@ with existing ones, and an operation is chosen (ADD, UPDATE, DELETE, NOOP).
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self, get_args
 
@@ -123,6 +123,6 @@ class Change:
 # (segment id, segment text, Unix seconds) → what the segments state.
 Extract = Callable[[Sequence[tuple[str, str, float]]], list[Candidate]]
 # A candidate and the active facts → what to do.
-Decide = Callable[[Candidate, Sequence[Fact]], Decision]
+Decide = Callable[[Candidate, Collection[Fact]], Decision]
 # n texts, and m others → their similarities, [n, m].
 Similar = Callable[[Sequence[str], Sequence[str]], NDArray[np.floating]]

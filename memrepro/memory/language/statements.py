@@ -103,7 +103,6 @@ def read(text: str, changes: bool = True) -> tuple[Statement | None, ...]:
 def _clause(text: str, speaker: str, changes: bool) -> Statement | None:
     if text.rstrip("\"')” ").endswith("?") or '"' in text:
         return None
-    named = frozenset(word.casefold() for word in re.findall(r"\b[A-Z]\w*", text))
     said = " ".join(text.replace("’", "'").casefold().rstrip(" .!…").split())
     said = english.CONTRACTIONS(said)
     if changes:
@@ -112,12 +111,16 @@ def _clause(text: str, speaker: str, changes: bool) -> Statement | None:
         said = said[match.end() :]
     if changes and (told := _changed(text, said, speaker)):
         return told
-    said = re.sub(r"^(?:the )?user's ", "my ", said)
-    said = re.sub(r"^(?:the )?user ", "i ", said)
+    if "user" in said:
+        said = re.sub(r"^(?:the )?user's ", "my ", said)
+        said = re.sub(r"^(?:the )?user ", "i ", said)
     ended = bool(english.ENDED.search(said))
-    said = " ".join(english.ENDED.sub(" ", said).split())
-    who = None if english.PARTLY.search(said) else _subject(said, speaker, text)
-    return _predicate(*who, ended, named) if who else None
+    said = " ".join((english.ENDED.sub(" ", said) if ended else said).split())
+    # Most clauses are about nobody that can be told.
+    if not (who := _subject(said, speaker, text)) or english.PARTLY.search(said):
+        return None
+    named = frozenset(word.casefold() for word in re.findall(r"\b[A-Z]\w*", text))
+    return _predicate(*who, ended, named)
 
 
 def _changed(text: str, said: str, speaker: str) -> Statement | None:
@@ -146,8 +149,7 @@ def _subject(said: str, speaker: str, text: str) -> tuple[str, str] | None:
                 own = [word for word in words[:place] if word not in ("new", "current", "own")]
                 return f"{speaker}'s {' '.join(own)}".strip(), " ".join(words[place:])
         return None
-    match = re.match(r"(.+?) (?:is|are) (?:my|our) (favou?rite [\w ]+)$", said)
-    if match:
+    if match := english.FAVOURITE.match(said):
         return f"{speaker}'s {match[2]}", f"is {match[1]}"
     # A name: a word with a capital, before a verb of the third person.
     verb = rest.partition(" ")[0]
@@ -178,7 +180,8 @@ def _predicate(subject: str, rest: str, ended: bool, named: frozenset[str]) -> S
         rest = f"{base_form(head)} {tail}".strip()
     elif match := re.match(r"gave up (?!\w+ing\b)", rest):
         return _finish(subject, "*", rest[match.end() :], denied=True, ended=True)
-    rest = re.sub(r"^(?:started|began) (?:to )?(?=\w)(?!work|a |an |the |at )", "", rest)
+    if rest.startswith(("started ", "began ")):
+        rest = re.sub(r"^(?:started|began) (?:to )?(?=\w)(?!work|a |an |the |at )", "", rest)
     if subject == USER or "'s " not in subject:
         for attribute, pattern in english.RESULTS:
             if match := pattern.fullmatch(rest):

@@ -55,12 +55,14 @@ def ranking_of(name: str) -> FileSource:
 
 def row_cells(
     row: str, metric: str, found: Mapping[str, str | Comparison], n: int, note: str = "",
-    sources: Iterable[Source] = (), verdict: str = NOT_IN_PAPER,
+    sources: Iterable[Source] = (),
 ) -> Iterator[Cell]:  # fmt: skip
     """Cells of one row without a printed number: column → text or comparison."""
     told = write_sources(sources)
     for column, one in found.items():
-        yield Cell(row, column, metric, "", "", n, verdict, note=note, sources=told).filled(one)
+        yield Cell(row, column, metric, "", "", n, NOT_IN_PAPER, note=note, sources=told).filled(
+            one
+        )
 
 
 def judged(

@@ -83,7 +83,7 @@ class Questions(NamedTuple):
         return self.recalls[:, 0] + recollects * (self.recalls[:, 1] - self.recalls[:, 0])
 
 
-def held_out(questions: Questions, seeds: Sequence[int] = SEEDS, n_folds: int = FOLDS) -> Doubles:
+def held_out(questions: Questions, seeds: Sequence[int] = SEEDS) -> Doubles:
     """How often a gate that learned from other memories' questions recollects, shape (n,).
 
     As D.6 has it: ties train nothing, but are tested; hidden layers of 32 and 16 with ReLU and a
@@ -94,15 +94,14 @@ def held_out(questions: Questions, seeds: Sequence[int] = SEEDS, n_folds: int = 
     a plain threshold unlearned); else the library's defaults (Adam, rate 0.001).
 
     Args:
-        questions: of at least `n_folds` memories.
+        questions: of at least `FOLDS` memories.
         seeds: each starts the network and draws the questions that validate.
-        n_folds: parts into which the memories are divided.
 
     Returns:
         The share of the seeds in which a question is recollected.
     """
     labels, shares = questions.labels, np.zeros(len(questions.signals))
-    for train, test in GroupKFold(n_folds).split(labels, groups=questions.groups):
+    for train, test in GroupKFold(FOLDS).split(labels, groups=questions.groups):
         known = train[labels[train] != TIE]
         shares[test] = _predicted(
             questions.signals[known], labels[known], questions.signals[test], seeds

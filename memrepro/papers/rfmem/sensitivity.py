@@ -6,14 +6,14 @@ K = 5, F = 1 and α = 0.9, at K = 10, F = 2 and α = 0.2.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import KFold, LeaveOneGroupOut
+from sklearn.model_selection import KFold
 
 from memrepro.core.similarity import Doubles
+from memrepro.evaluate.clustered import Clusters
 from memrepro.evaluate.comparison import Comparison
 from memrepro.papers.rfmem.cells import row_cells, signed
 from memrepro.papers.rfmem.grid import OPEN, TAU, Grid, grids_of
@@ -28,19 +28,6 @@ RECOLLECTION, GATED = "Recol.", "RF-Mem"
 FOLDS, REPEATS = 5, 20
 _BEST, _FAIR = "best on the test questions", "chosen on the other users"
 _FOLDED = f"chosen on {FOLDS - 1} of {FOLDS} folds"
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
-
-
-class Chosen(NamedTuple):
-    """Recall where each question was answered at a setting that others chose.
-
-    Attributes:
-        recall: of each question, shape (n,); the mean where it was tested more than once.
-        picks: the chosen setting of each split, as a place in the list of settings.
-    """
-
-    recall: Doubles
-    picks: list[int]
 
 
 def best(recalls: Doubles) -> int:
@@ -49,31 +36,17 @@ def best(recalls: Doubles) -> int:
     return int(np.argmax(np.round(recalls.mean(axis=1), 9)))
 
 
-def chosen(recalls: Doubles, splits: Iterable[Split]) -> Chosen:
-    """Answer each split's test questions at the setting that is best on its training questions.
+def chosen_by_folds(recalls: Doubles) -> tuple[Doubles, list[int]]:
+    """Each question's mean recall where the other folds choose, shape (n,), and their choices.
 
-    Args:
-        recalls: shape (settings, n).
-        splits: (train, test), places of questions; each question is tested at least once.
+    The questions, shape (settings, n), are parted into `FOLDS` random folds `REPEATS` times.
     """
-    total, times = np.zeros(recalls.shape[1]), np.zeros(recalls.shape[1])
-    picks = []
-    for train, test in splits:
-        picks.append(best(recalls[:, train]))
-        total[test] += recalls[picks[-1], test]
-        times[test] += 1
-    return Chosen(total / times, picks)
-
-
-def left_out_users(users: Sequence[str]) -> Iterator[Split]:
-    """One split a user: the others' questions choose, the user's test."""
-    yield from LeaveOneGroupOut().split(np.zeros(len(users)), groups=np.asarray(users))
-
-
-def folds(n: int) -> Iterator[Split]:
-    """`FOLDS` random folds of n questions, drawn `REPEATS` times."""
+    total, picks = np.zeros(recalls.shape[1]), list[int]()
     for seed in range(REPEATS):
-        yield from KFold(FOLDS, shuffle=True, random_state=seed).split(np.zeros(n))
+        for train, test in KFold(FOLDS, shuffle=True, random_state=seed).split(recalls.T):
+            picks.append(best(recalls[:, train]))
+            total[test] += recalls[picks[-1], test]
+    return total / REPEATS, picks
 
 
 class Choice(NamedTuple):
@@ -107,14 +80,14 @@ def _most(choice: Choice, picks: Sequence[int]) -> str:
 
 def ways(grid: Grid, choice: Choice) -> dict[str, tuple[Doubles, str]]:
     """How the setting was chosen → recall of each question at it, and the settings picked."""
-    fair = chosen(choice.recalls, left_out_users(grid.questions["user"].tolist()))
-    folded = chosen(choice.recalls, folds(len(grid.questions)))
+    users, by_setting = Clusters(tuple(grid.questions["user"])), choice.recalls.T
+    folded, picks = chosen_by_folds(choice.recalls)
     top = best(choice.recalls)
     fixed = f"fixed: α = {RELEASED_ALPHA}, τ = {TAU}, the released defaults"
     return {
         _BEST: (choice.recalls[top], choice.names[top]),
-        _FAIR: (fair.recall, _most(choice, fair.picks)),
-        _FOLDED: (folded.recall, _most(choice, folded.picks)),
+        _FAIR: (users.answered(by_setting), _most(choice, users.choose(by_setting).tolist())),
+        _FOLDED: (folded, _most(choice, picks)),
         fixed: (choice.recalls[choice.released], ""),
         "fixed: as Table 2's rows here": (choice.recalls[choice.ours], ""),
     }

@@ -5,15 +5,15 @@ so that no question has a part in its own choice.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from memrepro.audit.verdicts import NOT_COMPARABLE, NOT_RUN
 from memrepro.core.prepared import load_qrels
 from memrepro.core.similarity import Doubles
+from memrepro.evaluate.clustered import Clusters
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.runs import Runs
@@ -26,24 +26,6 @@ from memrepro.text.lengths import QUERY
 COSINES = np.round(np.arange(0.2, 0.86, 0.05), 2)  # with all that the document prints
 PRINTED = 0.65  # the document's threshold
 DEPTH = 10  # docs of a list that a threshold may keep
-
-
-def best_elsewhere(values: Doubles, groups: Sequence[str]) -> NDArray[np.intp]:
-    """The setting of each question that is best on the questions of all other groups.
-
-    Args:
-        values: shape (settings, n).
-        groups: of each question, shape (n,).
-
-    Returns:
-        shape (n,): the first of equals; means that differ by a last bit alone are equal.
-    """
-    numbers, of = np.unique(np.asarray(groups), return_inverse=True)
-    sums = np.stack([np.bincount(of, row, len(numbers)) for row in values])
-    counts = np.bincount(of, minlength=len(numbers))
-    means = (sums.sum(axis=1, keepdims=True) - sums) / np.maximum(len(of) - counts, 1)
-    best: NDArray[np.intp] = np.argmax(np.round(means, 9), axis=0)
-    return best[of]
 
 
 def memories(profile: str, dataset: str) -> Mapping[str, str]:
@@ -70,15 +52,15 @@ def elsewhere(runs: Runs, spec: Spec) -> pd.DataFrame | None:
         return None
     found = [table.set_index("query_id") for table in tables if table is not None]
     base = found[0]
-    values = np.stack([one.loc[base.index, "value"].to_numpy() for one in found])
+    values = np.stack([one.loc[base.index, "value"].to_numpy() for one in found], axis=1)
     of = memories(load_plan().dataset(spec["dataset"]).profile, spec["dataset"])
-    groups = [of[str(query_id)] for query_id in base.index]
+    groups = np.array([of[str(query_id)] for query_id in base.index])
     kinds = base["kind"].astype(str).to_numpy() if spec.get("by_kind") else np.zeros(len(base))
-    picks = np.zeros(len(base), np.intp)
+    answered = np.empty(len(base))
     for kind in np.unique(kinds):
-        where = np.flatnonzero(kinds == kind)
-        picks[where] = best_elsewhere(values[:, where], [groups[i] for i in where])
-    chosen = base.assign(value=values[picks, np.arange(len(base))]).reset_index()
+        here = kinds == kind
+        answered[here] = Clusters(tuple(groups[here])).answered(values[here])
+    chosen = base.assign(value=answered).reset_index()
     wanted = chosen["kind"] == spec["kind"] if spec.get("kind") else slice(None)
     return chosen.loc[wanted, ["query_id", "kind", "value"]]
 

@@ -65,22 +65,6 @@ def found(monkeypatch):
     study.run_study.cache_clear()
 
 
-def test_each_method_stands_as_printed_and_as_tuned_beside_the_plain_ones(found):
-    rows = {one.row: one for one in found.outcomes}
-    assert list(rows) == [
-        "dense; toy, MiniLM", "BM25; toy, MiniLM", "plain hybrid, at α = 0.5; toy, MiniLM",
-        "plain hybrid, as tuned; toy, MiniLM", "A: idea, as printed; toy, MiniLM",
-        "A: idea, as tuned; toy, MiniLM",
-    ]  # fmt: skip
-    assert [one.row for one in found.missing] == ["B: idea, as printed; toy, MiniLM"]
-    tuned = rows["A: idea, as tuned; toy, MiniLM"]
-    assert tuned.chosen["recall_all@10"] == {Candidate("toy-mini", "y"): 10}
-    assert tuned.side(DENSE) == tuned.side(HYBRID) == study.ABOVE
-    assert rows["A: idea, as printed; toy, MiniLM"].side(DENSE) == study.UNCLEAR
-    # The choice is the best on these questions too, so that there is no optimism.
-    assert tuned.best == (Candidate("toy-mini", "y"), tuned.mean("recall_all@10"))
-
-
 def test_a_difference_is_by_person_and_its_interval_has_the_choice(found):
     tuned = found.outcomes[-1]
     budget = tuned.arena.main
@@ -137,17 +121,6 @@ def test_what_could_be_found_depends_on_the_persons(found, monkeypatch):
     six = shown()
     assert (six["least p after Holm"], six["detectable after Holm"]) == ("0.3750", "none")
     assert float(six["detectable alone"]) > 0
-
-
-def test_only_the_documents_methods_are_counted(found, monkeypatch):
-    named(monkeypatch)
-    counted = {(c.row, c.column): c for c in study_tables.count_cells(found)}
-    # As tuned alone: the printed setting is another variant of the same method.
-    assert counted["all five", "dense: above"].reproduced == "1"
-    assert counted["all five", "dense: above"].n == 1
-    for one in found.outcomes[-2:]:
-        monkeypatch.setattr(one, "method", "Outside: idea")
-    assert not list(study_tables.count_cells(found))
 
 
 def test_the_family_is_a_dozen_at_most_and_of_what_the_study_compares():

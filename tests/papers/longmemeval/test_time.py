@@ -1,14 +1,10 @@
 """LongMemEval's time ranges: which questions got one, and how often it leaves gold out."""
 
-from types import SimpleNamespace
-
-import pandas as pd
 import pytest
 
 from memrepro.core.extractions import DatedEvent, QueryRange
 from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.core.prepared import save_dates, save_qrels, save_ranges
-from memrepro.evaluate.comparison import compare, questions
 from memrepro.files import paths
 from memrepro.papers.longmemeval import time
 from memrepro.retrieve.timeaware.retrievers import TimeFiltered
@@ -59,32 +55,3 @@ def test_the_gold_sessions_that_a_range_keeps(times, sources, inside):
     assert found["inside"].to_dict() == inside
     assert found["gold"].to_dict() == {"both": 2, "one": 2, "none": 1, "no gold": 0}
     assert found["kind"].to_dict() == {"both": "a", "one": "a", "none": "b", "no gold": "b"}
-
-
-def test_a_range_is_wrong_if_it_leaves_out_a_gold_session(times):
-    cells = {(c.row, c.column): (c.reproduced, c.n) for c in time.ranges("sample", "toy")}
-    assert [cells[row, "questions"][0] for row in ("a", "b", "all")] == ["2", "3", "5"]
-    shares = [cells[row, "got a range"][0] for row in ("a", "b", "all")]
-    assert shares == ["1.0000", "0.6667", "0.8000"]
-    # By both sources `both` is right; `one` lacks s3 and `none` its only session.
-    assert cells["all", "wrong by both"] == ("0.6667", 3)
-    assert cells["all", "wrong by dated events"][0] == "1.0000"
-    assert cells["b", "wrong by both"][1] == 1
-    assert not [column for _, column in cells if "recorded" in column]
-
-
-def test_a_change_is_told_only_of_questions_with_a_range(times, monkeypatch):
-    plan = SimpleNamespace(dataset=lambda key: SimpleNamespace(profile="sample"))
-    monkeypatch.setattr(time, "load_plan", lambda: plan)
-    table = {"dataset": "toy", "stem": "x", "over": {"level": ["session"]}, "spell": []}
-    for asked, cells in ((["none", "one", "other"], 12), (["other"], 0)):
-        values = pd.DataFrame({"query_id": asked, "kind": "a", "value": 1.0})
-        runs = SimpleNamespace(
-            settings=lambda run: ["v"],
-            values=lambda place, v=values: v,
-            compare=lambda run, old, new: compare(
-                old["value"].to_numpy(), new["value"].to_numpy(), questions(len(new))
-            ),
-        )
-        found = list(time.of_those_with_a_range(runs, table))
-        assert [cell.n for cell in found] == [2] * cells

@@ -1,4 +1,4 @@
-"""RF-Mem's learned gate: labels, memories held out, policies by hand, and a rule to learn."""
+"""RF-Mem's learned gate: labels, memories held out, and a rule to learn."""
 
 import warnings
 
@@ -19,10 +19,6 @@ from memrepro.papers.rfmem.learned_gate import (
     learn,
     transferred,
 )
-from memrepro.papers.rfmem.traces import Recorded
-from tests.papers.rfmem import toy
-
-LOCOMO = "locomo-minilm-rfmem-recollection"
 
 
 @pytest.fixture(autouse=True)
@@ -91,51 +87,3 @@ def test_networks_side_by_side_are_the_librarys_to_the_last_bit():
         for place, (weights, added) in enumerate(ours.layers):
             assert np.array_equal(weights[seed], library.coefs_[place])
             assert np.array_equal(added[seed], library.intercepts_[place])
-
-
-# The tables
-
-
-@pytest.fixture
-def locomo(folder, monkeypatch):
-    """LoCoMo's three paths over one toy memory: recollection wins two questions and loses one."""
-    asked = toy.requests()
-    ids = asked[0].query_ids
-    toy.write_family(LOCOMO, asked)
-    toy.write_lengths("locomo", "round", asked, lambda doc: 1)
-    deep = dict(zip(ids, [1.0, 1.0, 0.0, *[0.5] * 9], strict=True))
-    names = (Recorded(LOCOMO, toy.plan()).direct, LOCOMO)
-    recalls = {names[0]: dict.fromkeys(ids, 0.5), names[1]: deep}
-    toy.write_metrics("open", "round", recalls)
-    monkeypatch.setattr(learned_gate, "grids_of", lambda profile: ())
-
-
-def test_the_table_of_labels_by_hand(locomo):
-    found = toy.cells("learned_gate_labels")
-    row = "locomo-minilm-rfmem, K = 10"
-    columns = ("Fami. win", "Recol. win", "Tie", "decided")
-    assert [found[row, column].reproduced for column in columns] == [
-        "1",
-        "2",
-        "9",
-        "3 of 12 (25.0%)",
-    ]
-    assert "locomo-minilm-rfmem-recollection[] round" in found[row, "Tie"].sources
-
-
-def test_the_table_of_policies_by_hand(locomo, monkeypatch):
-    monkeypatch.setattr(learned_gate, "_FEWEST", 3)
-    shares = np.array([0.5, 0.0, 1.0, *[0.0] * 9])
-    monkeypatch.setattr(learned_gate, "held_out", lambda _: shares)
-    found, row = toy.cells("learned_gate"), "locomo-minilm-rfmem, K = 10, conversations held out"
-    recall = {
-        r.removeprefix(f"{row}: "): c.reproduced for (r, col), c in found.items() if col == "recall"
-    }
-    assert recall["always familiarity"] == "0.5000"
-    assert recall["always recollection"] == f"{(2 + 9 * 0.5) / 12:.4f}"
-    assert recall["the better path of each question"] == f"{(2 + 0.5 + 9 * 0.5) / 12:.4f}"
-    assert recall["learned"] == f"{(0.75 + 0.5 + 0.0 + 9 * 0.5) / 12:.4f}"
-    right = found[f"{row}: learned", "decided questions sent the better way"]
-    assert (right.reproduced, right.n) == (f"{0.5 / 3:.4f}", 3)
-    shift = found[f"{row}: learned", "recall − always familiarity"].comparison
-    assert (shift.won, shift.lost, shift.unit) == (1, 1, "conversation")

@@ -1,0 +1,66 @@
+"""Reports of documents, made again from the committed rankings: every file has the same bytes.
+
+`verify` does so for all of open, whose metrics take a minute to evaluate; here are the reports of
+the sample, and those of open that need few of its runs.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import pandas as pd
+import pytest
+from pyarrow.parquet import write_table
+
+from memrepro.files import paths
+from memrepro.files.atomic import read_table
+from memrepro.report.figures import data_only
+from memrepro.report.modules import report_module
+from memrepro.study.evaluation import evaluate_profile
+from memrepro.study.params import load_plan
+
+REPORTS = [("open", name) for name in ("rfmem", "reading", "audit")]
+REPORTS += [("sample", paper) for paper in load_plan().reports["sample"]]
+# Of open the runs that its reports here name.
+OF_OPEN = (
+    "rfmem", "personamem", "personabench", "locomo-minilm-round", "locomo-mpnet-round",
+    "lme-s-minilm-round",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def metrics(tmp_path_factory):
+    """A profile's metrics, evaluated once; protocols and exclusions come out as committed."""
+
+    @cache
+    def made(profile):
+        plan = load_plan()
+        parts = OF_OPEN if profile == "open" else ("",)
+        experiments, sweeps = (
+            {name: run for name, run in runs.items() if any(part in name for part in parts)}
+            for runs in (plan.experiments, plan.sweeps)
+        )
+        path = tmp_path_factory.mktemp("metrics") / f"{profile}.parquet"
+        few = replace(plan, experiments=experiments, sweeps=sweeps)
+        found = evaluate_profile(profile, few)
+        kept = read_table(paths.protocols(profile))
+        kept = kept[kept["experiment"].isin({*experiments, *sweeps})].reset_index(drop=True)
+        pd.testing.assert_frame_equal(found.protocols, kept)
+        left_out = found.exclusions.merge(read_table(paths.exclusions(profile)))
+        assert len(left_out) == len(found.exclusions) > 0
+        write_table(found.metrics, path)
+        return path
+
+    return made
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("profile", "paper"), REPORTS)
+def test_a_report_follows_from_the_rankings(profile, paper, metrics, tmp_path, monkeypatch):
+    monkeypatch.setattr("memrepro.report.profile.metrics_file", metrics)
+    with data_only():
+        written = report_module(paper).write_report(profile, tmp_path)
+    assert len(written) > 10
+    kept = paths.results(profile) / paper
+    assert not [
+        path.name for path in written if path.read_bytes() != (kept / path.name).read_bytes()
+    ]
