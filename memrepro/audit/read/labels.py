@@ -121,7 +121,9 @@ def _with_settings(
             over = float(value[2]) if value[2] else 1.0
             values.setdefault(name, []).append(float(value[1]) / over if over else 0.0)
     runs = [run for run in values.values() if len(run) > 1]
-    ordered = any(all(run == sorted(set(run), reverse=down) for run in runs) for down in (0, 1))
+    ordered = any(
+        all(run == sorted(set(run), reverse=down) for run in runs) for down in (False, True)
+    )
     chance = 2.0
     for run in runs:
         chance /= math.factorial(len(run))
