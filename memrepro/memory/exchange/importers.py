@@ -110,7 +110,7 @@ def _chatgpt(chat: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         message = node.get("message") or {}
         role = (message.get("author") or {}).get("role")
         parts = (message.get("content") or {}).get("parts") or []
-        text = "\n".join(filter(None, map(_said, parts))).strip()
+        text = "\n".join(filter(None, map(_words_of_part, parts))).strip()
         if role in _ROLES and text:
             at = message.get("create_time") or chat["create_time"]
             if at is None:
@@ -119,7 +119,7 @@ def _chatgpt(chat: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                    "channel": "chatgpt", "title": chat.get("title") or ""}  # fmt: skip
 
 
-def _said(part: Any) -> str:
+def _words_of_part(part: Any) -> str:
     """The words of a part of a message: a text, or what was spoken."""
     if isinstance(part, dict) and part.get("content_type") == "audio_transcription":
         part = part.get("text")

@@ -61,7 +61,7 @@ class Known(Collection[Fact]):
         return len(self._facts)
 
     def _found(self, index: "_Index", keys: Iterable[Hashable]) -> list[Fact]:
-        ids = dict.fromkeys(one for key in keys for one in index.of(self._facts.values(), key))
+        ids = dict.fromkeys(one for key in keys for one in index.ids_of(self._facts.values(), key))
         return [self._facts[one] for one in ids]
 
 
@@ -72,7 +72,7 @@ class _Index:
         self._keys_of = keys_of
         self._ids: dict[Hashable, dict[str, None]] | None = None
 
-    def of(self, facts: Iterable[Fact], key: Hashable) -> Iterable[str]:
+    def ids_of(self, facts: Iterable[Fact], key: Hashable) -> Iterable[str]:
         if self._ids is None:
             self._ids = {}
             for fact in facts:
