@@ -103,10 +103,14 @@ def search(share: int, method: str) -> dict[str, float]:
     )
     values = list(evaluate_run(name, one, run, plan, part))
     assert values
-    return (
-        {"questions": len(known), "docs": docs, "reading": reading, "evaluating": 0.0}
-        | took | {"evaluating": began.took()["seconds"]}
-    )  # fmt: skip
+    evaluating = began.took()["seconds"]
+    return {
+        "questions": len(known),
+        "docs": docs,
+        "reading": reading,
+        "evaluating": evaluating,
+        **took,
+    }
 
 
 def peers(share: int) -> dict[str, float]:

@@ -1,6 +1,8 @@
 # ruff: noqa: E501, UP031 — sources and what is read of them stand side by side
 """Small files that ask for much: each is refused by a sentence, and costs little."""
 
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -8,7 +10,6 @@ import pytest
 from memrepro.audit.__main__ import parser, run
 from memrepro.audit.check import audit_file
 from memrepro.audit.read.files import tables_of
-from memrepro.errors import MemreproError
 
 ROWS = r"\hline Model & Acc \\ \hline A & 0.5 \\"
 MACROS = r"\newcommand{\aa}{0123456789}" + "".join(
@@ -146,12 +147,16 @@ def test_rows_are_held_against_each_other_up_to_a_number_of_pairs(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", [".md", ".html", ".tex", ".csv", ".yaml"])
-def test_memory_has_a_limit_for_texts_too(tmp_path, monkeypatch, suffix):
-    """Of what a process has beside what its parent had."""
+def test_memory_has_a_limit_for_texts_too(tmp_path, suffix):
+    """Of what a process has beside what its parent had, whose freed memory it may use too."""
     (tmp_path / f"a{suffix}").write_text("a: " + "b, c\n " * 6_000_000)
-    monkeypatch.setattr("memrepro.audit.read.child.MEGABYTES", 16)
-    with pytest.raises(MemreproError, match="and 16 MB of memory: give the source"):
-        tables_of(tmp_path / f"a{suffix}")
+    code = (
+        "import sys; from pathlib import Path; from memrepro.audit.read import child, files; "
+        "child.MEGABYTES = 16; files.tables_of(Path(sys.argv[1]))"
+    )
+    fresh = [sys.executable, "-c", code, str(tmp_path / f"a{suffix}")]
+    done = subprocess.run(fresh, capture_output=True, text=True, check=False)
+    assert "and 16 MB of memory: give the source" in done.stderr
 
 
 @pytest.mark.parametrize(
