@@ -81,8 +81,10 @@ def _stages(arguments: argparse.Namespace) -> int:
 
     given = [_parser("stage").parse_args(["stage", *one.split()]) for one in arguments.stages]
     works = {module for one in given if one.name in STAGES for module in STAGES[one.name].modules}
-    # What all of them import is imported once.
+    # What all of them import is imported once; most retrievers import scikit-learn, at first use.
     preload = ["memrepro.pipeline.notebook", *(f"memrepro.{one}" for one in sorted(works))]
+    if any(one.name == "retrieve" for one in given):
+        preload += ["sklearn.cluster", "sklearn.feature_extraction.text"]
     workers = min(os.cpu_count() or 1, len(given))
     with worker_pool(workers, preload) as pool:
         working = [pool.submit(_stage, one) for one in given]
