@@ -1,17 +1,18 @@
 """All experiments over all data sets and encoders, each mean with the interval of the tables."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-import pandas as pd
-
+from memrepro.core.similarity import Doubles
 from memrepro.evaluate.comparison import Groups, mean_interval
 from memrepro.provenance.places import is_evaluated, metrics_of
 from memrepro.study.groups import groups_of_questions
 from memrepro.study.params import Plan
 
 COLUMNS = (("recall_all", 5), ("recall_all", 10), ("ndcg", 5), ("ndcg", 10))
+Column = tuple[str, int]  # metric and cut-off
+Run = tuple[str, str]  # experiment and setting
+Place = tuple[str, str, tuple[str, ...]]  # data set, level and the ids of the questions
 _NO_ENCODER = {"outside": "not ours"}  # what published rankings were made with, is theirs to say
 
 
@@ -62,42 +63,32 @@ def leaderboard(profile: str, plan: Plan) -> list[Entry]:
     """
     if not is_evaluated(profile):
         return []
-    frame = _values(profile, plan)
-    if frame.empty:
-        return []
-    datasets = {name: plan.experiment(name).dataset for name in frame["experiment"].unique()}
-    frame["dataset"] = frame["experiment"].map(datasets)
-    keys = ["experiment", "setting"]
     found: list[Entry] = []
-    for (dataset, level), part in frame.groupby(["dataset", "level"], sort=True):
-        # Experiments on other questions of the data set would not be paired with the rest.
-        runs: dict[frozenset[Any], list[Any]] = {}
-        for run, ids in part.groupby(keys, sort=False)["query_id"]:
-            runs.setdefault(frozenset(ids), []).append(run)
-        for questions, names in runs.items():
-            same = part.set_index(keys).loc[names].reset_index()
-            groups = groups_of_questions(str(dataset), sorted(questions), plan)
-            place = (profile, str(dataset), str(level))
-            found += [
-                _entry(place, name, setting, groups, scores, plan)
-                for (name, setting), scores in _scored(same, groups).items()
-            ]
+    # Experiments on other questions of a data set are not paired with the rest.
+    for (dataset, level, questions), runs in _values(profile, plan).items():
+        groups = groups_of_questions(dataset, list(questions), plan)
+        found += [
+            _entry((profile, dataset, level), name, setting, groups, scores, plan)
+            for (name, setting), scores in _scored(runs, groups).items()
+        ]
     return sorted(found, key=_order)
 
 
-def _values(profile: str, plan: Plan) -> pd.DataFrame:
-    """`experiment, setting, level, metric, k, query_id, value` of the metrics that are shown."""
+def _values(profile: str, plan: Plan) -> dict[Place, dict[Run, dict[Column, Doubles]]]:
+    """The metrics that are shown, of each run a value a question, in the order of their ids."""
     metrics = metrics_of(profile)
-    parts = [
-        metrics.values(name, level, metric, k, setting)[["query_id", "value"]].assign(
-            experiment=name, setting=setting, level=level, metric=metric, k=k
-        )
-        for name in sorted(metrics.experiments)
-        if not plan.experiment(name).moves_questions
-        for setting, level, metric, k in metrics.evaluated(name)
-        if (metric, k) in COLUMNS
-    ]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    found: dict[Place, dict[Run, dict[Column, Doubles]]] = {}
+    for name in sorted(metrics.experiments):
+        if plan.experiment(name).moves_questions:
+            continue
+        dataset = plan.experiment(name).dataset
+        for setting, level, metric, k in metrics.evaluated(name):
+            if (metric, k) in COLUMNS:
+                table = metrics.values(name, level, metric, k, setting).sort_values("query_id")
+                place = dataset, level, tuple(table["query_id"])
+                runs = found.setdefault(place, {})
+                runs.setdefault((name, setting), {})[metric, k] = table["value"].to_numpy()
+    return found
 
 
 def _order(entry: Entry) -> tuple[str, str, list[float]]:
@@ -107,7 +98,7 @@ def _order(entry: Entry) -> tuple[str, str, list[float]]:
 
 def _entry(
     place: tuple[str, str, str], name: str, setting: str, groups: Groups,
-    scores: Mapping[tuple[str, int], Score], plan: Plan,
+    scores: Mapping[Column, Score], plan: Plan,
 ) -> Entry:  # fmt: skip
     experiment = plan.experiment(name)
     method = experiment.method
@@ -122,25 +113,19 @@ def _entry(
 
 
 def _scored(
-    part: pd.DataFrame, groups: Groups
-) -> dict[tuple[str, str], dict[tuple[str, int], Score]]:
-    """Experiment and setting → scores; `part` is of one data set, level and set of questions.
-
-    The groups are of the questions in the order of their ids.
-    """
-    series = ["metric", "k", "experiment", "setting"]
-    wide = part.set_index(["query_id", *series])["value"].unstack(series).sort_index()
-    values = wide.to_numpy(np.float64)
-    columns: list[Any] = list(wide.columns)  # (metric, k, experiment, setting)
-    found: dict[tuple[str, str], dict[tuple[str, int], Score]] = {}
-    for metric, k in COLUMNS:
-        of = [i for i, column in enumerate(columns) if column[:2] == (metric, k)]
-        intervals = {i: mean_interval(values[:, i], groups) for i in of}
-        best = max(of, key=lambda i: intervals[i].mean, default=0)
-        for i, (mean, low, high) in intervals.items():
-            away = mean_interval(values[:, i] - values[:, best], groups)
+    runs: Mapping[Run, Mapping[Column, Doubles]], groups: Groups
+) -> dict[Run, dict[Column, Score]]:
+    """The scores of runs that were asked the same questions, which the groups are of."""
+    found: dict[Run, dict[Column, Score]] = {run: {} for run in runs}
+    for column in COLUMNS:
+        values = {run: runs[run][column] for run in found if column in runs[run]}
+        intervals = {run: mean_interval(one, groups) for run, one in values.items()}
+        if not intervals:
+            continue
+        best = max(intervals, key=lambda run: intervals[run].mean)
+        for run, (mean, low, high) in intervals.items():
+            away = mean_interval(values[run] - values[best], groups)
             same = mean == intervals[best].mean
             standing = "best" if same else "" if away.high < 0 else "close"
-            score = Score(mean, low, high, standing)
-            found.setdefault(columns[i][2:], {})[metric, k] = score
+            found[run][column] = Score(mean, low, high, standing)
     return found
