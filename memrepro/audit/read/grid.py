@@ -23,6 +23,7 @@ class Cell(NamedTuple):
     starred: bool = False  # with the mark that significance has
     stars: int = 0
     dash: str = ""  # what it prints in place of a number: '-', 'n/a'
+    indented: bool = False
 
 
 class Place(NamedTuple):

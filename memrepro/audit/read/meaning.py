@@ -41,6 +41,7 @@ _SETTING = re.compile(
     re.I,
 )
 _ROWS, _MOST_HEADS = 3, 3  # rows that tell a list of settings; rows of heads
+_NOTED = re.compile(r"notes?\s?[:.]?", re.I)
 _LEGEND = re.compile(r"\*\s*p\s*[<≤]\s*=?\s*0?\.\d")
 # What a cell says in place of a number, which makes no row of it a head.
 _ANSWER = re.compile(r"yes|no|✓|✗|[xX]|oom|oot|all|none|true|false|n\.?s\.?", re.I)
@@ -113,7 +114,7 @@ def _parts(
         while len(body) > 1 and is_section(body[-1]) and end < len(rows):
             following = joined([joined([c.text for c in body[-1]]), following])
             body.pop()
-        while len(heads) > 1 and is_section(heads[-1]) and not _is_unit(heads, own):
+        while len(heads) > 1 and is_section(heads[-1]) and not _is_of_head(heads, own):
             body.insert(0, heads.pop())
         if len(heads) == 1 and own and 1 not in own and len(numeric) > 1 and _is_first(heads[0]):
             body.insert(0, heads.pop())
@@ -167,7 +168,10 @@ def _behind_heads(
         rule = min((i for i in ruled if i), default=first)
         after = next((i for i in range(rule, first) if not is_section(rows[i])), first)
         named = all(row[0].text and not row[0].filled for row in (rows[0], rows[after]))
-        first = rule if after < first and named else first
+        # Below one head of each column such a row has the only name.
+        whole = not rows[0][0].text and all(alone(c) or c.dash for c in (*rows[0][1:], *rows[after]))
+        once = rule == 1 and first not in ruled and whole
+        first = rule if after < first and (named or once) else first
     first = _before_named(rows, first, ruled)
     while first + 1 < len(rows) and _is_numeric_head(rows, first, numeric, ruled):
         first += 1
@@ -258,11 +262,12 @@ def _spread(
     return [row[0], *[shown[0]._replace(filled="left")] * len(below)]
 
 
-def _is_unit(heads: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -> bool:
-    """Whether the last head is the unit of the first column: a rule runs below it, none above."""
-    own, last = heads[-1][0], len(heads)
+def _is_of_head(heads: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -> bool:
+    """Whether the last row goes on with one column's head: a rule runs below it, none above."""
+    last = len(heads)
     ends = ruled is not None and last in ruled and last - 1 not in ruled
-    return ends and bool(own.text) and own.columns == 1
+    shown = [c for c, cell in enumerate(heads[-1]) if cell.text]
+    return ends and len(shown) == 1 and (not shown[0] or bool(heads[-2][shown[0]].text))
 
 
 def _is_body(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
@@ -369,7 +374,9 @@ def _is_head_again(
 
 
 def _is_legend(row: Sequence[Cell]) -> bool:
-    """Whether a row says what stars mean, in its first cell alone."""
+    """Whether a row says what stars mean, in its first cell alone or behind the word 'Note'."""
+    if _NOTED.fullmatch(row[0].text):
+        return len(row) > 2 and all(cell.filled or not cell.text for cell in row[2:])
     return bool(_LEGEND.search(row[0].text)) and not any(cell.text for cell in row[1:])
 
 
@@ -378,4 +385,4 @@ def _note(body: list[Sequence[Cell]]) -> tuple[str, list[Sequence[Cell]]]:
     last = len(body)
     while last > 1 and (_spans_all(body[last - 1]) or _is_legend(body[last - 1])):
         last -= 1
-    return " ".join(row[0].text for row in body[last:]), body[:last]
+    return " ".join(joined([cell.text for cell in row]) for row in body[last:]), body[:last]

@@ -30,7 +30,7 @@ def named_rows(
 
     Where several numbers name a row, `settings` are their heads.
     """
-    group, fresh, once = "", False, False
+    group, fresh, once, within = "", False, False, False
     last = [""] * len(labels)
     names: list[str] = []
     lines: list[list[Cell]] = []
@@ -60,7 +60,13 @@ def named_rows(
                 # Two such rows, one below the other, name what follows together.
                 group = joined([group, joined(texts)] if fresh else texts)
                 last, fresh, once = [""] * len(labels), True, bool(_OPEN.search(group))
+                within = False
             continue
+        # What stands below a section's indented names and is not indented is none of it.
+        if labels and row[labels[0]].text and not row[labels[0]].filled:
+            if not row[labels[0]].indented and within:
+                group = ""
+            within = row[labels[0]].indented and bool(group)
         fresh = False
         own = [
             "" if row[c].filled == "left" else texts[c] or _named_by_dash(row[c], last[k])

@@ -24,6 +24,7 @@ def line_of(cells: Sequence[str], spans_free: bool) -> list[Cell]:
     return line
 
 
+_INDENT = re.compile(r"[\s{]*(?:\\(?:q?quad|enspace|hspace|hskip|hphantom|phantom|;|,|\s)|~)")
 _SPAN = re.compile(r"\\(multicolumn|multirow|multirowcell|SetCell|Block)(?![A-Za-z@])\*?")
 
 
@@ -53,7 +54,8 @@ def _cell(source: str) -> Cell:
                 rows, columns = (_whole(value), columns) if key == "r" else (rows, _whole(value))
         source, at = source[: found.start()] + text + source[end:], found.start()
     said = printed(source)
-    return cell_of(said.text, said.bold, said.underlined, columns=columns, rows=rows)
+    made = cell_of(said.text, said.bold, said.underlined, columns=columns, rows=rows)
+    return made._replace(indented=_INDENT.match(source) is not None)
 
 
 def _whole(n: str) -> int:

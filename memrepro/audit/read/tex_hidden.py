@@ -9,8 +9,10 @@ _HIDDEN = re.compile(
     r"[\s\S]*?\\end\{(?P=env)\}"
     r"|(?P<iffalse>\\iffalse\b)"
 )
-_IF = re.compile(r"\\(?:if[A-Za-z@]*|fi|else)(?![A-Za-z@])|(?<!\\)(?:\\\\)*%.*")
-_NO_IF = {"\\ifthenelse", "\\iff"}
+# One with its cases in braces, such as \\ifthenelse, has no \\fi.
+_IF = re.compile(
+    r"\\(?:if(?!f\b)[A-Za-z@]*(?!\s*\{)|fi|else)(?![A-Za-z@])|(?<!\\)(?:\\\\)*%.*"
+)
 _CUT = re.compile(r"(?<!\\)%")
 _CELL = re.compile(r"(?<!\\)&")
 _TIGHT = re.compile(r"(?<=[A-Za-z])&(?=[A-Z])")
@@ -43,7 +45,7 @@ def _behind_if(text: str, at: int) -> tuple[int, str]:
     depth, other = 1, None
     for found in _IF.finditer(text, at):
         word = found[0]
-        if "%" in word or word in _NO_IF:
+        if "%" in word:
             continue
         if word == "\\else":
             if depth == 1:

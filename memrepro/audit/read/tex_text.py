@@ -41,12 +41,13 @@ _LAST: Mapping[str, str] = {
     "colhead": "{", "tablenum": "[{", "ensuremath": "{",
 }  # fmt: skip
 _FALLBACK = {
-    "checkmark": "✓", "cmark": "✓", "xmark": "✗", "pm": "±", "textpm": "±", "mp": "∓", "sim": "~",
+    "CIRCLE": "●", "Circle": "○", "LEFTcircle": "◐", "checkmark": "✓", "cmark": "✓", "xmark": "✗",
+    "pm": "±", "textpm": "±", "mp": "∓", "sim": "~",
     "textasciitilde": "~", "approx": "≈", "ddagger": "‡", "dag": "†", "ddag": "‡", "dagger": "†",
     "textdagger": "†", "textdaggerdbl": "‡", "euro": "€", "EUR": "€", "texteuro": "€", "pounds": "£",
     "ast": "*", "star": "⋆", "textasteriskcentered": "*", "circ": "°", "degree": "°", "infty": "∞", "degr": "°",
     "arcdeg": "°", "arcmin": "′", "arcsec": "″",
-    "cdot": "·", "quad": " ", "qquad": " ", "enspace": " ", "newline": " ", "par": " ", "xspace": " ",
+    "cdot": "·", "quad": " ", "qquad": " ", "enspace": " ", "newline": " ", "par": " ", "xspace": "\ue000",
     "thinspace": "\u2009", "space": " ", "linebreak": " ", "slash": "/", "textbar": "|", "vert": "|",
     "mid": "|", "lvert": "|", "rvert": "|", "textless": "<", "textgreater": ">", "lt": "<",
     "gt": ">", "le": "≤", "leq": "≤", "leqslant": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥",
@@ -70,6 +71,7 @@ _TEXT_UNIT = re.compile(r"(?:^|[\s(/])(?:R|[kcm]?m|CO|H|r|χ|η|η[a-z]?|ω|s)$"
 _FOOTNOTED = re.compile(r"(?<=[A-Za-z.)])\$\^\{?([a-h](?:,[a-h])*)\}?\$")  # a mark behind a word
 _WHITE = re.compile(r"\\textcolor\s*\{white\}\s*\{[^{}]*\}")  # which fills a place unseen
 _OF_WORDS = re.compile(r"\([^()\d]*[A-Za-z][^()\d]*\)$")  # a power of what stands in brackets
+_XSPACE = re.compile("\ue000(?P<tight>(?=[-–.,:;/'’?!)]))?")  # no space before a hyphen or a stop
 _SCRIPT_MARK = re.compile(r"\s*(?:[a-z]|[A-Z]{1,2}|\d{1,2})(?:\s*,\s*(?:[a-z]|[A-Z]|\d{1,2}))*\s*")
 
 
@@ -86,7 +88,7 @@ def printed(source: str) -> Printed:
     reader = _Reader()
     source = _FOOTNOTED.sub(r"\\textsuperscript{\1}", _WHITE.sub("", source))
     reader.read(source, bold=False, under=False, maths=False)
-    return Printed("".join(reader.made), reader.bold, reader.under)
+    return Printed(_XSPACE.sub(lambda one: " " if one["tight"] is None else "", "".join(reader.made)), reader.bold, reader.under)
 
 
 def plain(source: str) -> str:

@@ -17,6 +17,7 @@ _P = r"\b(?:{of}P(?:(?:re|RE)(?:c|C)?(?:ision|ISION)?)?|PPV)\b\.?"
 _R = r"\b(?:{of}R(?:(?:ec|EC)(?:all|ALL)?)?|TPR|(?i:sensitivity))\b\.?(?!@)"
 _HARMONIC = r"(?i:harmonic|\bh-?mean\b)|\bHM\b|(?:^|[ ,])H$"
 _SELDOM = 0.9  # of the rows, that lie between P and R where an F outside of them is told
+_DEVIATION = re.compile(r"±\s?(\d*\.?\d+)")
 _FAR = 0.1  # of what follows, which no mean over classes is off where two others are exact
 _ROWS = 3  # that must be there before a column's meaning is taken from them
 
@@ -110,8 +111,8 @@ def _tally_and_exceptions(
             yield Finding(
                 table.document, table.name, rule, f"{one.row}, {one.column}", one.shown,
                 f"{(one.low + one.high) / 2:.4g} ({one.low:.4g} to {one.high:.4g})", one.shown,
-                FAILS, LIKELY if good >= max(_ROWS, 0.75 * len(made)) or _alone(one, good, made)
-                else WEAK,
+                FAILS, LIKELY if (good >= max(_ROWS, 0.75 * len(made)) or _alone(one, good, made))
+                and not _is_mean_of_runs(one) else WEAK,
                 f"{good} of {len(made)} rows follow {formula}", 3,
             )  # fmt: skip
 
@@ -122,6 +123,14 @@ def _alone(one: _Held, good: int, made: Sequence[_Held]) -> bool:
     middle = (one.low + one.high) / 2
     far = number is not None and abs(float(number.value) - middle) > _FAR * middle
     return far and good == len(made) - 1 >= 2
+
+
+def _is_mean_of_runs(one: _Held) -> bool:
+    """Whether a number may be the mean over runs: at most that of the means, as it is concave."""
+    found, number = _DEVIATION.search(one.shown), parse(one.shown)
+    if not found or number is None:
+        return False
+    return number.low <= one.high and number.high + float(found[1]) >= one.low
 
 
 def _beside(table: Table, column: str, head: str, pattern: str) -> str:

@@ -44,7 +44,7 @@ _EFFECT = re.compile(
     r"|difference|error|squared|confidence|interval|delta|epsilon|power|text|from|credible",
     re.I,
 )
-_LEAST_DF = 5.0  # of a t whose degrees of freedom are not told
+_LEAST_DF = 1.0  # of a t whose degrees of freedom are not told
 _DIGITS = 1e-9
 
 
