@@ -17,6 +17,7 @@ _COST = re.compile(r"O\(.+\)")  # a bound in place of a number
 _TO_DO = re.compile(r"[\[(]*(?:TODO|TBD|FIXME|XXX?|\?\?+)\b.*")  # a draft's place for a number
 _MEASURED = re.compile(r"(?<![\w.-])\d+\.\d+(?![\w.])|\d\s?%")
 _AMOUNT = re.compile(r"[\d.,/\s]*\d\s+([A-Za-z]{2,})")
+_PLAIN = re.compile(r"[\d,]+\s?[kKMBT%]?B?|[(#].*")  # a size or a setting, which names rows
 _LEAST = 3  # groups of rows, of which a broken name can be told
 
 
@@ -33,6 +34,7 @@ def labels_of(
     named = [
         c for c in found
         if not (_is_ticked(body, c) or _is_to_do(body, c) or _is_measured(heads, body, c))
+        and not (c and _is_in_part(body, c))
     ]  # fmt: skip
     return named if named and tells_apart(body, named) else found
 
@@ -41,6 +43,13 @@ def _is_ticked(body: Sequence[Sequence[Cell]], c: int) -> bool:
     shown = [row[c].text for row in body if alone(row[c])]
     ticks = sum(bool(_TICK.fullmatch(text)) for text in shown)
     return bool(shown) and ticks > MOST * len(shown)
+
+
+def _is_in_part(body: Sequence[Sequence[Cell]], c: int) -> bool:
+    """Whether a third of a column, and two of its cells, are measured: ranges, bounds, decimals."""
+    shown = [row[c].text for row in body if alone(row[c])]
+    found = [text for text in shown if is_number(text) and not _PLAIN.fullmatch(text)]
+    return len(found) > 1 and 3 * len(found) >= len(shown)
 
 
 def _is_to_do(body: Sequence[Sequence[Cell]], c: int) -> bool:

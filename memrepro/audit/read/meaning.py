@@ -56,7 +56,8 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         NoNumbers: if it prints none.
         MemreproError: if it has no heads.
     """
-    rows, ruled = with_whole_names(with_masks(with_points(grid.rows)), grid.ruled)
+    rows = _without_fillers(with_masks(with_points(grid.rows)))
+    rows, ruled = with_whole_names(rows, grid.ruled)
     made = []
     for title, heads, body, note in _tables(rows, ruled):
         numeric = [c for c in range(len(body[0])) if any(is_number(row[c].text) for row in body)]
@@ -77,6 +78,22 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         entry = entry_of(place, list(columns), named)
         made.append(entry | ({"note": note} if note else {}))
     return made
+
+
+def _without_fillers(rows: list[list[Cell]]) -> list[list[Cell]]:
+    """Rows without the columns that print nothing but what numbers left of them fill."""
+    for c in range(len(rows[0]) - 1, 0, -1):
+        own = [row[c] for row in rows if row[c].text]
+        if not all(cell.filled == "left" for cell in own) or not any(
+            is_number(cell.text) for cell in own
+        ):
+            continue
+        for row in rows:
+            at = next(k for k in range(c, -1, -1) if row[k].filled != "left" or not row[k].text)
+            if row[c].text:
+                row[at] = row[at]._replace(columns=row[at].columns - 1)
+            del row[c]
+    return rows
 
 
 def _tables(
@@ -118,6 +135,7 @@ def _parts(
             body.insert(0, heads.pop())
         if len(heads) == 1 and own and 1 not in own and len(numeric) > 1 and _is_first(heads[0]):
             body.insert(0, heads.pop())
+        body = [*_corner(heads[-1], body), *body] if heads else body
         yield title, [_spread(row, i, heads, own) for i, row in enumerate(heads)], body
         title = following
 
@@ -169,8 +187,8 @@ def _behind_heads(
         after = next((i for i in range(rule, first) if not is_section(rows[i])), first)
         named = all(row[0].text and not row[0].filled for row in (rows[0], rows[after]))
         # Below one head of each column such a row has the only name.
-        whole = not rows[0][0].text and all(alone(c) or c.dash for c in (*rows[0][1:], *rows[after]))
-        once = rule == 1 and first not in ruled and whole
+        every = all(alone(cell) or cell.dash for cell in (*rows[0][1:], *rows[after]))
+        once = rule == 1 and first not in ruled and not rows[0][0].text and every
         first = rule if after < first and (named or once) else first
     first = _before_named(rows, first, ruled)
     while first + 1 < len(rows) and _is_numeric_head(rows, first, numeric, ruled):
@@ -242,6 +260,17 @@ def _has_names(rows: Sequence[Sequence[Cell]]) -> bool:
     names = [row[0] for row in rows]
     own = all(cell.text and not cell.filled and not is_number(cell.text) for cell in names)
     return own and len({cell.text for cell in names}) == len(names)
+
+
+def _corner(head: Sequence[Cell], body: Sequence[Sequence[Cell]]) -> Iterator[Sequence[Cell]]:
+    """The first section where it stands in the corner: bold, as the others are, and no head is."""
+    sections = [i for i, row in enumerate(body) if is_section(row) and row[0].text]
+    if not sections or not head[0].bold or any(cell.bold for cell in head[1:]):
+        return
+    first, last = sections[0], sections[-1]
+    names = [[row[0].text for row in own] for own in (body[:first], body[last + 1 :])]
+    if names[0] and names[0] == names[1] and all(body[i][0].bold for i in sections):
+        yield [head[0], *[Cell("")] * (len(head) - 1)]
 
 
 def _is_first(row: Sequence[Cell]) -> bool:

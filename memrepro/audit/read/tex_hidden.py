@@ -10,9 +10,7 @@ _HIDDEN = re.compile(
     r"|(?P<iffalse>\\iffalse\b)"
 )
 # One with its cases in braces, such as \\ifthenelse, has no \\fi.
-_IF = re.compile(
-    r"\\(?:if(?!f\b)[A-Za-z@]*(?!\s*\{)|fi|else)(?![A-Za-z@])|(?<!\\)(?:\\\\)*%.*"
-)
+_IF = re.compile(r"\\(?:if(?!f\b)[A-Za-z@]*(?!\s*\{)|fi|else)(?![A-Za-z@])|(?<!\\)(?:\\\\)*%.*")
 _CUT = re.compile(r"(?<!\\)%")
 _CELL = re.compile(r"(?<!\\)&")
 _TIGHT = re.compile(r"(?<=[A-Za-z])&(?=[A-Z])")

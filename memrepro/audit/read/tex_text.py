@@ -88,7 +88,11 @@ def printed(source: str) -> Printed:
     reader = _Reader()
     source = _FOOTNOTED.sub(r"\\textsuperscript{\1}", _WHITE.sub("", source))
     reader.read(source, bold=False, under=False, maths=False)
-    return Printed(_XSPACE.sub(lambda one: " " if one["tight"] is None else "", "".join(reader.made)), reader.bold, reader.under)
+    return Printed(
+        _XSPACE.sub(lambda one: " " if one["tight"] is None else "", "".join(reader.made)),
+        reader.bold,
+        reader.under,
+    )
 
 
 def plain(source: str) -> str:

@@ -1,6 +1,6 @@
 """Tables of a PDF: by where the words stand between rules, else below or above a caption.
 
-A caption of a table that is not found is listed.
+A caption of a table that is not found is listed, and so are lines in columns that none covers.
 """
 
 import itertools
@@ -39,6 +39,7 @@ _MOST_PAGES, _MOST_CHARACTERS = 500, 60_000  # of a file, of a page
 _MOST_NUMBERS = 8  # of a cell
 _NUMBERED = re.compile(r"(?:\d+(?:\.\d+)*|[A-Z]\.?\d*(?:\.\d+)?|[IVX]+)[.:]?")
 _POWER = re.compile(r"(\d(?:\.\d+)?)(?:e|\s*[×·]\s*10)\s*([-−–])\s*(\d+)(?![\d.])")
+_FEWEST = 4  # lines in columns that are told as a table
 _SHORTEST, _FAR = 60.0, 400.0  # points: a rule, and how far a caption is from its table
 
 
@@ -50,6 +51,7 @@ class _Region(NamedTuple):
     rules: tuple[float, ...]
 
 
+_Box = tuple[float, float, float, float]  # left, top, right, bottom
 _Table = tuple[list[list[Cell]], frozenset[int] | None]
 
 
@@ -76,27 +78,28 @@ def _of_page(page: Drawn, file: str, number: int) -> Iterator[Grid | Unread]:
     captions = [(line, i) for line in lines if (i := _caption_at(line)) is not None]
     said = [" ".join(w.text for w in _run(line, i)) for line, i in captions]
     places = [(line[i].left, line[i].top) for line, i in captions]
-    found: list[tuple[float, float, _Table]] = []
+    found: list[tuple[float, float, _Box, _Table]] = []
     for region in _outer(_regions(page.across, [top for _, top in places])):
         if made := _between(page, region):
-            found.append((region.left, region.rules[0], made))
+            box = region.left, region.rules[0], region.right, region.rules[-1]
+            found.append((region.left, region.rules[0], box, made))
     pairs = [
         (_distance(place, x, y), k, i)
-        for i, (x, y, _) in enumerate(found) for k, place in enumerate(places)
+        for i, (x, y, _, _) in enumerate(found) for k, place in enumerate(places)
     ]  # fmt: skip
     of_table: dict[int, int] = {}
     for far, k, i in sorted(pairs):
         if far < _FAR and k not in of_table.values() and i not in of_table:
             of_table[i] = k
-    kept = [i for i, (_, _, (cells, _)) in enumerate(found) if i in of_table or _is_full(cells)]
+    kept = [i for i, (*_, (cells, _)) in enumerate(found) if i in of_table or _is_full(cells)]
     for k in set(range(len(said))) - set(of_table.values()):
-        if made := _unruled(lines, *captions[k]):
+        if below := _unruled(lines, *captions[k]):
             of_table[len(found)] = k
             kept.append(len(found))
-            found.append((*places[k], made))
+            found.append((*places[k], *below))
     kept.sort(key=lambda i: (found[i][1], found[i][0]))
     for n, i in enumerate(kept, 1):
-        cells, ruled = found[i][2]
+        cells, ruled = found[i][3]
         caption = said[of_table[i]] if i in of_table else ""
         place = Place(file, 0, f"page {number}, table {n}", "", caption)
         most = max(sum(map(is_number, cell.text.split())) for row in cells for cell in row)
@@ -114,6 +117,35 @@ def _of_page(page: Drawn, file: str, number: int) -> Iterator[Grid | Unread]:
             place, "its cells are not told apart: neither rules above and below nor columns of "
             "words tell them; give its LaTeX or HTML, or type it",
         )  # fmt: skip
+    boxes = [found[i][2] for i in kept]
+    free = [word for word in page.words if not any(_is_in(word, box) for box in boxes)]
+    for first, last in _aligned(lines_of(free)):
+        place = Place(file, 0, f"page {number}, '{' '.join(word.text for word in first)[:40]}'")
+        yield unread(
+            place, f"{last} lines in columns that no rules or caption call a table; give its LaTeX "
+            "or HTML, or type it",
+        )  # fmt: skip
+
+
+def _is_in(word: Word, box: _Box) -> bool:
+    x, y = (word.left + word.right) / 2, (word.top + word.bottom) / 2
+    return box[0] - SAME < x < box[2] + SAME and box[1] - SAME < y < box[3] + SAME
+
+
+def _aligned(lines: Sequence[Sequence[Word]]) -> Iterator[tuple[Sequence[Word], int]]:
+    """The first of each run of lines that print a name and numbers in columns, and how many."""
+    runs: list[list[Sequence[Word]]] = [[]]
+    for line in lines:
+        cells = cells_of(line, ())
+        numbers = sum(is_number(cell.text) for cell in cells[1:])
+        if numbers >= max(2, 0.5 * len(cells)):
+            runs[-1].append(cells)
+        elif len(cells) < 2 or runs[-1]:
+            runs.append([])
+    for run in runs:
+        named = sum(not is_number(line[0].text) for line in run)
+        if len(run) >= _FEWEST and (named > 0.5 * len(run) or len(run) > 2 * _FEWEST):
+            yield run[0], len(run)
 
 
 def _is_full(cells: Sequence[Sequence[Cell]]) -> bool:
@@ -247,8 +279,8 @@ def _as_one(rows: Sequence[Sequence[Cell]], width: int) -> list[Cell]:
 
 def _unruled(
     lines: Sequence[Sequence[Word]], caption: Sequence[Word], at: int
-) -> _Table | None:  # fmt: skip
-    """The cells of lines below a caption, else above it, that stand in columns without rules."""
+) -> tuple[_Box, _Table] | None:  # fmt: skip
+    """Lines below a caption, else above it, in columns without rules: where, and their cells."""
     left, right = caption[at].left, _run(caption, at)[-1].right
     start = next(i for i, line in enumerate(lines) if line == caption)
     for way in (1, -1):
@@ -271,7 +303,8 @@ def _unruled(
         columns = _columns(numbers) if numbers else []
         full = sum(len(row) == len(columns) for row in rows)
         if len(numbers) > 1 and len(columns) > 1 and full > 0.6 * len(rows):
-            return [_row_cells(row, columns, ()) for row in rows], None
+            box = left - 40, rows[0][0].top, right + 120, rows[-1][0].bottom
+            return box, ([_row_cells(row, columns, ()) for row in rows], None)
     return None
 
 
