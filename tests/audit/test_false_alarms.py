@@ -216,6 +216,16 @@ CLEAN = {
          "Type, integer": ["20", "1.45", "0.51"], "Dose, numeric": ["20", "52.43", "9.77"]},
         {},
     ),
+    "an F that is a mean over runs, at most that of the means": (
+        ["P", "R", "F1"],
+        {"a": ["0.845 ±0.039", "0.657 ±0.047", "0.737 ±0.027"],
+         "b": ["0.726 ±0.061", "0.671 ±0.230", "0.673 ±0.091"],
+         **{name: [f"{p} ±0.01", f"{r} ±0.01", f"{f} ±0.01"] for name, p, r, f in (
+             ("c", "0.90", "0.80", "0.85"), ("d", "0.70", "0.60", "0.65"),
+             ("e", "0.50", "0.40", "0.44"), ("f", "0.95", "0.85", "0.90"),
+             ("g", "0.55", "0.45", "0.50"), ("h", "0.65", "0.35", "0.46"))}},
+        {},
+    ),
     "ages, which are no whole numbers": (
         ["M (SD)"],
         {"a": ["23.41 (3.11)"], "b": ["24.52 (2.97)"], "c": ["22.13 (3.45)"]},
@@ -275,6 +285,7 @@ def test_of_more_rows_than_every_two_of_are_compared_the_user_is_told():
         "We set p = .9 and F(1) = 3.",
         "Bonferroni-corrected, t(40) = 2.30, p = .081",
         "one-tailed tests: t(28) = 2.20, p = .018",
+        "of three studies, with few degrees of freedom, t = -6.604, p = .008",
         r"\begin{comment} t(28) = 2.20, p = .9 \end{comment}",
     ],
 )

@@ -142,6 +142,26 @@ LAYOUTS = {
         "\\begin{tabular}{lcc}\n\\hline\nModel & Acc & F1 \\\\\n\\hline\nx & 1.5 % & 7.5 \\\\\n& 2.5 \\\\\n"
         "y & 3.5 & 4.5 \\\\\n\\hline\n\\end{tabular}",
         [(["Acc", "F1"], {"x": ["1.5", "2.5"], "y": ["3.5", "4.5"]})]),
+    "a row that is not indented below a section": (
+        tex(r"\toprule & A & B \\ \midrule \multicolumn{3}{l}{Overall} \\ \quad x & 0.5 & 0.6 \\ \quad y & 0.1 & 0.2 \\ Time & 9.5 & 8.5 \\"),
+        [(["A", "B"], {"Overall, x": ["0.5", "0.6"], "Overall, y": ["0.1", "0.2"], "Time": ["9.5", "8.5"]})]),
+    "a section in the corner, a column as wide as two": (
+        tex(r" & \multicolumn{2}{c}{P} & R \\ \textbf{One} & & & all \\ \hline x & \multicolumn{2}{c}{1.5} & 2.5 \\ y & \multicolumn{2}{c}{3.5} & 4.5 \\"
+            r" \textbf{Two} & & & \\ \hline x & \multicolumn{2}{c}{5.5} & 6.5 \\ y & \multicolumn{2}{c}{7.5} & 8.5 \\", spec="lccc"),
+        [(["P", "R, all"], {"One, x": ["1.5", "2.5"], "One, y": ["3.5", "4.5"], "Two, x": ["5.5", "6.5"], "Two, y": ["7.5", "8.5"]})]),
+    "words below the rule under a blank corner, ranges and bounds": (
+        tex(r"\toprule & S & M & L \\ \midrule Seen & some & most & all \\ Goals & $\leq$2 & 3--4 & all \\ Words & 90--130 & 170--230 & any \\"
+            r" \bottomrule", spec="lccc"),
+        [(["S", "M", "L"], {"Seen": ["some", "most", "all"], "Goals": ["≤2", "3-4", "all"], "Words": ["90-130", "170-230", "any"]})]),
+    "a head that goes on in one column, and a note": (
+        tex(r"\toprule & Acc & Alerts \\ & & /1k runs \\ \midrule x & 0.5 & 25 \\ y & 0.6 & 26 \\ \midrule Note: & \multicolumn{2}{r}{$^{*}$p$<$0.1} \\"),
+        [(["Acc", "Alerts, /1k runs"], {"x": ["0.5", "25"], "y": ["0.6", "26"]})]),
+    "circles and a hyphen behind xspace": (
+        r"\newcommand{\ours}{Ours\xspace}" + tex(r"\hline Model & A & F1 \\ \hline \ours-3B & \CIRCLE & 0.5 \\ \ours big & \Circle & 0.6 \\"),
+        [(["A", "F1"], {"Ours-3B": ["●", "0.5"], "Ours big": ["○", "0.6"]})]),
+    "a condition with its cases in braces in one that is false": (
+        "\\iffalse\n\\ifentrytype{a}{b}{c}\n\\fi\n" + tex(r"\hline & A & B \\ \hline x & 0.5 & 0.6 \\"),
+        [(["A", "B"], {"x": ["0.5", "0.6"]})]),
 }  # fmt: skip
 
 

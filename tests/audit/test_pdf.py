@@ -58,3 +58,16 @@ def test_a_cell_of_several_lines_between_rules_is_one_and_so_is_a_power(tmp_path
         (["Time", "p"], {"Reading the papers": ["5.1", "2.2e-16"], "Asking": ["6.2", "0.04"],
                          "Writing": ["7.3", "0.05"]})
     ]  # fmt: skip
+
+
+def test_lines_in_columns_without_rules_or_caption_are_told_and_so_is_a_page_on_its_side(tmp_path):
+    texts = [one for k in range(5) for one in line(60 + 14 * k, f"Set {'abcde'[k]}", "1.5", "2.5")]
+    drawing(tmp_path / "a.pdf", texts, [])
+    read, found = as_read(tmp_path / "a.pdf")
+    assert (found, [one.counts for one in read.unread]) == ([], [True])
+    assert read.unread[0].why.startswith("5 lines in columns")
+    assert read.unread[0].source.endswith("page 1, 'Set a 1.5 2.5'")
+    figure = Figure()
+    figure.text(0.5, 0.2, "Table 1 on its side", rotation=90)
+    figure.savefig(tmp_path / "b.pdf")
+    assert "sideways" in as_read(tmp_path / "b.pdf")[0].unread[0].why

@@ -38,6 +38,7 @@ _DEFINED = re.compile(
 _LET = re.compile(r"\s*=?\s*(\\[A-Za-z@]+|\\.|[^\s\\])")
 _MACRO = re.compile(r"\\(?:([A-Za-z@]+)|.|$)", re.S)
 _IN_MATHS = re.compile(r"\\ifmmode(?![A-Za-z@])(.*?)(?:\\else.*?)?\\fi(?![A-Za-z@])", re.S)
+_OPEN_NAME = re.compile(r"\\[A-Za-z@]+$")  # to which a letter behind it would belong
 _BLANKS = re.compile(r"[ \t]*\n?[ \t]*")
 
 
@@ -179,7 +180,9 @@ def expand(text: str, macros: Mapping[str, Macro]) -> str:
         body = filled_in(macro.body, given)
         made.append(text[: found.start()])
         # A macro within itself would never end.
-        text = re.sub(rf"\\{re.escape(name)}(?![A-Za-z@])", "", body) + text[end:]
+        body = re.sub(rf"\\{re.escape(name)}(?![A-Za-z@])", "", body)
+        apart = " " if _OPEN_NAME.search(body) and text[end : end + 1].isalpha() else ""
+        text = body + apart + text[end:]
         at = 0
     return "".join([*made, text])
 

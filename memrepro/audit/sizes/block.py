@@ -80,7 +80,10 @@ def _counts(table: Table, share: Share) -> bool:
     heads = (entry.row, entry.column)
     if NO_LEVEL.search(" | ".join(heads)):
         return False
-    about = (str(table.reading.get("metric", "")), str(table.reading.get("caption", "")))
+    # Where heads name what is counted, the caption names it for no other column.
+    named = any(counts_questions(column) for column in table.columns)
+    caption = "" if named else str(table.reading.get("caption", ""))
+    about = (str(table.reading.get("metric", "")), caption)
     return bool(share.steps) or bool(entry.metric) or counts_questions(*heads, *about)
 
 

@@ -68,6 +68,9 @@ def grids(path: Path) -> Iterator[Grid | Unread | Sentences]:
                 yield unread(place, f"the page has {len(page.chars):,} characters; at most "
                              f"{_MOST_CHARACTERS:,} are read")  # fmt: skip
                 continue
+            if 2 * sum(not one["upright"] for one in page.chars) > len(page.chars):
+                place = Place(path.name, 0, f"page {number}")
+                yield unread(place, "its text stands sideways; give its LaTeX or HTML, or type it")
             yield from _of_page(drawn(page), path.name, number)
             yield Sentences(f"{path.name}, page {number}", text_of(page))
             page.close()
@@ -119,11 +122,12 @@ def _of_page(page: Drawn, file: str, number: int) -> Iterator[Grid | Unread]:
         )  # fmt: skip
     boxes = [found[i][2] for i in kept]
     free = [word for word in page.words if not any(_is_in(word, box) for box in boxes)]
-    for first, last in _aligned(lines_of(free)):
-        place = Place(file, 0, f"page {number}, '{' '.join(word.text for word in first)[:40]}'")
+    if aligned := _aligned(lines_of(free)):
+        first = " ".join(word.text for word in aligned[0])
+        place = Place(file, 0, f"page {number}, '{first[:40]}'")
         yield unread(
-            place, f"{last} lines in columns that no rules or caption call a table; give its LaTeX "
-            "or HTML, or type it",
+            place, f"{len(aligned)} lines in columns that no rules or caption call a table; give "
+            "its LaTeX or HTML, or type it",
         )  # fmt: skip
 
 
@@ -132,8 +136,8 @@ def _is_in(word: Word, box: _Box) -> bool:
     return box[0] - SAME < x < box[2] + SAME and box[1] - SAME < y < box[3] + SAME
 
 
-def _aligned(lines: Sequence[Sequence[Word]]) -> Iterator[tuple[Sequence[Word], int]]:
-    """The first of each run of lines that print a name and numbers in columns, and how many."""
+def _aligned(lines: Sequence[Sequence[Word]]) -> list[Sequence[Word]]:
+    """The lines of runs of those that print a name and numbers in columns."""
     runs: list[list[Sequence[Word]]] = [[]]
     for line in lines:
         cells = cells_of(line, ())
@@ -142,10 +146,12 @@ def _aligned(lines: Sequence[Sequence[Word]]) -> Iterator[tuple[Sequence[Word], 
             runs[-1].append(cells)
         elif len(cells) < 2 or runs[-1]:
             runs.append([])
+    found = []
     for run in runs:
         named = sum(not is_number(line[0].text) for line in run)
         if len(run) >= _FEWEST and (named > 0.5 * len(run) or len(run) > 2 * _FEWEST):
-            yield run[0], len(run)
+            found += run
+    return found
 
 
 def _is_full(cells: Sequence[Sequence[Cell]]) -> bool:
