@@ -72,7 +72,7 @@ def relations(table: Table) -> Iterator[tuple[str, list[tuple[str, str]], tuple[
             others = [one for one in lines if one != target]
             tried: list[tuple[str, list[str]]] = []
             name = target.lower()
-            if re.search(r"Δ|δ|\\bdiff(?:erence)?s?\\b|gain|impro|delta|change", name):
+            if re.search(r"Δ|δ|\bdiff(?:erence)?s?\b|gain|impro|delta|change", name):
                 tried += [("delta", [a, b]) for a, b in permutations(others, 2)]
             group = [o for o in others if o.rpartition(", ")[0] == target.rpartition(", ")[0]]
             for pattern, kind in ((_TOTAL, "total"), (_AVERAGE, "average")):

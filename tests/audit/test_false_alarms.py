@@ -156,6 +156,13 @@ CLEAN = {
          "y": ["0.45", "0.62", "0.70"]},
         {"bold": {"x": ["T1"], "y": ["B", "C"]}},
     ),
+    "a caption that says what else is bold": (
+        ["A", "B", "C", "D"],
+        {"x": ["0.41", "0.52", "0.63", "0.77"], "y": ["0.51", "0.62", "0.73", "0.75"],
+         "z": ["0.45", "0.42", "0.43", "0.76"]},
+        {"bold": {"y": ["A", "B", "C"], "z": ["D"]},
+         "caption": "Bold values denote estimates whose interval is clear of zero."},
+    ),
     "a bold p, which is no best": (
         ["Coef", "SE", "p"],
         {"a": ["-0.52", "0.11", "<0.001"], "b": ["-0.30", "0.10", "<0.01"],

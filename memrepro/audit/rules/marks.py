@@ -15,6 +15,8 @@ from memrepro.audit.tables import Table
 _SIGNIFICANT = "marked significant"
 _P = r"(?:^|[ ,])p(?:[- ]?values?)?$"
 _CHANGE = r"Δ|(?i:\b(?:diff(?:erence)?|gain|change|improvement|delta)\b)"
+_BOLD = re.compile(r"\bbold|underlin", re.I)
+_BEST = re.compile(r"best|highest|lowest|top|max|min|winn|strongest|better|larg|small|optim", re.I)
 # What rounding may do to the strength of a number.
 _ROOM = 1.1
 _RIVALS = 3  # numbers of which one is the best
@@ -71,6 +73,7 @@ def best(table: Table) -> Iterator[Finding]:
             _of_some_rows(table, found, one_end)
             or _is_emphasis(table, found)
             or _is_significance(table, found)
+            or _is_told_otherwise(table)
         )
         for mark in found:
             if mark.end or mark.group:
@@ -109,6 +112,12 @@ def _is_emphasis(table: Table, found: Sequence[_Mark]) -> bool:
     row, n = Counter(mark.row for mark in found).most_common(1)[0]
     printed = sum(parse(shown) is not None for shown in table.rows[row].values())
     return n == len(found) and 4 * n >= 3 * printed
+
+
+def _is_told_otherwise(table: Table) -> bool:
+    """Whether a caption or note says what is bold, and not that it is the best."""
+    said = f"{table.reading.get('caption', '')} {table.reading.get('note', '')}"
+    return bool(_BOLD.search(said)) and not _BEST.search(said)
 
 
 def _is_significance(table: Table, found: Sequence[_Mark]) -> bool:
