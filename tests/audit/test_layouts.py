@@ -159,6 +159,12 @@ LAYOUTS = {
     "circles and a hyphen behind xspace": (
         r"\newcommand{\ours}{Ours\xspace}" + tex(r"\hline Model & A & F1 \\ \hline \ours-3B & \CIRCLE & 0.5 \\ \ours big & \Circle & 0.6 \\"),
         [(["A", "F1"], {"Ours-3B": ["●", "0.5"], "Ours big": ["○", "0.6"]})]),
+    "values over two lines": (
+        tex(r"\hline Model & Layers & F1 \\ \hline x & 64, 128, & 0.60 \\ & 256 & \\ y & 32, 64, & 0.61 \\ & 128 & \\ \hline"),
+        [(["Layers", "F1"], {"x": ["64, 128, 256", "0.60"], "y": ["32, 64, 128", "0.61"]})]),
+    "two tables with a blank column between": (
+        tex(r"\toprule Model & F1 & & Model & F1 \\ \cmidrule{1-2} \cmidrule{4-5} x & 0.5 & & y & 0.6 \\ z & 0.1 & & w & 0.2 \\", spec="lcclc"),
+        [(["F1"], {"x": ["0.5"], "z": ["0.1"], "y": ["0.6"], "w": ["0.2"]})]),
     "a condition with its cases in braces in one that is false": (
         "\\iffalse\n\\ifentrytype{a}{b}{c}\n\\fi\n" + tex(r"\hline & A & B \\ \hline x & 0.5 & 0.6 \\"),
         [(["A", "B"], {"x": ["0.5", "0.6"]})]),

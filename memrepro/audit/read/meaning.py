@@ -83,10 +83,9 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
 def _without_fillers(rows: list[list[Cell]]) -> list[list[Cell]]:
     """Rows without the columns that print nothing but what numbers left of them fill."""
     for c in range(len(rows[0]) - 1, 0, -1):
-        own = [row[c] for row in rows if row[c].text]
-        if not all(cell.filled == "left" for cell in own) or not any(
-            is_number(cell.text) for cell in own
-        ):
+        own = [row[c] for row in rows if row[c].text or row[c].dash]
+        numbers = any(is_number(cell.text) for cell in own)
+        if own and not (numbers and all(cell.filled == "left" for cell in own)):
             continue
         for row in rows:
             at = next(k for k in range(c, -1, -1) if row[k].filled != "left" or not row[k].text)

@@ -75,7 +75,7 @@ def named_rows(
         if lines and any(own) and _continues(row, labels, kept):
             names[-1] = f"{names[-1]} {joined(own)}"
             continue
-        if lines and not any(own) and _beside(lines[-1], cells):
+        if lines and not any(own) and (_beside(lines[-1], cells) or _goes_on(lines[-1], cells)):
             lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
             continue
         # A name that is not printed again reaches down.
@@ -118,6 +118,12 @@ def _beside(above: Sequence[Cell], below: Sequence[Cell]) -> bool:
         and not _BESIDE.fullmatch(one.text)
         for one, other in shown
     )  # fmt: skip
+
+
+def _goes_on(above: Sequence[Cell], below: Sequence[Cell]) -> bool:
+    """Whether all that a row without a name prints is the next line of a list above it."""
+    shown = [(one, other) for one, other in zip(above, below, strict=True) if other.text]
+    return bool(shown) and all(one.text.endswith((",", ";", "/", "+")) for one, _ in shown)
 
 
 def _beneath(one: Cell, other: Cell) -> Cell:
