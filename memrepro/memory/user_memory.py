@@ -21,7 +21,7 @@ from memrepro.encode.encoder import Encoder
 from memrepro.errors import MemreproError, cut
 from memrepro.memory import cold, control
 from memrepro.memory.everything import covers
-from memrepro.memory.folders import BeingMade, user_folder
+from memrepro.memory.folders import BeingMade, discard, user_folder
 from memrepro.memory.found import Found, Hit, Validity, as_text
 from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
@@ -80,7 +80,8 @@ class Memory:
             MemreproError: if it cannot be opened.
         """
         root = Path(folder).expanduser().resolve()
-        if not create and not (user_folder(root, user) / "memory.sqlite").is_file():
+        self._is_new = not (user_folder(root, user) / "memory.sqlite").is_file()
+        if self._is_new and not create:
             known = ", ".join(users(root)) or "nobody"
             raise MemreproError(f"{root} has no memory of {user!r}: it has those of {known}")
         if mode not in ("write", "read"):
@@ -268,10 +269,18 @@ class Memory:
             tiers.maintain(self._now(now))
 
     def close(self) -> None:
-        """Let another process write; what is called afterwards raises."""
+        """Let another process write; what is called afterwards raises.
+
+        Of a memory that was made by this one and took nothing in, nothing is left.
+        """
         with self._mutex:
-            if not self._closed:
-                self._closed = True
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                if self._is_new and not self.tiers.journal.last(1):
+                    discard(self.tiers.folder)
+            finally:
                 self.tiers.close()
 
     def __enter__(self) -> Self:
