@@ -50,8 +50,8 @@ def blank(path: Path, page: int) -> bool:
 def _opened_by_sqlite(path: Path) -> int | None:
     """SQLite's own descriptor: to close another one of the file would drop this process's locks."""
     with suppress(OSError):
-        sought = os.stat(path)
-        for number in map(int, os.listdir("/dev/fd")):
+        sought = path.stat()
+        for number in [int(entry.name) for entry in Path("/dev/fd").iterdir()]:
             with suppress(OSError):
                 writes = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
                 if writes and os.path.samestat(os.fstat(number), sought):
