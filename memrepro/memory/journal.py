@@ -14,17 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
+from memrepro.memory.erasure import erase
 from memrepro.memory.folders import BeingMade, sqlite_mode
 from memrepro.memory.language.words import indexed
-from memrepro.memory.unused import blank
 from memrepro.retrieve.tiered.keys.lexical import words
 from memrepro.retrieve.tiered.keys.segments import Message, content_hash
 from memrepro.text.dates import TimeRange
 
 # Milliseconds to wait for another process's lock: no longer than a search may take; for a deletion.
 _BUSY, _PATIENT = 250, 5000
-# FTS5 can erase since; pages free beyond this part of all are worth writing the file anew.
-_ERASES_WORDS, _MUCH = (3, 42, 0), 4
 _IN = "IN (SELECT value FROM json_each(?))"
 _WITHIN = """SELECT segment_id, number FROM segments s WHERE tier = :tier
     AND (:channel IS NULL OR EXISTS (
@@ -349,41 +347,14 @@ class Journal:
         with self._explained():
             self.connection.execute(f"PRAGMA busy_timeout={_PATIENT}")
             try:
-                for table in ("words", "fact_words"):
-                    self._erase_words(table)
-                number = {name: self.connection.execute(f"PRAGMA {name}").fetchone()[0]
-                          for name in ("page_count", "freelist_count", "page_size")}  # fmt: skip
-                if _MUCH * number["freelist_count"] > number["page_count"]:
-                    self.connection.execute("VACUUM")
-                held = self._checkpoint()
-                if not held and not blank(self._path, number["page_size"]):
-                    self.connection.execute("VACUUM")
-                    held = self._checkpoint()
-                # What it has read is as before.
-                self.connection.execute("PRAGMA shrink_memory")
+                done = erase(self.connection, self._path)
             finally:
                 self.connection.execute(f"PRAGMA busy_timeout={_BUSY}")
-        if held:
+        if not done:
             raise MemreproError(
                 f"{self._path}-wal still holds what was deleted, as another process has been "
                 "reading for five seconds: end that one and open the memory again"
             )
-
-    def _erase_words(self, table: str) -> None:
-        """Leave no word of deleted rows in an FTS5 index, from now on at once where SQLite can."""
-        config = f"SELECT v FROM {table}_config WHERE k = 'secure-delete'"
-        if self.connection.execute(config).fetchone() != (1,):
-            # Else it keeps them until its parts are merged, for which all of it is written anew.
-            self.connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
-            if sqlite3.sqlite_version_info >= _ERASES_WORDS:
-                self.connection.execute(
-                    f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 1)"
-                )
-
-    def _checkpoint(self) -> int:
-        """Empty the log; whether a reader keeps it."""
-        held: int = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-        return held
 
     @contextmanager
     def _within(self, begin: str) -> Iterator[None]:
