@@ -79,6 +79,8 @@ class Memory:
         Raises:
             MemreproError: if it cannot be opened.
         """
+        if not isinstance(user, str):
+            raise MemreproError(f"the user is {user!r}: it must be a text")
         root = Path(folder).expanduser().resolve()
         self._is_new = not (user_folder(root, user) / "memory.sqlite").is_file()
         if self._is_new and not create:
@@ -158,6 +160,8 @@ class Memory:
         """
         if not isinstance(k, int) or k < 1:
             raise MemreproError(f"k is {k!r}: it must be a whole number, 1 or more")
+        if not isinstance(threshold, float | int | None):
+            raise MemreproError(f"the threshold is {threshold!r}: it must be a cosine, -1 to 1")
         with self._open() as tiers:
             answer = tiers.search(
                 query, self._now(now), channel, k=k, where=where or {}, threshold=threshold
@@ -194,6 +198,8 @@ class Memory:
             tokens: at most so many, by the tokeniser of GPT-4o (o200k_base).
             more: as for `search`, `k` too.
         """
+        if not isinstance(tokens, int) or tokens < 1:
+            raise MemreproError(f"tokens is {tokens!r}: it must be a whole number, 1 or more")
         return as_text(self.search(query, **{"k": max(8, tokens // 8), **more}), tokens)
 
     def forget(self, what: str, *, dry_run: bool = False, k: int = 5) -> list[Hit]:

@@ -173,7 +173,7 @@ def test_a_mistyped_user_or_a_refused_first_file_leaves_nothing(run, tmp_path):
         [],
     ):
         wrong.write_text(json.dumps(content))
-        with pytest.raises(MemreproError):
+        with pytest.raises(MemreproError, match=r"wrong\.json"):
             run("import", str(wrong), user="anm")
     with pytest.raises(MemreproError, match="text is empty"):
         run("add", "--text", " ", user="anm")
