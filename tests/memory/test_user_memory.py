@@ -225,7 +225,7 @@ def test_what_is_forgotten_is_gone_whether_files_are_overwritten_or_written_anew
 def test_what_is_held_of_facts_is_what_is_read_anew(tmp_path):
     """One memory stays open, another one is opened for each change: their exports are the same."""
     changes = yaml.safe_load(Path(__file__).with_name("changes.yaml").read_text())
-    said = [text for pair in changes["superseded"][:7] for text in pair]
+    said = [text for pair in changes["seen"]["superseded"][:7] for text in pair]
 
     def change(memory, step):
         memory.add({"id": f"m{step}", "content": said[step], "at": 1.7e9 + 3600 * step})
