@@ -22,7 +22,7 @@ from memrepro.memory.user_memory import Memory
 
 _AT_ONCE = 100
 _QUERIES = 200
-_DELETED = 9
+_DELETED = 40
 # The last of LongMemEval's messages are left out, so that LoCoMo's are more than half.
 _MOST = 10000
 STORES = ("LanceDB", "memory")
@@ -117,7 +117,9 @@ def of_talk(talk: Talk, encoder: Encoder) -> list[dict[str, Any]]:
             "search p50": np.percentile(search[0], 50), "search p95": np.percentile(search[0], 95),
             "search, CPU p50": np.median(search[1]),
             "add, a message": add[0].sum() / len(chat), "add, CPU": add[1].sum() / len(chat),
-            "delete p50": np.median(delete[0]), "delete, CPU": np.median(delete[1]),
+            "deletions": len(gone), "delete p50": np.median(delete[0]),
+            "delete p95": np.percentile(delete[0], 95), "delete, CPU p50": np.median(delete[1]),
+            "delete, CPU p95": np.percentile(delete[1], 95),
         }
         for store, add, search, delete in zip(STORES, adding, searching, deleting, strict=True)
     ]  # fmt: skip

@@ -214,7 +214,10 @@ def _import(arguments: argparse.Namespace) -> Result:
             memory.import_(arguments.file)
             n = len(memory.messages())
         else:
-            n = len(memory.add(chats))
+            try:
+                n = len(memory.add(chats))
+            except MemreproError as error:
+                raise MemreproError(f"{arguments.file}: {error}; nothing was taken in") from error
     return [{"imported": f"{n} messages", "from": form}]
 
 

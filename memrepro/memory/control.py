@@ -17,7 +17,7 @@ from memrepro.errors import MemreproError, cut
 from memrepro.files.atomic import write_json
 from memrepro.files.given import read_text
 from memrepro.memory import cold
-from memrepro.memory.folders import DELETED, check_message, lock, remove, user_folder
+from memrepro.memory.folders import check_message, discard, lock, user_folder
 from memrepro.memory.journal import Segment
 from memrepro.memory.language.fact import Change, Fact
 from memrepro.memory.memory import TieredMemory
@@ -152,12 +152,7 @@ def delete_user(root: Path, user_id: str) -> None:
     """
     held = lock(root, user_id)
     try:
-        folder = user_folder(root, user_id)
-        # In one step nothing is found any more; a kill leaves bytes that the next opening removes.
-        away = folder.with_name(f"{DELETED}{folder.name}")
-        remove(away)
-        folder.rename(away)
-        remove(away)
+        discard(user_folder(root, user_id))
     finally:
         os.close(held)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
+from memrepro.memory.erasure import erase
 from memrepro.memory.folders import BeingMade, sqlite_mode
 from memrepro.memory.language.words import indexed
 from memrepro.retrieve.tiered.keys.lexical import words
@@ -346,14 +347,10 @@ class Journal:
         with self._explained():
             self.connection.execute(f"PRAGMA busy_timeout={_PATIENT}")
             try:
-                # The index keeps the words of deleted rows until its parts are merged.
-                for table in ("words", "fact_words"):
-                    self.connection.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
-                self.connection.execute("VACUUM")
-                held, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                done = erase(self.connection, self._path)
             finally:
                 self.connection.execute(f"PRAGMA busy_timeout={_BUSY}")
-        if held:
+        if not done:
             raise MemreproError(
                 f"{self._path}-wal still holds what was deleted, as another process has been "
                 "reading for five seconds: end that one and open the memory again"
@@ -382,6 +379,8 @@ class Journal:
             remedy = "import an export into a new memory, or restore the file"
             if "locked" in str(error):
                 remedy = "another process holds it: end that one or wait"
+            elif "fts5 file format" in str(error):
+                remedy = "a newer SQLite wrote it: use a Python whose sqlite3 is 3.42 or newer"
             elif "full" in str(error):
                 remedy = "free some space; what was committed is kept"
             raise MemreproError(f"the memory {self._path} failed ({error}): {remedy}") from error

@@ -21,7 +21,7 @@ from memrepro.encode.encoder import Encoder
 from memrepro.errors import MemreproError, cut
 from memrepro.memory import cold, control
 from memrepro.memory.everything import covers
-from memrepro.memory.folders import BeingMade, user_folder
+from memrepro.memory.folders import BeingMade, discard, user_folder
 from memrepro.memory.found import Found, Hit, Validity, as_text
 from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
@@ -79,8 +79,11 @@ class Memory:
         Raises:
             MemreproError: if it cannot be opened.
         """
+        if not isinstance(user, str):
+            raise MemreproError(f"the user is {user!r}: it must be a text")
         root = Path(folder).expanduser().resolve()
-        if not create and not (user_folder(root, user) / "memory.sqlite").is_file():
+        self._is_new = not (user_folder(root, user) / "memory.sqlite").is_file()
+        if self._is_new and not create:
             known = ", ".join(users(root)) or "nobody"
             raise MemreproError(f"{root} has no memory of {user!r}: it has those of {known}")
         if mode not in ("write", "read"):
@@ -157,6 +160,8 @@ class Memory:
         """
         if not isinstance(k, int) or k < 1:
             raise MemreproError(f"k is {k!r}: it must be a whole number, 1 or more")
+        if not isinstance(threshold, float | int | None):
+            raise MemreproError(f"the threshold is {threshold!r}: it must be a cosine, -1 to 1")
         with self._open() as tiers:
             answer = tiers.search(
                 query, self._now(now), channel, k=k, where=where or {}, threshold=threshold
@@ -193,6 +198,8 @@ class Memory:
             tokens: at most so many, by the tokeniser of GPT-4o (o200k_base).
             more: as for `search`, `k` too.
         """
+        if not isinstance(tokens, int) or tokens < 1:
+            raise MemreproError(f"tokens is {tokens!r}: it must be a whole number, 1 or more")
         return as_text(self.search(query, **{"k": max(8, tokens // 8), **more}), tokens)
 
     def forget(self, what: str, *, dry_run: bool = False, k: int = 5) -> list[Hit]:
@@ -268,10 +275,18 @@ class Memory:
             tiers.maintain(self._now(now))
 
     def close(self) -> None:
-        """Let another process write; what is called afterwards raises."""
+        """Let another process write; what is called afterwards raises.
+
+        Of a memory that was made by this one and took nothing in, nothing is left.
+        """
         with self._mutex:
-            if not self._closed:
-                self._closed = True
+            if self._closed:
+                return
+            self._closed = True
+            try:
+                if self._is_new and not self.tiers.journal.last(1):
+                    discard(self.tiers.folder)
+            finally:
                 self.tiers.close()
 
     def __enter__(self) -> Self:

@@ -155,6 +155,33 @@ def test_a_person_is_in_control(filled, tmp_path):
     assert user_folder(tmp_path / "root", "bob").exists()
 
 
+def test_a_mistyped_user_or_a_refused_first_file_leaves_nothing(run, tmp_path):
+    run("add", "--text", "I live in Bergen")
+    before, wrong = all_bytes(tmp_path / "root"), tmp_path / "wrong.json"
+    out = str(tmp_path / "out.json")
+    for typed in (
+        ("search", "a"), ("context", "a"), ("facts",), ("forget", "a"), ("list", "messages"),
+        ("delete", "--message", "m"), ("delete", "--everything"), ("edit", "--message", "m", "a"),
+        ("pause",), ("resume",), ("export", out), ("maintain",), ("metrics",),
+    ):  # fmt: skip
+        with pytest.raises(MemreproError, match="no memory of 'anm'"):
+            run(*typed, user="anm")
+    for content in (
+        {"made_by": {}, "format": "of tomorrow"},
+        [{"content": "a", "at": "noon"}],
+        [{"content": " "}],
+        [],
+    ):
+        wrong.write_text(json.dumps(content))
+        with pytest.raises(MemreproError, match=r"wrong\.json"):
+            run("import", str(wrong), user="anm")
+    with pytest.raises(MemreproError, match="text is empty"):
+        run("add", "--text", " ", user="anm")
+    assert all_bytes(tmp_path / "root") == before
+    assert run("users", "--json") == [{"user": "ann"}]
+    assert len(list((tmp_path / "root").iterdir())) == 1
+
+
 @pytest.mark.parametrize(
     ("lines", "error"),
     [

@@ -182,6 +182,8 @@ def test_an_agent_remembers_recalls_and_forgets(tmp_path):
             kept = await called("recall", query="Oslo")
             await called("forget", what="moved to Oslo", confirm=True)
             gone = await called("recall", query="Oslo")
+            wrong = await client.call_tool("remember", {"text": "a", "at": "noon"})
+            assert "'noon' is no time: write ISO 8601" in wrong.content[0].text
             return names, recalled, dated, listed, kept, gone
 
     names, recalled, dated, listed, kept, gone = asyncio.run(talk())

@@ -225,7 +225,7 @@ def test_what_is_forgotten_is_gone_whether_files_are_overwritten_or_written_anew
 def test_what_is_held_of_facts_is_what_is_read_anew(tmp_path):
     """One memory stays open, another one is opened for each change: their exports are the same."""
     changes = yaml.safe_load(Path(__file__).with_name("changes.yaml").read_text())
-    said = [text for pair in changes["superseded"][:7] for text in pair]
+    said = [text for pair in changes["seen"]["superseded"][:7] for text in pair]
 
     def change(memory, step):
         memory.add({"id": f"m{step}", "content": said[step], "at": 1.7e9 + 3600 * step})
@@ -309,6 +309,8 @@ def test_another_encoder_or_a_mistyped_user_changes_nothing(tmp_path):
         opened(tmp_path, encoder=HashEncoder(32))
     with pytest.raises(MemreproError, match="no memory of 'anm': it has those of ann"):
         opened(tmp_path, "anm", create=False)
+    with opened(tmp_path, "anm") as memory:
+        assert not memory.search("tea")
     assert users(tmp_path) == ["ann"]
     with opened(tmp_path, encoder=HashEncoder(32), reencode=True) as memory:
         assert memory.search("tea").step == "dense"
@@ -329,9 +331,14 @@ def test_what_cannot_be_taken_is_named(tmp_path):
             ({"query": "a", "k": 2.5}, "k is 2.5"),
             ({"query": None}, "the query must be a text"),
             ({"query": "a", "where": "b"}, "the metadata an object"),
+            ({"query": "a", "threshold": "b"}, "the threshold is 'b'"),
         ]:
             with pytest.raises(MemreproError, match=rule):
                 memory.search(**asked)
+        with pytest.raises(MemreproError, match="tokens is 'b'"):
+            memory.context("a", tokens="b")
+    with pytest.raises(MemreproError, match="the user is None"):
+        opened(tmp_path, None)
     with pytest.raises(MemreproError, match="an IANA name"):
         opened(tmp_path, timezone="Mars/Base")
     with pytest.raises(MemreproError, match="'write' or 'read'"):

@@ -1,5 +1,7 @@
 """A memory for agents: a server of the Model Context Protocol, by its official SDK, over stdio."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from memrepro.errors import MemreproError
@@ -22,6 +24,7 @@ def server(memory: Memory) -> "MCPServer":
     """
     try:
         from mcp.server import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
     except ImportError as error:
         raise MemreproError(
             f"the SDK of the Model Context Protocol is not here ({error}): "
@@ -30,29 +33,40 @@ def server(memory: Memory) -> "MCPServer":
 
     served = MCPServer("memrepro memory", instructions=_INSTRUCTIONS)
 
-    @served.tool()
+    def tool(function: Callable[..., Any]) -> None:
+        @wraps(function)
+        def told(**given: Any) -> Any:
+            try:
+                return function(**given)
+            except MemreproError as error:
+                # Of any other error the SDK tells the agent nothing.
+                raise ToolError(str(error)) from error
+
+        served.tool(function.__name__.removesuffix("_facts"))(told)
+
+    @tool
     def remember(text: str, role: str = "user", at: str = "") -> str:
         """Keep a text for good; `role` is who said it, `at` when (ISO 8601, default now)."""
         return memory.add({"content": text, "role": role, **({"at": at} if at else {})})[0]
 
-    @served.tool()
+    @tool
     def recall(query: str, k: int = 5) -> dict[str, Any]:
         """The k messages that answer a query best; `says` is not empty where none is certain."""
         found = memory.search(query, k)
         return {"says": found.says, "hits": [_hit_fields(hit) for hit in found]}
 
-    @served.tool()
+    @tool
     def context(query: str, tokens: int = 800) -> str:
         """What is remembered of a query, as dated text of at most so many tokens."""
         return memory.context(query, tokens)
 
-    @served.tool()
+    @tool
     def forget(what: str, confirm: bool = False) -> dict[str, Any]:
         """Delete what a text names, or a message by its id; without `confirm` say what would go."""
         gone = memory.forget(what, dry_run=not confirm)
         return {"gone" if confirm else "would go": [_hit_fields(hit) for hit in gone]}
 
-    @served.tool(name="list")
+    @tool
     def list_facts() -> dict[str, Any]:
         """The facts that hold, each with the day since when."""
         facts = memory.facts()
