@@ -1,7 +1,9 @@
 """What holds for all tests."""
 
 import os
+import ssl
 from dataclasses import replace
+from functools import cache
 
 # Workers run side by side, one a core; a small model waits for its threads rather than works.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -44,6 +46,14 @@ def patience():
         patch.setattr(
             Limited, "run", lambda self, work, t: run(self, work, t if t < 0.25 else 3600)
         )
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates():
+    """A client of an endpoint reads them for 50 ms, twice: they are read once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
         yield
 
 

@@ -153,12 +153,6 @@ def test_the_folders_of_a_room_do_not_know_each_other(name):
     assert not known
 
 
-@each_room(*ORDER[: ORDER.index("papers")])
-def test_papers_are_found_and_not_imported(name):
-    found = [(m, o) for m in modules() for o in imports(m) if room(o) == "papers"]
-    assert not [(m, o) for m, o in found if room(m) == name]
-
-
 def code_of(source: str) -> Iterator[tuple[int, str]]:
     """The tokens of a module but for comments and docstrings, each with its line."""
     docstrings = set()

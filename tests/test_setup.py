@@ -185,7 +185,7 @@ def test_the_lock_names_no_index():
 def test_what_takes_seconds_is_loaded_only_where_it_is_used():
     """A plan is read, and each retriever in it made, before anything is run."""
     code = (
-        "import sys, memrepro.encode.encoder; from memrepro.retrieve import make_retriever;"
+        "import sys, memrepro.encode.load; from memrepro.retrieve import make_retriever;"
         "make_retriever('associa', 'deliberated', {'k': 5});"
         "heavy = {'sklearn', 'faiss', 'torch', 'openvino', 'pcst_fast'};"
         "print(heavy & set(sys.modules))"

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -146,20 +147,15 @@ def _against_git(
     for _, name in _results(profile) if tracked else ():
         if name not in tracked:
             yield name, "new"
+    is_link = cache(lambda part: (root() / part).is_symlink())  # a folder is asked once
     for name, then in tracked.items():
         path = root() / name
-        if link := _link(name):
+        if link := next(filter(is_link, [*map(str, reversed(Path(name).parents)), name]), ""):
             yield link, "a link"
         elif not path.is_file():
             yield name, "gone"
         elif _blob(path, algorithm) != then:
             yield name, _how(path, manifest.get(name, {}))
-
-
-def _link(name: str) -> str:
-    """The first part of a path that is a link; '' if none is."""
-    parts = [name, *map(str, Path(name).parents)]
-    return next((part for part in reversed(parts) if (root() / part).is_symlink()), "")
 
 
 def _blob(path: Path, algorithm: str) -> str:

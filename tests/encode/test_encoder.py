@@ -127,13 +127,6 @@ print({{"torch", "transformers", "sentence_transformers"}} & set(sys.modules))
     assert weights.read_bytes() == whole
 
 
-def test_import_is_light():
-    heavy = "{'torch', 'openvino', 'sklearn'}"
-    code = f"import sys, memrepro.encode.load; print({heavy} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "set()\n"
-
-
 @pytest.mark.parametrize(
     ("asked", "says"),
     [

@@ -449,22 +449,34 @@ BECAME = [
 ]
 
 
-@pytest.mark.parametrize(("fault", "became", "times"), BECAME, ids=lambda value: str(value)[:80])
-def test_every_bad_answer_has_its_name_and_stops_no_other(server, tmp_path, fault, became, times):
+def test_every_answer_has_its_outcome(server, tmp_path):
+    """All of them in one run: each is of one prompt, and stops no other."""
+    ends = [(fault, became, times) for fault, became, times in BECAME if became in OUTCOMES]
+    prompts = [Prompt.from_user(f"question {i}") for i in range(len(ends))]
+    server.faults |= {f"question {i}": [fault] * 3 for i, (fault, _, _) in enumerate(ends)}
+    with AnswerStore(tmp_path / "a.sqlite") as store:
+        answers = Recording(store, backend(server, tries=3), progress=False).answer(prompts)
+    times = [asked(server)[f"question {i}"] for i in range(len(ends))]
+    found = zip([fault for fault, _, _ in ends], map(outcome_of, answers), times, strict=True)
+    assert list(found) == ends
+    assert set(OUTCOMES) == {became for _, became, _ in ends}
+
+
+@pytest.mark.parametrize(
+    ("fault", "says", "times"),
+    [one for one in BECAME if one[1] not in OUTCOMES],
+    ids=lambda value: str(value)[:80],
+)
+def test_every_bad_answer_has_its_name_and_stops_no_other(server, tmp_path, fault, says, times):
     server.faults["question 5"] = [fault] * 3
     live = backend(server, tries=3, timeout=1 if fault.seconds else 120)
     with AnswerStore(tmp_path / "a.sqlite") as store:
-        model = Recording(store, live, progress=False)
-        if became in OUTCOMES:
-            outcomes = [outcome_of(answer) for answer in model.answer(PROMPTS)]
-            assert outcomes == ["answered"] * 5 + [became] + ["answered"] * 6
-        else:
-            with pytest.raises(MemreproError, match=rf"1 prompts have no answer, .*{became}") as e:
-                model.answer(PROMPTS)
-            assert "\n" not in str(e.value)
-            assert len(store) == 11
-        assert asked(server)["question 5"] == times
-        assert len(server.asked) == 11 + times
+        with pytest.raises(MemreproError, match=rf"1 prompts have no answer, .*{says}") as error:
+            Recording(store, live, progress=False).answer(PROMPTS)
+        assert "\n" not in str(error.value)
+        assert len(store) == 11
+    assert asked(server)["question 5"] == times
+    assert len(server.asked) == 11 + times
 
 
 @pytest.mark.parametrize(
@@ -485,10 +497,6 @@ def test_a_model_that_declines_in_its_own_words_has_a_name_of_its_own(said, beca
     assert outcome_of(Answer(said, 1, 1, 0.0, "m", "r", "stop", "")) == became
     cut = outcome_of(Answer(said, 1, 1, 0.0, "m", "r", "length", ""))
     assert cut == ("declined" if became == "declined" else "cut at the limit")
-
-
-def test_all_outcomes_were_met():
-    assert set(OUTCOMES) == {became for _, became, _ in BECAME} & set(OUTCOMES)
 
 
 # The key.

@@ -2,14 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from memrepro.pipeline import cli
+from tests.pipeline.dvc_here import dvc
 
 ROOT = Path(__file__).parents[2]
 
@@ -84,16 +83,11 @@ def test_without_a_repository_a_part_of_the_cache_is_named(tmp_path, monkeypatch
     assert not vectors.exists()
 
 
-@pytest.mark.slow
 def test_of_dvc_s_cache_goes_what_no_line_names(checkout, capsys):
-    def dvc(*words):
-        subprocess.run([sys.executable, "-m", "dvc", *words], cwd=checkout, check=True)
-
-    dvc("init", "--no-scm", "-q")
-    (checkout / "table.csv").write_text("old")
-    dvc("add", "-q", "table.csv")
-    (checkout / "table.csv").write_text("newer")
-    dvc("add", "-q", "table.csv")
+    dvc(checkout, "init", "--no-scm", "-q")
+    for content in ("old", "newer"):
+        (checkout / "table.csv").write_text(content)
+        dvc(checkout, "add", "-q", "table.csv")
     kept = {name for name in everything(checkout / ".dvc/cache/files") if len(name) > 30}
     assert len(kept) == 2
     assert cli.main(["clean", "objects", "--json"]) == 0
@@ -103,19 +97,13 @@ def test_of_dvc_s_cache_goes_what_no_line_names(checkout, capsys):
     assert (checkout / ".dvc/cache/files" / stays).read_text() == "newer"
 
 
-@pytest.mark.slow
 def test_what_a_killed_writer_left_does_not_change_what_dvc_has_of_a_folder(tmp_path):
-    def dvc(*words):
-        command = [sys.executable, "-m", "dvc", *words]
-        done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
-        return done.stdout
-
-    dvc("init", "--no-scm", "-q")
+    dvc(tmp_path, "init", "--no-scm", "-q")
     (tmp_path / ".dvcignore").write_text((ROOT / ".dvcignore").read_text())
     (tmp_path / "times").mkdir()
     (tmp_path / "times/dates.parquet").write_text("x")
-    dvc("add", "-q", "times")
+    dvc(tmp_path, "add", "-q", "times")
     (tmp_path / "times/.dates.parquet.abc.part").write_text("half")
-    assert "up to date" in dvc("status")
+    assert "up to date" in dvc(tmp_path, "status")
     (tmp_path / "times/dates.csv").write_text("a result")
-    assert "modified" in dvc("status")
+    assert "modified" in dvc(tmp_path, "status")

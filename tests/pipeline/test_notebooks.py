@@ -193,7 +193,7 @@ def without_pictures(cells):
     return outputs
 
 
-# The sample's are executed again by .ci/run, which lists those that differ.
+# The sample's are executed again by .ci/run, which lists those that differ; these it has not.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["audit", "reading", "rfmem"])
 def test_a_second_run_shows_the_same_and_leaves_the_results_alone(name, tmp_path):

@@ -4,10 +4,11 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.pipeline.dvc_here import dvc
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (ROOT / "docs" / "cluster.md").read_text()
@@ -38,17 +39,15 @@ def bucket(monkeypatch):
 
 @pytest.fixture
 def run(tmp_path):
-    """Run a command in a fresh repository of git and DVC."""
+    """Run a command of DVC in a fresh repository of git and DVC."""
     here = tmp_path / "here"
 
     def command(*words):
-        words = [sys.executable, "-m", *words] if words[0] == "dvc" else words
-        done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert words[0] == "dvc"
+        dvc(here, *words[1:])
 
     here.mkdir()
-    command("git", "init", "-q")
+    subprocess.run(["git", "init", "-q"], cwd=here, check=True)
     command("dvc", "init", "-q")
     shutil.copy(ROOT / ".dvc" / "config", here / ".dvc" / "config")
     command.here = here

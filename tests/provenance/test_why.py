@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import sha256, write_json
-from memrepro.provenance import lineage, links, places, tables
+from memrepro.provenance import lineage, links, places, tables, why
 from memrepro.provenance.unrun import would_run
 from memrepro.provenance.why import cell, similarity
 
@@ -161,13 +162,15 @@ def test_a_file_counts_by_itself_and_not_by_what_jupyterlab_leaves(toy, monkeypa
     assert lineage.state(table) == "as recorded"
 
 
-def test_a_method_is_compared_with_plain_similarity_over_the_same_keys():
-    found = similarity(
-        places.Place("rfmem-mpnet-recollection-k10", "", "session", "stated", "recall", 10)
-    )
-    assert found is not None
-    assert found.experiment == "rfmem-mpnet-familiarity"
+def test_a_method_is_compared_with_plain_similarity_over_the_same_keys(monkeypatch):
+    """By the runs of params.yaml, as if each had been evaluated by recall@10 alone."""
+    evaluated = SimpleNamespace(evaluated=lambda name: {("", "session", "recall", 10)})
+    monkeypatch.setattr(why, "metrics_of", lambda profile: evaluated)
+    place = places.Place("rfmem-mpnet-recollection-k10", "", "session", "stated", "recall", 10)
+    found = similarity(place)
+    assert found == place._replace(experiment="rfmem-mpnet-familiarity")
     assert similarity(found) is None
+    assert similarity(place._replace(k=5)) is None
 
 
 def test_what_would_run_a_cell_follows_from_its_reason(toy):
