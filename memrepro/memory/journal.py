@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memrepro.errors import MemreproError
-from memrepro.memory.erasure import erase
+from memrepro.files.erasure import erase
 from memrepro.memory.folders import BeingMade, sqlite_mode
 from memrepro.memory.language.words import indexed
 from memrepro.retrieve.tiered.keys.lexical import words
@@ -347,7 +347,7 @@ class Journal:
         with self._explained():
             self.connection.execute(f"PRAGMA busy_timeout={_PATIENT}")
             try:
-                done = erase(self.connection, self._path)
+                done = erase(self.connection, self._path, ("words", "fact_words"))
             finally:
                 self.connection.execute(f"PRAGMA busy_timeout={_BUSY}")
         if not done:

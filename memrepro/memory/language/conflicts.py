@@ -48,7 +48,7 @@ def by_rules(candidate: Candidate, facts: Collection[Fact]) -> Decision:
 
     They err by adding: what they take for an update, a deletion or a no-op is so in all 114 cases
     of the tests, but of those that should be one and were not looked at while the rules were
-    written they find 18 of 32; and three quarters of the statements in LoCoMo's talk cannot be
+    written they find 20 of 32; and three quarters of the statements in LoCoMo's talk cannot be
     read. Whoever needs conflicts resolved in free talk wants a model's recorded choices.
     """
     known = facts if isinstance(facts, Known) else Known(facts)

@@ -9,6 +9,7 @@ https://www.sqlite.org/fileformat2.html, "B-tree Pages".
 import fcntl
 import os
 import sqlite3
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,9 +21,12 @@ _AT_ONCE = 1024
 _ERASES_WORDS, _MUCH = (3, 42, 0), 0.25
 
 
-def erase(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether nothing is left of what was deleted; not where another process reads an old state."""
-    for table in ("words", "fact_words"):
+def erase(connection: sqlite3.Connection, path: Path, indexes: Sequence[str]) -> bool:
+    """Whether nothing is left of what was deleted; not while another reads an old state.
+
+    `indexes` are the FTS5 tables.
+    """
+    for table in indexes:
         _erase_words(connection, table)
     pages, free, page, maps = (
         connection.execute(f"PRAGMA {name}").fetchone()[0]
