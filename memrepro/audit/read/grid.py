@@ -231,6 +231,21 @@ def _spread(
                 row[at + k] = copy
 
 
+def without_fillers(rows: list[list[Cell]]) -> list[list[Cell]]:
+    """Rows without the columns that print nothing but what numbers left of them fill."""
+    for c in range(len(rows[0]) - 1, 0, -1):
+        own = [row[c] for row in rows if row[c].text or row[c].dash]
+        numbers = any(is_number(cell.text) for cell in own)
+        if own and not (numbers and all(cell.filled == "left" for cell in own)):
+            continue
+        for row in rows:
+            at = next(k for k in range(c, -1, -1) if row[k].filled != "left" or not row[k].text)
+            if row[c].text:
+                row[at] = row[at]._replace(columns=row[at].columns - 1)
+            del row[c]
+    return rows
+
+
 def with_points(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
     """Rows whose decimal commas are points, where three cells, and a third, can be nothing else."""
     shown = [c.text for row in rows for c in row if not c.filled and is_number(c.text)]

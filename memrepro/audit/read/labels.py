@@ -185,6 +185,17 @@ def kind(body: Sequence[Sequence[Cell]], c: int) -> str:
     return "numbers" if numbers >= MOST * len(shown) else "words"
 
 
+def are_steps(texts: Sequence[str]) -> bool:
+    """Whether texts are numbers that rise or fall throughout, as settings do."""
+    found = [STEP.fullmatch(text) for text in texts if text]
+    if len(found) < 2 or not all(found):
+        return False
+    values = [float(m[1].replace(",", "")) for m in found if m]
+    again = len(values) // 2  # the same steps under each of two heads
+    rising = [values, values[:again]] if values[:again] == values[again:] else [values]
+    return any(one == sorted(set(one)) or one == sorted(set(one), reverse=True) for one in rising)
+
+
 def alone(cell: Cell) -> bool:
     """Whether a cell prints something in this column and no other."""
     return bool(cell.text) and not cell.filled and cell.columns == 1

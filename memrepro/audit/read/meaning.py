@@ -18,12 +18,14 @@ from memrepro.audit.read.grid import (
     joined,
     with_masks,
     with_points,
+    without_fillers,
 )
 from memrepro.audit.read.labels import (
     MOST,
     STEP,
     Part,
     alone,
+    are_steps,
     labels_of,
     side_by_side,
     with_whole_names,
@@ -56,7 +58,7 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         NoNumbers: if it prints none.
         MemreproError: if it has no heads.
     """
-    rows = _without_fillers(with_masks(with_points(grid.rows)))
+    rows = without_fillers(with_masks(with_points(grid.rows)))
     rows, ruled = with_whole_names(rows, grid.ruled)
     made = []
     for title, heads, body, note in _tables(rows, ruled):
@@ -78,21 +80,6 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         entry = entry_of(place, list(columns), named)
         made.append(entry | ({"note": note} if note else {}))
     return made
-
-
-def _without_fillers(rows: list[list[Cell]]) -> list[list[Cell]]:
-    """Rows without the columns that print nothing but what numbers left of them fill."""
-    for c in range(len(rows[0]) - 1, 0, -1):
-        own = [row[c] for row in rows if row[c].text or row[c].dash]
-        numbers = any(is_number(cell.text) for cell in own)
-        if own and not (numbers and all(cell.filled == "left" for cell in own)):
-            continue
-        for row in rows:
-            at = next(k for k in range(c, -1, -1) if row[k].filled != "left" or not row[k].text)
-            if row[c].text:
-                row[at] = row[at]._replace(columns=row[at].columns - 1)
-            del row[c]
-    return rows
 
 
 def _tables(
@@ -194,7 +181,7 @@ def _behind_heads(
         first += 1
     if first:
         return first
-    if len(rows) > 1 and _steps([rows[0][c].text for c in numeric]):
+    if len(rows) > 1 and are_steps([rows[0][c].text for c in numeric]):
         return 1
     if _is_headless(rows, ruled):
         return 0
@@ -325,7 +312,7 @@ def _is_numeric_head(
     shown = [text for text in shown if is_number(text)]
     above_rule = ruled is not None and i + 1 in ruled
     named = bool(row[0].text) and not row[0].filled and row[0].rows > 0
-    steps = _steps(shown) or _steps_of_groups(rows, i, numeric)
+    steps = are_steps(shown) or _steps_of_groups(rows, i, numeric)
     if not above_rule or len(shown) < 2 or not steps:
         return False
     # With a head above, a row that has a name is one of the body, as is one of decimals; but
@@ -342,17 +329,6 @@ def _same_steps(rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int]) 
     return all("." not in rows[i][c].text for c in shown) and all("." in one for one in below)
 
 
-def _steps(texts: Sequence[str]) -> bool:
-    """Whether texts are numbers that rise or fall throughout, as settings do."""
-    found = [STEP.fullmatch(text) for text in texts if text]
-    if len(found) < 2 or not all(found):
-        return False
-    values = [float(m[1].replace(",", "")) for m in found if m]
-    again = len(values) // 2  # the same steps under each of two heads
-    rising = [values, values[:again]] if values[:again] == values[again:] else [values]
-    return any(one == sorted(set(one)) or one == sorted(set(one), reverse=True) for one in rising)
-
-
 def _steps_of_groups(rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[int]) -> bool:
     """Whether numbers rise below each head of several columns."""
     if not i:
@@ -363,7 +339,7 @@ def _steps_of_groups(rows: Sequence[Sequence[Cell]], i: int, numeric: Sequence[i
             groups.setdefault(rows[i - 1][c].text, []).append(rows[i][c].text)
     several = [group for group in groups.values() if len(group) > 1]
     return (
-        "" not in groups and len(groups) > 1 and bool(several) and all(map(_steps, several))
+        "" not in groups and len(groups) > 1 and bool(several) and all(map(are_steps, several))
         and all(STEP.fullmatch(text) for group in groups.values() for text in group)
     )  # fmt: skip
 
