@@ -237,13 +237,19 @@ class Memory:
             return control.facts(tiers, status)
 
     def history(self, fact: str | Fact) -> list[Change]:
-        """What led to a fact, the first statement first; a fact, its id, or its words."""
+        """What led to a fact, the first statement first; a fact, its id, or its words.
+
+        Raises:
+            MemreproError: if no such fact holds or held.
+        """
         with self._open() as tiers:
-            key = fact.fact_id if isinstance(fact, Fact) else fact
-            for known in control.facts(tiers):
-                if known.text.casefold() == key.casefold():
-                    key = known.fact_id
-            return control.history(tiers, key)
+            wanted = fact.fact_id if isinstance(fact, Fact) else fact
+            held = [known for known, *_ in control.validity(tiers)]
+            # Of facts of the same words those that hold come last.
+            for known in reversed([*held, *control.facts(tiers)]):
+                if wanted.casefold() in (known.fact_id.casefold(), known.text.casefold()):
+                    return control.history(tiers, known.fact_id)
+        raise MemreproError(f"no fact is or was {wanted!r}: `facts` lists those that hold")
 
     def as_of(self, when: object) -> list[Validity]:
         """The facts that held at a time, with when they did."""

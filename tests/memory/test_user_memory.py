@@ -267,6 +267,9 @@ def test_what_changed_stands_before_what_it_replaced_and_both_stay(tmp_path):
         assert [one.text for one in memory.history("I moved to Oslo")] == [
             "I live in Bergen", "I moved to Oslo"
         ]  # fmt: skip
+        assert memory.history("i live in bergen")[0].text == "I live in Bergen"
+        with pytest.raises(MemreproError, match="no fact is or was 'I live in Rome'"):
+            memory.history("I live in Rome")
 
 
 def test_threads_and_asyncio_share_a_memory_and_a_closed_one_says_so(tmp_path):
