@@ -19,7 +19,7 @@ SAME = {
     "sample-rfmem-gated": "",
     "sample-by-alpha": "0.3",
     "sample-round-keys": "user_only+merge:gold-fact",
-    "sample-round-ranks": "user_only+separate:nlp-keyphrase",
+    "sample-round-ranks": "user_only+split-separate:nlp-fact",
     "sample-round-time": "user_only",
     "sample-associa-nlp": "",
     "sample-tiered-turn": "",

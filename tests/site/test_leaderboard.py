@@ -1,7 +1,6 @@
 """Means, intervals, and what cannot be told from the best."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from memrepro.evaluate.bootstrap import paired_difference
@@ -13,6 +12,18 @@ from memrepro.site.leaderboard import COLUMNS
 from memrepro.study.params import load_plan
 
 
+def of_session(monkeypatch, *groups):
+    """Experiments by sessions, each of recall_all@5 alone; those of a group had its questions."""
+    values = {
+        ("sample", "session", tuple(f"q{i:03}" for i in range(len(next(iter(runs.values())))))): {
+            (name, ""): {("recall_all", 5): one} for name, one in runs.items()
+        }
+        for runs in groups
+    }
+    monkeypatch.setattr(board, "is_evaluated", lambda profile: True)
+    monkeypatch.setattr(board, "_values", lambda profile, plan: values)
+
+
 def test_the_best_the_close_and_the_rest(monkeypatch):
     n = 200
     best = np.ones(n)
@@ -21,20 +32,9 @@ def test_the_best_the_close_and_the_rest(monkeypatch):
     close[20:22] = 0
     close[0] = 1
     far = np.zeros(n)
-    rows = [
-        (name, "", "session", f"q{i}", "", "recall_all", 5, value)
-        for name, values in (
-            ("sample-bm25-user", far), ("sample-dense-user", best), ("sample-dense-concat", close),
-        )
-        for i, value in enumerate(values)
-    ]  # fmt: skip
+    runs = {"sample-bm25-user": far, "sample-dense-user": best, "sample-bm25-words": close}
     # On other questions of the same data set: not paired with those above.
-    rows += [
-        ("sample-dense-fielded", "", "session", f"q{i}", "", "recall_all", 5, 1.0) for i in range(9)
-    ]
-    names = ["experiment", "setting", "level", "query_id", "kind", "metric", "k", "value"]
-    monkeypatch.setattr(board, "is_evaluated", lambda profile: True)
-    monkeypatch.setattr(board, "_values", lambda profile, plan: pd.DataFrame(rows, columns=names))
+    of_session(monkeypatch, runs, {"sample-dense-fielded": np.ones(9)})
     found = {entry.experiment: entry for entry in board.leaderboard("sample", load_plan())}
     score = {name: entry.scores[COLUMNS.index(("recall_all", 5))] for name, entry in found.items()}
     assert score["sample-dense-user"].standing == "best"
@@ -43,7 +43,7 @@ def test_the_best_the_close_and_the_rest(monkeypatch):
     there = paired_difference(np.zeros(n), best)
     assert (score["sample-dense-user"].low, score["sample-dense-user"].high) == there[1:]
     assert found["sample-dense-user"].resampled == "200 questions"
-    assert score["sample-dense-concat"].standing == "close"
+    assert score["sample-bm25-words"].standing == "close"
     assert score["sample-bm25-user"].standing == ""
     assert score["sample-dense-fielded"].standing == "best"
     assert found["sample-dense-fielded"].n == 9
@@ -58,15 +58,8 @@ def test_what_stands_together_is_resampled_together(monkeypatch):
     first = np.tile([1.0, 0.0, 1.0, 0.0], n // 4)
     second = np.tile([0.0, 1.0, 0.0, 1.0], n // 4)
     second[0] = 1
-    rows = [
-        (name, "", "session", f"q{i:03}", "", "recall_all", 5, value)
-        for name, values in (("sample-bm25-user", first), ("sample-dense-user", second))
-        for i, value in enumerate(values)
-    ]
-    names = ["experiment", "setting", "level", "query_id", "kind", "metric", "k", "value"]
     groups = Groups("person", persons)
-    monkeypatch.setattr(board, "is_evaluated", lambda profile: True)
-    monkeypatch.setattr(board, "_values", lambda profile, plan: pd.DataFrame(rows, columns=names))
+    of_session(monkeypatch, {"sample-bm25-user": first, "sample-dense-user": second})
     monkeypatch.setattr(board, "groups_of_questions", lambda *given: groups)
     found = {entry.experiment: entry for entry in board.leaderboard("sample", load_plan())}
     score = {name: entry.scores[0] for name, entry in found.items()}
