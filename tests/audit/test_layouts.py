@@ -101,69 +101,90 @@ LAYOUTS = {
         "y & 3.5 & 4.5 \\\\\nz & 5.5 & 6.5 \\\\\n\\hline\n\\end{tabular}",
         [(["Acc", "F1"], {"S&P": ["1.5", "7.5"], "y": ["3.5", "4.5"], "z": ["5.5", "6.5"]})]),
     "numbers whose last digit is masked": (
-        tex(r"\hline No & ZIP & Age \\ \hline 1 & 4767* & $\leq$ 40 \\ 2 & 4767* & $\leq$ 40 \\ 3 & 4790* & $\geq$ 50 \\"),
+        tex(r"\hline No & ZIP & Age \\ \hline 1 & 4767* & $\leq$ 40 \\ 2 & 4767* & $\leq$ 40 \\ "
+            r"3 & 4790* & $\geq$ 50 \\"),
         [(["ZIP", "Age"], {"1": ["4767*", "≤ 40"], "2": ["4767*", "≤ 40"], "3": ["4790*", "≥ 50"]})]),
     "settings without heads, the first of them words": (
-        tex(r"\hline Draw & Tournament size=12 \\ \hline Change & Gaussian $\mu=0.0$, $\sigma=0.5$ \\ \hline Rate & [0.1,0.3] \\ \hline"),
+        tex(r"\hline Draw & Tournament size=12 \\ \hline Change & Gaussian $\mu=0.0$, $\sigma=0.5$ \\ "
+            r"\hline Rate & [0.1,0.3] \\ \hline"),
         [(["column 2"], {"Draw": ["Tournament size=12"], "Change": ["Gaussian μ=0.0, σ=0.5"], "Rate": ["[0.1,0.3]"]})]),
     "a setting's name and value first": (
         tex(r"\hline Optimizer & Adam \\ \hline Loss & squared \\ \hline Rate & 0.1 \\ \hline"),
         [(["column 2"], {"Optimizer": ["Adam"], "Loss": ["squared"], "Rate": ["0.1"]})]),
     "a head and its settings between rules": (
-        tex(r"\hline Setting & Value \\ \hline Loss & squared \\ \hline Speed & 12 ms (on a phone) \\ \hline Rate & 0.1 \\ \hline"),
+        tex(r"\hline Setting & Value \\ \hline Loss & squared \\ \hline Speed & 12 ms (on a phone) \\ "
+            r"\hline Rate & 0.1 \\ \hline"),
         [(["Value"], {"Loss": ["squared"], "Speed": ["12 ms (on a phone)"], "Rate": ["0.1"]})]),
     "words and numbers that no rule tells from heads": (
         tex(r"\hline a & 4/5 D \\ b & 3/5 D \\ c & 2/5 D \\ d & 1/5 D \\ e & 5/5 \\ \hline"),
         [(["column 2"], {"a": ["4/5 D"], "b": ["3/5 D"], "c": ["2/5 D"], "d": ["1/5 D"], "e": ["5/5"]})]),
     "a setting beside names that repeat": (
-        tex(r"\hline Model & $\lambda$ & WER & Sim \\ \hline A & 0.001 & 57.3 & 0.833 \\ A & 0.01 & 54.6 & 0.836 \\ A & 0.1 & 56.2 & 0.8"
+        tex(r"\hline Model & $\lambda$ & WER & Sim \\ \hline A & 0.001 & 57.3 & 0.833 \\ A & 0.01 & 54.6 & 0.836 \\ "
+            r"A & 0.1 & 56.2 & 0.8"
             r" \\ B & 0.1 & 45.3 & 0.840 \\ \hline"),
         [(["WER", "Sim"], {"A, 0.001": ["57.3", "0.833"], "A, 0.01": ["54.6", "0.836"], "A, 0.1": ["56.2", "0.8"],
                            "B, 0.1": ["45.3", "0.840"]})]),
     "a measure beside names that repeat": (
-        tex(r"\hline Model & WER & Sim \\ \hline A & 57.3 & 0.833 \\ A & 54.6 & 0.836 \\ A & 56.2 & 0.8 \\ B & 45.3 & 0.840 \\"),
+        tex(r"\hline Model & WER & Sim \\ \hline A & 57.3 & 0.833 \\ A & 54.6 & 0.836 \\ A & 56.2 & 0.8 \\ "
+            r"B & 45.3 & 0.840 \\"),
         [(["WER", "Sim"], {"A": ["57.3", "0.833"], "A (2)": ["54.6", "0.836"], "A (3)": ["56.2", "0.8"],
                            "B": ["45.3", "0.840"]})]),
     "numbers between names": (
-        tex(r"\hline Model & $\epsilon$ & Method & F1 \\ \hline \multirow{4}{*}{A} & \multirow{2}{*}{1/255} & x & 0.45 \\ & & y & 0.42"
+        tex(r"\hline Model & $\epsilon$ & Method & F1 \\ "
+            r"\hline \multirow{4}{*}{A} & \multirow{2}{*}{1/255} & x & 0.45 \\ & & y & 0.42"
             r" \\ & \multirow{2}{*}{2/255} & x & 0.59 \\ & & y & 0.54 \\ \hline"),
-        [(["F1"], {"A, 1/255, x": ["0.45"], "A, 1/255, y": ["0.42"], "A, 2/255, x": ["0.59"], "A, 2/255, y": ["0.54"]})]),
+        [(["F1"], {"A, 1/255, x": ["0.45"], "A, 1/255, y": ["0.42"], "A, 2/255, x": ["0.59"],
+            "A, 2/255, y": ["0.54"]})]),
     "steps below each head of several columns": (
-        tex(r"\toprule & Old & \multicolumn{3}{c}{New} \\ \cmidrule{2-2} \cmidrule{3-5} & 128 & 32 & 128 & 256 \\ \midrule x & 0.5 & 0.6"
+        tex(r"\toprule & Old & \multicolumn{3}{c}{New} \\ \cmidrule{2-2} \cmidrule{3-5} & 128 & 32 & 128 & 256 \\ "
+            r"\midrule x & 0.5 & 0.6"
             r" & 0.7 & 0.8 \\ y & 0.1 & 0.2 & 0.3 & 0.4 \\", spec="lcccc"),
-        [(["Old, 128", "New, 32", "New, 128", "New, 256"], {"x": ["0.5", "0.6", "0.7", "0.8"], "y": ["0.1", "0.2", "0.3", "0.4"]})]),
+        [(["Old, 128", "New, 32", "New, 128", "New, 256"], {"x": ["0.5", "0.6", "0.7", "0.8"], "y": ["0.1", "0.2",
+            "0.3", "0.4"]})]),
     "a total of all, below names of two columns": (
-        tex(r"\hline State & Code & Sites \\ \hline Bavaria & BY & 13 \\ Hesse & HE & 65 \\ Saxony & SN & 606 \\ & Total & 684 \\"),
+        tex(r"\hline State & Code & Sites \\ \hline Bavaria & BY & 13 \\ Hesse & HE & 65 \\ Saxony & SN & 606 \\ "
+            r"& Total & 684 \\"),
         [(["Sites"], {"Bavaria, BY": ["13"], "Hesse, HE": ["65"], "Saxony, SN": ["606"], "Total": ["684"]})]),
     "struts, degrees, and digits that are white": (
-        tex(r"\hline & S(90\arcdeg) & n \bigstrut\\ \hline x & 0.5 & 4.54 \bigstrut[t]\\ y & 0.6 & -\textcolor{white}{0} \\"),
+        tex(r"\hline & S(90\arcdeg) & n \bigstrut\\ \hline x & 0.5 & 4.54 \bigstrut[t]\\ "
+            r"y & 0.6 & -\textcolor{white}{0} \\"),
         [(["S(90°)", "n"], {"x": ["0.5", "4.54"], "y": ["0.6", ""]})]),
     "a percent sign that is a comment": (
         "\\begin{tabular}{lcc}\n\\hline\nModel & Acc & F1 \\\\\n\\hline\nx & 1.5 % & 7.5 \\\\\n& 2.5 \\\\\n"
         "y & 3.5 & 4.5 \\\\\n\\hline\n\\end{tabular}",
         [(["Acc", "F1"], {"x": ["1.5", "2.5"], "y": ["3.5", "4.5"]})]),
     "a row that is not indented below a section": (
-        tex(r"\toprule & A & B \\ \midrule \multicolumn{3}{l}{Overall} \\ \quad x & 0.5 & 0.6 \\ \quad y & 0.1 & 0.2 \\ Time & 9.5 & 8.5 \\"),
+        tex(r"\toprule & A & B \\ \midrule \multicolumn{3}{l}{Overall} \\ \quad x & 0.5 & 0.6 \\ "
+            r"\quad y & 0.1 & 0.2 \\ Time & 9.5 & 8.5 \\"),
         [(["A", "B"], {"Overall, x": ["0.5", "0.6"], "Overall, y": ["0.1", "0.2"], "Time": ["9.5", "8.5"]})]),
     "a section in the corner, a column as wide as two": (
-        tex(r" & \multicolumn{2}{c}{P} & R \\ \textbf{One} & & & all \\ \hline x & \multicolumn{2}{c}{1.5} & 2.5 \\ y & \multicolumn{2}{c}{3.5} & 4.5 \\"
-            r" \textbf{Two} & & & \\ \hline x & \multicolumn{2}{c}{5.5} & 6.5 \\ y & \multicolumn{2}{c}{7.5} & 8.5 \\", spec="lccc"),
-        [(["P", "R, all"], {"One, x": ["1.5", "2.5"], "One, y": ["3.5", "4.5"], "Two, x": ["5.5", "6.5"], "Two, y": ["7.5", "8.5"]})]),
+        tex(r" & \multicolumn{2}{c}{P} & R \\ \textbf{One} & & & all \\ \hline x & \multicolumn{2}{c}{1.5} & 2.5 \\ "
+            r"y & \multicolumn{2}{c}{3.5} & 4.5 \\"
+            r" \textbf{Two} & & & \\ \hline x & \multicolumn{2}{c}{5.5} & 6.5 \\ "
+            r"y & \multicolumn{2}{c}{7.5} & 8.5 \\", spec="lccc"),
+        [(["P", "R, all"], {"One, x": ["1.5", "2.5"], "One, y": ["3.5", "4.5"], "Two, x": ["5.5", "6.5"],
+            "Two, y": ["7.5", "8.5"]})]),
     "words below the rule under a blank corner, ranges and bounds": (
-        tex(r"\toprule & S & M & L \\ \midrule Seen & some & most & all \\ Goals & $\leq$2 & 3--4 & all \\ Words & 90--130 & 170--230 & any \\"
+        tex(r"\toprule & S & M & L \\ \midrule Seen & some & most & all \\ Goals & $\leq$2 & 3--4 & all \\ "
+            r"Words & 90--130 & 170--230 & any \\"
             r" \bottomrule", spec="lccc"),
-        [(["S", "M", "L"], {"Seen": ["some", "most", "all"], "Goals": ["≤2", "3-4", "all"], "Words": ["90-130", "170-230", "any"]})]),
+        [(["S", "M", "L"], {"Seen": ["some", "most", "all"], "Goals": ["≤2", "3-4", "all"], "Words": ["90-130",
+            "170-230", "any"]})]),
     "a head that goes on in one column, and a note": (
-        tex(r"\toprule & Acc & Alerts \\ & & /1k runs \\ \midrule x & 0.5 & 25 \\ y & 0.6 & 26 \\ \midrule Note: & \multicolumn{2}{r}{$^{*}$p$<$0.1} \\"),
+        tex(r"\toprule & Acc & Alerts \\ & & /1k runs \\ \midrule x & 0.5 & 25 \\ y & 0.6 & 26 \\ "
+            r"\midrule Note: & \multicolumn{2}{r}{$^{*}$p$<$0.1} \\"),
         [(["Acc", "Alerts, /1k runs"], {"x": ["0.5", "25"], "y": ["0.6", "26"]})]),
     "circles and a hyphen behind xspace": (
-        r"\newcommand{\ours}{Ours\xspace}" + tex(r"\hline Model & A & F1 \\ \hline \ours-3B & \CIRCLE & 0.5 \\ \ours big & \Circle & 0.6 \\"),
+        r"\newcommand{\ours}{Ours\xspace}" + tex(r"\hline Model & A & F1 \\ \hline \ours-3B & \CIRCLE & 0.5 \\ "
+        r"\ours big & \Circle & 0.6 \\"),
         [(["A", "F1"], {"Ours-3B": ["●", "0.5"], "Ours big": ["○", "0.6"]})]),
     "values over two lines": (
-        tex(r"\hline Model & Layers & F1 \\ \hline x & 64, 128, & 0.60 \\ & 256 & \\ y & 32, 64, & 0.61 \\ & 128 & \\ \hline"),
+        tex(r"\hline Model & Layers & F1 \\ \hline x & 64, 128, & 0.60 \\ & 256 & \\ y & 32, 64, & 0.61 \\ "
+            r"& 128 & \\ \hline"),
         [(["Layers", "F1"], {"x": ["64, 128, 256", "0.60"], "y": ["32, 64, 128", "0.61"]})]),
     "two tables with a blank column between": (
-        tex(r"\toprule Model & F1 & & Model & F1 \\ \cmidrule{1-2} \cmidrule{4-5} x & 0.5 & & y & 0.6 \\ z & 0.1 & & w & 0.2 \\", spec="lcclc"),
+        tex(r"\toprule Model & F1 & & Model & F1 \\ \cmidrule{1-2} \cmidrule{4-5} x & 0.5 & & y & 0.6 \\ "
+            r"z & 0.1 & & w & 0.2 \\", spec="lcclc"),
         [(["F1"], {"x": ["0.5"], "z": ["0.1"], "y": ["0.6"], "w": ["0.2"]})]),
     "a condition with its cases in braces in one that is false": (
         "\\iffalse\n\\ifentrytype{a}{b}{c}\n\\fi\n" + tex(r"\hline & A & B \\ \hline x & 0.5 & 0.6 \\"),

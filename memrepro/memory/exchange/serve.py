@@ -35,14 +35,14 @@ def server(memory: Memory) -> "MCPServer":
 
     def tool(function: Callable[..., Any]) -> None:
         @wraps(function)
-        def told(**given: Any) -> Any:
+        def call(**given: Any) -> Any:
             try:
                 return function(**given)
             except MemreproError as error:
                 # Of any other error the SDK tells the agent nothing.
                 raise ToolError(str(error)) from error
 
-        served.tool(function.__name__.removesuffix("_facts"))(told)
+        served.tool(function.__name__.removesuffix("_facts"))(call)
 
     @tool
     def remember(text: str, role: str = "user", at: str = "") -> str:
