@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from memrepro import __version__
@@ -20,38 +19,6 @@ _ALONE = """usage: memrepro audit [-h] [--json] … FILE
 
 Some libraries of the other commands (repro, verify, why, memory, …) are not installed here:
 pip install 'memrepro[pipeline]'."""
-
-
-def _repro(arguments: argparse.Namespace) -> int:
-    from memrepro.cluster.workers import VARIABLE, address, opened
-    from memrepro.files import paths
-    from memrepro.files.atomic import root
-    from memrepro.pipeline import dvc
-    from memrepro.pipeline.plan.stages import last_stage
-    from memrepro.study.embedding import write_keys
-    from memrepro.study.params import load_plan
-
-    plan = load_plan()
-    write_keys(plan)
-    # Stages call `python`: the one that runs this command comes first.
-    environment = dict(os.environ)
-    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
-    # Else each stage compiles all that it imports, which takes longer than the stage.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    with opened(arguments.cluster or address() or plan.cluster) as environment[VARIABLE]:
-        status = dvc.repro(last_stage(arguments.profile), environment)
-    if status != 0:
-        print(
-            f"memrepro: the profile {arguments.profile!r} is not complete; see the error above "
-            "(what was done is kept: run the same command again)",
-            file=sys.stderr,
-        )
-        return 1
-    for paper in plan.papers(arguments.profile):
-        page = paths.build_folder(arguments.profile) / f"{paper}.html"
-        tables = paths.results(arguments.profile) / paper
-        print(f"report: {page.relative_to(root())}   tables: {tables.relative_to(root())}/")
-    return 0
 
 
 def _stage(arguments: argparse.Namespace) -> int:
@@ -151,15 +118,6 @@ def _experiments(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _keys(arguments: argparse.Namespace) -> int:
-    from memrepro.study.embedding import keys_file, write_keys
-    from memrepro.study.params import load_plan
-
-    changed = write_keys(load_plan())
-    print(f"{keys_file().name} {'is written anew' if changed else 'follows from the runs'}")
-    return 0
-
-
 def _measure(arguments: argparse.Namespace) -> int:
     from memrepro.files.atomic import root
     from memrepro.pipeline.measure import measure
@@ -232,6 +190,7 @@ _GROUPS = {
 }
 # The modules that give commands their arguments; those of the others are given here.
 _MODULES = {
+    "repro": ("repro", "keys"),
     "provenance": ("why", "explain", "diff", "cite", "attest"),
     "outside": ("score", "export"),
     "judge": ("judge", "export-answers"),
@@ -292,12 +251,6 @@ def _add_own(add: Add) -> None:
     """Add the commands of this module."""
     from memrepro.study.plan import PROFILES
 
-    repro = add("repro", _repro, False)
-    repro.add_argument("profile", choices=PROFILES)
-    repro.add_argument(
-        "--cluster", default="", metavar="ADDRESS",
-        help="embed, extract and ask models in process on Ray: host:port, or local:N to try it",
-    )  # fmt: skip
     verify = add("verify", _verify)
     verify.add_argument("profile", choices=PROFILES)
     verify.add_argument(
@@ -306,7 +259,6 @@ def _add_own(add: Add) -> None:
     )  # fmt: skip
     add("datasets", _datasets)
     add("experiments", _experiments)
-    add("keys", _keys, False)
     measure = add("measure", _measure)
     measure.add_argument("name")
     measure.add_argument(
