@@ -168,7 +168,7 @@ def load(
     Example:
         >>> import memrepro as mr
         >>> mr.load("sample")
-        <Conversations sample: 80 memories, 316 sessions, 80 questions>
+        <Conversations sample: 48 memories, 195 sessions, 48 questions>
         >>> own = mr.load(
         ...     [{"id": "m1", "speaker": "user", "text": "I moved to Bern."},
         ...      {"id": "m2", "speaker": "assistant", "text": "How do you like it?"}],

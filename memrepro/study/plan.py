@@ -262,13 +262,17 @@ class Plan:
 
     def keys(self, profile: str, dataset: str) -> dict[str, dict[str, list[str]]]:
         """Encoder → granularity → the key schemes that a profile's runs search of a data set."""
-        found: dict[str, dict[str, list[str]]] = {}
+        return self._keys.get((profile, dataset), {})
+
+    @cached_property
+    def _keys(self) -> dict[tuple[str, str], dict[str, dict[str, list[str]]]]:
+        found: dict[tuple[str, str], dict[str, dict[str, list[str]]]] = {}
         for one in self.runs.values():
-            if one.encoder and (one.profile, one.dataset) == (profile, dataset):
-                for e in one.variants().values():
-                    schemes = found.setdefault(e.encoder, {}).setdefault(e.granularity, [])
-                    if e.key_scheme not in schemes:
-                        schemes.append(e.key_scheme)
+            for e in one.variants().values() if one.encoder else ():
+                encoders = found.setdefault((one.profile, one.dataset), {})
+                schemes = encoders.setdefault(e.encoder, {}).setdefault(e.granularity, [])
+                if e.key_scheme not in schemes:
+                    schemes.append(e.key_scheme)
         return found
 
     def check_report(self, profile: str, paper: str) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -96,7 +97,7 @@ def checkout(tmp_path, monkeypatch):
 def test_a_second_front_end_and_an_orphaned_dvc_are_named(checkout):
     (checkout / "wait").touch()
     code = "import os; from memrepro.pipeline import dvc; dvc.repro('all', os.environ)"
-    path = dict(os.environ, PYTHONPATH=str(cli.Path(cli.__file__).parents[2]))
+    path = dict(os.environ, PYTHONPATH=str(Path(cli.__file__).parents[2]))
     front = subprocess.Popen([sys.executable, "-c", code], env=path)
     try:
         while not (begun := checkout / "begun").is_file() or not begun.read_text():

@@ -88,7 +88,7 @@ def toy(tmp_path, monkeypatch):
         # The interval leaves out 0, and the test does not bear it.
         (
             "{one | e | gain | effect}",
-            "no clear change, +0.0085 [+0.0017, +0.0170 by 10 conversations]",
+            "no clear change (p = 0.062), +0.0085 [+0.0017, +0.0170 by 10 conversations]",
         ),
         ("{one | c | gain | won} won, {one | c | gain | lost} lost", "5 won, 4 lost"),
         ("{count: one | column=verdict | reproduced=does not hold…}", "1"),
