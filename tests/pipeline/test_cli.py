@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 
@@ -62,6 +63,9 @@ def test_repro_hands_the_cluster_s_address_to_its_stages(monkeypatch):
 
     monkeypatch.setattr("memrepro.pipeline.dvc.repro", repro)
     monkeypatch.setattr("memrepro.study.embedding.write_keys", lambda plan: None)  # takes seconds
+    monkeypatch.setattr(
+        "memrepro.pipeline.commands_repro._encoders_ahead", lambda *_: nullcontext()
+    )
     monkeypatch.delenv("MEMREPRO_CLUSTER", raising=False)
     check = "memrepro.cluster.workers.check"  # which tests/cluster asks of a real Ray
     with monkeypatch.context() as patch:  # of one that does not answer: nothing is begun
@@ -92,6 +96,27 @@ def checkout(tmp_path, monkeypatch):
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("profile", "there", "ahead"),
+    [("sample", False, ["all-minilm-l6-v2"]), ("sample", True, []), ("open", False, [])],
+)
+def test_the_sample_s_encoder_is_loaded_beside_its_first_stages(
+    profile, there, ahead, monkeypatch, tmp_path
+):
+    """Not where vectors are there, nor in profiles of hours; a stage's fault ends the loading."""
+    from memrepro.pipeline import commands_repro
+
+    started = MagicMock()
+    monkeypatch.setattr(commands_repro.subprocess, "Popen", started)
+    monkeypatch.setattr(
+        "memrepro.files.paths.vectors", lambda *_: tmp_path / ("" if there else "x")
+    )
+    with pytest.raises(MemreproError), commands_repro._encoders_ahead(params.load_plan(), profile):
+        raise MemreproError("a stage failed")
+    assert [name for call in started.call_args_list for name in call.args[0][3:]] == ahead
+    assert started.return_value.__enter__.return_value.terminate.called == bool(ahead)
 
 
 def test_a_second_front_end_and_an_orphaned_dvc_are_named(checkout):
