@@ -1,6 +1,6 @@
 """What is written from the results and the package's data: `python -m tests.written` writes all.
 
-README.md and docs/artifact.md hold such parts between marks; references.bib and
+README.md, docs/report.md and docs/artifact.md hold such parts between marks; references.bib and
 ro-crate-metadata.json are whole.
 """
 
@@ -31,7 +31,8 @@ def _filled(name, parts):
 
 # File → what makes it.
 WRITTEN = {
-    "README.md": lambda: _filled("README.md", {"found": _found, "glossary": as_markdown}),
+    "README.md": lambda: _filled("README.md", {"found": _found}),
+    "docs/report.md": lambda: _filled("docs/report.md", {"glossary": as_markdown}),
     "docs/artifact.md": lambda: _filled("docs/artifact.md", PARTS),
     "references.bib": all_references,
     crate.FILE: crate.as_json,

@@ -19,7 +19,7 @@ _PARTS = {
     "params.yaml": "What runs: data sets, studies, evaluation",
     "requirements.lock": "Every package with its hashes",
     "docs/artifact.md": "The artifact appendix: claims, how to check each, installation",
-    "README.md": "What was found, commands, glossary",
+    "README.md": "What was found, commands",
 }
 
 

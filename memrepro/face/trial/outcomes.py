@@ -71,7 +71,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """'helps', 'harms' or 'not significant', as the README's glossary has them."""
+        """'helps', 'harms' or 'not significant', as `docs/report.md` has them."""
         if self.against is None:
             return "what all are compared with"
         return ("harms", "not significant", "helps")[self.against.sign(self.p_holm) + 1]
