@@ -119,7 +119,7 @@ def _has_gpu() -> bool:
     """Whether torch sees one."""
     import torch
 
-    return torch.cuda.is_available()
+    return bool(torch.cuda.is_available())
 
 
 def _memory() -> int:
