@@ -204,7 +204,7 @@ def alone(cell: Cell) -> bool:
 def _is_set(body: Sequence[Sequence[Cell]], c: int, *, few: bool = False) -> bool:
     """Whether a column of numbers is of what was set: few values, each in several rows, or whole."""  # noqa: E501
     shown = [row[c].text for row in body if row[c].text]
-    if any(row[c].filled for row in body):
+    if c and any(row[c].filled for row in body):
         return False  # one number for several rows was measured on them together
     whole = all(re.fullmatch(r"[#(]?\d[\d,]*[.)]?", text) for text in shown)
     plain = all(STEP.fullmatch(text) or _FROM_TO.fullmatch(text) for text in shown)

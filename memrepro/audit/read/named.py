@@ -38,8 +38,7 @@ def named_rows(
     every = firsts.count("") == 1  # each row has a first name, but for one of all of them
     for i, row in enumerate(body):
         texts = [cell.text for cell in row]
-        # A number as wide as several columns is printed once.
-        cells = [row[c] if row[c].filled != "left" else Cell("") for c in kept]
+        cells = [row[c] for c in kept]  # a number as wide as several columns is of each
         if not any(texts):
             continue
         shown = [c for c, cell in enumerate(row) if cell.text and not cell.filled]

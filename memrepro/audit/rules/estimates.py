@@ -179,26 +179,21 @@ def _midpoints(table: Table, at: Mapping[str, str]) -> Iterator[Finding]:
 def _middles(
     table: Table, made: Sequence[tuple[Held, Interval]], ratio: bool
 ) -> Iterator[Finding]:  # fmt: skip
-    """Estimates against the middle of their intervals; one that is a little off may be skewed."""
+    """Estimates against the middle of their intervals; but of ratios many are not symmetric."""
     formula = "the middle of its interval" + " (of logarithms)" * ratio
-    near, explained = set(), set()
+    explained = set()
     for one, ends in [] if ratio else made:
         middle, width = (one.low + one.high) / 2, ends.high - ends.low
         # The interval of a share reaches further towards the middle of its scale.
         half = 0.5 if max(ends.value, ends.high) <= 1 else 50
         share = ends.low >= 0 and ends.high <= 2 * half
         towards = share and abs(middle - half) < abs(ends.value - half)
-        little = abs(ends.value - middle) <= _SKEWED * width
-        where = f"{one.row}, {one.column}"
-        if towards and little:
-            explained.add(where)
-        elif towards or little:
-            near.add(where)
+        if towards and abs(ends.value - middle) <= _SKEWED * width:
+            explained.add(f"{one.row}, {one.column}")
     cells = [one for one, _ in made]
     for found in _where_most(table, "interval and estimate", formula, cells):
         if found.words != FAILS or found.where not in explained:
-            weak = found.words == FAILS and found.where in near
-            yield found._replace(sure=WEAK) if weak else found
+            yield found if ratio or found.words != FAILS else found._replace(sure=WEAK)
 
 
 def _against_p(

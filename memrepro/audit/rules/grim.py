@@ -18,7 +18,6 @@ _N = re.compile(r"(?:no\.?|number)?\s*(?:n|N|participants|count|sample size)(?:,
 _SIZED = re.compile(r"\b[nN]\s*=\s*(\d{1,3}(?:,\d{3})+|\d+)")
 _SCALE = re.compile(r"\blikert|\bscale\b|\brating|\brated\b|\bitems?\b|questionnaire|\bscore", re.I)
 _CONTINUOUS = re.compile(r"\b(?:numeric|continuous|double|float)\b")  # what the row is said to be
-_TELLING = 3
 
 
 class _Cell(NamedTuple):
@@ -48,10 +47,10 @@ def grimmer(table: Table) -> Iterator[Finding]:
             made.append(_Cell(row, n, bool(sums), fits, texts))
         less = max((0, 1), key=lambda place: sum(one.fits[place] for one in made))
         good = sum(one.fits[less] for one in made)
-        # Ages and times are no whole numbers: the other rows tell.
+        # Ages and times are no whole numbers: a scale's name must tell.
         whole = bool(_SCALE.search(f"{column} {table.reading.get('caption', '')}"))
         read = "file" in table.reading
-        meant = 2 * good >= len(made) and (good >= _TELLING or whole) if read else True
+        meant = not read or (whole and 2 * good >= len(made))
         for one in made:
             if one.fits[less]:
                 continue

@@ -21,7 +21,8 @@ _BEST = re.compile(r"best|highest|lowest|top|max|min|winn|strongest|better|larg|
 _ROOM = 1.1
 _RIVALS = 3  # numbers of which one is the best
 _FEW = 8  # marks of which one may stand elsewhere
-_TELLING = 3  # columns whose marks agree, from which on a mark means the best
+_TELLING = 3  # columns whose marks agree, from which on a mark is read as the best
+_SURELY = 5  # from which on it is sure where no caption says so: of few marks chance has as many
 
 
 class _Mark(NamedTuple):
@@ -69,12 +70,14 @@ def best(table: Table) -> Iterator[Finding]:
         yield tally(table, f"marked {name}", f"all {lines}", f"each mark is the {name}", len(good),
                     len(found), why, f" {lines}")._replace(sure=LIKELY)  # fmt: skip
         one_end = ends.most_common(1)[0][0] if len(ends) == 1 else ""
+        said = _is_said_best(table)
         apart = (
             _of_some_rows(table, found, one_end)
             or _is_emphasis(table, found)
             or _is_significance(table, found)
-            or _is_told_otherwise(table)
+            or said is False
         )
+        needed = _TELLING if said else _SURELY
         for mark in found:
             if mark.end or mark.group:
                 continue
@@ -83,7 +86,7 @@ def best(table: Table) -> Iterator[Finding]:
             better = mark.told[usual] if usual else " or ".join(dict.fromkeys(mark.told.values()))
             way = {HIGH: " (higher is better)", LOW: " (lower is better)"}.get(usual, "")
             few = len(found) - len(good) <= max(1, len(found) // _FEW)
-            sure = LIKELY if len(good) >= _TELLING and few and not apart else WEAK
+            sure = LIKELY if len(good) >= needed and few and not apart else WEAK
             yield Finding(
                 table.document, table.name, f"marked {name}", f"{mark.row}, {mark.column}", shown,
                 f"the {name}: {better}{way}", shown, FAILS, sure, why, len(table.rows),
@@ -114,10 +117,10 @@ def _is_emphasis(table: Table, found: Sequence[_Mark]) -> bool:
     return n == len(found) and 4 * n >= 3 * printed
 
 
-def _is_told_otherwise(table: Table) -> bool:
-    """Whether a caption or note says what is bold, and not that it is the best."""
+def _is_said_best(table: Table) -> bool | None:
+    """Whether a caption or note that says what is bold says that it is the best, else None."""
     said = f"{table.reading.get('caption', '')} {table.reading.get('note', '')}"
-    return bool(_BOLD.search(said)) and not _BEST.search(said)
+    return bool(_BEST.search(said)) if _BOLD.search(said) else None
 
 
 def _is_significance(table: Table, found: Sequence[_Mark]) -> bool:

@@ -49,8 +49,8 @@ def stars(table: Table) -> Iterator[Finding]:
     if len(pairs) < _TELLING:
         return
     forms: list[tuple[str, Callable[[Printed, Printed], tuple[float, float] | None]]] = []
-    errors, p_values = (one.search(note) for one in (_ERROR_BELOW, _P_BELOW))
-    if errors or not (p_values or _T_BELOW.search(note)):
+    errors, p_values, t_values = (one.search(note) for one in (_ERROR_BELOW, _P_BELOW, _T_BELOW))
+    if errors or not (p_values or t_values):
         forms.append(("estimate / SE", _quotient))
     if not (errors or p_values):
         forms.append(("t", lambda _, below: (abs(below.low), abs(below.high))))
@@ -86,7 +86,9 @@ def stars(table: Table) -> Iterator[Finding]:
                 table.document, table.name, "stars", f"{one.row}, {one.column}", one.shown,
                 f"{'*' * due or 'no star'}: {said} from {one.low:.3g} to {one.high:.3g}",
                 f"{'*' * one.stars or 'no star'}", FAILS,
-                LIKELY if legend or good >= 2 * _TELLING else WEAK, why, 2,
+                # What stands in brackets must be said: a p looks like an error.
+                LIKELY if (errors or p_values or t_values) and (legend or good >= 2 * _TELLING)
+                else WEAK, why, 2,
             )  # fmt: skip
 
 
