@@ -16,7 +16,27 @@ def failing(columns, rows, level=LIKELY, **reading):
 
 
 NUMBERS = [f"{0.61 + 0.037 * i:.3f}" for i in range(8)]
+BEST = "The best is bold"
 CLEAN = {
+    "three of four bold ones, which no caption explains": (
+        ["A", "B", "C", "D"],
+        {"x": ["0.41", "0.52", "0.63", "0.77"], "y": ["0.51", "0.62", "0.73", "0.75"],
+         "z": ["0.45", "0.42", "0.43", "0.76"]},
+        {"bold": {"y": ["A", "B", "C"], "z": ["D"]}},
+    ),
+    "an overall of two groups of which one is larger": (
+        ["Assisted", "Unassisted", "Overall"],
+        {f"share {i}": [f"0.{10 + 7 * i}", f"0.{14 + 7 * i}", f"0.{12 + 7 * i}"] for i in range(9)}
+        | {"bronze": ["0.22", "0.35", "0.27"], "households": ["3.73", "4.59", "8.32"]},
+        {},
+    ),
+    "stars of which no note says what stands in brackets": (
+        ["(1)", "(2)"],
+        {f"x{i}": [f"{0.3 + i / 10:.2f} (0.10)", f"{0.4 + i / 10:.2f} (0.11)"] for i in range(4)}
+        | {"effect": ["0.14 (0.02)", "0.52 (0.10)"]},
+        {"stars": {f"x{i}": {"(1)": 3 - (i == 0), "(2)": 3} for i in range(4)}
+         | {"effect": {"(2)": 3}}},
+    ),
     "rows of two units": (
         ["Acc A", "Acc B"],
         {"BLEU": ["30.81", "28.87"], "F1": ["0.48", "0.57"], "chrF": ["55.10", "54.20"],
@@ -57,7 +77,7 @@ CLEAN = {
         {f"compound {i}": [f"0.{4 + i}1 (0.{3 + i}2 - 0.{5 + i}0)",
                            f"0.{i + 2}5 (-0.10 - 0.{5 + i}0)",
                            f"0.{i + 5}2 (0.{i + 3}4 - 0.{i + 7}0)"] for i in range(3)},
-        {"bold": {f"compound {i}": ["Rain"] for i in range(3)}},
+        {"bold": {f"compound {i}": ["Rain"] for i in range(3)}, "caption": BEST},
     ),
     "bold estimates whose p is below 0.05": (
         ["Coefficient", "GMR", "p-value"],
@@ -65,14 +85,16 @@ CLEAN = {
          "moderate": ["0.207", "1.23", "<0.001"], "high": ["0.023", "1.02", "0.727"],
          "moderate less low": ["0.216", "1.24", "0.001"],
          "high less low": ["0.032", "1.03", "0.676"]},
-        {"bold": {"moderate": ["Coefficient", "GMR"], "moderate less low": ["Coefficient"]}},
+        {"bold": {"moderate": ["Coefficient", "GMR"], "moderate less low": ["Coefficient"]},
+         "caption": BEST},
     ),
     "a floor below the bold": (
         ["Floor", "Erased", "Ours"],
         {f"{m}, {task}": [floor, other, ours] for m in "ABCD" for task, floor, other, ours in (
             ("one", "0.550", "0.656", "0.550"), ("two", "0.530", "0.722", "0.558"),
             ("three", "0.510", "0.757", "0.524"))},
-        {"bold": {f"{m}, {task}": ["Ours"] for m in "ABCD" for task in ("one", "two", "three")}},
+        {"bold": {f"{m}, {task}": ["Ours"] for m in "ABCD" for task in ("one", "two", "three")},
+         "caption": BEST},
     ),
     "a geometric mean, and wins, ties and losses": (
         ["F1", "G-Mean", "Accuracy", "LE"],
@@ -86,20 +108,20 @@ CLEAN = {
         {"Human": ["0.95", "0.96", "0.91"], "BERT": ["0.61", "0.62", "0.51"],
          "Oracle retriever": ["0.99", "0.84", "0.93"], "Ours": ["0.71", "0.72", "0.61"],
          "GPT": ["0.64", "0.60", "0.60"]},
-        {"bold": {"Ours": ["Acc", "F1", "EM"], "GPT": []}},
+        {"bold": {"Ours": ["Acc", "F1", "EM"], "GPT": []}, "caption": BEST},
     ),
     "bold of groups of rows": (
         ["Acc", "F1", "EM"],
         {"Small, A": ["0.51", "0.42", "0.31"], "Small, B": ["0.52", "0.41", "0.33"],
          "Large, A": ["0.71", "0.62", "0.51"], "Large, B": ["0.70", "0.65", "0.54"]},
         {"bold": {"Small, B": ["Acc", "EM"], "Small, A": ["F1"], "Large, A": ["Acc"],
-                  "Large, B": ["F1", "EM"]}},
+                  "Large, B": ["F1", "EM"]}, "caption": BEST},
     ),
     "bold of the lower rows": (
         ["Acc", "F1", "EM", "AUC"],
         {"GPT-4": ["0.81", "0.70", "0.71", "0.60"], "A": ["0.51", "0.42", "0.31", "0.40"],
          "B": ["0.52", "0.41", "0.33", "0.51"], "Ours": ["0.60", "0.71", "0.72", "0.61"]},
-        {"bold": {"Ours": ["Acc", "F1", "EM", "AUC"], "B": []}},
+        {"bold": {"Ours": ["Acc", "F1", "EM", "AUC"], "B": []}, "caption": BEST},
     ),
     "ranks of a shared task": (
         ["Score"],
@@ -148,13 +170,13 @@ CLEAN = {
         {f"m{i}": cells for i, cells in enumerate((
             ["-4.0", "+0.7", "0.0"], ["0.0", "+3.7", "-0.7"], ["-3.1", "-0.1", "+2.2"],
             ["+9.7", "0.0", "-1.7"]))},
-        {"bold": {"m0": ["C"], "m1": ["A"], "m2": ["B"], "m3": ["B"]}},
+        {"bold": {"m0": ["C"], "m1": ["A"], "m2": ["B"], "m3": ["B"]}, "caption": BEST},
     ),
     "a row and a column of one name": (
         ["T1", "B", "C"],
         {"T1": ["0.41", "0.52", "0.63"], "x": ["0.51", "0.42", "0.33"],
          "y": ["0.45", "0.62", "0.70"]},
-        {"bold": {"x": ["T1"], "y": ["B", "C"]}},
+        {"bold": {"x": ["T1"], "y": ["B", "C"]}, "caption": BEST},
     ),
     "a caption that says what else is bold": (
         ["A", "B", "C", "D"],
@@ -167,7 +189,7 @@ CLEAN = {
         ["Coef", "SE", "p"],
         {"a": ["-0.52", "0.11", "<0.001"], "b": ["-0.30", "0.10", "<0.01"],
          "c": ["2.85", "0.40", "<0.0001"], "d": ["0.04", "0.09", "0.65"]},
-        {"bold": {"a": ["p"], "b": ["p"], "c": ["p"]}},
+        {"bold": {"a": ["p"], "b": ["p"], "c": ["p"]}, "caption": BEST},
     ),
     "a median beside its quartiles": (
         ["Value"],

@@ -228,7 +228,33 @@ SHAPES = {
         {"x": ["0.41", "0.28"], "Controls": ["No", "Yes"], "Obs.": ["120", "120"]}),
     "a number as wide as two columns": (
         ".tex", tex(HEADS + r"BM25 & 0.41 & 0.28 \\ Obs. & \multicolumn{2}{c}{120} \\"), ACC,
-        {"BM25": ["0.41", "0.28"], "Obs.": ["120", ""]}),
+        {"BM25": ["0.41", "0.28"], "Obs.": ["120", "120"]}),
+    "a name that reaches into numbers": (
+        ".tex", tex(r"Layer & MOP & Acc \\ \midrule a & 3.5 & 0.41 \\ b & 1.2 & 0.28 \\ "
+                    r"\multicolumn{2}{l}{Speed} & 0.97 \\"), ["MOP", "Acc"],
+        {"a": ["3.5", "0.41"], "b": ["1.2", "0.28"], "Speed": ["", "0.97"]}),
+    "numbers that name rows and reach down": (
+        ".tex", tex(r"T & N & G & RMSE \\ \midrule 5 & 50 & 1 & 0.054 \\ & & 2 & 0.041 \\ & 100 & 1 & 0.053 \\"
+                    r" & & 2 & 0.025 \\ 9 & 50 & 1 & 0.105 \\ & & 2 & 0.031 \\"), ["RMSE"],
+        {"T 5, N 50, G 1": ["0.054"], "T 5, N 50, G 2": ["0.041"], "T 5, N 100, G 1": ["0.053"],
+         "T 5, N 100, G 2": ["0.025"], "T 9, N 50, G 1": ["0.105"], "T 9, N 50, G 2": ["0.031"]}),
+    "steps below a name that reaches down": (
+        ".tex", tex(r"Data & H & MSE \\ \midrule \multirow{3}{*}{A} & 96 & 0.31 \\ & 192 & 0.35 \\ & Avg & 0.33 \\"
+                    r" \midrule \multirow{3}{*}{B} & 96 & 0.21 \\ & 192 & 0.27 \\ & Avg & 0.24 \\"), ["MSE"],
+        {"A, 96": ["0.31"], "A, 192": ["0.35"], "A, Avg": ["0.33"],
+         "B, 96": ["0.21"], "B, 192": ["0.27"], "B, Avg": ["0.24"]}),
+    "names that are citations": (
+        ".tex", tex(r"Corpus & Field & $k$ \\ \midrule \textcite{lang2020} & Law & 1.3 \\ Metapsy & Minds & 2.9 \\"
+                    r" \citet[p. 2]{arel22} & Politics & 7.4 \\"), ["k"],
+        {"lang2020, Law": ["1.3"], "Metapsy, Minds": ["2.9"], "arel22, Politics": ["7.4"]}),
+    "a note over two rows": (
+        ".tex", tex(r"& (1) & (2) & (3) \\ \midrule Age & 0.41 & 0.28 & 0.33 \\ Obs. & 97 & 97 & 97 \\ \midrule \emph{Notes} & "
+                    r"\multicolumn{3}{l}{Errors in brackets} \\ & \multicolumn{3}{l}{Years not shown} \\"),
+        ["(1)", "(2)", "(3)"], {"Age": ["0.41", "0.28", "0.33"], "Obs.": ["97", "97", "97"]}),
+    "an arrow behind a unit": (
+        ".tex", tex(r"Model & PSNR (dB) $\uparrow$ & Gain (0.5) $\uparrow$ \\ \midrule x & 25.6$\uparrow$ & 0.41 \\"
+                    r" y & 18.1 & 0.28 \\"), ["PSNR (dB) ↑", "Gain (0.5)"],
+        {"x": ["25.6", "0.41"], "y": ["18.1", "0.28"]}),
     # Other formats.
     "md, ragged": (".md", "| Model | Acc | F1 |\n|---|---|---|\n| BM25 | 0.41 |\n| Ours | 0.57 | 0.45 |",
                    ACC, {"BM25": ["0.41", ""], "Ours": ["0.57", "0.45"]}),

@@ -105,6 +105,7 @@ _MARK = "*†‡§¶⋆★✩↑↓▲▼△▽"
 _MARKS = re.compile(
     rf"(?<=[\d)\]])(%?)\s*[{_MARK}]+(?=\s*(?:$|[±\[(/]))|^[{_MARK}]+\s*(?=[-+]?[$€£]?[\d.])"
 )
+_IN_DOLLARS = re.compile(r"\$\s([^$]+)\s\$")  # maths that a program escaped
 _THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
 _NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…)?", re.I)
 _UNIT = (
@@ -146,9 +147,17 @@ def cleaned(text: str) -> str:
     """
     text = unicodedata.normalize("NFC", text).translate(_SIGNS)
     text = _THOUSANDS.sub(lambda one: one[0].replace("\u2009", ","), text)
-    text = _MARKS.sub(lambda one: one[1] or "", " ".join(text.split()))
+    text = _MARKS.sub(_without_mark, _IN_DOLLARS.sub(r"\1", " ".join(text.split())))
     text = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
     return "" if _NOTHING.fullmatch(text) else text
+
+
+def _without_mark(found: re.Match[str]) -> str:
+    """A mark is dropped; but an arrow behind a unit, as in '(dB) ↑', says which way is better."""
+    unit = found.string[: found.start()].endswith((")", "]")) and not re.search(
+        r"\d\W*$", found.string[: found.start()]
+    )
+    return found[0] if unit and found[0].strip() in ("↑", "↓") else found[1] or ""
 
 
 def is_number(text: str) -> bool:

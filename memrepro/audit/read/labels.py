@@ -77,6 +77,9 @@ def _leading(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int
     width = len(body[0])
     kinds = [kind(body, c) for c in range(width)]
     first = kinds.index("numbers") if "numbers" in kinds else max(1, *numeric[:1], 1)
+    full = (c for c in range(1, width - 1) if all(row[c].text for row in body))
+    if not first and (steps := next(full, 0)) and _repeats(body, steps):
+        return list(range(steps + 1))  # numbers that are printed once and reach down
     found = list(range(first))
     if not first:
         # A number before the name, such as a rank, a k or a year.
@@ -222,7 +225,7 @@ def _repeats(body: Sequence[Sequence[Cell]], c: int) -> bool:
     """Whether rows without a name print the same steps in a column below each of several names."""
     groups: list[list[str]] = []
     for row in body:
-        if any(cell.text for cell in row[:c]) or not groups:
+        if any(cell.text and cell.filled != "above" for cell in row[:c]) or not groups:
             groups.append([])
         groups[-1].append(row[c].text)
     steps = groups[0]

@@ -379,7 +379,8 @@ def _is_head_again(
 
 def _is_legend(row: Sequence[Cell]) -> bool:
     """Whether a row says what stars mean, in its first cell alone or behind the word 'Note'."""
-    if _NOTED.fullmatch(row[0].text):
+    below = not row[0].text and len(row) > 2 and row[1].columns > 2 and not is_number(row[1].text)
+    if below or _NOTED.fullmatch(row[0].text):
         return len(row) > 2 and all(cell.filled or not cell.text for cell in row[2:])
     return bool(_LEGEND.search(row[0].text)) and not any(cell.text for cell in row[1:])
 

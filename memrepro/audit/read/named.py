@@ -36,9 +36,13 @@ def named_rows(
     lines: list[list[Cell]] = []
     firsts = [row[labels[0]].text for row in body if not is_section(row)] if labels else []
     every = firsts.count("") == 1  # each row has a first name, but for one of all of them
+    numbers = all(is_number(row[c].text) for row in body for c in labels if row[c].text)
     for i, row in enumerate(body):
         texts = [cell.text for cell in row]
-        cells = [row[c] for c in kept]  # a number as wide as several columns is of each
+        # A number as wide as several columns is of each, a name that reaches into them of none.
+        cells = [
+            row[c] if row[c].filled != "left" or is_number(row[c].text) else Cell("") for c in kept
+        ]
         if not any(texts):
             continue
         shown = [c for c, cell in enumerate(row) if cell.text and not cell.filled]
@@ -79,8 +83,9 @@ def named_rows(
             continue
         # A name that is not printed again reaches down.
         whole = len(own) > 1 and _WHOLE.fullmatch(own[1]) and (every or last[0].isdigit())
-        if len(own) > 1 and any(own) and not own[0] and not settings and not whole:
-            own[0] = last[0]
+        if len(own) > 1 and any(own) and not whole and (numbers or not settings):
+            down = next(k for k, one in enumerate(own) if one)
+            own[:down] = last[:down]
         last = own or last
         pairs = zip(settings, own, strict=True) if settings else []
         parts = [f"{head} {one}".strip() for head, one in pairs if one] or own

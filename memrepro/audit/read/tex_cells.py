@@ -25,6 +25,7 @@ def line_of(cells: Sequence[str], spans_free: bool) -> list[Cell]:
 
 
 _INDENT = re.compile(r"[\s{]*(?:\\(?:q?quad|enspace|hspace|hskip|hphantom|phantom|;|,|\s)|~)")
+_CITED = re.compile(r"\\\w*cite\w*\*?\s*(?:\[[^\]]*\])*\{([^{}]+)\}")
 _SPAN = re.compile(r"\\(multicolumn|multirow|multirowcell|SetCell|Block)(?![A-Za-z@])\*?")
 
 
@@ -54,6 +55,8 @@ def _cell(source: str) -> Cell:
                 rows, columns = (_whole(value), columns) if key == "r" else (rows, _whole(value))
         source, at = source[: found.start()] + text + source[end:], found.start()
     said = printed(source)
+    if not said.text.strip() and (cited := _CITED.search(source)):
+        said = said._replace(text=cited[1])  # what only cites is named by the key
     made = cell_of(said.text, said.bold, said.underlined, columns=columns, rows=rows)
     return made._replace(indented=_INDENT.match(source) is not None)
 

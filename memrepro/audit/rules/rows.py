@@ -132,6 +132,8 @@ def _added(
         if outside and not one.inside:
             expected = f"a value between the least and the most of its parts, about {one.expected}"
             why, level = f"a mean lies between its parts, as {n - 1} of {n} {along} do", LIKELY
+        if level == LIKELY and made.how == "mean" and not _AVERAGED.search(made.name):
+            level = WEAK  # an overall may be weighted, or be a sum in some places
         if level and not one.holds:
             yield Finding(
                 table.document, table.name, f"{made.how} of {of}", one.where, one.shown, expected,
