@@ -95,6 +95,7 @@ def findings(found: Sequence[Table]) -> list[Finding]:
         MemreproError: naming the table and row of a formula that cannot be computed.
     """
     by_document: dict[str, list[Table]] = {}
+    found = [table.once() for table in found]
     for table in found:
         by_document.setdefault(table.document, []).append(table)
     made: list[Finding] = []

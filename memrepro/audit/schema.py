@@ -39,6 +39,7 @@ class Reading(BaseModel):
     underlined: Columns = {}
     starred: Columns = {}
     stars: dict[Text, dict[Text, Annotated[int, BeforeValidator(_whole), Field(ge=0, le=9)]]] = {}
+    wide: Columns = {}
     note: Text = ""
     notes: list[Text] = []
     n: Any = None

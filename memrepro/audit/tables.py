@@ -36,6 +36,7 @@ KEYS: Mapping[str, str] = {
     "underlined": "row → the columns whose cells are underlined",
     "starred": "row → the columns whose cells have a mark of significance",
     "stars": "row → column → how many stars it has",
+    "wide": "row → the columns that a number left of them reaches into",
     "note": "what stands below it, such as what its stars mean",
     "columns": "the heads, nested ones spelled out",
     "rows": "row → its cells, as printed",
@@ -118,6 +119,16 @@ class Table:
     def runs(self, row: str) -> int:
         """Over how many runs a row's cells are means."""
         return int(self.reading.get("runs", {}).get(row, 1))
+
+    def once(self) -> "Table":
+        """The table with each number that is as wide as several columns in the first alone."""
+        wide = self.reading.get("wide", {})
+        rows = {
+            row: {c: "" if c in wide[row] else shown for c, shown in cells.items()}
+            if row in wide else cells
+            for row, cells in self.rows.items()
+        }  # fmt: skip
+        return Table(self.document, self.name, rows, self.reading)
 
     @cached_property
     def _sizes(self) -> dict[tuple[str, str], int]:

@@ -139,6 +139,12 @@ def _beneath(one: Cell, other: Cell) -> Cell:
     )  # fmt: skip
 
 
+def _is(key: str, cell: Cell) -> bool:
+    """Whether a number is marked so; 'wide' is one that stands left, and reaches here too."""
+    wide = cell.filled == "left"
+    return is_number(cell.text) and (wide if key == "wide" else getattr(cell, key) and not wide)
+
+
 def entry_of(
     place: Place, columns: Sequence[str], named: dict[str, list[Cell]]
 ) -> dict[str, Any]:  # fmt: skip
@@ -173,12 +179,12 @@ def entry_of(
         entry["n_source"] = "the caption"
     if sizes := {column: n for column, n in sizes.items() if n > 0}:
         entry["n"] = sizes
-    for key in ("bold", "underlined", "starred"):
+    for key in ("bold", "underlined", "starred", "wide"):
         marked = {
-            row: own for row, cells in named.items()
-            if (own := [c for c, cell in zip(columns, cells, strict=True)
-                          if getattr(cell, key) and is_number(cell.text)])
-        }  # fmt: skip
+            row: own
+            for row, cells in named.items()
+            if (own := [c for c, cell in zip(columns, cells, strict=True) if _is(key, cell)])
+        }
         if marked:
             entry[key] = marked
     stars = {
