@@ -22,7 +22,7 @@ _ROOM = 1.1
 _RIVALS = 3  # numbers of which one is the best
 _FEW = 8  # marks of which one may stand elsewhere
 _TELLING = 3  # columns whose marks agree, from which on a mark is read as the best
-_SURELY = 5  # from which on it is sure where no caption says so: of few marks chance has as many
+_SURELY = 4  # from which on it is sure where no caption says so: chance has three of four
 
 
 class _Mark(NamedTuple):
