@@ -3,7 +3,7 @@
 # make report [PROFILE=…]                the report as a site, build/site/index.html, from the results in git
 # make serve [PORT=8000]                  show it on this machine alone
 # make rehearse [SCALE=1/50]              the full profile here, on generated data and tiny models
-# make torture [MINUTES=20]               faults by the hundred (docs/reliability.md)
+# make torture [MINUTES=20]               input, faults and kills by the hundred (docs/reliability.md)
 # make bench                              ours beside its peers, in one run: results/bench.md
 # make sbom                               what is installed, as CycloneDX: build/sbom.cdx.json
 # make check                              lint, format, types, notebooks

@@ -11,7 +11,6 @@ from rocrate.rocrate import ROCrate
 
 from memrepro.data.registry import registrations
 from memrepro.encode.models import registry
-from memrepro.errors import MemreproError
 from memrepro.pipeline.cli import main
 from memrepro.provenance import artifact, cite, crate, places
 from memrepro.provenance.places import plan
@@ -84,11 +83,3 @@ def test_the_crate_is_one_that_the_library_reads(tmp_path):
     based = {one.id for one in found.dereference("results/open/")["isBasedOn"]}
     used = {one.dataset for one in plan().runs.values() if one.profile == "open"}
     assert based == {f"#{name}" for name in used}
-
-
-def test_a_page_without_marks_is_refused():
-    with pytest.raises(MemreproError, match="<!-- data -->"):
-        artifact.fill("nothing", {"data": "x"})
-    assert artifact.fill("a <!-- b -->old<!-- /b --> c", {"b": "new"}) == (
-        "a <!-- b -->\nnew\n<!-- /b --> c"
-    )

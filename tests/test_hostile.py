@@ -41,33 +41,15 @@ TERMINAL = (
     "\u202egnp.exe", "\u2066a\u2069", "a\u200bb", "\ufeff", "a\0b", "line\nline", "\u2028",
 )  # fmt: skip
 FORMULAS = (
-    "=1+1",
-    "+1+1",
-    "-1+cmd|'/C_calc'!A0",
-    "＝1+1",
-    '=HYPERLINK("https://example.com")',
-    "@SUM(1)",
-    "+cmd|' /C calc'!A0",
-    "-cmd",
-)
+    "=1+1", "+1+1", "-1+cmd|'/C_calc'!A0", "＝1+1", '=HYPERLINK("https://example.com")', "@SUM(1)",
+    "+cmd|' /C calc'!A0", "-cmd",
+)  # fmt: skip
 LATEX = (
-    r"\input{/etc/passwd}",
-    r"\immediate\write18{id}",
-    r"\end{tabular}\typeout{x}",
-    "$^^5cinput$",
-)
+    r"\input{/etc/passwd}", r"\immediate\write18{id}", r"\end{tabular}\typeout{x}", "$^^5cinput$",
+)  # fmt: skip
 PATHS = (
-    "../../escaped",
-    "/tmp/escaped",
-    "..",
-    ".",
-    "a/b",
-    "a\\b",
-    "~/x",
-    "con",
-    "%2e%2e%2f",
-    "x" * 300,
-)
+    "../../escaped", "/tmp/escaped", "..", ".", "a/b", "a\\b", "~/x", "con", "%2e%2e%2f", "x" * 300,
+)  # fmt: skip
 HALF = "\ud800 half a pair"
 ALL = (*SCRIPTS, *TERMINAL, *FORMULAS, *LATEX, *PATHS, HALF)
 

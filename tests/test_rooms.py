@@ -194,8 +194,3 @@ def test_what_may_name_a_document_does():
         inside = [path for m, path in modules().items() if f"{m}.".startswith(f"{place}.")]
         texts = [path.read_text(encoding="utf-8") for path in inside]
         assert any(re.search(names, text) for text in texts), f"take {place} from NAMED"
-
-
-def test_comments_and_docstrings_may_cite():
-    source = '"""RF-Mem, Eq. 1."""\nx = 1  # as in Associa\ny = "LongMemEval"\n'
-    assert [text for _, text in code_of(source) if DOCUMENTS.search(text)] == ['"LongMemEval"']

@@ -41,11 +41,6 @@ def test_the_wheel_has_ranges_that_begin_with_what_is_locked():
         assert PINS[one.name] in one.specifier
 
 
-def test_an_extra_repeats_nothing_that_the_wheel_brings():
-    base = {Requirement(r).name for r in PROJECT["dependencies"]}
-    assert not base & {Requirement(r).name for extra in EXTRAS.values() for r in extra}
-
-
 def instructions():
     lines = (ROOT / "Dockerfile").read_text().splitlines()
     return [line.split(" ", 1) for line in lines if line and not line.startswith("#")]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from memrepro.core import prepared
 from memrepro.data.fetch import check_before_use
 from memrepro.data.registry import registration
 
@@ -54,27 +53,3 @@ def change(entry, path, key, value):
         del entry[key]
     else:
         entry[key] = value
-
-
-def check_round_trip(data, folder):
-    """Save the data set piece by piece, and compare what is read with it."""
-    tables, qrels, places = folder / "data", folder / "qrels.parquet", folder / "places.parquet"
-    saved = prepared.save_qrels(prepared.save(data.pieces, tables), qrels)
-    for _ in prepared.save_places(saved, places):
-        pass
-    again = prepared.load(tables, "x")
-    assert list(again.memories.items()) == list(data.memories.items())
-    assert list(again.queries) == data.queries
-    for level in (*data.qrels, "no such level"):
-        kinds, gold = prepared.load_qrels(qrels, level)
-        assert kinds == {q.query_id: q.kind for q in data.queries}
-        assert gold == data.qrels.get(level, {})
-    assert prepared.load_faults(qrels) == data.faults
-    assert prepared.load_places(places) == {
-        doc_id: session.session_id
-        for memory in data.memories.values()
-        for session in memory.sessions
-        for r in session.rounds
-        for doc_id in (r.round_id, *(turn.turn_id for turn in r.turns))
-        if doc_id != session.session_id
-    }

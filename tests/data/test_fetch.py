@@ -6,7 +6,6 @@ import hashlib
 import http.server
 import lzma
 import os
-import re
 import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from memrepro.data import fetch as fetching
-from memrepro.data.fetch import check_before_use, fetch, fetch_all, mirror_folder
+from memrepro.data.fetch import check_before_use, fetch
 from memrepro.data.registry import Registration, RemoteFile
 from memrepro.errors import MemreproError
 from memrepro.files import atomic
@@ -114,17 +113,6 @@ def test_a_file_is_downloaded_and_then_kept(site, tmp_path):
     assert site.asked == [""]
 
 
-@pytest.mark.parametrize("ranges", [True, False])
-def test_a_cut_transfer_goes_on_or_starts_over(site, tmp_path, ranges):
-    site.cut_at, site.ranges = 100_000, ranges
-    assert get(remote(site.url), tmp_path).read_bytes() == BODY
-    assert left(tmp_path) == ["a.bin"]
-    first, second = site.asked
-    assert first == ""
-    # How much of the cut transfer reached the disk is up to the sockets.
-    assert re.fullmatch(r"(bytes=[1-9]\d*-)?", second)
-
-
 @pytest.mark.parametrize(("ranges", "size"), [(True, 1234), (False, 1234), (True, len(BODY))])
 def test_the_part_of_an_earlier_run_is_resumed(site, tmp_path, ranges, size):
     site.ranges = ranges
@@ -160,25 +148,6 @@ def test_a_file_whose_sha256_nobody_confirms_is_shown_and_refused(site, tmp_path
     assert said.count(f"sha256 {hashlib.sha256(BODY).hexdigest()}, which nobody confirms") == 2
     assert "None" not in said
     assert left(tmp_path) == left(tmp_path / "mirror")
-
-
-@pytest.mark.parametrize(
-    ("status", "said", "tries"), [(503, "503", fetching.TRIES), (404, "404 Not Found", 1)]
-)
-def test_a_server_that_has_no_file_is_given_up(site, tmp_path, status, said, tries):
-    site.statuses = [status] * 9
-    refused = refusal(remote(site.url), tmp_path)
-    assert f"{site.url} answered {said}" in refused
-    assert "CC BY 4.0" in refused
-    assert len(site.asked) == tries
-
-
-def test_the_mirror_comes_first(site, tmp_path):
-    put(tmp_path / "mirror")
-    put(tmp_path / "data", OTHER).rename(tmp_path / "data" / "set" / "a.bin.part")
-    assert get(remote(site.url), tmp_path / "data", tmp_path / "mirror").read_bytes() == BODY
-    assert not site.asked
-    assert left(tmp_path / "data") == ["a.bin"]
 
 
 def test_a_damaged_mirror_is_named_and_the_network_tried(site, tmp_path, caplog):
@@ -260,12 +229,6 @@ def test_neither_mirror_nor_network(site, tmp_path):
     assert left(tmp_path) == []
 
 
-def test_an_impossible_address_ends_in_a_sentence(site, tmp_path):
-    # An address without a host is refused by httpx and must not end in a traceback.
-    assert "could not be" in refusal(remote("http://"), tmp_path)
-    assert "could not be" in refusal(remote("http://[::bad/"), tmp_path)
-
-
 def test_a_changed_file_is_replaced_only_by_the_right_one(site, tmp_path, caplog):
     path = put(tmp_path, OTHER)
     site.statuses = [404]
@@ -297,18 +260,6 @@ def a_set(*files):
     return Registration("s", "s", "1", "s", "MIT", "s", "", files, compiled=False)
 
 
-def test_a_data_set_says_where_its_files_came_from(site, tmp_path, monkeypatch):
-    put(tmp_path / "mirror")
-    put(tmp_path / "data").rename(tmp_path / "data" / "set" / "kept.bin")
-    monkeypatch.setenv("MEMREPRO_MIRROR", str(tmp_path / "mirror"))
-    file = remote(site.url)
-    three = a_set(replace(file, path="set/kept.bin"), file, replace(file, path="net.bin"))
-    came = fetch_all(three, tmp_path / "data")
-    assert came == "1 kept, 1 from the mirror, 1 from the network"
-    again = fetch_all(three, tmp_path / "data")
-    assert again == "3 kept, 0 from the mirror, 0 from the network"
-
-
 def test_a_tampered_or_missing_file_is_found_before_use(tmp_path):
     path = put(tmp_path)
     one = a_set(remote("http://127.0.0.1/a.bin"))
@@ -320,15 +271,3 @@ def test_a_tampered_or_missing_file_is_found_before_use(tmp_path):
     path.unlink()
     with pytest.raises(MemreproError, match="missing"):
         check_before_use(one, tmp_path)
-
-
-def test_the_mirror_folder_is_named_by_the_environment(tmp_path, monkeypatch):
-    monkeypatch.delenv("MEMREPRO_MIRROR", raising=False)
-    assert mirror_folder() is None
-    monkeypatch.setenv("MEMREPRO_MIRROR", "")
-    assert mirror_folder() is None
-    monkeypatch.setenv("MEMREPRO_MIRROR", str(tmp_path))
-    assert mirror_folder() == tmp_path
-    monkeypatch.setenv("MEMREPRO_MIRROR", str(tmp_path / "no"))
-    with pytest.raises(MemreproError, match="not a folder"):
-        mirror_folder()

@@ -56,15 +56,6 @@ def test_personamem_has_four_options_and_one_is_right():
     assert not any(text[:3] in {"(a)", "(b)"} for one in golds.values() for text in one.options)
 
 
-def test_the_sample_knows_all_its_answers(tmp_path):
-    sample.compile_files(tmp_path, {"seed": 13, "questions": 120, "sessions": 40})
-    golds = by_id(sample.gold(tmp_path, "sample"))
-    same_questions(golds, sample.stream(tmp_path, "sample"))
-    assert len(golds) == 120
-    assert all(one.answer for one in golds.values())
-    assert sum(one.abstains for one in golds.values()) == 7
-
-
 def test_numbers_are_texts_and_an_answer_that_is_none_is_counted(tmp_path):
     instances = sample.compile_benchmark(seed=1, questions=12, sessions=6)
     instances[0]["answer"], instances[1]["answer"] = 7, ["a", "list"]

@@ -3,7 +3,6 @@
 import json
 import lzma
 
-import pandas as pd
 import pytest
 
 from memrepro.data import fetch
@@ -50,21 +49,6 @@ def test_the_counts_give_what_the_authors_report(counted):
         of_types = found[shown].groupby(found["type"]).mean()
         told = {kind: one["accuracy"] for kind, one in theirs["by_type"].items()}
         assert of_types.to_dict() == pytest.approx(told)
-
-
-def test_tables_from_counts_written_and_read_again(counted, tmp_path):
-    counted.to_csv(tmp_path / "counts.csv", index=False)
-    again = pd.read_csv(tmp_path / "counts.csv", dtype=str)
-    cells = {(c.row, c.column): c for c in labelled.accuracy_cells(again)}
-    row = f"{source.LLAMA}; oracle sessions, Chain-of-Note"
-    assert cells[row, "overall"].reproduced.startswith("0.6060 [")
-    assert cells[row, "LongMemEval prints"].reproduced.startswith("0.710 (LongMemEval, Figure 3b")
-    assert cells[f"{row}; without abstentions", "overall"].n == 470
-    differences = {(c.row, c.column): c for c in labelled.difference_cells(again)}
-    of = f"{source.LLAMA}; evidence turns alone \u2212 oracle sessions, Chain-of-Note"
-    found = differences[of, labelled.ALL].comparison
-    assert (found.won, found.lost, found.n) == (116, 65, 500)
-    assert found.low > 0
 
 
 def test_without_the_files_nothing_is_counted(tmp_path, monkeypatch):

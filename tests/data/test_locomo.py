@@ -120,49 +120,6 @@ def refusal(folder, *samples):
     return str(error.value)
 
 
-def test_queries_and_their_gold(tmp_path, tiny):
-    data = load(tmp_path, tiny)
-    assert [(q.query_id, q.kind, q.at) for q in data.queries[:2]] == [
-        ("c-q0", "multi-hop", "2024-03-01T00:05"),
-        ("c-q1", "adversarial", "2024-03-01T00:05"),
-    ]
-    assert len(data.queries) == 5
-    strict = {
-        "turn": {"c-q0": (("D10:1",),), "c-q1": (("D2:1",), ("D2:4",), ("D10:3",))},
-        "round": {"c-q0": (("D10:1",),), "c-q1": (("D2:1",), ("D10:3",))},
-        "session": {"c-q0": (("D10",),), "c-q1": (("D2",), ("D10",))},
-    }
-    # What can be read and exists of the fourth and the fifth question's evidence.
-    more = {"turn": (("D2:1",),), "round": (("D2:1",),), "session": (("D2",),)}
-    lenient = {
-        f"{level}_lenient": gold | {"c-q3": more[level], "c-q4": more[level]}
-        for level, gold in strict.items()
-    }
-    found = {level: gold for level, gold in data.qrels.items() if gold}
-    cited, written = (found.pop(level) for level in ("session_as_cited", "turn_as_written"))
-    assert found.pop("turn_as_named") == {
-        "c-q0": (("D10:1",),), "c-q1": (("D2:1",), ("D2:4",), ("D10:3",)),
-        "c-q4": (("D2:1",), ("D2:9",)),
-    }  # fmt: skip
-    assert found == strict | lenient
-    assert written == {
-        f"c-q{n}": tuple((one,) for one in texts)
-        for n, texts in [(0, ["D10:1"]), (1, ["D2:1", "D2:4", "D10:03"]), (3, ["D2:1", "D"]),
-                         (4, ["D2:1", "D2:9"])]
-    }  # fmt: skip
-    by_question = [{"D10"}, {"D2", "D10"}, set(), {"D2"}, {"D2"}]
-    assert cited == {
-        f"c-q{n}": tuple((one,) for one in sorted(found, reverse=True))
-        for n, found in enumerate(by_question)
-        if found
-    }
-    assert data.faults == {
-        "c-q2": locomo.NO_EVIDENCE,
-        "c-q3": locomo.UNREADABLE,
-        "c-q4": locomo.MISSING,
-    }
-
-
 def test_the_audit_of_the_file_that_was_audited(tmp_path, tiny, monkeypatch):
     write(tmp_path, tiny)
     errata = {
@@ -182,15 +139,6 @@ def test_the_audit_of_the_file_that_was_audited(tmp_path, tiny, monkeypatch):
     # Another file may have other questions under these ids: it gets no such level.
     other = load(tmp_path, tiny | {"more": 1})
     assert not any(gold for level, gold in other.qrels.items() if "audit" in level)
-
-
-@pytest.mark.parametrize(
-    ("evidence", "ids"),
-    [("D1:2", ("D1:2",)), (["D1:2", "D"], None), (["D१:2"], None), (7, None)],
-)
-def test_evidence(evidence, ids):
-    found = read_evidence(evidence)
-    assert (found.turns if found.whole else None) == ids
 
 
 TURNS = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 999)), max_size=6)

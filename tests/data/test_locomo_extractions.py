@@ -2,11 +2,9 @@
 
 import copy
 from dataclasses import replace
-from datetime import date
 
 import pytest
 
-from memrepro.core.extractions import DatedEvent, Extraction, Extractions
 from memrepro.data import locomo
 from memrepro.data.locomo_extractions import extract
 from memrepro.errors import MemreproError
@@ -41,36 +39,6 @@ def read(folder, sample):
     """The data set of a sample, and what is extracted from it."""
     data = gather(locomo.stream(write(folder, sample), "tiny"))
     return data, extract(folder, data)
-
-
-def test_on_a_tiny_conversation(tmp_path, tiny):
-    dataset, found = read(tmp_path, tiny)
-    second, _ = dataset.memories["c"].sessions
-    rounds = [
-        (second.key, "D2:1", "recorded", "fact", t) for t in ("Ann did", "Ann was", "Ann had")
-    ]
-    assert found.texts == [
-        *(Extraction(*r) for r in rounds),
-        Extraction(second.key, "", "recorded", "summary", "They spoke"),
-        Extraction(second.key, "", "recorded", "event", "Ann left"),
-    ]
-    may_7 = date(2023, 5, 7).toordinal()
-    assert found.dates == [DatedEvent("c", "D2", "recorded", may_7, may_7)]
-    assert {why: n for n, why in found.skipped} == {
-        "observation: without turns that exist": "2 recorded entries",
-        "observation: without text": "2 recorded entries",
-        "observation: of a session without turns": "1 recorded entries",
-        "session_summary: without text": "1 recorded entries",
-        "event_summary: without text": "1 recorded entries",
-    }
-
-
-def test_a_fact_that_names_a_turn_of_another_session_is_found_there(tmp_path, tiny):
-    tiny["observation"]["session_2_observation"]["Ann"] = [["Ann met", ["D2:1", "D10:1"]]]
-    dataset, found = read(tmp_path, tiny)
-    texts = Extractions.grouped(found.texts)
-    for session, doc in ((s, s.rounds[0]) for s in dataset.memories["c"].sessions):
-        assert texts.of_doc("recorded-fact", session, doc) == ("Ann met",)
 
 
 @pytest.mark.parametrize("said", ["May", 0, 7])

@@ -69,23 +69,6 @@ def session_ids(dataset, memory_id="q1"):
     return [session.session_id for session in dataset.memories[memory_id].sessions]
 
 
-def test_queries_and_qrels(instance):
-    dataset = read(instance)
-    (query,) = dataset.queries
-    assert (query.query_id, query.memory_id, query.kind) == ("q1", "q1", "multi-session")
-    assert (query.text, query.at) == ("How many?", "2023-05-30T23:40")
-    assert dataset.qrels == {
-        "session": {"q1": (("answer_1",), ("answer_2",))},
-        "session_official": {"q1": (("answer_1",),)},
-        "round": {"q1": (("answer_1_3",), ("s_2",), ("answer_2_1",))},
-        "round_official": {"q1": (("answer_1_3",),)},
-        "turn": {"q1": (("answer_1_3",), ("answer_1_4",), ("s_2",), ("answer_2_2",))},
-        "turn_official": {"q1": (("answer_1_3",),)},
-    }
-    assert dataset.faults == {}
-    assert not dataset.skipped
-
-
 @pytest.mark.parametrize(("duplicates", "place"), [("first", 0), ("last", 2)])
 @pytest.mark.parametrize(("changed", "said"), [(False, "the same contents"), (True, "other")])
 def test_a_session_that_stands_twice(instance, duplicates, place, changed, said):
@@ -110,24 +93,11 @@ def test_a_session_that_stands_twice(instance, duplicates, place, changed, said)
     assert dataset.qrels["session"] == {"q1": (("answer_1",),)}
 
 
-def test_what_duplicates_can_be(instance):
-    with pytest.raises(MemreproError, match="x has duplicates: 'both'; give one of first, last"):
-        read(instance, duplicates="both")
-
-
 def test_a_question_is_left_out_by_name_whether_the_file_holds_it_or_not(instance):
     other = instance | {"question_id": "q2"}
     without = read(other, left_out={"q1": "why"})
     assert without == read(instance, other, left_out={"q1": "why"})
     assert (list(without.memories), without.skipped) == (["q2"], [("question 'q1'", "why")])
-
-
-def test_an_answer_session_without_turns_takes_the_gold_with_it(instance):
-    instance["haystack_sessions"][2] = []
-    dataset = read(instance)
-    assert dataset.faults == {"q1": "its answer session 'answer_2' has no turns"}
-    assert dataset.qrels == {level: {} for level in LEVELS}
-    assert len(dataset.skipped) == 1
 
 
 def test_an_answer_session_that_is_not_there(instance):
@@ -148,13 +118,6 @@ def test_a_date_that_cannot_be_read_is_left_out(instance, date):
     items = [item for item, _ in dataset.skipped]
     assert items == ["date of session 's' of question 'q1'", "date of question 'q1'"]
     assert all(repr(date) in reason for _, reason in dataset.skipped)
-
-
-def test_half_a_surrogate_pair_is_replaced(tmp_path, instance):
-    instance["haystack_sessions"][0][0]["content"] = "a\ud800é"
-    (tmp_path / "a.json").write_text(json.dumps([*many(instance, 3)]))
-    for memory in load(tmp_path).memories.values():
-        assert memory.rounds[0].fields["user"] == "a?é"
 
 
 FAULTS = [
@@ -217,12 +180,6 @@ def test_a_date_in_iso_8601_is_read(instance, date):
     dataset = read(instance)
     assert dataset.queries[0].at == dataset.memories["q1"].times[1] == "2023-05-30T23:40"
     assert dataset.skipped == read(instance).skipped == []
-
-
-@pytest.mark.parametrize("mark", ["utf-8", "utf-8-sig"])
-def test_a_file_with_a_mark_is_the_same(tmp_path, instance, mark):
-    (tmp_path / "a.json").write_text(json.dumps([instance]), encoding=mark)
-    assert load(tmp_path).memories == read(instance).memories
 
 
 def test_too_many_that_cannot_be_used(instance):
@@ -367,15 +324,6 @@ def test_gold_lies_in_the_memory_and_nothing_is_lost_silently(instances, duplica
         assert key in dataset.qrels["session"] or key in dataset.faults or "_abs" in key
         left_out = [i for i, _ in dataset.skipped if i.startswith("session ") and f"{key!r}" in i]
         assert len(memory.sessions) + len(left_out) == len(instance["haystack_sessions"])
-
-
-def test_an_abstention_is_a_kind_and_keeps_its_gold(instance):
-    plain = read(instance)
-    dataset = read(instance | {"question_id": "q1_abs"})
-    assert dataset.queries[0].kind == "abstention"
-    assert [piece.types for piece in dataset.pieces] == [{"q1_abs": plain.queries[0].kind}]
-    assert [piece.types for piece in plain.pieces] == [{}]
-    assert dataset.qrels["session"] == {"q1_abs": plain.qrels["session"]["q1"]}
 
 
 @pytest.fixture(scope="module")

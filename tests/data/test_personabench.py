@@ -7,13 +7,7 @@ import pytest
 from memrepro.core import prepared
 from memrepro.data import personabench
 from memrepro.errors import MemreproError
-from tests.data.gathered import change, check_round_trip, gather, in_mirror
-
-
-def test_the_real_data_round_trips(tmp_path):
-    name = "personabench-n00"
-    check_round_trip(gather(personabench.stream(in_mirror(name), name)), tmp_path)
-
+from tests.data.gathered import change, gather
 
 # A tiny release: two communities with three persons each, who all own the same kinds of docs.
 
@@ -101,71 +95,6 @@ def refusal(folder, release):
 GOLD = "eval_info/qa_gt_context_all_noise_0.0.json"
 ASKED = "eval_info/eval_info_all.json"
 TALKS = "private_data/noise_0.0/conversation_data_all.json"
-
-
-def test_docs_are_conversations_then_ai_sessions_then_purchases(tmp_path, tiny):
-    data = load(tmp_path, tiny)
-    assert list(data.memories) == ["c0-p0", "c0-p1", "c0-p2", "c1-p0", "c1-p1", "c1-p2"]
-    ids = [r.round_id for r in data.memories["c1-p1"].rounds]
-    assert ids == ["11-3", "11-1", "11-0", "11-5", "11-2"]
-    assert len(data.memories["c1-p0"].rounds) == 4
-    for session in data.memories["c1-p1"].sessions:
-        ((turn,),) = [r.turns for r in session.rounds]
-        assert session.rounds[0].round_id == turn.turn_id == session.session_id
-        assert turn.field in personabench.SOURCES
-
-
-def test_a_doc_is_compact_json_without_ids(tmp_path, tiny):
-    memory = load(tmp_path, tiny).memories["c0-p1"]
-    assert memory.rounds[0].fields == {
-        "conversation": '{"time":"2024/Oct/09/12:05 PM","conversation":'
-        '[{"role":"me","content":"Ol\\u00e1"}]}'
-    }
-    assert (memory.times[0], memory.times[-1]) == ("2024-10-09T12:05", "2024-01-02T00:30")
-
-
-def test_fields_are_the_sides_of_a_talk(tmp_path, tiny):
-    talk, chat = (
-        next(one["Data"] for one in tiny[0][f"private_data/noise_0.0/{name}_data_all.json"]
-             if one["Name"] == "Person 01")
-        for name in personabench.SOURCES[:2]
-    )  # fmt: skip
-    # A name may lack its title, and the gold does not say whose words it is in.
-    talk[0]["Conversations"][0]["conversation"] = [
-        {"role": "Person 01", "content": "a"}, {"role": "A", "content": "b"},
-        {"role": "Person", "content": "c"},
-    ]  # fmt: skip
-    chat[0]["user_ai_interaction"] = [
-        {"role": "assistant", "content": "d"}, {"role": "user", "content": "e"},
-    ]  # fmt: skip
-    for files in tiny:
-        for one in files["private_data/noise_0.0/user_ai_interaction_data_all.json"]:
-            one["Data"][0]["user_ai_interaction"] += [{"role": "user", "content": "e"}]
-    data = load(tmp_path, tiny, fields=True)
-    found = {r.round_id: r.fields for r in data.memories["c0-p1"].rounds}
-    assert found["01-3"] == {"own": "a\n\nc", "other": "b"}
-    assert found["01-5"] == {"other": "d", "own": "e\n\ne"}
-    assert found["01-2"] == {"own": '{"time":"2024/Jan/02/12:30 AM","purchase_history":[]}'}
-    sources = {doc: name for piece in data.pieces for doc, name in piece.sources.items()}
-    assert (sources["01-3"], sources["01-5"]) == personabench.SOURCES[:2]
-    chat[0]["user_ai_interaction"] = []
-    with pytest.raises(MemreproError, match="a session without a message"):
-        load(tmp_path / "again", tiny, fields=True)
-
-
-def test_only_preference_is_split_by_difficulty(tmp_path, tiny):
-    data = load(tmp_path, tiny)
-    assert [q.kind for q in data.queries[:3]] == ["Preference hard", "Subjective", "Social"]
-    assert data.queries[3].query_id == "01-q0"
-    assert data.queries[3].memory_id == "c0-p1"
-    assert data.queries[3].at == ""
-    assert len(data.queries) == 18
-
-
-def test_gold_is_parts_of_alternatives_in_file_order(tmp_path, tiny):
-    data = load(tmp_path, tiny)
-    assert set(data.qrels) == {"session"}
-    assert data.qrels["session"]["12-q1"] == (("12-5", "12-1"), ("12-0",))
 
 
 def test_a_question_without_gold_has_no_entry(tmp_path, tiny):

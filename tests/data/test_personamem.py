@@ -82,17 +82,6 @@ def placed(query_id, context_id, end, turns, index, question=4):
     )  # fmt: skip
 
 
-def test_the_tokens_before_a_turn_place_it(tmp_path):
-    rows = [placed(f"q{n}", "one", "12", FIRST, n) for n in (1, 5, 9)]
-    found = load(tmp_path, rows)
-    assert found.qrels == {
-        "session": {"q1": (("s1",),), "q5": (("s1",),), "q9": (("s2",),)},
-        "round": {"q1": (("s1:t1",),), "q5": (("s1:t1",),), "q9": (("s2:t6",),)},
-        "turn": {"q1": (("s1:t1",),), "q5": (("s1:t5",),), "q9": (("s2:t9",),)},
-    }
-    assert load(tmp_path, rows, whole_context=True).qrels == found.qrels
-
-
 def test_a_question_without_a_place_has_no_gold_but_a_reason(tmp_path):
     off = placed("q1", "one", "3", FIRST, 1) | {"distance_to_ref_in_tokens": "1000"}
     system = placed("q2", "one", "12", FIRST, 4)
@@ -128,11 +117,6 @@ def skipped(folder, bad, **how):
 def test_an_end_index_that_is_none(tmp_path, end, whole_context):
     said = skipped(tmp_path, row("q5", "one", end), whole_context=whole_context)
     assert said == f"has end index {end!r}, not one from 0 to 12, the turns of its context"
-
-
-@pytest.mark.parametrize("end", ["0", "1", "2"])
-def test_an_end_index_that_leaves_nothing(tmp_path, end):
-    assert skipped(tmp_path, row("q5", "one", end)) == f"asks memory 'one@{end}', which is empty"
 
 
 def test_a_mistake_in_a_question(tmp_path):

@@ -92,14 +92,6 @@ def cached(tmp_path):
     )
 
 
-def test_parts_are_joined(tiny, tmp_path):
-    tiny()
-    folder = models.model_folder(NAME)
-    assert folder == tmp_path / "cache/models/tiny"
-    assert {n: (folder / n).read_bytes() for n in FILES} == FILES
-    assert cached(tmp_path) == WHOLE
-
-
 def test_whole_wheels_are_kept_and_not_fetched_again(tiny, tmp_path, monkeypatch):
     card = tiny()
     monkeypatch.setattr(wheels, "_pip_download", by_pip)
@@ -154,23 +146,6 @@ def test_nothing_climbs_out_of_the_folder(tiny, tmp_path):
     found = sorted(p.name for p in folder.rglob("*") if p.is_file())
     assert found == ["config.json", "model.safetensors"]
     assert not list(tmp_path.rglob("evil*"))
-
-
-@pytest.mark.parametrize("when", ["fetched_wheel", "_unpack", "check_files"])
-def test_an_interruption_leaves_no_model(tiny, tmp_path, monkeypatch, when):
-    tiny()
-    real = getattr(models, when)
-
-    def interrupted(*args):
-        real(*args)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(models, when, interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            models.model_folder(NAME)
-    assert not any(name.startswith("models/") for name in cached(tmp_path))
-    assert models.model_folder(NAME).is_dir()
 
 
 def test_a_killed_run_leaves_no_model(tiny, tmp_path, monkeypatch):
@@ -314,11 +289,6 @@ def test_a_slip_in_an_entry_is_named(change, says):
         models.read_card("tiny", {**ENTRY, **change})
 
 
-def test_a_key_that_is_not_there_is_named():
-    with pytest.raises(MemreproError, match=r"encoders\.yaml: tiny lacks the key 'licence'"):
-        models.read_card("tiny", {k: v for k, v in ENTRY.items() if k != "licence"})
-
-
 def test_a_hash_that_nobody_confirmed_is_shown_and_refused(tmp_path, monkeypatch):
     files = {"model.safetensors": None, "config.json": digest(b"{}"), "tokenizer.json": None}
     card = models.read_card(NAME, {**ENTRY, "files": files})
@@ -357,8 +327,3 @@ def test_mpnet_from_its_five_wheels():
     two = load_encoder("all-mpnet-base-v2", device="cpu", runtime="torch").encode(texts, "document")
     assert one.shape == (3, 768)
     assert np.abs(one - two).max() < 1e-5
-
-
-def test_an_unknown_encoder_lists_the_known():
-    with pytest.raises(MemreproError, match="all-minilm-l6-v2, .*all-mpnet-base-v2, .*bge-base-en"):
-        models.model_folder("gpt-9")

@@ -172,13 +172,6 @@ def test_a_gpu_that_disappears_is_one_sentence_and_the_next_run_goes_on(placed, 
     assert sum(again.sizes) == len(TEXTS) - before
 
 
-def test_another_error_of_the_model_is_not_called_a_gpu_that_failed(placed):
-    encoder = placed()
-    encoder._models[0] = Failing(encoder._models[0], dies=0, error=RuntimeError("a mistake"))
-    with pytest.raises(RuntimeError, match="^a mistake$"):
-        encoder.encode(TEXTS, "document")
-
-
 def test_replicas_share_the_batches_and_give_the_bytes_of_one(placed, store, tmp_path):
     one, two = placed(512), placed(512, ("cpu", "cpu"))
     models = two._models[:] = [Failing(model) for model in two._models]
@@ -198,7 +191,7 @@ def test_replicas_share_the_batches_and_give_the_bytes_of_one(placed, store, tmp
 
 def test_the_drift_of_half_precision_is_measured(store):
     full = load_encoder(NAME, device="cpu")
-    documents, queries = TEXTS[:50], TEXTS[50:]
+    documents, queries = TEXTS[:24], TEXTS[54:]
     halves = {
         dtype: load_encoder(NAME, device="cpu", runtime="torch", dtype=dtype)
         for dtype in ("bfloat16", "float16")

@@ -81,11 +81,6 @@ def test_role_changes_the_key_and_the_key_is_pinned():
     assert vector_key(IDENTITY, "query", "p", "t").hex()[:16] == "e2212a0f4bbdb5fb"
 
 
-def test_a_lone_surrogate_is_one_sentence():
-    with pytest.raises(MemreproError, match="not valid Unicode"):
-        vector_key(IDENTITY, "query", "", "a\ud800")
-
-
 def test_unique_texts_once_in_the_order_asked(store):
     encoder = Logged()
     texts = ["b", "a", "b", "cc", "a"]

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import paired_difference
 from memrepro.evaluate.clustered import Clusters, group_of
 
 GROUPS = ("a", "a", "b", "c", "b", "c", "c", "a")
@@ -57,14 +56,6 @@ def test_a_group_drawn_twice_has_twice_its_questions_and_all_groups_are_equally_
     for own, counts in zip(clusters.members, clusters.counts, strict=True):
         assert (counts.sum(axis=1) % len(own) == 0).all()
         assert counts.sum(axis=1).mean() == pytest.approx(len(own), rel=0.06)
-
-
-def test_groups_of_one_question_make_it_the_plain_bootstrap():
-    values = np.random.default_rng(0).integers(0, 2, 80).astype(float)
-    clusters = Clusters(tuple(map(str, range(80))), resamples=4000)
-    low, high = np.percentile(clusters.means(values[:, None]), [2.5, 97.5])
-    plain = paired_difference(np.zeros(80), values)
-    assert (low, high) == pytest.approx((plain.low, plain.high), abs=0.02)
 
 
 def test_what_else_is_chance_is_drawn():

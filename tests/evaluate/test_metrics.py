@@ -4,7 +4,6 @@ from itertools import product
 from math import log2
 
 import ir_measures
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -96,28 +95,6 @@ def test_against_ir_measures(ranking, gold, k):
     parts = [[d] for d in gold]
     for measure, name in zip(measures, ("ndcg", "recall", "recall_any", "precision"), strict=True):
         assert value(name, list(ranking), parts, k) == pytest.approx(theirs[measure])
-
-
-def test_many_queries_at_once_equal_one_by_one():
-    generator = np.random.default_rng(5)
-    rankings = {
-        f"q{i}": list(generator.permutation(DOCS)[: generator.integers(1, 8)]) for i in range(12)
-    }
-    gold = {
-        q: tuple(
-            tuple(generator.choice(DOCS, generator.integers(1, 3), replace=False))
-            for _ in range(generator.integers(1, 4))
-        )
-        for q in rankings
-    }
-    together = evaluate(
-        ranks_of(run_of(**rankings)), lay_out(gold), list(METRICS), [1, 3, 5]
-    ).frame()
-    for row in together.itertuples(index=False):
-        alone = value(
-            row.metric, rankings[row.query_id], [list(p) for p in gold[row.query_id]], row.k
-        )
-        assert row.value == pytest.approx(alone)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
-from memrepro.errors import MemreproError
 from memrepro.evaluate.multiple import holm, sign_flip
 
 PROBABILITIES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
@@ -19,12 +18,6 @@ def test_few_differences_are_flipped_in_every_way():
     means = [np.mean(differences * signs) for signs in product((1, -1), repeat=5)]
     above = sum(mean >= differences.mean() - 1e-12 for mean in means) / len(means)
     assert sign_flip(differences) == pytest.approx(2 * above)
-
-
-def test_questions_that_do_not_move_change_nothing():
-    differences = np.array([0.5, 0.25, 1.0, -0.1, 0.3])
-    assert sign_flip(np.append(differences, np.zeros(200))) == sign_flip(differences)
-    assert sign_flip(np.zeros(9)) == sign_flip(np.array([0.0, 0.3])) == 1.0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -53,9 +46,3 @@ def test_holm_lies_between_the_value_and_bonferroni_and_keeps_the_order(p):
         assert value <= now <= min(1.0, value * len(p)) + 1e-15
     order = np.argsort(p, kind="stable")
     assert (np.diff(np.asarray(corrected)[order]) >= 0).all()
-
-
-@pytest.mark.parametrize("p", [[1.1], [-0.1], [float("nan")]])
-def test_no_probability_is_refused(p):
-    with pytest.raises(MemreproError, match="between 0 and 1"):
-        holm(p)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro.core.extractions import parent_of
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import lay_out, ranks_of
 from memrepro.evaluate.rollup import OFFICIAL, evaluate_official, roll_up
@@ -26,11 +25,6 @@ def read(rolled):
     for _, part in rolled.groupby("query_id"):
         assert part["rank"].tolist() == list(range(1, len(part) + 1))
     return {str(q): part["doc_id"].tolist() for q, part in rolled.groupby("query_id")}
-
-
-def test_the_parent_of_an_extraction_is_what_it_was_taken_from():
-    assert parent_of("s1_1#gold-fact-2") == "s1_1"
-    assert parent_of("s1_1/user") == "s1_1/user"
 
 
 def test_extractions_become_their_rounds_or_sessions():

@@ -122,10 +122,6 @@ def test_a_question_without_its_data_has_no_texts(monkeypatch):
     assert asked.found["setting"].tolist() == ["0.0", "0.3", "0.5", "0.7", "0.9", "1.0"]
 
 
-def test_a_figure_is_drawn_by_a_notebook():
-    assert mr.figure("rfmem", "alpha_sweep")._repr_svg_().lstrip().startswith("<?xml")
-
-
 VALUES = pd.Series([1.0], pd.Index(["a"], name="query_id"))
 ERRORS = {
     "unknown experiment 'nothing'": lambda: mr.run("nothing"),
@@ -133,26 +129,18 @@ ERRORS = {
         "locomo-minilm-round-hybrid", setting="2"
     ),
     "is one run, no sweep: use run": lambda: mr.sweep(RUN),
-    "left no trace": lambda: mr.run(RUN).trace,
     "unknown metric 'recal@1'.*name@k": lambda: mr.run(RUN).values("recal@1"),
-    "unknown protocol 'x'": lambda: mr.run(RUN).values(protocol="x"),
     "no values by turn.*there are those by round, session": lambda: mr.run(RUN).values(
         level="turn"
     ),
     "needs its data set": lambda: mr.run(VALUES.to_frame()),
-    "no column 'doc_id'": lambda: mr.run(pd.DataFrame({"query_id": ["a"]}), "locomo"),
-    "names no question of locomo": lambda: mr.run(
-        pd.DataFrame({"query_id": ["a"], "doc_id": ["b"]}), "locomo"
-    ),
     "no committed run is on 'x'": lambda: mr.runs("x"),
     "have 0 in common": lambda: mr.compare(VALUES, VALUES.rename({"a": "b"})),
     "takes the values of two runs, not a float": lambda: mr.compare(1.0, 2.0),
     "no 'person' to resample": lambda: mr.compare(VALUES, VALUES, by="person"),
     "has no table 'tabel2'.*table2": lambda: mr.table("rfmem", "tabel2"),
     "is no table but a list.*tidy=True": lambda: mr.table("rfmem", "alpha_sweep"),
-    "no results of 'x' in the profile 'open'": lambda: mr.figure("x", "y"),
     "unknown document 'x'": lambda: mr.printed("x", "y"),
-    "rfmem prints no table 'y'": lambda: mr.printed("rfmem", "y"),
     "'27%' is no decimal number": lambda: mr.verdict("27%", 0.27),
     "no data set has the question 'x'": lambda: mr.question("x"),
     "the run rfmem-mpnet-familiarity is on": lambda: mr.question(

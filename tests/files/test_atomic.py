@@ -175,16 +175,6 @@ def test_no_repository(tmp_path, monkeypatch):
         atomic.root()
 
 
-@pytest.mark.parametrize("texts", [["b", "a", "b"], []])
-def test_columns_of_texts_are_read_as_categories(tmp_path, texts):
-    table = pd.DataFrame({"name": texts, "number": range(len(texts))})
-    atomic.write_table(tmp_path / "t.parquet", table)
-    found = atomic.read_table(tmp_path / "t.parquet", ["name", "absent"])
-    assert isinstance(found["name"].dtype, pd.CategoricalDtype)
-    assert found["name"].tolist() == texts
-    assert list(found) == ["name", "number"]
-
-
 # A line merges the one before it nine times: the last would take minutes and all memory.
 MERGES = "".join(
     f"{one}: &{one} {{<<: [{', '.join([f'*{before}'] * 9)}]}}\n"

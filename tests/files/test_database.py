@@ -107,15 +107,6 @@ def test_a_key_that_leads_to_another_row_is_named(tmp_path):
         list(store.rows_of("key, number", keys[1:2]))
 
 
-def test_another_schema_is_one_sentence(tmp_path):
-    path = tmp_path / "a.sqlite"
-    db = sqlite3.connect(path)
-    db.execute("CREATE TABLE numbers (id INTEGER)")
-    db.close()
-    with pytest.raises(MemreproError, match="is damaged.*delete it"), opened(path) as store:
-        store.insert([(b"a", 1)])
-
-
 def test_a_full_disk_is_one_sentence_and_keeps_what_was_committed(tmp_path):
     with opened(tmp_path / "a.sqlite") as store:
         store.insert(rows(0, 5))

@@ -200,25 +200,6 @@ def test_half_precision_scores_are_finer_than_half_precision(folder):
     assert ask(live, prompt)[0].scores == pytest.approx(fine.tolist(), abs=1e-4)
 
 
-def test_options_that_are_not_told_apart_are_refused(live):
-    # The first is broken apart as it would be in a message, and then is the second.
-    with pytest.raises(MemreproError, match=r"does not tell .* apart from each other"):
-        ask(
-            live,
-            Prompt.from_user(
-                "q", parameters=Parameters(options=("<|im_end|>", "<\u200b|im_end|>"))
-            ),
-        )
-
-
-def test_a_prompt_that_its_longest_option_does_not_fit_is_refused(live):
-    long = Parameters(maximum_tokens=10**6, options=("a", "moss " * CONTEXT))
-    (answer,) = ask(live, Prompt.from_user("q", parameters=long))
-    assert (answer.finish_reason, answer.scores) == ("refused: context_length_exceeded", ())
-    fits = Parameters(maximum_tokens=10**6, options=("a", "b"))
-    assert ask(live, Prompt.from_user("q", parameters=fits))[0].text in "ab"
-
-
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_an_answer_does_not_depend_on_the_prompts_beside_it(folder, dtype):
     live, draw = InProcess(folder, "tiny", device="cpu", dtype=dtype), random.Random(5)
@@ -248,20 +229,6 @@ def test_the_revision_follows_from_what_is_loaded(folder, tmp_path):
     assert folder_digest(copy) != folder_digest(folder)
     with pytest.raises(MemreproError, match=r"has the revision .* is expected: it is another"):
         InProcess(copy, "m", revision=wanted, device="cpu")
-
-
-def test_the_precision_is_in_the_revision(folder):
-    half = InProcess(folder, "tiny", device="cpu", dtype="bfloat16")
-    assert half.identity.revision == f"{folder_digest(folder)} bfloat16"
-    assert ask(half, PROMPTS[0])[0].prompt_tokens > 0
-    with pytest.raises(MemreproError, match="another precision"):
-        InProcess(folder, "tiny", revision=half.identity.revision, device="cpu")
-
-
-@pytest.mark.parametrize("setting", [{"dtype": "int4"}, {"batch_size": 0}])
-def test_settings_out_of_range_are_refused(folder, setting):
-    with pytest.raises(MemreproError, match="must be one of float32, bfloat16, float16"):
-        InProcess(folder, "tiny", **setting)
 
 
 def spoil(folder, target, how):

@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
@@ -37,6 +37,7 @@ PROMPT = Prompt.from_user("hello", "be brief", Parameters(0.5, 9, 3, ("\n",)))
 
 
 @given(identities, prompts, identities, prompts)
+@settings(max_examples=40)
 def test_keys_are_equal_only_for_equal_inputs(one, asked, other, also):
     assert (prompt_key(one, asked) == prompt_key(other, also)) == ((one, asked) == (other, also))
 

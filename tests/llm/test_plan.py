@@ -53,8 +53,3 @@ def test_what_is_left_is_counted_by_model_and_costs_what_its_price_says(store, m
     assert (small["model"], small["recorded"], small["left"]) == ("small", 0, 3)
     assert math.isnan(small["low"])
     assert math.isnan(small["high"])
-
-
-def test_nothing_to_ask_and_no_rate(store):
-    assert spending([], store, PRICES).empty
-    assert spending([(SMALL, ASKED[0])], store, {})["minutes"].isna().all()

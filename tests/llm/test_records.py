@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import sha256
 from memrepro.llm.endpoint import Endpoint
-from memrepro.llm.model import Answer, ModelIdentity, Parameters, Prompt, prompt_key
+from memrepro.llm.model import Answer, ModelIdentity, Prompt, prompt_key
 from memrepro.llm.recorded import Recorded, Recording
 from memrepro.llm.records import AnswerStore, Record, read_record
 from memrepro.llm.shipping import Exported, Imported, export_records, import_records
@@ -100,22 +100,6 @@ def test_a_missing_answer_says_how_many_which_and_what_to_do(store):
         Recorded(store, IDENTITY, "associa").answer(prompts)
 
 
-@pytest.mark.parametrize("other", [ModelIdentity("toy", "2"), ModelIdentity("toys", "1")])
-def test_another_model_or_revision_is_not_replayed(store, other):
-    fill(store, 1)
-    with pytest.raises(MemreproError, match="1 of 1 answers"):
-        Recorded(store, other, "e").answer(asked(1))
-
-
-def test_what_was_answered_before_a_failure_is_kept(store):
-    with pytest.raises(MemreproError, match="broken"):
-        Recording(store, Toy(last=5), progress=False).answer(asked(12))
-    assert len(store) == 5
-    toy = Toy()
-    Recording(store, toy, progress=False).answer(asked(12))
-    assert len(toy.asked) == 7
-
-
 def test_what_another_process_recorded_meanwhile_is_not_asked_for(store):
     class Slow(Toy):
         def stream(self, prompts):
@@ -130,24 +114,7 @@ def test_what_another_process_recorded_meanwhile_is_not_asked_for(store):
     assert len(toy.asked) < 8
 
 
-def test_one_line_when_no_terminal_and_none_when_nothing_was_asked(store, capsys):
-    model = Recording(store, Toy())
-    model.answer(asked(2))
-    err = capsys.readouterr().err
-    assert err.startswith("toy: 0 answers found, 2 asked for in ")
-    assert err.endswith(f"({sum(p.size for p in asked(2)) + 14} tokens)\n")
-    model.answer(asked(2))
-    assert capsys.readouterr().err == ""
-
-
 # The store.
-
-
-def test_the_first_answer_stays(store):
-    (record,) = fill(store, 1)
-    other = replace(record, answer=replace(record.answer, text="another"))
-    assert store.add([other, other]) == 0
-    assert store.read([record.key]) == [record.answer]
 
 
 def test_missing_keeps_the_order(store):
@@ -173,16 +140,6 @@ def test_a_record_comes_back_from_its_line(prompt, text, tokens, scores):
     assert ('"scores"' in record.as_json(), '"options"' in record.as_json()) == (
         bool(scores), bool(prompt.parameters.options),
     )  # fmt: skip
-
-
-def test_scores_are_kept_and_go_by_file(tmp_path, store):
-    prompt = Prompt.from_user("a or b?", parameters=Parameters(options=("a", "b")))
-    record = Record(prompt, replace(answer_to(prompt), text="a", scores=(-0.25, -1.5088)))
-    store.add([record, *fill(store, 2)])
-    done = export_records(store, tmp_path / "out.jsonl")
-    with AnswerStore(tmp_path / "b.sqlite") as other:
-        assert import_records(other, tmp_path / "out.jsonl", done.sha256) == Imported(3, 0, 0)
-        assert other.read([record.key]) == store.read([record.key]) == [record.answer]
 
 
 LINE = json.loads(Record(asked(1)[0], answer_to(asked(1)[0])).as_json())
@@ -296,13 +253,6 @@ def test_a_changed_record_and_one_under_another_key_are_seen(store):
     is_damaged(store, one.key, "does not fit its check")
     overwrite(store, one.key, two.as_json().encode(), zlib.crc32(two.key + data))
     is_damaged(store, one.key, "does not fit its check")
-
-
-@pytest.mark.parametrize("data", [b"{}", b"\xff", b"[]", b'{"answer": {"text": 7}}'])
-def test_a_record_that_cannot_be_read_is_named(store, data):
-    (record,) = fill(store, 1)
-    overwrite(store, record.key, data, zlib.crc32(record.key + data))
-    is_damaged(store, record.key, "")
 
 
 # Kills, and two writers, through a real endpoint.

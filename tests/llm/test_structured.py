@@ -95,10 +95,6 @@ def test_every_half_is_refused():
             parse(answer(WHOLE[:size]), Event)
 
 
-def test_a_whole_object_is_used_even_if_the_answer_was_cut_after_it():
-    assert parse(answer(f"{WHOLE}\nThis is bec", "length"), Event).text == GOOD["text"]
-
-
 def test_a_run_is_counted_and_keeps_its_order():
     got = parse_all(
         [
@@ -117,11 +113,6 @@ def test_a_run_is_counted_and_keeps_its_order():
         "used": 2, "no JSON": 1, "misfit": 1, "half JSON": 1,
     }  # fmt: skip
     assert tuple(got.counts) == KINDS
-
-
-def test_an_item_that_stands_twice_is_refused_at_once():
-    with pytest.raises(ValueError, match="item 'a' stands twice"):
-        parse_all([("a", answer(WHOLE)), ("a", answer(WHOLE))], Event)
 
 
 JSON = st.recursive(

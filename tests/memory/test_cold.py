@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.journal import SCHEMA, any_word
 from memrepro.memory.language.conflicts import by_rules
@@ -78,29 +77,7 @@ def test_what_is_said_before_what_it_contradicts_comes_late():
     assert texts(cold.facts(db)) == [COFFEE.text]
 
 
-def test_a_statement_that_comes_again_changes_nothing():
-    db = database()
-    take(db, TEA, COFFEE, said("I prefer coffee", "s3", 3.0))
-    before = everything(db)
-    assert take(db, said("I prefer coffee", "s3", 3.0), TEA, COFFEE, TEA) == []
-    assert everything(db) == before
-
-
 # A person's hand.
-
-
-def test_an_edit_keeps_the_earlier_words_and_prevails_over_what_was_said_before():
-    db = database()
-    take(db, TEA)
-    (tea,) = cold.facts(db)
-    edited = cold.edit(db, tea.fact_id, "I prefer green tea.", 50.0)
-    assert cold.facts(db) == [edited]
-    assert (edited.fact_id, edited.sources, edited.confidence) == (tea.fact_id, ("s1",), 1.0)
-    assert [(c.operation, c.text, c.sources) for c in cold.history(db, tea.fact_id)] == [
-        ("add", "I prefer tea.", ("s1",)), ("edit", "I prefer green tea.", ()),
-    ]  # fmt: skip
-    (late,) = take(db, COFFEE)
-    assert late.operation == "late"
 
 
 def test_a_denial_outlives_what_it_denied():
@@ -117,47 +94,6 @@ def test_a_denial_outlives_what_it_denied():
 
 
 # Errors.
-
-
-@pytest.mark.parametrize(
-    ("parts", "rule"),
-    [
-        ({"text": "\ud800"}, "text .* words in valid Unicode"),
-        ({"category": "hobby"}, "category of .* 'hobby': it must be one of preference, fact"),
-        ({"confidence": float("nan")}, r"confidence of .* nan: it must be in 0..1"),
-    ],
-)
-def test_a_candidate_that_is_none(parts, rule):
-    db = database()
-    with pytest.raises(MemreproError, match=rule):
-        take(db, TEA, TEA._replace(**parts))
-    assert cold.facts(db) == []
-
-
-@pytest.mark.parametrize(
-    "decision", [Decision("merge"), Decision("update", "f9"), Decision("delete"), Decision("noop")]
-)
-def test_a_decision_that_is_none(decision):
-    with pytest.raises(MemreproError, match="must be one of add, update, delete, noop, and of an"):
-        take(database(), TEA, decide=lambda *_: decision)
-
-
-def test_facts_that_are_not_there_or_not_active():
-    db = database()
-    tea, coffee = take(db, TEA, COFFEE)
-    with pytest.raises(MemreproError, match="is superseded: only an active one is edited"):
-        cold.edit(db, tea.fact_id, "x", NOW)
-    with pytest.raises(MemreproError, match="no fact 'f9'"):
-        cold.edit(db, "f9", "x", NOW)
-    with pytest.raises(MemreproError, match="text of a statement"):
-        cold.edit(db, coffee.fact_id, "", NOW)
-    with pytest.raises(MemreproError, match="cannot be merged into"):
-        cold.merge(db, coffee.fact_id, coffee.fact_id, NOW, "")
-    with pytest.raises(MemreproError, match="cannot be merged into"):
-        cold.merge(db, coffee.fact_id, tea.fact_id, NOW, "")
-    with pytest.raises(MemreproError, match="status 'gone': it is one of active, superseded"):
-        cold.facts(db, "gone")
-    assert cold.history(db, "f9") == []
 
 
 # Whatever comes, nothing is lost but what is forgotten.

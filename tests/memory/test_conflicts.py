@@ -60,19 +60,6 @@ def test_how_good_the_rules_are(part):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "?!", "日本語を話します。", "x" * 3000, "I " * 900, "a: b: c"]
-)
-def test_any_text_gets_a_decision(text):
-    assert by_rules(told(text or "."), [fact("I like tea.")]).operation == "add"
-
-
-def test_the_latest_of_several_counts_and_the_order_given_does_not():
-    known = [fact("I live in Rome.", 1), fact("I live in Oslo.", 2)]
-    for facts in (known, known[::-1]):
-        assert by_rules(told("I live in Bern."), facts).fact_id == "f2"
-
-
-@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("I like tea.", "I do not like tea."),
@@ -84,11 +71,6 @@ def test_the_latest_of_several_counts_and_the_order_given_does_not():
 def test_what_states_different_things_is_apart(one, other):
     assert apart(one, other)
     assert apart(other, one)
-
-
-def test_more_detail_is_not_apart():
-    assert not apart("I have a dog.", "I have a dog named Rex.")
-    assert not apart("We went hiking.", "We went hiking in the hills.")
 
 
 # By a model.
@@ -125,13 +107,6 @@ def test_a_model_chooses_among_the_nearest_facts(store):
     }
     again = ModelDecider(replay(store), similar, 2)
     assert again(told("I drink tears."), KNOWN[::-1]).fact_id == "f1"
-
-
-def test_the_same_words_and_an_empty_memory_are_not_asked_about(store):
-    decide = decider(store, "nonsense")
-    assert decide(told("i drink tea"), KNOWN) == Decision("noop", "f1", "the same words")
-    assert decide(told("I swim."), []).operation == "add"
-    assert not decide.model._backend.asked
 
 
 @pytest.mark.parametrize(

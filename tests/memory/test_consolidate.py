@@ -1,7 +1,6 @@
 """Merging facts that say the same."""
 
 import sqlite3
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.memory import cold
-from memrepro.memory.consolidate import consolidate, merged
+from memrepro.memory.consolidate import consolidate
 from memrepro.memory.journal import SCHEMA
 from memrepro.memory.language.conflicts import apart
 from memrepro.memory.language.fact import CATEGORIES, Candidate, Decision
@@ -129,25 +128,3 @@ def test_block_by_block_is_the_same_as_all_at_once(told, block, threshold):
         patch.setattr("memrepro.memory.consolidate._OTHERS", block + 1)
         changes = consolidate(db, similar, threshold, 9.0)
     assert [(c.fact_id, c.old_id, c.reason) for c in changes] == expected
-
-
-def test_memory_grows_with_the_facts_and_not_with_their_square():
-    vectors = np.random.default_rng(1).standard_normal((5000, 16)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    # A hundred come twice: with and without a full stop.
-    texts = [*(f"{n} times" for n in range(4900)), *(f"{n} times." for n in range(100))]
-    row_of = {text: row for row, text in enumerate(texts)}
-    vectors[4900:] = vectors[:100]
-
-    def cosines(some, others):
-        return vectors[[row_of[t] for t in some]] @ vectors[[row_of[t] for t in others]].T
-
-    tracemalloc.start()
-    try:
-        into = merged(texts, cosines, 0.99999)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert {place: to for place, (to, _) in into.items()} == {4900 + n: n for n in range(100)}
-    # All of the similarities are 100 MB.
-    assert peak < 32 * 2**20

@@ -12,7 +12,7 @@ from memrepro.errors import MemreproError
 from tests.memory.store_made import MINUTE, START, chat, opened
 
 ROOT = Path(__file__).parents[2]
-KILLS = 24
+KILLS = 16
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """Chats of other programs come in, wrong files are refused by name, and an agent is served."""
 
 import asyncio
-import gzip
 import json
 import sys
 import zipfile
@@ -55,15 +54,6 @@ def opened(root):
     return Memory(root / "mem", encoder=HashEncoder(64))
 
 
-@pytest.mark.parametrize("written", ["{}\n", "[{}]"])
-def test_one_line_of_json_and_a_list_of_messages_are_json_lines(tmp_path, written):
-    path = tmp_path / "chats"
-    path.write_text(written.replace("{}", '{"content": "I fly to Oslo", "at": "2023-05-08"}'))
-    assert form_of(path) == "jsonl"
-    assert [one["content"] for one in read_chats(path, "jsonl")] == ["I fly to Oslo"]
-    assert [chat["content"] for chat in read_chats(path, "jsonl")] == ["I fly to Oslo"]
-
-
 @pytest.mark.parametrize("form", [*FORMS, "jsonl", "zip"])
 def test_chats_come_in_once_and_are_found(tmp_path, form):
     path = tmp_path / "chats"
@@ -109,22 +99,6 @@ def test_a_turn_of_another_form_costs_no_other(tmp_path, date):
         assert found[0] == found[1]
         first = [read_chats(tmp_path / name, "longmemeval")[0]["at"] for name in ("usual", "other")]
         assert first[0] == first[1]
-
-
-@pytest.mark.parametrize(
-    "written",
-    [lambda b: b"\xef\xbb\xbf" + b, lambda b: b.decode().encode("utf-16"), gzip.compress],
-    ids=["BOM", "UTF-16", "gzip"],
-)
-def test_an_export_that_another_program_saved_comes_in(tmp_path, written):
-    with opened(tmp_path) as memory:
-        memory.add("I fly to Oslo")
-        memory.export(tmp_path / "it.json")
-    (tmp_path / "again.json").write_bytes(written((tmp_path / "it.json").read_bytes()))
-    assert form_of(tmp_path / "again.json") == "memrepro"
-    with opened(tmp_path / "other") as memory:
-        memory.import_(tmp_path / "again.json")
-        assert [hit.text for hit in memory.messages()] == ["I fly to Oslo"]
 
 
 def test_a_wrong_file_is_refused_by_item_and_rule_and_stays(tmp_path):

@@ -16,7 +16,6 @@ from memrepro.memory.language.extract import (
     ModelExtractor,
     ask,
     by_rules,
-    category_of,
 )
 from memrepro.memory.language.fact import CATEGORIES, Candidate
 from memrepro.retrieve.tiered.keys.segments import Message, segment_text
@@ -49,26 +48,6 @@ def test_people_are_quoted_by_name_and_the_assistant_is_not():
         Candidate("I think I have an allergy to mint.", "fact", HEDGED, ("s1",), AT + 120),
         Candidate("Ann: I bought a red bicycle yesterday", "event", PLAIN, ("s1",), AT + 180),
     ]
-
-
-CATEGORY_CASES = {
-    "preference": [
-        "I prefer window seats.",
-        "My favourite colour is blue.",
-        "I can't stand olives.",
-    ],
-    "relationship": ["My brother lives in Porto.", "I'm engaged to Priya."],
-    "event": ["I moved to Turin.", "I'm running a race on 3 June."],
-    "fact": ["I have two cats.", "I work at Fiat."],
-}
-
-
-def test_categories():
-    for category, cases in CATEGORY_CASES.items():
-        assert {category_of(fact, AT) for fact in cases} == {category}
-    assert category_of("My sister loves tea.", AT) == "preference"
-    # A time of no year dates nothing.
-    assert category_of("I'm running a race on 3 June.", -1e18) == "fact"
 
 
 @pytest.mark.parametrize(
@@ -167,12 +146,6 @@ def test_a_conversation_that_gives_orders_stays_data(store):
     assert json.loads(asked.messages[-1].content) == {"conversation": odd[1]}
     assert "preference, fact, event, relationship" in asked.messages[0].content
     assert "CATEGORIES" not in asked.messages[0].content
-
-
-def test_half_a_surrogate_pair_in_a_segment_is_asked_about_all_the_same(store):
-    extract = ModelExtractor(live(store, lambda _: '{"facts": []}'))
-    assert extract([segment(("user", "I like \ud800."))]) == []
-    assert extract.counts["used"] == 1
 
 
 @settings(max_examples=60)

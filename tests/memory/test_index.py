@@ -39,20 +39,6 @@ def test_the_nearest_are_those_of_the_largest_cosine(index):
     assert index.nearest("facts", query, None)[0] == []
 
 
-def test_what_a_search_has_read_outlives_own_changes_and_not_a_rewrite(index):
-    index.level("segments", [f"v{i}" for i in range(20)], vectors_of)
-    query = vectors_of(["v5"])[0]
-    index.nearest("segments", query, 1)
-    kept = index._connection
-    index.change("segments", ["v20", "v21"], ["v5"], vectors_of)
-    assert "v5" not in index.nearest("segments", query, None)[0]
-    assert index.nearest("segments", vectors_of(["v21"])[0], 1)[0] == ["v21"]
-    assert index._connection is kept
-    index.erase(None)
-    assert len(index.nearest("segments", query, None)[0]) == 21
-    assert index._connection is not kept
-
-
 @settings(max_examples=8)
 @given(st.lists(st.sets(st.integers(0, 30)), max_size=5))
 def test_level_leaves_exactly_what_is_wanted(tmp_path_factory, sets):

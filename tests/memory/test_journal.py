@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memrepro.errors import MemreproError
 from memrepro.memory.journal import Journal
 from memrepro.memory.stretches import recut
-from memrepro.retrieve.tiered.keys.segments import Message, Segmentation
+from memrepro.retrieve.tiered.keys.segments import Segmentation
 from tests.memory.store_made import MINUTE, START, ids, said
 
 RULES = Segmentation()
@@ -81,40 +81,6 @@ def test_any_order_of_adding_and_deleting_ends_in_the_same_segments(
     assert set(left) - in_segments <= set(ids(journal.last(8)))
     journal.close()
     other.close()
-
-
-def test_a_copy_from_another_channel_is_dropped_and_a_taken_id_refused(journal):
-    take_in(journal, [said(1, "Hello  there", 0, "telegram")])
-    copy = Message("x", "User", START + 30, "hello there", "cli")
-    assert take_in(journal, [copy, copy]) == []
-    assert take_in(journal, [said(1, "Hello there", 0)]) == []
-    with pytest.raises(MemreproError, match="'m1' is already that of another"):
-        take_in(journal, [said(2, "new", 5), said(1, "something else", 7)])
-    assert ids(journal.messages()) == ["m1"]
-
-
-def test_scores_of_some_segments_are_those_among_all(journal):
-    texts = [f"word{i % 3} word{i % 7} n{i}" + " word1" * (i % 5) for i in range(60)]
-    take_in(journal, [said(i, text, 90 * i) for i, text in enumerate(texts)])
-    numbers = journal.within("warm", None, "", None)
-    for query in ("word1", "word2 n7 word1", "n3", "nowhere", ""):
-        scores = journal.lexical(query)
-        for some in (list(numbers)[::3], list(numbers)[:1], []):
-            among = {key: numbers[key] for key in some}
-            found = journal.lexical(query, among)
-            assert found == {key: scores[key] for key in some if key in scores}
-
-
-def test_words_of_a_batch_are_written_once_and_a_commit_of_notes_alone_does_not_wait(journal):
-    take_in(journal, [said(i, f"word{i} here", 90 * i) for i in range(300)])
-    leaves, *_ = journal.connection.execute("SELECT count(*) FROM words_data").fetchone()
-    # Row by row they were as many as there are segments, and put together again and again.
-    assert leaves < 20
-    level = "PRAGMA synchronous"
-    with journal.transaction(waits=False) as db:
-        assert db.execute(level).fetchone() == (1,)
-    with journal.transaction() as db:
-        assert db.execute(level).fetchone() == (2,)
 
 
 def test_a_damaged_file_is_named(tmp_path):

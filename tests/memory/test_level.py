@@ -169,7 +169,7 @@ def test_a_reader_does_not_ask_the_vectors_of_a_later_encoder(filled, tmp_path):
             assert memory.search("own item103", NOW).step == "dense"
 
 
-@pytest.mark.parametrize("damage", ["rewriting fails", "no version is whole", "a table is gone"])
+@pytest.mark.parametrize("damage", ["rewriting fails", "a table is gone"])
 def test_a_kill_during_a_purge_or_while_vectors_are_made_anew_hides_no_segment(
     filled, tmp_path, damage
 ):
@@ -180,9 +180,6 @@ def test_a_kill_during_a_purge_or_while_vectors_are_made_anew_hides_no_segment(
         with pytest.MonkeyPatch.context() as patch:
             if damage == "rewriting fails":
                 patch.setattr(VectorIndex, "erase", full)
-            elif damage == "no version is whole":
-                for path in (memory.folder / "vectors.lance").rglob("*.manifest"):
-                    path.write_bytes(b"damaged")
             else:
                 shutil.rmtree(memory.folder / "vectors.lance" / "segments.lance")
             Kills(patch, kills)

@@ -12,7 +12,6 @@ from memrepro.errors import MemreproError
 from memrepro.memory import control
 from memrepro.memory.folders import user_folder
 from memrepro.memory.journal import Journal
-from memrepro.memory.settings import UNCERTAIN, Settings
 from memrepro.retrieve.tiered.keys.lexical import Lexical
 from memrepro.retrieve.tiered.keys.segments import Message, Segmentation
 from tests.memory.store_made import (
@@ -100,15 +99,6 @@ def test_scores_are_the_documents_formulas(tmp_path, changed, channel):
                 assert answer.items[0].item_id == best[1]
 
 
-def test_what_is_not_similar_enough_is_not_given(tmp_path):
-    with opened(tmp_path, settings=replace(SETTINGS, threshold=0.2)) as memory:
-        memory.add([*talk(), said(999, "an end", 1100)])
-        answer = memory.search("train ticket", NOW)
-        assert [item.message_ids for item in answer.items] == [("m300", "m301", "m302")]
-        answer = memory.search("zebra", NOW)
-        assert (answer.step, answer.items, answer.says) == ("dense", (), UNCERTAIN)
-
-
 def test_a_search_refreshes_what_it_gives_for_good(tmp_path):
     with opened(tmp_path, settings=replace(SETTINGS, threshold=0.2)) as memory:
         memory.add([*talk(), said(999, "an end", 1100)])
@@ -129,14 +119,6 @@ def test_a_search_refreshes_what_it_gives_for_good(tmp_path):
         expected = scores_by_hand(memory, "train ticket", NOW, SETTINGS)[item.item_id]
         hybrid = 0.7 * expected[0] + 0.3
         assert item.score == pytest.approx(hybrid + 0.99**10 + 0.1, abs=1e-6)
-
-
-def test_a_sure_match_comes_alone_and_equal_ones_are_cut_to_five(tmp_path):
-    with opened(tmp_path) as memory:
-        memory.add([said(i * 100, f"word{i} other{i} third{i}", i * 100) for i in range(9)])
-        texts = [s.text for s in control.segments(memory)]
-        assert len(memory.search(texts[3], NOW).items) == 1
-        assert memory.search(texts[3], NOW).items[0].text == texts[3]
 
 
 def test_messages_of_all_channels_are_merged_by_time_and_copies_dropped(tmp_path):
@@ -228,20 +210,6 @@ def test_migration_goes_on_where_it_was_interrupted(tmp_path):
         check_whole(memory)
 
 
-def test_a_message_that_comes_late_makes_its_stretch_anew(tmp_path):
-    with opened(tmp_path) as memory:
-        memory.add([said(0, "I like jazz", 0), said(2, "I live in Oslo", 2)])
-        memory.maintain(OLD)
-        assert control.segments(memory)[0].tier == "cold"
-        memory.add([said(1, "I play chess", 1)])
-        assert control.facts(memory) == []
-        (segment,) = control.segments(memory)
-        assert (segment.tier, segment.message_ids) == ("warm", ("m0", "m1", "m2"))
-        memory.maintain(OLD)
-        assert {"I like jazz", "I play chess"} <= {f.text for f in control.facts(memory)}
-        check_whole(memory)
-
-
 def test_a_time_in_the_query_limits_the_answer(tmp_path):
     settings = replace(SETTINGS, threshold=0.9)
     with opened(tmp_path, settings=settings) as memory:
@@ -293,15 +261,6 @@ def test_other_rules_make_the_index_anew(tmp_path):
     with opened(tmp_path, settings=pairs) as memory:
         assert {len(s.message_ids) for s in control.segments(memory)} == {2}
         check_whole(memory)
-
-
-@pytest.mark.parametrize(
-    ("changed", "error"),
-    [({"hot": 7}, "hot is 7: it must be at least 8"), ({"recency": "none"}, "additive or buckets")],
-)
-def test_settings_that_cannot_be_kept_are_refused(changed, error):
-    with pytest.raises(MemreproError, match=error):
-        replace(Settings(), **changed)
 
 
 def test_acknowledgments_alone_are_kept_and_found_by_no_search(tmp_path):

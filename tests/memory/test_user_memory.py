@@ -359,7 +359,7 @@ from dataclasses import replace
 class Slow(HashEncoder):
     def encode(self, texts, role):
         if role == "query":
-            time.sleep(3)
+            time.sleep(1)
         return super().encode(texts, role)
 m = Memory(sys.argv[1], encoder=Slow(16), settings=replace(EVERYTHING, dense_ms=50))
 m.add("I like tea")

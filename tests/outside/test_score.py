@@ -178,16 +178,6 @@ def test_a_parquet_file_of_other_types_is_refused_by_its_row(tmp_path, frame):
         run_rows(tmp_path / "a.parquet")
 
 
-def test_ids_of_other_types_that_say_one_thing_are_read(tmp_path):
-    frame = pd.DataFrame({"query_id": [7], "doc_id": [b"\xc3\xa9"], "rank": [1]})
-    frame.astype({"query_id": "category"}).to_parquet(tmp_path / "a.parquet")
-    (tmp_path / "a.jsonl").write_text(
-        '{"query_id": 7, "doc_id": "\\ud800", "rank": 1%s}' % ("0" * 400)
-    )
-    assert run_rows(tmp_path / "a.parquet")[0][:3] == ("7", "é", 1)
-    assert run_rows(tmp_path / "a.jsonl")[0][1:3] == ("?", np.inf)
-
-
 def test_values_are_those_of_ir_measures_and_of_the_committed_run(plan, ours, tmp_path):
     scored = score([as_trec(ours, tmp_path / "mine")], "sample", plan)
     _, gold = load_qrels(paths.qrels("sample", "sample"), "session")
@@ -258,18 +248,6 @@ def test_what_cannot_be_read_is_refused_with_its_line(plan, tmp_path, name, text
     (tmp_path / name).write_text(text)
     with pytest.raises(MemreproError, match=sentence):
         read_run(tmp_path / name, "sample", plan)
-
-
-def test_profiles_without_results_are_left_out(ours, tmp_path, monkeypatch):
-    """The sample's runs stand in two profiles, as PersonaBench's do."""
-    whole = load_plan()
-    own = {OURS: whole.experiment(OURS)}
-    elsewhere = {"nowhere": replace(whole.experiment(OURS), profile="full")}
-    monkeypatch.setattr(score_module, "is_evaluated", lambda profile: profile == "sample")
-    both = replace(whole, experiments={**own, **elsewhere}, sweeps={})
-    found = score([as_trec(ours, tmp_path / "mine")], "sample", both)
-    assert set(found.beside["beside"]) == {OURS}
-    assert (found.beside["unit"] == "question").all()
 
 
 def test_intervals_and_p_values_are_by_the_data_sets_unit(plan, ours, tmp_path, monkeypatch):
@@ -445,12 +423,6 @@ def test_gold_of_a_file_decides(plan, tmp_path, name, text):
     assert (grades in " ".join(page.sentences(scored))) == (" 2\n" in text)
     with pytest.raises(MemreproError, match="k is 1000000000000: it must be in 1 to 100,000"):
         score_by([tmp_path / "mine.run"], "anything", plan, tmp_path / name, k=10**12)
-
-
-def test_the_first_line_of_qrels_is_a_heading_only_where_it_is_one(tmp_path):
-    (tmp_path / "q.tsv").write_text("query-id-1\tdoc 1\t1\nquery-id-2\td\u2028d\t1\n")
-    gold, _ = read_qrels(tmp_path / "q.tsv")
-    assert gold == {"query-id-1": (("doc 1",),), "query-id-2": (("d\u2028d",),)}
 
 
 def test_gold_of_a_rule_on_ids(plan, tmp_path, monkeypatch, capsys):

@@ -18,7 +18,7 @@ from memrepro.report.modules import report_module
 from memrepro.study.evaluation import evaluate_profile
 from memrepro.study.params import load_plan
 
-REPORTS = [("open", name) for name in ("rfmem", "reading", "audit")]
+REPORTS = [("open", name) for name in ("rfmem", "audit")]
 REPORTS += [("sample", paper) for paper in load_plan().reports["sample"]]
 # Of open the runs that its reports here name.
 OF_OPEN = (

@@ -8,7 +8,7 @@ from memrepro.audit import documents
 from memrepro.audit.coverage import Place
 from memrepro.evaluate.comparison import questions
 from memrepro.files.atomic import read_yaml
-from memrepro.papers.reading import items, readings
+from memrepro.papers.reading import items
 from memrepro.read.labels import kappa, kappa_interval
 
 
@@ -29,9 +29,9 @@ def test_the_interval_of_kappa_is_that_of_answers_drawn_one_by_one():
     second = first ^ (generator.random(300) < 0.2)
     found = kappa_interval(first, second, questions(300))
     assert found.mean == kappa(first, second)
-    drawn = generator.integers(0, 300, (400, 300))
+    drawn = generator.integers(0, 300, (150, 300))
     each = [kappa(first[one], second[one]) for one in drawn]
-    assert found[1:] == pytest.approx(np.percentile(each, [2.5, 97.5]), abs=0.02)
+    assert found[1:] == pytest.approx(np.percentile(each, [2.5, 97.5]), abs=0.03)
     same = pd.Series([True] * 4)
     assert kappa_interval(same, same, questions(4)) == (1, 1, 1)
     assert kappa_interval(same, ~same, questions(4)) == (0, 0, 0)
@@ -60,10 +60,3 @@ def test_each_item_has_its_state_and_one_without_numbers_says_so(monkeypatch):
     assert found["LongMemEval, Figure 5", "state"] == items.NO_NUMBER
     assert "is not here" in found["Associa, Table 2", "state"]
     assert {row for row, _ in found} == set(entries)
-
-
-def test_where_nothing_was_read_each_table_says_so():
-    for cells in readings.tables(None, "open").values():
-        (cell,) = cells
-        assert cell.verdict == "not run"
-        assert "memrepro read open" in cell.note

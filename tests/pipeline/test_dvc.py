@@ -229,11 +229,6 @@ def test_what_is_imported_by_name_is_found():
         assert path in needed(STAGES[name]), name
 
 
-def test_the_line_is_short():
-    assert len(STAGES) <= 80
-    assert len([s for s in STAGES.values() if profile_of(s) == "sample"]) <= 8
-
-
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_does_its_work_and_then_shows_it(name):
     """Answers alone are shown by the stage after them."""
@@ -394,32 +389,11 @@ def after_runs(profile):
     }  # fmt: skip
 
 
-def test_another_cluster_makes_nothing_stale():
-    assert not stale(["cluster"])
-
-
 def test_one_run_makes_its_study_its_evaluation_and_its_reports_stale_and_nothing_else():
     assert stale(["studies.longmemeval-s-rfmem"]) == {"retrieve@longmemeval-s-rfmem"} | after_runs(
         "open"
     )
     assert stale(["studies.locomo-tiered"]) == {"retrieve@locomo-tiered"} | after_runs("open")
-
-
-def test_one_method_makes_its_studies_stale_and_no_others():
-    found = stale(["memrepro/retrieve/rfmem/recollection.py"])
-    studies = {s for s in found if s.startswith("retrieve")}
-    assert studies == {
-        name for name, s in STAGES.items()
-        if name.startswith("retrieve") and "memrepro/retrieve/rfmem" in s["deps"]
-    }  # fmt: skip
-    assert {"retrieve-sample", "retrieve-personabench"} <= studies
-    assert not {s for s in found if s.startswith(("prepare", "embed"))}
-
-
-def test_one_metric_makes_evaluations_and_what_reads_them_stale():
-    found = stale(["memrepro/evaluate/metrics.py"])
-    assert not {s for s in found if s.startswith(("prepare", "embed", "retrieve"))}
-    assert {"evaluate@sample", "evaluate@open", "evaluate-full"} <= found
 
 
 def copy_of_the_repository(folder):
@@ -436,7 +410,7 @@ def copy_of_the_repository(folder):
 
 
 @pytest.mark.slow
-def test_a_stage_runs_once_and_again_where_a_raw_file_is_damaged(tmp_path):
+def test_a_stage_runs_again_where_a_raw_file_is_damaged(tmp_path):
     """A rehearsal runs stages of each kind (tests/rehearse), and CI the whole sample profile."""
     copy_of_the_repository(tmp_path)
     (tmp_path / "dvc.lock").unlink(missing_ok=True)
@@ -450,9 +424,6 @@ def test_a_stage_runs_once_and_again_where_a_raw_file_is_damaged(tmp_path):
     (tmp_path / "dvc.yaml").write_text(yaml.safe_dump(lines, sort_keys=False))
     dvc(tmp_path, "repro", "prepare@sample")
     assert (tmp_path / "results" / "sample" / "data" / "sample" / "qrels.parquet").is_file()
-    again = dvc(tmp_path, "repro", "prepare@sample")
-    assert "Running stage" not in again
-    assert "up to date" in again
     # A damaged raw file is noticed, and made anew.
     raw = tmp_path / "data" / "raw" / "sample" / "sample.json"
     raw.chmod(0o644)

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from memrepro.core.prepared import load, load_extractions, load_ranges, save
+from memrepro.core.prepared import load, save
 from memrepro.data import sample
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import read_table, sha256
+from memrepro.files.atomic import sha256
 from memrepro.memory.language.extract import by_rules
 from memrepro.pipeline.stages.data import extract
 from memrepro.retrieve.tiered.keys.key_builder import messages_of
@@ -32,16 +32,6 @@ def recorded(folder, dataset):
     line = {"session_id": session.session_id, "kind": "fact", "text": "f"}
     (folder / "llm.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     return {"file": "llm.jsonl", "sha256": sha256(folder / "llm.jsonl")}
-
-
-def test_each_source_by_its_name(dataset, tmp_path):
-    assert extract.extract("nlp", {}, dataset, "sample") == by_nlp(dataset)
-    gold = extract.extract("gold", {}, dataset, "sample")
-    assert {text.name for text in gold.texts} == {"gold-fact"}
-    options = recorded(tmp_path, dataset)
-    assert [t.name for t in extract.extract("llm", options, dataset, "sample").texts] == [
-        "llm-fact"
-    ]
 
 
 def test_kinds_of_texts_are_those_of_all_beside_the_same_dates(dataset):
@@ -84,12 +74,3 @@ def test_what_is_refused(dataset, source, options, module, said):
 def plan(**sources):
     entry = DatasetEntry("sample", "sample", "question", {}, sources)
     return Plan({"toy": entry}, {}, {}, {}, Evaluation((), (), (), (), {}))
-
-
-def test_a_data_set_without_sources_has_the_times_of_its_sessions(dataset, monkeypatch):
-    monkeypatch.setattr("memrepro.pipeline.stages.data.extract.load_plan", lambda: plan())
-    extract.run("toy")
-    assert load_extractions(paths.extracted("toy")).texts == {}
-    assert load_ranges(paths.ranges("sample", "toy"), "nlp") == []
-    assert len(read_table(paths.dates("sample", "toy"))) == 12
-    assert len(read_table(paths.extraction_counts("sample", "toy"))) == 0

@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import pytest
 from dvc.repo import Repo
 
 from memrepro.data import registry
@@ -21,73 +19,10 @@ from memrepro.pipeline.plan.stages import DONE, MAY_RUN, RUNS, Stage
 from memrepro.study.params import load_plan
 
 MINILM = "all-minilm-l6-v2"
-# 500 tokens by an encoder of 10 weights took 2 s: 5,000 operations a second.
-MEASURED = {
-    "sample": {
-        "encoded": {MINILM: 2.0},
-        "embedded": [
-            {"profile": "p", "dataset": "d", "encoder": MINILM, "texts": 9, "tokens": 500}
-        ],
-        "asked": [{"study": "s", "model": "m", "calls": 3, "left": 3, "prompt_tokens": 90,
-                   "answer_tokens": 10, "seconds": 36.0}],
-        "stages": {"prepare@a": {"seconds": 12.0, "memory": 300}},
-    }
-}  # fmt: skip
-FACTS = {
-    "encoders": {MINILM: {"weights": 10}, "stella-en-1.5b-v5": {"weights": 30}},
-    "share": {"torch": 0.5, "cuda": 0.25},
-    "gpu": {"rate": 400.0},
-    "like": {"prepare@b": {"stage": "prepare@a", "times": 3}},
-    "base": "user_only",
-    "expected": {"far": {"queries": [10, 5], "session": {"user_only": [100, 20]}}},
-}
-
-
-@pytest.fixture
-def known(monkeypatch):
-    """Facts and measurements that a person can compute with."""
-    for module in (stages, embedding, answers):
-        monkeypatch.setattr(module, "measured", lambda: MEASURED)
-    for module in (stages, embedding):
-        monkeypatch.setattr(module, "facts", lambda: FACTS)
 
 
 def work(encoder=MINILM, tokens=1000):
     return embedding.Work("p", "d", encoder, 40, 10, tokens, embedding.COUNTED)
-
-
-@pytest.mark.parametrize(
-    ("one", "device", "expected"),
-    [
-        (work(), "cpu", 4.0),  # twice the tokens
-        # Not measured, and run by torch: half of MiniLM's rate, three times its weights.
-        (work("stella-en-1.5b-v5"), "cpu", 24.0),
-        (work(), "cuda", 2 * 10 * 1000 / (400 * 0.25)),
-    ],
-)
-def test_an_encoders_seconds(known, one, device, expected):
-    assert embedding.seconds(one, device) == pytest.approx(expected)
-
-
-def test_a_stages_seconds_are_measured_or_like_anothers(known):
-    assert stages.took("prepare@a") == (12.0, 300e6)
-    assert stages.took("prepare@b") == (36.0, 300e6)
-    assert stages.took("prepare@c") == (None, 0.0)
-    line = [Stage("prepare@a", RUNS, "", ()), Stage("prepare@b", DONE, "", ()),
-            Stage("verify@c", MAY_RUN, "", ())]  # fmt: skip
-    rows = stages.by_group(line).to_dict("records")
-    assert [(r["stages"], r["all"], r["done"], r["run"], r["may run"]) for r in rows] == [
-        ("prepare", 2, 1, 1, 0), ("verify", 1, 0, 0, 1)
-    ]  # fmt: skip
-    assert [(r["minutes"], r["not measured"]) for r in rows] == [(0.2, 0), (0.0, 1)]
-
-
-def test_answers_take_as_long_as_measured(known):
-    calls = pd.DataFrame(
-        [("s", "m", 40, 10), ("s", "other", 900, 0)],
-        columns=["study", "model", "prompt_tokens", "answer_tokens"],
-    )
-    assert answers.hours(calls) == pytest.approx(36 * 0.5 / 3600)
 
 
 def test_a_measured_file_covers_what_it_says():
@@ -108,38 +43,6 @@ def test_every_encoder_of_a_run_is_described_and_minilms_weights_are_its_own():
     biases = 4 * d + inner + d + 2 * 2 * d  # of products, and the two norms' weights and biases
     layer = 4 * d * d + 2 * d * inner + biases
     assert stages.facts()["encoders"][MINILM]["weights"] == config["num_hidden_layers"] * layer
-
-
-@pytest.mark.parametrize(
-    ("scheme", "base", "change"),
-    [
-        ("user_only", "user_only", ""),
-        ("user_only+merge:nlp-fact", "user_only", "+merge:fact"),
-        ("concat+split-separate:recorded-fact", "concat", "+split-separate:fact"),
-        ("user_only+graph:nlp-fact&nlp-event", "user_only", "+graph:fact&event"),
-        ("tiers:dated-segment&store-fact", "", "tiers:segment&fact"),
-        ("concat+merge:recorded-fact+windows:160", "concat", "+merge:fact+windows:160"),
-    ],
-)
-def test_key_schemes_alike_whatever_made_the_extraction(scheme, base, change):
-    assert embedding._parts(scheme) == (base, change)
-
-
-def test_growth_is_that_of_the_committed_key_sizes():
-    """LoCoMo's rounds, by locomo-keys/key_sizes.csv: 3,010 texts, 198,827 tokens."""
-    growth = embedding._growth()
-    assert growth["round", "+replace:keyphrase"] == pytest.approx((2999 / 3010, 42514 / 198827))
-    assert growth["round", "+separate:fact"] == pytest.approx(
-        (4890 / 3010 - 1, 246888 / 198827 - 1)
-    )
-
-
-def test_what_is_not_here_is_estimated(known, monkeypatch):
-    growth = {("session", "+merge:fact"): (1.0, 2.0), ("session", "tiers:turn"): (3.0, 1.5)}
-    monkeypatch.setattr(embedding, "_growth", lambda: growth)
-    schemes = {"session": "user_only user_only+merge:nlp-fact tiers:turn fielded"}
-    # 10 queries, 100 docs, the same with facts, and 300 turns; of 5, 20, 40 (cut at 32), 10 tokens.
-    assert embedding._estimated("far", schemes, 32) == (510, 50 + 2000 + 3200 + 3000)
 
 
 def test_identities_are_those_of_encoders():

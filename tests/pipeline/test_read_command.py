@@ -109,25 +109,3 @@ def test_a_study_that_cannot_be_planned_is_named_beside_the_others(studies, caps
     printed = capsys.readouterr().err
     assert "memrepro: one, 2 conditions, cannot be planned here: " in printed
     assert "turns.parquet is missing" in printed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--rate", "5"], "belong to --plan"),
-        (["--plan", "--rate", "0"], "--rate is 0.0"),
-        (["--study", "three"], "unknown reading study of sample 'three'"),
-    ],
-)
-def test_arguments_that_make_no_sense(studies, capsys, arguments, said):
-    assert cli.main(["read", "sample", *arguments]) == 1
-    assert said in capsys.readouterr().err
-
-
-def test_help_and_a_profile_without_studies(studies, capsys):
-    assert cli.main(["read", "open"]) == 1
-    assert "no reading study of the profile open" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["read", "--help"])
-    assert stop.value.code == 0
-    assert "--prices FILE" in capsys.readouterr().out

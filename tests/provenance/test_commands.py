@@ -31,20 +31,6 @@ def test_why_of_a_paper_a_table_a_row_and_a_cell(toy, capsys):
     assert json.loads(run(capsys, "why", "toyreport:main:row toy-a:all", "--json")[1])["n"] == 5
 
 
-def test_why_of_a_cell_that_was_not_run(toy, capsys):
-    status, out, _ = run(capsys, "why", "toyreport:other:hub:all")
-    assert status == 0
-    assert "here      nothing" in out
-    assert "note      needs a hub" in out
-    assert "run by    nothing here: it needs a hub" in out
-
-
-def test_an_unknown_name_is_status_one(toy, capsys):
-    status, out, err = run(capsys, "why", "toyreport:main:row toy-a:eazy")
-    assert (status, out) == (1, "")
-    assert err.startswith("memrepro: unknown column 'eazy'")
-
-
 def test_explain(toy, capsys):
     status, out, _ = run(capsys, "explain", "toyreport:main:row toy-a:all")
     assert status == 0
@@ -86,15 +72,3 @@ def test_attest_and_compare(toy, capsys):
     assert json.loads(run(capsys, "attest", "--compare", first, second, "--json")[1])["agree"] is (
         False
     )
-
-
-def test_audit_of_a_file(tmp_path, capsys):
-    path = tmp_path / "mine.csv"
-    # Half of three questions, to three digits, is no share of them.
-    path.write_text("row,column,reported,n\nBM25,Recall,0.500,3\nBM25,Other,0.333,3\n")
-    status, out, _ = run(capsys, "audit", str(path))
-    assert status == 1
-    assert "0.500" in out
-    path.write_text("row,column,reported,n\nBM25,Recall,0.333,3\n")
-    assert run(capsys, "audit", str(path), "--json")[0] == 0
-    assert run(capsys, "audit", str(tmp_path / "none.csv"))[0] == 2

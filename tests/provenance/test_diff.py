@@ -59,15 +59,6 @@ def test_the_questions_won_and_lost_with_ranks_and_gaps(toy):
     assert same.empty
 
 
-def test_gold_that_is_not_in_the_list_has_no_rank(toy):
-    ranks = questions.gold_ranks(at("toy-swept", setting="0.5")).set_index("query_id")
-    assert ranks["rank"].isna().to_dict()["q4"]
-    assert ranks["gap"].isna().to_dict()["q4"]
-    rows = diff.questions(at("toy-b", 3), at("toy-swept", 3, "0.5")).set_index("query_id")
-    assert rows["change"].to_dict() == {"q4": "lost"}
-    assert rows.loc["q4", "gold_second"] == "-"
-
-
 def test_errors_name_what_is_wrong(toy):
     with pytest.raises(MemreproError, match=r"no setting '': it is a sweep: .* 0\.5, 0\.9"):
         at("toy-swept")

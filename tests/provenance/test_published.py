@@ -11,7 +11,6 @@ import yaml
 from dvc_data.hashfile.hash_info import HashInfo
 from dvc_data.hashfile.tree import Tree
 
-from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_json, write_json
 from memrepro.provenance import lineage, published, verify
@@ -113,22 +112,6 @@ def test_each_of_200_flipped_bits_is_found_and_nothing_else(clone):
     states = files(found())
     assert set(states) == {path.relative_to(clone).as_posix() for path in flipped}
     assert set(states.values()) <= {"changed", "same values"}
-
-
-def test_new_and_gone_files_and_links_are_named(clone):
-    (paths.results("sample") / "maxsim" / "mine.csv").write_text("a\n")
-    paths.exclusions("sample").unlink()
-    (clone / "params.yaml").unlink()
-    (clone / "docs").rename(clone.parent / "docs elsewhere")
-    (clone / "docs").symlink_to(clone.parent / "docs elsewhere")
-    assert found() == {
-        "docs": "a link",
-        "results/sample/maxsim": "not as in dvc.lock",
-        "results/sample/maxsim/mine.csv": "new",
-        "results/sample/evaluation": "not as in dvc.lock",
-        "results/sample/evaluation/exclusions.csv": "gone",
-        "params.yaml": "gone",
-    }
 
 
 def edited(name, before, after):
@@ -257,20 +240,6 @@ def test_line_ends_stay_where_git_would_change_them(clone, tmp_path, monkeypatch
     git(tmp_path, "-c", "core.autocrlf=true", "clone", "--quiet", "--shared", str(clone), "windows")
     at(tmp_path / "windows", monkeypatch)
     assert found() == {}
-
-
-def test_a_committed_edit_is_not_what_verify_saw(clone):
-    table = paths.results("sample") / "maxsim" / "table1.csv"
-    table.write_text(table.read_text() + " ")
-    git(clone, "commit", "--quiet", "--all", "--message", "an edit")
-    assert files(found()) == {"results/sample/maxsim/table1.csv": "not as in the manifest"}
-
-
-def test_a_manifest_that_is_none_is_one_sentence(clone):
-    paths.manifest("sample").write_text("{half")
-    git(clone, "commit", "--quiet", "--all", "--message", "half")
-    with pytest.raises(MemreproError, match=r"manifest\.json is no manifest .*git checkout"):
-        found()
 
 
 def test_bytes_that_differ_without_a_value_are_told_apart(clone):

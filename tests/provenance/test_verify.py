@@ -65,15 +65,6 @@ def test_values_digest_ignores_noise_below_the_digits_and_nothing_above(tmp_path
     assert digest(0.12341, 0.0) != digest(0.1235, 0.0)
 
 
-def test_states_of_files():
-    now = {"a": {"bytes": "1"}, "b": {"bytes": "2", "values": "v"}, "c": {"bytes": "3"},
-           "d": {"bytes": "4"}}  # fmt: skip
-    then = {"a": {"bytes": "1"}, "b": {"bytes": "9", "values": "v"}, "c": {"bytes": "9"},
-            "e": {"bytes": "5"}}  # fmt: skip
-    states = verify.file_states(now, then).set_index("against the last commit")["files"].to_dict()
-    assert states == {"same bytes": 1, "same values": 1, "changed": 1, "new": 1, "gone": 1}
-
-
 @pytest.mark.parametrize("profile", ["", ".", "open/../sample"])
 def test_a_profile_that_is_none_is_refused_before_anything_is_read(monkeypatch, profile):
     read = []
@@ -117,18 +108,6 @@ def test_a_table_that_no_report_writes_is_found(copy):
     (copy / "findings" / "forgotten.csv").write_text("row\n")
     with pytest.raises(MemreproError, match=r"forgotten\.csv is written by no report"):
         verify.check_recomputed("sample")
-
-
-def test_what_has_the_bytes_of_a_known_manifest_is_not_read_for_its_values(copy, monkeypatch):
-    known = verify.manifest("sample")
-    monkeypatch.setattr(verify, "values_digest", lambda path: path.name)
-    assert verify.manifest("sample", known) == known
-    path = copy / "findings" / "overview.csv"
-    path.write_text(path.read_text() + " ")
-    edited = verify.manifest("sample", known)
-    changed = {name for name in known if edited[name] != known[name]}
-    assert changed == {"findings/overview.csv"}
-    assert edited["findings/overview.csv"]["values"] == "overview.csv"
 
 
 def test_a_stray_run_is_found(copy):

@@ -2,16 +2,14 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from memrepro.errors import MemreproError
-from memrepro.files.atomic import sha256, write_json
-from memrepro.provenance import lineage, links, places, tables, why
+from memrepro.provenance import links, places, tables
 from memrepro.provenance.unrun import would_run
-from memrepro.provenance.why import cell, similarity
+from memrepro.provenance.why import cell
 
 
 def linked(row, column, table="main"):
@@ -116,15 +114,6 @@ def test_no_text_of_a_data_set_is_in_the_provenance_of_a_cell(toy):
     assert "<b>" not in text
 
 
-def test_leaving_a_question_out_shifts_the_mean_by_its_shift(toy):
-    told = cell("sample", "toyreport", "main", "row toy-b", "all")
-    rows = told["questions"]
-    mean = sum(row["value"] for row in rows) / len(rows)
-    for row in rows:
-        rest = [other["value"] for other in rows if other is not row]
-        assert sum(rest) / len(rest) - mean == pytest.approx(row["shift"], abs=1e-6)
-
-
 def test_a_run_without_a_stage_says_so(toy):
     # toy-b lies beside toy-a: the stage of their study made both.
     assert cell("sample", "toyreport", "main", "row toy-b", "all")["without_stage"] == []
@@ -137,40 +126,6 @@ def test_a_run_without_a_stage_says_so(toy):
     assert place["run_as_recorded"] == "not recorded"
     assert place["parameters_as_recorded"] is None
     assert told["command"] == "dvc repro --single-item evaluate@sample report@toy"
-
-
-def test_a_file_counts_by_itself_and_not_by_what_jupyterlab_leaves(toy, monkeypatch):
-    table, other = (f"results/sample/toyreport/{name}.csv" for name in ("main", "other"))
-    folder = (toy / table).parent
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    known = tuple((path, path.stat().st_mtime_ns) for path in files)
-    out = {"path": "results/sample/toyreport", "md5": lineage._digest(folder, known)}
-    monkeypatch.setattr(lineage, "maker", lambda path: "report@toy")
-    monkeypatch.setattr(lineage, "stages", lambda: {"report@toy": {"outs": [out]}})
-    assert lineage.state(table) == "as recorded"
-    left = folder / ".ipynb_checkpoints"
-    left.mkdir()
-    (left / "main-checkpoint.csv").write_text("a")
-    assert lineage.state(table) == "as recorded"
-    # Another table of the folder is edited: by the manifest this one is what it was.
-    manifest = {
-        path.relative_to(folder.parent).as_posix(): {"bytes": sha256(path)} for path in files
-    }
-    write_json(toy / "results" / "sample" / "manifest.json", manifest)
-    (toy / other).write_text("edited")
-    assert lineage.state(other) == "changed since"
-    assert lineage.state(table) == "as recorded"
-
-
-def test_a_method_is_compared_with_plain_similarity_over_the_same_keys(monkeypatch):
-    """By the runs of params.yaml, as if each had been evaluated by recall@10 alone."""
-    evaluated = SimpleNamespace(evaluated=lambda name: {("", "session", "recall", 10)})
-    monkeypatch.setattr(why, "metrics_of", lambda profile: evaluated)
-    place = places.Place("rfmem-mpnet-recollection-k10", "", "session", "stated", "recall", 10)
-    found = similarity(place)
-    assert found == place._replace(experiment="rfmem-mpnet-familiarity")
-    assert similarity(found) is None
-    assert similarity(place._replace(k=5)) is None
 
 
 def test_what_would_run_a_cell_follows_from_its_reason(toy):

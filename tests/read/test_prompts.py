@@ -1,7 +1,6 @@
 """What a reader is shown: options in an order, data that stays in its place, letters read back."""
 
 import json
-import string
 
 import pytest
 from hypothesis import example, given
@@ -13,7 +12,6 @@ from memrepro.read.prompts import (
     Item,
     Prompts,
     in_order,
-    letters,
     one_line,
     parse_option,
     permutation,
@@ -40,14 +38,6 @@ def test_options_are_shown_once_each_in_an_order_that_question_and_seed_decide(c
     order = permutation(count, query, seed)
     assert sorted(order) == list(range(count))
     assert permutation(count, query, seed) == order
-
-
-def test_each_place_is_as_likely_over_questions_and_seeds_differ():
-    orders = [permutation(4, f"q{n}", 7) for n in range(4000)]
-    firsts = [sum(order[0] == option for order in orders) for option in range(4)]
-    # Four standard deviations of a fair draw.
-    assert all(abs(n - 1000) < 4 * (4000 * 0.25 * 0.75) ** 0.5 for n in firsts)
-    assert orders != [permutation(4, f"q{n}", 8) for n in range(4000)]
 
 
 @given(ITEMS)
@@ -136,10 +126,3 @@ OPTIONS = ["Try the sea trail.", "Stay at home today.", "Read about the sea.", "
 )  # fmt: skip
 def test_an_option_is_read_from_words_or_none_is(said, place):
     assert parse_option(said, OPTIONS) == place
-
-
-@given(st.integers(2, 6), st.data())
-def test_every_letter_reads_back(count, data):
-    options = [string.ascii_uppercase[n] * 9 for n in range(count)]
-    place = data.draw(st.integers(0, count - 1))
-    assert parse_option(letters(count)[place], options) == place

@@ -154,7 +154,7 @@ def test_verdicts_of_two_judges_and_the_numbers_of_longmemeval_s_script(
 ):
     """Its own formulas: the mean of each type's mean, of all labels, and of the ids with `_abs`."""
     types = {"a": "temporal", "b": "temporal", "c": "preference"}
-    untold = ["991b82f3_abs", "9706a7fa_abs"]  # both multi-session, in the sample's types.csv
+    untold = ["45972f1c_abs", "e3cea8cd_abs"]  # their types are in the sample's types.csv
     labels = {"a": True, "b": False, "c": True, untold[0]: False, untold[1]: False}
     golds = {q: Gold(q, kind, "?", "", "x") for q, kind in types.items()}
     golds |= {q: Gold(q, "abstention", "?", "", "x", abstains=True) for q in untold}
@@ -170,7 +170,7 @@ def test_verdicts_of_two_judges_and_the_numbers_of_longmemeval_s_script(
     assert "verdict of another judge than the first (m1, m2): 2, such as c (all count)" in told.err
     rows = {one["of"]: (one["n"], one["accuracy"]) for one in json.loads(told.out)["longmemeval"]}
     assert rows == {
-        "temporal": (2, 0.5), "preference": (1, 1.0), "multi-session": (2, 0.0),
-        "task-averaged": (5, pytest.approx((0.5 + 1 + 0) / 3)),
+        "temporal": (2, 0.5), "preference": (1, 1.0), "multi-session": (1, 0.0),
+        "temporal-reasoning": (1, 0.0), "task-averaged": (5, pytest.approx((0.5 + 1 + 0 + 0) / 4)),
         "overall": (5, pytest.approx(2 / 5)), "abstention": (2, 0.0),
     }  # fmt: skip

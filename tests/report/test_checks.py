@@ -8,8 +8,6 @@ from memrepro.report.checks import (
     check_cells,
     check_tables,
     checked_rows,
-    printed_twice,
-    write_checks,
 )
 from memrepro.report.tables import Cell
 
@@ -83,20 +81,8 @@ def test_what_a_person_judged_is_never_exact(made):
     assert found.reproduced == "2 rows"
 
 
-def test_what_is_printed_twice(made):
-    assert printed_twice("toy").to_numpy().tolist() == [
-        ["table1: ours, R@5", "0.50", "table1: theirs, R@5", "0.40", "no"]
-    ]
-
-
 @pytest.mark.parametrize("document", documents.documents())
 def test_every_row_is_there_once(document):
     for name in check_tables(document):
         places = [(cell.row, cell.column) for cell in check_cells(document, name)]
         assert len(places) == len(set(places)), name
-
-
-def test_all_is_written(tmp_path):
-    written = write_checks("maxsim", tmp_path)
-    assert {path.stem for path in written} >= set(check_tables("maxsim"))
-    assert all(path.is_file() for path in written)

@@ -2,22 +2,13 @@
 
 import textwrap
 
-import pandas as pd
 import pytest
 
-from memrepro.audit.verdicts import NOT_RUN, UNDECIDED
 from memrepro.errors import MemreproError
-from memrepro.evaluate.bootstrap import paired_difference
-from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
-from memrepro.files.atomic import read_table
 from memrepro.report import build, figures
-from memrepro.report.claims import CONTRARY
-from memrepro.report.compared import FAILS, HOLDS, verdict
 from memrepro.report.document import Document
 from memrepro.report.modules import DocumentReport
-from memrepro.report.sources import read_sources
-from memrepro.report.specs import as_specs, fill, loops, spell
 from memrepro.study.plan import DatasetEntry, Evaluation, Experiment, Plan
 from tests.measured import write_metrics
 
@@ -50,13 +41,6 @@ FILES = {
             k: 5
             rows: {Plain: plain}
             columns: {R@5: {metric: recall_all}}
-          here:
-            per: study
-            level: session
-            rows:
-              better − plain: {as: better, before: plain}
-              by how much: {as: better, minus: plain}
-            columns: [recall_all@5]
         figures:
           bars: {per: study, level: session, metric: recall_all, k: 5, called: row, rows: [plain]}
         """,
@@ -64,31 +48,10 @@ FILES = {
         metrics: [recall_all@5]
         note: a toy
         claims:
-          - {row: ours wins, said: [prose, '§1: ours wins'], better: better, worse: [plain]}
-          - {row: plain wins, better: plain, worse: [better]}
-          - {row: plain is plain, better: plain, worse: [plain], equal: true}
-          - {row: lost wins, better: lost, worse: [plain]}
           - row: the sweep's end wins
             pairs: [[{run: toy-sweep, setting: '2', called: end}, plain, '{hard}']]
             over: {hard: [hard, easy]}
-          - {row: ours wins by another metric, metrics: [ndcg@5], better: better, worse: [plain]}
-          - row: both ways
-            pairs:
-              - - &two {run: toy-sweep, setting: '2', called: two}
-                - &one {run: toy-sweep, setting: '1', called: one}
-              - [*one, *two]
-            readings: true
-          - {row: no one knows, unchecked: no data}
         """,
-    "analysis.py": '''
-        """The toy's own analysis."""
-
-
-        def write_analysis(profile, folder):
-            path = folder / "more.csv"
-            path.write_text(profile)
-            return [path]
-        ''',
 }  # fmt: skip
 
 
@@ -125,84 +88,6 @@ def write_toy(tmp_path, monkeypatch):
     plan = Plan(data, {n: experiment(n) for n in names}, {}, {}, Evaluation((), (), (), (), {}))
     monkeypatch.setattr(build, "load_plan", lambda: plan)
     return Document(folder)
-
-
-@pytest.fixture(scope="module")
-def tables(toy):
-    """The toy's report: name → (row, column) → cell."""
-    out = toy.folder / "out"
-    out.mkdir()
-    with figures.data_only():
-        written = DocumentReport(toy).write_report("sample", out)
-    assert all(path.is_file() for path in written)
-    assert {path.parent for path in written} == {out}
-    frames = {p.stem: read_table(p) for p in written if p.suffix == ".csv" and p.stem != "more"}
-    assert (out / "more.csv") in written
-    return {
-        name: {(c["row"], c["column"]): c for c in frame.astype(str).to_dict("records")}
-        if "verdict" in frame
-        else frame
-        for name, frame in frames.items()
-    }
-
-
-def test_differences_name_the_run_before_first(tables):
-    cell = tables["toy_here"]["better − plain", "recall_all@5"]
-    mean, low, high = paired_difference(*(pd.Series([float(i < s * N) for i in range(N)]).to_numpy()
-                                          for s in (0.5, 1.0)))  # fmt: skip
-    assert cell["reproduced"] == (
-        f"{mean:+.4f} [{low:+.4f}, {high:+.4f}], won 20, lost 0, by {N} questions"
-    )
-    assert float(cell["low"]) == pytest.approx(low, abs=1e-6)
-    assert [cell[name] for name in ("won", "lost", "tied", "groups", "unit")] == [
-        "20", "0", str(N - 20), str(N), "question",
-    ]  # fmt: skip
-    assert [source.run for source in read_sources(cell["sources"])] == ["toy-plain", "toy-better"]
-    assert tables["toy_here"]["by how much", "recall_all@5"]["reproduced"] == "0.5000"
-    assert cell["note"] == "better − plain: with more"
-
-
-def test_claims_get_a_verdict_or_the_reason_why_not(tables):
-    verdicts = {row: cell for (row, col), cell in tables["toy_claims"].items() if col == "verdict"}
-    assert {row: cell["reproduced"] for row, cell in verdicts.items()} == {
-        "ours wins": HOLDS, "plain wins": FAILS, "plain is plain": HOLDS, "lost wins": "",
-        "the sweep's end wins": UNDECIDED, "both ways": CONTRARY,
-        "no one knows": "cannot be checked here", "ours wins by another metric": "",
-    }  # fmt: skip
-    assert verdicts["ours wins"]["reported"] == "ours is better"
-    assert verdicts["ours wins"]["printed"] == "prose | §1: ours wins | printed"
-    assert verdicts["lost wins"]["verdict"] == NOT_RUN
-    runs = [source.run for source in read_sources(verdicts["ours wins"]["sources"])]
-    assert runs == ["toy-plain", "toy-better"]
-
-
-def test_a_claim_is_corrected_by_its_own_comparisons_alone(tables):
-    found = tables["toy_differences"]
-    # Of two claims of better, one of equality, one on two kinds, and one of two readings.
-    assert len([column for _, column in found if column == "recall_all@5, p"]) == 7
-    assert {cell["unit"] for (_, column), cell in found.items() if column == "recall_all@5"} == {
-        "question"
-    }
-    p = comparison(p=0.03)
-    assert (verdict([p]), verdict([p, p])) == (HOLDS, UNDECIDED)
-    against = comparison(p=0.001, low=-0.3, high=-0.1)
-    assert (verdict([p, against]), verdict([against])) == (FAILS, FAILS)
-
-
-def comparison(p, low=0.1, high=0.3):
-    return Comparison((low + high) / 2, low, high, p, 5, 1, 4, 10, 10, "conversation")
-
-
-def test_specs():
-    named = {"a": {"run": "r"}}
-    assert as_specs(["a", "ndcg@5"], named) == [("a", {"run": "r"}), ("ndcg@5", {})]
-    assert list(loops({"k": [5, 10], "of": [{"x": 1, "y": 2}]})) == [
-        {"k": 5, "x": 1, "y": 2}, {"k": 10, "x": 1, "y": 2},
-    ]  # fmt: skip
-    assert fill("{a}-{k}", {"a": "{b}", "b": "c", "k": 5}) == "c-5"
-    with pytest.raises(MemreproError, match="'d' is none of a"):
-        fill("{d}", {"a": 1})
-    assert spell("x+merge:fact", [[r"(\w+)\+merge:(.*)", r"V + \2"]]) == "V + fact"
 
 
 # What is said of a mistake in a document's file → the file, and what is replaced by what.

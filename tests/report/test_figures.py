@@ -58,17 +58,6 @@ def test_no_id_in_an_svg_is_a_digest_of_a_processor_s_floats(tmp_path):
     assert asked <= set(re.findall(rb'id="([^"]+)"', svg))
 
 
-def test_data_are_written_as_they_were_before_drawing(tmp_path):
-    data = DATA.copy()
-
-    def careless():
-        data["z"] = 0
-        return Figure()
-
-    save(careless, data, tmp_path, "f")
-    assert (tmp_path / "f.csv").read_bytes() == b"x,y\n1,3\n2,4\n"
-
-
 def test_a_cloud_of_points_is_small_in_an_svg_and_its_picture_stays(tmp_path):
     x, y = np.random.default_rng(0).random((2, 2000))
 

@@ -7,7 +7,6 @@ import pytest
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.files.atomic import write_table
 from memrepro.report.profile import Metrics, compare_values
 from memrepro.study.params import load_plan
 from tests import measured
@@ -73,22 +72,6 @@ def test_a_difference_pairs_by_question_whatever_the_order():
     assert found == compare_values(before, now.iloc[::-1], "sample", load_plan())
     assert str(found).startswith("+0.3333 [")
     assert str(found).endswith("won 2, lost 0, by 3 questions")
-
-
-def test_questions_of_one_conversation_are_one_group(monkeypatch, tmp_path):
-    plan = load_plan()
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    asked = [(f"conv-{i % 2}", f"q{i}", "query") for i in range(40)]
-    lengths = pd.DataFrame(asked, columns=["memory_id", "doc_id", "level"])
-    write_table(paths.lengths("open", "locomo"), lengths)
-    before = values(**{f"q{i}": 0.0 for i in range(40)})
-    now = values(**{f"q{i}": float(i % 2) for i in range(40)})
-    found = compare_values(before, now, "locomo", plan)
-    assert (found.groups, found.unit, found.n, found.won) == (2, "conversation", 40, 20)
-    # One conversation gains all, the other nothing: so may a resample.
-    assert (found.low, found.high, found.effect) == (0, 1, "no clear change")
-    alone = compare_values(before.iloc[::2], now.iloc[::2], "locomo", plan)
-    assert str(alone) == "+0.0000 [no interval], won 0, lost 0, by 1 conversation"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from memrepro.report.tables import (
     Cell,
     read_cells,
     show,
-    verdict_cells,
     wide,
     write_cells,
 )
@@ -59,11 +58,3 @@ def test_a_comparison_is_read_as_it_was_written(tmp_path):
     assert (one.comparison, one.reproduced) == (found, str(found))
     assert (other.comparison.as_dict(), plain) == (alone.as_dict(), cells[2])
     assert tuple(read_table(tmp_path / "t.csv").columns) == (*COLUMNS, *COMPARED)
-
-
-def test_what_a_verdict_rests_on_stands_in_its_row_and_is_no_verdict():
-    verdict = Cell("§1: a", "verdict", "claim", "said", "holds here", 9, "exact", "2 of 2", "note")
-    assert list(verdict_cells(verdict, {"found": "1; 2"})) == [
-        verdict,
-        Cell("§1: a", "found", "claim", "", "1; 2", 9, "", "", "note"),
-    ]

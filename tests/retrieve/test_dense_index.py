@@ -103,57 +103,6 @@ def test_candidates_that_single_precision_swaps_are_put_right(n_queries, asked_p
     assert asked_product[-1] == n_queries  # no bound of single precision can show it
 
 
-@pytest.mark.parametrize("n_queries", [1, 7])
-def test_what_only_the_order_of_a_sum_tells_apart_is_left_to_the_product(n_queries, asked_product):
-    """Keys of the same numbers in other places, and a query of one number: all tie but for bits."""
-    generator = np.random.default_rng(3)
-    numbers = generator.normal(size=384).astype(np.float32)
-    vectors = np.stack([generator.permutation(numbers) for _ in range(200)])
-    queries = np.repeat(generator.random((n_queries, 1), np.float32), 384, axis=1)
-    request = memory(vectors, np.arange(200), np.arange(200), queries, 200)
-    assert len({float(score) for score in request.doc_scores()[0]}) > 1
-    found = index.search_memory(request, 10)
-    assert [one.doc_ids for one in found] == [
-        one.doc_ids for one in best_first([(request, request.doc_scores())], 10)
-    ]
-    assert asked_product == [n_queries]
-
-
-@pytest.mark.parametrize(
-    ("first", "widths", "left"), [(None, {37}, 0), (3, {3, 24}, 0), (1, {1, 8}, 47)]
-)
-def test_a_search_that_shows_too_little_is_widened_then_left_to_the_product(
-    first, widths, left, asked_product, monkeypatch
-):
-    request, seen = drawn(3000, 6000, 4000, n_queries=50), []
-    rank, made = index._Memory._rank, index._Memory.__init__
-
-    def watched(self, number, places, least):
-        seen.append(len(places))
-        return rank(self, number, places, least)
-
-    def init(self, request, k):
-        made(self, request, k)
-        self.first = first or self.first
-
-    monkeypatch.setattr(index._Memory, "_rank", watched)
-    monkeypatch.setattr(index._Memory, "__init__", init)
-    assert to_frame(index.search_memory(request, 20)).equals(by_product(request, 20))
-    assert asked_product == [left]
-    assert {width: seen.count(width) for width in seen} == dict.fromkeys(widths, 50)
-
-
-def test_one_text_of_two_docs_ties_and_a_zero_vector_too():
-    vectors = np.array([[1, 0], [0.6, 0.8], [0, 0]], np.float32)
-    rows, owner = np.array([0, 1, 0, 1, 2]), np.array([0, 1, 2, 3, 4])
-    request = memory(vectors, rows, owner, np.array([[1, 1]], np.float32), 6)
-    (found,) = index.search_memory(request, 9)
-    ties = request.keys.ties
-    pairs = [sorted(pair, key=lambda i: ties[i]) for pair in ((1, 3), (0, 2))]
-    assert found.doc_ids == tuple(f"d{i}" for i in (*pairs[0], *pairs[1], 4))  # d5 has no key
-    assert found.scores[0] == found.scores[1] > found.scores[2] == found.scores[3] == 1
-
-
 def test_the_rule_says_which_memories_go_through_faiss_and_the_order_stays(monkeypatch):
     assert [index.through_faiss(n) for n in (9_999, 10_000)] == [False, True]
     requests = [drawn(30, n, 40, seed=n) for n in (60, 20, 61, 21)]

@@ -11,10 +11,7 @@ from memrepro.core.key_builder import make_keys
 from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round
 from memrepro.core.similarity import normalise
-from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
-
-from .made import random_request
 
 WORDS = [
     "adopted",
@@ -78,11 +75,6 @@ def test_recollection_does_not_find_a_doc_without_a_key():
         assert asked.keys.doc_ids[3] not in one.doc_ids
 
 
-def test_neighbours_need_to_know_the_sessions():
-    with pytest.raises(MemreproError, match="no sessions"):
-        scores("bm25", "with_neighbours", replace(talk(0), doc_sessions=None), k=3, alpha=0.5)
-
-
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.4, 1.0]))
 def test_the_filter_over_the_hybrid_filters_the_hybrids_order(seed, alpha):
     asked = talk(seed)
@@ -107,18 +99,3 @@ def test_recollection_adds_by_its_places(seed, cosine):
         gain = {doc: 0.7 * (5 - rank) / 5 for rank, doc in enumerate(one.doc_ids)}
         wanted = {doc: value + gain.get(doc, 0) for doc, value in before.items()}
         assert sorted(wanted.values(), reverse=True)[:5] == pytest.approx(after.scores, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("family", "name", "weight", "parameters"),
-    [
-        ("timeaware", "filtered", "alpha", {"k": 3}),
-        ("bm25", "with_neighbours", "alpha", {"k": 3}),
-        ("rfmem", "on_hybrid", "cosine", {**RFMEM, "weight": 0.1}),
-        ("associa", "on_hybrid", "cosine", {"k": 3, "weight": 0.1}),
-    ],
-)
-def test_a_weight_lies_in_0_to_1(family, name, weight, parameters):
-    with pytest.raises(MemreproError, match=rf"{family}.* 1\.5"):
-        make_retriever(family, name, {**parameters, weight: 1.5})
-    assert random_request(4).doc_sessions is None

@@ -89,13 +89,6 @@ def test_the_plain_hybrids_stand_beside_all_methods(of_sample):
     assert all(None not in e.scores for e in entries)
 
 
-def test_runs_that_know_when_the_evidence_was_are_left_out(of_sample):
-    plan = load_plan()
-    knowing = {name for name, one in plan.runs.items() if one.vary == "asked"}
-    assert {one.profile for name, one in plan.runs.items() if name in knowing} == {"sample", "open"}
-    assert not knowing & {entry.experiment for entry in of_sample}
-
-
 def test_a_profile_without_results_has_no_lines(tmp_path, monkeypatch):
     plan = load_plan()
     for name in ("params.yaml", "dvc.yaml"):

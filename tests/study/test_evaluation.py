@@ -1,7 +1,6 @@
 """Evaluation by protocol, level and setting, on a data set small enough to do by hand."""
 
 from dataclasses import replace
-from math import log2
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -14,7 +13,6 @@ from memrepro.files import paths
 from memrepro.files.atomic import read_table, write_table
 from memrepro.study import evaluation
 from memrepro.study.evaluation import (
-    evaluate_profile,
     evaluate_run,
     metrics_file,
     read_gold,
@@ -95,20 +93,6 @@ def evaluated(chosen, run, name="x"):
     return found
 
 
-def test_the_values_by_hand():
-    found = evaluated(experiment(), run_of(ROUNDS))
-    by_round = found["", "round", "stated"]
-    assert by_round["recall_all", 1] == {"q1": 0, "q2": 0}
-    assert by_round["recall_all", 2] == {"q1": 0, "q2": 1}
-    assert by_round["recall_all", 3] == {"q1": 1, "q2": 1}
-    # Ranks 3 and 2 of the released NDCG.
-    assert by_round["ndcg_longmemeval", 3] == pytest.approx({"q1": 1 / log2(3), "q2": 1})
-    # By first place the sessions are answer_a, ultra_b, ultra_c.
-    by_session = found["", "session", "with-abstention"]
-    assert by_session["recall_all", 1] == {"q1": 1, "q2": 0, "abs": 1}
-    assert by_session["ndcg", 3] == pytest.approx({"q1": 1, "q2": 1 / log2(3), "abs": 1})
-
-
 def test_extractions_are_evaluated_as_rounds_and_sessions_and_those_of_sessions_as_these_alone():
     docs = ("answer_a_3#gold-fact-2", "answer_a_3#gold-fact-1", "ultra_b_1#gold-fact-1")
     found = evaluated(experiment("gold-fact", k=3), run_of(docs))
@@ -164,22 +148,6 @@ def test_a_question_without_evidence_is_not_asked_after_it_and_any_other_is():
         evaluated(experiment(), run)
     with pytest.raises(MemreproError, match="cut short"):
         evaluated(later, run[run["query_id"] != min(with_gold)])
-
-
-def test_questions_of_a_data_set_without_gold_are_in_the_ledger():
-    piece = Piece(MEMORY, tuple(Query(q, "m", "?", "", kind) for q, kind in KINDS.items()), {}, {})
-    chain = save_qrels([piece], paths.qrels("sample", "bare"))
-    list(save_places(chain, paths.places("sample", "bare")))
-    for name in ("plain", "unjudged"):
-        write_table(paths.run("sample", name, "all"), run_of(ROUNDS))
-    made = plan(plain=experiment(), unjudged=replace(experiment(), dataset="bare"))
-    made = replace(made, datasets={**made.datasets, "bare": made.dataset("toy")})
-    found = evaluate_profile("sample", made)
-    assert set(found.metrics["experiment"].to_pylist()) == {"plain"}
-    ledger = found.exclusions[found.exclusions["dataset"] == "bare"]
-    assert sorted(ledger["query_id"]) == sorted(KINDS)
-    assert set(ledger["level"]) == {"round"}
-    assert set(ledger["protocol"]) == {"stated"}
 
 
 def test_metrics_are_made_where_they_are_absent_or_older_than_the_runs(monkeypatch):

@@ -8,7 +8,6 @@ from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round
 from memrepro.encode.load import TokenCounter
 from memrepro.encode.models import model_folder
-from memrepro.errors import MemreproError
 from memrepro.study.params import Experiment
 from memrepro.study.search.key_sizes import key_sizes
 
@@ -36,12 +35,6 @@ def test_keys_are_counted_and_each_text_is_embedded_once(sizes):
     assert sizes["bytes"] == 4 * 384 * 4
 
 
-def test_a_row_says_whose_keys_it_counts(sizes):
-    """Two editions of a data set may be searched by one study."""
-    names = ("dataset", "encoder", "granularity", "key_scheme")
-    assert [sizes[name] for name in names] == ["toy", "all-minilm-l6-v2", "round", "fielded"]
-
-
 def test_what_is_beyond_the_limit_is_not_read(sizes):
     # Two special tokens a text: "one two" has 4, "three" has 3, the long one 302.
     assert (sizes["tokens"], sizes["read"], sizes["cut"]) == (309, 4 + 3 + 256, 1)
@@ -55,8 +48,3 @@ def test_tokens_are_those_of_transformers():
     texts = ["Naïve café, 3.5 km/h", LONG, "", "日本 :-)"]
     peer = AutoTokenizer.from_pretrained(model_folder(name))
     assert TokenCounter(name).counts(texts) == [len(peer(t)["input_ids"]) for t in texts]
-
-
-def test_an_unknown_encoder_is_named():
-    with pytest.raises(MemreproError, match="nobody"):
-        TokenCounter("nobody")

@@ -36,21 +36,6 @@ def toy(tmp_path, monkeypatch):
     return prepare()
 
 
-def test_the_queries_that_are_timed_are_spread_over_the_data_set(toy, monkeypatch):
-    ids = [query.query_id for query in toy.queries]
-    assert latency.chosen(toy) == ids
-    monkeypatch.setattr(latency, "QUERIES", 4)
-    assert latency.chosen(toy) == ids[::3]
-
-
-def test_a_text_is_encoded_by_itself_and_never_from_a_cache():
-    encoder = Watched()
-    taken = latency.time_encoding(encoder, ["a", "b", "a", "a"])
-    assert taken.shape == (4,)
-    warm_up = [("a",), ("b",), ("a",)]
-    assert encoder.calls == [(t, "query") for t in [*warm_up, ("a",), ("b",), ("a",), ("a",)]]
-
-
 def test_a_querys_time_is_the_median_of_its_repeats(monkeypatch):
     class Still:
         def search(self, requests):

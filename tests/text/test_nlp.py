@@ -96,14 +96,6 @@ def test_keyphrases_add_words():
     assert len(keyphrases(". ".join(words))) == nlp.KEYPHRASES
 
 
-def test_summary_short_and_alike():
-    assert summary("One. Two.\nOne.") == "One. Two."
-    alike = "The red boat sank. The red boat sank! The red boat sank? It is red. A hen laid eggs."
-    assert summary(alike).count("sank") == 1
-    assert summary("word " * 100) == ("word " * 80).strip()
-    assert summary("#\n%\n&\n*") == "# % &"
-
-
 @given(TEXTS)
 def test_properties(text):
     facts, phrases, told = user_facts(text), keyphrases(text), summary(text)
@@ -118,11 +110,3 @@ def test_properties(text):
     assert all(phrase == phrase.lower().strip() != "" for phrase in phrases)
     keyphrases(SESSION)  # no state between texts
     assert (user_facts(text), keyphrases(text), summary(text)) == (facts, phrases, told)
-
-
-@pytest.mark.parametrize("unit", ["a", "I am. ", "my a ", "😀."])
-def test_very_long(unit):
-    text = unit * (20_000 // len(unit))
-    assert len(user_facts(text)) <= 1
-    assert len(keyphrases(text)) <= 1
-    assert len(summary(text)) <= nlp.SUMMARY_SENTENCES * (nlp.SENTENCE_CHARACTERS + 1)

@@ -12,7 +12,7 @@ from memrepro.core.memory import Dataset, Memory, Query, Round, Session
 from memrepro.core.prepared import load_extractions, save_extracted
 from memrepro.errors import MemreproError
 from memrepro.files.atomic import sha256
-from memrepro.text.sources import by_nlp, from_file, said_dates, words
+from memrepro.text.sources import from_file, said_dates, words
 
 
 def day(text):
@@ -52,37 +52,11 @@ def texts(found, kind):
     return [(t.session_key, t.round_id, t.text) for t in found.texts if t.kind == kind]
 
 
-@pytest.fixture(scope="module")
-def extracted():
-    return by_nlp(DATASET)
-
-
 def test_the_users_words_are_read_or_all_where_there_is_no_user():
     assert words(S1.rounds[0], S1) == KAYAK
     assert words(S2.rounds[0], S2) == "I sold my boat last week. Why?"
     opened = Session("s3", (Round.from_texts("s3_1", assistant="I sold a boat."), *S1.rounds))
     assert words(opened.rounds[0], opened) == ""
-
-
-def test_an_event_is_a_sentence_of_a_round_once(extracted):
-    # The assistant's date is not the user's, and the session without a time has no "last week".
-    assert texts(extracted, "event") == [(S1.key, "s1_1", "I bought a red kayak yesterday.")]
-
-
-def test_its_date_hangs_on_the_sessions_time_in_each_memory(extracted):
-    assert extracted.dates == [
-        DatedEvent("m1", "s1", "nlp", day("2023-05-01"), day("2023-05-01")),
-        DatedEvent("m2", "s1", "nlp", day("2023-05-09"), day("2023-05-09")),
-    ]
-
-
-def test_what_has_no_time_is_named(extracted):
-    assert extracted.skipped == [("session s2 of m1", "no time"), ("query timeless", "no time")]
-
-
-def test_a_query_asks_for_a_range_unless_it_begins_on_the_day_of_asking(extracted):
-    april = (day("2023-04-01"), day("2023-04-30"))
-    assert extracted.ranges == [QueryRange("ranged", "m1", "nlp", *april)]
 
 
 def test_the_time_that_was_said():
@@ -126,23 +100,6 @@ def test_every_kind_of_line_is_read(tmp_path):
     assert found.ranges == [QueryRange("now", "m2", "llm", day("2023-05-01"), day("2023-05-01"))]
     assert found.skipped == []
     assert found.version == f"recorded.jsonl {sha256(tmp_path / 'recorded.jsonl')[:16]}"
-
-
-def test_a_line_is_of_every_session_of_its_id(tmp_path):
-    other = Session("s1", (Round.from_texts("s1_1", user="another text"),))
-    memories = {"m1": Memory("m1", (S1,), ("",)), "m3": Memory("m3", (other,), ("",))}
-    dataset = Dataset("toy", memories, (Query("q", "m1", "?", "", "a"),))
-    found = read(
-        tmp_path,
-        {"session_id": "s1", "kind": "summary", "text": "both"},
-        {"session_id": "s1", "round_id": "s1_3", "kind": "fact", "text": "the one with the round"},
-        dataset=dataset,
-    )
-    assert [(t.session_key, t.text) for t in found.texts] == [
-        (S1.key, "both"),
-        (other.key, "both"),
-        (S1.key, "the one with the round"),
-    ]
 
 
 FACT = {"session_id": "s1", "round_id": "s1_1", "kind": "fact", "text": "f"}

@@ -1,6 +1,5 @@
 """The engine: parts are generators of cases, drawn until there are enough and the time is used."""
 
-import math
 import multiprocessing
 import signal
 import time
@@ -20,15 +19,11 @@ ACCEPTED, REFUSED = "accepted", "refused"
 
 
 class Case(NamedTuple):
-    """What one fault came to.
-
-    `broken` is empty where the promise held; `seconds` are what it took, where that is told.
-    """
+    """What one fault came to; `broken` is empty where the promise held."""
 
     target: str
     outcome: str
     broken: str = ""
-    seconds: float = math.nan
 
 
 class Part(NamedTuple):
@@ -45,8 +40,8 @@ class Hung(BaseException):
 
 
 @contextmanager
-def limited(seconds: float = SLOWEST, patience: float = _PATIENCE) -> Iterator[None]:
-    """Raise `Hung` in the block after so many seconds of the processor, or `patience` by the clock.
+def limited() -> Iterator[None]:
+    """Raise `Hung` after `SLOWEST` seconds of the processor, or `_PATIENCE` by the clock.
 
     Whatever else a machine does, a case takes the same seconds of its processor.
     """
@@ -55,8 +50,8 @@ def limited(seconds: float = SLOWEST, patience: float = _PATIENCE) -> Iterator[N
         raise Hung
 
     limits = {
-        signal.ITIMER_PROF: (signal.SIGPROF, seconds),
-        signal.ITIMER_REAL: (signal.SIGALRM, patience),
+        signal.ITIMER_PROF: (signal.SIGPROF, SLOWEST),
+        signal.ITIMER_REAL: (signal.SIGALRM, _PATIENCE),
     }
     before = {number: signal.signal(number, stop) for number, _ in limits.values()}
     for timer, (_, most) in limits.items():
@@ -85,15 +80,6 @@ def tried(target: str, use: Callable[[], object]) -> Case:
     except Exception as error:
         return Case(target, "traceback", failed(error))
     return Case(target, ACCEPTED)
-
-
-def refusal(use: Callable[[], object]) -> str:
-    """The sentence by which something is refused; '' where it is not."""
-    try:
-        use()
-    except MemreproError as error:
-        return str(error)
-    return ""
 
 
 def failed(error: BaseException) -> str:

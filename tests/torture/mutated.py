@@ -5,7 +5,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import count, cycle
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -36,7 +36,6 @@ from memrepro.study import params
 from tests.audit import test_read as papers
 from tests.memory.store_made import SETTINGS, chat
 from tests.torture.campaign import ACCEPTED, Case, tried
-from tests.torture.parameters import notebooks
 
 ODD: tuple[Any, ...] = (
     None, True, -1, 0, 10**400, 1e308, float("nan"), "", " ", "0" * 400, "\ud800",
@@ -196,7 +195,7 @@ def files(folder: Path) -> Iterator[tuple[str, Callable[[Path], object]]]:
     lines = {
         "hypotheses": [{"question_id": q, "hypothesis": "yes", **said} for q in asked],
         "labels": [{"question_id": q, "label": "yes"} for q in asked],
-        "messages": [{"message_id": q, "at": 5 + n, **text} for n, q in enumerate(asked)],
+        "messages": [{"message_id": q, "at": 1683504000 + n, **text} for n, q in enumerate(asked)],
         "a run": [{"query_id": q, "ranked": ["a", "b"]} for q in asked],
     }
     for name, rows in lines.items():
@@ -277,7 +276,6 @@ def cases(folder: Path, chance: Random) -> Iterator[Case]:
     """Each target in turn, one file of it damaged."""
     whole, work = folder / "whole", folder / "work"
     targets = [*datasets(whole), *files(whole)]
-    asked = cycle(notebooks(folder))
     for name, use in targets:
         shutil.copytree(whole / name, work)
         if (case := tried(name, lambda use=use: use(work))).outcome != ACCEPTED:
@@ -290,4 +288,3 @@ def cases(folder: Path, chance: Random) -> Iterator[Case]:
             injured(chance.choice(found), chance)
             yield tried(name, lambda use=use: use(work))
             shutil.rmtree(work)
-        yield tried("notebooks' parameters", partial(next(asked), chance))

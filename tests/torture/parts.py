@@ -3,22 +3,17 @@
 import tempfile
 from pathlib import Path
 
-from tests.torture import faulted, flipped, killed, load, mutated, reported
+from tests.torture import faulted, killed, mutated
 from tests.torture.campaign import Case, Part, run
 
 PARTS = (
     Part("mutated input", mutated.cases, 1000),
-    Part("reports: files and servers", reported.files_and_servers, 340, weight=2),
-    # Apart from them: its children open LanceDB, which the parent of a fork must not have opened.
-    Part("reports: machines", reported.machines, 45, weight=2),
-    Part("flipped bits", flipped.cases, 500),
     Part("faults of files and clock", faulted.cases, 60),
     Part("kills: tiered store", killed.memory, 240),
     Part("kills: change of encoder", killed.encoders, 60),
     Part("kills: embedding", killed.embedding, 150),
     Part("kills: answers", killed.answers, 80),
     Part("kills: download", killed.download, 60),
-    Part("load of many users", load.users, 5000, weight=5),
     Part("kills: pipeline and site", killed.commands, 12, weight=4),
 )
 

@@ -10,11 +10,8 @@ from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
-from memrepro.files import paths
-from memrepro.files.atomic import read_table
 from memrepro.papers.associa import ties
 from memrepro.papers.associa.ties import MEANS, all_orders
-from memrepro.study.evaluation import read_gold
 from memrepro.study.params import load_plan
 
 
@@ -24,7 +21,7 @@ def ranked(docs):
 
 
 @given(st.integers(0, 5), st.sets(st.integers(0, 8), min_size=1), st.integers(1, 7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_formulas_are_the_mean_over_every_order(first, gold, k):
     """Docs 0 to 6 are listed, the first of them in any order; 7 and 8 are not found."""
     judged = lay_out({"q": tuple((f"d{one}",) for one in gold)})
@@ -85,15 +82,3 @@ def test_what_has_no_formula_is_refused(given_run):
     given_run.gold["q"] = (("d1", "d2"),)
     with pytest.raises(MemreproError, match="the evidence of q has alternatives"):
         asked()
-
-
-def test_the_hash_is_one_order_of_all():
-    """On the real run, the mean of all orders is near what its own order, the hash, gives."""
-    plan = load_plan()
-    one, (name, protocol) = plan.experiments[RUN], next(iter(plan.evaluation.protocols.items()))
-    gold = read_gold("open", "locomo", {name: protocol}).wanted("round", protocol)
-    run = read_table(paths.run("open", RUN, one.study))
-    hashed = evaluate(ranks_of(run), lay_out(gold), ["ndcg"], [10])
-    mean = asked("ndcg", 10)
-    assert tuple(mean["query_id"]) == hashed.query_ids
-    assert mean["value"].mean() == pytest.approx(hashed.by["ndcg", 10].mean(), abs=0.01)

@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 
 from memrepro.core.prepared import load
-from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.papers.associa.view import question_graph
@@ -87,20 +86,6 @@ def test_no_text_is_shown_unasked_and_the_drawing_is_the_same_at_every_call(toy)
     assert "Ann" in " ".join(text.get_text() for text in told.draw().axes[0].texts)
 
 
-def test_a_deliberated_question_shows_the_union_of_its_rounds(toy, monkeypatch):
-    encoder = HashEncoder()
-    monkeypatch.setattr(
-        "memrepro.papers.associa.view.embedder",
-        lambda _: lambda texts: encoder.encode(texts, "query"),
-    )
-    ready = made("deliberated").with_encoder(lambda texts: encoder.encode(texts, "query"))
-    ranking = ready.search(requests())[-1]
-    seen, plain = (question_graph("sample", n, ranking.query_id) for n in ("deliberated", "plain"))
-    inside = set(plain.nodes.loc[plain.nodes["in tree"], "node"])
-    assert inside <= set(seen.nodes.loc[seen.nodes["in tree"], "node"])
-    assert tuple(seen.ranking["doc_id"]) == ranking.doc_ids
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -112,9 +97,3 @@ def test_a_deliberated_question_shows_the_union_of_its_rounds(toy, monkeypatch):
 def test_errors_name_what_was_found(toy, arguments, said):
     with pytest.raises(MemreproError, match=said):
         question_graph(*arguments)
-
-
-def test_without_data_one_sentence_says_what_to_run(toy, tmp_path, monkeypatch):
-    monkeypatch.setattr("memrepro.files.paths.root", lambda: tmp_path)
-    with pytest.raises(MemreproError, match=r"is not here.*run `dvc repro retrieve@all` first"):
-        question_graph("sample", "plain", "m0-q1")

@@ -1,13 +1,9 @@
 """The one real instance: ranks on a memory of our own, counted by hand, and how they are told."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from memrepro.core.extractions import Extraction, Extractions
 from memrepro.core.memory import Memory, Piece, Query, Round
-from memrepro.files import paths
-from memrepro.files.atomic import write_table
 from memrepro.papers.longmemeval import instance
 
 WORDS = "BM25, words in lower case"
@@ -62,22 +58,3 @@ def test_every_design_is_ranked_on_both_levels(table):
 )
 def test_the_rank_is_that_of_the_gold(table, level, scheme, at):
     assert rank(table, level, scheme) == at
-
-
-def test_a_round_counts_as_its_session_by_the_best_of_them(table):
-    for one in table.itertuples():
-        assert one.rank_by_session <= one.rank
-        assert one.rank_by_session == one.rank or one.level == "round"
-
-
-def test_the_table_tells_ranks_and_their_file(table, tmp_path, monkeypatch):
-    runs = SimpleNamespace(profile="open")
-    monkeypatch.setattr(paths, "latency", lambda *_: tmp_path / "one.parquet")
-    (missing,) = instance.cells(runs, {})
-    assert missing.verdict == "not run"
-    write_table(tmp_path / "one.parquet", table)
-    told = {(c.row, c.column): c for c in instance.cells(runs, {})}
-    assert len({row for row, _ in told}) == len(table)  # no two designs have one name
-    cell = told["Value = round, K = the assistant's words", WORDS]
-    assert (cell.reproduced, cell.n, cell.sources) == ("1 of 4", 1, "file latency/one.parquet")
-    assert told["Value = round, K = nlp-event (replace)", WORDS].reproduced == "not found"

@@ -9,7 +9,7 @@ from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round
 from memrepro.core.ranking import to_frame
 from memrepro.errors import MemreproError
-from memrepro.papers.maxsim.selection import selections, winners
+from memrepro.papers.maxsim.selection import winners
 from memrepro.retrieve.dense.retrievers import Dense
 
 K = 4
@@ -64,20 +64,3 @@ def test_runs_that_do_not_fit_are_refused():
     runs.loc[other, "score"] += 1
     with pytest.raises(MemreproError, match="neither field's run has"):
         winners(runs, "user", "assistant")
-
-
-def test_counts_by_evidence():
-    found = pd.DataFrame(
-        [("q", "d1", "1", "1"), ("q", "d2", "2", "1"), ("r", "d1", "1", "2"), ("r", "d3", "=", "2"),
-         ("no gold", "d1", "1", "")],
-        columns=["query_id", "doc_id", "field", "own"],
-    )  # fmt: skip
-    evidence = pd.Series({"q": "user", "r": "assistant"})
-    gold = pd.DataFrame(
-        [("q", "d2"), ("r", "d1"), ("r", "d3"), ("r", "d9")], columns=["query_id", "doc_id"]
-    )
-    every, assistant, user = selections(found, evidence, gold)
-    assert every[:5] == ("", 2, 4, 0.5, 3)
-    assert every.own == pytest.approx(1 / 3)
-    assert assistant == ("assistant", 1, 2, 0.5, 2, 0.5)
-    assert user == ("user", 1, 2, 0.5, 1, 0.0)

@@ -23,16 +23,6 @@ def entropy(gap, sharpness=30.0):
     return -(p * log(p) + (1 - p) * log(1 - p)) / 2
 
 
-def test_signals_by_hand(scores):
-    found = signals(scores, GATE)
-    assert found["mean"].tolist() == pytest.approx([0.85, 0.4, 0.35, 0.25, -0.05])
-    gaps = [0.1, 0.0, 0.1, 0.3, 0.3]
-    assert found["entropy"].tolist() == pytest.approx([entropy(g) for g in gaps])
-    assert entropy(0.0) == pytest.approx(log(2) / 2)
-    # Above θ_high; too great an entropy; small; small; below θ_low.
-    assert found["familiar"].tolist() == [True, False, True, True, False]
-
-
 def test_routings_are_all_that_the_gate_can_give(scores):
     gate = replace(GATE, mean_low=0.0)
     found = routings(signals(scores, gate), gate)

@@ -17,7 +17,6 @@ from memrepro.papers.rfmem.learned_gate import (
     Questions,
     held_out,
     learn,
-    transferred,
 )
 
 
@@ -36,20 +35,6 @@ def problem(n=200, seed=0, groups=10):
     ids = pd.DataFrame({"query_id": [f"q{i}" for i in range(n)], "kind": "x"})
     memories = [f"m{i % groups}" for i in range(n)]
     return Questions("toy", ids, signals, recalls, recollect, memories, []), recollect
-
-
-def test_a_rule_is_learned_and_carries_over():
-    questions, recollect = problem()
-    shares = held_out(questions, range(2))
-    assert ((shares > 0.5) == recollect).mean() > 0.85
-    assert held_out(questions, range(2)).tolist() == shares.tolist()
-    other, wanted = problem(seed=1)
-    assert ((transferred(questions, other, range(2)) > 0.5) == wanted).mean() > 0.85
-    # What is reached is no more than by the better path, and no less than by the worse.
-    reached = questions.reached(shares)
-    assert (reached <= questions.recalls.max(axis=1) + 1e-12).all()
-    assert (reached >= questions.recalls.min(axis=1) - 1e-12).all()
-    assert questions.reached(np.zeros(200)).tolist() == questions.recalls[:, 0].tolist()
 
 
 def test_no_memory_is_judged_by_what_it_taught(monkeypatch):

@@ -8,10 +8,6 @@ from pathlib import Path
 import pytest
 
 from memrepro.audit import documents
-from memrepro.audit.verdicts import BY_READING
-from memrepro.papers.tiered.decay import MONTH, WEEK, age_at, half_lives, rate_for
-from memrepro.report.checks import checked_rows
-from memrepro.retrieve.tiered.scoring import additive_recency, combined, half_life
 
 DOCUMENT = Path(__file__).parents[4] / "shared" / "papers" / "003_328e0f776fdaed08.txt"
 TABLES = {table.name: table for table in documents.tables("tiered")}
@@ -88,34 +84,3 @@ def test_named_settings_are_the_defaults_and_within_what_is_printed(row):
     values = value if isinstance(value, tuple) else (value,)
     low, high = min(map(float, numbers)), max(map(float, numbers))
     assert all(low <= float(one) <= high for one in values)
-
-
-def test_half_lives():
-    found = {one.rate: one for one in half_lives()}
-    assert {rate: one.holds for rate, one in found.items()} == {
-        0.01: False, 0.1: True, 0.001: True,
-    }  # fmt: skip
-    for one in found.values():
-        assert additive_recency(one.hours, one.rate) == pytest.approx(0.5)
-        assert half_life(rate_for(one.hours)) == pytest.approx(one.hours)
-        assert half_life(one.rate_for_said) == pytest.approx(one.units * one.unit)
-    assert pytest.approx(730.5) == MONTH
-
-
-def test_what_a_person_judged():
-    read = {
-        row: {cell.column: cell.reproduced for cell in cells}
-        for row, cells in checked_rows("tiered", "consistency").items()
-        if cells[0].verdict == BY_READING
-    }
-    assert {texts["verdict"] for texts in read.values()} == {"holds", "does not hold", "left open"}
-    assert {tuple(texts) for texts in read.values()} == {
-        ("verdict", "expected", "found", "how sure")
-    }
-    # The numbers in what was found are those of the code that runs.
-    top = read["score that the thresholds are held against"]["found"]
-    assert f"{age_at(0.85, 0.01):.1f} h" in top
-    assert f"runs to {float(combined(1.0, 1.0, 1.0, 1.0, 5)):.1f}" in top
-    recency = 1 - float(additive_recency(WEEK, 0.01))
-    spread = read["recency beside similarity in the additive score"]["found"]
-    assert f"spans {recency:.2f};" in spread

@@ -85,20 +85,6 @@ def test_a_key_scheme_that_cannot_be_made_is_refused(granularity, key_scheme, sa
         Recipe.parse(granularity, key_scheme)
 
 
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ((" ",), "a text is blank"),
-        (("Told.", (("Paris", "City"),)), "has the category 'City'"),
-        (("Told.", (("Paris", "Place"),), ((0, "in", 1),)), "goes from 0 to 1"),
-        (("Told.", (("Paris", "Place"),), ((-1, " ", 0),)), "have a text"),
-    ],
-)
-def test_a_relation_to_nowhere_and_other_bad_events_are_refused(parts, said):
-    with pytest.raises(MemreproError, match=said):
-        EventClues(*parts)
-
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 told = texts.filter(str.strip)
 ends = st.sampled_from([(0, 1), (1, 0), (SPEAKER, 1), (0, SPEAKER)])

@@ -161,28 +161,3 @@ def test_without_an_encoder_it_searches_nothing_and_says_what_to_do():
     assert (made.max_iter, made.top_nodes) == (2, 15)  # §5.2.1
     with pytest.raises(MemreproError, match="has no encoder: .* run it by its study"):
         made.search([request(*travels())])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
-        ({"k": 5, "max_iter": 0}, "max_iter is 0, and must be at least 1"),
-        ({"k": 5, "embed": len}, "unknown parameter 'embed'"),
-    ],
-)
-def test_parameters_are_checked(parameters, said):
-    with pytest.raises(MemreproError, match=said):
-        make_retriever("associa", "deliberated", parameters)
-
-
-@pytest.mark.parametrize(
-    ("answers", "said"),
-    [([], "Fixed answered 0 of 3 questions"), ([(" ",)] * 3, "Fixed gave a blank clue for 'Who")],
-)
-def test_a_deliberator_that_answers_otherwise_is_refused(answers, said):
-    class Fixed:
-        def missing(self, asked):
-            return answers
-
-    with pytest.raises(MemreproError, match=said):
-        search([request(*travels())], Fixed())

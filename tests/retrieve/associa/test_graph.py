@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 from memrepro.core.memory import Memory
 from memrepro.errors import MemreproError
 from memrepro.retrieve.associa.keys.clues import (
-    EventClues,
     Recipe,
-    UtteranceClues,
     dated,
     read_memory,
     read_session,
@@ -92,12 +90,6 @@ def test_similarities_are_cosines():
     assert found[0] == 0
     np.testing.assert_allclose(found[1:], expected, atol=1e-6)
     assert not graph.with_vectors(vectors).similarities(np.zeros(8, np.float32)).any()
-
-
-def test_the_speakers_relation_needs_one_speaker():
-    event = EventClues("I ran.", (("race", "Event"),), ((-1, "I ran", 0),))
-    with pytest.raises(MemreproError, match="has 2 speakers: it must have one"):
-        build_from([UtteranceClues("d0", "x", ("a", "b"), events=(event,))])
 
 
 def test_vectors_must_fit_and_be_finite():

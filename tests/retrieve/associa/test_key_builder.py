@@ -60,13 +60,3 @@ def test_keys_out_of_order_are_refused(field):
     keys = builder.make(Memory.from_rounds("m", ("s1", Round.from_texts("r1", user="Hello."))))
     with pytest.raises(MemreproError, match="of no memory graph"):
         graph_of(replace(keys, fields=(*keys.fields[:-1], field)))
-
-
-def test_keys_without_labels_are_refused():
-    builder = GraphKeyBuilder("round", "user_only+graph:recorded-fact", NOTHING)
-    keys = builder.make(Memory.from_rounds("m", ("s1", Round.from_texts("r1", user="Hello."))))
-    keys = keys.with_vectors(HashEncoder().encode(keys.unique, "document"))
-    bare = np.array([field != "label" for field in keys.fields])
-    kept = tuple(f for f in keys.fields if f != "label")
-    with pytest.raises(MemreproError, match="an edge's label"):
-        graph_of(replace(keys, fields=kept, rows=keys.rows[bare], owner=keys.owner[bare]))

@@ -6,13 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.retrieve import make_retriever
 from memrepro.retrieve.associa.deliberation import QueryEvidence
 from memrepro.retrieve.associa.model_deliberator import ModelDeliberator
 from memrepro.retrieve.associa.prompts import prompt
-from tests.papers.associa.llm.scripted import live, replay
-from tests.retrieve.associa.test_associa import QUESTIONS, request, travels
-from tests.retrieve.associa.test_deliberation import FEW, embed
+from tests.papers.associa.llm.scripted import live
 
 ASKED = [QueryEvidence("Who went to Rome?", ("Rain again.", "Ann")), QueryEvidence("Why?", ())]
 INJECTED = (
@@ -88,22 +85,3 @@ def test_an_instruction_in_the_evidence_moves_nothing_but_its_own_text(store):
     assert kinds == ["used", "no JSON", "misfit", "two objects"]
     shown = data_of(prompt("deliberation", {"question": "q", "evidence": INJECTED}))
     assert tuple(shown["evidence"]) == INJECTED
-
-
-def test_rounds_end_however_much_a_model_wants(store):
-    model = live(store, lambda _: '{"missing": ["Ann", "Rome", "Bob", "rain", "reach"]}')
-    made = make_retriever("associa", "deliberated", {"k": 10, "max_iter": 3, **FEW})
-    deliberator = ModelDeliberator(model)
-    found = made.with_encoder(embed, deliberator).search([request(*travels())])
-    assert len(found) == len(QUESTIONS)
-    assert 0 < deliberator.counts["used"] <= 2 * len(QUESTIONS)
-
-
-def test_replay_needs_no_model_and_gives_the_same_rankings(store):
-    asked = [request(*travels())]
-    made = make_retriever("associa", "deliberated", {"k": 10, "max_iter": 3, **FEW})
-    said = live(store, lambda p: json.dumps({"missing": [data_of(p)["question"][::-1]]}))
-    recorded = made.with_encoder(embed, ModelDeliberator(said)).search(asked)
-    again = ModelDeliberator(replay(store))
-    assert made.with_encoder(embed, again).search(asked) == recorded
-    assert again.counts["used"] > 0

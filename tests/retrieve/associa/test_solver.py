@@ -5,8 +5,6 @@ from memrepro.errors import MemreproError
 from memrepro.retrieve.associa import solver
 from memrepro.retrieve.associa.solver import check, checked_solver, solve
 
-NONE = np.zeros((0, 2), np.int64)
-
 
 def test_what_the_wheel_answers_under_numpy_2_is_refused_with_the_cure():
     def wheel(edges, prizes, costs, root, clusters, pruning, verbosity):
@@ -30,9 +28,3 @@ def test_a_graph_in_pieces_gives_a_tree_of_one_of_them():
     edges = np.array([[0, 1], [2, 3]])
     nodes, taken = solve(edges, np.array([1.0, 1, 3, 3]), np.array([0.5, 0.5]))
     assert (nodes.tolist(), taken.tolist()) == ([2, 3], [1])
-
-
-def test_no_edges_no_prizes_no_nodes():
-    assert solve(NONE, np.array([1.0, 3, 2]), np.zeros(0))[0].tolist() == [1]
-    assert solve(np.array([[0, 1]]), np.zeros(2), np.ones(1))[0].tolist() == []
-    assert solve(NONE, np.zeros(0), np.zeros(0))[0].tolist() == []

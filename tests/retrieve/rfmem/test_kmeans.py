@@ -60,13 +60,6 @@ def test_products_of_problems_of_many_sizes_give_the_same_labels_or_say_that_the
     assert sure > (20 if kind == "repeated" else 100)
 
 
-def test_scikit_learn_is_seldom_asked_and_then_about_equal_points():
-    generator = np.random.default_rng(1)
-    apart = unit(generator.normal(size=(60, 8, 384)))
-    assert cluster_all(apart, 3, 42)[1].mean() < 0.04
-    assert cluster_all(np.repeat(apart[:, :1], 8, axis=1), 3, 42)[1].all()
-
-
 def test_refuses_more_clusters_than_points():
     with pytest.raises(MemreproError, match="4 clusters of 3 points"):
         cluster_all(np.ones((1, 3, 8), np.float32), 4, 0)

@@ -14,16 +14,6 @@ from memrepro.retrieve.rfmem.retrievers import Familiarity
 
 from ..made import random_request, two_vectors_a_doc
 
-
-def test_familiarity_is_dense_above_the_floor():
-    asked = random_request(30)
-    familiar = make_retriever("rfmem", "familiarity", {"k": 30}).search([asked])
-    dense = make_retriever("dense", "dense", {"k": 30}).search([asked])
-    for a, b in zip(familiar, dense, strict=True):
-        kept = [(d, s) for d, s in zip(b.doc_ids, b.scores, strict=True) if s >= 0]
-        assert list(zip(a.doc_ids, a.scores, strict=True)) == kept
-
-
 GATED = {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5, "sharpness": 30.0}
 
 
@@ -52,20 +42,6 @@ def test_entropy_by_hand():
 )
 def test_the_gates_regions(scores, familiar):
     assert gate().is_familiar(np.array(scores)) is familiar
-
-
-def test_the_gated_run_takes_each_query_from_its_path():
-    asked = random_request(60, n_queries=8)
-    own = {"k": 5, "beam_width": 3, "fanout": 1, "alpha": 0.5}
-    familiar = make_retriever("rfmem", "familiarity", {"k": 5}).search([asked])
-    entropies = [gate().entropy(np.array(f.scores)) for f in familiar]
-    middle = float(np.median(entropies))
-    g = gate(mean_high=2.0, mean_low=-2.0, entropy_threshold=middle)
-    gated = make_retriever("rfmem", "gated", {**own, **vars(g)}).search([asked])
-    recollected = make_retriever("rfmem", "recollection", own).search([asked])
-    paths = [g.is_familiar(np.array(f.scores)) for f in familiar]
-    assert set(paths) == {True, False}
-    assert gated == [f if p else r for p, f, r in zip(paths, familiar, recollected, strict=True)]
 
 
 def test_the_gate_may_probe_a_shorter_list_and_under_another_floor_than_it_returns():

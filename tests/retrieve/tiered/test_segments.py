@@ -4,11 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memrepro.errors import MemreproError
 from memrepro.retrieve.tiered.keys.segments import (
     LOOKAHEAD,
     Message,
-    Segmentation,
     content_hash,
     cut,
     final,
@@ -42,13 +40,6 @@ def test_a_gap_ends_a_segment_and_nothing_is_shared_over_it():
     early, late = same(3), same(3, start=3 * 60 + 3700)
     assert cut(early + late) == [(0, 3), (3, 6)]
     assert cut(early + same(3, start=2 * 60 + 3600)) == [(0, 5), (3, 6)]  # an hour is no gap
-
-
-def test_a_topic_shift_ends_a_segment_that_has_three_turns():
-    cats, boats = ["cats purr softly"] * 4, ["boats sail far"] * 4
-    assert cut(said(*cats, *boats)) == [(0, 4), (3, 8)]
-    marked = said("one two", "one two", "one two", "By the way, one two", "one two", "one two")
-    assert cut(marked)[0] == (0, 3)
 
 
 def test_tokens_end_a_segment_and_a_long_turn_stands_alone():
@@ -119,12 +110,6 @@ def test_copies_over_channels_share_a_hash():
         Message("a", "user", 60, "Hello, there"), Message("a", "userhello", 60, "there"),
     ):  # fmt: skip
         assert content_hash(other) != content_hash(one)
-
-
-@pytest.mark.parametrize("rules", [{"least": 6}, {"least": 0}, {"overlap": 3}, {"overlap": -1}])
-def test_rules_that_cannot_be_kept(rules):
-    with pytest.raises(MemreproError, match="1 <= least <= most"):
-        Segmentation(**rules)
 
 
 def test_turns_in_their_context_and_what_is_worth_a_vector():

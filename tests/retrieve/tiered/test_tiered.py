@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memrepro.core.extractions import Extraction, Extractions
-from memrepro.core.keys import Request
 from memrepro.core.memory import Memory, Round
 from memrepro.core.similarity import normalise
 from memrepro.encode.encoder import HashEncoder
-from memrepro.errors import MemreproError
 from memrepro.retrieve import make_retriever
 from memrepro.retrieve.tiered.keys.key_builder import TieredKeyBuilder, TimedRequest
 from memrepro.retrieve.tiered.keys.lexical import Lexical
@@ -160,10 +158,3 @@ def test_a_time_in_the_question_is_a_filter_and_lifts_the_floor(design):
     assert found[2] == search(request, **design)[2]
     # What is recent is in every prompt, whatever the question asks about.
     assert any(doc.startswith("s4") for doc in found[0].doc_ids) == ("hot" in design)
-
-
-def test_a_request_without_times_is_refused():
-    request = asked(["cats"], [NOW])
-    plain = Request(request.keys, ["q"], ["cats"], request.query_vectors)
-    with pytest.raises(MemreproError, match="give the run a key scheme 'tiers:'"):
-        make_retriever("tiered", "tiered", {"k": 5}).search([plain])

@@ -8,16 +8,13 @@ import pytest
 
 from memrepro.core.extractions import Extractions
 from memrepro.core.memory import Dataset, Memory, Query, Round
-from memrepro.errors import MemreproError
-from memrepro.files.atomic import sha256
 from memrepro.llm.model import Answer
 from memrepro.llm.structured import KINDS
 from memrepro.papers.associa.llm.extractor import prompt_of, read, said_of, to_file
 from memrepro.pipeline.stages.data.extract import extract
 from memrepro.retrieve.associa.keys.clues import SPEAKER, EventClues, Recipe, read_memory
 from memrepro.retrieve.associa.keys.graph import build_from
-from memrepro.text.sources import from_file
-from tests.papers.associa.llm.scripted import live, replay
+from tests.papers.associa.llm.scripted import live
 
 PERSON, PLACE, SKILL = "Person/User/Organization", "Place", "Interest/Skill"
 CHOIR = {
@@ -86,13 +83,6 @@ def test_rounds_are_numbered_and_the_users_words_alone_are_shown():
     }
     assert "Goal/Intention, Time, Interest/Skill, Sentiment" in system.content
     assert "CATEGORIES" not in system.content
-
-
-def test_where_nobody_is_the_user_all_are_shown_by_name():
-    session = Memory.from_rounds(
-        "m", ("s", Round.from_texts("r", speaker_a="Hi.", speaker_b="Ho."))
-    ).sessions[0]
-    assert said_of(session) == {"r": {"speaker_a": "Hi.", "speaker_b": "Ho."}}
 
 
 # Which answers are used.
@@ -180,16 +170,3 @@ def test_sessions_of_one_id_and_other_words_are_skipped(store, tmp_path):
     done = to_file(dataset(memory(), other), live(store, lambda _: WHOLE), tmp_path / "e.jsonl")
     assert ("s1", "ambiguous: the id of 2 sessions") in done.skipped
     assert (done.counts["ambiguous"], done.counts["texts"]) == (1, 0)
-
-
-def test_replay_needs_no_model_and_writes_the_same_bytes(store, tmp_path):
-    first = to_file(dataset(), live(store, lambda _: WHOLE), tmp_path / "e.jsonl")
-    again = to_file(dataset(), replay(store), tmp_path / "f.jsonl")
-    assert again.sha256 == first.sha256 == sha256(tmp_path / "f.jsonl")
-    assert len(from_file(dataset(), "x", again.path, again.sha256).texts) == 2
-
-
-def test_a_missing_answer_fails_clearly_and_leaves_no_file(store, tmp_path):
-    with pytest.raises(MemreproError, match=r"1 of 1 answers of 'scripted'.*'associa' needs"):
-        to_file(dataset(), replay(store), tmp_path / "e.jsonl")
-    assert not (tmp_path / "e.jsonl").exists()

@@ -36,15 +36,6 @@ def test_without_a_teacher_only_questions_that_stand_alone_are_used(coqa):
     assert built.left_out == ()
 
 
-def test_equal_inputs_give_equal_bytes_and_the_seed_other_ones(coqa, tmp_path):
-    made = []
-    for number, recipe in enumerate((RECIPE, RECIPE, Recipe(nodes=8, seed=1))):
-        path = tmp_path / f"{number}.jsonl"
-        write_examples(path, draw_examples(coqa, recipe, EMBED).samples)
-        made.append(path.read_bytes())
-    assert made[0] == made[1] != made[2]
-
-
 def test_lines_are_what_the_deliberating_model_is_asked_and_the_answer(coqa, tmp_path):
     samples = draw_examples(coqa, RECIPE, EMBED).samples
     path = tmp_path / "examples.jsonl"

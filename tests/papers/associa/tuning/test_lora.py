@@ -26,7 +26,6 @@ SHORT = Settings(
     rank=4, alpha=8, dropout=0.1, learning_rate=0.02, warmup_steps=2, epochs=4, batch_size=4,
     device_batch_size=2, maximum_tokens=120, dtype="float32", seed=3,
 )  # fmt: skip
-STEPS = 8
 WEIGHTS = "adapter_model.safetensors"
 
 
@@ -71,16 +70,6 @@ def logits(model, base):
     ids = AutoTokenizer.from_pretrained(base.folder)("the cat sat on moss", return_tensors="pt")
     with torch.inference_mode():
         return model(ids["input_ids"]).logits
-
-
-def test_the_loss_falls(tuned):
-    _, losses = tuned
-    assert list(losses["step"]) == list(range(1, STEPS + 1))
-    assert losses["loss"].tail(3).mean() < 0.7 * losses["loss"].head(3).mean()
-    # Up to its highest in the steps of warmup, then down to nearly 0.
-    rates = losses["learning_rate"]
-    assert rates.idxmax() == SHORT.warmup_steps
-    assert rates.max() == pytest.approx(SHORT.learning_rate)
 
 
 def test_only_the_adapter_changes_and_reloaded_it_gives_the_same_logits(
@@ -156,18 +145,6 @@ def test_the_merged_model_is_one_that_can_be_asked(base, tuned, tmp_path):
 # What is refused, and what is left out.
 
 
-def test_a_missing_gpu_is_one_sentence(base, examples, tmp_path, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(MemreproError, match="made/tiny needs a GPU, and torch .* sees none: run"):
-        fine_tune(examples, base, SHORT, tmp_path / "a", tmp_path / "kept")
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with pytest.raises(MemreproError, match="sees 2: name one in CUDA_VISIBLE_DEVICES"):
-        fine_tune(examples, base, SHORT, tmp_path / "a", tmp_path / "kept")
-    with pytest.raises(MemreproError, match="must be 'cuda' or 'cpu'"):
-        fine_tune(examples, base, SHORT, tmp_path / "a", tmp_path / "kept", device="tpu")
-
-
 def test_a_loss_is_of_the_answer_alone(base):
     tokenizer = AutoTokenizer.from_pretrained(base.folder)
     example = Example("a", (*asked("rain", "cat"), Message("assistant", "green moss")))
@@ -190,26 +167,6 @@ def test_what_cannot_be_learnt_is_left_out_and_named(base):
     assert left_out[0][0] == "long"
     assert left_out[0][1].endswith("tokens, over 60")
     assert left_out[1] == ("forged", "holds the control token '<|im_end|>'")
-
-
-def test_a_template_that_hides_the_answer_is_refused(tmp_path):
-    folder = make_model(tmp_path / "odd", template="{{ messages | length }}")
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    example = Example("a", (Message("user", "x"), Message("assistant", "y")))
-    with pytest.raises(MemreproError, match="does not put the answer of example 'a' right behind"):
-        tokenise([example], tokenizer, 60)
-
-
-@pytest.mark.parametrize(
-    ("setting", "rule"),
-    [
-        ({"maximum_tokens": 5}, "none of the 8 examples of .* raise maximum_tokens"),
-        ({"targets": ("c_attn",)}, "made/tiny has none of the layers c_attn"),
-    ],
-)
-def test_settings_that_do_not_fit_the_base_are_refused(base, examples, tmp_path, setting, rule):
-    with pytest.raises(MemreproError, match=rule):
-        tune(examples, base, SHORT.model_copy(update=setting), tmp_path)
 
 
 def test_an_adapter_of_another_base_or_damaged_is_refused(base, tuned, tmp_path):

@@ -15,7 +15,7 @@ from memrepro.papers.associa.tuning.samples import (
     telling,
 )
 from memrepro.retrieve.associa.keys.graph import ENTITY, EVENT, UTTERANCE
-from tests.papers.associa.tuning.made import LIBRARY, OVEN
+from tests.papers.associa.tuning.made import LIBRARY
 
 QUERY, CUE = "Who founded the Harbour Library?", "Ida Marlow founded it in 1891"
 
@@ -23,17 +23,6 @@ QUERY, CUE = "Who founded the Harbour Library?", "Ida Marlow founded it in 1891"
 def located(nodes, cue, count):
     vectors = HashEncoder(256).encode([*(node.text for node in nodes), cue], "document")
     return nearest(vectors[:-1], vectors[-1], count).tolist()
-
-
-def test_a_story_is_chunks_events_and_entities():
-    nodes = story_nodes(OVEN, 2)
-    texts = {kind: [n.text for n in nodes if n.kind == kind] for kind in (UTTERANCE, EVENT, ENTITY)}
-    assert texts[UTTERANCE][0].endswith("near the station. Her oven came from Lisbon.")
-    # The last chunk of five sentences is one sentence, the same text as its event.
-    assert len(texts[UTTERANCE]) == 3
-    assert len(texts[EVENT]) == 4
-    assert {"Lisbon", "rye bread"} <= set(texts[ENTITY])
-    assert len({node.text for node in nodes}) == len(nodes)
 
 
 @given(st.integers(1, 8), st.integers(1, 30), st.integers(0, 2**32 - 1))

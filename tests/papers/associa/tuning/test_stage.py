@@ -8,7 +8,6 @@ import yaml
 pytest.importorskip("peft")
 
 from memrepro.encode.encoder import HashEncoder
-from memrepro.errors import MemreproError
 from memrepro.files.atomic import sha256
 from memrepro.llm.in_process import InProcess
 from memrepro.papers.associa.tuning import stage
@@ -57,25 +56,3 @@ def test_from_coqa_to_a_model_that_can_be_asked(project):
     revision = summary["revision of the whole model"]
     merged = project / "cache" / "tuned" / "tiny"
     assert InProcess(merged, "tiny", revision=revision, device="cpu").identity.revision == revision
-
-
-@pytest.mark.parametrize(
-    ("changes", "rule"),
-    [
-        ({"sha256": "0" * 64}, "coqa.json has the sha256 .* is expected"),
-        ({"typo": 1}, "tuning.tiny.typo: Extra inputs are not permitted, not 1"),
-        ({"recipe": {"cues": 0}}, "tuning.tiny.recipe.cues: .* greater than 0, not 0"),
-        ({"recipe": {"nodes": 2}}, "tuning.tiny.recipe: .* nodes must be at least cues"),
-        ({"settings": {"device_batch_size": 3}}, "must be a divisor of batch_size, not .*3"),
-        (
-            {"teacher": {"model": "m", "revision": "r"}},
-            "6 of 6 answers of 'm' .* that experiment 'tiny' needs are not recorded",
-        ),
-    ],
-)
-def test_what_is_wrong_with_an_entry_is_one_sentence(project, changes, rule):
-    change(project, **changes)
-    if "teacher" in changes:
-        change(project, **changes, recipe={"questions": 6})
-    with pytest.raises(MemreproError, match=rule):
-        stage.build_examples("tiny")
