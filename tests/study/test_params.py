@@ -27,7 +27,7 @@ def few():
     tree = read_yaml(ROOT / "params.yaml")
     tree["studies"] = {name: tree["studies"][name] for name in STUDIES}
     tree["latency"] = {"sample-minilm": tree["latency"]["sample-minilm"]}
-    tree["reading"] = {"sample": tree["reading"]["sample"]}
+    tree["reading"] = {"longmemeval": tree["reading"]["longmemeval"]}
     return tree
 
 
