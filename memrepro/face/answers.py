@@ -26,7 +26,7 @@ def answers(dataset: str, readers: str = "published", profile: str = "open") -> 
     another's (`compare`) and grouped by kind.
 
     Args:
-        dataset: 'locomo', 'personamem-32k', 'longmemeval-oracle' (LongMemEval's 500) or 'sample'.
+        dataset: 'locomo', 'personamem-32k' or 'longmemeval-oracle' (LongMemEval's 500).
         readers: 'published', whose answers others made public, or 'own', the small model that this
             project runs.
         profile: whose results.

@@ -57,11 +57,14 @@ def _encoders_ahead(plan: "Plan", profile: str) -> Iterator[None]:
     """
     from memrepro.files import paths
 
-    of_runs = {(one.dataset, one.encoder) for one in plan.runs.values() if one.profile == profile}
     names = {
-        name for data, name in of_runs if name and not paths.vectors(profile, data, name).exists()
+        one.encoder
+        for one in plan.runs.values()
+        if one.encoder
+        and one.profile == profile == "sample"
+        and not paths.vectors(profile, one.dataset, one.encoder).exists()
     }
-    if profile != "sample" or not names:
+    if not names:
         yield
         return
     code = "import sys, memrepro.encode.load as load; [*map(load.load_encoder, sys.argv[1:])]"

@@ -249,7 +249,7 @@ SHAPES = {
         {"lang2020, Law": ["1.3"], "Metapsy, Minds": ["2.9"], "arel22, Politics": ["7.4"]}),
     "a note over two rows": (
         ".tex", tex(r"& (1) & (2) & (3) \\ \midrule Age & 0.41 & 0.28 & 0.33 \\ Obs. & 97 & 97 & 97 \\ \midrule "
-                    r"\emph{Notes} & \multicolumn{3}{l}{Errors in brackets} \\ & \multicolumn{3}{l}{Years not shown} \\"),
+                    r"\emph{Notes} & \multicolumn{3}{l}{Errors in brackets} \\ & \multicolumn{3}{l}{No years} \\"),
         ["(1)", "(2)", "(3)"], {"Age": ["0.41", "0.28", "0.33"], "Obs.": ["97", "97", "97"]}),
     "an arrow behind a unit": (
         ".tex", tex(r"Model & PSNR (dB) $\uparrow$ & Gain (0.5) $\uparrow$ \\ \midrule x & 25.6$\uparrow$ & 0.41 \\"
