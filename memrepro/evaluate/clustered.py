@@ -89,7 +89,9 @@ class Clusters:
         Args:
             values: a metric of each question under each setting, shape (n, n_settings).
         """
-        sums = np.stack([values[own].sum(axis=0) for own in self.members])
+        order = np.concatenate(self.members)
+        first = np.cumsum([0, *(len(own) for own in self.members[:-1])])
+        sums = np.add.reduceat(values[order], first, axis=0)
         # What another group adds is the same for all settings but for its sum: no mean is needed.
         return _best(sums.sum(axis=0) - sums)
 
@@ -112,16 +114,14 @@ class Clusters:
         """
         # A group whose questions all settings answer alike has no part in the choice.
         differs = (values != values[:, :1]).any(axis=1)
-        parts, alike = [], values[:, 0].copy()
+        whole, alike, resample = self.sums(values), values[:, 0].copy(), np.arange(self.resamples)
+        total = np.zeros(self.resamples)
         for own, who in zip(self.counts, self.members, strict=True):
             if differs[who].any():
-                parts.append(own @ values[who])
+                sums = own @ values[who]
+                total += sums[resample, _best(whole - sums)]
                 alike[who] = 0
-        total = self.every @ alike
-        if parts:
-            sums = np.stack(parts, axis=1)  # (resamples, n_groups, n_settings)
-            chosen = _best(sums.sum(axis=1, keepdims=True) - sums)
-            total += np.take_along_axis(sums, chosen[..., None], axis=2)[..., 0].sum(axis=1)
+        total += self.every @ alike
         if drawn is not None:
             moved = self.every @ drawn
             which = np.random.default_rng(SEED).integers(0, drawn.shape[1], self.resamples)
