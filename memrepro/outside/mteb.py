@@ -16,7 +16,7 @@ import pandas as pd
 from memrepro.core.similarity import Doubles
 from memrepro.evaluate.metrics import evaluate, ranks_of
 from memrepro.files.atomic import read_table
-from memrepro.outside.runs import read_run
+from memrepro.outside.runs import OutsideRun
 from memrepro.outside.score import further_protocols, gold_of, values_of
 from memrepro.study.plan import Plan
 
@@ -55,9 +55,11 @@ def beside(run: Path, plan: Plan) -> list[Beside]:
     """Every published value beside that of a run of `DATASET`, 100 docs a question, in parquet.
 
     Raises:
-        MemreproError: if it is no run of the data set, or the data set was not prepared.
+        MemreproError: if the run is not there, or the data set was not prepared.
     """
-    read, gold = read_run(run, DATASET, plan, "turn"), gold_of(DATASET, plan)
+    # A stage's own run: it needs none of the questions that an outside file is asked.
+    frame, gold = read_table(run, ["query_id", "doc_id"]), gold_of(DATASET, plan)
+    read = OutsideRun(run.stem, run, "turn", frame, {})
     values, _ = values_of([read], gold, plan, "recall", DEEPEST)
     here = values[values["level"] == "turn"].set_index(["protocol", "metric", "k"])
     found = []
