@@ -57,8 +57,10 @@ class Metrics:
         changed = path.stat().st_mtime_ns
         self._places, self._names, self._values = _laid_out(path, changed)
         self._settings: dict[str, dict[str, None]] = {}  # in order, as sets have none
-        for experiment, setting, *_ in self._places:
+        self._asked: dict[tuple[str, str, str], slice] = {}
+        for (experiment, setting, level, *_), (asked, *_) in self._places.items():
             self._settings.setdefault(experiment, {})[setting] = None
+            self._asked[experiment, setting, level] = asked
         self.experiments = frozenset(self._settings)
 
     def settings(self, experiment: str) -> list[str]:
@@ -68,10 +70,8 @@ class Metrics:
     def questions(self, experiment: str, setting: str, level: str) -> frozenset[str]:
         """The questions of an experiment that were evaluated by a level; none if it was not."""
         names, codes = self._names["query_id"]
-        for key, (asked, *_) in self._places.items():
-            if key[:3] == (experiment, setting, level):
-                return frozenset(names.take(codes[asked]))
-        return frozenset()
+        asked = self._asked.get((experiment, setting, level), slice(0))
+        return frozenset(names.take(codes[asked]))
 
     def evaluated(self, experiment: str) -> list[tuple[str, str, str, int]]:
         """`setting, level, metric, k` of all that was evaluated of an experiment."""
