@@ -2,8 +2,11 @@
 
 import re
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from memrepro.files import paths
 from memrepro.papers.findings import confirmatory, study
 from memrepro.papers.findings.arenas import read_study
 from memrepro.study.params import load_plan
@@ -37,3 +40,22 @@ def test_what_the_study_names_is_planned(profile):
         assert set(entry["methods"]) <= set(data["methods"])
         for method in entry["methods"].values():
             assert all(re.fullmatch(r"[^\[\]]+(\[[^\[\]]+\])?", one) for one in method["printed"])
+
+
+def test_the_committed_family_is_corrected_together_and_judged_by_interval_and_p():
+    table = pd.read_csv(paths.results("open") / "findings/confirmatory.csv", keep_default_na=False)
+    table[["kind", "against"]] = table["column"].str.extract(
+        r"(less|p,|p after Holm,|against) (.*)"
+    )
+    rows = table.pivot(index=["row", "against"], columns="kind", values="reproduced")
+    before, after = (rows[name].astype(float) for name in ("p,", "p after Holm,"))
+    smallest_first, least = before.sort_values(kind="stable"), 0.0
+    for place, (row, p) in enumerate(smallest_first.items()):
+        least = max(least, min(1.0, (len(rows) - place) * p))
+        assert after[row] == pytest.approx(least, abs=len(rows) * 5e-5)  # p is printed rounded
+    differences = table[table["kind"] == "less"].set_index(["row", "against"])
+    low, high = (differences[end].astype(float).reindex(rows.index) for end in ("low", "high"))
+    words = np.where(low > 0, "helps", np.where(high < 0, "harms", "not significant"))
+    judged = np.where(after < 0.05, words, "not significant")
+    assert rows["against"].tolist() == judged.tolist()
+    assert len({*judged}) > 1
