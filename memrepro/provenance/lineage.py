@@ -79,11 +79,6 @@ def made_by(place: Place) -> list[str]:
     return upstream(maker(run_path(place)))
 
 
-def recorded(folder: Path) -> dict[str, Stage]:
-    """All that dvc.lock says of a folder of results: the stage that made it, and those before."""
-    return {name: stages()[name] for name in upstream(maker(folder.relative_to(root()).as_posix()))}
-
-
 def evaluated_by(place: Place) -> str:
     """The stage that evaluated a place; '' if dvc.lock has none.
 
