@@ -14,7 +14,7 @@ from typing import Any
 from memrepro.encode.models import registry
 from memrepro.files import paths
 from memrepro.files.atomic import read_json, read_yaml, root, sha256
-from memrepro.provenance.cached import until_changed
+from memrepro.files.cached import until_changed
 from memrepro.provenance.places import Place, entry, profiles_of, run_file, variant
 from memrepro.study import causes
 from memrepro.study.params import params_tree
