@@ -198,9 +198,8 @@ def test_values_are_those_of_ir_measures_and_of_the_committed_run(plan, ours, tm
     itself = scored.beside[scored.beside["beside"] == OURS].iloc[0]
     assert (itself["won"], itself["lost"], itself["difference"]) == (0, 0, 0)
     others = scored.beside
-    assert others["difference"].to_numpy() == pytest.approx(
-        others["value"] - others["value_beside"]
-    )
+    less = others["value"] - others["value_beside"]
+    assert others["difference"].to_numpy() == pytest.approx(less)
     assert (others["won"] - others["lost"]).to_numpy() == pytest.approx(
         others["difference"] * others["n"], abs=1e-4
     )
