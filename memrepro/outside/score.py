@@ -51,6 +51,8 @@ BESIDE_COLUMNS = [
     "p", "p_holm", "won", "lost", "tied", "groups", "unit",
 ]  # fmt: skip
 _DEEPEST = 100_000  # the largest cut-off, of whose places each metric keeps numbers
+# Name, setting and level of a run → each question's value.
+Others = Mapping[tuple[str, str, str], pd.Series]
 QUESTION_COLUMNS = ["run", "level", "beside", "query_id", "kind", "value", "value_beside", "change"]
 
 
@@ -124,21 +126,20 @@ def score(
     Raises:
         MemreproError: for what `read_run` refuses, an unknown metric, or a data set without gold.
     """
-    _check(metric, k)
-    whole = gold_of(dataset, plan)
+    check_metric(metric, k)
+    whole, grouped = gold_of(dataset, plan), _groups(dataset, plan)
     gold = without_kinds(whole, leave_out)
-    runs = _told_apart([read_run(path, dataset, plan, level) for path in files])
-    values, kept = values_of(runs, gold, plan, metric, k, _groups(dataset, plan))
+    runs = told_apart([read_run(path, dataset, plan, level) for path in files])
+    values, kept = values_of(runs, gold, plan, metric, k, grouped)
     if not kept:
         raise MemreproError(f"{dataset} marks no evidence at the level of {files[0]}")
-    gone = whole.kinds.keys() - gold.kinds.keys()
-    beside, questions = _compare(kept, dataset, plan, gold.kinds, metric, k, gone)
-    first, grouped = next(iter(plan.evaluation.protocols.values())), _groups(dataset, plan)
+    others = _committed(dataset, plan, metric, k, whole.kinds.keys() - gold.kinds.keys())
+    first = next(iter(plan.evaluation.protocols.values()))
     each = each_question(runs, gold, first, plan.evaluation.metrics, k)
     known = docs_of(dataset, plan.dataset(dataset).profile)
     return Scored(
-        dataset, metric, k, tuple(runs), values, beside, questions, each=each,
-        kinds=by_kind(each, metric, grouped), whole=whole_memories(each, known, k),
+        dataset, metric, k, tuple(runs), values, *beside_others(kept, others, grouped, gold.kinds),
+        each=each, kinds=by_kind(each, metric, grouped), whole=whole_memories(each, known, k),
     )  # fmt: skip
 
 
@@ -159,19 +160,19 @@ def score_by(
     Raises:
         MemreproError: for a file that cannot be read, or a data set without a rule.
     """
-    _check(metric, k)
+    check_metric(metric, k)
     rule = rule_of(dataset)
     if qrels is None and not rule:
         raise MemreproError(f"the gold of {dataset} is not here: name it by --qrels FILE")
     gold, grades = read_qrels(qrels) if qrels else ({}, [])
     asked = list(gold) or list(dict.fromkeys(q for path in files for q in questions_of(path)))
     known = Docs(dict.fromkeys(asked, ""), {}, ())
-    runs = _told_apart([read_against(path, known, dataset, LEVELS[0]) for path in files])
+    runs = told_apart([read_against(path, known, dataset, LEVELS[0]) for path in files])
     name = f"gold of {qrels.name}" if qrels else f"gold by ids ({rule})"
     if len(grades) > 1:
         name += f", its grades {grades[0]:g} to {grades[-1]:g} counted alike"
-    protocols = {name: Protocol("stated", {})}
-    tables, each = [], []
+    protocols, metrics = {name: Protocol("stated", {})}, plan.evaluation.metrics
+    tables, each, ks = [], [], {k, *plan.evaluation.ks}
     for run in runs:
         told = gold or gold_by_rule(rule, run.frame)
         if all(parts == ((NOT_LISTED,),) for parts in told.values()):
@@ -180,15 +181,16 @@ def score_by(
                 f"{rule!r}, such as its first, {run.frame['doc_id'].iloc[0]!r}"
             )
         own = Gold(dict.fromkeys(told, ""), {}, {run.level: told}, {})
-        tables.append(_values([run], own, plan, protocols, k)[0])
-        each.append(each_question([run], own, protocols[name], plan.evaluation.metrics, k))
+        tables.append(values_under([run], own, protocols, metrics, ks, (metric, k))[0])
+        each.append(each_question([run], own, protocols[name], metrics, k))
     none = pd.DataFrame(columns=BESIDE_COLUMNS), pd.DataFrame(columns=QUESTION_COLUMNS)
     return Scored(
         dataset, metric, k, tuple(runs), pd.concat(tables), *none, name, each=pd.concat(each)
     )
 
 
-def _check(metric: str, k: int) -> None:
+def check_metric(metric: str, k: int) -> None:
+    """Refuse an unknown metric, or a cut-off that no list reaches."""
     if metric not in METRICS:
         raise MemreproError(f"unknown metric {metric!r}: known are {', '.join(METRICS)}")
     if not 1 <= k <= _DEEPEST:
@@ -202,7 +204,7 @@ def is_here(dataset: str, plan: Plan) -> bool:
     )
 
 
-def _told_apart(runs: Sequence[OutsideRun]) -> list[OutsideRun]:
+def told_apart(runs: Sequence[OutsideRun]) -> list[OutsideRun]:
     """The runs, those of one stem with their order in the name."""
     named: list[OutsideRun] = []
     for run in runs:
@@ -254,24 +256,28 @@ def values_of(
     """
     further = further_protocols(plan, set(gold.kinds.values()))
     protocols = {**plan.evaluation.protocols, **further}
-    return _values(runs, gold, plan, protocols, k, metric, _filled(), grouped)
+    ks, metrics = {k, *plan.evaluation.ks}, plan.evaluation.metrics
+    return values_under(runs, gold, protocols, metrics, ks, (metric, k), grouped, _filled())
 
 
-def _values(
-    runs: Sequence[OutsideRun], gold: Gold, plan: Plan, protocols: Mapping[str, Protocol], k: int,
-    metric: str = "", filled: Collection[str] = (), grouped: Grouped | None = None,
+def values_under(
+    runs: Sequence[OutsideRun], gold: Gold, protocols: Mapping[str, Protocol],
+    metrics: Sequence[str], ks: Collection[int], kept_by: tuple[str, int],
+    grouped: Grouped | None = None, filled: Collection[str] = (),
 ) -> tuple[pd.DataFrame, dict[tuple[str, str], pd.Series]]:  # fmt: skip
-    """As `values_of`, under any protocols; under those `filled`, what has no gold is found."""
+    """As `values_of`, under any protocols; of one without gold under those `filled`, it is found.
+
+    Cut-offs beyond a run's lists are left out, but for that of `kept_by`.
+    """
     first = next(iter(protocols))
     rows: list[tuple[str, str, str, str, int, int, float, float, float, str]] = []
     kept: dict[tuple[str, str], pd.Series] = {}
     for run in runs:
-        # At the cut-offs that the run's lists reach, and at k.
-        ks = sorted({k, *(one for one in plan.evaluation.ks if one <= run.depth)})
+        reached = sorted(k for k in ks if k <= run.depth or k == kept_by[1])
         for level, name, evaluated in each_protocol(run.frame, run.level, gold, protocols):
-            values = evaluated(plan.evaluation.metrics, ks)
-            if name == first and metric:
-                kept[run.name, level] = pd.Series(values.by[metric, k], list(values.query_ids))
+            values = evaluated(metrics, reached)
+            if name == first:
+                kept[run.name, level] = pd.Series(values.by[kept_by], list(values.query_ids))
             if name in filled:
                 values = _every(values, gold.kinds)
             ids = values.query_ids
@@ -302,38 +308,46 @@ def _means(
         yield metric, k, len(column), *mean_interval(column, groups), str(groups)
 
 
-def _compare(
-    kept: Mapping[tuple[str, str], pd.Series], dataset: str, plan: Plan, kinds: Mapping[str, str],
-    metric: str, k: int, gone: Collection[str] = (),
-) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
-    planned = {one.profile for one in plan.runs.values() if one.dataset == dataset}
-    profiles = sorted(filter(is_evaluated, planned))
-    committed: dict[tuple[str, str, str], pd.Series] = {}
-    for profile in profiles:
+def _committed(dataset: str, plan: Plan, metric: str, k: int, gone: Collection[str]) -> Others:
+    """The committed runs on a data set, without the questions that are gone."""
+    found = {}
+    planned = {name: one for name, one in plan.runs.items() if one.dataset == dataset}
+    for profile in sorted(filter(is_evaluated, {one.profile for one in planned.values()})):
         metrics = Metrics(profile)
-        for name, one in plan.runs.items():
-            if one.moves_questions:
+        for name, one in planned.items():
+            if one.moves_questions or name not in metrics.experiments:
                 continue
-            if one.dataset == dataset and name in metrics.experiments:
-                for setting, at, named, cut in metrics.evaluated(name):
-                    if (named, cut) == (metric, k):
-                        table = metrics.values(name, at, metric, k, setting)
-                        found = table.set_index("query_id")["value"]
-                        committed[name, setting, at] = found.drop(list(gone), errors="ignore")
+            for setting, level, named, cut in metrics.evaluated(name):
+                if (named, cut) == (metric, k):
+                    table = metrics.values(name, level, metric, k, setting)
+                    values = table.set_index("query_id")["value"]
+                    found[name, setting, level] = values.drop(list(gone), errors="ignore")
+    return found
+
+
+def beside_others(
+    kept: Mapping[tuple[str, str], pd.Series], others: Others, grouped: Grouped,
+    kinds: Mapping[str, str],
+) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    """`BESIDE_COLUMNS` and `QUESTION_COLUMNS` of runs beside others and each other.
+
+    Args:
+        kept: run and level → each question's value.
+        others: what they are compared with; one of other questions is passed over.
+        grouped: which questions belong together.
+        kinds: of the questions.
+    """
     rows, questions = [], []
     for (run, level), values in kept.items():
-        others = {(n, s): v for (n, s, at), v in committed.items() if at == level}
-        others |= {(n, ""): v for (n, at), v in kept.items() if at == level and n != run}
-        groups = groups_of_questions(dataset, [*values.index], plan)
-        mine: list[tuple[str, str, float, Comparison]] = []
-        for (name, setting), theirs in others.items():
-            if set(theirs.index) != set(values.index):  # of another edition or protocol
-                continue
-            theirs = theirs.reindex(values.index)
-            compared = compare(theirs.to_numpy(), values.to_numpy(), groups)
-            mine.append((name, setting, float(theirs.mean()), compared))
-        mean = float(values.mean())
-        corrected = holm([found.p for *_, found in mine])
+        peers = {(n, s): v for (n, s, at), v in others.items() if at == level}
+        peers |= {(n, ""): v for (n, at), v in kept.items() if at == level and n != run}
+        groups, mine = grouped([*values.index]), list[tuple[str, str, float, Comparison]]()
+        for (name, setting), theirs in peers.items():
+            if set(theirs.index) == set(values.index):
+                theirs = theirs.reindex(values.index)
+                compared = compare(theirs.to_numpy(), values.to_numpy(), groups)
+                mine.append((name, setting, float(theirs.mean()), compared))
+        mean, corrected = float(values.mean()), holm([found.p for *_, found in mine])
         told = [
             (run, level, name, setting, found.n, mean, other, *found.interval, found.p, p,
              found.won, found.lost, found.tied, found.groups, found.unit)
@@ -341,8 +355,8 @@ def _compare(
         ]  # fmt: skip
         told.sort(key=lambda row: (-row[6], row[2], row[3]))
         rows += told
-        if best := next(((r[2], r[3]) for r in told if (*r[2:4], level) in committed), None):
-            theirs = committed[(*best, level)].reindex(values.index)
+        if best := next(((r[2], r[3]) for r in told if (*r[2:4], level) in others), None):
+            theirs = others[(*best, level)].reindex(values.index)
             name = " ".join(best).strip()
             questions += [
                 (run, level, name, q, kinds[q], float(values[q]), float(theirs[q]),

@@ -13,8 +13,8 @@ from typing import Any
 from memrepro import __version__
 from memrepro.files import paths
 from memrepro.files.atomic import read_json, read_table, root
+from memrepro.files.cached import until_changed
 from memrepro.files.machine import processor
-from memrepro.provenance.cached import until_changed
 
 _LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.M)
 _VERSION = re.compile(r"^Version: *(\S+)", re.M)

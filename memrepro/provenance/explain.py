@@ -19,7 +19,7 @@ from memrepro.audit.verdicts import NOT_RUN
 from memrepro.core.prepared import load_qrels
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.provenance.cached import until_changed
+from memrepro.files.cached import until_changed
 from memrepro.provenance.links import link
 from memrepro.provenance.places import Place, entry, evaluated, plan, variant
 from memrepro.provenance.tables import cells

@@ -14,7 +14,7 @@ from typing import Any
 from memrepro.encode.models import registry
 from memrepro.files import paths
 from memrepro.files.atomic import read_json, read_yaml, root, sha256
-from memrepro.provenance.cached import until_changed
+from memrepro.files.cached import until_changed
 from memrepro.provenance.places import Place, entry, profiles_of, run_file, variant
 from memrepro.study import causes
 from memrepro.study.params import params_tree
@@ -77,11 +77,6 @@ def recorded_file(profile: str, path: str) -> dict[str, str]:
 def made_by(place: Place) -> list[str]:
     """The stages behind a place's run, from the download on; none if dvc.lock has no such run."""
     return upstream(maker(run_path(place)))
-
-
-def recorded(folder: Path) -> dict[str, Stage]:
-    """All that dvc.lock says of a folder of results: the stage that made it, and those before."""
-    return {name: stages()[name] for name in upstream(maker(folder.relative_to(root()).as_posix()))}
 
 
 def evaluated_by(place: Place) -> str:

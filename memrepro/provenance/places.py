@@ -11,7 +11,7 @@ import pandas as pd
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.provenance.cached import until_changed
+from memrepro.files.cached import until_changed
 from memrepro.report.profile import Metrics, of_kind
 from memrepro.study.evaluation import evaluate_run, read_gold
 from memrepro.study.params import Experiment, Plan, load_plan

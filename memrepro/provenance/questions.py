@@ -12,7 +12,7 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.rollup import roll_up
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.provenance.cached import until_changed
+from memrepro.files.cached import until_changed
 from memrepro.provenance.places import Place, plan, run_of, values, variant
 
 MOST = 10

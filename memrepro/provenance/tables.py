@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memrepro.errors import MemreproError
 from memrepro.files import paths
-from memrepro.provenance.cached import until_changed
+from memrepro.files.cached import until_changed
 from memrepro.report.tables import Cell, has_cells, read_cells
 from memrepro.study.plan import PROFILES
 

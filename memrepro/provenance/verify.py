@@ -190,12 +190,11 @@ def _check_report(profile: str, paper: str) -> int:
     """Make a paper's tables and figures again; how many files were compared."""
     # What draws takes seconds to import, and only the processes that make reports need it.
     from memrepro.report.figures import data_only
-    from memrepro.report.modules import report_module
+    from memrepro.report.modules import write_report
 
-    module = report_module(paper)
     with tempfile.TemporaryDirectory() as name:
         with data_only():
-            written = module.write_report(profile, Path(name))
+            written = write_report(paper, profile, Path(name))
         folder = paths.results(profile) / paper
         known = {"report", *(again.stem for again in written)}
         shown = [path for path in folder.iterdir() if not path.name.startswith(".")]

@@ -6,28 +6,21 @@ import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 from memrepro.report.build import build_report
 from memrepro.report.document import Document
 
 
-class DocumentReport(NamedTuple):
-    """The report of a document that is data."""
+def write_report(paper: str, profile: str, folder: Path) -> list[Path]:
+    """Write a paper's tables and figures into a folder; return their paths.
 
-    document: Document
-
-    def write_report(self, profile: str, folder: Path) -> list[Path]:
-        """Write the report's tables and figures into a folder; return their paths."""
-        return build_report(self.document, profile, folder)
-
-
-def report_module(paper: str) -> ModuleType | DocumentReport:
-    """The module whose `write_report` makes it: the audit's, a document's own, or its data."""
+    The audit and some documents have a report of their own; the others are data alone.
+    """
     name = "memrepro.report.audit" if paper == "audit" else f"memrepro.papers.{paper}.report"
     if importlib.util.find_spec(name):
-        return importlib.import_module(name)
-    return DocumentReport(Document.load(paper))
+        written: list[Path] = importlib.import_module(name).write_report(profile, folder)
+        return written
+    return build_report(Document.load(paper), profile, folder)
 
 
 def document_parts(part: str) -> Iterator[ModuleType]:

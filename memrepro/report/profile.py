@@ -1,7 +1,6 @@
 """What every report needs of a profile: its metrics, paired differences, excluded questions."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from memrepro.core.similarity import Doubles
 from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Comparison, compare
 from memrepro.files.atomic import open_table
+from memrepro.files.cached import until_changed
 from memrepro.study.evaluation import metrics_file
 from memrepro.study.groups import groups_of_questions
 from memrepro.study.plan import Plan
@@ -38,24 +38,15 @@ def of_kind(values: pd.DataFrame, kind: str, qrels: Callable[[], Path]) -> pd.Da
     return values[values["query_id"].map(fields) == kind.removeprefix(EVIDENCE)]
 
 
-def evidence_fields(qrels: Path) -> dict[str, str]:
-    """Query id → whose words its gold is (`load_evidence_fields`), read once."""
-    return _evidence_fields(qrels, qrels.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=8)
-def _evidence_fields(qrels: Path, changed: int) -> dict[str, str]:
-    return load_evidence_fields(qrels)
+# Query id → whose words its gold is.
+evidence_fields = until_changed(8)(load_evidence_fields)
 
 
 class Metrics:
     """The per-question values of a profile's experiments."""
 
     def __init__(self, profile: str) -> None:
-        path = metrics_file(profile)
-        # A report asks for them in many places: a file of millions of rows is grouped once.
-        changed = path.stat().st_mtime_ns
-        self._places, self._names, self._values = _laid_out(path, changed)
+        self._places, self._names, self._values = _laid_out(metrics_file(profile))
         self._settings: dict[str, dict[str, None]] = {}  # in order, as sets have none
         self._asked: dict[tuple[str, str, str], slice] = {}
         for (experiment, setting, level, *_), (asked, *_) in self._places.items():
@@ -112,13 +103,12 @@ class _Values:
         return self._parts[part]
 
 
-@lru_cache(maxsize=2)
-def _laid_out(path: Path, changed: int) -> tuple[dict[Any, Any], dict[str, Any], _Values]:
+@until_changed(2)  # a report asks for them in many places, of a file of millions of rows
+def _laid_out(path: Path) -> tuple[dict[Any, Any], dict[str, Any], _Values]:
     """A metrics file: the places of each row's questions and values, by its key; what lies there.
 
     Args:
         path: of the file, see `study.evaluation.metrics_table`.
-        changed: when; another state of the file is read anew.
 
     Returns:
         `experiment, setting, level, metric, k` → the slice of its questions, the part of the file

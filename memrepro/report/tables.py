@@ -5,12 +5,13 @@ the csv of a table with such cells has its numbers in further columns, so that n
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import nan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from memrepro.evaluate.bootstrap import Interval
 from memrepro.evaluate.comparison import Comparison
 from memrepro.files.atomic import read_table, write_table, write_text
 
@@ -71,6 +72,12 @@ COMPARED = ("difference", "low", "high", "p", *_COUNTS, "unit")
 def number(value: float) -> str:
     """A value at the digits that tables show."""
     return f"{value:.{DIGITS}f}"
+
+
+def with_ends(found: Interval) -> str:
+    """A mean with its interval, in brackets; one group has none."""
+    ends = "no interval" if isnan(found.low) else f"{number(found.low)}, {number(found.high)}"
+    return f"{number(found.mean)} [{ends}]"
 
 
 def verdict_cells(verdict: Cell, found: Mapping[str, str | Comparison]) -> Iterator[Cell]:

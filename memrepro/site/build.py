@@ -5,7 +5,6 @@ import shutil
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,10 @@ from memrepro.audit.counts import counts_in_words
 from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.files.atomic import read_table, root
-from memrepro.provenance import lineage
-from memrepro.provenance.environment import git, here
-from memrepro.provenance.places import is_evaluated, profiles_of, run_file
+from memrepro.provenance.environment import git
+from memrepro.provenance.places import is_evaluated
 from memrepro.report import narrative
 from memrepro.site import documents, drawings, numbers, questions
-from memrepro.site.groups import Groups
 from memrepro.site.leaderboard import COLUMNS, leaderboard
 from memrepro.site.pages import Link, Site
 from memrepro.study.params import PROFILES, Plan, load_plan
@@ -66,38 +63,22 @@ def _build(profiles: list[str], plan: Plan) -> Path:
     part = target.with_name("site.part")
     shutil.rmtree(part, ignore_errors=True)
     site = Site(part, _navigation(profiles, plan, about))
-    groups = Groups(site, target)
-    graphs = _drawings(groups, site, profiles, plan)
-    listed = [
-        _questions(groups, site, profile, dataset, runs, plan)
-        for profile in profiles
-        for dataset, runs in questions.browsable(profile, plan).items()
-    ]
+    listed = []
+    for profile in profiles:
+        for dataset, runs in questions.browsable(profile, plan).items():
+            _say(f"questions of {dataset}")
+            listed.append(questions.write(site, profile, dataset, runs, plan))
+    graphs = drawings.write(site, profiles, plan)
     site.page("questions.html", "questions.html", "Questions", listed=listed, graphs=graphs)
     browsed = {place: address for one in listed for place, address in one.methods.items()}
     for profile in profiles:
         for paper in _papers(profile, plan, about):
-
-            def write(profile: str = profile, paper: str = paper) -> None:
-                _say(f"{paper} on {profile}")
-                numbers.write(site, profile, paper, about[paper]["title"], browsed)
-                documents.write(site, profile, paper, about[paper])
-
-            folder = paths.results(profile) / paper
-            inputs = [*_of_profile(profile), folder, document_folder(paper)]
-            texts = (about[paper], browsed, lineage.recorded(folder), here())
-            groups.make(f"{profile}/{paper}", inputs, write, *texts)
+            _say(f"{paper} on {profile}")
+            numbers.write(site, profile, paper, about[paper]["title"], browsed)
+            documents.write(site, profile, paper, about[paper])
     site.page(numbers.PAGE, "provenance.html", "Provenance")
-    inputs = [path for profile in profiles for path in _of_profile(profile)]
-    groups.make(
-        "leaderboard",
-        inputs,
-        lambda: _write_leaderboard(site, profiles, plan, about, browsed),
-        browsed,
-    )
+    _write_leaderboard(site, profiles, plan, about, browsed)
     _write_start(site, profiles, plan, about)
-    groups.save()
-    _say(f"{len(groups.made)} groups of pages made, the others stand as they were")
     shutil.rmtree(target, ignore_errors=True)
     part.rename(target)
     return target / "index.html"
@@ -150,47 +131,9 @@ def _made() -> str:
     return f"commit {commit}{edited}; {now:%d %B %Y, %H:%M UTC}; memrepro {__version__}"
 
 
-def _of_profile(profile: str) -> list[Path]:
-    """What a profile's numbers are computed from: rankings, gold and the parameters."""
-    of = [paths.results(one) for one in profiles_of(profile)]
-    names = ("runs", "data", "evaluation", "latency")
-    return [root() / "params.yaml", *(folder / name for folder in of for name in names)]
-
-
-def _questions(
-    groups: Groups, site: Site, profile: str, dataset: str, runs: list[str], plan: Plan
-) -> questions.Listed:
-    """A data set of the question browser."""
-
-    def write() -> questions.Listed:
-        _say(f"questions of {dataset}")
-        return questions.write(site, profile, dataset, runs, plan)
-
-    home = plan.datasets[dataset].profile
-    inputs = [
-        *map(run_file, runs), *(paths.trace(profile, name) for name in runs),
-        paths.qrels(home, dataset), paths.places(home, dataset), paths.prepared(dataset),
-    ]  # fmt: skip
-    entries = [plan.experiment(name) for name in runs]
-    return groups.make(f"questions/{profile}/{dataset}", inputs, write, entries, plan.evaluation)
-
-
-def _drawings(groups: Groups, site: Site, profiles: list[str], plan: Plan) -> list[Link]:
-    """What documents draw of single questions; it is made of the data, where they are here."""
-    inputs = [root() / "params.yaml", root() / "data" / "prepared", root() / "data" / "vectors"]
-    inputs += [paths.results(profile) / "runs" for profile in profiles]
-    return groups.make("drawings", inputs, lambda: drawings.write(site, profiles, plan), profiles)
-
-
 def abouts() -> dict[str, dict[str, Any]]:
     """What each document and the audit ask and how they answer, in the order of the pages."""
     return {name: narrative.read_entries(name) for name in (*narrative.documents(), AUDIT)}
-
-
-def document_folder(paper: str) -> Path:
-    """Where a document's own modules and printed numbers lie."""
-    package = Path(str(files("memrepro")))
-    return package / AUDIT if paper == AUDIT else package / "papers" / paper
 
 
 def _papers(profile: str, plan: Plan, about: dict[str, Any]) -> list[str]:

@@ -17,9 +17,7 @@ def write(site: Site, profiles: list[str], plan: Plan) -> list[Link]:
             for one in part.drawings(profile, plan):
                 path = f"{profile}/graphs/{one.experiment}--{_safe(one.query_id)}.svg"
                 text = io.StringIO()
-                one.draw(profile).savefig(
-                    text, format="svg", metadata={"Date": None}, bbox_inches="tight"
-                )
+                one.draw().savefig(text, format="svg", metadata={"Date": None}, bbox_inches="tight")
                 site.text(path, text.getvalue())
                 found.setdefault(f"{profile}/{one.dataset}/{one.query_id}", []).append(path)
                 links.append(Link(path, f"{one.dataset}, {one.query_id}: {one.outcome}"))

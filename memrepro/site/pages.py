@@ -42,17 +42,15 @@ class Site:
     Attributes:
         root: the folder.
         navigation: the pages that every page links to, by group.
-        written: the files written so far, by their paths from the root.
     """
 
     def __init__(self, root: Path, navigation: Mapping[str, Sequence[Link]]) -> None:
         self.root = root
         self.navigation = navigation
-        self.written: list[str] = []
         for name in ASSETS:
             self.text(name, asset(name))
 
-    def page(self, path: str, template: str, title: str, **values: Any) -> Path:
+    def page(self, path: str, template: str, title: str, **values: Any) -> None:
         """Write one page.
 
         Args:
@@ -65,31 +63,25 @@ class Site:
         text = ENVIRONMENT.get_template(template).render(
             title=title, here=path, up=up, navigation=self.navigation, **values
         )
-        return self._write(path, text)
+        self.text(path, text)
 
     def data(self, key: str, value: Any) -> None:
         """Write data as the script `<key>.js`, which gives the packed value to `memrepro.keep`.
 
         Plain script elements load from a folder on the disk, which a page may not fetch from.
         """
-        self._write(f"{key}.js", f'memrepro.keep({json.dumps(key)},"{packed(value)}");\n')
+        self.text(f"{key}.js", f'memrepro.keep({json.dumps(key)},"{packed(value)}");\n')
 
     def text(self, path: str, text: str) -> None:
         """Write a text file."""
-        self._write(path, text)
+        write_text(self.root / path, text)
 
     def keep(self, path: str, content: bytes) -> str:
         """Put a file into the site; return its path there."""
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
-        self.written.append(path)
         return path
-
-    def _write(self, path: str, text: str) -> Path:
-        write_text(self.root / path, text)
-        self.written.append(path)
-        return self.root / path
 
 
 def asset(name: str) -> str:

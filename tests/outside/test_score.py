@@ -197,6 +197,12 @@ def test_values_are_those_of_ir_measures_and_of_the_committed_run(plan, ours, tm
     assert "asked" not in beside  # those runs know when the evidence was
     itself = scored.beside[scored.beside["beside"] == OURS].iloc[0]
     assert (itself["won"], itself["lost"], itself["difference"]) == (0, 0, 0)
+    others = scored.beside
+    less = others["value"] - others["value_beside"]
+    assert others["difference"].to_numpy() == pytest.approx(less)
+    assert (others["won"] - others["lost"]).to_numpy() == pytest.approx(
+        others["difference"] * others["n"], abs=1e-4
+    )
     every = scored.values[(scored.values["protocol"] == EVERY) & (scored.values["k"] == 10)]
     of_all = every.set_index("metric").loc["recall_all"]
     n, mean = len(gold), stated.set_index("metric").loc["recall_all", "value"]

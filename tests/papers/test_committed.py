@@ -14,7 +14,7 @@ from pyarrow.parquet import write_table
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.figures import data_only
-from memrepro.report.modules import report_module
+from memrepro.report.modules import write_report
 from memrepro.study.evaluation import evaluate_profile
 from memrepro.study.params import load_plan
 
@@ -58,7 +58,7 @@ def metrics(tmp_path_factory):
 def test_a_report_follows_from_the_rankings(profile, paper, metrics, tmp_path, monkeypatch):
     monkeypatch.setattr("memrepro.report.profile.metrics_file", metrics)
     with data_only():
-        written = report_module(paper).write_report(profile, tmp_path)
+        written = write_report(paper, profile, tmp_path)
     assert len(written) > 10
     kept = paths.results(profile) / paper
     assert not [

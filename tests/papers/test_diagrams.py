@@ -3,8 +3,6 @@
 import pytest
 
 from memrepro.audit.documents import PAPERS, printed_rows
-from memrepro.files.atomic import read_table
-from memrepro.papers.maxsim import diagram
 from memrepro.report.diagram import data, read_diagrams
 
 DRAWN = {
@@ -40,12 +38,11 @@ def test_associas_figure_2_is_the_schema():
     assert listed.split("\n", 1)[1].replace(",\n", ", ").split(", ") == kinds
 
 
-def test_max_sims_figure_1_has_three_key_schemes_with_their_rules(tmp_path):
-    diagram.write_diagram(tmp_path)
-    table = read_table(tmp_path / "figure1.csv")
-    assert list(table["keys"]) == ["enc(u_i)", "enc(u_i ⊕ a_i)", "enc(u_i), enc(a_i)"]
-    assert list(table["equation"]) == ["Eq. 1", "Eq. 2", "Eq. 3"]
-    rule = "s_maxsim(q, i) = max(sim(enc(q), enc(u_i)), sim(enc(q), enc(a_i)))"
-    assert table["rule"].iloc[2] == rule
-    drawn = (tmp_path / "figure1.svg").read_text()
-    assert all(title in drawn for title in table["panel"])
+def test_max_sims_figure_1_has_three_key_schemes_with_their_rules():
+    boxes = {box.name: box.text.replace("\n", "") for box in DRAWN["maxsim figure1"].boxes}
+    keys = [text for name, text in boxes.items() if name.startswith("key")]
+    assert keys == ["enc(uᵢ)", "enc(uᵢ ⊕ aᵢ)", "enc(uᵢ)", "enc(aᵢ)"]
+    rule = "s_maxsim(q, i) = max(sim(enc(q), enc(uᵢ)),sim(enc(q), enc(aᵢ)))"
+    assert boxes["score, max-sim"] == rule
+    heads = [boxes[name] for name in ("user only", "concatenation", "max-sim")]
+    assert [text.rpartition(", ")[2] for text in heads] == ["Eq. 1", "Eq. 2", "Eq. 3"]

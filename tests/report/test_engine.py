@@ -8,7 +8,6 @@ from memrepro.errors import MemreproError
 from memrepro.files import paths
 from memrepro.report import build, figures
 from memrepro.report.document import Document
-from memrepro.report.modules import DocumentReport
 from memrepro.study.plan import DatasetEntry, Evaluation, Experiment, Plan
 from tests.measured import write_metrics
 
@@ -113,4 +112,4 @@ def test_a_mistake_in_a_documents_file_names_the_file_and_the_entry(toy, tmp_pat
             text = text.replace(right, wrong)
         (folder / file).write_text(textwrap.dedent(text))
     with pytest.raises(MemreproError, match=f"{name}.*{sentence}"), figures.data_only():
-        DocumentReport(Document(folder)).write_report("sample", tmp_path)
+        build.build_report(Document(folder), "sample", tmp_path)

@@ -2,6 +2,7 @@
 
 from math import nan
 
+from memrepro.evaluate.bootstrap import Interval
 from memrepro.evaluate.comparison import Comparison
 from memrepro.files.atomic import read_table
 from memrepro.report.tables import (
@@ -11,6 +12,7 @@ from memrepro.report.tables import (
     read_cells,
     show,
     wide,
+    with_ends,
     write_cells,
 )
 
@@ -31,6 +33,11 @@ def test_the_csv_is_the_contract(tmp_path):
     assert "printed" not in table
     write_cells([*CELLS[1:], CELLS[0]._replace(printed="t | a | b")], tmp_path, "t")
     assert read_table(tmp_path / "t.csv")["printed"].tolist() == ["", "", "t | a | b"]
+
+
+def test_a_mean_stands_before_its_interval_and_one_group_has_none():
+    assert with_ends(Interval(0.25, 0.2, 0.30004)) == "0.2500 [0.2000, 0.3000]"
+    assert with_ends(Interval(0.25, nan, nan)) == "0.2500 [no interval]"
 
 
 def test_wide_keeps_the_order_and_shows_both_numbers(tmp_path):

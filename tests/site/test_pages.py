@@ -1,9 +1,7 @@
 """The pages of a small project: well-formed, whole, without the network, and nothing runs."""
 
 import json
-import pickle
 import re
-import shutil
 import zlib
 from base64 import b64decode
 from importlib.resources import files
@@ -17,12 +15,9 @@ from hypothesis import strategies as st
 
 from memrepro.audit.documents import documents as documents_with_numbers
 from memrepro.errors import MemreproError
-from memrepro.files import paths
-from memrepro.files.atomic import read_table, write_table
-from memrepro.provenance.places import run_file
 from memrepro.site import build, documents
 from memrepro.site.pages import ASSETS, packed
-from tests.site.conftest import HOSTILE, QUESTIONS, data_of, forget
+from tests.site.conftest import HOSTILE, QUESTIONS, data_of
 from tests.site.html_check import Page, contrast, palettes
 
 
@@ -147,54 +142,6 @@ def test_a_table_links_to_the_provenance_of_its_numbers(site, pages):
     assert shared["runs"][place["run"]]["dataset"] == "sample"
     assert cell["most_influential"]
     assert cell["rival"]["row"] == "sample-dense-user"
-
-
-class Runs:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, path):
-        self._path = path
-
-    def __reduce__(self):
-        return Path.touch, (self._path,)
-
-
-def test_pages_of_what_did_not_change_are_not_made_again(project, tmp_path, monkeypatch, capsys):
-    """A second build makes nothing; an edited table, its document alone; a ranking, all of it."""
-    for name in ("params.yaml", "dvc.yaml", "results", "data"):
-        copy = shutil.copytree if (project / name).is_dir() else shutil.copy
-        copy(project / name, tmp_path / name)
-    monkeypatch.chdir(tmp_path)
-    forget()
-    last = tmp_path / "build" / "site"
-
-    def made_of():
-        build.write_site()
-        return capsys.readouterr().err.splitlines()
-
-    first = made_of()
-    assert "memrepro: questions of sample" in first
-    before = {path: path.read_bytes() for path in last.rglob("*.*") if path.name != ".state"}
-    assert made_of() == ["memrepro: 0 groups of pages made, the others stand as they were"]
-    same = {path for path in before if path.read_bytes() == before[path]}
-    assert set(before) - same <= {last / "index.html"}  # it says when it was made
-    table = paths.results("sample") / "findings" / "overview.csv"
-    table.write_text(table.read_text().replace("0.4000", "0.4321"))
-    assert made_of()[:-1] == ["memrepro: findings on sample"]
-    assert "0.4321" in (last / "sample" / "files" / "findings" / "overview.csv").read_text()
-    (last / "leaderboard.html").unlink()  # what is gone is made again
-    assert made_of()[:-1] == ["memrepro: leaderboard"]
-    run = run_file("sample-bm25-user")
-    write_table(run, read_table(run).assign(score=0.5))
-    again = made_of()
-    assert {"memrepro: questions of sample", "memrepro: leaderboard"} <= set(again)
-    # A state that would make a file, were it unpickled as any other.
-    hostile = pickle.dumps({"a": Runs(tmp_path / "ran")})
-    pickle.loads(hostile)
-    (tmp_path / "ran").unlink()
-    (last / ".state").write_bytes(hostile)
-    assert len(made_of()) == len(first)
-    assert not (tmp_path / "ran").exists()
 
 
 def test_a_profile_without_results_and_an_unknown_one_are_refused(project, monkeypatch):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from memrepro.papers.associa.view import absent, question_graph
+from memrepro.papers.associa.view import absent, draw_question
 from memrepro.provenance.places import is_evaluated, metrics_of, run_file
 from memrepro.report.profile import Metrics
 from memrepro.study.params import Experiment, Plan
@@ -25,9 +25,9 @@ class Drawing(NamedTuple):
     experiment: str
     outcome: str
 
-    def draw(self, profile: str) -> Figure:
+    def draw(self) -> Figure:
         """The subgraph."""
-        return question_graph(profile, self.experiment, self.query_id).draw()
+        return draw_question(self.experiment, self.query_id)
 
 
 def drawings(profile: str, plan: Plan) -> Iterator[Drawing]:

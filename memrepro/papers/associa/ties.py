@@ -12,7 +12,6 @@ place, which matters only where n < k; it goes by a hash, itself one order of al
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from math import comb
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Comparison
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.files.cached import until_changed
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource, Source, write_sources
 from memrepro.report.specs import Spec, metric_of
@@ -78,19 +78,16 @@ def all_orders(runs: Runs, spec: Spec) -> pd.DataFrame:
             f"{', '.join(MEANS)} by {one.granularity}"
         )
     path = paths.run(one.profile, spec["run"], one.study)
-    changed = path.stat().st_mtime_ns
-    return _all_orders(path, changed, one.dataset, spec["level"], spec["metric"], int(spec["k"]))
+    return _all_orders(path, one.dataset, spec["level"], spec["metric"], int(spec["k"]))
 
 
-@lru_cache(maxsize=64)
-def _all_orders(
-    path: Path, changed: int, dataset: str, level: str, metric: str, k: int
-) -> pd.DataFrame:
-    """The same of a run's file, which tables and claims ask for; another state is read anew."""
+@until_changed(64)
+def _all_orders(path: Path, dataset: str, level: str, metric: str, k: int) -> pd.DataFrame:
+    """The same of a run's file, which tables and claims ask for."""
     plan = load_plan()
     name, protocol = next(iter(plan.evaluation.protocols.items()))
     gold = read_gold(plan.dataset(dataset).profile, dataset, {name: protocol})
-    ranked, mean = _ranked(path, changed), MEANS[metric]
+    ranked, mean = _ranked(path), MEANS[metric]
     found = []
     for query_id, parts in gold.wanted(level, protocol).items():
         if any(len(part) != 1 for part in parts):
@@ -103,9 +100,9 @@ def _all_orders(
     return pd.DataFrame(found, columns=["query_id", "kind", "value"])
 
 
-@lru_cache(maxsize=2)
-def _ranked(path: Path, changed: int) -> dict[str, tuple[dict[str, int], int]]:
-    """Query id → ranks of its docs, and how many come first; another state is read anew."""
+@until_changed(2)
+def _ranked(path: Path) -> dict[str, tuple[dict[str, int], int]]:
+    """Query id → ranks of its docs, and how many come first."""
     table = read_table(path)
     ranks: dict[str, dict[str, int]] = {}
     for query_id, doc_id, rank in table[["query_id", "doc_id", "rank"]].itertuples(index=False):

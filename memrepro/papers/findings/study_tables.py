@@ -19,7 +19,7 @@ from memrepro.papers.findings.study import (
     Study,
 )
 from memrepro.report.sources import FileSource, Source, write_sources
-from memrepro.report.tables import Cell, number
+from memrepro.report.tables import Cell, number, with_ends
 
 _SIDES = (ABOVE, UNCLEAR, BELOW)
 _ALL = "all five"
@@ -51,9 +51,7 @@ def study_cells(study: Study) -> Iterator[Cell]:
     )
     for one in study.outcomes:
         budget, own = one.arena.main, one.sources(one.arena.main)
-        found = one.interval(budget)
-        shown = f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
-        yield _cell(one, "value", shown, own, note)
+        yield _cell(one, "value", with_ends(one.interval(budget)), own, note)
         note = ""
         for name in one.against:
             yield _against(one, f"less {name}", name, budget)

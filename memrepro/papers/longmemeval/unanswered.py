@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from memrepro.audit.verdicts import NOT_COMPARABLE
 from memrepro.core.prepared import load_qrels
 from memrepro.core.similarity import Doubles
-from memrepro.evaluate.bootstrap import RESAMPLES, SEED
+from memrepro.evaluate.bootstrap import RESAMPLES, SEED, Interval
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.report.runs import Runs
 from memrepro.report.sources import write_sources
 from memrepro.report.specs import Spec
-from memrepro.report.tables import Cell, number
+from memrepro.report.tables import Cell, with_ends
 from memrepro.study.params import load_plan
 
 ABSTENTION = "abstention"
@@ -39,7 +39,7 @@ def signals(scores: Doubles) -> Mapping[str, float]:
     }
 
 
-def auc(values: Doubles, answerable: NDArray[np.bool_]) -> tuple[float, float, float]:
+def auc(values: Doubles, answerable: NDArray[np.bool_]) -> Interval:
     """The area under the ROC curve, .5 by chance, with its 95 % interval.
 
     Questions with and without an answer are each resampled among themselves.
@@ -54,7 +54,7 @@ def auc(values: Doubles, answerable: NDArray[np.bool_]) -> tuple[float, float, f
     drawn_yes, drawn_no = _drawn(*above.shape)
     found = ((drawn_yes @ above) * drawn_no).sum(axis=1) / above.size
     low, high = np.percentile(np.round(found, 12), [2.5, 97.5])
-    return float(above.mean()), float(low), float(high)
+    return Interval(float(above.mean()), float(low), float(high))
 
 
 @lru_cache(maxsize=4)
@@ -89,8 +89,7 @@ def abstention_cells(runs: Runs, table: Spec) -> Iterator[Cell]:
             f"{int(answerable.sum())} with one; .5 is chance; 95 % intervals by question"
         )
         for name in told:
-            mean, low, high = auc(told[name].to_numpy(), answerable)
-            text = f"{number(mean)} [{number(low)}, {number(high)}]"
+            text = with_ends(auc(told[name].to_numpy(), answerable))
             yield Cell(
                 title, str(name), "AUC", "", text, len(told), NOT_COMPARABLE, note=note,
                 sources=write_sources([runs.file(run)]),

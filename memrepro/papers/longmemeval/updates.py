@@ -12,7 +12,7 @@ from memrepro.files import paths
 from memrepro.report.runs import Runs
 from memrepro.report.sources import RunSource, write_sources
 from memrepro.report.specs import Spec
-from memrepro.report.tables import Cell, number
+from memrepro.report.tables import Cell, with_ends
 from memrepro.study.params import load_plan
 
 KIND = "knowledge-update"
@@ -67,8 +67,7 @@ def update_cells(runs: Runs, table: Spec) -> Iterator[Cell]:
         found = newest_first(ranking, evidence)
         source = write_sources([RunSource(run, setting, "session", "recall_all", 10, KIND)])
         for column, name in (("newest in the list", "found"), ("newest first", "first")):
-            mean, low, high = mean_interval(found[name].to_numpy(float), groups)
-            text = f"{number(mean)} [{number(low)}, {number(high)}]"
+            text = with_ends(mean_interval(found[name].to_numpy(float), groups))
             yield Cell(
                 title, column, "share", "", text, len(found), NOT_COMPARABLE, sources=source,
                 note="updates whose evidence lies on several days; 95 % intervals by question; "

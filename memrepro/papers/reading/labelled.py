@@ -14,7 +14,7 @@ from memrepro.evaluate.comparison import Comparison, questions, resampled_sums
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
 from memrepro.papers.reading.shares import ALL, IN_BRACKETS, ByUnit, not_run, share_cells
-from memrepro.report.tables import Cell, number
+from memrepro.report.tables import Cell, with_ends
 
 _PATH = paths.labelled("")
 _MISSING = (
@@ -80,8 +80,7 @@ def accuracy_cells(counted: pd.DataFrame) -> Iterator[Cell]:
             for shown in conditions:
                 right, types = kept[shown], kept["type"]
                 texts = {str(kind): _BY.mean(part) for kind, part in right.groupby(types)}
-                mean = task_averaged(right, types)
-                texts["task-averaged"] = _text(mean)
+                texts["task-averaged"] = with_ends(task_averaged(right, types))
                 texts["overall"] = _BY.mean(right)
                 if inside:
                     texts["abstentions"] = _BY.mean(found[shown][found["abstention"]])
@@ -95,10 +94,6 @@ def accuracy_cells(counted: pd.DataFrame) -> Iterator[Cell]:
                     name, "accuracy", texts, len(kept), f"{_NOTE}; {_TYPES}", _PATH,
                     questions(len(kept)),
                 )  # fmt: skip
-
-
-def _text(found: Interval) -> str:
-    return f"{number(found.mean)} [{number(found.low)}, {number(found.high)}]"
 
 
 def difference_cells(counted: pd.DataFrame) -> Iterator[Cell]:

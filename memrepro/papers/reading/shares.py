@@ -21,7 +21,7 @@ from memrepro.evaluate.comparison import (
     signed_ends,
 )
 from memrepro.read.labels import kappa_interval
-from memrepro.report.tables import Cell, number
+from memrepro.report.tables import Cell, with_ends
 from memrepro.study.groups import groups_of_questions
 from memrepro.study.params import load_plan
 
@@ -62,11 +62,11 @@ class ByUnit:
 
     def mean(self, values: pd.Series) -> str:
         """The same as text."""
-        return _in_brackets(self.interval(values))
+        return with_ends(self.interval(values))
 
     def kappa(self, first: pd.Series, second: pd.Series) -> str:
         """Cohen's κ of two lists of verdicts, with its interval."""
-        return _in_brackets(kappa_interval(first, second, self.groups(first)))
+        return with_ends(kappa_interval(first, second, self.groups(first)))
 
     def judges_beside(self, first: pd.Series, second: pd.Series) -> dict[str, str]:
         """Two judges' verdicts on the same answers: what each lets pass, and how far they agree."""
@@ -107,11 +107,6 @@ class ByUnit:
         low, high = np.nanpercentile(drawn, [2.5, 97.5])
         found = Interval(float(np.corrcoef(x, y)[0, 1]), float(low), float(high))
         return f"{found.mean:+.4f} {signed_ends(found)}"
-
-
-def _in_brackets(found: Interval) -> str:
-    ends = "no interval" if np.isnan(found.low) else f"{number(found.low)}, {number(found.high)}"
-    return f"{number(found.mean)} [{ends}]"
 
 
 def against(found: Interval, level: float) -> str:

@@ -7,7 +7,7 @@ recollection follows from two runs, at every threshold, without searching again.
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from memrepro.errors import MemreproError
 from memrepro.evaluate.comparison import Comparison, Groups, compare
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.files.cached import until_changed
 from memrepro.papers.rfmem.cells import ranking_of, run_path
 from memrepro.report.profile import Metrics
 from memrepro.report.sources import FileSource, RunSource
@@ -80,16 +81,15 @@ def probes(experiment: str, k: int, setting: str = "") -> pd.DataFrame:
 
     A list shorter than k, which a floor can leave, ends in NaN. With a setting, of a sweep's run.
     """
-    path = run_path(experiment)
-    run = _run(path, path.stat().st_mtime_ns if path.is_file() else 0)
+    run = _run(run_path(experiment))
     run = run[run["setting"] == setting] if setting else run
     table = run[run["rank"] <= k].pivot(index="query_id", columns="rank", values="score")
     return table.loc[run["query_id"].unique()]
 
 
-@lru_cache(maxsize=4)
-def _run(path: Path, changed: int) -> pd.DataFrame:
-    """A run's table, which a report asks for at each cut-off; another state is read anew."""
+@until_changed(4)
+def _run(path: Path) -> pd.DataFrame:
+    """A run's table, which a report asks for at each cut-off."""
     return read_table(path, ["query_id"])
 
 
@@ -371,11 +371,10 @@ class Grid:
 
 def grids_of(profile: str) -> tuple[Grid, ...]:
     """Every encoder at every K, read once for one state of the metrics."""
-    path = paths.metrics(profile)
-    return _grids(profile, path, path.stat().st_mtime_ns if path.is_file() else 0)
+    return _grids(paths.metrics(profile), profile)
 
 
-@lru_cache(maxsize=2)
-def _grids(profile: str, path: Path, changed: int) -> tuple[Grid, ...]:
+@until_changed(2)
+def _grids(path: Path, profile: str) -> tuple[Grid, ...]:
     metrics = Metrics(profile)
     return tuple(Grid(encoder, k, metrics) for encoder in ENCODERS for k in CUTOFFS)

@@ -14,6 +14,7 @@ import pandas as pd
 from memrepro.core.prepared import load_qrels
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
+from memrepro.files.cached import until_changed
 from memrepro.papers.rfmem.cells import file_of, missing, ranking_of, run_path
 from memrepro.report.sources import Source
 from memrepro.report.tables import Cell
@@ -144,7 +145,7 @@ class Recorded:
     @property
     def lengths(self) -> Mapping[str, pd.DataFrame]:
         """Level → `memory_id, doc_id, words, tokens`: docs and queries of its data set."""
-        return _lengths(self._lengths, self._lengths.stat().st_mtime_ns)
+        return _lengths(self._lengths)
 
     @cached_property
     def asked(self) -> pd.DataFrame:
@@ -193,9 +194,9 @@ class Recorded:
         return [ranking_of(self.name)] if self.why_not else self.sources("queries", "branches")
 
 
-@lru_cache(maxsize=4)
-def _lengths(path: Path, changed: int) -> Mapping[str, pd.DataFrame]:
-    """The lengths of a data set by level, which many experiments share; another is read anew."""
+@until_changed(4)
+def _lengths(path: Path) -> Mapping[str, pd.DataFrame]:
+    """The lengths of a data set by level, which many experiments share."""
     table = read_table(path, ["level"])
     columns = ["memory_id", "doc_id", "words", "tokens"]
     return {

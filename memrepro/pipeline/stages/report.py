@@ -4,7 +4,7 @@ import pandas as pd
 
 from memrepro.files import paths
 from memrepro.files.atomic import read_table
-from memrepro.report.modules import report_module
+from memrepro.report.modules import write_report
 from memrepro.study.params import load_plan
 from memrepro.study.result import StageResult
 
@@ -12,8 +12,7 @@ from memrepro.study.result import StageResult
 def run(paper: str, profile: str) -> StageResult:
     """Write a paper's tables and figures under `results/<profile>/<paper>/`."""
     load_plan().check_report(profile, paper)
-    module = report_module(paper)
-    outputs = module.write_report(profile, paths.results(profile) / paper)
+    outputs = write_report(paper, profile, paths.results(profile) / paper)
     tables = [read_table(p) for p in outputs if p.suffix == ".csv"]
     verdicts = pd.concat([t["verdict"] for t in tables if "verdict" in t])
     counts = (

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from memrepro.errors import MemreproError
 from memrepro.evaluate.metrics import evaluate, lay_out, ranks_of
+from memrepro.files.atomic import write_table
 from memrepro.papers.associa import ties
 from memrepro.papers.associa.ties import MEANS, all_orders
 from memrepro.study.params import load_plan
@@ -46,16 +47,13 @@ class Given(SimpleNamespace):
 
 
 @pytest.fixture
-def given_run(monkeypatch):
+def given_run(monkeypatch, tmp_path):
     run = ranked(["d0", "d1", "d2", "d3"]).assign(score=[1.0, 1.0, 0.0, 0.0])
     gold = Given(gold={"q": (("d1",), ("d2",)), "lost": (("d9",),)}, kinds={"q": "a", "lost": "b"})
-    monkeypatch.setattr(ties, "read_table", lambda path: run)
+    write_table(tmp_path / "run.parquet", run)
+    monkeypatch.setattr(ties.paths, "run", lambda *_: tmp_path / "run.parquet")
     monkeypatch.setattr(ties, "read_gold", lambda *_: gold)
-    for found in (ties._ranked, ties._all_orders):
-        found.cache_clear()
-    yield gold
-    for found in (ties._ranked, ties._all_orders):
-        found.cache_clear()  # the made-up ranking is under the real one's name
+    return gold
 
 
 RUN = "locomo-minilm-associa-without-importance"

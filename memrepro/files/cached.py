@@ -18,7 +18,7 @@ def until_changed(states: int) -> Callable[[Callable[..., T]], Callable[..., T]]
 
         @wraps(read)
         def current(path: Path, *more: Any) -> T:
-            return of_state(path, path.stat().st_mtime_ns, *more)
+            return of_state(path, path.stat().st_mtime_ns if path.is_file() else 0, *more)
 
         return current
 
