@@ -7,7 +7,7 @@ decided where the paths' recall differs. PersonaBench has too few of those to le
 it did not see, and on PersonaBench.
 """
 
-import warnings
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GroupKFold
-from sklearn.neural_network import MLPClassifier
+from scipy.special import expit
+from sklearn.model_selection import GroupKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from memrepro.core.similarity import Doubles
@@ -33,6 +32,8 @@ from memrepro.report.tables import Cell, number
 FAMILIARITY, RECOLLECTION, TIE = 0, 1, -1
 _FEWEST = 50  # decided questions that a network learns from
 _PASSES = 1000
+# The library's defaults.
+_RATE, _DECAY, _DECAY_OF_SQUARES, _TINY, _PENALTY = 0.001, 0.9, 0.999, 1e-8, 1e-4
 SEEDS = range(5)
 HIDDEN, VALIDATED = (32, 16), 0.2  # D.6
 FOLDS = 5
@@ -117,19 +118,96 @@ def transferred(learned: Questions, asked: Questions, seeds: Sequence[int] = SEE
 def _predicted(
     signals: Doubles, labels: NDArray[np.int64], asked: Doubles, seeds: Sequence[int]
 ) -> Doubles:
-    """The share of D.6's networks, one a seed, that recollect each question of `asked`, (n,)."""
-    scaler = StandardScaler().fit(signals)
-    given, shares = scaler.transform(signals), np.zeros(len(asked))
-    for seed in seeds:
-        network = MLPClassifier(
-            HIDDEN, max_iter=_PASSES, early_stopping=True, validation_fraction=VALIDATED,
-            n_iter_no_change=_PASSES, shuffle=False, random_state=seed,
-        )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # of all passes the best is kept
-            network.fit(given, labels)
-        shares += network.predict(scaler.transform(asked)) == RECOLLECTION
-    return shares / len(seeds)
+    shares: Doubles = learn(signals, labels, seeds)(asked).mean(axis=0)
+    return shares
+
+
+class Networks(NamedTuple):
+    """Networks of D.6, one a seed.
+
+    Attributes:
+        scaler: of the signals.
+        layers: weights (n_seeds, n_in, n_out) and what is added to their product, (n_seeds, n_out).
+    """
+
+    scaler: StandardScaler
+    layers: list[tuple[Doubles, Doubles]]
+
+    def __call__(self, signals: Doubles) -> Bools:
+        """Which questions each recollects, of signals (n, 2): shape (n_seeds, n)."""
+        return np.asarray(_passed(self.scaler.transform(signals)[None], self.layers)[-1] > 0.5)
+
+
+def _passed(values: Doubles, layers: Sequence[tuple[Doubles, Doubles]]) -> list[Doubles]:
+    """The outputs of each layer: (n_seeds, n, n_units), of the last one (n_seeds, n)."""
+    found = []
+    for weights, added in layers:
+        values = values @ weights
+        values += added[:, None]
+        if weights.shape[2] > 1:
+            np.maximum(values, 0, out=values)
+        found.append(values)
+    found[-1] = expit(values)[..., 0]
+    return found
+
+
+def learn(signals: Doubles, labels: NDArray[np.int64], seeds: Sequence[int]) -> Networks:
+    """The networks of D.6, fitted to the signals (n, 2) and labels (n,) of decided questions.
+
+    They are scikit-learn's `MLPClassifier(HIDDEN, max_iter=_PASSES, early_stopping=True,
+    validation_fraction=VALIDATED, n_iter_no_change=_PASSES, shuffle=False)`, each learning from all
+    questions at once: the same draws and arithmetic, but all seeds side by side.
+    """
+    scaler, sizes = StandardScaler(), (signals.shape[1], *HIDDEN, 1)
+    known, wanted = scaler.fit_transform(signals), (labels == RECOLLECTION).astype(float)
+    shapes = [*itertools.pairwise(sizes)]
+    ends = np.cumsum([0, *(a * b for a, b in shapes), *sizes[1:]])
+    starts, parts = [], []
+    for state in map(np.random.RandomState, seeds):
+        drawn = []
+        for a, b in shapes:
+            bound = np.sqrt(6 / (a + b))
+            drawn.append((state.uniform(-bound, bound, (a, b)), state.uniform(-bound, bound, b)))
+        starts.append(
+            np.concatenate([part.ravel() for kind in zip(*drawn, strict=True) for part in kind])
+        )
+        parts.append(train_test_split(
+            known, wanted, random_state=state, test_size=VALIDATED, stratify=wanted
+        ))  # fmt: skip
+    taught, held, right, held_right = map(np.stack, zip(*parts, strict=True))
+    weights = np.stack(starts)  # of a network one after the other, as their gradients
+    slopes, n_products = np.empty_like(weights), ends[len(shapes)]
+
+    def layers_of(flat: Doubles) -> list[tuple[Doubles, Doubles]]:
+        cut = [flat[:, a:b] for a, b in itertools.pairwise(ends)]
+        products = [part.reshape(-1, *shape) for part, shape in zip(cut, shapes, strict=False)]
+        return list(zip(products, cut[len(shapes) :], strict=True))
+
+    layers, gradients = layers_of(weights), layers_of(slopes)
+    mean, square, best = np.zeros_like(weights), np.zeros_like(weights), weights.copy()
+    reached = np.full(len(weights), -np.inf)
+    for step in range(1, _PASSES + 1):
+        outputs = [taught, *_passed(taught, layers)]
+        error = (outputs.pop() - right)[..., None]
+        for (products, _), (to_products, to_added), given in zip(
+            layers[::-1], gradients[::-1], outputs[::-1], strict=True
+        ):
+            np.matmul(given.swapaxes(1, 2), error, out=to_products)
+            np.sum(error, axis=1, out=to_added)
+            if given is not taught:
+                error = error @ products.swapaxes(1, 2)
+                error[given == 0] = 0
+        slopes[:, :n_products] += _PENALTY * weights[:, :n_products]
+        slopes /= taught.shape[1]
+        # Adam, as the library has it.
+        mean = _DECAY * mean + (1 - _DECAY) * slopes
+        square = _DECAY_OF_SQUARES * square + (1 - _DECAY_OF_SQUARES) * slopes**2
+        rate = _RATE * np.sqrt(1 - _DECAY_OF_SQUARES**step) / (1 - _DECAY**step)
+        weights += -rate * mean / (np.sqrt(square) + _TINY)
+        accuracy = ((_passed(held, layers)[-1] > 0.5) == held_right).mean(axis=1)
+        better = accuracy > reached
+        reached[better], best[better] = accuracy[better], weights[better]
+    return Networks(scaler, layers_of(best))
 
 
 def of_family(family: Family, runs: Runs) -> Questions | None:

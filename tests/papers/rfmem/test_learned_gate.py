@@ -1,14 +1,22 @@
 """RF-Mem's learned gate: labels, memories held out, and a rule to learn."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier
 
 from memrepro.papers.rfmem import learned_gate
 from memrepro.papers.rfmem.learned_gate import (
+    HIDDEN,
+    RECOLLECTION,
     TIE,
+    VALIDATED,
     Questions,
     held_out,
+    learn,
 )
 
 
@@ -46,8 +54,21 @@ def test_no_memory_is_judged_by_what_it_taught(monkeypatch):
     assert sum(len(asked) for _, asked in seen) == 200  # ties are tested too
 
 
-def test_a_rule_is_learned_and_holds_for_other_memories():
-    questions, recollect = problem()
-    shares = held_out(questions, range(2))
-    assert ((shares > 0.5) == recollect).mean() > 0.9
-    assert set(shares) <= {0.0, 0.5, 1.0}
+def test_networks_side_by_side_are_the_librarys_to_the_last_bit():
+    questions, _ = problem(60)
+    known = questions.labels != TIE
+    signals, labels = questions.signals[known], questions.labels[known]
+    ours = learn(signals, labels, range(2))
+    scaled = ours.scaler.transform(signals)
+    for seed in range(2):
+        library = MLPClassifier(
+            HIDDEN, max_iter=300, early_stopping=True, validation_fraction=VALIDATED,
+            n_iter_no_change=300, shuffle=False, random_state=seed,
+        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            library.fit(scaled, labels)
+        assert ours(signals)[seed].tolist() == (library.predict(scaled) == RECOLLECTION).tolist()
+        for place, (weights, added) in enumerate(ours.layers):
+            assert np.array_equal(weights[seed], library.coefs_[place])
+            assert np.array_equal(added[seed], library.intercepts_[place])
