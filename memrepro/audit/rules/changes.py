@@ -25,10 +25,13 @@ from memrepro.audit.tables import Table
 CHANGE = re.compile(
     r"Δ|δ|\\Delta|(?<![A-Za-z])(?:diff(?:erence)?s?|gains?|impr(?:ovement)?s?|imp\.|changes?"
     r"|delta|uplift"
-    r"|drops?|decrease|increase|reduction|shifts?|gaps?|lifts?|(?:abs|rel)(?:olute|ative|\.)?)(?![A-Za-z])",
+    r"|drops?|decrease|increase|reduction|shifts?|gaps?|lifts?|(?:abs|rel)(?:olute|ative|\.)?)(?![A-Za-z\d])",
     re.I,
 )
-_LEVEL = re.compile(r"\b(?:before|after|pre|post)\b|(?<![A-Za-z])(?:with|without|w/o?)\s", re.I)
+_LEVEL = re.compile(
+    r"\b(?:before|after|pre|post)\b|(?<![A-Za-z])(?:with|without|w/o?)\s|standardi[sz]ed|\bSMD\b",
+    re.I,
+)
 _OF_CELL = re.compile(
     r"\s*(?P<level>[-−+]?\d+(?:\.\d+)?)\s*%?\s*[({\[]?\s*(?P<sign>[-−+↑↓▲▼])\s*"
     r"(?P<by>\d+(?:\.\d+)?)\s*(?P<unit>%?)\s*[)}\]]?\s*"
@@ -143,6 +146,8 @@ def _differences(
         a, b, change = parse(first.get(place, "")), parse(second.get(place, "")), parse(shown)
         if a is None or b is None or change is None or (relative and b.low <= 0):
             continue
+        if a.value == b.value == change.value == 0:
+            continue  # 0 − 0 = 0 holds of any three lines
         (a_low, a_high), (b_low, b_high) = (
             ends(n) if counts and abs(n.value) < _LARGE else (n.low, n.high) for n in (a, b)
         )
