@@ -247,6 +247,20 @@ def test_a_difference_of_three_rows_under_another_name():
     assert failing(["Kafka", "Redis", "Shift"], rows) == [("change of two", "1, Shift")]
 
 
+@pytest.mark.parametrize("name", ["Standardised difference", "SMD gap", "drop05", "drop3"])
+def test_a_name_that_is_no_difference_of_two_columns(name):
+    rows = {"1": ["0.999", "1.006", "0.067"], "5": ["1.001", "1.197", "0.196"],
+            "10": ["1.002", "1.346", "0.344"]}  # fmt: skip
+    assert not failing(["Kafka", "Redis", name], rows)
+
+
+def test_zeros_do_not_tell_of_which_two_a_change_is():
+    rows = {str(n): ["0.00", "0.00", "0.00"] for n in range(3)} | {"9": ["0.41", "0.52", "0.30"]}
+    assert not failing(["A", "B", "Gain"], rows)
+    rows = {str(n): [f"0.{n}0", "0.50", f"0.{5 - n}0"] for n in range(1, 4)} | {"9": rows["9"]}
+    assert failing(["A", "B", "Gain"], rows) == [("change of two", "9, Gain")]
+
+
 def test_a_change_is_of_the_column_before_it():
     rows = {"a": ["23.4", "-"], "b": ["25.0", "+1.6"], "c": ["20.0", "-3.4"], "d": ["24.4", "+2.0"]}
     assert failing(["BLEU", "Δ"], rows) == [("change in a column", "d, Δ")]
