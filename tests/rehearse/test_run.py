@@ -103,8 +103,8 @@ def test_a_small_rehearsal_passes_and_touches_no_result(tmp_path, monkeypatch):
     assert readings["right"].notna().all()
     # It goes on where it was: nothing is written or fetched anew.
     made = times(checkout / "data")
-    again = rehearse(folder, 1 / 250, STAGES)
-    assert sorted(one.stage for one in again) == sorted(one.stage for one in steps[2:])
+    again = rehearse(folder, 1 / 250, STAGES[-1:])
+    assert [one.stage for one in again] == [STAGES[-1], steps[-1].stage]
     assert {step.outcome for step in again} == {PASSED}
     assert times(checkout / "data") == made
     # Nothing leads back, and the models lie in a cache of the scratch's own.
