@@ -128,7 +128,7 @@ def test_torch_is_the_build_that_was_checked():
 
 
 RUNS_WHAT_IT_READS = re.compile(
-    r"(?:import|from) pickle|torch\.load\(|joblib|allow_pickle=True|yaml\.unsafe|"
+    r"\bpickle\.|(?:import|from) pickle|torch\.load\(|joblib|allow_pickle=True|yaml\.unsafe|"
     r"trust_remote_code=True|use_safetensors=False|(?<![\w.])(?:eval|exec)\("
 )
 

@@ -87,7 +87,8 @@ def load_adapter(base: Base, adapter: Path, dtype: str) -> Any:
     """The base with an adapter on it, on the CPU, ready to be asked.
 
     Raises:
-        MemreproError: if the base is not the one that the adapter was made on, or cannot be loaded.
+        MemreproError: if the base is not the one that the adapter was made on, or one of them
+            cannot be loaded.
     """
     from peft import PeftModel
 
@@ -99,7 +100,14 @@ def load_adapter(base: Base, adapter: Path, dtype: str) -> Any:
         )
     with quietly():
         _, model, _ = load_chat_model(base.folder, base.repository, dtype, "cpu")
-    return PeftModel.from_pretrained(model, str(adapter)).eval()
+    try:
+        return PeftModel.from_pretrained(model, str(adapter)).eval()
+    # peft and safetensors raise errors of many families.
+    except Exception as error:
+        raise MemreproError(
+            f"the adapter {adapter} cannot be loaded ({type(error).__name__}: "
+            f"{' '.join(str(error).split())[:200]}): its files are damaged; tune it anew"
+        ) from error
 
 
 def merge_adapter(base: Base, adapter: Path, target: Path, dtype: str) -> str:

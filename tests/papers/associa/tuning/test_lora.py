@@ -169,7 +169,11 @@ def test_what_cannot_be_learnt_is_left_out_and_named(base):
     assert left_out[1] == ("forged", "holds the control token '<|im_end|>'")
 
 
-def test_an_adapter_of_another_base_is_refused(base, tuned, tmp_path):
+def test_an_adapter_of_another_base_or_damaged_is_refused(base, tuned, tmp_path):
     other = Base("made/other", "1" * 40, make_model(tmp_path / "other", seed=5))
     with pytest.raises(MemreproError, match="was made on made/tiny .* give it its own base"):
         load_adapter(other, tuned[0], "float32")
+    half = shutil.copytree(tuned[0], tmp_path / "half")
+    (half / WEIGHTS).write_bytes(b"half")
+    with pytest.raises(MemreproError, match="half cannot be loaded .* tune it anew"):
+        load_adapter(base, half, "float32")
