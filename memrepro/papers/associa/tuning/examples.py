@@ -16,7 +16,7 @@ from memrepro.errors import MemreproError
 from memrepro.files import atomic
 from memrepro.files.given import numbered_json_lines
 from memrepro.files.progress import bar
-from memrepro.llm.model import LanguageModel, Message
+from memrepro.llm.model import ROLES, LanguageModel, Message
 from memrepro.papers.associa.tuning.coqa import Coqa, Question, Story
 from memrepro.papers.associa.tuning.samples import (
     Recipe,
@@ -133,8 +133,26 @@ def write_examples(path: Path, samples: Sequence[Sample]) -> None:
 
 
 def read_examples(path: Path) -> list[Example]:
-    """Read what `write_examples` wrote."""
-    return [
-        Example(line["id"], tuple(Message(**one) for one in line["messages"]))
-        for _, line in numbered_json_lines(path)
-    ]
+    """Read what `write_examples` wrote.
+
+    Raises:
+        MemreproError: naming the first line that is no example.
+    """
+    examples = []
+    for number, line in numbered_json_lines(path):
+        try:
+            messages = tuple(Message(one["role"], one["content"]) for one in line["messages"])
+            roles = [message.role for message in messages]
+            good = isinstance(line["id"], str) and {*roles} <= {*ROLES} and len(roles) > 1
+            texts = all(isinstance(message.content, str) for message in messages)
+        except (KeyError, TypeError):
+            good = texts = False
+        if not (good and texts and roles[-1] == "assistant"):
+            raise MemreproError(
+                f"{path} line {number} is no example: it must be an object with an 'id' and "
+                "'messages' of a role and a content, the last the assistant's; build it anew"
+            )
+        examples.append(Example(line["id"], messages))
+    if not examples:
+        raise MemreproError(f"{path} holds no example: build it anew")
+    return examples

@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 from memrepro.encode.encoder import HashEncoder
+from memrepro.errors import MemreproError
 from memrepro.papers.associa.tuning.coqa import read_coqa
 from memrepro.papers.associa.tuning.examples import draw_examples, read_examples, write_examples
 from memrepro.papers.associa.tuning.samples import Recipe
@@ -99,3 +100,24 @@ def test_a_teacher_restores_questions_and_writes_the_negative_answers(coqa):
 )  # fmt: skip
 def test_a_question_stands_alone_if_it_points_nowhere(question, alone):
     assert stands_alone(question) is alone
+
+
+USER, REPLY = {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"id": "a"},
+        {"id": "a", "messages": [USER]},
+        {"id": "a", "messages": [USER | {"content": 1}, REPLY]},
+    ],
+)
+def test_a_line_that_is_no_example_is_named(tmp_path, line):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    with pytest.raises(MemreproError, match="line 1 is no example"):
+        read_examples(path)
+    path.write_text("")
+    with pytest.raises(MemreproError, match="holds no example"):
+        read_examples(path)
