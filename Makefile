@@ -76,8 +76,9 @@ here:
 	@# uv takes a tenth of pip's time; pip knows this machine's own indices.
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements.lock \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-torch.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@# Python compiles what a run imports; pip would compile all 2,000 modules of torch first.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-torch.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	touch $@
 
 clean-venv:
