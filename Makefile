@@ -87,3 +87,5 @@ clean-venv:
 lock: here
 	$(BIN)/uv pip compile --quiet --constraint requirements-torch.txt --python-version 3.11 --extra cpu --extra dev --generate-hashes --no-emit-package torch \
 		$(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml
+	@# The only one without a wheel for every Linux.
+	sed -i "s/^pysqlite3==[^ ]*/& ; sys_platform == 'linux' and platform_machine == 'x86_64'/" requirements.lock

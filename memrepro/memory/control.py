@@ -6,7 +6,6 @@ kill interrupts is finished at the next opening.
 
 import json
 import os
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -16,6 +15,7 @@ from typing import Any
 from memrepro.errors import MemreproError, cut
 from memrepro.files.atomic import write_json
 from memrepro.files.given import read_text
+from memrepro.files.sqlite import sqlite3
 from memrepro.memory import cold
 from memrepro.memory.folders import check_message, discard, lock, user_folder
 from memrepro.memory.journal import Segment

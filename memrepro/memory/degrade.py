@@ -4,7 +4,6 @@
 on: an encoder that raises or hangs, a damaged folder of vectors, a damaged or locked journal.
 """
 
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ import numpy as np
 from memrepro.core.similarity import Doubles, normalise, products
 from memrepro.encode.encoder import Encoder, Vectors
 from memrepro.errors import MemreproError
+from memrepro.files.sqlite import sqlite3
 from memrepro.memory import cold
 from memrepro.memory.everything import Everything, require_vectors
 from memrepro.memory.index import Table, VectorIndex

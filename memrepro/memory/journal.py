@@ -5,7 +5,6 @@ The journal is the truth; the vectors follow from it.
 
 import heapq
 import json
-import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 from memrepro.errors import MemreproError
 from memrepro.files.erasure import erase
+from memrepro.files.sqlite import sqlite3
 from memrepro.memory.folders import BeingMade, sqlite_mode
 from memrepro.memory.language.words import indexed
 from memrepro.retrieve.tiered.keys.lexical import words
