@@ -15,6 +15,8 @@ PORT ?= 8000
 SCALE ?= 1/50
 MINUTES ?= 20
 BIN := .venv/bin
+# uv does not read pip's.
+FIND_LINKS := $(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PYTHONHASHSEED := 0
 # Where Python keeps no compiled modules, each of many processes compiles its imports: 7 s and more.
@@ -77,7 +79,8 @@ here:
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements.lock \
 		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	@# Python compiles what a run imports; pip would compile all 2,000 modules of torch first.
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-torch.txt
+	$(if $(FIND_LINKS),$(BIN)/uv pip install --quiet --python $(BIN)/python $(FIND_LINKS),$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile) \
+		-r requirements-torch.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	touch $@
 
@@ -86,6 +89,6 @@ clean-venv:
 
 lock: here
 	$(BIN)/uv pip compile --quiet --constraint requirements-torch.txt --python-version 3.11 --extra cpu --extra dev --generate-hashes --no-emit-package torch \
-		$(if $(PIP_FIND_LINKS),--find-links $(PIP_FIND_LINKS)) --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml
+		$(FIND_LINKS) --no-emit-find-links --no-header --output-file requirements.lock pyproject.toml
 	@# The only one without a wheel for every Linux.
 	sed -i "s/^pysqlite3==[^ ]*/& ; sys_platform == 'linux' and platform_machine == 'x86_64'/" requirements.lock
