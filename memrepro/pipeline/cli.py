@@ -39,6 +39,8 @@ def _stage(arguments: argparse.Namespace) -> int:
         print_table(done.table)
     if arguments.page:
         to_page(root() / arguments.notebook, root() / arguments.page)
+        # To be looked at while the other stages run.
+        print(f"page: {arguments.page}", flush=True)
     return 0
 
 
