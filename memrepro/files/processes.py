@@ -1,5 +1,6 @@
 """Processes that work beside this one, and end with it, killed or not."""
 
+import gc
 import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -40,6 +41,8 @@ def _start_server(threads: int) -> None:
 
 
 def _end_with_parent() -> None:
+    # To collect the parent's garbage may wait for threads that a fork does not have (OpenVINO's).
+    gc.freeze()
     # A worker that waits for work holds its own queue open, and would wait for ever.
     parent = parent_process()
     if parent:

@@ -1,5 +1,6 @@
 """Workers end with the process that started them."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -7,6 +8,8 @@ import time
 from pathlib import Path
 
 import pytest
+
+from memrepro.files.processes import worker_pool
 
 PARENT = """
 import os, sys, time
@@ -39,3 +42,27 @@ def test_no_worker_outlives_a_killed_parent(preload):
     while any(map(alive, workers)) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(map(alive, workers))
+
+
+class Closed:
+    """Notes in which process it is collected, as what waits for its own threads would hang there."""
+
+    def __init__(self, file):
+        self.file, self.itself = file, self
+
+    def __del__(self):
+        with self.file.open("a") as out:
+            print(os.getpid(), file=out)
+
+
+def test_a_fork_does_not_collect_what_its_parent_has_left(tmp_path):
+    gc.disable()
+    try:
+        Closed(tmp_path / "collected")
+        with worker_pool(1) as pool:
+            pool.submit(gc.collect).result()
+        assert not (tmp_path / "collected").exists()
+    finally:
+        gc.enable()
+    gc.collect()
+    assert (tmp_path / "collected").read_text().split() == [str(os.getpid())]
