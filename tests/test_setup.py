@@ -107,7 +107,7 @@ def test_torch_is_pinned_without_a_hash_and_the_rest_with_one():
         assert not block.startswith("torch==")
 
 
-# What pip or uv writes itself, and what it compiles; a script's first line has this environment's path.
+# What pip or uv writes itself, or compiles; a script's first line has this environment's path.
 NOT_OF_THE_WHEEL = ("INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json", ".pyc")
 CPU_BUILD = {"2.13.0+cpu": 698_003_449}  # bytes, on Linux, x86_64
 
