@@ -59,5 +59,6 @@ def test_a_data_set_is_prepared_to_what_is_committed(name, tmp_path, monkeypatch
     made = [path for path in outputs if path.is_relative_to(tmp_path / "results")]
     assert len(made) >= 7
     for path in made:
-        found, kept = (read_table(one / path.relative_to(tmp_path)) for one in (tmp_path, committed))
-        pd.testing.assert_frame_equal(*map(made_again, (found, kept)), obj=f"{name}: {path.name}")
+        file = path.relative_to(tmp_path)
+        both = (made_again(read_table(one / file)) for one in (tmp_path, committed))
+        pd.testing.assert_frame_equal(*both, obj=f"{name}: {path.name}")

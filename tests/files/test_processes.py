@@ -45,7 +45,7 @@ def test_no_worker_outlives_a_killed_parent(preload):
 
 
 class Closed:
-    """Notes in which process it is collected, as what waits for its own threads would hang there."""
+    """Notes in which process it is collected: what waits for its own threads would hang there."""
 
     def __init__(self, file):
         self.file, self.itself = file, self
