@@ -270,6 +270,10 @@ SHAPES = {
         ".html", "<table><tr><th rowspan=2>Model</th><th colspan=2>Recall</th></tr><tr><th>1</th><th>5</th>"
         "</tr><tr><td>BM25</td><td>0.41</td><td>0.28</td></tr></table>", ["Recall, 1", "Recall, 5"],
         {"BM25": ["0.41", "0.28"]}),
+    "html, maths of a script": (
+        ".html", "<table><tr><th>Test</th><th>A</th><th>B</th></tr><tr><td>x</td><td>0.41</td>"
+        r"<td>\(t(28) = 2.10\), \(p = 0.3\)</td></tr></table>",
+        ["A", "B"], {"x": ["0.41", "t(28) = 2.10, p = 0.3"]}),
     "html, a legend below": (
         ".html", "<table><tr><th></th><th>(1)</th><th>(2)</th></tr><tr><td>x</td><td>0.41</td><td>0.28*"
         "</td></tr><tr><td>+ p &lt; 0.1, * p &lt; 0.05</td><td></td><td></td></tr></table>",

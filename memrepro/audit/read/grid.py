@@ -105,7 +105,7 @@ _MARK = "*†‡§¶⋆★✩↑↓▲▼△▽"
 _MARKS = re.compile(
     rf"(?<=[\d)\]])(%?)\s*[{_MARK}]+(?=\s*(?:$|[±\[(/]))|^[{_MARK}]+\s*(?=[-+]?[$€£]?[\d.])"
 )
-_IN_DOLLARS = re.compile(r"\$\s([^$]+)\s\$")  # maths that a program escaped
+_IN_DOLLARS = re.compile(r"(?:\$\s|\\\$)([^$]+?)(?:\s|\\)\$")  # maths that a program escaped
 _THOUSANDS = re.compile(r"(?<![\d.,\u2009])\d{1,3}(?:\u2009\d{3})+(?![\d\u2009])")
 _NOTHING = re.compile(r"(?:n\.?/?a\.?|-+|none|nan|/|\.{3}|…)?", re.I)
 _UNIT = (

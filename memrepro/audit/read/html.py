@@ -18,10 +18,11 @@ from memrepro.audit.read.grid import (
     filled,
     unread,
 )
-from memrepro.audit.read.tex_text import printed
+from memrepro.audit.read.tex_text import plain, printed
 from memrepro.audit.read.text import text_of_file
 from memrepro.errors import MemreproError
 
+_MATHS = re.compile(r"\\\((.+?)\\\)")  # which a script of the page would set
 _CELLS, _GROUPS = ("td", "th"), ("thead", "tbody", "tfoot")
 
 
@@ -134,7 +135,8 @@ def _cell(node: Any) -> Cell:
     )
     under = "u" in tags or bool(re.search("ltx_framed_underline|underline", classes))
     columns, rows = (_span(node, key) for key in ("colspan", "rowspan"))
-    return cell_of(node.text_content(), bold, under, columns=columns, rows=rows)
+    text = _MATHS.sub(lambda one: plain(f"${one[1]}$"), node.text_content())
+    return cell_of(text, bold, under, columns=columns, rows=rows)
 
 
 def _span(node: Any, key: str) -> int:

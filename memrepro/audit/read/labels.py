@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 from memrepro.audit.read.grid import Cell, is_number, is_section, joined
 
@@ -14,26 +13,20 @@ _FROM_TO = re.compile(r"\d+\s*→\s*\d+")
 _CHANCE = 0.02
 _TICK = re.compile(r"[✓✗●○◐]|yes|no|[yn]", re.I)
 _COST = re.compile(r"O\(.+\)")  # a bound in place of a number
-_TO_DO = re.compile(r"[\[(]*(?:TODO|TBD|FIXME|XXX?|\?\?+)\b.*")  # a draft's place for a number
 _MEASURED = re.compile(r"(?<![\w.-])\d+\.\d+(?![\w.])|\d\s?%")
-_AMOUNT = re.compile(r"[\d.,/\s]*\d\s+([A-Za-z]{2,})")
+_AMOUNT = re.compile(r"[\d.,/\s]*\d\s+([A-Za-z]{2,})(?:,.*)?")
 _PLAIN = re.compile(r"[\d,]+\s?[kKMBT%]?B?|[(#].*")  # a size or a setting, which names rows
-_LEAST = 3  # groups of rows, of which a broken name can be told
 
 
-def labels_of(
-    heads: Sequence[Sequence[Cell]], body: Sequence[Sequence[Cell]], numeric: Sequence[int]
-) -> list[int]:  # fmt: skip
+def labels_of(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]:
     """The columns that name rows.
 
-    What rows have or not, and what is still to be measured, is none of them where other columns
-    name the rows.
+    What rows have or not, and what was measured, is none of them where other columns name the rows.
     """
     found = _leading(body, numeric)
-    found = [c for c in found if not _among_numbers(heads, c, found)]
     named = [
         c for c in found
-        if not (_is_ticked(body, c) or _is_to_do(body, c) or _is_measured(heads, body, c))
+        if not (_is_ticked(body, c) or _is_measured(body, c))
         and not (c and _is_in_part(body, c))
     ]  # fmt: skip
     return named if named and tells_apart(body, named) else found
@@ -52,24 +45,12 @@ def _is_in_part(body: Sequence[Sequence[Cell]], c: int) -> bool:
     return len(found) > 1 and 3 * len(found) >= len(shown)
 
 
-def _is_to_do(body: Sequence[Sequence[Cell]], c: int) -> bool:
-    """Whether a column is of numbers that a draft does not have yet."""
-    shown = [row[c].text for row in body if alone(row[c]) and not is_number(row[c].text)]
-    return c > 0 and bool(shown) and all(map(_TO_DO.fullmatch, shown))
-
-
-def _is_measured(heads: Sequence[Sequence[Cell]], body: Sequence[Sequence[Cell]], c: int) -> bool:
-    """Whether a column is of amounts in one unit, or of decimals under a head of numbers."""
-    units = [_AMOUNT.fullmatch(row[c].text) for row in body]
-    if c > 0 and all(units) and len({found[1] for found in units if found}) == 1:
-        return True
-    own = set(joined([row[c].text for row in heads]).split())
-    alike = any(
-        kind(body, k) == "numbers" and own & set(joined([row[k].text for row in heads]).split())
-        for k in range(c + 1, len(body[0]))
-    )
+def _is_measured(body: Sequence[Sequence[Cell]], c: int) -> bool:
+    """Whether a column right of names is of amounts in one unit, or most of it of decimals."""
+    units = [found[1] if (found := _AMOUNT.fullmatch(row[c].text)) else "" for row in body]
     shown = [row[c].text for row in body if alone(row[c])]
-    return alike and c > 0 and sum(map(bool, map(_MEASURED.search, shown))) > MOST * len(shown)
+    alike = all(units) and units.count(units[0]) > MOST * len(units)
+    return c > 0 and (alike or sum(map(bool, map(_MEASURED.search, shown))) > MOST * len(shown))
 
 
 def _leading(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int]:
@@ -94,13 +75,19 @@ def _leading(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int
         found = [0] if width > 1 and not nameless else []
     elif first < width and _repeats(body, first):
         found.append(first)
+    # Names that are printed once reach down where a column of words right of numbers has all names.
+    words = (c for c in range(first, width - 1) if first and kinds[c] == "words")
+    own = next((c for c in words if all(row[c].text for row in body)), 0)
+    down = own and any(not any(row[c].text for c in found) for row in body)
+    if down and tells_apart(body, [*found, own]):
+        return [*found, own]
     # Names may be numbers, such as k or a rate, and several columns may name a row together.
     more = list(found)
     for c in range(len(found), min(5, width - 1)):
         if tells_apart(body, more):
             return more
         of_set = _is_set(body, c, few=bool(first)) or (c == len(more) and _is_step(body, c))
-        if (first and (kinds[c] == "words" or _is_mixed(body, c))) or of_set:
+        if (first and kinds[c] == "words") or of_set:
             more.append(c)
         elif not first:
             break
@@ -139,43 +126,21 @@ def _with_settings(
     chance = 2.0
     for run in runs:
         chance /= math.factorial(len(run))
-    steady = all(len(run) > 2 and _is_progression(run) for run in runs)
-    if runs and ordered and (chance <= _CHANCE or steady) and tells_apart(body, [*found, c]):
+    if runs and ordered and chance <= _CHANCE and tells_apart(body, [*found, c]):
         return [*found, c]
     return found
 
 
-def _is_progression(run: Sequence[float]) -> bool:
-    """Whether values grow by one step or one factor throughout, not both by nothing."""
-    steps = [b - a for a, b in pairwise(run)]
-    factors = [b / a for a, b in pairwise(run) if a]
-    return any(
-        len(one) == len(run) - 1 and max(one) - min(one) <= 1e-6 * abs(max(one, key=abs))
-        for one in (steps, factors)
-    )
-
-
-def _among_numbers(heads: Sequence[Sequence[Cell]], c: int, labels: Sequence[int]) -> bool:
-    """Whether one head spans a column and others that name no row."""
-    for row in heads:
-        first = last = c
-        while first and row[first].filled == "left":
-            first -= 1
-        while last + 1 < len(row) and row[last + 1].filled == "left":
-            last += 1
-        if first and row[c].text and any(k not in labels for k in range(first, last + 1)):
-            return True
-    return False
-
-
 def tells_apart(body: Sequence[Sequence[Cell]], columns: Sequence[int]) -> bool:
-    """Whether no two rows of a section have the same names."""
-    section, names = 0, []
+    """Whether no two rows of a section have the same names; one printed once reaches down."""
+    section, names, last = 0, [], [""] * len(columns)
     for i, row in enumerate(body):
         section = i if is_section(row) else section
-        name = tuple(row[c].text for c in columns)
-        if any(name) and not is_section(row):
-            names.append((section, name))
+        own = [row[c].text for c in columns]
+        if any(own) and not is_section(row):
+            down = next(k for k, one in enumerate(own) if one)
+            last = last[:down] + own[down:]
+            names.append((section, *last))
     return len(set(names)) == len(names)
 
 
@@ -231,73 +196,6 @@ def _repeats(body: Sequence[Sequence[Cell]], c: int) -> bool:
     steps = groups[0]
     alike = len(groups) > 1 and all(group == steps for group in groups)
     return alike and len(steps) > 1 and len(set(steps)) == len(steps) and all(steps)
-
-
-def _is_mixed(body: Sequence[Sequence[Cell]], c: int) -> bool:
-    """Whether a column has words and small whole numbers, as the levels of several variables."""
-    shown = [row[c].text for row in body if alone(row[c])]
-    whole = [text for text in shown if is_number(text)]
-    return len(shown) == len(body) and len(whole) < len(shown) and all(
-        re.fullmatch(r"\d{1,2}", text) for text in whole
-    )  # fmt: skip
-
-
-def with_whole_names(
-    rows: Sequence[Sequence[Cell]], ruled: frozenset[int] | None
-) -> tuple[list[list[Cell]], frozenset[int] | None]:
-    """Rows and rules of a table in which no name is broken into lines, where rules end groups.
-
-    Lines of a name are those of a group with one row of numbers, and those that a bracket joins.
-    """
-    made = [list(row) for row in rows]
-    if not ruled:
-        return made, ruled
-    starts = sorted({0, *ruled} - {len(rows)})
-    groups = [range(a, b) for a, b in zip(starts, [*starts[1:], len(rows)], strict=True)]
-    body = [g for g in groups[1:] if any(is_number(c.text) for i in g for c in rows[i][1:])]
-    single = [[i for i in group if not _is_line(made[i])] for group in body]
-    gone: set[int] = set()
-    if len(body) >= _LEAST and all(len(own) == 1 for own in single):
-        for group, (own,) in zip(body, single, strict=True):
-            # A line above the numbers alone may be a section's.
-            if _is_line(made[group[-1]]):
-                name = " ".join(made[i][0].text for i in group if made[i][0].text)
-                made[own][0] = made[own][0]._replace(text=name, rows=1, filled="")
-                gone |= set(group) - {own}
-    elif len(body) >= _LEAST and all(_is_bracketed([made[i] for i in group]) for group in body):
-        for group in body:
-            name = " ".join(made[i][0].text for i in group if made[i][0].text)
-            gone |= {i for i in group if _is_line(made[i])}
-            for i in group:
-                made[i][0] = Cell(name, filled="above" if i > group[0] else "")
-    kept = [i for i in range(len(made)) if i not in gone]
-    rules = frozenset(k for k, i in enumerate(kept) if i in ruled)
-    return [made[i] for i in kept], rules
-
-
-def _is_bracketed(group: Sequence[Sequence[Cell]]) -> bool:
-    """Whether a name runs down a group's rows, from its second line on in brackets."""
-    names = [row[0].text for row in group]
-    lines = [name for name in names if name]
-    return (
-        len(lines) > 1
-        and names[: len(lines)] == lines
-        and lines[1].startswith("(") > lines[0].startswith("(")
-        and not _is_open(" ".join(lines))
-        and all(_is_line(row) or (row[1].text and not is_number(row[1].text)) for row in group)
-    )
-
-
-def _is_line(row: Sequence[Cell]) -> bool:
-    """Whether a row prints a line of a name alone: what else it has reaches down from above."""
-    own = row[0]
-    return bool(own.text) and not own.filled and own.columns == own.rows == 1 and not any(
-        cell.text and cell.filled != "above" for cell in row[1:]
-    )  # fmt: skip
-
-
-def _is_open(text: str) -> bool:
-    return text.count("(") > text.count(")")
 
 
 Part = tuple[str, list[Sequence[Cell]], list[Sequence[Cell]]]  # a title, heads, rows

@@ -17,7 +17,6 @@ from memrepro.audit.read.tex_heads import (
 from memrepro.audit.read.tex_source import (
     Source,
     arguments,
-    expand,
     read_source,
 )
 from memrepro.audit.read.tex_text import is_known, plain
@@ -228,7 +227,7 @@ def _named(text: str, one: _Found, place: Place, source: Source) -> Place:
     labels = list(re.finditer(r"\\label\s*\{([^{}]*)\}", around))
     if labels and not label:
         label = min(labels, key=lambda found: abs(found.start() - at))[1]
-    said = plain(expand(caption[:20_000], source.macros)) if caption else ""
+    said = plain(source.written(caption[:20_000])) if caption else ""
     return place._replace(caption=said, label=label.strip())
 
 
@@ -260,12 +259,12 @@ def _grid(text: str, one: _Found, place: Place, source: Source, inner: Sequence[
         body = body[: other.begin - one.start] + body[other.end - one.start :]
     if _FIGURES.search(body):
         raise NoNumbers("it lays out figures: nothing can be checked")
-    body = expand(body, source.macros)
+    body = source.written(body)
     if one.name.startswith("deluxetable"):
         body = of_deluxetable(body)
     head = ""
     if one.name.startswith(("supertabular", "xtabular", "mpsupertabular")):
-        head = expand(head_set_before(text, one.begin), source.macros)
+        head = source.written(head_set_before(text, one.begin))
     rows: list[list[Cell]] = []
     ruled = set()
     for rule, cells, last in of_longtable(_rows(head + body)):

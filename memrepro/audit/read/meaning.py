@@ -28,21 +28,12 @@ from memrepro.audit.read.labels import (
     are_steps,
     labels_of,
     side_by_side,
-    with_whole_names,
 )
 from memrepro.audit.read.named import entry_of, named_rows
 from memrepro.errors import MemreproError
 
 _SET = re.compile(r"[✓✗×xX]?|@?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?\s*(?:%|[kKMB])?")
-_COUNTED = re.compile(r"[(\[]\s*(\d+|[IVX]+)\s*[)\]]")
-_VALUE = re.compile(r"=\s*[-+]?[\d.]|\d")
-_SETTING = re.compile(
-    r"optimi[sz]er|activation(?: function)?|loss(?: function)?|selection|crossover|mutation|kernel"
-    r"|solver|(?:lr |learning rate )?schedule[r]?|initiali[sz]ation|operating system|os|cpu|gpu"
-    r"|processor|precision|framework|programming language",
-    re.I,
-)
-_ROWS, _MOST_HEADS = 3, 3  # rows that tell a list of settings; rows of heads
+_COUNTED = re.compile(r"[(\[]\s*(?:\d{1,3}(?:,\d{3})+|\d+|[IVX]+)\s*[)\]]")
 _NOTED = re.compile(r"notes?\s?[:.]?", re.I)
 _LEGEND = re.compile(r"\*\s*p\s*[<≤]\s*=?\s*0?\.\d")
 # What a cell says in place of a number, which makes no row of it a head.
@@ -59,11 +50,10 @@ def entries_of_grid(grid: Grid) -> list[dict[str, Any]]:
         MemreproError: if it has no heads.
     """
     rows = without_fillers(with_masks(with_points(grid.rows)))
-    rows, ruled = with_whole_names(rows, grid.ruled)
     made = []
-    for title, heads, body, note in _tables(rows, ruled):
+    for title, heads, body, note in _tables(rows, grid.ruled):
         numeric = [c for c in range(len(body[0])) if any(is_number(row[c].text) for row in body)]
-        labels = labels_of(heads, body, numeric)
+        labels = labels_of(body, numeric)
         place = grid.place
         if title and title not in place.caption:
             place = place._replace(caption=f"{place.caption} {title}".strip())
@@ -165,13 +155,12 @@ def _behind_heads(
     first = next((i for i in body if not _is_counted(rows[i], numeric)), None)
     if first is None:
         raise NoNumbers("it prints no row of numbers: nothing can be checked")
-    if _begins_with_words(rows, first, ruled):
-        return 0
     if ruled and len(ruled) <= MOST * len(rows):
         # A row of words below the rule, with a name of its own, is none of the heads.
         rule = min((i for i in ruled if i), default=first)
         after = next((i for i in range(rule, first) if not is_section(rows[i])), first)
         named = all(row[0].text and not row[0].filled for row in (rows[0], rows[after]))
+        named &= not any(cell.filled == "left" for cell in rows[0])  # heads of two levels
         # Below one head of each column such a row has the only name.
         every = all(alone(cell) or cell.dash for cell in (*rows[0][1:], *rows[after]))
         once = rule == 1 and first not in ruled and not rows[0][0].text and every
@@ -217,30 +206,6 @@ def _before_named(
     return first
 
 
-def _begins_with_words(
-    rows: Sequence[Sequence[Cell]], first: int, ruled: frozenset[int] | None
-) -> bool:  # fmt: skip
-    """Whether the words above the first row of numbers are values of rows, and none are heads.
-
-    No rule tells them from the rows below, and they are more than heads have, or, in two columns,
-    the first is a setting's: it prints a number, as another does, or has a setting's name.
-    """
-    if not first or ruled is None or not _has_names(rows):
-        return False
-    within = ruled & set(range(1, len(rows)))
-    if within and len(within) < len(rows) - 1:
-        return first > _MOST_HEADS and not ruled & set(range(1, first + 1))
-    if first > _MOST_HEADS:
-        return True
-    values = [row[1] for row in rows]
-    marked = values[0].bold and not all(cell.bold for cell in values)
-    if len(rows[0]) != 2 or len(rows) < _ROWS or marked:
-        return False
-    said = [bool(_VALUE.search(cell.text)) for cell in values if not is_number(cell.text)]
-    named = bool(_SETTING.fullmatch(rows[0][0].text))
-    return len(said) > 1 and (named or (said[0] and any(said[1:])))
-
-
 def _has_names(rows: Sequence[Sequence[Cell]]) -> bool:
     """Whether each row has a name of its own in the first column."""
     names = [row[0] for row in rows]
@@ -267,7 +232,12 @@ def _is_first(row: Sequence[Cell]) -> bool:
 def _spread(
     row: Sequence[Cell], i: int, heads: Sequence[Sequence[Cell]], ruled: frozenset[int] | None
 ) -> Sequence[Cell]:  # fmt: skip
-    """A row of heads; one alone above a rule and heads of all columns stands above all of them."""
+    """A row of heads, in which one that is centred by hand stands above all columns that it heads.
+
+    Those are the heads that repeat below, or, of one alone above a rule, all.
+    """
+    if i + 1 < len(heads) and (own := _centred(row, [cell.text for cell in heads[i + 1]])):
+        return own
     shown = [cell for cell in row if cell.text]
     if i + 1 >= len(heads) or i + 1 not in (ruled or ()) or len(shown) != 1 or row[0].text:
         return row
@@ -275,6 +245,22 @@ def _spread(
     if not all(below) or len(set(below)) < len(below) or len(below) < 2:
         return row
     return [row[0], *[shown[0]._replace(filled="left")] * len(below)]
+
+
+def _centred(row: Sequence[Cell], below: Sequence[str]) -> list[Cell]:
+    """The row with one head above each group, where groups of the same heads stand below it."""
+    width = len(row)
+    for start, n in ((a, n) for a in range(width) for n in range(2, (width - a) // 2 + 1)):
+        group = below[start : start + n]
+        if (width - start) % n or not all(group) or len(set(group)) < n:
+            continue
+        blocks = [row[c : c + n] for c in range(start, width, n)]
+        shown = [[cell for cell in block if cell.text] for block in blocks]
+        if list(group) * len(blocks) == list(below[start:]) and all(
+            len(own) == 1 and own[0].columns == 1 for own in shown
+        ):
+            return [*row[:start], *(own[0]._replace(filled="left") for own in shown for _ in group)]
+    return []
 
 
 def _is_of_head(heads: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -> bool:
@@ -294,10 +280,9 @@ def _is_body(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
 
 
 def _is_counted(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
-    """Whether a row numbers the columns: (1), (2), (3)."""
-    found = [_COUNTED.fullmatch(row[c].text) for c in numeric if row[c].text and not row[c].filled]
-    named = [m[1] for m in found if m]
-    return len(named) == len(found) and named[:2] in (["1", "2"], ["I", "II"], ["1"], ["I"])
+    """Whether a row numbers the columns, or says their sizes: (1), (2), (3), or (1,024), (96)."""
+    shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
+    return all(map(_COUNTED.fullmatch, shown))
 
 
 def _is_numeric_head(

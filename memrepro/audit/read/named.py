@@ -15,6 +15,7 @@ _SIZES_ROW = re.compile(r"#\s*(?:questions|queries|examples|samples)?|n|count|su
 _OPEN = re.compile(r"(?:\s[+&]|,|\b(?:and|of|with))$")  # a name that goes on in the next line
 _WHOLE = re.compile(r"total|sum|overall|all|average|avg\.?|mean", re.I)
 _LONGEST = 120  # characters of a name
+_NOTE = re.compile(r"\(.*\)")
 _BESIDE = re.compile(r"[(\[{<].*[)\]}>]|±.*|[pP]\s*[<=>].*")
 
 
@@ -30,14 +31,14 @@ def named_rows(
 
     Where several numbers name a row, `settings` are their heads.
     """
-    group, fresh, once, within = "", False, False, False
+    group, fresh, once, within, above = "", False, False, False, ""
     last = [""] * len(labels)
     names: list[str] = []
     lines: list[list[Cell]] = []
     firsts = [row[labels[0]].text for row in body if not is_section(row)] if labels else []
     every = firsts.count("") == 1  # each row has a first name, but for one of all of them
     numbers = all(is_number(row[c].text) for row in body for c in labels if row[c].text)
-    for i, row in enumerate(body):
+    for row in body:
         texts = [cell.text for cell in row]
         # A number as wide as several columns is of each, a name that reaches into them of none.
         cells = [
@@ -57,19 +58,19 @@ def named_rows(
             continue
         is_group = is_section(row) and not any(is_number(cell.text) for cell in cells)
         if is_group and (wide or not second):
-            if _is_listed(row) and any(_is_listed(one) for one in body[i + 1 : i + 2]):
-                continue  # one of a list that prints nothing, as what was not run
-            if not wide and not re.fullmatch(r"\(.*\)", joined(texts)):  # a note on the row above
+            if not wide and not _NOTE.fullmatch(joined(texts)):  # a note on the row above
                 # Two such rows, one below the other, name what follows together.
                 group = joined([group, joined(texts)] if fresh else texts)
                 last, fresh, once = [""] * len(labels), True, bool(_OPEN.search(group))
                 within = False
             continue
-        # What stands below a section's indented names and is not indented is none of it.
-        if labels and row[labels[0]].text and not row[labels[0]].filled:
-            if not row[labels[0]].indented and within:
-                group = ""
-            within = row[labels[0]].indented and bool(group)
+        # A section's indented names, or those below a row that is not, end where one is not.
+        first = row[labels[0]] if labels else Cell("")
+        if first.text and not first.filled:
+            if not first.indented:
+                group, above = "" if within else group, "" if is_number(first.text) else first.text
+            group = group or (above if first.indented else "")
+            within = first.indented and bool(group)
         fresh = False
         own = [
             "" if row[c].filled == "left" else texts[c] or _named_by_dash(row[c], last[k])
@@ -78,8 +79,13 @@ def named_rows(
         if lines and any(own) and _continues(row, labels, kept):
             names[-1] = f"{names[-1]} {joined(own)}"
             continue
-        if lines and not any(own) and (_beside(lines[-1], cells) or _goes_on(lines[-1], cells)):
+        # Errors may stand beside a note on the name above: '(n = 531)'.
+        noted = (
+            lines and _beside(lines[-1], cells) and all(not n or _NOTE.fullmatch(n) for n in own)
+        )
+        if noted or (lines and not any(own) and _goes_on(lines[-1], cells)):
             lines[-1] = [_beneath(one, other) for one, other in zip(lines[-1], cells, strict=True)]
+            names[-1] = f"{names[-1]} {joined(own)}".strip()
             continue
         # A name that is not printed again reaches down.
         whole = len(own) > 1 and _WHOLE.fullmatch(own[1]) and (every or last[0].isdigit())
@@ -94,10 +100,6 @@ def named_rows(
         lines.append(cells)
         group, once = "" if once else group, False
     yield from zip(distinct(names), lines, strict=True)
-
-
-def _is_listed(row: Sequence[Cell]) -> bool:
-    return re.match(r"[-+]\s?[A-Za-z]", row[0].text) is not None
 
 
 def _named_by_dash(cell: Cell, above: str) -> str:

@@ -35,6 +35,12 @@ _DEFINED = re.compile(
     rf"\*?\s*{_NAME}"
     r"|(?P<begun>(?:re)?newenvironment|(?:New|Renew)DocumentEnvironment)\*?\s*\{(?P<env>[^{}]+)\})"
 )
+_WORD = re.compile(  # of the glossaries package
+    r"\\(?:newacronym\s*(?:\[[^\]]*\])?\s*\{(?P<short>[^{}]*)\}|newglossaryentry\s*\{(?P<entry>[^{}]*)\})\s*(?=\{)"
+)
+_USED = re.compile(
+    r"\\(?P<kind>gls|Gls|acrshort|Acrshort|glsxtrshort)(?P<more>pl)?\*?\s*\{(?P<label>[^{}]*)\}"
+)
 _LET = re.compile(r"\s*=?\s*(\\[A-Za-z@]+|\\.|[^\s\\])")
 _MACRO = re.compile(r"\\(?:([A-Za-z@]+)|.|$)", re.S)
 _IN_MATHS = re.compile(r"\\ifmmode(?![A-Za-z@])(.*?)(?:\\else.*?)?\\fi(?![A-Za-z@])", re.S)
@@ -66,6 +72,7 @@ class Source:
         text: of all files, comments and definitions blanked.
         macros: name → what it stands for.
         environments: the same of environments.
+        words: label → name, of the glossary.
         texts: file → the same of it alone, on as many lines.
         files: all that were read.
         unread: files that are included and are not there.
@@ -76,6 +83,7 @@ class Source:
     text: str = ""
     macros: dict[str, Macro] = field(default_factory=dict)
     environments: dict[str, Macro] = field(default_factory=dict)
+    words: dict[str, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     files: set[Path] = field(default_factory=set)
     unread: list[Unread] = field(default_factory=list)
@@ -87,6 +95,20 @@ class Source:
         i = bisect_right(self.starts, at, key=lambda start: start[0]) - 1
         start, file, line = self.starts[max(i, 0)]
         return file, line + self.text.count("\n", start, at)
+
+    def written(self, text: str) -> str:
+        """A text with the source's macros, and words of its glossary, as what they stand for.
+
+        Raises:
+            MemreproError: if that becomes longer than any table is.
+        """
+
+        def word(used: re.Match[str]) -> str:
+            said = self.words.get(used["label"], "")
+            capital = said[:1].upper() + said[1:] if used["kind"][0] in "AG" else said
+            return f"{capital}{'s' * bool(used['more'] and said)}" or used[0]
+
+        return expand(_USED.sub(word, text), self.macros)
 
 
 def arguments(text: str, at: int, form: str) -> tuple[list[str], int]:
@@ -291,6 +313,11 @@ def _there(wanted: str, file: Path, main: Path, top: Path, suffix: str) -> Path 
 def _define(text: str, made: Source) -> str:
     """Keep what a text defines, and blank it: what a macro stands for prints nothing yet."""
     pieces, at = [], 0
+    for word in _WORD.finditer(text):
+        (said,), _ = arguments(text, word.end(), "{")
+        if word["entry"] and (name := re.search(r"name\s*=\s*", said)):
+            said = arguments(said, name.end(), "{")[0][0]
+        made.words[word["short"] or word["entry"]] = said
     while found := _DEFINED.search(text, at):
         end = _definition(text, found, made)
         pieces += [text[at : found.start()], "\n" * text.count("\n", found.start(), end)]
