@@ -78,7 +78,7 @@ def _leading(body: Sequence[Sequence[Cell]], numeric: Sequence[int]) -> list[int
     # Names that are printed once reach down where a column of words right of numbers has all names.
     words = (c for c in range(first, width - 1) if first and kinds[c] == "words")
     own = next((c for c in words if all(row[c].text for row in body)), 0)
-    down = own and any(not any(row[c].text for c in found) for row in body)
+    down = own and any(not (is_section(row) or any(row[c].text for c in found)) for row in body)
     if down and tells_apart(body, [*found, own]):
         return [*found, own]
     # Names may be numbers, such as k or a rate, and several columns may name a row together.

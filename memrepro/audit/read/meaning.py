@@ -151,8 +151,10 @@ def _behind_heads(
     Raises:
         MemreproError: if none is.
     """
-    body = (i for i, row in enumerate(rows) if _is_body(row, numeric))
+    body = [i for i, row in enumerate(rows) if _is_body(row, numeric)]
     first = next((i for i in body if not _is_counted(rows[i], numeric)), None)
+    if first is None and body and not _is_numbered(rows[body[0]], numeric):
+        first = body[0]  # numbers in brackets, above which no other stand
     if first is None:
         raise NoNumbers("it prints no row of numbers: nothing can be checked")
     if ruled and len(ruled) <= MOST * len(rows):
@@ -281,8 +283,17 @@ def _is_body(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
 
 def _is_counted(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
     """Whether a row numbers the columns, or says their sizes: (1), (2), (3), or (1,024), (96)."""
-    shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
-    return all(map(_COUNTED.fullmatch, shown))
+    return all(map(_COUNTED.fullmatch, _own(row, numeric)))
+
+
+def _is_numbered(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
+    """Whether a row numbers the columns."""
+    return [text.strip("([ ])") for text in _own(row, numeric)][:1] in (["1"], ["I"])
+
+
+def _own(row: Sequence[Cell], columns: Sequence[int]) -> list[str]:
+    """What a row prints in some columns and has from no other cell."""
+    return [row[c].text for c in columns if row[c].text and not row[c].filled]
 
 
 def _is_numeric_head(
