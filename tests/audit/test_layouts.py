@@ -93,7 +93,8 @@ LAYOUTS = {
         [(["Value"], {"Loss": ["squared"], "Speed": ["12 ms (on a phone)"], "Rate": ["0.1"]})]),
     "a setting beside names that repeat": (
         tex(r"\hline Model & $\lambda$ & WER & Sim \\ \hline A & 0.001 & 57.3 & 0.833 \\ A & 0.01 & 54.6 & 0.836 \\ "
-            r"A & 0.1 & 56.2 & 0.8 \\ A & 0.5 & 51.1 & 0.7 \\ B & 0.01 & 45.3 & 0.840 \\ B & 0.1 & 44.3 & 0.841 \\ B & 0.5 & 43.3 & 0.9 \\ \hline"),
+            r"A & 0.1 & 56.2 & 0.8 \\ A & 0.5 & 51.1 & 0.7 \\ B & 0.01 & 45.3 & 0.840 \\ "
+            r"B & 0.1 & 44.3 & 0.841 \\ B & 0.5 & 43.3 & 0.9 \\ \hline"),
         [(["WER", "Sim"], {"A, 0.001": ["57.3", "0.833"], "A, 0.01": ["54.6", "0.836"], "A, 0.1": ["56.2", "0.8"],
                            "A, 0.5": ["51.1", "0.7"], "B, 0.01": ["45.3", "0.840"], "B, 0.1": ["44.3", "0.841"],
                            "B, 0.5": ["43.3", "0.9"]})]),
@@ -163,12 +164,14 @@ LAYOUTS = {
         tex(r"\toprule & A & B \\ Metric & (1{,}024) & (96) \\ \midrule x & 0.5 & 0.6 \\ y & -- & 0.2 \\"),
         [(["A, (1,024)", "B, (96)"], {"x": ["0.5", "0.6"], "y": ["", "0.2"]})]),
     "two names, the first printed once, and counts": (
-        tex(r"\toprule & Group & $\backslash$\$n$\backslash$\$ & \% \\ \midrule Sex & f & 12 & 40\% \\ & other & 18 & 60\% \\"
+        tex(r"\toprule & Group & $\backslash$\$n$\backslash$\$ & \% \\ \midrule "
+            r"Sex & f & 12 & 40\% \\ & other & 18 & 60\% \\"
             r"Site & a & 9 & 30\% \\ & other & 21 & 70\% \\", spec="llrr"),
         [(["n", "%"], {"Sex, f": ["12", "40%"], "Sex, other": ["18", "60%"], "Site, a": ["9", "30%"],
                        "Site, other": ["21", "70%"]})]),
     "names right of numbers, below others that are printed once": (
-        tex(r"\toprule Group & n & Task & Score \\ \midrule G1 & 9 & a & 5.08 \\ & & b & 7.40 \\ G2 & 10 & a & 6.24 \\ & & b & 8.45 \\"),
+        tex(r"\toprule Group & n & Task & Score \\ \midrule G1 & 9 & a & 5.08 \\ & & b & 7.40 \\ "
+            r"G2 & 10 & a & 6.24 \\ & & b & 8.45 \\"),
         [(["n", "Score"], {"G1, a": ["9", "5.08"], "G1, b": ["", "7.40"], "G2, a": ["10", "6.24"],
                            "G2, b": ["", "8.45"]})]),
     "heads centred by hand above heads that repeat": (
@@ -177,23 +180,29 @@ LAYOUTS = {
         [(["P, Bias", "P, RMSE", "P, CP", "Q, Bias", "Q, RMSE", "Q, CP"],
           {"x": ["0.1", "0.2", "0.3", "0.4", "0.5", "0.6"], "y": ["0.7", "0.8", "0.9", "0.1", "0.2", "0.3"]})]),
     "two rows of heads, each with a name": (
-        tex(r"\toprule Goods & \multicolumn{2}{c}{Oil} & \multicolumn{2}{c}{Gold} \\ \midrule News & a & b & a & b \\ \midrule"
+        tex(r"\toprule Goods & \multicolumn{2}{c}{Oil} & \multicolumn{2}{c}{Gold} \\ "
+            r"\midrule News & a & b & a & b \\ \midrule"
             r" x & 0.1 & 0.2 & 0.3 & 0.4 \\ y & 0.7 & 0.8 & 0.9 & 0.1 \\", spec="lcccc"),
         [(["Oil, a", "Oil, b", "Gold, a", "Gold, b"], {"x": ["0.1", "0.2", "0.3", "0.4"],
                                                        "y": ["0.7", "0.8", "0.9", "0.1"]})]),
     "errors beside a note on the name": (
-        tex(r"\toprule & A & B \\ \midrule Below & 0.5 & 0.6 \\ (n = 531) & (0.1) & (0.2) \\ Above & 0.7 & 0.8 \\ (n = 520) & (0.3) & (0.4) \\"),
+        tex(r"\toprule & A & B \\ \midrule Below & 0.5 & 0.6 \\ (n = 531) & (0.1) & (0.2) \\ "
+            r"Above & 0.7 & 0.8 \\ (n = 520) & (0.3) & (0.4) \\"),
         [(["A", "B"], {"Below (n = 531)": ["0.5 (0.1)", "0.6 (0.2)"], "Above (n = 520)": ["0.7 (0.3)", "0.8 (0.4)"]})]),
     "rows indented below one with numbers": (
-        tex(r"\toprule & A & B \\ \midrule All & 0.5 & 0.6 \\ \quad x & 0.1 & 0.2 \\ \quad y & 0.3 & 0.4 \\ Time & 9.5 & 8.5 \\"),
-        [(["A", "B"], {"All": ["0.5", "0.6"], "All, x": ["0.1", "0.2"], "All, y": ["0.3", "0.4"], "Time": ["9.5", "8.5"]})]),
+        tex(r"\toprule & A & B \\ \midrule All & 0.5 & 0.6 \\ \quad x & 0.1 & 0.2 \\ "
+            r"\quad y & 0.3 & 0.4 \\ Time & 9.5 & 8.5 \\"),
+        [(["A", "B"], {"All": ["0.5", "0.6"], "All, x": ["0.1", "0.2"],
+                       "All, y": ["0.3", "0.4"], "Time": ["9.5", "8.5"]})]),
     "words of a glossary": (
         r"\newacronym{acc}{ACC}{accuracy} \newglossaryentry{shard}{name={shard}, description={a part}}"
         + tex(r"\toprule Model & \gls{acc} & \Glspl{shard} \\ \midrule x & 0.5 & 12 \\ \acrshort{acc} & 0.6 & 13 \\"),
         [(["ACC", "Shards"], {"x": ["0.5", "12"], "ACC": ["0.6", "13"]})]),
     "amounts beside names": (
-        tex(r"\toprule Set & Size & Split \\ \midrule a & 36 images & 2 / 1 \\ b & 20 images, 14 slices & 9 / 8 \\ c & 5 volumes & 3 / 2 \\"),
-        [(["Size", "Split"], {"a": ["36 images", "2 / 1"], "b": ["20 images, 14 slices", "9 / 8"], "c": ["5 volumes", "3 / 2"]})]),
+        tex(r"\toprule Set & Size & Split \\ \midrule a & 36 images & 2 / 1 \\ "
+            r"b & 20 images, 14 slices & 9 / 8 \\ c & 5 volumes & 3 / 2 \\"),
+        [(["Size", "Split"], {"a": ["36 images", "2 / 1"], "b": ["20 images, 14 slices", "9 / 8"],
+                              "c": ["5 volumes", "3 / 2"]})]),
     "a condition with its cases in braces in one that is false": (
         "\\iffalse\n\\ifentrytype{a}{b}{c}\n\\fi\n" + tex(r"\hline & A & B \\ \hline x & 0.5 & 0.6 \\"),
         [(["A", "B"], {"x": ["0.5", "0.6"]})]),

@@ -79,7 +79,7 @@ def named_rows(
         if lines and any(own) and _continues(row, labels, kept):
             names[-1] = f"{names[-1]} {joined(own)}"
             continue
-        # Errors may stand beside a note on the name above: '(n = 531)'.
+        # A row of errors may have a note on the name above: '(n = 531)'.
         noted = (
             lines and _beside(lines[-1], cells) and all(not n or _NOTE.fullmatch(n) for n in own)
         )
