@@ -1,7 +1,5 @@
 """The real files, prepared again: gold, places, times, lengths and counts come out as committed."""
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 
@@ -18,25 +16,6 @@ NAMES = (
     "personabench-fields", "personamem-32k", "longmemeval-oracle",
 )  # fmt: skip
 EXTRACTED = ("locomo",)  # the others' take minutes
-BY_NLP = ("conv-26", "conv-30")  # which alone takes 8 s of a processor for all ten
-
-
-def parts(dataset):
-    """The conversations of `BY_NLP`."""
-    queries = tuple(q for q in dataset.queries if q.memory_id in BY_NLP)
-    memories = {name: dataset.memories[name] for name in BY_NLP}
-    return replace(dataset, memories=memories, queries=queries)
-
-
-def made_again(table):
-    """A table without what `nlp` finds in other conversations."""
-    (name, *_) = [one for one in ("source", "level") if one in table] or [None]
-    if name is None:
-        return table
-    left_out = table[name].str.startswith("nlp")
-    if "memory_id" in table:
-        left_out &= ~table["memory_id"].isin(BY_NLP)
-    return table[~left_out].reset_index(drop=True)
 
 
 @pytest.mark.slow
@@ -48,8 +27,6 @@ def test_a_data_set_is_prepared_to_what_is_committed(name, tmp_path, monkeypatch
     monkeypatch.setattr(paths, "root", lambda: tmp_path)
     for stage in (download, prepare, extract):
         monkeypatch.setattr(stage, "load_plan", lambda: plan)
-    by_nlp = extract.by_nlp
-    monkeypatch.setattr(extract, "by_nlp", lambda given, kinds: by_nlp(parts(given), kinds))
     monkeypatch.setenv("MEMREPRO_MIRROR", str(MIRROR))
     download.run(name)
     outputs = [
@@ -59,6 +36,5 @@ def test_a_data_set_is_prepared_to_what_is_committed(name, tmp_path, monkeypatch
     made = [path for path in outputs if path.is_relative_to(tmp_path / "results")]
     assert len(made) >= 7
     for path in made:
-        file = path.relative_to(tmp_path)
-        both = (made_again(read_table(one / file)) for one in (tmp_path, committed))
-        pd.testing.assert_frame_equal(*both, obj=f"{name}: {path.name}")
+        kept = read_table(committed / path.relative_to(tmp_path))
+        pd.testing.assert_frame_equal(read_table(path), kept, obj=f"{name}: {path.name}")
