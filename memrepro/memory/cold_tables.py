@@ -106,9 +106,8 @@ def take_out_source(connection: sqlite3.Connection, source: str) -> list[str]:
     ).fetchall()
     connection.execute("DELETE FROM fact_sources WHERE source = ?", (source,))
     for number, sources in connection.execute(
-        "SELECT number, sources FROM fact_history WHERE EXISTS "
-        "(SELECT 1 FROM json_each(sources) WHERE value = ?)", (source,)
-    ).fetchall():  # fmt: skip
+        "SELECT number, sources FROM fact_history WHERE instr(sources, ?)", (json.dumps(source),)
+    ).fetchall():
         if left := [one for one in json.loads(sources) if one != source]:
             connection.execute(
                 "UPDATE fact_history SET sources = ? WHERE number = ?", (json.dumps(left), number)

@@ -10,6 +10,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -180,20 +181,22 @@ class VectorIndex:
         places: list[tuple[Path, int, int]] = []
         times = dict.fromkeys(traces, 0)
         for path in (self._folder / f"{table}.lance").rglob("*"):
-            held = path.read_bytes() if path.is_file() else b""
-            for trace in times:
-                at = held.find(trace)
-                while at >= 0:
-                    places.append((path, at, len(trace)))
-                    times[trace] += path.parent.name == "data"
-                    at = held.find(trace, at + len(trace))
+            if not path.is_file() or not path.stat().st_size:
+                continue
+            with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as held:
+                for trace in times:
+                    at = held.find(trace)
+                    while at >= 0:
+                        places.append((path, at, len(trace)))
+                        times[trace] += path.parent.name == "data"
+                        at = held.find(trace, at + len(trace))
         # Twice where another row has the same vector, or an old version the same row.
         if set(times.values()) - {1}:
             return False
         for path, at, length in places:
-            with path.open("r+b") as file:
-                file.seek(at)
-                file.write(bytes(length))
+            with path.open("r+b") as changed:
+                changed.seek(at)
+                changed.write(bytes(length))
         return True
 
     def compact(self, older_than: timedelta = _OLD) -> None:
