@@ -77,10 +77,10 @@ def _of_source(
         yield "dataset", key_of_dataset(inner[0])
     elif folder == "runs":
         yield from (one for stem in stems if stem in plan().runs for one in _of_run(stem))
-    elif folder in tables.papers(profile) and (folder, stems[-1]) not in seen:
+    elif stems and (folder, stems[-1]) not in seen:
         if folder in references()["documents"]:
             yield "document", references()["documents"][folder]
-        if stems[-1] in tables.tables(profile, folder):
+        if tables.is_tidy(tables.path_of(profile, folder, stems[-1])):
             yield from _used(profile, folder, stems[-1], "", "", seen)
 
 

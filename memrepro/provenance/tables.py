@@ -36,13 +36,18 @@ def tables(profile: str, paper: str) -> list[str]:
     return sorted(path.stem for path in _files(profile) if path.parent.name == paper)
 
 
+def path_of(profile: str, paper: str, table: str) -> Path:
+    """Where a table is, or would be."""
+    return paths.results(profile) / paper / f"{table}.csv"
+
+
 def cells(profile: str, paper: str, table: str) -> dict[tuple[str, str], Cell]:
     """(row, column) → cell of a written table, in its order.
 
     Raises:
         MemreproError: if there is no such table; it names the nearest.
     """
-    path = paths.results(profile) / paper / f"{table}.csv"
+    path = path_of(profile, paper, table)
     if not is_tidy(path):
         raise _unknown("table", table, tables(profile, paper), f"of {paper} in {profile}")
     return dict(_read(path))
