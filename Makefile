@@ -6,7 +6,7 @@
 # make torture [MINUTES=20]               input, faults and kills by the hundred (docs/reliability.md)
 # make bench                              ours beside its peers, in one run: results/bench.md
 # make sbom                               what is installed, as CycloneDX: build/sbom.cdx.json
-# make check                              lint, format, types, notebooks
+# make check                              lint and format, notebooks too; types
 # make lock                               write the lock file anew from pyproject.toml; what it has stays, where it fits
 # make clean-venv                         delete the environment, to have it made anew
 PYTHON ?= $(or $(shell command -v python3.11),python3)
@@ -61,7 +61,6 @@ check: .venv/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m mypy
-	$(BIN)/python -m pytest -q -m "not slow" tests/pipeline/test_notebooks.py tests/test_setup.py
 
 # An environment names the folder that it was made in, in its scripts and its link to this package;
 # of its files, pyvenv.cfg (`command = … -m venv /place/.venv`) quotes nothing.
