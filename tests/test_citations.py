@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[1]
 WRITTEN = {".py", ".md", ".yaml", ".ipynb", ".toml", ""}
 FOLDERS = r"(?:docs|memrepro|tests|notebooks|benchmarks|results|\.ci)"
 NAMED = re.compile(
-    rf"(?<![\w./<>{{}}*-])({FOLDERS}/[\w./-]*\w\.(?:md|py|ipynb|yaml|csv|json)|[A-Z][A-Z_]+\.md)"
+    rf"(?<![\w./<>{{}}*-])({FOLDERS}/[\w./-]*\w\.(?:md|py|ipynb|yaml|csv|json|parquet)|[A-Z][A-Z_]+\.md)"
     r"(?![\w<>{}*])"
 )
 PROTOCOLS = re.compile(r"docs/protocols\.md,((?:\s|#|\\n|\")*)([A-Z].{0,60})", re.S)
