@@ -90,6 +90,22 @@ def test_openvino_equals_torch(openvino, torch_cpu):
 
 
 @pytest.mark.parametrize("runtime", ["openvino", "torch_cpu"])
+def test_a_role_has_its_prompt_and_a_vector_that_is_no_number_is_refused(
+    runtime, request, monkeypatch
+):
+    encoder = request.getfixturevalue(runtime)
+    monkeypatch.setattr(encoder, "prompts", {"query": "ask: ", "document": "say: "})
+    asked, said = encoder.encode(TEXTS[:1], "query"), encoder.encode(TEXTS[:1], "document")
+    monkeypatch.setattr(encoder, "prompts", {"query": "", "document": ""})
+    plain = encoder.encode(["ask: " + TEXTS[0], "say: " + TEXTS[0]], "document")
+    np.testing.assert_allclose(np.vstack([asked, said]), plain, atol=1e-6)
+    assert not np.allclose(asked, said, atol=1e-3)
+    monkeypatch.setattr(encoder, "_batch", lambda texts, *_: np.full((len(texts), 384), np.nan))
+    with pytest.raises(MemreproError, match=NAME):
+        encoder.encode(TEXTS[:1], "query")
+
+
+@pytest.mark.parametrize("runtime", ["openvino", "torch_cpu"])
 def test_the_batch_hardly_matters(runtime, request):
     encoder = request.getfixturevalue(runtime)
     together = encoder.encode(TEXTS, "document")
