@@ -113,19 +113,22 @@ class Clusters:
                 outcomes moves a question, shape (n, n_outcomes); a resample draws one.
         """
         # A group whose questions all settings answer alike has no part in the choice.
-        differs = (values != values[:, :1]).any(axis=1)
-        whole, alike, resample = self.sums(values), values[:, 0].copy(), np.arange(self.resamples)
-        total = np.zeros(self.resamples)
+        differs, alike = (values != values[:, :1]).any(axis=1), values[:, 0].copy()
+        sums = []
         for own, who in zip(self.counts, self.members, strict=True):
             if differs[who].any():
-                sums = own @ values[who]
-                total += sums[resample, _best(whole - sums)]
+                sums.append(own @ values[who])
                 alike[who] = 0
-        total += self.every @ alike
+        whole, resample = sum(sums), np.arange(self.resamples)
+        total = np.zeros(self.resamples)
+        for of_group in sums:
+            total += of_group[resample, _best(whole - of_group)]
+        if alike.any():
+            total += self.every @ alike
         if drawn is not None:
             moved = self.every @ drawn
             which = np.random.default_rng(SEED).integers(0, drawn.shape[1], self.resamples)
-            total = total + moved[np.arange(self.resamples), which]
+            total = total + moved[resample, which]
         return np.asarray(total / self.sizes)
 
 
