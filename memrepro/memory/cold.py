@@ -244,21 +244,20 @@ def forget_source(connection: sqlite3.Connection, segment_id: str) -> list[str]:
     that is removed becomes a fact itself.
 
     Returns:
-        The ids that are no longer there, sorted.
+        The ids of the facts that it said, and of those that came in their place.
     """
-    gone = []
-    for fact_id in tables.take_out_source(connection, segment_id):
+    held = tables.take_out_source(connection, segment_id)
+    came = []
+    for fact_id in held:
         fact = tables.the_fact(connection, fact_id)
         changes = tables.changes_of(connection, tables.MERGED, fact_id)
         told = [change for change in changes if change.operation != "delete"]
         if not fact.sources:
             for change in changes:
                 if change.operation == "delete":
-                    tables.set_free(connection, change)
+                    came.append(tables.set_free(connection, change))
             tables.remove(connection, [fact_id])
-        elif any(change.text == fact.text for change in told):
-            continue
-        else:
+        elif all(change.text != fact.text for change in told):
             last = told[-1]
             # Numbers are not used twice, so neither are ids.
             new_id = tables.digest([fact_id, last.number])
@@ -267,8 +266,8 @@ def forget_source(connection: sqlite3.Connection, segment_id: str) -> list[str]:
                 "UPDATE facts SET text = ?, category = ?, confidence = ? WHERE fact_id = ?",
                 (last.text, last.category, last.confidence, new_id),
             )
-        gone.append(fact_id)
-    return sorted(gone)
+            came.append(new_id)
+    return [*held, *came]
 
 
 def _carry_out(

@@ -117,7 +117,7 @@ def take_out_source(connection: sqlite3.Connection, source: str) -> list[str]:
     return [fact_id for (fact_id,) in held]
 
 
-def set_free(connection: sqlite3.Connection, denial: Change) -> None:
+def set_free(connection: sqlite3.Connection, denial: Change) -> str:
     """Make an active fact of a denial in the history, as if what it denied had not been there."""
     new_id = digest([denial.fact_id, denial.number])
     connection.execute(
@@ -126,6 +126,7 @@ def set_free(connection: sqlite3.Connection, denial: Change) -> None:
     )
     told = Candidate(denial.text, denial.category, denial.confidence, denial.sources, denial.at)
     write(connection, Fact.from_statement(new_id, told))
+    return new_id
 
 
 def rename(connection: sqlite3.Connection, fact_id: str, new_id: str) -> None:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,14 +15,14 @@ from memrepro.errors import MemreproError
 from memrepro.memory import cold
 from memrepro.memory.index import VectorIndex
 from memrepro.memory.journal import Journal
-from memrepro.memory.language.fact import Change, Similar
+from memrepro.memory.language.fact import Similar
 from memrepro.memory.language.words import spoken
 from memrepro.memory.limited import Limited
 from memrepro.memory.settings import Settings
 from memrepro.memory.stretches import Recut
 
 # Segments whose traces are looked for in the files; of more all is written anew.
-_FEW = 3
+_FEW = 8
 # Texts that are encoded at once.
 _BATCH = 64
 
@@ -68,13 +68,14 @@ class Follower:
     counts: Counter[str]
     suspects: bool = False
 
-    def concern(self, changes: Sequence[Change]) -> bool:
-        """Whether vectors of facts may come or go with changes of facts, in their transaction."""
-        if not changes or not self.settings.keeps_all:
-            return bool(changes)
-        ids = {one for change in changes for one in (change.fact_id, change.old_id)}
-        others = cold.in_other_words(self.journal.connection, ids)
-        return bool(others) or self.index.has_had_rows("facts")
+    def concern(self, fact_ids: Collection[str]) -> bool:
+        """Whether vectors may come or go with facts that changed, in that transaction."""
+        if not fact_ids or not self.settings.keeps_all:
+            return bool(fact_ids)
+        if cold.in_other_words(self.journal.connection, fact_ids):
+            return True
+        held = self.index.ids("facts") if self.index.has_had_rows("facts") else ()
+        return any(key.partition(".")[0] in fact_ids for key in held)
 
     def follow(self, change: Changing | None = None, *, note: bool = True) -> None:
         """Bring the vectors level, or leave that to the next change.

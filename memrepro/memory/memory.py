@@ -248,7 +248,8 @@ class TieredMemory:
                 else:
                     self.journal.chill(ids)
                     change.chilled += ids
-                change.facts = self._follower.concern(made) or not self.settings.keeps_all
+                changed = {one for it in made for one in (it.fact_id, it.old_id)}
+                change.facts = self._follower.concern(changed) or not self.settings.keeps_all
                 self.journal.count({"migrated": len(ids), "fact_changes": len(made)})
             self._known = None if change.cut.went else known
             migrated += len(ids)
@@ -289,8 +290,9 @@ class TieredMemory:
                 self.journal, self.settings.segmentation, change.times,
                 window=self.settings.window, zone=self.settings.zone,
             )  # fmt: skip
-            for segment_id in change.cut.went:
-                change.facts |= bool(cold.forget_source(connection, segment_id))
+            went = change.cut.went
+            changed = {one for key in went for one in cold.forget_source(connection, key)}
+            change.facts = change.facts or self._follower.concern(changed)
             whole |= change.whole
             was_level = was_level and not whole
             self._due = None if whole or self._due is None else [*self._due, *change.cut.came]

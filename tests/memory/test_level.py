@@ -1,6 +1,7 @@
 """Vectors are of one encoder and of all that they should be of, or no search asks them."""
 
 import os
+import random
 import shutil
 from contextlib import suppress
 from dataclasses import replace
@@ -10,9 +11,10 @@ import pytest
 
 from memrepro.encode.encoder import HashEncoder
 from memrepro.errors import MemreproError
-from memrepro.memory import control
+from memrepro.memory import cold, control
 from memrepro.memory.index import TABLES, VectorIndex
 from memrepro.memory.journal import Journal
+from memrepro.memory.user_memory import Memory
 from tests.memory.store_made import DAY, START, chat, check_whole, opened
 
 NOW = START + 9 * DAY
@@ -215,3 +217,30 @@ def test_a_purge_that_cannot_remove_what_it_must_says_so_and_is_finished_later(
     with opened(root) as memory:
         assert not memory.journal.get("purge")
         check_vectors(memory)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_facts_in_other_words_than_were_said_have_vectors_and_no_others(seed, tmp_path):
+    """Whatever is added, edited or forgotten: only what changed is looked at."""
+    draw, ids, wanted = random.Random(seed), [], 0
+    says = ["I like {}", "I can't stand {}", "I sold the {}", "I have a {}", "My dog is called {}"]
+    with Memory(tmp_path, encoder=HashEncoder(32)) as memory:
+        tiers = memory.tiers
+        for step in range(40):
+            do, facts = draw.choice(["add", "add", "edit", "edit", "forget"]), memory.facts()
+            text = draw.choice(says).format(draw.choice(["sushi", "coffee", "Rex"]))
+            if do == "add":
+                also = draw.choice(says).format("tea")
+                at = START + step * DAY
+                ids += memory.add([{"role": "user", "content": f"{text}. {also}.", "at": at}])
+            elif do == "forget" and ids:
+                memory.forget(ids.pop(draw.randrange(len(ids))))
+            elif do == "edit" and facts:
+                words = draw.choice([f"user: {text}", f"said otherwise {step}"])
+                control.edit_fact(tiers, draw.choice(facts).fact_id, words, NOW)
+            elif facts:
+                control.delete_fact(tiers, draw.choice(facts).fact_id)
+            expected = cold.in_other_words(tiers.journal.connection)
+            assert tiers.index.ids("facts") == {fact.vector_id for fact in expected}
+            wanted += len(expected)
+    assert wanted > 5
