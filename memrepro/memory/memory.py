@@ -114,9 +114,7 @@ class TieredMemory:
                     f"the vectors in {self.folder} are not of {encoder.identity.model!r} as it is "
                     "here: read with the encoder that wrote, or open for writing once"
                 )
-            elif (self.journal.get("rules") or {}).get("search") != self.settings.rules().get(
-                "search"
-            ):
+            elif self.journal.get("rules", {}).get("search") != self.settings.rules().get("search"):
                 raise MemreproError(
                     f"the memory in {self.folder} was written by other settings: name those, or "
                     "open it for writing once"
