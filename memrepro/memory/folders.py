@@ -32,9 +32,10 @@ def lock(root: Path, user_id: str) -> int:
     while True:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            held = os.open(folder / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except FileNotFoundError:
-            continue  # the folder went to be deleted between the two
+            try:
+                held = os.open(folder / "writer.lock", os.O_RDWR | os.O_CREAT, 0o600)
+            except FileNotFoundError:
+                continue  # the folder went to be deleted between the two
         except OSError as error:
             raise MemreproError(
                 f"the memory {folder} cannot be opened ({error.strerror}): name a folder that can "

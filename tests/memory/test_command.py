@@ -2,13 +2,14 @@
 
 import argparse
 import json
+from pathlib import Path
 
 import pytest
 
 from memrepro.errors import MemreproError
 from memrepro.memory.actions import read_messages
 from memrepro.memory.command import add_commands
-from memrepro.memory.folders import user_folder
+from memrepro.memory.folders import lock, user_folder
 from memrepro.rehearse.server import Content, serving
 from tests.memory.store_made import all_bytes
 
@@ -153,6 +154,12 @@ def test_a_person_is_in_control(filled, tmp_path):
     with pytest.raises(MemreproError, match="no memory of 'ann'"):
         filled("list", "facts")
     assert user_folder(tmp_path / "root", "bob").exists()
+
+
+def test_a_root_where_nothing_can_be_made_is_an_error_and_no_endless_wait():
+    # Linux says that /proc/x is missing, whoever makes it; elsewhere there is no /proc to make.
+    with pytest.raises(MemreproError, match="name a folder that can be written"):
+        lock(Path("/proc/x"), "ann")
 
 
 def test_a_mistyped_user_or_a_refused_first_file_leaves_nothing(run, tmp_path):
