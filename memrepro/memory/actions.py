@@ -19,7 +19,7 @@ from memrepro.memory import control
 from memrepro.memory.exchange.importers import OWN, form_of, json_lines, read_chats
 from memrepro.memory.folders import user_folder
 from memrepro.memory.memory import Mode
-from memrepro.memory.settings import NAMED
+from memrepro.memory.settings import NAMED, Settings
 from memrepro.memory.times import seconds, shown
 from memrepro.memory.user_memory import Memory, users
 from memrepro.retrieve.tiered.keys.segments import Message
@@ -52,7 +52,7 @@ def _by_model(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _zone(arguments: argparse.Namespace) -> ZoneInfo:
-    return ZoneInfo(arguments.timezone)
+    return Settings(timezone=arguments.timezone).zone
 
 
 def _now(arguments: argparse.Namespace) -> float:
@@ -60,6 +60,8 @@ def _now(arguments: argparse.Namespace) -> float:
 
 
 def _add(arguments: argparse.Namespace) -> Result:
+    if arguments.text and arguments.file:
+        raise MemreproError(f"{arguments.file} and --text are two things to add: name one")
     if arguments.text:
         with _opened(arguments, create=True) as memory:
             return [{"added": key} for key in memory.add(arguments.text)]
@@ -67,7 +69,10 @@ def _add(arguments: argparse.Namespace) -> Result:
         raise MemreproError("there is nothing to add: name a file, or give --text")
     messages = read_messages(arguments.file, _zone(arguments))
     with _opened(arguments, create=True) as memory:
-        return [asdict(memory.tiers.add(messages))]
+        added = memory.tiers.add(messages)
+    if added.refused:
+        raise MemreproError(f"the memory of {arguments.user!r} is paused: resume it to add")
+    return [asdict(added)]
 
 
 def _search(arguments: argparse.Namespace) -> Result:

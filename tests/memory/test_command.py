@@ -140,7 +140,8 @@ def test_a_person_is_in_control(filled, tmp_path):
     filled("pause")
     more = tmp_path / "more.jsonl"
     more.write_text(json.dumps({**LINES[0], "message_id": "m9", "text": "more"}))
-    assert filled("add", str(more), "--json")[0]["refused"] == 1
+    with pytest.raises(MemreproError, match="'ann' is paused: resume it to add"):
+        filled("add", str(more))
     filled("resume")
     assert filled("add", str(more), "--json")[0]["stored"] == 1
     filled("delete", "--message", "m9", "--message", "m2")
@@ -154,6 +155,15 @@ def test_a_person_is_in_control(filled, tmp_path):
     with pytest.raises(MemreproError, match="no memory of 'ann'"):
         filled("list", "facts")
     assert user_folder(tmp_path / "root", "bob").exists()
+
+
+def test_a_file_that_is_not_taken_in_is_never_told_as_done(filled, tmp_path):
+    path = str(tmp_path / "said.jsonl")
+    with pytest.raises(MemreproError, match="two things to add"):
+        filled("add", path, "--text", "I like tea")
+    with pytest.raises(MemreproError, match="'Mars/Olympus': it must be an IANA name"):
+        filled("add", path, "--timezone", "Mars/Olympus")
+    assert "tea" not in filled("list", "messages")
 
 
 def test_a_root_where_nothing_can_be_made_is_an_error_and_no_endless_wait():
