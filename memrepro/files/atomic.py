@@ -93,7 +93,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     temporary = None
     try:
-        if _is_systems(path):
+        if not path.name or _is_systems(path):
             raise MemreproError(f"{path} is no place for a file: name one in a folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f".{path.name[:_LONGEST]}.{secrets.token_hex(4)}.part")

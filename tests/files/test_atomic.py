@@ -65,7 +65,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
     assert os.listdir(tmp_path) == ["t.csv"]
 
 
-@pytest.mark.parametrize("name", ["a pipe", "/dev/none-of-ours.csv", "/proc/self/fd/9"])
+@pytest.mark.parametrize("name", ["a pipe", "/dev/none-of-ours.csv", "/proc/self/fd/9", "/"])
 def test_no_file_takes_the_place_of_a_device_or_a_pipe(tmp_path, name):
     """Root could: `--output /dev/null` would be the machine's last."""
     os.mkfifo(tmp_path / "a pipe")
