@@ -174,6 +174,13 @@ class Journal:
         self.connection.executemany(f"INSERT INTO {into} VALUES (?, ?, ?, ?, ?, ?)", rows)
         return new
 
+    def ids_of(self, messages: Sequence[Message]) -> list[str]:
+        """The ids of messages that are here; of a copy that of its first."""
+        keys = [content_hash(message) for message in messages]
+        which = f"SELECT hash, message_id FROM messages WHERE hash {_IN}"
+        held = dict(self.connection.execute(which, (json.dumps(keys),)))
+        return [held[key] for key in keys]
+
     def _known(self, column: str, values: Sequence[str]) -> set[str]:
         """Those of some values that a message has in a column that is unique."""
         rows = self.connection.execute(

@@ -115,7 +115,7 @@ class Memory:
                 All else of an object is kept as its metadata.
 
         Returns:
-            The messages' ids; one that was there already is not stored twice.
+            The messages' ids; one that was there already is not stored twice, and has that one's.
 
         Raises:
             MemreproError: if one cannot be taken, and then none is.
@@ -124,16 +124,16 @@ class Memory:
             raise MemreproError(f"{cut(repr(messages), 60)} is no message and no list of them")
         given = [messages] if isinstance(messages, str | Mapping) else list(messages)
         now, read, metadata = time.time(), [], {}
-        for number, one in enumerate(given):
-            # Those that come together keep their order.
-            message, more = self._message(one, number, now + number / 1e3)
-            read.append(message)
-            metadata[message.message_id] = more
         with self._open() as tiers:
+            for number, one in enumerate(given):
+                # Those that come together keep their order.
+                message, more = self._message(one, number, now + number / 1e3)
+                read.append(message)
+                metadata[message.message_id] = more
             added = tiers.add(read, metadata)
-        if added.refused:
-            raise MemreproError(f"the memory of {self.user!r} is paused: resume it to add")
-        return [message.message_id for message in read]
+            if added.refused:
+                raise MemreproError(f"the memory of {self.user!r} is paused: resume it to add")
+            return tiers.journal.ids_of(read)
 
     def search(
         self,
@@ -324,18 +324,19 @@ class Memory:
             raise MemreproError(
                 f"message {number} has the content {cut(repr(text), 60)}: it must be a text"
             )
-        at = _taken(rest, _TIME)
+        at, key, role = (_taken(rest, names) for names in (_TIME, _ID, _ROLE))
+        made = str(key) if key is not None else uuid.uuid4().hex
+        if at is None and (here := self.tiers.journal.messages("WHERE message_id = ?", (made,))):
+            now = here[0].at  # one that comes again without a time has that of its first coming
         try:
             when = now if at is None else seconds(at, self.tiers.settings.zone)
         except MemreproError as error:
             raise MemreproError(f"message {number}: {error}") from error
-        key, role = _taken(rest, _ID), _taken(rest, _ROLE)
         channel = str(rest.pop("channel", "") or "")
         try:
             json.dumps(rest)
         except (TypeError, ValueError) as error:
             raise MemreproError(f"message {number}: its metadata is no JSON ({error})") from error
-        made = str(key) if key is not None else uuid.uuid4().hex
         return Message(made, str(role or "user"), when, text, channel), rest
 
 

@@ -372,3 +372,17 @@ print(json.dumps([m.search("tea").step, m.search("tea")[0].text]))
     )  # fmt: skip
     assert (run.returncode, run.stderr) == (0, "")
     assert json.loads(run.stdout) == ["lexical", "I like tea"]
+
+
+def test_a_message_that_comes_again_is_the_one_that_is_there(tmp_path, monkeypatch):
+    said = {"id": "m1", "content": "I live in Bergen"}
+    with opened(tmp_path) as memory:
+        monkeypatch.setattr("time.time", lambda: 1.7e9)
+        assert memory.add(said) == ["m1"]
+        # A client that asks again hours later, and a copy that has no id.
+        monkeypatch.setattr("time.time", lambda: 1.7e9 + 9999)
+        assert memory.add(said) == ["m1"]
+        assert memory.add([{"content": "I live in Bergen", "at": 1.7e9}, "hello"])[0] == "m1"
+        assert len(memory.messages()) == 2
+        with pytest.raises(MemreproError, match="'m1' is already that of another message"):
+            memory.add({**said, "content": "I live in Oslo"})
