@@ -130,6 +130,17 @@ def test_a_wrong_file_is_refused_by_item_and_rule_and_stays(tmp_path):
         assert memory.messages() == []
 
 
+def test_files_of_one_name_come_in_and_one_that_grew_again(tmp_path):
+    """As of a folder a year: of a line without an id and a time only its place and words say."""
+    with opened(tmp_path) as memory:
+        for year, lines in [("2024", ["tea"]), ("2025", ["coffee"]), ("2025", ["coffee", "cocoa"])]:
+            (tmp_path / year).mkdir(exist_ok=True)
+            path = tmp_path / year / "notes.jsonl"
+            path.write_text("\n".join(json.dumps({"text": line}) for line in lines))
+            memory.add(read_chats(path, "jsonl"))
+        assert [one.text for one in memory.messages()] == ["tea", "coffee", "cocoa"]
+
+
 def test_an_agent_remembers_recalls_and_forgets(tmp_path):
     mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
     from mcp.client.stdio import StdioServerParameters

@@ -5,6 +5,7 @@ that is not of its form is refused by item and rule; it is the user's own, and n
 against it.
 """
 
+import hashlib
 import json
 import re
 import zipfile
@@ -194,7 +195,11 @@ def _jsonl(path: Path) -> Iterator[dict[str, Any]]:
                 f"line {number} of {path} is {cut(json.dumps(row), 60)!r}: it must be an object "
                 "with a text `content`; nothing was taken in"
             )
-        yield {"id": f"{path.name}:{number}", **row} if not {"id", "message_id"} & set(row) else row
+        if not {"id", "message_id"} & set(row):
+            # Another file of that name, or another row in that place, is another message.
+            digest = hashlib.sha256(json.dumps(row).encode()).hexdigest()[:8]
+            row = {"id": f"{path.name}:{number}:{digest}", **row}
+        yield row
 
 
 _READERS: Mapping[str, Callable[[Any], Iterator[dict[str, Any]]]] = {
