@@ -215,14 +215,15 @@ def _import(arguments: argparse.Namespace) -> Result:
     if chats == []:
         raise MemreproError(f"{arguments.file} holds no message; nothing was taken in")
     with _opened(arguments, create=True) as memory:
+        before = len(memory.messages())
         if chats is None:
             memory.import_(arguments.file)
-            n = len(memory.messages())
         else:
             try:
-                n = len(memory.add(chats))
+                memory.add(chats)
             except MemreproError as error:
                 raise MemreproError(f"{arguments.file}: {error}; nothing was taken in") from error
+        n = len(memory.messages()) - before
     return [{"imported": f"{n} messages", "from": form}]
 
 

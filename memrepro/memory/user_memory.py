@@ -331,7 +331,8 @@ class Memory:
         try:
             when = now if at is None else seconds(at, self.tiers.settings.zone)
         except MemreproError as error:
-            raise MemreproError(f"message {number}: {error}") from error
+            which = f"message {number}" if key is None else f"message {number} ({made!r})"
+            raise MemreproError(f"{which}: {error}") from error
         channel = str(rest.pop("channel", "") or "")
         try:
             json.dumps(rest)

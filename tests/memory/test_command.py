@@ -166,6 +166,17 @@ def test_a_file_that_is_not_taken_in_is_never_told_as_done(filled, tmp_path):
     assert "tea" not in filled("list", "messages")
 
 
+def test_an_import_says_how_many_came_in_and_which_one_cannot(run, tmp_path):
+    path = tmp_path / "chat.jsonl"
+    lines = [{"text": "I like tea", "at": "2024-05-03"}, {"text": "I like jazz", "at": "3.5.2024"}]
+    path.write_text("\n\n".join(map(json.dumps, lines)))
+    with pytest.raises(MemreproError, match=r"chat\.jsonl:3:.* '3\.5\.2024' is no time"):
+        run("import", str(path))
+    path.write_text(json.dumps(lines[0]))
+    imported = [run("import", str(path), "--json")[0]["imported"] for _ in range(2)]
+    assert imported == ["1 messages", "0 messages"]
+
+
 def test_a_root_where_nothing_can_be_made_is_an_error_and_no_endless_wait():
     # Linux says that /proc/x is missing, whoever makes it; elsewhere there is no /proc to make.
     with pytest.raises(MemreproError, match="name a folder that can be written"):
