@@ -275,13 +275,19 @@ class Chain:
         return items
 
     def _recent(self, asked: Asked) -> list[Item]:
-        """The last messages that memory holds, whatever the query."""
-        if not self.hot:
-            raise MemreproError("there is no message")
+        """The last messages that memory holds and a search may give, whatever the query."""
+        allowed = [
+            m
+            for m in self.hot
+            if asked.channel in (None, m.channel) and (asked.until is None or m.at <= asked.until)
+        ]
+        # Their metadata is not held here.
+        if not allowed or asked.where:
+            raise MemreproError("there is no message that may be given")
         certain = not self.settings.keeps_all
         return [
             Item("hot", m.message_id, m.text, 0.0, m.at, (m.message_id,), certain=certain)
-            for m in self.hot[-self.settings.recent :]
+            for m in allowed[-self.settings.recent :]
         ]
 
     def _allowed(self, tier: str, asked: Asked) -> dict[str, int] | None:

@@ -386,3 +386,22 @@ def test_a_message_that_comes_again_is_the_one_that_is_there(tmp_path, monkeypat
         assert len(memory.messages()) == 2
         with pytest.raises(MemreproError, match="'m1' is already that of another message"):
             memory.add({**said, "content": "I live in Oslo"})
+
+
+def test_a_search_of_one_channel_or_of_metadata_gives_no_other_while_an_encoder_fails(tmp_path):
+    class Moody(HashEncoder):
+        broken = False
+
+        def encode(self, texts, kind):
+            assert not self.broken
+            return super().encode(texts, kind)
+
+    encoder = Moody(64)
+    with opened(tmp_path, encoder=encoder) as memory:
+        memory.add({"content": "I earn 100 crowns", "channel": "home", "at": "2024-01-01"})
+        memory.add({"content": "we meet at nine", "channel": "work", "of": "roof"})
+        encoder.broken = True
+        told = memory.search("zebra", channel="work")
+        assert (told.step, [hit.channel for hit in told]) == ("recent", ["work"])
+        assert not memory.search("zebra", channel="school")
+        assert not memory.search("zebra", where={"of": "house"})
