@@ -335,7 +335,7 @@ class Memory:
             raise MemreproError(f"{which}: {error}") from error
         channel = str(rest.pop("channel", "") or "")
         try:
-            json.dumps(rest)
+            json.dumps(rest, allow_nan=False)
         except (TypeError, ValueError) as error:
             raise MemreproError(f"message {number}: its metadata is no JSON ({error})") from error
         return Message(made, str(role or "user"), when, text, channel), rest
