@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from memrepro.errors import MemreproError
 from memrepro.files.erasure import erase
@@ -154,8 +154,8 @@ class Journal:
             MemreproError: if an id is that of another message.
         """
         keys = [content_hash(message) for message in messages]
-        hashes = self._known("hash", keys)
-        ids = self._known("message_id", [message.message_id for message in messages])
+        hashes = {*self.ids_by("hash", keys)}
+        ids = {*self.ids_by("message_id", [message.message_id for message in messages])}
         new, rows = [], []
         for message, key in zip(messages, keys, strict=True):
             if key in hashes:
@@ -174,19 +174,14 @@ class Journal:
         self.connection.executemany(f"INSERT INTO {into} VALUES (?, ?, ?, ?, ?, ?)", rows)
         return new
 
-    def ids_of(self, messages: Sequence[Message]) -> list[str]:
-        """The ids of messages that are here; of a copy that of its first."""
-        keys = [content_hash(message) for message in messages]
-        which = f"SELECT hash, message_id FROM messages WHERE hash {_IN}"
-        held = dict(self.connection.execute(which, (json.dumps(keys),)))
-        return [held[key] for key in keys]
-
-    def _known(self, column: str, values: Sequence[str]) -> set[str]:
-        """Those of some values that a message has in a column that is unique."""
+    def ids_by(
+        self, column: Literal["hash", "message_id"], values: Sequence[str]
+    ) -> dict[str, str]:
+        """Those of some values that a message has, and its id."""
         rows = self.connection.execute(
-            f"SELECT {column} FROM messages WHERE {column} {_IN}", (json.dumps(values),)
+            f"SELECT {column}, message_id FROM messages WHERE {column} {_IN}", (json.dumps(values),)
         )
-        return {value for (value,) in rows}
+        return dict(rows.fetchall())
 
     def messages(self, where: str = "", values: Sequence[Any] = (), most: int = -1
                  ) -> list[Message]:  # fmt: skip

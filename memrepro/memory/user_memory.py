@@ -31,7 +31,7 @@ from memrepro.memory.language.words import telling_words
 from memrepro.memory.memory import TieredMemory
 from memrepro.memory.settings import EVERYTHING, NAMED, Settings
 from memrepro.memory.times import seconds
-from memrepro.retrieve.tiered.keys.segments import Message, one_line
+from memrepro.retrieve.tiered.keys.segments import Message, content_hash, one_line
 
 Given = str | Mapping[str, Any]
 ENCODER = "all-minilm-l6-v2"
@@ -133,7 +133,9 @@ class Memory:
             added = tiers.add(read, metadata)
             if added.refused:
                 raise MemreproError(f"the memory of {self.user!r} is paused: resume it to add")
-            return tiers.journal.ids_of(read)
+            keys = [content_hash(message) for message in read]
+            held = tiers.journal.ids_by("hash", keys)
+            return [held[key] for key in keys]
 
     def search(
         self,
