@@ -96,6 +96,18 @@ CLEAN = {
         {"bold": {f"{m}, {task}": ["Ours"] for m in "ABCD" for task in ("one", "two", "three")},
          "caption": BEST},
     ),
+    "a column that is bold throughout": (
+        ["A", "B", "Ours"],
+        {"a": ["0.51", "0.42", "0.61"], "b": ["0.52", "0.41", "0.63"], "c": ["0.50", "0.44", "0.62"],
+         "d": ["0.55", "0.40", "0.64"], "e": ["0.57", "0.43", "0.54"]},
+        {"bold": {row: ["Ours"] for row in "abcde"}, "caption": BEST},
+    ),
+    "an all of which two groups are a part": (
+        ["Eu", "EU", "All"],
+        {f"share {i}": [f"0.{21 + 5 * i}", f"0.{25 + 5 * i}", f"0.{23 + 5 * i}"] for i in range(9)}
+        | {"towns": ["0.36", "0.35", "0.15"], "cities": ["0.41", "0.42", "0.63"]},
+        {},
+    ),
     "a geometric mean, and wins, ties and losses": (
         ["F1", "G-Mean", "Accuracy", "LE"],
         {f"model {i}": [NUMBERS[i], f"{0.2 + 0.09 * i:.3f}", NUMBERS[7 - i], f"+{i}.{3 * i % 7}"]

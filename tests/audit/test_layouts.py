@@ -203,6 +203,18 @@ LAYOUTS = {
             r"b & 20 images, 14 slices & 9 / 8 \\ c & 5 volumes & 3 / 2 \\"),
         [(["Size", "Split"], {"a": ["36 images", "2 / 1"], "b": ["20 images, 14 slices", "9 / 8"],
                               "c": ["5 volumes", "3 / 2"]})]),
+    "years above words": (
+        tex(r"\toprule & \multicolumn{2}{c}{2019} & \multicolumn{2}{c}{2020} \\ & P & R & P & R \\ \midrule"
+            r" x & 0.5 & 0.6 & 0.7 & 0.8 \\ y & 0.4 & 0.3 & 0.2 & 0.1 \\"),
+        [(["2019, P", "2019, R", "2020, P", "2020, R"],
+          {"x": ["0.5", "0.6", "0.7", "0.8"], "y": ["0.4", "0.3", "0.2", "0.1"]})]),
+    "a section that is a number": (
+        tex(HEADS + r"\multicolumn{3}{c}{2019} \\ x & 0.4 & 0.5 \\ \multicolumn{3}{c}{$15 < p < 30$} \\"
+            r" x & 0.2 & 0.3 \\"),
+        [(["Acc", "F1"], {"2019, x": ["0.4", "0.5"], "15 < p < 30, x": ["0.2", "0.3"]})]),
+    "arrows behind heads that end in a digit, and behind numbers": (
+        tex(r"\toprule Model & R$^2$ $\uparrow$ & PM2$\downarrow$ \\ \midrule x & 0.4$\uparrow$ & 0.5 (0.1)$\downarrow$ \\"),
+        [(["R2 ↑", "PM2↓"], {"x": ["0.4", "0.5 (0.1)"]})]),
     "a condition with its cases in braces in one that is false": (
         "\\iffalse\n\\ifentrytype{a}{b}{c}\n\\fi\n" + tex(r"\hline & A & B \\ \hline x & 0.5 & 0.6 \\"),
         [(["A", "B"], {"x": ["0.5", "0.6"]})]),

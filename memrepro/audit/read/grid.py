@@ -153,11 +153,9 @@ def cleaned(text: str) -> str:
 
 
 def _without_mark(found: re.Match[str]) -> str:
-    """A mark is dropped; but an arrow behind a unit, as in '(dB) ↑', says which way is better."""
-    unit = found.string[: found.start()].endswith((")", "]")) and not re.search(
-        r"\d\W*$", found.string[: found.start()]
-    )
-    return found[0] if unit and found[0].strip() in ("↑", "↓") else found[1] or ""
+    """A mark is dropped; but an arrow behind a name, as in 'R2 ↑', says which way is better."""
+    arrow = found[0].strip() in ("↑", "↓") and not is_number(found.string[: found.start()])
+    return found[0] if arrow and found.start() else found[1] or ""
 
 
 def is_number(text: str) -> bool:
@@ -286,10 +284,11 @@ def with_masks(rows: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
 
 
 def is_section(row: Sequence[Cell]) -> bool:
-    """A row that names those below it: one cell, no number, and no dash in place of one."""
+    """A row that names those below it: one cell, no dash, and a number only as wide as all."""
     shown = [cell for cell in row if cell.text and not cell.filled]
-    dashed = any(cell.dash for cell in row)
-    return len(shown) == 1 and not is_number(shown[0].text) and not dashed
+    if len(shown) != 1 or any(cell.dash for cell in row):
+        return False
+    return not is_number(shown[0].text) or shown[0].columns >= len(row) > 2
 
 
 def joined(names: Sequence[str]) -> str:

@@ -151,7 +151,11 @@ def _behind_heads(
     Raises:
         MemreproError: if none is.
     """
-    body = [i for i, row in enumerate(rows) if _is_body(row, numeric)]
+    # Years or steps above words of all columns are heads.
+    body = [
+        i for i, row in enumerate(rows)
+        if _is_body(row, numeric) and not (i == 0 and _is_above_words(rows, numeric, ruled))
+    ]  # fmt: skip
     first = next((i for i in body if not _is_counted(rows[i], numeric)), None)
     if first is None and body and not _is_numbered(rows[body[0]], numeric):
         first = body[0]  # numbers in brackets, above which no other stand
@@ -279,6 +283,16 @@ def _is_body(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
     if not shown:  # a row whose numbers all reach down from above
         return any(is_number(row[c].text) for c in numeric if row[c].filled != "left")
     return sum(map(is_number, shown)) >= MOST * len(shown) and any(map(is_number, shown))
+
+
+def _is_above_words(
+    rows: Sequence[Sequence[Cell]], numeric: Sequence[int], ruled: frozenset[int] | None
+) -> bool:  # fmt: skip
+    """Whether the second row, above a rule, has words above all numbers that have no other."""
+    if len(rows) < 3 or (ruled is not None and 2 not in ruled) or not _is_body(rows[2], numeric):
+        return False
+    words = [rows[1][c].text or rows[0][c].text for c in numeric]
+    return len(_own(rows[1], numeric)) > 1 and all(words) and not any(map(is_number, words))
 
 
 def _is_counted(row: Sequence[Cell], numeric: Sequence[int]) -> bool:

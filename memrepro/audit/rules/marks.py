@@ -51,8 +51,8 @@ def best(table: Table) -> Iterator[Finding]:
 
     Or of its row, where most rows are marked so. Which end is best an arrow or the metric's name
     tells, else the end at which the table's marks stand. People, oracles and upper bounds are no
-    competitors; a number may be the best of its group of rows. A row that is bold throughout is
-    emphasised and no claim.
+    competitors; a number may be the best of its group of rows. A row or column that is bold
+    throughout is emphasised and no claim.
     """
     if is_matrix(table):
         return
@@ -111,10 +111,15 @@ def _of_some_rows(table: Table, found: Sequence[_Mark], end: str) -> bool:
 
 
 def _is_emphasis(table: Table, found: Sequence[_Mark]) -> bool:
-    """Whether one row has nearly all marks, and nearly all that it prints is marked."""
-    row, n = Counter(mark.row for mark in found).most_common(1)[0]
-    printed = sum(parse(shown) is not None for shown in table.rows[row].values())
-    return n == len(found) and 4 * n >= 3 * printed
+    """Whether one row, or column, has all marks, and nearly all that it prints is marked."""
+    row, column = found[0].row, found[0].column
+    if all(mark.row == row for mark in found):
+        line = list(table.rows[row].values())
+    elif all(mark.column == column for mark in found):
+        line = [cells[column] for cells in table.rows.values()]
+    else:
+        return False
+    return 4 * len(found) >= 3 * sum(parse(shown) is not None for shown in line)
 
 
 def _is_said_best(table: Table) -> bool | None:

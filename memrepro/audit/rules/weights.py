@@ -11,6 +11,7 @@ from memrepro.audit.rules.wholes import NEAR, Whole, in_rows, number_of
 from memrepro.audit.tables import Table
 
 _ROWS = 3  # whose whole lies between its parts, from which on a name is believed
+_FEW = 8  # of which one may not
 
 
 def searched(table: Table) -> Iterator[Finding]:
@@ -22,7 +23,8 @@ def searched(table: Table) -> Iterator[Finding]:
     for parts, wholes in groups.items():
         outside = [w for w in wholes if not _between(w)]
         # By its name alone it is a mean only where the other rows' are.
-        sure = LIKELY if len(wholes) - len(outside) >= max(_ROWS, len(wholes) // 2) else WEAK
+        few = len(outside) <= max(1, len(wholes) // _FEW)
+        sure = LIKELY if few and len(wholes) - len(outside) >= _ROWS else WEAK
         for whole in outside if 2 * len(outside) <= len(wholes) or not wholes[0].assumed else []:
             yield Finding(
                 table.document, table.name, "whole and parts", whole.name, whole.shown,
