@@ -212,6 +212,10 @@ LAYOUTS = {
         tex(HEADS + r"\multicolumn{3}{c}{2019} \\ x & 0.4 & 0.5 \\ \multicolumn{3}{c}{$15 < p < 30$} \\"
             r" x & 0.2 & 0.3 \\"),
         [(["Acc", "F1"], {"2019, x": ["0.4", "0.5"], "15 < p < 30, x": ["0.2", "0.3"]})]),
+    "units of siunitx by their short names": (
+        tex(r"\toprule $U$ & $v$ & $E$ \\ {} [\si{\volt}] & [$10^4\,\si{\m/\s}$] & [\si{\meV}] \\ \midrule"
+            r" 40 & 3.2 & \SI{15.8}{\meV} \\ 60 & 4.0 & 24.7 \\"),
+        [(["v, [1e4 m/s]", "E, [meV]"], {"40": ["3.2", "15.8 meV"], "60": ["4.0", "24.7"]})]),
     "arrows behind heads that end in a digit, and behind numbers": (
         tex(r"\toprule Model & R$^2$ $\uparrow$ & PM2$\downarrow$ \\ \midrule x & 0.4$\uparrow$ & 0.5 (0.1)$\downarrow$ \\"),
         [(["R2 ↑", "PM2↓"], {"x": ["0.4", "0.5 (0.1)"]})]),

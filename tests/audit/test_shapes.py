@@ -253,7 +253,7 @@ SHAPES = {
         ["(1)", "(2)", "(3)"], {"Age": ["0.41", "0.28", "0.33"], "Obs.": ["97", "97", "97"]}),
     "an arrow behind a unit": (
         ".tex", tex(r"Model & PSNR (dB) $\uparrow$ & Gain (0.5) $\uparrow$ \\ \midrule x & 25.6$\uparrow$ & 0.41 \\"
-                    r" y & 18.1 & 0.28 \\"), ["PSNR (dB) ↑", "Gain (0.5)"],
+                    r" y & 18.1 & 0.28 \\"), ["PSNR (dB) ↑", "Gain (0.5) ↑"],
         {"x": ["25.6", "0.41"], "y": ["18.1", "0.28"]}),
     # Other formats.
     "md, ragged": (".md", "| Model | Acc | F1 |\n|---|---|---|\n| BM25 | 0.41 |\n| Ours | 0.57 | 0.45 |",

@@ -42,6 +42,17 @@ def test_f1_of_percentages_whose_recall_counts_questions():
     assert failing(["Precision", "Recall", "F1"], rows) == [("F1 of P and R", "c, F1")]
 
 
+def test_the_f1_of_a_class_may_be_of_the_only_p_and_r():
+    rows = {
+        "a": ["0.50", "0.40", "0.444", "0.71"],
+        "b": ["0.60", "0.40", "0.480", "0.72"],
+        "c": ["0.70", "0.40", "0.590", "0.73"],
+        "d": ["0.55", "0.45", "0.495", "0.70"],
+    }
+    columns = ["P", "R", "F1 (hate)", "F1 (macro)"]
+    assert failing(columns, rows) == [("F1 of P and R", "c, F1 (hate)")]
+
+
 @pytest.mark.parametrize(
     ("columns", "sure"),
     [
@@ -225,6 +236,19 @@ def test_a_mean_of_other_weights_lies_between_its_parts():
     # Means that lie outside by little here and by more there are of parts that are not shown.
     rows["Phi"][0] = "34.9"
     assert not failing(columns, rows)
+
+
+def test_the_average_of_a_section_is_of_its_rows():
+    rows = {
+        "A, x": ["0.41", "0.93", "0.37"], "A, y": ["0.47", "0.95", "0.12"],
+        "A, z": ["0.84", "0.43", "0.50"], "A, Average": ["0.57", "0.77", "0.33"],
+        "B, x": ["0.16", "0.35", "0.14"], "B, y": ["0.22", "0.47", "0.06"],
+        "B, Average": ["0.19", "0.41", "0.10"], "Average": ["0.42", "0.63", "0.24"],
+    }  # fmt: skip
+    columns = ["BLEU", "chrF", "TER"]
+    assert not failing(columns, rows)
+    rows["A, Average"][1] = "0.71"
+    assert failing(columns, rows) == [("mean of rows", "A, Average, chrF")]
 
 
 def test_all_of_counts_is_their_sum():

@@ -278,7 +278,10 @@ def _is_of_head(heads: Sequence[Sequence[Cell]], ruled: frozenset[int] | None) -
 
 
 def _is_body(row: Sequence[Cell], numeric: Sequence[int]) -> bool:
-    """A row of the body: most of what it prints in columns of numbers are numbers."""
+    """A row of the body: most of what it prints in columns of numbers are numbers, not units."""
+    own = [cell.text for cell in row if cell.text]
+    if all(text[0] + text[-1] == "[]" for text in own) and not all(map(is_number, own)):
+        return False
     shown = [row[c].text for c in numeric if row[c].text and not row[c].filled]
     if not shown:  # a row whose numbers all reach down from above
         return any(is_number(row[c].text) for c in numeric if row[c].filled != "left")

@@ -56,10 +56,8 @@ def named_rows(
             names[-1] += f" {texts[shown[0]]}"
             last[k] = texts[shown[0]]
             continue
-        is_group = is_section(row) and (
-            not row[0].filled and row[0].columns >= len(row)
-            or not any(is_number(cell.text) for cell in cells)
-        )  # fmt: skip
+        full = shown == [0] and row[0].columns >= len(row)
+        is_group = is_section(row) and (full or not any(is_number(cell.text) for cell in cells))
         if is_group and (wide or not second):
             if not wide and not _NOTE.fullmatch(joined(texts)):  # a note on the row above
                 # Two such rows, one below the other, name what follows together.

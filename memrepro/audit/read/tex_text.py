@@ -303,6 +303,16 @@ def _number(reader: _Reader, source: str) -> str:
     return re.sub(r"(?<=\d)[eEdD](?=[-+]?\d)", "e", text)
 
 
+def _unit(reader: _Reader, source: str) -> str:
+    """Units as siunitx takes them: one that is not known prints its own name."""
+    named = re.sub(
+        r"\\([A-Za-z]+)",
+        lambda one: one[0] if one[1] in _FALLBACK or _symbol(one[1]) is not None else one[1],
+        source,
+    )
+    return reader.inner(named, maths=False).strip()
+
+
 def _superscript(reader: _Reader, given: list[str]) -> str:
     """A superscript of text: what marks a footnote is dropped, a sign or a deviation kept."""
     text = reader.inner(given[0], maths=False).strip()
@@ -320,11 +330,11 @@ _SPECIAL: Mapping[str, tuple[str, Callable[[_Reader, list[str]], str]]] = {
                       + r.inner(g[0], maths=False)),
     "tnote": ("{", _superscript),
     "num": ("[{", lambda r, g: _number(r, g[1])),
-    "SI": ("[{[{", lambda r, g: f"{_number(r, g[1])} {r.inner(g[3], maths=False).strip()}"),
-    "qty": ("[{{", lambda r, g: f"{_number(r, g[1])} {r.inner(g[2], maths=False).strip()}"),
-    "si": ("[{", lambda r, g: r.inner(g[1], maths=False)),
-    "unit": ("[{", lambda r, g: r.inner(g[1], maths=False)),
-    "SIrange": ("[{{{", lambda r, g: f"{g[1]}-{g[2]} {r.inner(g[3], maths=False).strip()}"),
+    "SI": ("[{[{", lambda r, g: f"{_number(r, g[1])} {_unit(r, g[3])}"),
+    "qty": ("[{{", lambda r, g: f"{_number(r, g[1])} {_unit(r, g[2])}"),
+    "si": ("[{", lambda r, g: _unit(r, g[1])),
+    "unit": ("[{", lambda r, g: _unit(r, g[1])),
+    "SIrange": ("[{{{", lambda r, g: f"{g[1]}-{g[2]} {_unit(r, g[3])}"),
     "numrange": ("[{{", lambda r, g: f"{g[1]}-{g[2]}"),
     "ding": ("{", lambda r, g: _DINGBATS.get(g[0].strip(), "")),
     "frac": ("{{", lambda r, g: f"{r.inner(g[0], maths=True)}/{r.inner(g[1], maths=True)}"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memrepro.audit.finding import CERTAIN, FAILS, LIKELY, WEAK, Finding, tally
-from memrepro.audit.heads import counts_questions, is_matrix
+from memrepro.audit.heads import counts_questions, group_of, is_matrix
 from memrepro.audit.printed import Printed, parse
 from memrepro.audit.rules.granularity import CHANCE
 from memrepro.audit.rules.wholes import NEAR, columns_of
@@ -200,7 +200,7 @@ def _ends(number: Printed) -> tuple[float, float]:
 def _row_wholes(table: Table) -> Iterator[_Made]:
     """How rows are made of others; by name where no size is stated for their cells."""
     stated: Mapping[str, Any] = table.reading.get("whole_rows", {})
-    plain = [row for row in table.rows if not _OF_ALL.fullmatch(row) and row not in stated]
+    plain = [row for row in table.rows if not _is_of_all(row) and row not in stated]
     # Of a matrix only counts have a total.
     matrix = is_matrix(table) and not stated
     if matrix and not all(
@@ -213,10 +213,18 @@ def _row_wholes(table: Table) -> Iterator[_Made]:
                 how, patterns = stated[row]
                 parts = [r for r in plain if any(matches(str(p), r) for p in patterns)]
                 yield _Made(row, how, parts, True)
-        elif _OF_ALL.fullmatch(row) and not any(table.size(row, c) for c in table.columns):
-            how = "sum" if _ADDED.search(row) or _counted(table, row, plain) else "mean"
+        elif _is_of_all(row) and not any(table.size(row, c) for c in table.columns):
+            # One in a section is of the rows of that.
+            group = group_of(row)
+            parts = [one for one in plain if not group or group_of(one) == group]
+            how = "sum" if _ADDED.search(row) or _counted(table, row, parts) else "mean"
             if how == "sum" or not matrix:
-                yield _Made(row, how, plain, False)
+                yield _Made(row, how, parts, False)
+
+
+def _is_of_all(row: str) -> bool:
+    """Whether a row's name, behind that of its section, says that it is of all others."""
+    return bool(_OF_ALL.fullmatch(row.rpartition(", ")[2]))
 
 
 def _counted(table: Table, row: str, plain: Sequence[str]) -> bool:

@@ -41,8 +41,8 @@ def f1(table: Table) -> Iterator[Finding]:
         if not found:
             continue
         head = f"{column[: found.start()]}{column[found.end() :]}".strip(" ,")
-        # A micro F1 is of the P and R of all together.
-        heads = (head, "") if head.lower() == "micro" else (head,)
+        # A micro F1 is of the P and R of all together, and one of a class may be.
+        heads = (head, "") if head else ("",)
         names = [key.format(of=found["of"]) for key in (_P, _R)]
         pairs = [[_beside(table, column, one, name) for name in names] for one in heads]
         p, r = next((pair for pair in pairs if all(pair)), ("", ""))
@@ -50,6 +50,9 @@ def f1(table: Table) -> Iterator[Finding]:
             continue
         beta = float(found["beta"] or 1)
         made = _harmonics(table, p, r, column, beta)
+        other = head.lower() != "micro" and [p, r] != pairs[0]
+        if other and 2 * sum(one.holds for one in made) <= len(made):
+            continue
         formula = "2PR / (P + R)" if beta == 1 else f"(1 + {beta:g}²)PR / ({beta:g}²P + R)"
         why = "arithmetic, if F1 is of these P and R and no mean of several"
         yield from _tally_and_exceptions(table, "F1 of P and R", formula, made, why)
