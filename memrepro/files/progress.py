@@ -1,4 +1,4 @@
-"""Progress of long work: a live bar on a terminal, a line now and then in a log."""
+"""Progress of long work, a live bar or a line now and then in a log; and libraries kept quiet."""
 
 import sys
 import warnings
@@ -8,6 +8,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+# Without it OpenVINO reports no use of it: with it, each import tells Google Analytics, unasked.
+sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
 # How often a pipe, such as DVC's or a notebook's, is told how far the work is.
 SECONDS = 15.0
 
