@@ -1,5 +1,6 @@
 """A memory that is kept, searched by a method of one's own choice."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -87,10 +88,12 @@ class Memory(user_memory.Memory):
         words, least = content_words(query), self._least(threshold)
         asked = self._held.of_texts("query", [query])[0]
         cosines = self._held.of_texts("document", [one.text for one, _ in ranked]) @ asked
+        facts, metadata = self._beside([one.message_id for one, _ in ranked])
         hits = tuple(
             Hit(
                 one.message_id, one.speaker, one.text, self._when(one.at), score,
                 bool(cosine >= least or covers(words, one.text)), one.channel,
+                tuple(facts.get(one.message_id, ())), metadata.get(one.message_id, {}),
             )
             for (one, score), cosine in zip(ranked, cosines, strict=True)
         )  # fmt: skip
@@ -103,6 +106,24 @@ class Memory(user_memory.Memory):
         if gone and not dry_run:
             self._held = _Held(self.tiers.encoder)
         return gone
+
+    def _beside(
+        self, message_ids: Sequence[str]
+    ) -> tuple[dict[str, list[str]], dict[str, Mapping[str, Any]]]:
+        """Message id → the facts that it says and that hold, and its metadata."""
+        with self._open() as tiers:
+            db, ids = tiers.journal.connection, (json.dumps(message_ids),)
+            which = "message_id IN (SELECT value FROM json_each(?))"
+            notes = dict(db.execute(f"SELECT * FROM metadata WHERE {which}", ids))
+            facts: dict[str, list[str]] = {}
+            for message_id, text in db.execute(
+                "SELECT DISTINCT message_id, text FROM segment_messages JOIN fact_sources"
+                " ON source = segment_id JOIN facts USING (fact_id)"
+                f" WHERE status = 'active' AND {which} ORDER BY fact_id",
+                ids,
+            ):
+                facts.setdefault(message_id, []).append(text)
+        return facts, {key: json.loads(content) for key, content in notes.items()}
 
     def _least(self, threshold: float | None) -> float:
         return calibrated(self.tiers.encoder.identity.model) if threshold is None else threshold

@@ -234,9 +234,13 @@ def test_a_memory_takes_the_method(hashed):
         memory.add([
             {"content": "I adopted a grey cat called Miso.", "at": "2025-01-01T10:00", "id": "cat"},
             {"content": "The train to Bern was late.", "at": "2025-01-05T10:00", "id": "train"},
+            {"content": "I live in Oslo", "at": "2025-01-06T10:00", "id": "m", "source": "phone"},
         ])  # fmt: skip
         found = memory.search("Which train was late?", k=1)
         assert [hit.id for hit in found] == ["train"]
+        (oslo,) = memory.search("Oslo", k=1)
+        assert (oslo.facts, oslo.metadata) == (("I live in Oslo",), {"source": "phone"})
+        memory.forget("m")
         assert found.certain
         assert "train" in memory.context("late train")
         memory.forget("train")
