@@ -330,7 +330,9 @@ def _own(
     rows = pd.DataFrame({one: table.get(one, np.nan) for one in Row._fields}, columns=Row._fields)
     rows = rows.astype({"query_id": str, "doc_id": str})
     for one in ("rank", "score"):  # what is no number orders nothing, and is named
-        rows[one] = pd.to_numeric(rows[one], errors="coerce").astype(float)
+        # A decimal comma is read as in a file.
+        plain = rows[one].replace(",", ".", regex=True)
+        rows[one] = pd.to_numeric(plain, errors="coerce").astype(float)
     if not {"rank", "score"} & set(table):
         rows["rank"] = rows.groupby("query_id", sort=False).cumcount() + 1
     level, ranking, problems = check_rows(rows, known, name, "the ranking", level)
