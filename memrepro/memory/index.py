@@ -14,6 +14,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
 import pyarrow as pa
 
 from memrepro.core.similarity import normalise
@@ -174,30 +175,40 @@ class VectorIndex:
                 self._connection = None
 
     def _overwrite(self, rows: Any, table: Table, traces: Sequence[bytes]) -> bool:
-        """Whether each stood once in the table's data, and is overwritten in all files."""
+        """Whether each stood in the table's data, and is overwritten in all files.
+
+        But for the vector of a row that stays: it is that one's too.
+        """
         # An approximate index has the vectors too, in eight bits an entry.
         if rows.list_indices():
             return False
-        places: list[tuple[Path, int, int]] = []
-        times = dict.fromkeys(traces, 0)
+        places: dict[bytes, list[tuple[Path, int]]] = {trace: [] for trace in traces}
         for path in (self._folder / f"{table}.lance").rglob("*"):
             if not path.is_file() or not path.stat().st_size:
                 continue
             with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as held:
-                for trace in times:
+                for trace, found in places.items():
                     at = held.find(trace)
                     while at >= 0:
-                        places.append((path, at, len(trace)))
-                        times[trace] += path.parent.name == "data"
+                        found.append((path, at))
                         at = held.find(trace, at + len(trace))
-        # Twice where another row has the same vector, or an old version the same row.
-        if set(times.values()) - {1}:
+        if not all(any(path.parent.name == "data" for path, _ in of) for of in places.values()):
             return False
-        for path, at, length in places:
-            with path.open("r+b") as changed:
-                changed.seek(at)
-                changed.write(bytes(length))
+        for trace, found in places.items():
+            if len(found) == 1 or not self._is_vector(rows, trace):
+                for path, at in found:
+                    with path.open("r+b") as changed:
+                        changed.seek(at)
+                        changed.write(bytes(len(trace)))
         return True
+
+    def _is_vector(self, rows: Any, trace: bytes) -> bool:
+        """Whether these bytes are the vector of a row."""
+        if len(trace) != 4 * self._dimension:
+            return False
+        search = rows.search(np.frombuffer(trace, np.float32)).limit(1)
+        found = search.select(["vector", "_distance"]).to_arrow()
+        return bool(found.column("vector").combine_chunks().flatten().to_numpy().tobytes() == trace)
 
     def compact(self, older_than: timedelta = _OLD) -> None:
         """Put fragments together, and remove versions of that age, which no reader needs."""

@@ -15,7 +15,7 @@ from memrepro.memory import cold, control
 from memrepro.memory.index import TABLES, VectorIndex
 from memrepro.memory.journal import Journal
 from memrepro.memory.user_memory import Memory
-from tests.memory.store_made import DAY, START, chat, check_whole, opened
+from tests.memory.store_made import DAY, START, all_bytes, chat, check_whole, opened
 
 NOW = START + 9 * DAY
 
@@ -244,3 +244,21 @@ def test_facts_in_other_words_than_were_said_have_vectors_and_no_others(seed, tm
             assert tiers.index.ids("facts") == {fact.vector_id for fact in expected}
             wanted += len(expected)
     assert wanted > 5
+
+
+def test_a_vector_that_a_kept_message_has_too_goes_with_the_last_of_them(tmp_path):
+    texts = ["I like sushi", "I have a dog", "I like sushi", "I live in Oslo"]
+    said = [{"role": "user", "content": t, "at": START + n * DAY} for n, t in enumerate(texts)]
+    with Memory(tmp_path, encoder=HashEncoder(32)) as memory:
+        first, other, last, erased = memory.add(said)
+        memory.forget(erased)  # at the first deletion all are written anew
+        index = memory.tiers.index
+        vector = memory.tiers.encoder.encode(texts[:1], "document").tobytes()
+        ids = index.ids("segments")
+        memory.forget(first)
+        (gone,) = ids - index.ids("segments")
+        assert gone.encode() not in all_bytes(tmp_path)
+        assert vector in index.traces("segments", sorted(ids))
+        memory.forget(last)
+        assert vector not in all_bytes(tmp_path)
+        assert [hit.id for hit in memory.search("which pet do I have?")] == [other]
