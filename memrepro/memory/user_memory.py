@@ -164,11 +164,17 @@ class Memory:
             raise MemreproError(f"k is {k!r}: it must be a whole number, 1 or more")
         if not isinstance(threshold, float | int | None):
             raise MemreproError(f"the threshold is {threshold!r}: it must be a cosine, -1 to 1")
+        at, ids, asked = self._now(now), list[str](), k
         with self._open() as tiers:
-            answer = tiers.search(
-                query, self._now(now), channel, k=k, where=where or {}, threshold=threshold
-            )
-            ids = list(dict.fromkeys(i for item in answer.items for i in item.message_ids))
+            while True:
+                answer = tiers.search(
+                    query, at, channel, k=asked, where=where or {}, threshold=threshold
+                )
+                ids = list(dict.fromkeys(i for item in answer.items for i in item.message_ids))
+                # A long message has several segments, which may be all that were asked for.
+                if len(ids) >= k or len(answer.items) < asked:
+                    break
+                asked *= 4
             which = "WHERE message_id IN (SELECT value FROM json_each(?))"
             db = tiers.journal.connection
             said = {m.message_id: m for m in tiers.journal.messages(which, (json.dumps(ids),))}

@@ -407,3 +407,11 @@ def test_a_search_of_one_channel_or_of_metadata_gives_no_other_while_an_encoder_
         assert (told.step, [hit.channel for hit in told]) == ("recent", ["work"])
         assert not memory.search("zebra", channel="school")
         assert not memory.search("zebra", where={"of": "house"})
+
+
+def test_one_long_message_leaves_room_for_others(tmp_path):
+    with opened(tmp_path) as memory:
+        long = " ".join(f"the roof repair number {i} costs" for i in range(400))
+        memory.add([long, *(f"neighbour {i} painted a wall" for i in range(8))])
+        assert len(memory.search("what does the roof repair cost?", k=5)) == 5
+        assert len(memory.search("what does the roof repair cost?", k=50)) == 9
