@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, StrictUndefined
 
-from memrepro.errors import cut
+from memrepro.errors import MemreproError, cut
 from memrepro.evaluate.comparison import LEVEL, QUESTION
 from memrepro.files.atomic import write_table, write_text
 from memrepro.outside.runs import PROBLEMS, OutsideRun
@@ -79,6 +79,13 @@ def problem_sentences(run: OutsideRun) -> list[str]:
         f"{cut(run.name)}: {kind}, {len(items):,} times, first {cut(items[0])!r}: {PROBLEMS[kind]}"
         for kind, items in run.problems.items()
     ]
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that holds something else than what `write` wrote earlier."""
+    used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    if used and not (folder / "each_question.csv").is_file():
+        raise MemreproError(f"{folder} holds other files: name a new folder")
 
 
 def write(scored: Scored, folder: Path) -> Path:

@@ -67,6 +67,8 @@ def _score(arguments: argparse.Namespace) -> int:
     from memrepro.files import paths
     from memrepro.outside import page
 
+    if arguments.output:
+        page.check_folder(arguments.output)
     scored, grouped = _scored(arguments)
     trial = _is_trial(arguments.dataset)
     folder = arguments.output or (

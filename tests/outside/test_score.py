@@ -235,6 +235,14 @@ def test_what_is_wrong_is_named_and_counted(plan, ours, tmp_path, capsys, monkey
     assert main(["score", str(path), "--dataset", "sample", "--output", str(tmp_path / "o")]) == 1
     assert "unknown doc, 1 times, first" in capsys.readouterr().err
     assert len(pd.read_csv(tmp_path / "o" / "problems.csv")) == 5
+    # What it wrote itself is written anew, and no file of another.
+    command = ["score", str(path), "--dataset", "sample", "--output"]
+    assert main([*command, str(tmp_path / "o")]) == 1
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "values.csv").write_text("mine")
+    assert main([*command, str(tmp_path / "own")]) == 1
+    assert "own holds other files: name a new folder" in capsys.readouterr().err
+    assert (tmp_path / "own" / "values.csv").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
