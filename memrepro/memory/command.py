@@ -21,7 +21,7 @@ def add_commands(memory: argparse.ArgumentParser) -> None:
         whose = {"default": "me"} if name in ("users", "settings") else {"required": True}
         command.add_argument("--user", help="whose memory: any name", **whose)
         command.add_argument(
-            "--root", type=_folder, default=_folder(ROOT), help=f"of all memories (default: {ROOT})"
+            "--root", type=_folder, default=ROOT, help=f"of all memories (default: {ROOT})"
         )
         command.add_argument("--encoder", default=ENCODER, help=f"of texts (default: {ENCODER})")
         command.add_argument(
@@ -101,7 +101,10 @@ def add_commands(memory: argparse.ArgumentParser) -> None:
 
 
 def _folder(name: str) -> Path:
-    return Path(name).expanduser()
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:  # as in a container whose user has no name
+        raise argparse.ArgumentTypeError(f"{name}: there is no home here, name a folder") from error
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from memrepro.errors import MemreproError
 from memrepro.memory.actions import read_messages
 from memrepro.memory.command import add_commands
 from memrepro.memory.folders import lock, user_folder
+from memrepro.pipeline.cli import main
 from memrepro.rehearse.server import Content, serving
 from tests.memory.store_made import all_bytes
 
@@ -175,6 +176,17 @@ def test_an_import_says_how_many_came_in_and_which_one_cannot(run, tmp_path):
     path.write_text(json.dumps(lines[0]))
     imported = [run("import", str(path), "--json")[0]["imported"] for _ in range(2)]
     assert imported == ["1 messages", "0 messages"]
+
+
+def test_a_root_is_enough_where_there_is_no_home(tmp_path, monkeypatch, capsys):
+    """As in a container whose user has a number and no name."""
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    whose = ["--user", "ann", "--encoder", "hash-64"]
+    assert main(["memory", "add", "--text", "tea", *whose, "--root", str(tmp_path)]) == 0
+    with pytest.raises(SystemExit):
+        main(["memory", "search", "tea", *whose])
+    assert "there is no home here, name a folder" in capsys.readouterr().err
 
 
 def test_a_root_where_nothing_can_be_made_is_an_error_and_no_endless_wait():
