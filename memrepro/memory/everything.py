@@ -387,3 +387,11 @@ def covers(query: Sequence[str], text: str) -> bool:
         for word in query
     )
     return hits >= max(_SAID * len(query), 1)
+
+
+def says_all(query: Sequence[str], text: str) -> bool:
+    """Whether a text has every word of a query, at least one; an s at its end makes no other."""
+    said = {word.removesuffix("s") for word in words_and_pairs(indexed(text))}
+    return bool(query) and all(
+        word.removesuffix("s") in said or (is_sign(word) and word in text) for word in query
+    )

@@ -20,7 +20,7 @@ from typing import Any, Literal, Self
 from memrepro.encode.encoder import Encoder
 from memrepro.errors import MemreproError, cut
 from memrepro.memory import cold, control
-from memrepro.memory.everything import covers
+from memrepro.memory.everything import says_all
 from memrepro.memory.folders import BeingMade, discard, user_folder
 from memrepro.memory.found import Found, Hit, Validity, as_text
 from memrepro.memory.journal import Journal
@@ -227,9 +227,9 @@ class Memory:
             hits = [Hit(m.message_id, m.speaker, m.text, t, 1.0, True, m.channel)
                     for m, t in zip(one, at, strict=True)]  # fmt: skip
             if not hits:
-                # Nothing goes by likeness alone: it must have the words that were named.
+                # Nothing goes by likeness: it must have all words that were named.
                 named = telling_words(what)
-                hits = [hit for hit in self.search(what, k) if covers(named, hit.text)]
+                hits = [hit for hit in self.search(what, k) if says_all(named, hit.text)]
             if hits and not dry_run:
                 control.delete_messages(tiers, [hit.id for hit in hits])
         return hits

@@ -415,3 +415,19 @@ def test_one_long_message_leaves_room_for_others(tmp_path):
         memory.add([long, *(f"neighbour {i} painted a wall" for i in range(8))])
         assert len(memory.search("what does the roof repair cost?", k=5)) == 5
         assert len(memory.search("what does the roof repair cost?", k=50)) == 9
+
+
+@pytest.mark.parametrize(
+    ("named", "meant", "others"),
+    [
+        ("Maria", "Maria owes me 900", ["Mario called", "Marina has a boat"]),
+        ("my contract", "the contract is signed", ["I like the contrast of this photo"]),
+        ("Anna's phone number", "Anna's phone number is 555", ["Ben's phone number is 556"]),
+        ("the keys", "my key is under the mat", ["the keyboard is broken"]),
+    ],
+)
+def test_only_what_has_all_words_that_are_named_is_forgotten(tmp_path, named, meant, others):
+    with opened(tmp_path) as memory:
+        memory.add([meant, *others])
+        assert [hit.text for hit in memory.forget(named)] == [meant]
+        assert [one.text for one in memory.messages()] == others
