@@ -79,8 +79,8 @@ def history(connection: sqlite3.Connection, fact_id: str) -> list[Change]:
 def validity(connection: sqlite3.Connection) -> list[tuple[Fact, float, float | None]]:
     """Each fact but merged ones, since when it was said, and until when if it no longer holds.
 
-    It ends when its successor was said, or when it was denied. One that came 'late' was over when
-    what stands was first said.
+    It ends when its successor was said, or when it was denied; where that is forgotten, when it was
+    last said itself. One that came 'late' was over when what stands was first said.
     """
     ends = dict(
         connection.execute(
@@ -89,7 +89,7 @@ def validity(connection: sqlite3.Connection) -> list[tuple[Fact, float, float | 
             "  AND h.old_id = f.fact_id),"
             " (SELECT min(at) FROM fact_history h WHERE h.operation = 'delete'"
             "  AND h.fact_id = f.fact_id),"
-            " (SELECT s.created_at FROM facts s WHERE s.fact_id = f.successor))"
+            " (SELECT s.created_at FROM facts s WHERE s.fact_id = f.successor), last_validated_at)"
             " FROM facts f WHERE status IN ('superseded', 'deleted')"
         )
     )

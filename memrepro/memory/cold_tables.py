@@ -136,8 +136,14 @@ def rename(connection: sqlite3.Connection, fact_id: str, new_id: str) -> None:
 
 
 def remove(connection: sqlite3.Connection, fact_ids: Iterable[str]) -> None:
-    """Remove facts with their own history; what gave way to them has no successor then."""
+    """Remove facts with their own history; what gave way to them gives way to their successors."""
     for fact_id in fact_ids:
+        # A link of a line goes, and the line stays; what was merged into it says the same.
+        connection.execute(
+            "UPDATE facts SET successor = (SELECT successor FROM facts WHERE fact_id = ?1)"
+            " WHERE successor = ?1 AND status = 'superseded'",
+            (fact_id,),
+        )
         for table in ("facts", "fact_sources", "fact_history"):
             connection.execute(f"DELETE FROM {table} WHERE fact_id = ?", (fact_id,))
         for table, column in (("facts", "successor"), ("fact_history", "old_id")):

@@ -431,3 +431,17 @@ def test_only_what_has_all_words_that_are_named_is_forgotten(tmp_path, named, me
         memory.add([meant, *others])
         assert [hit.text for hit in memory.forget(named)] == [meant]
         assert [one.text for one in memory.messages()] == others
+
+
+def test_what_changed_stays_over_when_the_change_is_forgotten(tmp_path):
+    said = [f"My favourite food is {food}" for food in ("sushi", "pizza", "kebab")]
+    with opened(tmp_path) as memory:
+        memory.add([{"id": t, "content": t, "at": 1.7e9 + i * 86400} for i, t in enumerate(said)])
+        memory.forget(said[1])
+        (kebab,) = memory.facts()
+        assert [change.text for change in memory.history(kebab)] == [said[0], said[2]]
+        assert [held.fact.text for held in memory.as_of(1.7e9 + 86400)] == [said[0]]
+        assert [held.fact for held in memory.as_of("2025-01-01")] == [kebab]
+        assert memory.search("what is my favourite food?")[0].text == said[2]
+        memory.forget(said[2])
+        assert (memory.facts(), memory.as_of("2025-01-01")) == ([], [])
