@@ -7,6 +7,9 @@ from typing import Any
 
 from memrepro.memory.language.fact import Fact
 
+# Characters of an id in a text for a prompt, where each costs tokens; what shows that it goes on.
+SHOWN, CUT = 12, "…"
+
 
 @dataclass(frozen=True)
 class Hit:
@@ -111,4 +114,5 @@ def _day(hit: Hit) -> str:
 
 
 def _line(hit: Hit) -> str:
-    return f"- {hit.role}: {' '.join(hit.text.split())} [{hit.id[:12]}]"
+    shown = hit.id if len(hit.id) <= SHOWN else f"{hit.id[:SHOWN]}{CUT}"
+    return f"- {hit.role}: {' '.join(hit.text.split())} [{shown}]"

@@ -22,7 +22,7 @@ from memrepro.errors import MemreproError, cut
 from memrepro.memory import cold, control
 from memrepro.memory.everything import says_all
 from memrepro.memory.folders import BeingMade, discard, user_folder
-from memrepro.memory.found import Found, Hit, Validity, as_text
+from memrepro.memory.found import CUT, SHOWN, Found, Hit, Validity, as_text
 from memrepro.memory.journal import Journal
 from memrepro.memory.language import conflicts
 from memrepro.memory.language import extract as extractors
@@ -214,7 +214,7 @@ class Memory:
         """Delete what certainly answers a query, to the last byte, or one message by its id.
 
         Args:
-            what: a message's id, or words such as "my wifi password".
+            what: a message's id, also as `context` shows it, or words such as "my wifi password".
             dry_run: whether to say what would go, and leave it.
             k: at most so many messages.
 
@@ -223,6 +223,11 @@ class Memory:
         """
         with self._open() as tiers:
             one = tiers.journal.messages("WHERE message_id = ?", (what,))
+            if not one and what.endswith(CUT) and len(what) > SHOWN:
+                # As `context` shows a long one; it names one message, or none.
+                where = "WHERE substr(message_id, 1, ?) = ?"
+                found = tiers.journal.messages(where, (len(what) - 1, what[:-1]))
+                one = found if len(found) == 1 else []
             at = [datetime.fromtimestamp(m.at, tiers.settings.zone) for m in one]
             hits = [Hit(m.message_id, m.speaker, m.text, t, 1.0, True, m.channel)
                     for m, t in zip(one, at, strict=True)]  # fmt: skip

@@ -445,3 +445,20 @@ def test_what_changed_stays_over_when_the_change_is_forgotten(tmp_path):
         assert memory.search("what is my favourite food?")[0].text == said[2]
         memory.forget(said[2])
         assert (memory.facts(), memory.as_of("2025-01-01")) == ([], [])
+
+
+def test_a_message_is_forgotten_by_the_id_that_a_context_shows(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.add(["I live in Bergen", {"content": "I like tea", "id": "2024-notes:1"},
+                    {"content": "I like jazz", "id": "2024-notes:12"}])  # fmt: skip
+        for line in memory.context("Bergen").splitlines():
+            if "Bergen" in line:
+                memory.forget(line.rpartition("[")[2].rstrip("]"))
+        # Of two ids that begin alike a context tells which goes on, and that names neither.
+        assert "jazz [2024-notes:1…]" in memory.context("jazz")
+        assert memory.forget("2024-notes:…") == []
+        assert [hit.text for hit in memory.forget("2024-notes:1")] == ["I like tea"]
+        assert [hit.text for hit in memory.forget("2024-notes:1…")] == ["I like jazz"]
+        assert memory.messages() == []
+        memory.add("I like tea")
+        assert memory.forget("…") == []
