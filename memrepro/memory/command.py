@@ -68,7 +68,7 @@ def add_commands(memory: argparse.ArgumentParser) -> None:
     one.add_argument("--as-of", default="", metavar="TIME")
     one.add_argument("--history", metavar="FACT", help="a fact's id or words")
     now(one)
-    one = add("forget", "delete what a text names, or a message by its id, for good")
+    one = add("forget", "delete what a text names, at most five messages, or one by its id")
     one.add_argument("what")
     one.add_argument("--dry-run", action="store_true", help="say what would go, and leave it")
     add("users", "whose memories there are")

@@ -62,7 +62,10 @@ def server(memory: Memory) -> "MCPServer":
 
     @tool
     def forget(what: str, confirm: bool = False) -> dict[str, Any]:
-        """Delete what a text names, or a message by its id; without `confirm` say what would go."""
+        """Delete what a text names, at most five messages, or one by its id.
+
+        Without `confirm` say what would go.
+        """
         gone = memory.forget(what, dry_run=not confirm)
         return {"gone" if confirm else "would go": [_hit_fields(hit) for hit in gone]}
 
