@@ -74,7 +74,10 @@ class Follower:
             return bool(fact_ids)
         if cold.in_other_words(self.journal.connection, fact_ids):
             return True
-        held = self.index.ids("facts") if self.index.has_had_rows("facts") else ()
+        try:
+            held = self.index.ids("facts") if self.index.has_had_rows("facts") else ()
+        except Exception:
+            return True  # damaged: `follow` makes them anew
         return any(key.partition(".")[0] in fact_ids for key in held)
 
     def follow(self, change: Changing | None = None, *, note: bool = True) -> None:

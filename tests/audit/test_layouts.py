@@ -217,7 +217,8 @@ LAYOUTS = {
             r" 40 & 3.2 & \SI{15.8}{\meV} \\ 60 & 4.0 & 24.7 \\"),
         [(["v, [1e4 m/s]", "E, [meV]"], {"40": ["3.2", "15.8 meV"], "60": ["4.0", "24.7"]})]),
     "arrows behind heads that end in a digit, and behind numbers": (
-        tex(r"\toprule Model & R$^2$ $\uparrow$ & PM2$\downarrow$ \\ \midrule x & 0.4$\uparrow$ & 0.5 (0.1)$\downarrow$ \\"),
+        tex(r"\toprule Model & R$^2$ $\uparrow$ & PM2$\downarrow$ \\ \midrule"
+            r" x & 0.4$\uparrow$ & 0.5 (0.1)$\downarrow$ \\"),
         [(["R2 ↑", "PM2↓"], {"x": ["0.4", "0.5 (0.1)"]})]),
     "a condition with its cases in braces in one that is false": (
         "\\iffalse\n\\ifentrytype{a}{b}{c}\n\\fi\n" + tex(r"\hline & A & B \\ \hline x & 0.5 & 0.6 \\"),

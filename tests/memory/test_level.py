@@ -262,3 +262,15 @@ def test_a_vector_that_a_kept_message_has_too_goes_with_the_last_of_them(tmp_pat
         memory.forget(last)
         assert vector not in all_bytes(tmp_path)
         assert [hit.id for hit in memory.search("which pet do I have?")] == [other]
+
+
+def test_where_vectors_of_facts_are_damaged_messages_come_and_go(tmp_path):
+    with Memory(tmp_path, encoder=HashEncoder(32)) as memory:
+        sushi, dog = memory.add(["I like sushi", "I have a dog"])
+        control.edit_fact(memory.tiers, memory.facts()[0].fact_id, "said otherwise", NOW)
+        for manifest in tmp_path.rglob("facts.lance/_versions/*"):
+            manifest.write_bytes(b"damaged")
+        memory.forget(sushi)
+        (oslo,) = memory.add("I live in Oslo")
+        assert {one.message_id for one in memory.messages()} == {dog, oslo}
+        assert len(memory.tiers.index.ids("segments")) == 2
