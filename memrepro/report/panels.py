@@ -161,6 +161,7 @@ def draw_intervals(
     pitch = {one: _LINE * (text.count("\n") + 1) + 0.05 for one, text in names.items()}
     heights = [sum(pitch[one] for one in shown) for shown in rows.values()]
     figure, axes = stacked(heights, above=0.6, sharex=True)
+    axes[0].locator_params(axis="x", nbins=6)
     for kind, (mark, colour) in SIDES.items():
         axes[0].plot([], [], mark, color=colour, markersize=4, label=kind)
     for axis, (name, part) in zip(axes, parts.items(), strict=True):

@@ -5,7 +5,7 @@ An unknown key anywhere is an error, so that a slip of the pen never runs with a
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +154,7 @@ def _runs(study: str, entry: object) -> Iterator[tuple[str, Experiment]]:
 def _check_run(key: str, entry: Experiment, datasets: Collection[str]) -> None:
     from memrepro.encode.models import registry
     from memrepro.retrieve import make_retriever
-    from memrepro.retrieve.key_builders import check_key_scheme, key_builder_for
+    from memrepro.retrieve.key_builders import key_builder_for
 
     _require(key, "data set", entry.dataset, datasets)
     if entry.encoder:
@@ -170,7 +170,7 @@ def _check_run(key: str, entry: Experiment, datasets: Collection[str]) -> None:
             "needs a parameter and at least one value"
         )
     for e in entry.variants().values():
-        check_key_scheme(e.granularity, e.key_scheme)
+        _check_keys(e.granularity, e.key_scheme)
         if e.asked and not key_builder_for(e.key_scheme).timed:
             raise MemreproError(
                 f"params.yaml: {key} is asked {e.asked} days after its evidence, and keys of the "
@@ -182,6 +182,14 @@ def _check_run(key: str, entry: Experiment, datasets: Collection[str]) -> None:
                 f"params.yaml: {key} is traced, and {e.method}.{e.retriever} leaves no trace, or "
                 "it is a sweep: take `traced` away"
             )
+
+
+@cache
+def _check_keys(granularity: str, key_scheme: str) -> None:
+    """Hundreds of runs share a few key schemes."""
+    from memrepro.retrieve.key_builders import check_key_scheme
+
+    check_key_scheme(granularity, key_scheme)
 
 
 def _latency(key: str, entry: object, experiments: Mapping[str, Experiment]) -> Latency:

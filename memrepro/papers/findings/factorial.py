@@ -6,7 +6,7 @@ resample. Intervals are exploratory: no test is claimed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -193,17 +193,27 @@ def best_cells(best: Sequence[Best]) -> Iterator[Cell]:
 
 
 def draw(added: Sequence[Added], folder: Path) -> list[Path]:
-    """What each idea adds to the hybrid, a panel an arena, with intervals."""
+    """What each idea adds to the hybrid, a panel an arena, with intervals; and a few for a start."""
     rows = [
         (one.after.arena.name, one.idea, *one.by[one.after.arena.main].interval)
         for one in added
         if one.base == HYBRID
     ]
-    if not rows:
-        return []
     data = pd.DataFrame(rows, columns=["data", "idea", "difference", "low", "high"])
+    drawn = {"factorial_drawn": data, "documents_drawn": _of_documents(data)}
+    return [
+        path
+        for name, part in drawn.items()
+        if len(part)
+        for path in figures.save(partial(_draw, part), part, folder, name)
+    ]
 
-    return figures.save(lambda: _draw(data), data, folder, "factorial_drawn")
+
+def _of_documents(data: pd.DataFrame) -> pd.DataFrame:
+    """Of all differences those of each document's own ideas, where all of these were run."""
+    start = _entries()["start"]
+    own = data[data["data"].isin(start["arenas"]) & data["idea"].isin(start["ideas"])]
+    return own.assign(idea=own["idea"].map(start["ideas"]) + ": " + own["idea"])
 
 
 def _draw(data: pd.DataFrame) -> Figure:
