@@ -193,7 +193,7 @@ def best_cells(best: Sequence[Best]) -> Iterator[Cell]:
 
 
 def draw(added: Sequence[Added], folder: Path) -> list[Path]:
-    """What each idea adds to the hybrid, a panel an arena, with intervals; and a few for a start."""
+    """What each idea adds to the hybrid, a panel an arena; and the start page's few."""
     rows = [
         (one.after.arena.name, one.idea, *one.by[one.after.arena.main].interval)
         for one in added
